@@ -1,0 +1,11 @@
+# Every library that ioc_exporter links, found once. All are packages of Debian 12.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(civetweb REQUIRED)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+find_package(spdlog REQUIRED)
+find_package(ZLIB REQUIRED)
+pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf>=1.1)
+pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(CXXOPTS REQUIRED IMPORTED_TARGET cxxopts)

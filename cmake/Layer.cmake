@@ -1,0 +1,11 @@
+# One folder of src/ is one static library, ioc_exporter_<folder>.
+#
+#   ioc_exporter_layer(<folder> SOURCES a.cpp b.cpp LINK ioc_exporter_util ...)
+function(ioc_exporter_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  set(target ioc_exporter_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/bpf)
+  target_link_libraries(${target} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  ioc_exporter_warnings(${target})
+endfunction()
