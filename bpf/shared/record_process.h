@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What bpf/record_process.bpf.c and src/probes/record_process.cpp tell each other: a wire format.
+ * Fixed-width types, padding as named fields; C++ asserts sizes and offsets.
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_RECORD_PROCESS_H
+#define IOC_EXPORTER_BPF_SHARED_RECORD_PROCESS_H
+
+#include <linux/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Duration histogram: the buckets of a Prometheus native histogram of schema 2 (four a power of two).
+ * Slot i holds durations in (2^((k-1)/4), 2^(k/4)] seconds with k = IOCX_HIST_FIRST_K + i, upper edge
+ * inclusive; slot 0 also what is shorter, and the last slot what is longer than every edge (+Inf).
+ */
+#define IOCX_HIST_FIRST_K (-88) /* 2^-22 s, 238 ns */
+#define IOCX_HIST_LAST_K 8      /* 4 s */
+#define IOCX_HIST_EDGES 97      /* IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1 */
+#define IOCX_HIST_SLOTS 98      /* and one for what is longer */
+
+#define IOCX_MAX_IOCS 1024  /* slots of IOCs, one an IOC that is watched */
+#define IOCX_MAX_DEPTH 64   /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */
+
+/* One record's counts. Written by one thread at a time: dbProcess runs under the record's lock. */
+struct iocx_record_stats {
+	__u64 sum_ns;           /* of dbProcess, children included; what the buckets hold */
+	__u64 self_ns;          /* the same without the records that were processed in turn */
+	__u64 untimed;          /* processed, but no return probe could time it (nested too deep) */
+	__u64 skipped_active;   /* calls that found PACT set */
+	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
+	__u64 buckets[IOCX_HIST_SLOTS]; /* timed processings; their sum + untimed = all processings */
+};
+
+/* How a library's probes are attached: see src/probes/record_process.h. */
+#define IOCX_ATTACH_PROCESS 1 /* one attachment for this process */
+#define IOCX_ATTACH_ALL 2     /* one attachment for every process that maps the file */
+
+/* One watched IOC, at index `slot` of ioc_config. Offsets in bytes within struct dbCommon. */
+struct iocx_ioc_config {
+	__u32 tgid;       /* process id in the initial pid namespace; 0 = slot is free */
+	__u32 generation; /* changes whenever the slot gets another IOC */
+	__u16 pact;       /* epicsUInt8 */
+	__u16 disa;       /* epicsInt16 */
+	__u16 disv;       /* epicsInt16 */
+	__u16 stat;       /* epicsEnum16 */
+	__u8 attach;      /* IOCX_ATTACH_* bits whose programs count; both while switching over */
+	__u8 pad[7];
+};
+
+/* Where a thread stands in the nesting of dbProcess. */
+struct iocx_frame {
+	__u64 sp;       /* stack pointer at entry: tells which call a return belongs to */
+	__u64 record;   /* struct dbCommon * */
+	__u64 start_ns; /* CLOCK_MONOTONIC */
+	__u64 child_ns; /* time of the records processed in turn */
+};
+
+struct iocx_thread {
+	__u32 slot;
+	__u32 generation;
+	__u32 depth;
+	__u32 pad;
+	struct iocx_frame frames[IOCX_MAX_DEPTH];
+};
+
+/* Index into the per-CPU array `record_drops`. */
+enum iocx_record_drop {
+	IOCX_RECORD_DROP_THREADS_FULL, /* no room for another thread's stack: the call was not counted */
+	IOCX_RECORD_DROP_RECORDS_FULL, /* no room for another record: the call was not counted */
+	IOCX_RECORD_DROP_NO_MAP,       /* the IOC's map of records was not there: not counted */
+	IOCX_RECORD_DROP_READ,         /* a field of the record could not be read: counted as processed */
+	IOCX_RECORD_DROP_LOST_RETURN,  /* the return probe did not fire: counted without a duration */
+	IOCX_RECORD_DROPS
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,242 @@
+#include "discovery/finder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace ioc_exporter::discovery {
+namespace {
+
+std::optional<pid_t> as_pid(const std::string& name) {
+  pid_t pid = 0;
+  const char* const last = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), last, pid);
+  return error == std::errc{} && stop == last && pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+bool denied(const Error& error) {
+  return error.code == std::errc::permission_denied ||
+         error.code == std::errc::operation_not_permitted;
+}
+
+// Another program runs in the process than at the last look.
+bool execed(const ProcessStat& before, const ProcessStat& now) {
+  return before.start_code != now.start_code || before.start_stack != now.start_stack;
+}
+
+}  // namespace
+
+Finder::Finder(RootedFs fs, FinderOptions options)
+    : fs_(std::move(fs)),
+      options_(std::move(options)),
+      files_(fs_, Inspector::wanted_symbols()),
+      inspector_(fs_, files_),
+      own_namespace_(net_namespace("self")) {}
+
+Result<Changes> Finder::poll(Clock::time_point now) {
+  // What stands now, to tell afterwards which IOCs changed.
+  std::map<IocId, Ioc> before;
+  for (Ioc& ioc : iocs()) before.emplace(ioc.id, std::move(ioc));
+
+  Changes changes;
+  auto done = read_processes(now, changes);
+  if (!done) return std::move(done).error();
+  update_sockets(now);
+
+  for (const Ioc& ended : changes.ended) before.erase(ended.id);
+  for (Ioc& ioc : iocs()) {
+    const auto known = before.find(ioc.id);
+    if (known == before.end()) changes.started.push_back(std::move(ioc));
+    else if (!(known->second == ioc)) changes.changed.push_back(std::move(ioc));
+  }
+  return changes;
+}
+
+Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
+  auto names = fs_.list("/proc");
+  if (!names) return std::move(names).error();
+  std::vector<ProcessStat> stats;
+  for (const std::string& name : *names) {
+    const auto pid = as_pid(name);
+    if (!pid) continue;
+    auto stat = read_process_stat(fs_, *pid);
+    if (stat && stat->id.pid == *pid && !stat->kernel_thread() && !stat->dead())
+      stats.push_back(std::move(*stat));
+  }
+  // Parents before children, and of two with one name the older one gets it.
+  std::ranges::sort(stats, [](const ProcessStat& a, const ProcessStat& b) {
+    return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+  });
+
+  std::set<IocId> there;
+  for (const ProcessStat& stat : stats) there.insert(stat.id);
+  for (auto item = processes_.begin(); item != processes_.end();) {
+    const bool gone = !there.contains(item->second.stat.id);
+    if (gone && item->second.tracked) end(item->second, changes);
+    item = gone ? processes_.erase(item) : std::next(item);
+  }
+  for (ProcessStat& stat : stats) {
+    const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
+    Process& process = item->second;
+    if (!is_new && execed(process.stat, stat)) process.execed = process.stale = true;
+    process.stat = std::move(stat);
+    visit(process, now, changes);
+  }
+  return {};
+}
+
+// Every poll costs one small file a process; the maps are read only for a reason.
+void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
+  const bool due = now >= process.next_check;
+  const bool grown = process.stat.vsize != process.vsize_looked_at &&
+                     now - process.last_look >= options_.maps_interval;
+  const bool must_look = due || (!process.unreadable && (process.stale || grown));
+  if (must_look && look(process, due || process.stale, now)) {
+    judge(process, now, changes);
+  } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
+             !is_fork_of_ioc(process)) {
+    start(process, now);  // a fork of an IOC that went on to be one
+  }
+}
+
+// False: nothing can be said now (the process is ending, or we may not look).
+bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
+  ++maps_read_;
+  process.last_look = now;
+  process.vsize_looked_at = process.stat.vsize;
+  if (thorough) {
+    // 3/4 to 5/4 of the interval, by pid: processes that were found together are not checked
+    // together.
+    const auto spread = options_.recheck_interval * (96 + process.stat.id.pid * 37 % 64) / 128;
+    process.next_check = now + spread;
+  }
+  const Inspection* before = process.inspection ? &*process.inspection : nullptr;
+  auto inspection = inspector_.inspect(process.stat, before, thorough);
+  process.unreadable = !inspection && denied(inspection.error());
+  if (!inspection) return false;
+  // The pid may have been given out anew, or have execed, while we were looking.
+  const auto after = read_process_stat(fs_, process.stat.id.pid);
+  if (!after || after->id != process.stat.id || execed(process.stat, *after)) return false;
+  process.inspection = std::move(*inspection);
+  process.stale = false;
+  return true;
+}
+
+void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
+  const Inspection& found = *process.inspection;
+  const bool has_execed = std::exchange(process.execed, false);
+  if (process.tracked) {
+    const Ioc& ioc = process.tracked->ioc;
+    const bool other_library =
+        ioc.target && found.target && (ioc.target->file != found.target->file);
+    if (!found.is_ioc() || has_execed || other_library || ioc.executable != found.executable)
+      end(process, changes);
+  }
+  if (!found.is_ioc()) return;
+  if (process.tracked) describe(process);
+  else if (!is_fork_of_ioc(process)) start(process, now);
+}
+
+// system() in an IOC's shell: for a moment there is a second process on the library, on its way to
+// exec.
+bool Finder::is_fork_of_ioc(const Process& process) const {
+  if (process.stat.threads != 1 || !process.inspection->target) return false;
+  const auto parent = processes_.find(process.stat.parent);
+  if (parent == processes_.end() || !parent->second.tracked) return false;
+  const auto& target = parent->second.tracked->ioc.target;
+  return target && target->file == process.inspection->target->file;
+}
+
+void Finder::start(Process& process, Clock::time_point now) {
+  Tracked& tracked = process.tracked.emplace();
+  Ioc& ioc = tracked.ioc;
+  ioc.id = process.stat.id;
+  tracked.found = now;
+  ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
+  const std::string name =
+      ioc_name(fs_, ioc.id.pid, process.inspection->executable, options_.name_sources);
+  tracked.wanted = options_.filter.wants(name);
+  ioc.name = tracked.wanted ? names_.take(name, ioc.id) : name;
+  describe(process);
+}
+
+void Finder::end(Process& process, Changes& changes) {
+  if (process.tracked->wanted) {
+    names_.release(process.tracked->ioc.name);
+    changes.ended.push_back(std::move(process.tracked->ioc));
+  }
+  process.tracked.reset();
+}
+
+// Takes over what the last look at the process found.
+void Finder::describe(Process& process) const {
+  Ioc& ioc = process.tracked->ioc;
+  const Inspection& found = *process.inspection;
+  ioc.executable = found.executable;
+  ioc.base_version = found.base_version;
+  ioc.target = found.target;
+  ioc.pdbbase = found.pdbbase;
+  ioc.ca_server_port = found.ca_server_port;
+  ioc.problem = found.problem;
+  ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));
+  ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
+}
+
+void Finder::update_sockets(Clock::time_point now) {
+  const bool due = now >= next_sockets_;
+  if (due) next_sockets_ = now + options_.sockets_interval;
+  std::map<std::uint64_t, std::optional<Listeners>> namespaces;
+  for (auto& [pid, process] : processes_) {
+    if (!process.tracked || !process.tracked->wanted) continue;
+    Tracked& tracked = *process.tracked;
+    const bool young = now - tracked.found < options_.young;
+    if (!young && !due) continue;
+    std::optional<Listeners>& listeners = namespaces[tracked.ioc.net_namespace];
+    // Through the first IOC of the namespace that still answers.
+    if (!listeners) listeners = read_listeners(fs_, pid);
+    if (listeners) tracked.ioc.listening = tracked.sockets.update(fs_, pid, *listeners, young);
+  }
+}
+
+std::vector<Ioc> Finder::iocs() const {
+  std::vector<Ioc> all;
+  for (const auto& [pid, process] : processes_)
+    if (process.tracked && process.tracked->wanted) all.push_back(process.tracked->ioc);
+  std::ranges::sort(all, [](const Ioc& a, const Ioc& b) {
+    return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+  });
+  return all;
+}
+
+FinderCosts Finder::costs() const {
+  FinderCosts costs{processes_.size(), 0, maps_read_, files_.files_read()};
+  for (const auto& [pid, process] : processes_) costs.unreadable += process.unreadable ? 1u : 0u;
+  return costs;
+}
+
+// "net:[4026531840]"
+std::uint64_t Finder::net_namespace(const std::string& process) const {
+  const auto link = fs_.read_link("/proc/" + process + "/ns/net");
+  std::uint64_t inode = 0;
+  if (link && link->starts_with("net:["))
+    std::from_chars(link->data() + 5, link->data() + link->size(), inode);
+  return inode;
+}
+
+// btime moves when the clock is set, so it is read anew for each IOC.
+double Finder::time_of_day(std::uint64_t start_ticks) const {
+  const auto text = fs_.read("/proc/stat");
+  const auto at = text ? text->find("\nbtime ") : std::string::npos;
+  if (at == std::string::npos) return 0;
+  std::uint64_t boot = 0;
+  std::from_chars(text->data() + at + 7, text->data() + text->size(), boot);
+  return static_cast<double>(boot) +
+         static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace ioc_exporter::discovery

@@ -1,0 +1,116 @@
+// Finder: which IOCs run on this host, and what changed since the last look.
+//
+// A process is an IOC when a file that it maps executable defines dbProcess (libdbCore since Base
+// 3.15, libdbIoc before, or its own executable), or when its threads have an IOC's names although
+// no dbProcess can be found (then it has no probe target, and a problem in words).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discovery/file_cache.h"
+#include "discovery/inspector.h"
+#include "discovery/ioc.h"
+#include "discovery/ioc_filter.h"
+#include "discovery/ioc_name.h"
+#include "discovery/listening_sockets.h"
+#include "discovery/name_registry.h"
+#include "discovery/process_stat.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::discovery {
+
+struct FinderOptions {
+  std::vector<NameSource> name_sources = default_name_sources();
+  IocFilter filter;
+  // A process whose size changed is looked at again this long after the last time at the earliest,
+  // and one that did not seem to change after `recheck_interval`, spread over the processes.
+  std::chrono::milliseconds maps_interval{2000};
+  std::chrono::milliseconds recheck_interval{30000};
+  // Sockets are looked at with each poll for as long as an IOC is young, then at this interval:
+  // reading /proc/net/tcp walks the kernel's whole hash table of connections (milliseconds).
+  std::chrono::milliseconds young{10000};
+  std::chrono::milliseconds sockets_interval{4000};
+};
+
+// In this order: a process that becomes another IOC by exec ends and starts under the same IocId.
+struct Changes {
+  std::vector<Ioc> ended;    // as they were last
+  std::vector<Ioc> started;  // oldest first
+  std::vector<Ioc> changed;  // the same IOC with other ports, addresses, problem, ...
+
+  bool empty() const { return ended.empty() && started.empty() && changed.empty(); }
+};
+
+// What the looking costs, from the start on.
+struct FinderCosts {
+  std::uint64_t processes = 0;   // there at the last poll, kernel threads left out
+  std::uint64_t unreadable = 0;  // of those, the ones whose maps we may not read (not root?)
+  std::uint64_t maps_read = 0;
+  std::uint64_t files_read = 0;  // ELF files whose symbols were read
+};
+
+// Not thread-safe.
+class Finder {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Finder(RootedFs fs, FinderOptions options);
+  Finder(const Finder&) = delete;
+  Finder& operator=(const Finder&) = delete;
+
+  // One look at all processes; to be called every second or two. Processes that end meanwhile are
+  // normal; an error means that /proc itself cannot be read. `now` is an argument for tests.
+  Result<Changes> poll(Clock::time_point now = Clock::now());
+
+  // The IOCs that run, as of the last poll, oldest first.
+  std::vector<Ioc> iocs() const;
+  FinderCosts costs() const;
+
+ private:
+  struct Tracked {  // a process that is an IOC
+    Ioc ioc;
+    bool wanted = true;  // by the filter; others are followed but not told
+    Clock::time_point found;
+    OwnedSockets sockets;
+  };
+  struct Process {
+    ProcessStat stat;
+    std::optional<Inspection> inspection;
+    std::uint64_t vsize_looked_at = 0;
+    Clock::time_point last_look{};
+    Clock::time_point next_check = Clock::time_point::min();
+    bool unreadable = false;
+    bool stale = true;    // new, or another program runs in it, and not looked at since
+    bool execed = false;  // what is tracked is what ran before
+    std::optional<Tracked> tracked;
+  };
+
+  Result<void> read_processes(Clock::time_point now, Changes& changes);
+  void visit(Process& process, Clock::time_point now, Changes& changes);
+  bool look(Process& process, bool thorough, Clock::time_point now);
+  void judge(Process& process, Clock::time_point now, Changes& changes);
+  bool is_fork_of_ioc(const Process& process) const;
+  void start(Process& process, Clock::time_point now);
+  void end(Process& process, Changes& changes);
+  void describe(Process& process) const;
+  void update_sockets(Clock::time_point now);
+  std::uint64_t net_namespace(const std::string& process) const;
+  double time_of_day(std::uint64_t start_ticks) const;
+
+  RootedFs fs_;
+  FinderOptions options_;
+  FileCache files_;
+  Inspector inspector_;
+  NameRegistry names_;
+  std::uint64_t own_namespace_;
+  std::uint64_t maps_read_ = 0;
+  Clock::time_point next_sockets_ = Clock::time_point::min();
+  std::map<pid_t, Process> processes_;
+};
+
+}  // namespace ioc_exporter::discovery

@@ -1,0 +1,67 @@
+// Ioc: what the finder tells about one running IOC. Plain data.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discovery/ioc_id.h"
+
+namespace ioc_exporter::discovery {
+
+// Which file, as stat(2) tells: two paths with the same FileId are one file with one content.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+
+  auto operator<=>(const FileId&) const = default;
+};
+
+// Where dbProcess is.
+struct ProbeTarget {
+  std::string attach_path;   // for perf_event_open: valid as long as this process maps the file
+  std::string display_path;  // as the IOC sees it, without " (deleted)"
+  bool deleted = false;      // the file has no name any more (upgraded under the running IOC)
+  FileId file;
+  std::uint64_t offset = 0;  // of dbProcess' first instruction, in the file
+
+  bool operator==(const ProbeTarget&) const = default;
+};
+
+// A TCP socket in state LISTEN that takes IPv4 connections. A socket on one IPv6 address takes none
+// and is not listed; one on "::" is listed as any.
+struct ListeningSocket {
+  std::optional<std::array<std::uint8_t, 4>> address;  // in order of writing; none = any address
+  std::uint16_t port = 0;
+
+  auto operator<=>(const ListeningSocket&) const = default;
+};
+
+struct Ioc {
+  IocId id;
+  std::string name;             // label `ioc`: unique among the running ones, printable UTF-8
+  std::string executable;       // path as the IOC sees it, without " (deleted)"
+  double start_time_seconds = 0;  // time of day, UTC
+  // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told
+  // something and it is no Base version; "" when nothing did.
+  std::string base_version;
+  std::uint64_t net_namespace = 0;      // inode of /proc/PID/ns/net, 0 when it could not be read
+  bool own_net_namespace = true;        // it is also the exporter's
+  std::vector<ListeningSocket> listening;  // sorted, each once
+  std::optional<ProbeTarget> target;       // none: `problem` says why
+  // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it
+  // may hold a copy relocation of a library's variable), then the libraries' in the order of the
+  // maps.
+  std::vector<std::uint64_t> pdbbase;
+  std::vector<std::uint64_t> ca_server_port;
+  std::string problem;  // "" = none
+
+  bool operator==(const Ioc&) const = default;
+};
+
+}  // namespace ioc_exporter::discovery

@@ -1,0 +1,149 @@
+#include "http/connection.h"
+
+#include <civetweb.h>
+
+#include <algorithm>
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include "http/compression.h"
+
+namespace ioc_exporter::http {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Below that, compressed or not, the answer is one packet.
+constexpr std::size_t kCompressFrom = 1024;
+// civetweb has a time limit for progress, not for a whole write: so we write in pieces.
+constexpr std::size_t kPiece = 16 * 1024;
+constexpr std::size_t kMaxDrained = 64 * 1024;
+
+// All headers of that name, joined.
+std::string header(const mg_request_info& info, std::string_view name) {
+  std::string value;
+  for (int i = 0; i < info.num_headers; ++i) {
+    const mg_header& each = info.http_headers[i];
+    if (mg_strcasecmp(each.name, name.data()) != 0) continue;
+    if (!value.empty()) value += ", ";
+    value += each.value;
+  }
+  return value;
+}
+
+// civetweb's own rule (should_keep_alive), which it does not tell.
+bool keeps_alive(const mg_request_info& info) {
+  if (!header(info, "Upgrade").empty()) return false;
+  std::string wish = header(info, "Connection");
+  if (wish.empty()) return std::string_view(info.http_version) == "1.1";
+  std::transform(wish.begin(), wish.end(), wish.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return wish.find("keep-alive") != std::string::npos;
+}
+
+bool has_body(const mg_request_info& info) {
+  const std::string length = header(info, "Content-Length");
+  return (!length.empty() && length != "0") || !header(info, "Transfer-Encoding").empty();
+}
+
+// RFC 9110, 5.6.7, whatever the locale.
+std::string http_date() {
+  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char rest[32];
+  const std::size_t length = std::strftime(rest, sizeof rest, " %Y %H:%M:%S GMT", &utc);
+  std::string date = kDays[utc.tm_wday];
+  date += utc.tm_mday < 10 ? ", 0" : ", ";
+  date += std::to_string(utc.tm_mday) + " " + kMonths[utc.tm_mon];
+  return date.append(rest, length);
+}
+
+struct Head {
+  bool gzip = false;
+  bool keep_alive = false;
+  std::size_t body_size = 0;
+};
+
+std::string head_text(mg_connection* connection, const Response& response, const Head& head) {
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " " +
+                     mg_get_response_code_text(connection, response.status) + "\r\n";
+  const auto add = [&](std::string_view name, std::string_view value) {
+    text.append(name).append(": ").append(value).append("\r\n");
+  };
+  add("Date", http_date());
+  add("Content-Type", response.content_type);
+  add("Content-Length", std::to_string(head.body_size));
+  if (head.gzip) add("Content-Encoding", "gzip");
+  add("Vary", "Accept-Encoding");
+  if (response.status == 405) add("Allow", "GET, HEAD");
+  // The pages show names that any client on the network may choose.
+  add("X-Content-Type-Options", "nosniff");
+  add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+  add("Connection", head.keep_alive ? "keep-alive" : "close");
+  return text += "\r\n";
+}
+
+bool write_all(mg_connection* connection, std::string_view data, Clock::time_point deadline) {
+  while (!data.empty()) {
+    const std::size_t piece = std::min(data.size(), kPiece);
+    const int written = mg_write(connection, data.data(), piece);
+    if (written < 0 || static_cast<std::size_t>(written) != piece) return false;
+    data.remove_prefix(piece);
+    if (!data.empty() && Clock::now() > deadline) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Request read_request(const mg_connection* connection) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  return {info.request_method, info.local_uri, header(info, "Accept"),
+          header(info, "Accept-Encoding")};
+}
+
+void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  if (!has_body(info)) return;
+  // A client that waits for "100 Continue" has sent nothing, and will not when it sees our answer.
+  const bool waits = !header(info, "Expect").empty();
+  const auto deadline = Clock::now() + timeout;
+  char buffer[4096];
+  std::size_t total = 0;
+  while (!waits && total < kMaxDrained && Clock::now() < deadline) {
+    const int got = mg_read(connection, buffer, sizeof buffer);
+    if (got <= 0) break;
+    total += static_cast<std::size_t>(got);
+  }
+  mg_disable_connection_keep_alive(connection);
+}
+
+void send_response(mg_connection* connection, const Request& request, const Response& response,
+                   std::chrono::milliseconds timeout) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  std::optional<std::string> packed;
+  if (response.body.size() >= kCompressFrom && accepts_gzip(request.accept_encoding))
+    packed = gzip(response.body);
+  const std::string_view body = packed ? *packed : response.body;
+
+  const Head head{packed.has_value(), keeps_alive(info) && !has_body(info), body.size()};
+  if (!head.keep_alive) mg_disable_connection_keep_alive(connection);
+  std::string start = head_text(connection, response, head);
+  const auto deadline = Clock::now() + timeout;
+  const bool with_body = request.method != "HEAD";
+  std::size_t joined = 0;  // a small body goes out in one packet with its head
+  if (with_body && start.size() + body.size() <= kPiece) {
+    start += body;
+    joined = body.size();
+  }
+  bool sent = write_all(connection, start, deadline);
+  if (sent && with_body) sent = write_all(connection, body.substr(joined), deadline);
+  if (!sent) mg_disable_connection_keep_alive(connection);
+}
+
+}  // namespace ioc_exporter::http

@@ -1,0 +1,47 @@
+// The page at "/": what runs, which IOCs are seen, where the metrics are. HTML without scripts and
+// without anything from elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ioc_exporter::http {
+
+struct LandingLink {
+  std::string path;
+  std::string text;
+  std::string description;
+};
+struct LandingIoc {
+  std::string name;
+  bool up = false;
+  std::int32_t pid = 0;
+  std::string base_version;  // "" = not known
+  std::optional<std::uint16_t> ca_port;
+  std::optional<std::size_t> records;  // none while the database is not read
+  std::string problem;                 // "" = all is well
+};
+struct LandingProbe {
+  std::string name;
+  bool ok = false;
+  std::string state;  // "attached to 3 libraries"
+};
+struct LandingPage {
+  std::string name;
+  std::string version;
+  std::string description;
+  std::vector<LandingLink> links;
+  std::vector<LandingIoc> iocs;
+  std::vector<LandingProbe> probes;
+  std::vector<std::string> notes;  // "12 puts whose PV name is not known"
+};
+
+inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";
+
+// All texts are escaped; any bytes are safe in them.
+std::string render_landing_page(const LandingPage& page);
+
+}  // namespace ioc_exporter::http

@@ -1,0 +1,25 @@
+// What a route gets and gives: HTTP without the library that speaks it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace ioc_exporter::http {
+
+struct Request {
+  std::string method;  // "GET" or "HEAD": the server answers all others itself
+  std::string path;    // decoded, without query
+  std::string accept;  // "" when the client sent none; several headers are joined by commas
+  std::string accept_encoding;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;  // not compressed: the server does that
+};
+
+// Called from several threads at once. May throw: the client gets a 500, the log the reason.
+using Handler = std::function<Response(const Request&)>;
+
+}  // namespace ioc_exporter::http

@@ -1,0 +1,225 @@
+#include "http/server.h"
+
+#include <civetweb.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <utility>
+
+#include "http/connection.h"
+#include "http/listen_address.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::http {
+namespace {
+
+// Threads beyond max_requests, so that one is left to say 503.
+constexpr std::size_t kSpareThreads = 4;
+
+Response plain(int status, std::string text) {
+  Response response;
+  response.status = status;
+  response.body = std::move(text) + "\n";
+  return response;
+}
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
+  return joined;
+}
+
+// Port of the socket's own end; 0 when it is no TCP socket.
+std::uint16_t local_port(int fd) {
+  int type = 0;
+  socklen_t type_size = sizeof type;
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 || type != SOCK_STREAM)
+    return 0;
+  sockaddr_in6 address{};  // large enough for IPv4, which has its port in the same place
+  socklen_t size = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (address.sin6_family != AF_INET6 && address.sin6_family != AF_INET) return 0;
+  return ntohs(address.sin6_port);
+}
+
+// civetweb 1.15 looks at its stop flag once in 2 s (SOCKET_TIMEOUT_QUANTUM) while a socket is
+// silent. Shutting its sockets down wakes all its threads. It keeps them to itself, so they are
+// found by their port. Each is examined and shut down through a duplicate: its number may be
+// another file's by then.
+void wake_sockets(const std::vector<std::uint16_t>& ports) {
+  const auto numbers = RootedFs().list("/proc/self/fd");
+  if (!numbers) return;  // then the stop takes 2 s
+  for (const std::string& number : *numbers) {
+    int fd = -1;
+    if (std::from_chars(number.data(), number.data() + number.size(), fd).ec != std::errc())
+      continue;
+    const UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy) continue;
+    const std::uint16_t port = local_port(copy.get());
+    if (port != 0 && std::find(ports.begin(), ports.end(), port) != ports.end())
+      ::shutdown(copy.get(), SHUT_RDWR);
+  }
+}
+
+}  // namespace
+
+struct Server::State {
+  explicit State(ServerOptions given) : options(std::move(given)) {}
+
+  // The callbacks that civetweb calls from C: nothing is thrown out of them.
+  static int on_request(mg_connection* connection) noexcept;
+  static int on_log(const mg_connection* connection, const char* message) noexcept;
+
+  Response respond(const Request& request);
+  void answer(mg_connection* connection);
+  Result<void> start_civetweb(const std::vector<std::string>& listen);
+
+  ServerOptions options;
+  std::atomic<std::size_t> running{0};
+  mg_context* context = nullptr;
+  std::mutex log_mutex;
+  bool starting = true;        // guarded by log_mutex
+  std::string start_messages;  // what civetweb logged while it started; guarded by log_mutex
+};
+
+Response Server::State::respond(const Request& request) {
+  if (request.method != "GET" && request.method != "HEAD")
+    return plain(405, "405 " + request.method + " is not allowed here");
+  const auto route = options.routes.find(request.path);
+  if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
+
+  struct Slot {
+    std::atomic<std::size_t>& running;
+    const std::size_t number = ++running;
+    ~Slot() { --running; }
+  } slot{running};
+  if (slot.number > options.max_requests)
+    return plain(503,
+                 "503 more than " + std::to_string(options.max_requests) + " requests at a time");
+  try {
+    return route->second(request);
+  } catch (const std::exception& failure) {
+    spdlog::error("answer {} {}: {}", request.method, request.path, failure.what());
+  } catch (...) {
+    spdlog::error("answer {} {}: unknown exception", request.method, request.path);
+  }
+  return plain(500, "500 the exporter failed to make this page, its log says why");
+}
+
+void Server::State::answer(mg_connection* connection) {
+  const Request request = read_request(connection);
+  drain_body(connection, options.request_timeout);
+  send_response(connection, request, respond(request), options.response_timeout);
+}
+
+int Server::State::on_request(mg_connection* connection) noexcept {
+  try {
+    static_cast<State*>(mg_get_user_data(mg_get_context(connection)))->answer(connection);
+  } catch (const std::exception& failure) {  // of our own: memory, mostly
+    mg_disable_connection_keep_alive(connection);
+    try {
+      spdlog::error("answer an HTTP request: {}", failure.what());
+    } catch (...) {
+    }
+  } catch (...) {
+    mg_disable_connection_keep_alive(connection);
+  }
+  return 200;  // handled: civetweb must not look for a file
+}
+
+int Server::State::on_log(const mg_connection* connection, const char* message) noexcept {
+  try {
+    const mg_context* context = mg_get_context(connection);
+    auto* state = context ? static_cast<State*>(mg_get_user_data(context)) : nullptr;
+    if (state) {
+      const std::lock_guard lock(state->log_mutex);
+      if (state->starting) {
+        state->start_messages += (state->start_messages.empty() ? "" : "; ") + std::string(message);
+        return 1;
+      }
+    }
+    spdlog::warn("HTTP server: {}", message);
+  } catch (...) {
+  }
+  return 1;
+}
+
+Result<void> Server::State::start_civetweb(const std::vector<std::string>& listen) {
+  const std::string ports = join(listen);
+  const std::string threads = std::to_string(options.max_requests + kSpareThreads);
+  const std::string timeout = std::to_string(options.request_timeout.count());
+  const char* settings[] = {"listening_ports",
+                            ports.c_str(),
+                            "num_threads",
+                            threads.c_str(),
+                            "request_timeout_ms",
+                            timeout.c_str(),
+                            "enable_keep_alive",
+                            "yes",
+                            "keep_alive_timeout_ms",
+                            "1000",
+                            "tcp_nodelay",
+                            "1",
+                            nullptr};
+  mg_callbacks callbacks{};
+  callbacks.begin_request = on_request;
+  callbacks.log_message = on_log;
+  char text[256] = "";
+  unsigned code = 0;
+  mg_error_data error{&code, text, sizeof text};
+  mg_init_data init{&callbacks, this, settings};
+  context = mg_start2(&init, &error);
+  const std::lock_guard lock(log_mutex);
+  starting = false;
+  if (context) return {};
+  return error_in_words("start HTTP server on " + ports + ": " +
+                        (start_messages.empty() ? std::string(text) : start_messages));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+  if (options.listen.empty()) return error_in_words("start HTTP server: no listen address");
+  std::vector<ListenAddress> addresses;
+  for (const std::string& text : options.listen) {
+    auto address = ListenAddress::parse(text);
+    if (!address) return std::move(address).error();
+    addresses.push_back(std::move(*address));
+  }
+  auto names = try_listening(addresses);
+  if (!names) return std::move(names).error();
+
+  for (const ListenAddress& address : addresses)
+    if (address.host.empty() && !civetweb_has_ipv6())
+      spdlog::info("listen on {}: IPv4 only, the civetweb library has no IPv6", address.text());
+
+  std::unique_ptr<Server> server(new Server(std::make_unique<State>(std::move(options))));
+  auto started = server->state_->start_civetweb(*names);
+  if (!started) return started.error();
+
+  std::vector<mg_server_port> ports(addresses.size());
+  const int known =
+      mg_get_server_ports(server->state_->context, static_cast<int>(ports.size()), ports.data());
+  if (known != static_cast<int>(addresses.size()))
+    return error_in_words("start HTTP server: its ports are not known");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    addresses[i].port = static_cast<std::uint16_t>(ports[i].port);
+    server->ports_.push_back(addresses[i].port);
+    server->addresses_.push_back(addresses[i].text());
+  }
+  return server;
+}
+
+Server::~Server() {
+  if (!state_->context) return;
+  wake_sockets(ports_);
+  mg_stop(state_->context);
+}
+
+}  // namespace ioc_exporter::http

@@ -1,0 +1,51 @@
+// The parts of reading a database: lists, record types, field descriptions, records. For
+// ioc/database_reader.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ioc/base_layout.h"
+#include "ioc/database_reader.h"
+#include "ioc/memory.h"
+#include "probes/samples.h"
+#include "util/result.h"
+
+namespace ioc_exporter::ioc {
+
+// Calls each(address) for every node of a list (ELLLIST). Every node must point back to the one
+// before, and there must be as many as announced. `what` names the list in errors ("list of record
+// types").
+Result<void> walk_list(Memory& memory, const base::EllList& list, std::int32_t most,
+                       const std::string& what,
+                       const std::function<Result<void>(std::uint64_t address)>& each);
+
+// A zero-terminated string of printable characters, 1 to most - 1 bytes. `what` names it in errors.
+Result<std::string> read_name(Memory& memory, std::uint64_t address, std::size_t most,
+                              const std::string& what);
+
+struct RecordType {
+  std::string name;
+  base::DbRecordType raw{};
+};
+Result<RecordType> read_record_type(Memory& memory, std::uint64_t address);
+
+struct CommonFields {
+  FieldOffsets offsets;
+  std::uint16_t rset = 0;  // of the pointer that iocInit fills in
+};
+// From the descriptions of a type's fields; nothing while its record support has not registered.
+Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const RecordType& type);
+
+// Adds the addresses of a type's records (struct dbCommon *), aliases left out.
+Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t type_index,
+                          std::vector<RecordIdentity>& into);
+
+// Sorts by address and reads each record's name from its first field.
+Result<void> read_record_names(Memory& memory, const std::vector<std::string>& types,
+                               std::vector<RecordIdentity>& records);
+
+}  // namespace ioc_exporter::ioc

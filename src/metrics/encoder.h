@@ -1,0 +1,84 @@
+// Encoder: what every exposition format offers to the families, so that a format is chosen once a
+// scrape.
+//
+// Use: labels() makes a series' label set in the format's own form, once; begin_family() and then
+// count(), number() or histogram() for each series; take() at the end. All series of a family stand
+// together, and no family comes twice: text 0.0.4 and OpenMetrics 1.0 ask for it.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "probes/samples.h"
+
+namespace ioc_exporter::metrics {
+
+enum class FamilyType { counter, gauge, histogram, untyped };
+
+// `name` as text 0.0.4 has it (a counter's ends in _total). The texts must live until the family is
+// done.
+struct Family {
+  std::string_view name;
+  FamilyType type;
+  std::string_view help;
+};
+
+struct Label {
+  std::string_view name;   // a valid label name
+  std::string_view value;  // any bytes
+};
+
+// Labels in an encoder's own form. Two of them, one after the other, are the labels of both.
+struct EncodedLabels {
+  std::string bytes;
+
+  bool operator==(const EncodedLabels&) const = default;
+  auto operator<=>(const EncodedLabels&) const = default;
+};
+
+// Native-histogram buckets of schema 2, not cumulative: slot i has the upper edge
+// 2^((kHistogramFirstK + i) / 4) s, the last slot holds what is longer than every edge.
+using HistogramBuckets = std::array<std::uint64_t, kHistogramSlots>;
+
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+
+  // Of an HTTP answer with what take() returns.
+  virtual std::string_view content_type() const = 0;
+
+  virtual EncodedLabels labels(std::span<const Label> labels) const = 0;
+  EncodedLabels labels(std::initializer_list<Label> list) const {
+    return labels(std::span<const Label>(list.begin(), list.size()));
+  }
+
+  // A family without series leaves no trace.
+  virtual void begin_family(const Family& family) = 0;
+
+  // One series of a counter, gauge or untyped family. `more` is appended to `labels`.
+  virtual void count(const EncodedLabels& labels, const EncodedLabels& more,
+                     std::uint64_t value) = 0;
+  virtual void number(const EncodedLabels& labels, const EncodedLabels& more, double value) = 0;
+  void count(const EncodedLabels& labels, std::uint64_t value) { count(labels, {}, value); }
+  void number(const EncodedLabels& labels, double value) { number(labels, {}, value); }
+
+  // One series of a histogram family. Its count is the sum of all buckets.
+  virtual void histogram(const EncodedLabels& labels, const HistogramBuckets& buckets,
+                         double sum_seconds) = 0;
+
+  // All that was encoded; the encoder is empty afterwards.
+  virtual std::string take() = 0;
+
+ protected:
+  Encoder() = default;
+  Encoder(const Encoder&) = default;
+  Encoder& operator=(const Encoder&) = default;
+};
+
+}  // namespace ioc_exporter::metrics

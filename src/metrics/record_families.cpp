@@ -1,0 +1,81 @@
+#include "metrics/record_families.h"
+
+#include "metrics/number_text.h"
+#include "metrics/record_rows.h"
+
+namespace ioc_exporter::metrics {
+namespace {
+
+constexpr Family kInfo{"epics_record_info", FamilyType::gauge,
+                       "A record and its type, to join on. Always 1."};
+constexpr Family kProcess{
+    "epics_record_process_total", FamilyType::counter,
+    "Times that the record processed: calls of dbProcess that were not skipped."};
+constexpr Family kDuration{
+    "epics_record_process_duration_seconds", FamilyType::histogram,
+    "Duration of dbProcess for the record, with the records that it processed "
+    "in turn."};
+constexpr Family kSelf{"epics_record_process_self_seconds_total", FamilyType::counter,
+                       "Time in dbProcess for the record, without the records that it processed in "
+                       "turn."};
+constexpr Family kSkipped{
+    "epics_record_process_skipped_total", FamilyType::counter,
+    "Calls of dbProcess that processed nothing: the record was active (PACT) or "
+    "disabled (DISA equal to DISV)."};
+
+template <class Each>
+void for_each_row(const std::vector<RecordRows>& tables, Each&& each) {
+  for (const RecordRows& table : tables)
+    for (const RecordRow& row : table.rows()) each(row);
+}
+
+bool was_processed(const RecordRow& row) {
+  return row.counts && processed(*row.counts) > 0;
+}
+
+bool was_called(const RecordRow& row) {
+  return was_processed(row) ||
+         (row.counts && (row.counts->skipped_active > 0 || row.counts->skipped_disabled > 0));
+}
+
+void encode_skipped(const std::vector<RecordRows>& tables, Encoder& encoder) {
+  encoder.begin_family(kSkipped);
+  const EncodedLabels active = encoder.labels({{"reason", "active"}});
+  const EncodedLabels disabled = encoder.labels({{"reason", "disabled"}});
+  for_each_row(tables, [&](const RecordRow& row) {
+    if (!was_called(row)) return;
+    encoder.count(row.labels, active, row.counts->skipped_active);
+    encoder.count(row.labels, disabled, row.counts->skipped_disabled);
+  });
+}
+
+}  // namespace
+
+void encode_records(const std::vector<const IocSample*>& iocs, Encoder& encoder) {
+  std::vector<RecordRows> tables;
+  tables.reserve(iocs.size());
+  for (const IocSample* ioc : iocs)
+    if (ioc->up) tables.emplace_back(*ioc, encoder);
+
+  encoder.begin_family(kInfo);
+  for_each_row(tables, [&](const RecordRow& row) {
+    if (!row.type.empty())
+      encoder.count(row.labels, encoder.labels({{"record_type", row.type}}), 1);
+  });
+  encoder.begin_family(kProcess);
+  for_each_row(tables, [&](const RecordRow& row) {
+    encoder.count(row.labels, row.counts ? processed(*row.counts) : 0);
+  });
+  encoder.begin_family(kDuration);
+  for_each_row(tables, [&](const RecordRow& row) {
+    if (was_processed(row))
+      encoder.histogram(row.labels, row.counts->buckets, seconds_from_ns(row.counts->sum_ns));
+  });
+  encoder.begin_family(kSelf);
+  for_each_row(tables, [&](const RecordRow& row) {
+    if (was_processed(row)) encoder.number(row.labels, seconds_from_ns(row.counts->self_ns));
+  });
+  encode_skipped(tables, encoder);
+}
+
+}  // namespace ioc_exporter::metrics

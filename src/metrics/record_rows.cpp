@@ -1,0 +1,49 @@
+#include "metrics/record_rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ioc_exporter::metrics {
+
+std::uint64_t processed(const RecordSample& sample) {
+  return std::accumulate(sample.buckets.begin(), sample.buckets.end(), sample.untimed);
+}
+
+void add_counts(RecordSample& sum, const RecordSample& more) {
+  sum.sum_ns += more.sum_ns;
+  sum.self_ns += more.self_ns;
+  sum.untimed += more.untimed;
+  sum.skipped_active += more.skipped_active;
+  sum.skipped_disabled += more.skipped_disabled;
+  for (std::size_t i = 0; i < sum.buckets.size(); ++i) sum.buckets[i] += more.buckets[i];
+}
+
+RecordRows::RecordRows(const IocSample& ioc, const Encoder& encoder) {
+  const std::size_t known = ioc.database ? ioc.database->records.size() : 0;
+  const bool unknown = std::any_of(ioc.records.begin(), ioc.records.end(),
+                                   [&](const RecordSample& s) { return s.record >= known; });
+  rows_.resize(known + (unknown ? 1 : 0));
+  for (std::size_t i = 0; i < known; ++i) {
+    const RecordIdentity& record = ioc.database->records[i];
+    rows_[i].labels = encoder.labels({{"ioc", ioc.name}, {"record", record.name}});
+    if (record.type < ioc.database->types.size()) rows_[i].type = ioc.database->types[record.type];
+  }
+  if (unknown) rows_[known].labels = encoder.labels({{"ioc", ioc.name}, {"record", ""}});
+  for (const RecordSample& sample : ioc.records)
+    add(std::min<std::size_t>(sample.record, known), sample);
+}
+
+void RecordRows::add(std::size_t row, const RecordSample& sample) {
+  const RecordSample*& counts = rows_[row].counts;
+  if (counts == nullptr) {
+    counts = &sample;
+    return;
+  }
+  const auto owned = std::find_if(sums_.begin(), sums_.end(),
+                                  [&](const RecordSample& sum) { return &sum == counts; });
+  RecordSample& sum = owned != sums_.end() ? *owned : sums_.emplace_back(*counts);
+  add_counts(sum, sample);
+  counts = &sum;
+}
+
+}  // namespace ioc_exporter::metrics

@@ -1,0 +1,43 @@
+// RecordRows: the series of one IOC's records, each with its labels (made once for all families)
+// and its counts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "metrics/encoder.h"
+#include "probes/samples.h"
+
+namespace ioc_exporter::metrics {
+
+// All processings: the timed ones and those that no return probe could time.
+std::uint64_t processed(const RecordSample& sample);
+// Adds the counts of `more` to `sum`.
+void add_counts(RecordSample& sum, const RecordSample& more);
+
+struct RecordRow {
+  EncodedLabels labels;                  // ioc, record
+  const RecordSample* counts = nullptr;  // null: neither processed nor skipped
+  std::string_view type;                 // "" for the row of unknown names
+};
+
+// One row for each record of the database, in its order, and one with record="" when there are
+// counts whose record has no known name; those are summed. Points into the IocSample, which must
+// outlive it.
+class RecordRows {
+ public:
+  RecordRows(const IocSample& ioc, const Encoder& encoder);
+  RecordRows(RecordRows&&) = default;  // addresses in sums_ survive a move, not a copy
+
+  const std::vector<RecordRow>& rows() const { return rows_; }
+
+ private:
+  void add(std::size_t row, const RecordSample& sample);
+
+  std::vector<RecordRow> rows_;
+  std::deque<RecordSample> sums_;  // of rows with several samples; a deque keeps addresses
+};
+
+}  // namespace ioc_exporter::metrics

@@ -1,0 +1,47 @@
+#include "metrics/render.h"
+
+#include <cassert>
+
+#include "metrics/ioc_families.h"
+#include "metrics/prometheus_family.h"
+#include "metrics/put_families.h"
+#include "metrics/record_families.h"
+#include "metrics/text_encoder.h"
+
+namespace ioc_exporter::metrics {
+namespace {
+
+// Upper estimates of a line's length; what is missing only costs a copy.
+std::size_t estimated_size(const Snapshot& snapshot, const HistogramEdges& edges) {
+  constexpr std::size_t kLine = 110;
+  const std::size_t lines_per_sample = edges.ks().size() + 6;
+  std::size_t lines = 100 + snapshot.puts.size() * 2;
+  for (const IocSample& ioc : snapshot.iocs) {
+    lines += ioc.records.size() * lines_per_sample;
+    if (ioc.database) lines += ioc.database->records.size() * 2;
+  }
+  return lines * kLine;
+}
+
+}  // namespace
+
+void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter, Encoder& encoder) {
+  const auto iocs = distinct_iocs(snapshot);
+  encode_iocs(iocs, encoder);
+  encode_records(iocs, encoder);
+  encode_puts(snapshot.puts, encoder);
+  for (const prometheus::MetricFamily& family : self_families(snapshot, exporter)) {
+    [[maybe_unused]] const bool encoded = encode(family, encoder);
+    assert(encoded);  // self_families() makes counters and gauges only
+  }
+}
+
+std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,
+                        const HistogramEdges& edges) {
+  TextEncoder encoder(edges);
+  encoder.reserve(estimated_size(snapshot, edges));
+  encode_snapshot(snapshot, exporter, encoder);
+  return encoder.take();
+}
+
+}  // namespace ioc_exporter::metrics

@@ -1,0 +1,21 @@
+// A scrape: from a snapshot to the text of /metrics.
+#pragma once
+
+#include <string>
+
+#include "metrics/encoder.h"
+#include "metrics/histogram_edges.h"
+#include "metrics/self_families.h"
+#include "probes/samples.h"
+
+namespace ioc_exporter::metrics {
+
+// Everything that is known, through any encoder: IOCs, records, puts, then the exporter itself.
+// The reference of all families is docs/metrics.md.
+void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter, Encoder& encoder);
+
+// The same in text format 0.0.4, to be served as TextEncoder::kContentType.
+std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,
+                        const HistogramEdges& edges = {});
+
+}  // namespace ioc_exporter::metrics

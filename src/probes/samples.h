@@ -1,0 +1,110 @@
+// Plain samples: what the probes saw, as the metrics need it. No libbpf, no system calls.
+//
+// Counters grow from the moment the exporter first saw the thing they count and never shrink while it
+// runs. Durations are nanoseconds of CLOCK_MONOTONIC; times of day are seconds since 1970 (UTC).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/record_process.h"
+
+namespace ioc_exporter {
+
+inline constexpr std::size_t kHistogramSlots = IOCX_HIST_SLOTS;
+inline constexpr int kHistogramFirstK = IOCX_HIST_FIRST_K;  // slot i: upper edge 2^((first + i) / 4) s
+inline constexpr int kHistogramLastK = IOCX_HIST_LAST_K;    // the last slot holds what is longer
+
+// A record as the IOC's memory describes it.
+struct RecordIdentity {
+  std::uint64_t address = 0;  // struct dbCommon *, in the IOC
+  std::string name;
+  std::uint32_t type = 0;  // index into Database::types
+};
+
+// The database of a running IOC. `records` is sorted by address. Aliases are not records.
+struct Database {
+  std::vector<std::string> types;
+  std::vector<RecordIdentity> records;
+};
+
+// Counts of one record that was processed or skipped at least once.
+struct RecordSample {
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  std::uint32_t record = kUnknown;  // index into the database's records; kUnknown: name not known
+  std::uint64_t sum_ns = 0;
+  std::uint64_t self_ns = 0;
+  std::uint64_t untimed = 0;
+  std::uint64_t skipped_active = 0;
+  std::uint64_t skipped_disabled = 0;
+  std::array<std::uint64_t, kHistogramSlots> buckets{};  // not cumulative
+};
+
+// One IOC. Those that are gone stay for a while with `up` false and no records.
+struct IocSample {
+  std::string name;  // label `ioc`, unique
+  bool up = false;
+  std::int32_t pid = 0;
+  double start_time_seconds = 0;  // time of day
+  std::string base_version;       // "7.0.8.1"; "" when it could not be told
+  std::string executable;         // path as the IOC sees it
+  std::optional<std::uint16_t> ca_port;
+  std::vector<std::uint16_t> tcp_ports;     // all that it listens on
+  bool records_attached = false;            // are its records counted?
+  std::string problem;                      // why something of it is missing; "" = all is well
+  std::shared_ptr<const Database> database;  // null while it could not be read
+  std::vector<RecordSample> records;         // in the database's order
+};
+
+enum class PutOp { write, write_notify };
+
+// Puts of one client on one PV. What is not known is "".
+struct PutSample {
+  std::string ioc;
+  std::string pv;
+  std::string client;  // address without port
+  std::string user;
+  std::string host;
+  PutOp op = PutOp::write;
+  std::uint64_t count = 0;
+};
+
+// About the exporter itself.
+struct ProbeSample {
+  std::string probe;                         // "record_process", "ca_tap"
+  bool loaded = false;                       // its programs are in the kernel
+  std::uint64_t attachments = 0;             // uprobes, or sockets, that feed it now
+  std::optional<std::uint64_t> runs;         // of its programs; only while kernel.bpf_stats_enabled
+  std::optional<std::uint64_t> run_time_ns;  // the same
+};
+struct MapSample {
+  std::string map;
+  std::uint64_t entries = 0;
+  std::uint64_t capacity = 0;
+};
+struct DropSample {
+  std::string probe;
+  std::string reason;
+  std::uint64_t count = 0;
+};
+struct CollectorSample {
+  std::string collector;  // "discovery", "records", "puts"
+  bool success = false;
+  double duration_seconds = 0;
+};
+
+// One scrape.
+struct Snapshot {
+  std::vector<IocSample> iocs;
+  std::vector<PutSample> puts;  // one for each set of labels
+  std::vector<ProbeSample> probes;
+  std::vector<MapSample> maps;
+  std::vector<DropSample> drops;
+  std::vector<CollectorSample> collectors;
+};
+
+}  // namespace ioc_exporter

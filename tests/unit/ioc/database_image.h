@@ -1,0 +1,66 @@
+// A database as EPICS Base lays it out, in the test's own memory, to be read through
+// /proc/self/mem.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ioc/base_layout.h"
+#include "ioc/memory.h"
+
+namespace ioc_exporter::ioc {
+
+// Enough of struct dbCommon: the name first, the rest wherever the field descriptions say.
+struct RecordImage {
+  alignas(8) char name[base::kRecordNameSize];
+  char rest[300 - base::kRecordNameSize];
+};
+inline constexpr std::uint16_t kRsetAt = 200;
+
+class DatabaseImage {
+ public:
+  struct Field {
+    std::string name;
+    std::int16_t size;
+    std::uint16_t offset;
+  };
+  struct Type {
+    base::DbRecordType raw{};
+    std::string name;
+    std::deque<base::DbFldDes> fields;
+    std::deque<std::string> field_names;
+    std::vector<std::uint64_t> field_pointers;
+    std::deque<base::DbRecordNode> nodes;
+  };
+
+  Type& add_type(const std::string& name, bool registered = true);
+  RecordImage& add_record(Type& type, const std::string& name, bool initialized = true);
+  void add_alias(Type& type, const RecordImage& record);
+
+  // Address of the variable pdbbase.
+  std::uint64_t variable() const { return address(&pdbbase_); }
+  void unload() { pdbbase_ = 0; }
+  base::DbBase& root() { return *root_; }
+
+  template <class T>
+  static std::uint64_t address(const T* object) {
+    return reinterpret_cast<std::uintptr_t>(object);
+  }
+
+ private:
+  template <class Node>
+  static void append(base::EllList& list, Node& node);
+
+  std::unique_ptr<base::DbBase> root_ = std::make_unique<base::DbBase>();
+  std::uint64_t pdbbase_ = address(root_.get());
+  std::deque<Type> types_;
+  std::deque<RecordImage> records_;
+};
+
+// This process' memory as the exporter reads an IOC's.
+std::unique_ptr<ProcMemory> own_memory();
+
+}  // namespace ioc_exporter::ioc

@@ -1,0 +1,86 @@
+#include "sample_snapshot.h"
+
+namespace ioc_exporter::metrics {
+namespace {
+
+std::shared_ptr<const Database> sample_database() {
+  auto database = std::make_shared<Database>();
+  database->types = {"ao", "calc", "waveform"};
+  database->records = {
+      {0x1000, "PS:Q1:SetCur", 0}, {0x2000, "PS:Q1:Calc", 1}, {0x3000, "PS:Q2:SetCur", 0}};
+  return database;
+}
+
+IocSample power_supplies() {
+  IocSample ioc;
+  ioc.name = "power-supplies";
+  ioc.up = true;
+  ioc.pid = 812;
+  ioc.start_time_seconds = 1790000000.25;
+  ioc.base_version = "7.0.8.1";
+  ioc.executable = "/opt/ioc/bin/ps";
+  ioc.ca_port = 5064;
+  ioc.records_attached = true;
+  ioc.database = sample_database();
+
+  RecordSample set;
+  set.record = 0;
+  set.sum_ns = 23'000'500;
+  set.self_ns = 12'000'000;
+  set.untimed = 1;
+  set.skipped_active = 2;
+  set.buckets[slot_of(-40)] = 20;        // up to 2^-10 s
+  set.buckets[slot_of(-39)] = 2;         // just above it
+  set.buckets[kHistogramSlots - 1] = 1;  // above 4 s
+  RecordSample calc;
+  calc.record = 1;
+  calc.skipped_disabled = 7;  // never processed
+  RecordSample nameless;
+  nameless.sum_ns = 500;
+  nameless.self_ns = 500;
+  nameless.buckets[0] = 1;
+  ioc.records = {set, calc, nameless, nameless};
+  return ioc;
+}
+
+}  // namespace
+
+Snapshot sample_snapshot() {
+  Snapshot snapshot;
+  IocSample vacuum;
+  vacuum.name = "vacuum \"old\" \xFF";
+  vacuum.up = true;
+  vacuum.pid = 813;
+  vacuum.start_time_seconds = 1790000100;
+  vacuum.executable = "C:\\ioc";
+  IocSample gone;
+  gone.name = "timing";
+  gone.pid = 99;
+  gone.base_version = "3.15.9";
+  snapshot.iocs = {power_supplies(), vacuum, gone};
+  snapshot.puts = {
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", PutOp::write_notify,
+       23},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", PutOp::write, 5},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", PutOp::write, 6},
+      {"power-supplies", "", "10.0.0.8", "", "", PutOp::write, 1}};
+  snapshot.probes = {{"record_process", true, 4, 9007199254740992, 1'500'000'000},
+                     {"ca_tap", false, 0, {}, {}}};
+  snapshot.maps = {{"record_stats", 3, 65536}, {"record_stats", 4, 65536}, {"ca_puts", 2, 16384}};
+  snapshot.drops = {{"record_process", "lost_return", 1}, {"record_process", "records_full", 0}};
+  snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
+  return snapshot;
+}
+
+ExporterInfo sample_exporter() {
+  ProcessStats process;
+  process.cpu_seconds = 1.25;
+  process.start_time_seconds = 1789999999.5;
+  process.virtual_memory_bytes = 1 << 28;
+  process.resident_memory_bytes = 1 << 24;
+  process.max_fds = 1024;
+  process.open_fds = 23;
+  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, process};
+}
+
+}  // namespace ioc_exporter::metrics
