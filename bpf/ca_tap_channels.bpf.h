@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What the messages of a circuit do to its channels. Part of ca_tap.bpf.c; the lock of the message's
+ * direction is held.
+ *
+ * A channel is made in two steps: the client's CREATE_CHAN stores name and identity under a new id and
+ * notes it for the CID; the server's answer gives it a slot and notes that for the SID. It ends by
+ * marking the slot: the counts stay where they are until user space has taken them.
+ */
+
+static __always_inline void set_channel_key(struct iocx_ca_channel_key *key, __u64 circuit, __u32 id)
+{
+	key->circuit = circuit;
+	key->id = id;
+	key->pad = 0;
+}
+
+/* Stores who asks for which name under a new id; 0 when there is no room. w->info.name is set. */
+static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flow *flow)
+{
+	struct iocx_ca_channel_info *info = &w->info;
+	const __u64 channel = new_id(w);
+
+	info->circuit = flow->circuit;
+	info->client = w->key.client;
+	info->ioc = flow->ioc;
+	info->client_port = w->key.client_port;
+	info->server_port = w->key.server_port;
+	__builtin_memcpy(info->user, flow->user, sizeof info->user);
+	__builtin_memcpy(info->host, flow->host, sizeof info->host);
+	if (bpf_map_update_elem(&ca_channel_info, &channel, info, BPF_NOEXIST))
+		return 0;
+	return channel;
+}
+
+/* A slot for the channel, or IOCX_CA_NO_SLOT. User space left its counts at 0. */
+static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, __u32 cid, __u32 state)
+{
+	struct iocx_ca_channel *element;
+	__u32 slot;
+
+	if (bpf_map_pop_elem(&ca_free_slots, &slot))
+		return IOCX_CA_NO_SLOT;
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element)
+		return IOCX_CA_NO_SLOT;
+	element->channel = channel;
+	element->circuit = circuit;
+	element->sid = sid;
+	element->cid = cid;
+	/* Last: user space and the hints look at a slot only when its state says so. An atomic addition
+	 * is the one ordered store that 5.10 has; the state was FREE, 0. */
+	__sync_fetch_and_add(&element->state, state);
+	return slot;
+}
+
+/* Frees what a channel that got no slot, and never will, has stored. */
+static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, __u64 channel)
+{
+	bpf_map_delete_elem(&ca_channel_info, &channel);
+	bpf_map_delete_elem(&ca_cids, by_cid);
+}
+
+/* The channel in `slot` has ended. Its SID and CID may be used again at once. */
+static __always_inline void end_channel(struct iocx_ca_flow *flow, __u32 slot)
+{
+	struct iocx_ca_channel *element = bpf_map_lookup_elem(&ca_channels, &slot);
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *by_cid;
+
+	if (!element || element->circuit != flow->circuit || element->state != IOCX_CA_SLOT_LIVE)
+		return;
+	set_channel_key(&key, element->circuit, element->sid);
+	bpf_map_delete_elem(&ca_sids, &key);
+	key.id = element->cid;
+	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
+	if (by_cid && by_cid->channel == element->channel)
+		bpf_map_delete_elem(&ca_cids, &key);
+	element->state = IOCX_CA_SLOT_ENDED;
+	__sync_fetch_and_add(&flow->channels, -1);
+}
+
+static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
+				      const struct iocx_ca_event *event)
+{
+	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT};
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *earlier;
+	__u8 *name = (__u8 *)w->info.name;
+	__u32 at = event->at, size = event->size;
+
+	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+		return;
+	iocx_ca_copy(name, w->window.bytes + at, IOCX_CA_NAME);
+	if (size < IOCX_CA_NAME) {
+		name[size] = 0; /* what is behind it belongs to other messages */
+	} else if (name[IOCX_CA_NAME - 1] != 0) {
+		name[IOCX_CA_NAME - 1] = 0;
+		count(IOCX_CA_DROP_NAME_CUT);
+	}
+	request.channel = store_info(w, flow);
+	if (!request.channel) {
+		count(IOCX_CA_DROP_CHANNELS_FULL);
+		return;
+	}
+	set_channel_key(&key, flow->circuit, event->id);
+	earlier = bpf_map_lookup_elem(&ca_cids, &key);
+	if (earlier && earlier->slot == IOCX_CA_NO_SLOT) { /* asked again before any answer */
+		__u64 channel = earlier->channel;
+
+		forget_request(&key, channel);
+		__sync_fetch_and_add(&flow->channels, -1);
+	}
+	if (bpf_map_update_elem(&ca_cids, &key, &request, BPF_ANY)) {
+		bpf_map_delete_elem(&ca_channel_info, &request.channel);
+		count(IOCX_CA_DROP_CHANNELS_FULL);
+		return;
+	}
+	__sync_fetch_and_add(&flow->channels, 1);
+}
+
+static __always_inline void on_created(struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
+{
+	struct iocx_ca_channel_key by_cid, by_sid;
+	struct iocx_ca_cid *request;
+	__u32 slot, *reused;
+
+	set_channel_key(&by_cid, flow->circuit, cid);
+	request = bpf_map_lookup_elem(&ca_cids, &by_cid);
+	if (!request || request->slot != IOCX_CA_NO_SLOT)
+		return; /* asked for before the tap came */
+	set_channel_key(&by_sid, flow->circuit, sid);
+	reused = bpf_map_lookup_elem(&ca_sids, &by_sid);
+	if (reused) /* its end was not seen */
+		end_channel(flow, *reused);
+	slot = take_slot(request->channel, flow->circuit, sid, cid, IOCX_CA_SLOT_LIVE);
+	if (slot == IOCX_CA_NO_SLOT) {
+		count(IOCX_CA_DROP_CHANNELS_FULL);
+		forget_request(&by_cid, request->channel);
+		return;
+	}
+	request->slot = slot;
+	if (bpf_map_update_elem(&ca_sids, &by_sid, &slot, BPF_ANY)) {
+		count(IOCX_CA_DROP_CHANNELS_FULL);
+		end_channel(flow, slot);
+	}
+}
+
+static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
+{
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *request;
+
+	set_channel_key(&key, flow->circuit, cid);
+	request = bpf_map_lookup_elem(&ca_cids, &key);
+	if (!request || request->slot != IOCX_CA_NO_SLOT)
+		return;
+	forget_request(&key, request->channel);
+	__sync_fetch_and_add(&flow->channels, -1);
+}
+
+static __always_inline void on_clear(struct iocx_ca_flow *flow, __u32 sid)
+{
+	struct iocx_ca_channel_key key;
+	__u32 *slot;
+
+	set_channel_key(&key, flow->circuit, sid);
+	slot = bpf_map_lookup_elem(&ca_sids, &key);
+	if (slot)
+		end_channel(flow, *slot);
+}
+
+static __always_inline void on_disconnect(struct iocx_ca_flow *flow, __u32 cid)
+{
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *by_cid;
+
+	set_channel_key(&key, flow->circuit, cid);
+	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
+	if (by_cid && by_cid->slot != IOCX_CA_NO_SLOT)
+		end_channel(flow, by_cid->slot);
+}
+
+/* rsrv (host_name_action, client_name_action) takes no other name while there are channels. */
+static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flow, __u8 *to,
+					const struct iocx_ca_event *event)
+{
+	__u32 at = event->at, size = event->size;
+
+	if (flow->channels > 0)
+		return;
+	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+		return;
+	iocx_ca_copy(to, w->window.bytes + at, IOCX_CA_IDENTITY);
+	if (size < IOCX_CA_IDENTITY) {
+		to[size] = 0;
+	} else if (to[IOCX_CA_IDENTITY - 1] != 0) {
+		to[IOCX_CA_IDENTITY - 1] = 0;
+		count(IOCX_CA_DROP_NAME_CUT);
+	}
+}
+
+/* Returns 1 when the rest of the segment is of no interest. */
+static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
+				    const struct iocx_ca_event *event)
+{
+	switch (event->kind) {
+	case IOCX_CA_CREATE:
+		on_create(w, flow, event);
+		return 0;
+	case IOCX_CA_CREATED:
+		on_created(flow, event->id, event->other);
+		return 0;
+	case IOCX_CA_FAILED:
+		on_failed(flow, event->id);
+		return 0;
+	case IOCX_CA_CLEAR:
+		on_clear(flow, event->id);
+		return 0;
+	case IOCX_CA_DISCONNECT:
+		on_disconnect(flow, event->id);
+		return 0;
+	case IOCX_CA_USER:
+		on_identity(w, flow, (__u8 *)flow->user, event);
+		return 0;
+	case IOCX_CA_HOST:
+		on_identity(w, flow, (__u8 *)flow->host, event);
+		return 0;
+	default:
+		flow->not_ca = 1;
+		count(IOCX_CA_DROP_NOT_CA);
+		return 1;
+	}
+}
+
+/* The circuit's place for puts on channels that are not known. */
+static __always_inline __u32 unnamed_slot(struct work *w, struct iocx_ca_flow *flow)
+{
+	__u64 channel;
+
+	if (flow->unnamed_slot != IOCX_CA_NO_SLOT)
+		return flow->unnamed_slot;
+	w->info.name[0] = 0;
+	channel = store_info(w, flow);
+	if (!channel)
+		return IOCX_CA_NO_SLOT;
+	flow->unnamed_slot =
+		take_slot(channel, flow->circuit, 0, 0, IOCX_CA_SLOT_UNNAMED);
+	if (flow->unnamed_slot == IOCX_CA_NO_SLOT)
+		bpf_map_delete_elem(&ca_channel_info, &channel);
+	return flow->unnamed_slot;
+}
+
+static __always_inline void on_put_elsewhere(struct work *w, struct iocx_ca_flow *flow, __u32 sid,
+					     __u32 notify, __u32 *hint)
+{
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	__u32 slot, *found;
+
+	set_channel_key(&key, flow->circuit, sid);
+	found = bpf_map_lookup_elem(&ca_sids, &key);
+	if (found) {
+		slot = *found;
+		*hint = slot;
+	} else {
+		count(IOCX_CA_DROP_UNNAMED_PUT);
+		slot = unnamed_slot(w, flow);
+	}
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element)
+		count(IOCX_CA_DROP_LOST_PUT);
+	else
+		element->puts[notify & 1]++;
+}
+
+static __always_inline void on_put(struct work *w, struct iocx_ca_flow *flow, __u32 sid, __u32 notify)
+{
+	struct iocx_ca_channel *element;
+	__u64 mixed = sid + flow->circuit * 61;
+	__u32 *hint, slot;
+
+	IOCX_CA_MASK(mixed, HINTS - 1);
+	hint = &slot_hints[mixed];
+	slot = *hint;
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (element && element->circuit == flow->circuit && element->sid == sid &&
+	    element->state == IOCX_CA_SLOT_LIVE) {
+		element->puts[notify & 1]++;
+		return;
+	}
+	on_put_elsewhere(w, flow, sid, notify, hint);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * One program at a time in each direction of a connection, and how a connection begins anew.
+ * Part of ca_tap.bpf.c. A holder never sleeps and runs with bottom halves off, so spinning is sound; it
+ * is bounded all the same, and what the bound costs is counted.
+ */
+
+/* Of ca_tap_insert: what was inserted, since the circuit's id may change meanwhile. */
+struct lock {
+	struct iocx_ca_channel_key key;
+};
+
+static __always_inline int acquire(struct lock *lock, struct iocx_ca_flow *flow,
+				   struct iocx_ca_direction *d, __u32 direction, const int swap)
+{
+	const __u32 one = 1;
+
+	if (swap) {
+		for (int i = 0; i < SPINS; i++) {
+			if (__sync_val_compare_and_swap(&d->lock, 0, 1) == 0)
+				return 1;
+#pragma unroll
+			for (int wait = 0; wait < DELAY; wait++)
+				bpf_ktime_get_ns(); /* leaves the cache line alone for a while */
+		}
+		return 0;
+	}
+	lock->key.circuit = flow->circuit;
+	lock->key.id = direction;
+	lock->key.pad = 0;
+	for (int i = 0; i < SPINS; i++) {
+		if (bpf_map_update_elem(&ca_locks, &lock->key, &one, BPF_NOEXIST) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline void release(struct lock *lock, struct iocx_ca_direction *d, const int swap)
+{
+	if (swap)
+		__sync_val_compare_and_swap(&d->lock, 1, 0); /* a full barrier, unlike a store */
+	else
+		bpf_map_delete_elem(&ca_locks, &lock->key);
+}
+
+static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 next)
+{
+	iocx_ca_start(&d->stream);
+	d->next = next;
+	d->next_known = 1;
+}
+
+/* A SYN+ACK: the connection's first byte comes next, both ways. A repeated one changes nothing. */
+static __always_inline void restart_flow(struct work *w, struct iocx_ca_flow *flow,
+					 const struct segment *segment, const int swap)
+{
+	struct iocx_ca_direction *to_server = &flow->directions[IOCX_CA_TO_SERVER];
+	struct iocx_ca_direction *to_client = &flow->directions[IOCX_CA_TO_CLIENT];
+	struct lock outer, inner;
+
+	/* The only place that holds both locks: no other can wait for it the other way round. */
+	if (!acquire(&outer, flow, to_server, IOCX_CA_TO_SERVER, swap)) {
+		count(IOCX_CA_DROP_LOCK_TIMEOUT);
+		return;
+	}
+	if (!acquire(&inner, flow, to_client, IOCX_CA_TO_CLIENT, swap)) {
+		count(IOCX_CA_DROP_LOCK_TIMEOUT);
+		release(&outer, to_server, swap);
+		return;
+	}
+	if (flow->joined || flow->first_seq[0] != segment->ack ||
+	    flow->first_seq[1] != segment->seq + 1) {
+		flow->circuit = new_id(w);
+		flow->ioc = segment->ioc;
+		flow->unnamed_slot = IOCX_CA_NO_SLOT;
+		flow->first_seq[0] = segment->ack;
+		flow->first_seq[1] = segment->seq + 1;
+		flow->channels = 0;
+		flow->not_ca = 0;
+		flow->joined = 0;
+		__builtin_memset(flow->user, 0, sizeof flow->user);
+		__builtin_memset(flow->host, 0, sizeof flow->host);
+		start_direction(to_server, segment->ack);
+		start_direction(to_client, segment->seq + 1);
+		flow->ended = 0;
+	}
+	release(&inner, to_client, swap);
+	release(&outer, to_server, swap);
+}

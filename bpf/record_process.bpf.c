@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+/*
+ * Counts and times every dbProcess() of the watched IOCs, per record.
+ *
+ * An entry and a return probe keep a stack of frames for each thread, since dbProcess recurses through
+ * links. A frame knows the stack pointer of its call: that tells which frame a return belongs to, so that
+ * a return probe that the kernel dropped, a probe that was detached in the middle of a call, and two
+ * attachments that see the same call do no harm.
+ *
+ * A call is not a processing (Base, dbAccess.c): with PACT set it returns at once; when DISA equals DISV
+ * after SDIS was read it sets STAT to DISABLE and returns.
+ *
+ * Only pt_regs are touched, no kernel structs; helpers are those of Linux 5.10. A record's counts need no
+ * atomics: dbProcess is called with the record's lock set locked, and both probes run within the call.
+ */
+#include <linux/types.h>
+#include <linux/ptrace.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "shared/histogram.h"
+#include "shared/record_process.h"
+
+/* What `ret` pops: the stack pointer that a return probe sees, less that at entry. */
+#if defined(__TARGET_ARCH_x86)
+#define RETURN_ADDRESS_SIZE 8
+#else
+#define RETURN_ADDRESS_SIZE 0
+#endif
+
+#define MENU_ALARM_STAT_DISABLE 18 /* menuAlarmStat.dbd, the same from 3.14 to 7.0 */
+
+/* Sizes that user space sets before it loads are given as 1 here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* tgid << 32 | tid */
+	__type(value, struct iocx_thread);
+} record_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* tgid */
+	__type(value, __u32); /* slot */
+} ioc_by_tgid SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_ioc_config);
+} ioc_config SEC(".maps");
+
+/* An IOC's own map, as large as its database: it is freed as a whole when the IOC ends. */
+struct records_of_ioc {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* struct dbCommon * */
+	__type(value, struct iocx_record_stats);
+} ioc_records_template SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__array(values, struct records_of_ioc);
+} ioc_records SEC(".maps") = {
+	.values = {[0] = &ioc_records_template},
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOCX_RECORD_DROPS);
+	__type(key, __u32); /* enum iocx_record_drop */
+	__type(value, __u64);
+} record_drops SEC(".maps");
+
+/* Zeroes to start a new thread and a new record from: neither fits on the BPF stack. Never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_thread);
+} zero_thread SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_record_stats);
+} zero_stats SEC(".maps");
+
+static __always_inline void drop(__u32 reason)
+{
+	__u64 *count = bpf_map_lookup_elem(&record_drops, &reason);
+
+	if (count)
+		*count += 1;
+}
+
+/* The record's counts; made when it is processed for the first time. NULL: counted as dropped. */
+static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 record)
+{
+	struct iocx_record_stats *stats, *zero;
+	__u32 first = 0;
+	void *records;
+
+	records = bpf_map_lookup_elem(&ioc_records, &slot);
+	if (!records) {
+		drop(IOCX_RECORD_DROP_NO_MAP);
+		return NULL;
+	}
+	stats = bpf_map_lookup_elem(records, &record);
+	if (stats)
+		return stats;
+	zero = bpf_map_lookup_elem(&zero_stats, &first);
+	if (!zero)
+		return NULL;
+	bpf_map_update_elem(records, &record, zero, BPF_NOEXIST);
+	stats = bpf_map_lookup_elem(records, &record);
+	if (!stats)
+		drop(IOCX_RECORD_DROP_RECORDS_FULL);
+	return stats;
+}
+
+static __noinline int count_untimed(__u32 slot, __u64 record)
+{
+	struct iocx_record_stats *stats = stats_of(slot, record);
+
+	if (stats)
+		stats->untimed += 1;
+	return 0;
+}
+
+/*
+ * The thread's stack, bound to the IOC that its process is now. A process that is not watched has none:
+ * it only pays for two look-ups, and that only where a library's probes are attached for all processes.
+ */
+static __noinline int bind_thread(__u64 id)
+{
+	__u32 tgid = id >> 32, first = 0;
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	__u32 *slot;
+
+	slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
+	if (!slot)
+		return 0;
+	config = bpf_map_lookup_elem(&ioc_config, slot);
+	if (!config || config->tgid != tgid)
+		return 0;
+	thread = bpf_map_lookup_elem(&record_threads, &id);
+	if (!thread) {
+		void *zero = bpf_map_lookup_elem(&zero_thread, &first);
+
+		if (!zero)
+			return 0;
+		bpf_map_update_elem(&record_threads, &id, zero, BPF_NOEXIST);
+		thread = bpf_map_lookup_elem(&record_threads, &id);
+		if (!thread) {
+			drop(IOCX_RECORD_DROP_THREADS_FULL);
+			return 0;
+		}
+	}
+	thread->slot = *slot;
+	thread->generation = config->generation;
+	thread->depth = 0; /* frames of an earlier process with the same ids mean nothing now */
+	return 1;
+}
+
+/*
+ * Frames of calls that are over without their return probe: they lie at or below `sp` (stacks grow
+ * down). Rare (a thread that was ended, a probe detached meanwhile): counted, without a duration.
+ */
+static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp)
+{
+	__u32 depth, i;
+
+	if (!thread)
+		return 0;
+	depth = thread->depth;
+	for (i = 0; i < IOCX_MAX_DEPTH; i++) {
+		struct iocx_frame *frame;
+
+		if (depth == 0 || depth > IOCX_MAX_DEPTH)
+			break;
+		frame = &thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)];
+		if (frame->sp > sp)
+			break;
+		drop(IOCX_RECORD_DROP_LOST_RETURN);
+		count_untimed(thread->slot, frame->record);
+		depth--;
+	}
+	thread->depth = depth;
+	return 0;
+}
+
+static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	struct iocx_frame *frame;
+	__u32 depth;
+	__u8 pact = 0;
+
+	thread = bpf_map_lookup_elem(&record_threads, &id);
+	config = thread ? bpf_map_lookup_elem(&ioc_config, &thread->slot) : NULL;
+	if (!config || !thread || config->generation != thread->generation) {
+		if (!bind_thread(id))
+			return 0;
+		thread = bpf_map_lookup_elem(&record_threads, &id);
+		if (!thread)
+			return 0;
+		config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+		if (!config)
+			return 0;
+	}
+	if (!(config->attach & attach))
+		return 0;
+
+	depth = thread->depth;
+	if (depth > 0 && depth <= IOCX_MAX_DEPTH &&
+	    thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)].sp <= sp) {
+		/* While both kinds of attachment are on, the second one sees a call that is on the stack. */
+		if (thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)].sp == sp &&
+		    config->attach == (IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL))
+			return 0;
+		discard_frames(thread, sp);
+		depth = thread->depth;
+	}
+
+	if (bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)))
+		drop(IOCX_RECORD_DROP_READ);
+	if (pact) {
+		struct iocx_record_stats *stats = stats_of(thread->slot, record);
+
+		if (stats)
+			stats->skipped_active += 1;
+		return 0;
+	}
+	if (depth >= IOCX_MAX_DEPTH) {
+		count_untimed(thread->slot, record);
+		return 0;
+	}
+	frame = &thread->frames[depth & (IOCX_MAX_DEPTH - 1)];
+	frame->sp = sp;
+	frame->record = record;
+	frame->child_ns = 0;
+	thread->depth = depth + 1;
+	frame->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Whether the call that returns now found its record disabled. */
+static __always_inline int was_disabled(const struct iocx_ioc_config *config, __u64 record)
+{
+	__s16 disable[2] = {0, 1}; /* DISV and DISA, which are neighbours in every version of Base */
+	__u16 stat = 0;
+	__u8 pact = 0;
+
+	if (config->disa == config->disv + 2) {
+		if (bpf_probe_read_user(disable, sizeof(disable), (void *)(record + config->disv)))
+			drop(IOCX_RECORD_DROP_READ);
+	} else {
+		if (bpf_probe_read_user(&disable[0], 2, (void *)(record + config->disv)) ||
+		    bpf_probe_read_user(&disable[1], 2, (void *)(record + config->disa)))
+			drop(IOCX_RECORD_DROP_READ);
+	}
+	if (disable[0] != disable[1])
+		return 0;
+	/*
+	 * A record may have set its own DISA while it was processed: then its alarm status is not
+	 * DISABLE, or it is asynchronous and still active. A disabled call leaves DISABLE and no PACT.
+	 */
+	if (bpf_probe_read_user(&stat, sizeof(stat), (void *)(record + config->stat)) ||
+	    bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)))
+		drop(IOCX_RECORD_DROP_READ);
+	return stat == MENU_ALARM_STAT_DISABLE && !pact;
+}
+
+SEC("uprobe")
+int record_entry_process(struct pt_regs *ctx)
+{
+	return on_entry(ctx, IOCX_ATTACH_PROCESS);
+}
+
+SEC("uprobe")
+int record_entry_all(struct pt_regs *ctx)
+{
+	return on_entry(ctx, IOCX_ATTACH_ALL);
+}
+
+SEC("uretprobe")
+int record_return(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
+	struct iocx_record_stats *stats;
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	struct iocx_frame *frame;
+	__u64 duration, self;
+	__u32 depth, slot;
+
+	thread = bpf_map_lookup_elem(&record_threads, &id);
+	if (!thread)
+		return 0;
+	depth = thread->depth;
+	if (depth == 0 || depth > IOCX_MAX_DEPTH)
+		return 0;
+	frame = &thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)];
+	if (frame->sp < sp) {
+		discard_frames(thread, sp - 1);
+		depth = thread->depth;
+		if (depth == 0 || depth > IOCX_MAX_DEPTH)
+			return 0;
+		frame = &thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)];
+	}
+	if (frame->sp != sp) /* a call that was skipped, or that another attachment has popped */
+		return 0;
+	thread->depth = depth - 1;
+
+	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!config || config->generation != thread->generation)
+		return 0;
+	stats = stats_of(thread->slot, frame->record);
+	if (!stats)
+		return 0;
+	if (was_disabled(config, frame->record)) {
+		stats->skipped_disabled += 1;
+		return 0;
+	}
+	duration = now - frame->start_ns;
+	self = duration > frame->child_ns ? duration - frame->child_ns : 0;
+	slot = iocx_hist_slot(duration);
+	if (slot >= IOCX_HIST_SLOTS)
+		return 0;
+	stats->sum_ns += duration;
+	stats->self_ns += self;
+	stats->buckets[slot] += 1;
+	if (depth > 1)
+		thread->frames[(depth - 2) & (IOCX_MAX_DEPTH - 1)].child_ns += duration;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

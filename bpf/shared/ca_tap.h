@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What bpf/ca_tap.bpf.c and src/probes/ca_tap.cpp tell each other: a wire format. Fixed-width types,
+ * padding as named fields; C++ asserts sizes and offsets.
+ *
+ * Who owns what. The kernel makes circuits and channels and marks them ended; user space alone frees
+ * them, some time later, so that no counter is freed while a program still adds to it. Ids of circuits
+ * and channels are never used twice.
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_CA_TAP_H
+#define IOC_EXPORTER_BPF_SHARED_CA_TAP_H
+
+#include <linux/types.h>
+
+#include "shared/ca_parser.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define IOCX_CA_NO_SLOT 0xFFFFFFFFu
+
+/* An IPv4 address a.b.c.d stands as ::ffff:a.b.c.d everywhere. */
+struct iocx_ca_address {
+	__u8 bytes[16];
+};
+
+/* Key of ca_servers. An address of all zeros is the wildcard: any local address. */
+struct iocx_ca_server {
+	struct iocx_ca_address address;
+	__u16 port; /* host byte order, as all ports here */
+	__u16 pad[3];
+};
+
+/* Key of ca_flows: the TCP connection, told by who listens and not by who sends. */
+struct iocx_ca_flow_key {
+	struct iocx_ca_address client;
+	struct iocx_ca_address server;
+	__u16 client_port;
+	__u16 server_port;
+	__u32 pad;
+};
+
+/* One direction of a connection. */
+struct iocx_ca_direction {
+	__u32 lock;       /* 1 while a program works on this direction */
+	__u32 next;       /* TCP sequence number of the byte that comes next */
+	__u8 next_known;
+	__u8 pad[7];
+	struct iocx_ca_stream stream;
+};
+
+/* Value of ca_flows. */
+struct iocx_ca_flow {
+	__u64 circuit;       /* the connection's id; another one when the 4-tuple is used again */
+	__u32 ioc;           /* what user space gave for the server */
+	__u32 unnamed_slot;  /* of the puts on channels that are not known; IOCX_CA_NO_SLOT: none yet */
+	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK; tells a repeated one */
+	__s32 channels;      /* asked for and not ended: while there are some, names do not change */
+	__u8 ended;          /* FIN or RST was seen */
+	__u8 not_ca;         /* the client did not start with VERSION */
+	__u8 joined;         /* its beginning was not seen */
+	__u8 pad;
+	char user[IOCX_CA_IDENTITY];
+	char host[IOCX_CA_IDENTITY];
+	struct iocx_ca_direction directions[2]; /* IOCX_CA_TO_SERVER, IOCX_CA_TO_CLIENT */
+};
+
+/* Key of ca_sids and ca_cids: `id` is a SID, or a CID. */
+struct iocx_ca_channel_key {
+	__u64 circuit;
+	__u32 id;
+	__u32 pad;
+};
+
+/* Value of ca_cids. */
+struct iocx_ca_cid {
+	__u64 channel; /* id of the channel */
+	__u32 slot;    /* IOCX_CA_NO_SLOT until the server has answered */
+	__u32 pad;
+};
+
+enum iocx_ca_slot_state {
+	IOCX_CA_SLOT_FREE,    /* in ca_free_slots, or on the way there or from there */
+	IOCX_CA_SLOT_LIVE,    /* a channel */
+	IOCX_CA_SLOT_UNNAMED, /* a circuit's puts on channels that are not known */
+	IOCX_CA_SLOT_ENDED,   /* a channel that the client or the server closed */
+};
+
+/* Element of ca_channels, one cache line: what a put touches. Mapped into user space. */
+struct iocx_ca_channel {
+	__u64 channel; /* id of the channel; written before `state` */
+	__u64 circuit;
+	__u64 puts[2]; /* WRITE, WRITE_NOTIFY; written under the lock of the direction to the server */
+	__u32 sid;
+	__u32 cid;
+	__u32 state;   /* enum iocx_ca_slot_state */
+	__u32 pad[5];
+};
+
+/* Value of ca_channel_info, by the channel's id: what user space reads once. */
+struct iocx_ca_channel_info {
+	__u64 circuit;
+	struct iocx_ca_address client;
+	__u32 ioc;
+	__u16 client_port;
+	__u16 server_port;
+	char user[IOCX_CA_IDENTITY]; /* texts end in a zero byte */
+	char host[IOCX_CA_IDENTITY];
+	char name[IOCX_CA_NAME];
+};
+
+/* Index into the per-CPU array ca_drops. */
+enum iocx_ca_drop {
+	IOCX_CA_DROP_GAP,            /* bytes of a stream were not seen: puts in them are not counted */
+	IOCX_CA_DROP_RESYNC,         /* message boundaries were found again after a gap or a late start */
+	IOCX_CA_DROP_LATE,           /* connections that were open before the tap saw them */
+	IOCX_CA_DROP_LOCK_TIMEOUT,   /* segments: another CPU worked on the same direction too long */
+	IOCX_CA_DROP_NESTED,         /* segments: the program interrupted itself */
+	IOCX_CA_DROP_CIRCUITS_FULL,  /* segments of connections for which there was no room */
+	IOCX_CA_DROP_CHANNELS_FULL,  /* channels for which there was no room: their puts have no name */
+	IOCX_CA_DROP_UNNAMED_PUT,    /* puts on channels that are not known: counted, with pv "" */
+	IOCX_CA_DROP_LOST_PUT,       /* puts that could not be counted at all: no room even for pv "" */
+	IOCX_CA_DROP_NAME_CUT,       /* names longer than what is kept */
+	IOCX_CA_DROP_NOT_PARSED,     /* IP fragments and the like of watched ports */
+	IOCX_CA_DROP_TOO_LONG,       /* segments with more messages than one run may read */
+	IOCX_CA_DROP_NOT_CA,         /* connections to watched ports that do not speak CA */
+	IOCX_CA_DROP_AFTER_END,      /* segments with new data after FIN or RST */
+	IOCX_CA_DROPS
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,226 @@
+#include "bpf/ca_tap_object.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "bpf/libbpf_support.h"
+#include "ca_tap.skel.h"
+
+namespace ioc_exporter::bpf {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(ca_tap_bpf* skeleton) const { ca_tap_bpf__destroy(skeleton); }
+};
+
+// Memory that is mapped from a descriptor.
+struct Mapping {
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (address) ::munmap(address, length);
+  }
+  void* address = nullptr;
+  std::size_t length = 0;
+};
+
+// Linux 5.12 knows compare-and-swap, and some distributions' older kernels do: load one and see.
+bool kernel_has_compare_and_swap() {
+  const bpf_insn program[] = {
+      {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},               // r0 = 0
+      {BPF_STX | BPF_MEM | BPF_DW, 10, 0, -8, 0},              // *(u64 *)(fp - 8) = r0
+      {BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, 1},               // r1 = 1
+      {BPF_STX | BPF_ATOMIC | BPF_W, 10, 1, -8, BPF_CMPXCHG},  // r0 = cmpxchg(fp - 8, r0, r1)
+      {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
+      {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  const UniqueFd fd(bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "cmpxchg_probe", "Dual BSD/GPL",
+                                  program, std::size(program), nullptr));
+  return static_cast<bool>(fd);
+}
+
+}  // namespace
+
+struct CaTapObject::Loaded {
+  std::unique_ptr<ca_tap_bpf, SkeletonDeleter> skeleton;
+  CaTapLock lock = CaTapLock::map_insert;
+  std::uint32_t max_channels = 0;
+  Mapping channels;
+  MapView<iocx_ca_server, std::uint32_t> servers;
+  MapView<iocx_ca_address, std::uint32_t> local_addresses;
+  MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
+  MapView<iocx_ca_channel_key, std::uint32_t> sids;
+  MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
+  MapView<std::uint64_t, iocx_ca_channel_info> channel_info;
+  MapView<std::uint32_t, std::uint64_t> drops;
+
+  Result<void> set_sizes(const CaTapSizes& sizes) const;
+  Result<void> open_views();
+  Result<void> map_channels();
+  Result<void> give_all_slots() const;
+};
+
+Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
+  const auto& maps = skeleton->maps;
+  const std::pair<bpf_map*, std::uint32_t> wanted[] = {
+      {maps.ca_servers, sizes.max_servers},   {maps.ca_flows, sizes.max_circuits},
+      {maps.ca_sids, sizes.max_channels},     {maps.ca_cids, sizes.max_channels},
+      {maps.ca_channels, sizes.max_channels}, {maps.ca_free_slots, sizes.max_channels},
+      // Ended channels keep theirs until they are reaped, while new ones come.
+      {maps.ca_channel_info, sizes.max_channels * 2}};
+  for (const auto& [map, entries] : wanted) {
+    const int err = bpf_map__set_max_entries(map, entries);
+    if (err < 0) return libbpf_error(err, std::string("size BPF map ") + bpf_map__name(map));
+  }
+  return {};
+}
+
+Result<void> CaTapObject::Loaded::open_views() {
+  const auto open = [](auto& view, const bpf_map* map) -> Result<void> {
+    auto opened = std::remove_reference_t<decltype(view)>::from_fd(bpf_map__fd(map));
+    if (!opened) return std::move(opened).error();
+    view = std::move(*opened);
+    return {};
+  };
+  const auto& maps = skeleton->maps;
+  if (auto ok = open(servers, maps.ca_servers); !ok) return ok;
+  if (auto ok = open(local_addresses, maps.ca_local); !ok) return ok;
+  if (auto ok = open(flows, maps.ca_flows); !ok) return ok;
+  if (auto ok = open(sids, maps.ca_sids); !ok) return ok;
+  if (auto ok = open(cids, maps.ca_cids); !ok) return ok;
+  if (auto ok = open(channel_info, maps.ca_channel_info); !ok) return ok;
+  return open(drops, maps.ca_drops);
+}
+
+Result<void> CaTapObject::Loaded::map_channels() {
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = std::size_t{max_channels} * sizeof(iocx_ca_channel);
+  channels.length = (bytes + page - 1) / page * page;
+  void* address = ::mmap(nullptr, channels.length, PROT_READ | PROT_WRITE, MAP_SHARED,
+                         bpf_map__fd(skeleton->maps.ca_channels), 0);
+  if (address == MAP_FAILED) return last_error("map BPF map ca_channels into memory");
+  channels.address = address;
+  return {};
+}
+
+Result<void> CaTapObject::Loaded::give_all_slots() const {
+  const int fd = bpf_map__fd(skeleton->maps.ca_free_slots);
+  for (std::uint32_t slot = 0; slot < max_channels; ++slot) {
+    const int err = bpf_map_update_elem(fd, nullptr, &slot, BPF_ANY);
+    if (err < 0) return libbpf_error(err, "write to BPF map ca_free_slots");
+  }
+  return {};
+}
+
+CaTapObject::CaTapObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+CaTapObject::CaTapObject(CaTapObject&&) noexcept = default;
+CaTapObject& CaTapObject::operator=(CaTapObject&&) noexcept = default;
+CaTapObject::~CaTapObject() = default;
+
+Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock) {
+  capture_libbpf_messages();
+  if (lock == CaTapLock::choose)
+    lock = kernel_has_compare_and_swap() ? CaTapLock::compare_and_swap : CaTapLock::map_insert;
+  auto loaded = std::make_unique<Loaded>();
+  loaded->lock = lock;
+  loaded->max_channels = sizes.max_channels;
+  loaded->skeleton.reset(ca_tap_bpf__open());
+  if (!loaded->skeleton) return libbpf_error(-errno, "open BPF object ca_tap");
+  const auto& programs = loaded->skeleton->progs;
+  const bool swap = lock == CaTapLock::compare_and_swap;
+  bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
+  bpf_program__set_autoload(swap ? programs.ca_tap_insert : programs.ca_tap_swap, false);
+  if (auto ok = loaded->set_sizes(sizes); !ok) return ok.error();
+  if (const int err = ca_tap_bpf__load(loaded->skeleton.get()); err < 0)
+    return libbpf_error(err, "load BPF object ca_tap");
+  const std::uint32_t first = 0;
+  const int reader_fd = bpf_program__fd(reader);
+  const int programs_fd = bpf_map__fd(loaded->skeleton->maps.ca_programs);
+  if (const int err = bpf_map_update_elem(programs_fd, &first, &reader_fd, BPF_ANY); err < 0)
+    return libbpf_error(err, "write to BPF map ca_programs");
+  if (auto ok = loaded->open_views(); !ok) return ok.error();
+  if (auto ok = loaded->map_channels(); !ok) return ok.error();
+  if (auto ok = loaded->give_all_slots(); !ok) return ok.error();
+  return CaTapObject(std::move(loaded));
+}
+
+Result<UniqueFd> CaTapObject::attach() const {
+  // Protocol 0: the socket sees nothing before it is bound, and then it has its filter.
+  UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd) return last_error("open packet socket for ca_tap");
+  const int program = bpf_program__fd(loaded_->skeleton->progs.ca_tap);
+  if (::setsockopt(fd.get(), SOL_SOCKET, SO_ATTACH_BPF, &program, sizeof program) != 0)
+    return last_error("attach BPF program ca_tap to its packet socket");
+  sockaddr_ll everywhere{};
+  everywhere.sll_family = AF_PACKET;
+  everywhere.sll_protocol = htons(ETH_P_ALL);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&everywhere), sizeof everywhere) != 0)
+    return last_error("bind packet socket of ca_tap to all interfaces");
+  return fd;
+}
+
+std::uint64_t* CaTapObject::watched_ports() const {
+  return reinterpret_cast<std::uint64_t*>(loaded_->skeleton->bss->watched_ports);
+}
+
+const iocx_ca_channel* CaTapObject::channels() const {
+  return static_cast<const iocx_ca_channel*>(loaded_->channels.address);
+}
+
+Result<void> CaTapObject::give_slot(std::uint32_t slot) const {
+  auto* channel = static_cast<iocx_ca_channel*>(loaded_->channels.address) + slot;
+  *channel = {};
+  const int fd = bpf_map__fd(loaded_->skeleton->maps.ca_free_slots);
+  const int err = bpf_map_update_elem(fd, nullptr, &slot, BPF_ANY);
+  if (err < 0) return libbpf_error(err, "write to BPF map ca_free_slots");
+  return {};
+}
+
+Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_key& key) const {
+  const auto& flows = loaded_->flows;
+  iocx_ca_flow flow;
+  const int err = bpf_map_lookup_and_delete_elem(flows.fd(), &key, &flow);
+  if (err == 0) return std::optional<iocx_ca_flow>(flow);
+  if (err == -ENOENT) return std::optional<iocx_ca_flow>();
+  auto found = flows.lookup(key);
+  if (!found || !*found) return found;
+  auto erased = flows.erase(key);
+  if (!erased) return std::move(erased).error();
+  return found;
+}
+
+const MapView<iocx_ca_server, std::uint32_t>& CaTapObject::servers() const {
+  return loaded_->servers;
+}
+const MapView<iocx_ca_address, std::uint32_t>& CaTapObject::local_addresses() const {
+  return loaded_->local_addresses;
+}
+const MapView<iocx_ca_flow_key, iocx_ca_flow>& CaTapObject::flows() const { return loaded_->flows; }
+const MapView<iocx_ca_channel_key, std::uint32_t>& CaTapObject::sids() const {
+  return loaded_->sids;
+}
+const MapView<iocx_ca_channel_key, iocx_ca_cid>& CaTapObject::cids() const { return loaded_->cids; }
+const MapView<std::uint64_t, iocx_ca_channel_info>& CaTapObject::channel_info() const {
+  return loaded_->channel_info;
+}
+const MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const { return loaded_->drops; }
+
+std::uint32_t CaTapObject::max_channels() const { return loaded_->max_channels; }
+CaTapLock CaTapObject::lock() const { return loaded_->lock; }
+// The kernel counts what is called by a tail call as part of the caller.
+std::optional<ProgramStats> CaTapObject::stats() const {
+  return program_stats(loaded_->skeleton->progs.ca_tap);
+}
+
+}  // namespace ioc_exporter::bpf

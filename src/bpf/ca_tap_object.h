@@ -1,0 +1,70 @@
+// The programs and maps of bpf/ca_tap.bpf.c in the kernel, and the socket that feeds them. Hides
+// libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bpf/map.h"
+#include "bpf/program_stats.h"
+#include "shared/ca_tap.h"
+#include "util/result.h"
+#include "util/unique_fd.h"
+
+namespace ioc_exporter::bpf {
+
+// The lock that the loaded program takes. `choose` asks the kernel for compare-and-swap (5.12) and
+// takes map_insert where it has none; the others are for tests.
+enum class CaTapLock { choose, compare_and_swap, map_insert };
+
+struct CaTapSizes {
+  std::uint32_t max_servers = 16384;   // listening address and port pairs
+  std::uint32_t max_circuits = 65536;  // about 1 KiB of kernel memory for each that is there
+  std::uint32_t max_channels = 65536;  // 64 bytes each at once, 700 more for each in use
+};
+
+// Loaded programs and their maps; no packet is looked at before attach().
+class CaTapObject {
+ public:
+  static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose);
+
+  CaTapObject(CaTapObject&&) noexcept;
+  CaTapObject& operator=(CaTapObject&&) noexcept;
+  ~CaTapObject();
+
+  // A socket in the calling thread's network namespace that runs the program on every packet that
+  // passes its interfaces. The program runs until the descriptor is closed.
+  Result<UniqueFd> attach() const;
+
+  // One bit a port (host byte order), 1,024 words: which ports the program looks at.
+  std::uint64_t* watched_ports() const;
+  // The slots of channels, max_channels of them, as the program writes them.
+  const iocx_ca_channel* channels() const;
+  // Zeroes a slot that the program no longer uses and lets it be used again.
+  Result<void> give_slot(std::uint32_t slot) const;
+
+  const MapView<iocx_ca_server, std::uint32_t>& servers() const;
+  const MapView<iocx_ca_address, std::uint32_t>& local_addresses() const;
+  const MapView<iocx_ca_flow_key, iocx_ca_flow>& flows() const;
+  const MapView<iocx_ca_channel_key, std::uint32_t>& sids() const;
+  const MapView<iocx_ca_channel_key, iocx_ca_cid>& cids() const;
+  const MapView<std::uint64_t, iocx_ca_channel_info>& channel_info() const;
+  const MapView<std::uint32_t, std::uint64_t>& drops() const;
+
+  // Takes a flow out of its map; nothing when it is not there. On kernels before 5.14, which cannot
+  // take from a hash at once, a look-up and a deletion.
+  Result<std::optional<iocx_ca_flow>> take_flow(const iocx_ca_flow_key& key) const;
+
+  std::uint32_t max_channels() const;
+  CaTapLock lock() const;  // never `choose`
+  std::optional<ProgramStats> stats() const;
+
+ private:
+  struct Loaded;
+  explicit CaTapObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::bpf

@@ -1,0 +1,153 @@
+#include "bpf/map.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace ioc_exporter::bpf {
+
+int possible_cpus() {
+  static const int cpus = libbpf_num_possible_cpus();
+  return cpus;
+}
+
+namespace detail {
+namespace {
+
+bool is_per_cpu(std::uint32_t type) {
+  return type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_PERCPU_ARRAY ||
+         type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+// libbpf 1.x returns a negative errno; 0 is success.
+Error map_error(int negative_errno, const char* action, const std::string& name) {
+  return error_from_errno(-negative_errno, std::string(action) + " BPF map " + name);
+}
+
+Result<void> read_one_by_one(int fd, const MapShape& shape, std::size_t stride, RawEntries& into) {
+  return map_walk_keys(fd, shape, [&](const void* key) {
+    const std::size_t at = into.values.size();
+    into.values.resize(at + stride);
+    if (bpf_map_lookup_elem(fd, key, into.values.data() + at) < 0) {  // gone meanwhile
+      into.values.resize(at);
+      return;
+    }
+    const auto* bytes = static_cast<const unsigned char*>(key);
+    into.keys.insert(into.keys.end(), bytes, bytes + shape.key_size);
+    ++into.count;
+  });
+}
+
+}  // namespace
+
+Result<MapShape> map_shape(int fd) {
+  bpf_map_info info{};
+  std::uint32_t length = sizeof info;
+  const int err = bpf_obj_get_info_by_fd(fd, &info, &length);
+  if (err < 0) return error_from_errno(-err, "ask the kernel about BPF map fd " + std::to_string(fd));
+  return MapShape{info.name, info.key_size, info.value_size, info.max_entries, is_per_cpu(info.type)};
+}
+
+Result<bool> map_lookup(int fd, const std::string& name, const void* key, void* value) {
+  const int err = bpf_map_lookup_elem(fd, key, value);
+  if (err == 0) return true;
+  if (err == -ENOENT) return false;
+  return map_error(err, "look up in", name);
+}
+
+Result<bool> map_lookup_and_delete(int fd, const std::string& name, const void* key, void* value) {
+  const int err = bpf_map_lookup_and_delete_elem(fd, key, value);
+  if (err == 0) return true;
+  if (err == -ENOENT) return false;
+  return map_error(err, "take from", name);
+}
+
+Result<void> map_update(int fd, const std::string& name, const void* key, const void* value,
+                        UpdateMode mode) {
+  const std::uint64_t flags = mode == UpdateMode::only_new        ? BPF_NOEXIST
+                              : mode == UpdateMode::only_existing ? BPF_EXIST
+                                                                  : BPF_ANY;
+  const int err = bpf_map_update_elem(fd, key, value, flags);
+  if (err < 0) return map_error(err, "write to", name);
+  return {};
+}
+
+Result<bool> map_erase(int fd, const std::string& name, const void* key) {
+  const int err = bpf_map_delete_elem(fd, key);
+  if (err == 0) return true;
+  if (err == -ENOENT) return false;
+  return map_error(err, "delete from", name);
+}
+
+Result<void> map_walk_keys(int fd, const MapShape& shape,
+                           const std::function<void(const void*)>& each) {
+  std::vector<unsigned char> key(shape.key_size);
+  std::vector<unsigned char> next(shape.key_size);
+  const void* previous = nullptr;
+  // A key that is deleted meanwhile makes the kernel start over: never take more than the map holds.
+  for (std::uint32_t taken = 0; taken < shape.max_entries; ++taken) {
+    const int err = bpf_map_get_next_key(fd, previous, next.data());
+    if (err == -ENOENT) break;
+    if (err < 0) return map_error(err, "walk", shape.name);
+    each(next.data());
+    key.swap(next);
+    previous = key.data();
+  }
+  return {};
+}
+
+Result<void> map_read_all(int fd, const MapShape& shape, std::size_t stride, RawEntries& into) {
+  constexpr std::size_t kBatchBytes = 1u << 20;
+  into = {};
+  // The position that the kernel hands back: 4 bytes for hashes; some map types take it for a key.
+  std::vector<unsigned char> position(std::max<std::size_t>(shape.key_size, 8));
+  auto batch = static_cast<std::uint32_t>(std::max<std::size_t>(64, kBatchBytes / (shape.key_size + stride)));
+  const void* from = nullptr;
+  for (;;) {
+    const std::size_t keys_at = into.count * shape.key_size;
+    const std::size_t values_at = into.count * stride;
+    into.keys.resize(keys_at + std::size_t{batch} * shape.key_size);
+    into.values.resize(values_at + std::size_t{batch} * stride);
+    std::uint32_t got = batch;
+    const int err = bpf_map_lookup_batch(fd, const_cast<void*>(from), position.data(),
+                                         into.keys.data() + keys_at, into.values.data() + values_at,
+                                         &got, nullptr);
+    if (err == -ENOSPC) {  // one bucket of the hash holds more than the whole batch
+      batch *= 2;
+      continue;
+    }
+    if (err < 0 && err != -ENOENT) {
+      if (from != nullptr) return map_error(err, "read a batch of", shape.name);
+      into = {};
+      return read_one_by_one(fd, shape, stride, into);
+    }
+    into.count += got;
+    from = position.data();
+    if (err == -ENOENT) break;  // that was the last of it
+  }
+  into.keys.resize(into.count * shape.key_size);
+  into.values.resize(into.count * stride);
+  return {};
+}
+
+}  // namespace detail
+
+std::uint64_t sum_cpus(const std::vector<std::uint64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+Result<std::vector<std::uint64_t>> sum_per_cpu_counters(const MapView<std::uint32_t, std::uint64_t>& map,
+                                                        std::uint32_t counters) {
+  std::vector<std::uint64_t> sums;
+  sums.reserve(counters);
+  for (std::uint32_t index = 0; index < counters; ++index) {
+    auto values = map.lookup_cpus(index);
+    if (!values) return std::move(values).error();
+    sums.push_back(sum_cpus(*values));
+  }
+  return sums;
+}
+
+}  // namespace ioc_exporter::bpf

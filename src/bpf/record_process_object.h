@@ -1,0 +1,72 @@
+// The programs and maps of bpf/record_process.bpf.c in the kernel. Hides libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bpf/map.h"
+#include "bpf/program_stats.h"
+#include "shared/record_process.h"
+#include "util/result.h"
+
+namespace ioc_exporter::bpf {
+
+using RecordsMap = MapView<std::uint64_t, iocx_record_stats>;
+using OwnedRecordsMap = OwnedMap<std::uint64_t, iocx_record_stats>;
+
+// An entry and a return probe on dbProcess. Detached when it is destroyed.
+class RecordAttachment {
+ public:
+  RecordAttachment(RecordAttachment&&) noexcept;
+  RecordAttachment& operator=(RecordAttachment&&) noexcept;
+  ~RecordAttachment();
+
+ private:
+  friend class RecordProcessObject;
+  struct Links;
+  explicit RecordAttachment(std::unique_ptr<Links> links);
+  std::unique_ptr<Links> links_;
+};
+
+struct RecordProcessOptions {
+  std::uint32_t max_threads = 4096;  // threads that process records at a time, 2 KiB each
+};
+
+// Loaded programs. Attachments are made from it and must not outlive it.
+class RecordProcessObject {
+ public:
+  static Result<RecordProcessObject> load(const RecordProcessOptions& options);
+
+  RecordProcessObject(RecordProcessObject&&) noexcept;
+  RecordProcessObject& operator=(RecordProcessObject&&) noexcept;
+  ~RecordProcessObject();
+
+  // Attaches to the code at `offset` bytes in the file at `path`, for one process or for all.
+  Result<RecordAttachment> attach_to_process(const std::string& path, std::uint64_t offset,
+                                             std::int32_t pid) const;
+  Result<RecordAttachment> attach_to_all(const std::string& path, std::uint64_t offset) const;
+
+  // A map for the records of one IOC, and the place where the programs find it.
+  Result<OwnedRecordsMap> make_records_map(std::uint32_t capacity) const;
+  // When it returns, no program uses the map that stood there before (maybe_wait_bpf_programs() of
+  // kernel/bpf/syscall.c waits for an RCU grace period after a map in a map was replaced).
+  Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
+  Result<void> clear_records_map(std::uint32_t slot) const;
+
+  const MapView<std::uint64_t, iocx_thread>& threads() const;
+  const MapView<std::uint32_t, std::uint32_t>& ioc_by_tgid() const;
+  const MapView<std::uint32_t, iocx_ioc_config>& ioc_config() const;
+  const MapView<std::uint32_t, std::uint64_t>& drops() const;
+
+  // Sum over the three programs.
+  std::optional<ProgramStats> stats() const;
+
+ private:
+  struct Loaded;
+  explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::bpf

@@ -1,0 +1,44 @@
+// TCP connections of this host and addresses as the tap's maps hold them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/ca_tap.h"
+#include "util/result.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::probes {
+
+// Order of keys; padding is part of what the kernel compares, so it is here too.
+struct CaKeyLess {
+  template <class Key>
+  bool operator()(const Key& a, const Key& b) const {
+    return __builtin_memcmp(&a, &b, sizeof(Key)) < 0;
+  }
+};
+using CaFlowKeys = std::set<iocx_ca_flow_key, CaKeyLess>;
+using CaAddresses = std::set<iocx_ca_address, CaKeyLess>;
+
+// ::ffff:a.b.c.d; `octets` in the order a, b, c, d.
+iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]);
+// "10.0.0.7", "fe80::1"; an IPv4 address without "::ffff:".
+std::string ca_address_text(const iocx_ca_address& address);
+
+// A line of /proc/net/tcp or tcp6 (proc(5)), taken as a server's end: the local side is the server.
+// Nothing for a header, a listener, and a connection that is over (TIME_WAIT, CLOSE).
+std::optional<iocx_ca_flow_key> parse_tcp_connection(std::string_view line);
+
+// All connections of the calling thread's network namespace whose local port `wanted` accepts.
+Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
+                                        const std::function<bool(std::uint16_t)>& wanted);
+
+// Addresses of the calling thread's network namespace (getifaddrs(3)).
+Result<CaAddresses> read_local_addresses();
+
+}  // namespace ioc_exporter::probes

@@ -1,0 +1,73 @@
+// Puts by label from counters of channels that come and go. Pure: no system calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "probes/samples.h"
+
+namespace ioc_exporter::probes {
+
+// Whose puts. `ioc` is the number that the caller gave for the server.
+struct CaPutLabels {
+  std::uint32_t ioc = 0;
+  std::string pv;      // "": the channel is not known
+  std::string client;  // address without port
+  std::string user;
+  std::string host;
+  auto operator<=>(const CaPutLabels&) const = default;
+};
+
+struct CaPutCount {
+  CaPutLabels labels;
+  PutOp op = PutOp::write;
+  std::uint64_t count = 0;  // never 0
+};
+
+// Counters of a channel: WRITE, WRITE_NOTIFY.
+using CaPuts = std::array<std::uint64_t, 2>;
+
+// A channel's counters are added as far as they were not added before, so that a total never
+// shrinks and no put is in it twice, whenever the channel ends.
+class CaPutTotals {
+ public:
+  // Over `max_series` sets of labels, puts are counted by overflowed() only.
+  explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
+
+  // A channel is told by the slot that holds its counters and its id. One that had the slot is
+  // closed.
+  void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
+  bool is_open(std::uint32_t slot, std::uint64_t channel) const;
+  void observe(std::uint32_t slot, const CaPuts& puts);
+  void close(std::uint32_t slot);
+  // Drops the totals of an IOC; its channels count no more.
+  void forget(std::uint32_t ioc);
+
+  std::vector<CaPutCount> counts() const;
+  std::uint64_t overflowed() const { return overflowed_; }
+  std::size_t open_channels() const { return channels_.size(); }
+  std::size_t series() const { return series_.size(); }
+
+ private:
+  struct Series {
+    CaPuts puts{};
+    std::size_t channels = 0;  // open ones that add to it
+  };
+  using SeriesMap = std::map<CaPutLabels, Series>;
+  struct Channel {
+    std::uint64_t id = 0;
+    CaPuts added{};
+    SeriesMap::iterator series;
+    enum { counts, overflows, forgotten } state = counts;
+  };
+
+  std::size_t max_series_;
+  std::uint64_t overflowed_ = 0;
+  SeriesMap series_;
+  std::map<std::uint32_t, Channel> channels_;  // by slot
+};
+
+}  // namespace ioc_exporter::probes

@@ -1,0 +1,109 @@
+// The Channel Access tap: counts the puts that reach the CA servers of this host, per channel.
+//
+// The kernel counts (bpf/ca_tap.bpf.c). User space says which servers to watch, gives the counters
+// their names, and frees what has ended:
+//  - A channel ends with CLEAR_CHANNEL or SERVER_DISCONN, a circuit with FIN, RST or a new SYN+ACK on its
+//    4-tuple. A channel's counters are taken for the last time at least kGrace after its end was
+//    noticed: no program holds a segment that long (it is at most some 300 us).
+//  - The connection itself is remembered for kLinger, so that a segment that is sent again does not pass
+//    for a connection that was open before the tap.
+//  - A connection whose end was not seen goes when two looks at the kernel's own list of sockets,
+//    kSocketLook apart, do not find it; one whose server is no longer watched goes at once.
+//
+// Not thread-safe: one call at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bpf/ca_tap_object.h"
+#include "probes/ca_connections.h"
+#include "probes/ca_put_totals.h"
+#include "probes/samples.h"
+#include "util/result.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::probes {
+
+struct CaTapOptions {
+  RootedFs fs;
+  bpf::CaTapSizes sizes;
+  std::size_t max_series = 100000;  // sets of labels; puts over it are in the drops
+  bpf::CaTapLock lock = bpf::CaTapLock::choose;
+};
+
+// A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the
+// wildcard.
+struct CaServer {
+  iocx_ca_address address{};
+  std::uint16_t port = 0;
+  std::uint32_t ioc = 0;  // the caller's number; not to be given to another IOC before forget()
+};
+
+struct CaTapReading {
+  std::vector<CaPutCount> puts;   // sorted by label
+  std::vector<DropSample> drops;  // every reason, also those that are 0
+  std::vector<MapSample> maps;    // fill of circuits as of the last reap()
+};
+
+class CaTap {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kGrace{1};
+  static constexpr std::chrono::seconds kLinger{60};
+  static constexpr std::chrono::seconds kSocketLook{30};
+
+  // Loads and attaches in the calling thread's network namespace. Nothing is watched yet.
+  static Result<CaTap> start(CaTapOptions options);
+
+  // From now on these servers are watched, and no others. Cheap when nothing changed: call it at
+  // every look for IOCs, it also takes note of the host's new addresses.
+  Result<void> set_servers(const std::vector<CaServer>& servers);
+  // Frees what has ended. Call it every second or two.
+  Result<void> reap(Clock::time_point now = Clock::now());
+  Result<CaTapReading> collect();
+  // Drops the totals of an IOC that has left.
+  Result<void> forget(std::uint32_t ioc);
+
+  std::optional<bpf::ProgramStats> stats() const { return object_.stats(); }
+  bpf::CaTapLock lock() const { return object_.lock(); }
+
+ private:
+  using Since = Clock::time_point;
+  using ServerMap = std::map<iocx_ca_server, std::uint32_t, CaKeyLess>;
+  struct Ends;  // what one reap() found
+
+  CaTap(CaTapOptions options, bpf::CaTapObject object, UniqueFd socket);
+
+  Result<void> update_addresses();
+  Result<void> observe_channels();
+  Result<void> observe_channel(std::uint32_t slot);
+  Result<void> read_flows(Ends& ends);
+  Result<void> look_at_sockets(Ends& ends, Clock::time_point now);
+  Result<void> free_channels(const Ends& ends, Clock::time_point now);
+  Result<void> free_flows(const Ends& ends, Clock::time_point now);
+  Result<void> free_channel(std::uint32_t slot);
+  Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
+  bool is_server(const iocx_ca_flow_key& key) const;
+
+  CaTapOptions options_;
+  bpf::CaTapObject object_;
+  UniqueFd socket_;  // closed before the object goes
+  CaPutTotals totals_;
+  ServerMap servers_;
+  CaAddresses addresses_;
+  std::vector<bool> used_;                         // slots that hold a channel, as of the last look
+  std::map<std::uint32_t, Since> gone_channels_;   // slot
+  std::map<std::uint64_t, Since> gone_requests_;   // channel
+  std::map<std::uint64_t, Since> gone_circuits_;   // circuit
+  std::map<std::uint64_t, bool> without_socket_;   // circuits that the last look did not find
+  std::optional<Since> looked_at_sockets_;
+  std::uint64_t circuits_ = 0;
+};
+
+}  // namespace ioc_exporter::probes

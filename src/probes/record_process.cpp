@@ -1,0 +1,253 @@
+#include "probes/record_process.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace ioc_exporter::probes {
+namespace {
+
+static_assert(sizeof(iocx_record_stats) == 5 * 8 + IOCX_HIST_SLOTS * 8);
+static_assert(offsetof(iocx_record_stats, buckets) == 40);
+static_assert(sizeof(iocx_ioc_config) == 24);
+static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 16);
+static_assert(sizeof(iocx_frame) == 32);
+static_assert(sizeof(iocx_thread) == 16 + IOCX_MAX_DEPTH * 32);
+static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
+static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
+
+// Room for records whose names are not known yet, when a database is read in the middle of loading.
+std::uint32_t capacity_for(std::uint32_t records) { return std::max(64u, records + records / 8); }
+
+std::uint8_t bit_of(Attachment mode) {
+  return mode == Attachment::all_processes ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
+}
+
+}  // namespace
+
+void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
+  into.sum_ns += from.sum_ns;
+  into.self_ns += from.self_ns;
+  into.untimed += from.untimed;
+  into.skipped_active += from.skipped_active;
+  into.skipped_disabled += from.skipped_disabled;
+  for (std::size_t i = 0; i < IOCX_HIST_SLOTS; ++i) into.buckets[i] += from.buckets[i];
+}
+
+const char* record_drop_reason(std::uint32_t drop) {
+  switch (drop) {
+    case IOCX_RECORD_DROP_THREADS_FULL: return "threads_full";
+    case IOCX_RECORD_DROP_RECORDS_FULL: return "records_full";
+    case IOCX_RECORD_DROP_NO_MAP: return "no_map";
+    case IOCX_RECORD_DROP_READ: return "read_failed";
+    case IOCX_RECORD_DROP_LOST_RETURN: return "lost_return";
+    default: return "other";
+  }
+}
+
+RecordProcess::RecordProcess(bpf::RecordProcessObject object) : object_(std::move(object)) {}
+
+Result<RecordProcess> RecordProcess::start(const bpf::RecordProcessOptions& options) {
+  auto object = bpf::RecordProcessObject::load(options);
+  if (!object) return std::move(object).error();
+  // The map that gives ioc_records its shape stands in slot 0, where no IOC may find it.
+  if (auto cleared = object->clear_records_map(0); !cleared) return cleared.error();
+  return RecordProcess(std::move(*object));
+}
+
+Result<std::uint32_t> RecordProcess::free_slot() const {
+  std::uint32_t slot = 0;
+  for (const auto& [used, watched] : watched_) {
+    if (used != slot) break;
+    ++slot;
+  }
+  if (slot >= IOCX_MAX_IOCS)
+    return error_in_words("all " + std::to_string(IOCX_MAX_IOCS) + " slots for IOCs are in use");
+  return slot;
+}
+
+Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watched,
+                                         std::uint8_t attach) const {
+  iocx_ioc_config config{};
+  config.tgid = static_cast<std::uint32_t>(watched.target.pid);
+  config.generation = watched.generation;
+  config.pact = watched.target.pact;
+  config.disa = watched.target.disa;
+  config.disv = watched.target.disv;
+  config.stat = watched.target.stat;
+  config.attach = attach;
+  return object_.ioc_config().update(slot, config);
+}
+
+// Everything that the programs look up stands before the first probe can hit.
+Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach) {
+  auto map = object_.make_records_map(watched.capacity);
+  if (!map) return std::move(map).error();
+  watched.records = std::move(*map);
+  if (auto ok = object_.set_records_map(slot, watched.records.view); !ok) return ok;
+  if (auto ok = write_config(slot, watched, attach); !ok) return ok;
+  return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
+}
+
+Result<void> RecordProcess::attach(std::uint32_t slot, Library& library, const RecordTarget& target) {
+  if (library.mode == Attachment::all_processes) return {};
+  auto attachment = object_.attach_to_process(target.attach_path, target.file.offset, target.pid);
+  if (!attachment) return std::move(attachment).error();
+  library.by_slot.emplace(slot, std::move(*attachment));
+  return {};
+}
+
+Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
+  auto slot = free_slot();
+  if (!slot) return std::move(slot).error();
+  Library& library = libraries_[target.file];
+  library.slots.push_back(*slot);
+  Watched& watched = watched_[*slot];
+  watched.target = target;
+  watched.generation = next_generation_++;
+  watched.capacity = capacity_for(target.records);
+  auto done = register_ioc(*slot, watched, bit_of(library.mode));
+  if (done) done = attach(*slot, library, target);
+  if (!done) {
+    unwatch(*slot);
+    return done.error();
+  }
+  // The IOC is counted already: that the cheaper way of attaching failed is no reason to give it up.
+  if (auto balanced = rebalance(library); !balanced) spdlog::warn("{}", balanced.error().message());
+  return *slot;
+}
+
+void RecordProcess::unwatch(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return;
+  const RecordTarget target = found->second.target;
+  const auto report = [](const Result<void>& result) {
+    if (!result) spdlog::warn("{}", result.error().message());
+  };
+  const auto library = libraries_.find(target.file);
+  if (library != libraries_.end()) {
+    library->second.by_slot.erase(slot);
+    std::erase(library->second.slots, slot);
+  }
+  if (auto erased = object_.ioc_by_tgid().erase(static_cast<std::uint32_t>(target.pid)); !erased)
+    spdlog::warn("{}", erased.error().message());
+  report(object_.ioc_config().update(slot, iocx_ioc_config{}));
+  report(object_.clear_records_map(slot));
+  watched_.erase(found);
+  if (library == libraries_.end()) return;
+  if (library->second.slots.empty())
+    libraries_.erase(library);
+  else
+    report(rebalance(library->second));
+}
+
+Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, std::uint32_t records) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  if (records <= watched.capacity) return {};
+  const std::uint32_t capacity = capacity_for(records);
+  auto larger = object_.make_records_map(capacity);
+  if (!larger) return std::move(larger).error();
+  if (auto ok = object_.set_records_map(slot, larger->view); !ok) return ok;
+  // Nothing writes to the old map any more: its counts move over here, once and for all.
+  auto moved = watched.records.view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+    add_stats(watched.outgrown[address], stats);
+  });
+  watched.records = std::move(*larger);
+  watched.capacity = capacity;
+  return moved;
+}
+
+// Both kinds of program count while both are attached, and the one that comes second to a call finds it
+// on the stack: no call is missed and none is counted twice, whenever it falls.
+Result<void> RecordProcess::switch_to_all(Library& library) {
+  const RecordTarget& any = watched_.at(library.slots.front()).target;
+  auto attachment = object_.attach_to_all(any.attach_path, any.file.offset);
+  if (!attachment) return std::move(attachment).error();
+  library.for_all = std::make_unique<bpf::RecordAttachment>(std::move(*attachment));
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_ALL); !ok) return ok;
+  library.mode = Attachment::all_processes;
+  library.by_slot.clear();
+  return {};
+}
+
+Result<void> RecordProcess::switch_to_processes(Library& library) {
+  std::map<std::uint32_t, bpf::RecordAttachment> by_slot;
+  for (const std::uint32_t slot : library.slots) {
+    const RecordTarget& target = watched_.at(slot).target;
+    auto attachment = object_.attach_to_process(target.attach_path, target.file.offset, target.pid);
+    if (!attachment) return std::move(attachment).error();
+    by_slot.emplace(slot, std::move(*attachment));
+  }
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS); !ok) return ok;
+  library.by_slot = std::move(by_slot);
+  library.mode = Attachment::per_process;
+  library.for_all.reset();
+  return {};
+}
+
+Result<void> RecordProcess::rebalance(Library& library) {
+  const Attachment wanted = choose_attachment(library.mode, library.slots.size());
+  if (wanted == library.mode) return {};
+  return wanted == Attachment::all_processes ? switch_to_all(library) : switch_to_processes(library);
+}
+
+Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
+  for (const std::uint32_t slot : library.slots)
+    if (auto ok = write_config(slot, watched_.at(slot), attach); !ok) return ok;
+  return {};
+}
+
+Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  const Watched& watched = found->second;
+  std::vector<RawRecord> records;
+  auto read = watched.records.view.for_each(
+      [&](std::uint64_t address, const iocx_record_stats& stats) { records.push_back({address, stats}); });
+  if (!read) return read.error();
+  if (watched.outgrown.empty()) return records;
+  auto outgrown = watched.outgrown;
+  for (RawRecord& record : records) {
+    const auto before = outgrown.find(record.address);
+    if (before == outgrown.end()) continue;
+    add_stats(record.stats, before->second);
+    outgrown.erase(before);
+  }
+  for (const auto& [address, stats] : outgrown) records.push_back({address, stats});
+  return records;
+}
+
+Result<void> RecordProcess::free_ended_threads(
+    const std::function<bool(std::int32_t, std::int32_t)>& alive) {
+  auto threads = object_.threads().keys();
+  if (!threads) return std::move(threads).error();
+  for (const std::uint64_t id : *threads) {
+    if (alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff))) continue;
+    if (auto erased = object_.threads().erase(id); !erased) return erased.error();
+  }
+  return {};
+}
+
+Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
+  return bpf::sum_per_cpu_counters(object_.drops(), IOCX_RECORD_DROPS);
+}
+
+Result<RecordProcessUse> RecordProcess::use() const {
+  auto threads = object_.threads().keys();
+  if (!threads) return std::move(threads).error();
+  RecordProcessUse use;
+  use.threads = threads->size();
+  use.threads_capacity = object_.threads().capacity();
+  for (const auto& [file, library] : libraries_)
+    use.attachments += library.by_slot.size() + (library.for_all ? 1 : 0);
+  for (const auto& [slot, watched] : watched_) use.records_capacity += watched.capacity;
+  return use;
+}
+
+}  // namespace ioc_exporter::probes

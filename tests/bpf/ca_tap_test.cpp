@@ -1,0 +1,382 @@
+#include "probes/ca_tap.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "bpf/ca_conversation.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+using probes::CaServer;
+using probes::CaTap;
+using probes::CaTapOptions;
+
+constexpr std::uint32_t kIoc = 7;
+
+class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
+    start({});
+  }
+  void start(bpf::CaTapSizes sizes, const std::string& root = "/") {
+    sizes.max_channels = std::min(sizes.max_channels, 4096u);
+    CaTapOptions options;
+    options.fs = RootedFs(root);
+    options.sizes = sizes;
+    options.lock = GetParam();
+    tap_.reset();
+    auto tap = CaTap::start(std::move(options));
+    ASSERT_TRUE(tap) << tap.error().message();
+    tap_.emplace(std::move(*tap));
+    watch(listener_);
+  }
+  void watch(const Listener& listener) {
+    CaServer server;
+    server.port = listener.port();
+    server.ioc = kIoc;
+    auto ok = tap_->set_servers({server});
+    ASSERT_TRUE(ok) << ok.error().message();
+  }
+
+  std::uint64_t puts(const std::string& pv, PutOp op = PutOp::write, const std::string& user = "") {
+    std::uint64_t sum = 0;
+    for (const auto& one : collect().puts)
+      if (one.labels.pv == pv && one.op == op && (user.empty() || one.labels.user == user))
+        sum += one.count;
+    return sum;
+  }
+  std::uint64_t all_puts() {
+    std::uint64_t sum = 0;
+    for (const auto& one : collect().puts) sum += one.count;
+    return sum;
+  }
+  std::uint64_t drop(const std::string& reason) {
+    for (const auto& one : collect().drops)
+      if (one.reason == reason) return one.count;
+    ADD_FAILURE() << "no drop counter " << reason;
+    return 0;
+  }
+  std::uint64_t entries(const std::string& map) {
+    for (const auto& one : collect().maps)
+      if (one.map == map) return one.entries;
+    ADD_FAILURE() << "no map " << map;
+    return 0;
+  }
+  void expect_nothing_lost() {
+    for (const auto& one : collect().drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  }
+  // Twice, with the time that lets everything go that has ended.
+  void reap_all() {
+    const auto later = CaTap::Clock::now() + std::chrono::hours(1) * ++reaps_;
+    for (const auto now : {later, later + std::chrono::minutes(2)}) {
+      auto ok = tap_->reap(now);
+      ASSERT_TRUE(ok) << ok.error().message();
+    }
+  }
+  probes::CaTapReading collect() {
+    auto reading = tap_->collect();
+    EXPECT_TRUE(reading) << reading.error().message();
+    return reading ? std::move(*reading) : probes::CaTapReading{};
+  }
+
+  Listener listener_;
+  std::optional<CaTap> tap_;
+  int reaps_ = 0;
+};
+
+TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
+  Circuit circuit(listener_);
+  circuit.open("operator", "console-1", {"PS:1:SP", "PS:2:SP.VAL"});
+  circuit.to_server(repeat(write(100), 23) + repeat(write_notify(101), 29) + write(101));
+  const auto reading = collect();
+  ASSERT_EQ(reading.puts.size(), 3u);
+  const auto& first = reading.puts[0];
+  EXPECT_EQ(first.labels, (probes::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
+  EXPECT_EQ(first.op, PutOp::write);
+  EXPECT_EQ(first.count, 23u);
+  EXPECT_EQ(puts("PS:2:SP.VAL", PutOp::write_notify), 29u);
+  EXPECT_EQ(puts("PS:2:SP.VAL"), 1u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CountsByteByByte) {
+  Circuit circuit(listener_);
+  circuit.to_server_in_pieces(version() + host_name("h") + client_name("u") + create(1, "A:B"), 1);
+  circuit.to_client(version() + created(1, 50));
+  circuit.to_server_in_pieces(
+      repeat(write(50) + write_notify(50) + long_message(4, 6, 2, 50, 0, Bytes(16, 1)), 23), 1);
+  EXPECT_EQ(puts("A:B"), 46u);
+  EXPECT_EQ(puts("A:B", PutOp::write_notify), 23u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CountsInPiecesOfEverySize) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  const Bytes bytes = repeat(write(100) + message(4, 0, 1, 100, 0, text("on")), 23);
+  for (std::size_t piece = 1; piece < 60; ++piece) circuit.to_server_in_pieces(bytes, piece);
+  EXPECT_EQ(puts("A"), 59u * 46u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CountsArraysOverManySegments) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"WF", "SP"});
+  for (int i = 0; i < 23; ++i)
+    circuit.to_server(long_message(4, 6, 50000, 100, 0, Bytes(400000, 1)) + write(101));
+  EXPECT_EQ(puts("WF"), 23u);
+  EXPECT_EQ(puts("SP"), 23u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CountsLargestSegmentsOfTinyMessages) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A", "B"});
+  const Bytes echo = message(23, 0, 0, 0, 0);
+  Bytes bytes = repeat(echo, 20000) + repeat(write(100) + write(101), 20011);
+  circuit.to_server(bytes);
+  EXPECT_EQ(puts("A"), 20011u);
+  EXPECT_EQ(puts("B"), 20011u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CutPutIsNoPut) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  Bytes bytes = repeat(write(100), 3);
+  bytes.pop_back();
+  circuit.to_server(bytes);
+  EXPECT_EQ(puts("A"), 2u);
+  circuit.abort();
+  reap_all();
+  EXPECT_EQ(puts("A"), 2u);
+}
+
+TEST_P(CaTapTest, TellsClientsApart) {
+  Circuit one(listener_), two(listener_), three(listener_);
+  one.open("anna", "h1", {"A"});
+  two.open("ben", "h2", {"A"});
+  three.open("anna", "h1", {"A"});
+  one.to_server(repeat(write(100), 23));
+  two.to_server(repeat(write(100), 29));
+  three.to_server(repeat(write(100), 31));
+  EXPECT_EQ(puts("A", PutOp::write, "anna"), 54u);
+  EXPECT_EQ(puts("A", PutOp::write, "ben"), 29u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, IdentityIsFixedWhileThereAreChannels) {
+  Circuit circuit(listener_);
+  circuit.open("anna", "h", {"A"});
+  circuit.to_server(client_name("mallory") + create(1, "B"));
+  circuit.to_client(created(1, 101));
+  circuit.to_server(write(100) + write(101));
+  EXPECT_EQ(puts("B", PutOp::write, "anna"), 1u);
+  // As rsrv does, a new name is taken when there is no channel left.
+  circuit.to_server(clear(100, 0) + clear(101, 1) + client_name("ben") + create(2, "C"));
+  circuit.to_client(created(2, 102));
+  circuit.to_server(write(102));
+  EXPECT_EQ(puts("C", PutOp::write, "ben"), 1u);
+}
+
+TEST_P(CaTapTest, ClearedChannelsKeepTheirCountsAndSidsAreUsedAgain) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23) + clear(100, 0) + create(0, "B"));
+  circuit.to_client(created(0, 100));
+  circuit.to_server(repeat(write(100), 29));
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(puts("B"), 29u);
+  EXPECT_EQ(entries("ca_channels"), 2u);
+  reap_all();
+  EXPECT_EQ(entries("ca_channels"), 1u);
+  circuit.to_server(repeat(write(100), 2));
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(puts("B"), 31u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, ServerDisconnectEndsAChannel) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  circuit.to_client(server_disconnect(0));
+  circuit.to_server(write(100));  // it was on its way
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(puts(""), 1u);
+  circuit.to_server(create(0, "A"));
+  circuit.to_client(created(0, 100));
+  circuit.to_server(write(100));
+  EXPECT_EQ(puts("A"), 24u);
+}
+
+TEST_P(CaTapTest, RefusedChannelsLeaveNothing) {
+  Circuit circuit(listener_);
+  circuit.to_server(version() + create(1, "NO:SUCH"));
+  circuit.to_client(version() + create_failed(1));
+  circuit.to_server(create(2, "UNANSWERED"));
+  circuit.abort();
+  reap_all();
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, SameFourTupleIsAnotherCircuit) {
+  std::uint16_t port = 0;
+  for (const char* pv : {"FIRST", "SECOND", "THIRD"}) {
+    Circuit circuit(listener_, port);
+    port = circuit.client_port();
+    circuit.open(pv, "h", {pv});
+    circuit.to_server(repeat(write(100), 23));
+    circuit.abort();
+  }
+  for (const char* pv : {"FIRST", "SECOND", "THIRD"}) EXPECT_EQ(puts(pv, PutOp::write, pv), 23u);
+  reap_all();
+  for (const char* pv : {"FIRST", "SECOND", "THIRD"}) EXPECT_EQ(puts(pv, PutOp::write, pv), 23u);
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, OtherProtocolsAreLeftAlone) {
+  Circuit circuit(listener_);
+  circuit.to_client(Bytes{0xCA, 0x02, 0x41, 0x02, 0, 0, 0, 0, 0xCA, 0x02, 0x40, 0x01, 0, 0, 0, 8});
+  circuit.to_server(Bytes{0xCA, 0x02, 0x00, 0x01, 0x40, 0, 0, 0} + Bytes(64, 0) +
+                    repeat(write(100), 23));
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(drop("not_ca"), 1u);
+  EXPECT_EQ(drop("stream_gap"), 0u);
+}
+
+TEST_P(CaTapTest, JoinsCircuitsThatWereOpenBefore) {
+  Listener earlier;
+  Circuit circuit(earlier);
+  circuit.open("u", "h", {"A"});
+  watch(earlier);
+  circuit.to_server(Bytes(24, 0x11));  // the end of something
+  EXPECT_EQ(all_puts(), 0u);
+  circuit.to_server(repeat(write(100), 23) + write_notify(100));
+  EXPECT_EQ(puts(""), 23u);
+  EXPECT_EQ(puts("", PutOp::write_notify), 1u);
+  EXPECT_EQ(drop("joined_late"), 1u);
+  EXPECT_EQ(drop("resync"), 1u);
+  EXPECT_EQ(drop("unnamed_put"), 24u);
+  // Channels that are made from now on have their names.
+  circuit.to_server(create(5, "LATER"));
+  circuit.to_client(created(5, 105));
+  circuit.to_server(repeat(write(105), 29));
+  EXPECT_EQ(puts("LATER"), 29u);
+  circuit.abort();
+  reap_all();
+  EXPECT_EQ(puts(""), 23u);
+  EXPECT_EQ(puts("LATER"), 29u);
+}
+
+TEST_P(CaTapTest, QuickConnectsLeaveTheTablesEmpty) {
+  for (int i = 0; i < 300; ++i) {
+    Circuit circuit(listener_);
+    circuit.open("u", "h", {"A", std::string("B").append(std::to_string(i % 10))});
+    circuit.to_server(write(100) + write(101));
+    if (i % 2) circuit.abort();
+  }
+  EXPECT_EQ(puts("A"), 300u);
+  reap_all();
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+  EXPECT_EQ(puts("A"), 300u);
+  EXPECT_EQ(puts("B3"), 30u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CircuitsWithASocketStay) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  for (int look = 0; look < 5; ++look)
+    ASSERT_TRUE(tap_->reap(later + std::chrono::minutes(look)));
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(entries("ca_circuits"), 1u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
+  // A tree whose list of sockets is empty: as if the end of the circuit had not been seen.
+  std::string root = (std::filesystem::temp_directory_path() / "ca_tap_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  std::filesystem::create_directories(root + "/proc/thread-self/net");
+  std::ofstream(root + "/proc/thread-self/net/tcp") << "  sl  local_address\n";
+  start({}, root);
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  ASSERT_TRUE(tap_->reap(later));
+  EXPECT_EQ(entries("ca_circuits"), 1u);  // one look is not enough
+  ASSERT_TRUE(tap_->reap(later + CaTap::kSocketLook));
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+  ASSERT_TRUE(tap_->reap(later + CaTap::kSocketLook + CaTap::kGrace));
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  EXPECT_EQ(puts("A"), 23u);
+  std::filesystem::remove_all(root);
+}
+
+TEST_P(CaTapTest, FullTablesAreCounted) {
+  bpf::CaTapSizes sizes;
+  sizes.max_channels = 4;
+  start(sizes);
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A", "B", "C", "D", "E"});
+  circuit.to_server(write(100) + write(103) + write(104));
+  EXPECT_EQ(puts("A"), 1u);
+  EXPECT_EQ(puts("D"), 1u);
+  EXPECT_EQ(drop("channels_full"), 1u);
+  EXPECT_EQ(drop("lost_put"), 1u);
+  circuit.to_server(clear(100, 0));
+  reap_all();
+  circuit.to_server(repeat(write(104), 23));
+  EXPECT_EQ(puts(""), 23u);
+  EXPECT_EQ(puts("A"), 1u);
+}
+
+TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  ASSERT_TRUE(tap_->set_servers({}));
+  ASSERT_TRUE(tap_->forget(kIoc));
+  EXPECT_EQ(all_puts(), 0u);
+  circuit.to_server(write(100));  // nobody looks any more
+  reap_all();
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+}
+
+TEST_P(CaTapTest, CountsOnlyWhatItWatches) {
+  Listener other;
+  Circuit circuit(other);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(all_puts(), 0u);
+  expect_nothing_lost();
+}
+
+INSTANTIATE_TEST_SUITE_P(Locks, CaTapTest,
+                         ::testing::Values(bpf::CaTapLock::choose, bpf::CaTapLock::map_insert),
+                         [](const auto& lock) {
+                           return lock.param == bpf::CaTapLock::choose ? "Chosen" : "MapInsert";
+                         });
+
+}  // namespace

@@ -1,0 +1,156 @@
+/*
+ * A process with a dbProcess() of its own, to count on exactly. It follows Base's dbAccess.c in what the
+ * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
+ *
+ * Prints "<file offset of dbProcess> <address of record 0> <size of a record>", then obeys lines:
+ *   set <record> <field> <value>    fields: pact disa disv stat link self_disable async
+ *   call <record> <times>           dbProcess() on it, in the main thread
+ *   threads <count> <times>         thread i calls dbProcess() on record i
+ *   spin <record>                   calls dbProcess() on it until the next line comes
+ * and answers each with "ok <dbProcess calls that processed, over all records>".
+ */
+#define _GNU_SOURCE
+#include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RECORDS = 128, DISABLE_ALARM = 18 };
+
+struct record {
+	char name[61];
+	char pad;
+	int16_t disv;
+	int16_t disa;
+	uint16_t stat;
+	uint8_t pact;
+	uint8_t self_disable;
+	uint8_t async;
+	int link;
+	uint64_t processed;
+};
+
+static struct record records[RECORDS];
+
+__attribute__((noinline)) long dbProcess(struct record *record);
+
+long dbProcess(struct record *record)
+{
+	if (record->pact)
+		return 0;
+	if (record->disa == record->disv) {
+		record->stat = DISABLE_ALARM;
+		return 0;
+	}
+	record->processed++;
+	if (record->async)
+		record->pact = 1;
+	else
+		record->stat = 0;
+	if (record->self_disable)
+		record->disa = record->disv;
+	if (record->link >= 0)
+		dbProcess(&records[record->link]);
+	return 0;
+}
+
+static int find_offset(struct dl_phdr_info *info, size_t size, void *out)
+{
+	uintptr_t address = (uintptr_t)&dbProcess - info->dlpi_addr;
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && address >= p->p_vaddr && address < p->p_vaddr + p->p_filesz) {
+			*(uint64_t *)out = address - p->p_vaddr + p->p_offset;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+struct work {
+	struct record *record;
+	long times;
+};
+
+static void *work(void *arg)
+{
+	struct work *work = arg;
+	for (long i = 0; i < work->times; i++)
+		dbProcess(work->record);
+	return NULL;
+}
+
+static void run_threads(int count, long times)
+{
+	pthread_t threads[RECORDS];
+	struct work works[RECORDS];
+	for (int i = 0; i < count; i++) {
+		works[i] = (struct work){&records[i], times};
+		if (pthread_create(&threads[i], NULL, work, &works[i]))
+			exit(3);
+	}
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void set_field(struct record *record, const char *field, int value)
+{
+	if (!strcmp(field, "pact")) record->pact = (uint8_t)value;
+	else if (!strcmp(field, "disa")) record->disa = (int16_t)value;
+	else if (!strcmp(field, "disv")) record->disv = (int16_t)value;
+	else if (!strcmp(field, "stat")) record->stat = (uint16_t)value;
+	else if (!strcmp(field, "link")) record->link = value;
+	else if (!strcmp(field, "self_disable")) record->self_disable = (uint8_t)value;
+	else if (!strcmp(field, "async")) record->async = (uint8_t)value;
+	else exit(2);
+}
+
+static void answer(void)
+{
+	uint64_t processed = 0;
+	for (int i = 0; i < RECORDS; i++)
+		processed += records[i].processed;
+	printf("ok %llu\n", (unsigned long long)processed);
+	fflush(stdout);
+}
+
+int main(void)
+{
+	uint64_t offset = 0;
+	char line[128], field[32];
+	int record, value;
+	long times;
+
+	for (int i = 0; i < RECORDS; i++) {
+		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
+		records[i].disv = 1;
+		records[i].link = -1;
+	}
+	dl_iterate_phdr(find_offset, &offset);
+	printf("%llu %llu %zu\n", (unsigned long long)offset, (unsigned long long)(uintptr_t)records,
+	       sizeof records[0]);
+	fflush(stdout);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	while (fgets(line, sizeof line, stdin)) {
+		if (sscanf(line, "set %d %31s %d", &record, field, &value) == 3) {
+			set_field(&records[record], field, value);
+		} else if (sscanf(line, "call %d %ld", &record, &times) == 2) {
+			work(&(struct work){&records[record], times});
+		} else if (sscanf(line, "threads %d %ld", &value, &times) == 2) {
+			run_threads(value, times);
+		} else if (sscanf(line, "spin %d", &record) == 1) {
+			struct pollfd in = {.fd = 0, .events = POLLIN};
+			do
+				work(&(struct work){&records[record], 50});
+			while (poll(&in, 1, 0) == 0);
+			continue;
+		}
+		answer();
+	}
+	return 0;
+}

@@ -1,0 +1,91 @@
+// Runs tests/bpf/fake_ioc.c and talks to it.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "probes/record_process.h"
+
+namespace ioc_exporter::test {
+
+class FakeIoc {
+ public:
+  FakeIoc() {
+    int to_child[2], from_child[2];
+    if (::pipe2(to_child, O_CLOEXEC) != 0 || ::pipe2(from_child, O_CLOEXEC) != 0)
+      throw std::runtime_error("no pipes");
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(to_child[0], 0);
+      ::dup2(from_child[1], 1);
+      ::execl(FAKE_IOC, "fake_ioc", nullptr);
+      ::_exit(127);
+    }
+    ::close(to_child[0]);
+    ::close(from_child[1]);
+    in_ = ::fdopen(to_child[1], "w");
+    out_ = ::fdopen(from_child[0], "r");
+    unsigned long long offset = 0, address = 0;
+    if (std::fscanf(out_, "%llu %llu %zu", &offset, &address, &record_size_) != 3)
+      throw std::runtime_error("fake_ioc does not speak");
+    offset_ = offset;
+    address_ = address;
+  }
+  ~FakeIoc() {
+    std::fclose(in_);
+    std::fclose(out_);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  FakeIoc(const FakeIoc&) = delete;
+  FakeIoc& operator=(const FakeIoc&) = delete;
+
+  void send(const std::string& line) {
+    std::fprintf(in_, "%s\n", line.c_str());
+    std::fflush(in_);
+  }
+  // How many dbProcess calls have processed so far, as the process itself counts them.
+  std::uint64_t answer() {
+    unsigned long long processed = 0;
+    if (std::fscanf(out_, " ok %llu", &processed) != 1) throw std::runtime_error("fake_ioc is gone");
+    return processed;
+  }
+  std::uint64_t ask(const std::string& line) {
+    send(line);
+    return answer();
+  }
+
+  std::uint64_t record(int index) const { return address_ + record_size_ * static_cast<std::size_t>(index); }
+  pid_t pid() const { return pid_; }
+
+  probes::RecordTarget target(std::uint32_t records = 128) const {
+    probes::RecordTarget target;
+    target.pid = pid_;
+    target.attach_path = "/proc/" + std::to_string(pid_) + "/exe";
+    struct stat status {};
+    if (::stat(FAKE_IOC, &status) != 0) throw std::runtime_error("no fake_ioc");
+    target.file = {status.st_dev, status.st_ino, offset_};
+    target.disv = 62;
+    target.disa = 64;
+    target.stat = 66;
+    target.pact = 68;
+    target.records = records;
+    return target;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  std::FILE* in_ = nullptr;
+  std::FILE* out_ = nullptr;
+  std::uint64_t offset_ = 0;
+  std::uint64_t address_ = 0;
+  std::size_t record_size_ = 0;
+};
+
+}  // namespace ioc_exporter::test

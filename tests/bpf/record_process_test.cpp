@@ -1,0 +1,248 @@
+// Exact counts of the record probes, on processes whose every call of dbProcess is known.
+#include "probes/record_process.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "fake_ioc.h"
+
+namespace ioc_exporter::probes {
+namespace {
+
+using test::FakeIoc;
+
+class RecordProcessTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    auto started = RecordProcess::start({});
+    ASSERT_TRUE(started) << started.error().message();
+    probe_ = std::make_unique<RecordProcess>(std::move(*started));
+  }
+  void TearDown() override {
+    if (!probe_ || expect_drops_) return;
+    const auto drops = probe_->drops();
+    ASSERT_TRUE(drops);
+    for (std::uint32_t i = 0; i < drops->size(); ++i) EXPECT_EQ((*drops)[i], 0u) << record_drop_reason(i);
+  }
+  std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
+    auto slot = probe_->watch(ioc.target(records));
+    EXPECT_TRUE(slot) << slot.error().message();
+    return slot ? *slot : 0;
+  }
+  iocx_record_stats stats(std::uint32_t slot, std::uint64_t address) {
+    const auto records = probe_->collect(slot);
+    EXPECT_TRUE(records);
+    for (const RawRecord& record : *records)
+      if (record.address == address) return record.stats;
+    return {};
+  }
+  std::uint64_t all_processed(std::uint32_t slot) {
+    const auto records = probe_->collect(slot);
+    EXPECT_TRUE(records);
+    std::uint64_t sum = 0;
+    for (const RawRecord& record : *records) sum += timed(record.stats) + record.stats.untimed;
+    return sum;
+  }
+  static std::uint64_t timed(const iocx_record_stats& stats) {
+    return std::accumulate(std::begin(stats.buckets), std::end(stats.buckets), std::uint64_t{0});
+  }
+
+  std::unique_ptr<RecordProcess> probe_;
+  bool expect_drops_ = false;
+};
+
+TEST_F(RecordProcessTest, CountsEachCallOnce) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  EXPECT_EQ(ioc.ask("call 5 23"), 23u);
+  const auto seen = stats(slot, ioc.record(5));
+  EXPECT_EQ(timed(seen), 23u);
+  EXPECT_EQ(seen.untimed, 0u);
+  EXPECT_EQ(seen.self_ns, seen.sum_ns);
+  EXPECT_GT(seen.sum_ns, 0u);
+  EXPECT_EQ(probe_->collect(slot)->size(), 1u);
+}
+
+TEST_F(RecordProcessTest, SelfTimeLeavesOutWhatWasProcessedInTurn) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 0 link 1");
+  ioc.ask("set 1 link 2");
+  EXPECT_EQ(ioc.ask("call 0 17"), 51u);
+  const auto first = stats(slot, ioc.record(0)), second = stats(slot, ioc.record(1)),
+             third = stats(slot, ioc.record(2));
+  EXPECT_EQ(timed(first), 17u);
+  EXPECT_EQ(timed(second), 17u);
+  EXPECT_EQ(timed(third), 17u);
+  EXPECT_EQ(first.self_ns, first.sum_ns - second.sum_ns);
+  EXPECT_EQ(second.self_ns, second.sum_ns - third.sum_ns);
+  EXPECT_EQ(third.self_ns, third.sum_ns);
+}
+
+TEST_F(RecordProcessTest, ACallThatFindsTheRecordActiveIsNoProcessing) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 async 1");
+  EXPECT_EQ(ioc.ask("call 3 1"), 1u);
+  EXPECT_EQ(ioc.ask("call 3 13"), 1u);
+  const auto seen = stats(slot, ioc.record(3));
+  EXPECT_EQ(timed(seen), 1u);
+  EXPECT_EQ(seen.skipped_active, 13u);
+  EXPECT_EQ(seen.skipped_disabled, 0u);
+}
+
+TEST_F(RecordProcessTest, ACallThatFindsTheRecordDisabledIsNoProcessing) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 disa 1");
+  EXPECT_EQ(ioc.ask("call 3 29"), 0u);
+  ioc.ask("set 3 disa 0");
+  EXPECT_EQ(ioc.ask("call 3 7"), 7u);
+  const auto seen = stats(slot, ioc.record(3));
+  EXPECT_EQ(timed(seen), 7u);
+  EXPECT_EQ(seen.skipped_disabled, 29u);
+}
+
+TEST_F(RecordProcessTest, ARecordThatDisablesItselfWasProcessedOnce) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 self_disable 1");
+  EXPECT_EQ(ioc.ask("call 3 5"), 1u);
+  const auto seen = stats(slot, ioc.record(3));
+  EXPECT_EQ(timed(seen), 1u);
+  EXPECT_EQ(seen.skipped_disabled, 4u);
+}
+
+TEST_F(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 async 1");
+  ioc.ask("set 3 self_disable 1");
+  ioc.ask("set 3 stat 18");
+  EXPECT_EQ(ioc.ask("call 3 1"), 1u);
+  const auto seen = stats(slot, ioc.record(3));
+  EXPECT_EQ(timed(seen), 1u);
+  EXPECT_EQ(seen.skipped_disabled, 0u);
+}
+
+// The kernel refuses return probes that nest deeper than 64: those calls are counted without a duration.
+TEST_F(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  for (int i = 0; i < 99; ++i) ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  EXPECT_EQ(ioc.ask("call 0 11"), 1100u);
+  for (int i = 0; i < 100; ++i) {
+    const auto seen = stats(slot, ioc.record(i));
+    EXPECT_EQ(timed(seen), i < IOCX_MAX_DEPTH ? 11u : 0u) << i;
+    EXPECT_EQ(seen.untimed, i < IOCX_MAX_DEPTH ? 0u : 11u) << i;
+  }
+  EXPECT_EQ(ioc.ask("call 0 1"), 1200u);
+  EXPECT_EQ(all_processed(slot), 1200u);
+}
+
+TEST_F(RecordProcessTest, ThreadsDoNotDisturbEachOther) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  for (int i = 0; i < 31; ++i) ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
+  EXPECT_EQ(ioc.ask("threads 31 997"), 2u * 31 * 997);
+  for (int i = 0; i < 31; ++i) {
+    EXPECT_EQ(timed(stats(slot, ioc.record(i))), 997u);
+    EXPECT_EQ(timed(stats(slot, ioc.record(i + 64))), 997u);
+  }
+}
+
+TEST_F(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
+  FakeIoc watched, other;
+  const auto slot = watch(watched);
+  other.ask("call 1 41");
+  watched.ask("call 2 19");
+  EXPECT_EQ(all_processed(slot), 19u);
+}
+
+TEST_F(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
+  std::uint32_t slot = 0;
+  for (const int calls : {3, 5, 7}) {
+    FakeIoc ioc;
+    slot = watch(ioc);
+    EXPECT_EQ(slot, 0u);
+    ioc.ask("call 1 " + std::to_string(calls));
+    EXPECT_EQ(all_processed(slot), static_cast<std::uint64_t>(calls));
+    probe_->unwatch(slot);
+  }
+  EXPECT_FALSE(probe_->collect(slot));
+}
+
+TEST_F(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
+  FakeIoc busy;
+  const auto slot = watch(busy);
+  for (int i = 0; i < 9; ++i) busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  busy.send("spin 0");
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::unique_ptr<FakeIoc>> others;
+    std::vector<std::uint32_t> slots;
+    for (std::size_t i = 0; i < kMostPerProcess + 2; ++i) {
+      others.push_back(std::make_unique<FakeIoc>());
+      slots.push_back(watch(*others.back()));
+    }
+    EXPECT_EQ(probe_->use()->attachments, 1u);
+    others.back()->ask("call 1 3");
+    EXPECT_EQ(all_processed(slots.back()), 3u);
+    for (const auto other : slots) probe_->unwatch(other);
+    EXPECT_EQ(probe_->use()->attachments, 1u);
+  }
+  const auto processed = busy.ask("call 0 1");
+  EXPECT_EQ(all_processed(slot), processed);
+}
+
+TEST_F(RecordProcessTest, AMapThatHasGrownKeepsItsCounts) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc, 1);
+  ioc.ask("call 1 5");
+  ASSERT_TRUE(probe_->ensure_capacity(slot, 128));
+  ioc.ask("call 1 6");
+  ioc.ask("call 2 7");
+  EXPECT_EQ(timed(stats(slot, ioc.record(1))), 11u);
+  EXPECT_EQ(timed(stats(slot, ioc.record(2))), 7u);
+}
+
+TEST_F(RecordProcessTest, AFullMapIsCounted) {
+  expect_drops_ = true;
+  FakeIoc ioc;
+  const auto slot = watch(ioc, 1);  // room for 64
+  for (int i = 0; i < 70; ++i) ioc.ask("call " + std::to_string(i) + " 2");
+  EXPECT_EQ(all_processed(slot), 128u);
+  const auto drops = probe_->drops();
+  ASSERT_TRUE(drops);
+  EXPECT_EQ((*drops)[IOCX_RECORD_DROP_RECORDS_FULL], 12u);
+}
+
+TEST_F(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
+  FakeIoc ioc;
+  watch(ioc);
+  ioc.ask("threads 31 1");
+  EXPECT_EQ(probe_->use()->threads, 31u);
+  ioc.ask("call 1 1");
+  ASSERT_TRUE(probe_->free_ended_threads([](std::int32_t pid, std::int32_t tid) {
+    return ::access(("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid)).c_str(), F_OK) == 0;
+  }));
+  EXPECT_EQ(probe_->use()->threads, 1u);
+}
+
+TEST_F(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
+  probes::RecordTarget target;
+  {
+    FakeIoc ioc;
+    target = ioc.target();
+  }
+  const auto slot = probe_->watch(target);
+  ASSERT_FALSE(slot);
+  EXPECT_NE(slot.error().message().find("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"),
+            std::string::npos)
+      << slot.error().message();
+  EXPECT_EQ(probe_->use()->attachments, 0u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::probes

@@ -1,0 +1,180 @@
+// The user-space side of the tap: totals, addresses, connections. The tap itself: tests/bpf.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "probes/ca_connections.h"
+#include "probes/ca_put_totals.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::probes;
+
+CaPutLabels labels(std::uint32_t ioc, const std::string& pv, const std::string& user = "u") {
+  return {ioc, pv, "10.0.0.7", user, "h"};
+}
+
+TEST(CaPutTotals, AddsWhatIsNew) {
+  CaPutTotals totals(10);
+  totals.open(3, 100, labels(1, "A"));
+  EXPECT_TRUE(totals.is_open(3, 100));
+  EXPECT_FALSE(totals.is_open(3, 101));
+  totals.observe(3, {5, 0});
+  totals.observe(3, {5, 2});
+  totals.observe(3, {23, 2});
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].count, 23u);
+  EXPECT_EQ(counts[0].op, PutOp::write);
+  EXPECT_EQ(counts[1].count, 2u);
+  EXPECT_EQ(counts[1].op, PutOp::write_notify);
+}
+
+TEST(CaPutTotals, ChannelsOfTheSameLabelsAddUpAndOutliveTheirSlot) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "A"));
+  totals.observe(1, {5, 0});
+  totals.observe(2, {7, 0});
+  totals.close(1);
+  totals.open(1, 102, labels(1, "A"));  // the slot again: its counters start from 0
+  totals.observe(1, {1, 0});
+  ASSERT_EQ(totals.counts().size(), 1u);
+  EXPECT_EQ(totals.counts()[0].count, 13u);
+}
+
+TEST(CaPutTotals, OpeningAUsedSlotClosesIt) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.observe(1, {5, 0});
+  totals.open(1, 101, labels(1, "B"));
+  totals.observe(1, {2, 0});
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].count, 5u);
+  EXPECT_EQ(counts[1].count, 2u);
+}
+
+TEST(CaPutTotals, ChannelsWithoutPutsLeaveNothing) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "A"));
+  totals.close(1);
+  EXPECT_EQ(totals.series(), 1u);
+  totals.close(2);
+  EXPECT_EQ(totals.series(), 0u);
+  EXPECT_TRUE(totals.counts().empty());
+}
+
+TEST(CaPutTotals, CountsWhatIsOverTheLimit) {
+  CaPutTotals totals(2);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "B"));
+  totals.open(3, 102, labels(1, "C"));
+  totals.observe(3, {23, 0});
+  totals.observe(3, {24, 1});
+  EXPECT_EQ(totals.overflowed(), 25u);
+  EXPECT_TRUE(totals.counts().empty());
+  totals.open(4, 103, labels(1, "A"));  // known labels are no more series
+  totals.observe(4, {2, 0});
+  EXPECT_EQ(totals.counts()[0].count, 2u);
+}
+
+TEST(CaPutTotals, ForgetsOneIoc) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(2, "A"));
+  totals.observe(1, {5, 0});
+  totals.observe(2, {7, 0});
+  totals.forget(1);
+  totals.observe(1, {6, 0});
+  totals.close(1);
+  ASSERT_EQ(totals.counts().size(), 1u);
+  EXPECT_EQ(totals.counts()[0].labels.ioc, 2u);
+  EXPECT_EQ(totals.counts()[0].count, 7u);
+}
+
+TEST(CaConnections, AddressTexts) {
+  EXPECT_EQ(ca_address_text(ca_address_v4({10, 0, 0, 7})), "10.0.0.7");
+  iocx_ca_address v6{};
+  v6.bytes[15] = 1;
+  EXPECT_EQ(ca_address_text(v6), "::1");
+}
+
+TEST(CaConnections, ReadsALineOfTcp) {
+  // 127.0.0.1:5064 <- 127.0.0.2:40000, ESTABLISHED
+  const auto key = parse_tcp_connection(
+      "   1: 0100007F:13C8 0200007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 1");
+  ASSERT_TRUE(key);
+  EXPECT_EQ(ca_address_text(key->server), "127.0.0.1");
+  EXPECT_EQ(key->server_port, 5064);
+  EXPECT_EQ(ca_address_text(key->client), "127.0.0.2");
+  EXPECT_EQ(key->client_port, 40000);
+}
+
+TEST(CaConnections, ReadsAMappedLineOfTcp6) {
+  const auto key = parse_tcp_connection(
+      "   0: 0000000000000000FFFF00000100007F:13C8 0000000000000000FFFF00000200007F:9C40 01 0:0");
+  ASSERT_TRUE(key);
+  EXPECT_EQ(ca_address_text(key->server), "127.0.0.1");
+  EXPECT_EQ(ca_address_text(key->client), "127.0.0.2");
+}
+
+TEST(CaConnections, LeavesOutListenersWhatIsOverAndNonsense) {
+  for (const char* line :
+       {"  sl  local_address rem_address   st tx_queue rx_queue",
+        "   0: 00000000:13C8 00000000:0000 0A 0:0", "   0: 0100007F:13C8 0200007F:9C40 06 0:0",
+        "   0: 0100007F:13C8 0200007F:9C40 07 0:0", "", "   ", "   0:", "   0: 0100007F13C8",
+        "   0: 0100007F:13C8 0200007F:9C40 zz", "   0: 0100007X:13C8 0200007F:9C40 01"})
+    EXPECT_FALSE(parse_tcp_connection(line)) << line;
+}
+
+class ProcTree : public ::testing::Test {
+ protected:
+  ProcTree() {
+    std::string name = (std::filesystem::temp_directory_path() / "ca_tap_XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    std::filesystem::create_directories(root_ / "proc/thread-self/net");
+  }
+  ~ProcTree() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(root_ / "proc/thread-self/net" / name) << content;
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(ProcTree, ReadsBothLists) {
+  write("tcp", "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0\n"
+               "   1: 0100007F:0016 0200007F:9C41 01 0:0\n");
+  write("tcp6", "  sl\n   0: 0000000000000000FFFF00000100007F:13C8 "
+                "0000000000000000FFFF00000300007F:9C40 08 0:0\n");
+  const auto keys =
+      read_tcp_connections(RootedFs(root_), [](std::uint16_t port) { return port == 5064; });
+  ASSERT_TRUE(keys);
+  EXPECT_EQ(keys->size(), 2u);
+}
+
+TEST_F(ProcTree, DoesWithoutIpv6) {
+  write("tcp", "  sl\n");
+  EXPECT_TRUE(read_tcp_connections(RootedFs(root_), [](std::uint16_t) { return true; }));
+}
+
+TEST_F(ProcTree, SaysWhatIsMissing) {
+  const auto keys = read_tcp_connections(RootedFs(root_), [](std::uint16_t) { return true; });
+  ASSERT_FALSE(keys);
+  EXPECT_THAT(keys.error().message(), ::testing::HasSubstr("net/tcp"));
+}
+
+TEST(CaConnections, KnowsLoopbacksAddress) {
+  const auto addresses = read_local_addresses();
+  ASSERT_TRUE(addresses);
+  EXPECT_TRUE(addresses->contains(ca_address_v4({127, 0, 0, 1})));
+}
+
+}  // namespace
