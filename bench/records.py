@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""What the record probes cost a dbProcess() of a real IOC, beside the floor and a peer.
+
+Interleaved: each round measures every way once, in another order, on the same two IOC processes. One IOC
+is watched, the other is on the same library and is not. Figures are medians over the rounds of the
+median batch of each; "added" is against the same round's run without any probe.
+"""
+
+import argparse
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Ioc:
+    """A process of bench/dbprocess_load.c."""
+
+    def __init__(self, program, dbd, name):
+        environment = dict(os.environ, IOCNAME=name, EPICS_CAS_INTF_ADDR_LIST="127.0.0.1",
+                           EPICS_CA_SERVER_PORT="0", EPICS_CAS_BEACON_ADDR_LIST="127.0.0.1",
+                           EPICS_CAS_AUTO_BEACON_ADDR_LIST="NO")
+        self.name = name
+        self.process = subprocess.Popen([program, dbd, os.path.join(HERE, "dbprocess.db")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.DEVNULL, env=environment)
+        while True:
+            line = self.process.stdout.readline()
+            if not line:
+                sys.exit("records.py: the IOC does not start")
+            if line.strip() == "ready":
+                break
+
+    def ns_a_call(self, record, calls, batches):
+        self.process.stdin.write(f"run {record} {calls} {batches}\n")
+        self.process.stdin.flush()
+        return statistics.median(float(x) for x in self.process.stdout.readline().split())
+
+    def library(self):
+        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
+            for line in maps:
+                if re.search(r"/libdbCore\.so", line):
+                    return line.split(maxsplit=5)[5].strip()
+        sys.exit("records.py: the IOC has no libdbCore")
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def offset_in_file(library, symbol):
+    symbols = subprocess.run(["readelf", "-WsD", library], check=True, capture_output=True, text=True).stdout
+    address = int(re.search(rf":\s+([0-9a-f]+)\s.*\s{symbol}(?:@|$)", symbols, re.M).group(1), 16)
+    segments = subprocess.run(["readelf", "-Wl", library], check=True, capture_output=True, text=True).stdout
+    for offset, virtual, size in re.findall(r"LOAD\s+0x(\w+)\s+0x(\w+)\s+0x\w+\s+0x(\w+)", segments):
+        offset, virtual, size = int(offset, 16), int(virtual, 16), int(size, 16)
+        if virtual <= address < virtual + size:
+            return address - virtual + offset
+    sys.exit(f"records.py: {symbol} is in no segment of {library}")
+
+
+class Held:
+    """A tool that is attached while the `with` block runs."""
+
+    def __init__(self, command, is_attached, **options):
+        self.command, self.is_attached, self.options = command, is_attached, options
+
+    def __enter__(self):
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=self.log,
+                                        stderr=subprocess.STDOUT, text=True, **self.options)
+        for _ in range(300):
+            self.log.seek(0)
+            if self.is_attached(self.log.read()):
+                time.sleep(0.3)
+                return self
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        self.log.seek(0)
+        sys.exit(f"records.py: {self.command[0]} did not attach:\n{self.log.read()}")
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+
+class Nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def ways(args, watched, library, offset):
+    empty = os.path.join(args.build, "bench", "empty_probes")
+    exporter = os.path.join(args.build, "ioc_exporter")
+    script = open(os.path.join(HERE, "records.bt"), encoding="utf-8").read()
+    script = script.replace("LIBRARY", library).replace("PID", str(watched.process.pid))
+    common = [exporter, "--web.listen-address=127.0.0.1:0", f"--ioc.include={watched.name}"]
+    table = {
+        "nothing": Nothing,
+        "empty pair (floor)": lambda: Held([empty, library, str(offset), str(watched.process.pid)],
+                                           lambda log: "attached" in log),
+        "ioc_exporter": lambda: Held(common, lambda log: "counting" in log),
+        "empty pair, all processes": lambda: Held([empty, library, str(offset), "-1"],
+                                                  lambda log: "attached" in log),
+    }
+    if not args.no_bpftrace:
+        table["bpftrace, a record each"] = lambda: Held(
+            ["bpftrace", "-e", script], lambda log: "Attaching" in log,
+            env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="10000"))
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--dbd", required=True)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--calls", type=int, default=20000)
+    parser.add_argument("--batches", type=int, default=7)
+    parser.add_argument("--no-bpftrace", action="store_true")
+    args = parser.parse_args()
+
+    program = os.path.join(args.build, "bench", "dbprocess_load")
+    watched, other = Ioc(program, args.dbd, "BENCH_WATCHED"), Ioc(program, args.dbd, "BENCH_OTHER")
+    library = watched.library()
+    table = ways(args, watched, library, offset_in_file(library, "dbProcess"))
+    results = {way: {"watched": [], "chain": [], "other": []} for way in table}
+    for round_number in range(args.rounds):
+        order = list(table)
+        random.Random(round_number).shuffle(order)
+        for way in order:
+            with table[way]():
+                results[way]["watched"].append(watched.ns_a_call("BENCH:CALC", args.calls, args.batches))
+                results[way]["chain"].append(watched.ns_a_call("BENCH:CHAIN1", args.calls // 5, args.batches) / 5)
+                results[way]["other"].append(other.ns_a_call("BENCH:CALC", args.calls, args.batches))
+        print(f"round {round_number + 1} of {args.rounds}", file=sys.stderr)
+    watched.stop()
+    other.stop()
+    report(results, args)
+
+
+def report(results, args):
+    def added(way, what):
+        return statistics.median(a - b for a, b in zip(results[way][what], results["nothing"][what]))
+
+    print(f"ns a dbProcess(), medians of {args.rounds} interleaved rounds of {args.batches} x {args.calls} calls\n")
+    print(f"{'attached':28} {'calc':>7} {'added':>7} {'floor x':>8} {'chain of 5':>11} {'added':>7} {'floor x':>8} {'not watched':>12}")
+    floors = {what: added("empty pair (floor)", what) for what in ("watched", "chain")}
+    for way, result in results.items():
+        cells = [f"{way:28}"]
+        for what, width in (("watched", 7), ("chain", 11)):
+            more = added(way, what)
+            ratio = "" if way == "nothing" else f"{more / floors[what]:.2f}"
+            cells.append(f"{statistics.median(result[what]):{width}.0f} {more:7.0f} {ratio:>8}")
+        cells.append(f"{statistics.median(result['other']):12.0f}")
+        print(" ".join(cells))
+    print("\nfloor x: nanoseconds added, against those that the empty pair adds to the same IOC.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and starts the exporter.
+#
+#   sudo ./run.sh [--port PORT] [--demo | --no-demo]
+#
+#   --port PORT   the exporter's port (default: 10064)
+#   --demo        start the demo even when this host runs an IOC
+#   --no-demo     never start the demo
+#
+# Where the host has no IOC it also starts a demo on loopback: a soft IOC, two clients that write to it,
+# and a Prometheus. Ctrl-C ends all that it started, and nothing else.
+# shellcheck disable=SC2317  # functions that a trap or wait_for calls look unreachable to it
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+port=10064
+demo=auto
+work=
+pids=()
+names=()
+
+usage() { sed -n '2,11s/^# \{0,1\}//p' run.sh; }
+
+parse_options() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --demo) demo=yes ;;
+      --no-demo) demo=no ;;
+      --port)
+        [ $# -ge 2 ] || die "--port wants a number"
+        port=$2
+        shift
+        ;;
+      --port=*) port=${1#*=} ;;
+      -h | --help)
+        usage
+        exit 0
+        ;;
+      *)
+        usage >&2
+        exit 2
+        ;;
+    esac
+    shift
+  done
+  if ! [[ $port =~ ^[0-9]{1,5}$ ]] || [ "$port" -lt 1 ] || [ "$port" -gt 65535 ]; then
+    die "no port number: $port"
+  fi
+}
+
+# start NAME COMMAND...: in a session of its own, so that its children can be ended with it; ended by the
+# kernel if this script is killed. Its output goes to $work/NAME.log.
+start() {
+  local name=$1
+  shift
+  : >"$work/$name.log"
+  setsid setpriv --pdeathsig KILL -- "$@" >"$work/$name.log" 2>&1 </dev/null &
+  pids+=($!)
+  names+=("$name")
+}
+
+signal_all() {
+  local pid
+  for pid in "${pids[@]}"; do kill "-$1" -- "-$pid" 2>/dev/null || true; done
+}
+
+any_left() {
+  local pid
+  for pid in "${pids[@]}"; do
+    if kill -0 -- "-$pid" 2>/dev/null; then return 0; fi
+  done
+  return 1
+}
+
+end_all() {
+  trap '' INT TERM HUP
+  if [ ${#pids[@]} -gt 0 ]; then
+    say "ending: ${names[*]}"
+    signal_all TERM
+    for _ in $(seq 50); do
+      any_left || break
+      sleep 0.1
+    done
+    signal_all KILL
+    wait "${pids[@]}" 2>/dev/null || true
+  fi
+  [ -z "$work" ] || rm -rf "$work"
+}
+
+# fail_with_log NAME TEXT: what its log says last, then the text, then the end.
+fail_with_log() {
+  tail -n 20 "$work/$1.log" >&2
+  die "$2"
+}
+
+check_alive() {
+  local i
+  for i in "${!pids[@]}"; do
+    kill -0 "${pids[i]}" 2>/dev/null || fail_with_log "${names[i]}" "${names[i]} has ended by itself"
+  done
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; fails after that time.
+wait_for() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ "$SECONDS" -lt "$deadline" ] || return 1
+    check_alive
+    sleep 0.2
+  done
+}
+
+# has_series PATTERN: does a line of the exporter's page begin so (extended regular expression)?
+has_series() { http_get "$port" /metrics | grep -E "^$1" >/dev/null; }
+log_says() { grep -q -- "$2" "$work/$1.log"; }
+
+start_exporter() {
+  port_is_free "$port" || die "port $port is in use: choose another with --port"
+  start exporter build/ioc_exporter "--web.listen-address=:$port"
+  wait_for 30 log_says exporter "listening on" ||
+    fail_with_log exporter "the exporter does not listen after 30 s"
+}
+
+start_demo_ioc() {
+  local python=.cache/demo-venv/bin/python name
+  for name in $(compgen -e | grep '^EPICS_' || true); do unset "$name"; done
+  export EPICS_CA_SERVER_PORT EPICS_CA_ADDR_LIST=127.0.0.1 EPICS_CA_AUTO_ADDR_LIST=NO
+  EPICS_CA_SERVER_PORT=$(free_port_from 15064)
+  export EPICS_CAS_INTF_ADDR_LIST=127.0.0.1
+  export EPICS_CAS_AUTO_BEACON_ADDR_LIST=NO EPICS_CAS_BEACON_ADDR_LIST=127.0.0.1
+  start demo-ioc env IOCNAME=demo-ring "$python" demo/ioc.py
+  wait_for 30 log_says demo-ioc "demo IOC is running" ||
+    fail_with_log demo-ioc "the demo IOC does not run after 30 s"
+  wait_for 10 has_series 'epics_ioc_up\{.*ioc="demo-ring".*\} 1' ||
+    fail_with_log exporter "the exporter has not found the demo IOC after 10 s"
+  start operator env LOGNAME=operator "$python" demo/client.py operator
+  start feedback env LOGNAME=feedback "$python" demo/client.py feedback
+}
+
+start_prometheus() {
+  command -v prometheus >/dev/null || {
+    say "there is no prometheus in PATH: going on without it"
+    return
+  }
+  prometheus_port=$(free_port_from 9090)
+  sed "s/@PORT@/$port/" demo/prometheus.yml.in >"$work/prometheus.yml"
+  start prometheus prometheus "--config.file=$work/prometheus.yml" \
+    "--storage.tsdb.path=$work/tsdb" "--web.listen-address=127.0.0.1:$prometheus_port"
+  wait_for 30 http_get "$prometheus_port" /-/ready >/dev/null ||
+    fail_with_log prometheus "Prometheus is not ready after 30 s"
+}
+
+# graph_link EXPRESSION: as a link to Prometheus' graph of the last five minutes.
+graph_link() {
+  local encoded
+  encoded=$("$(system_python)" -c 'import sys, urllib.parse as u; print(u.quote(sys.argv[1]))' "$1")
+  echo "http://localhost:$prometheus_port/graph?g0.expr=$encoded&g0.tab=0&g0.range_input=5m"
+}
+
+show_links() {
+  echo
+  echo "  the exporter   http://localhost:$port/"
+  echo "  its metrics    http://localhost:$port/metrics"
+  if [ -n "${prometheus_port:-}" ]; then
+    echo "  Prometheus     http://localhost:$prometheus_port/"
+    echo "    who writes, puts/s:     $(graph_link 'sum by (user, pv) (rate(epics_ca_puts_total[30s]))')"
+    echo "    busiest records, 1/s:   $(graph_link 'topk(10, rate(epics_record_process_total[30s]))')"
+  fi
+  echo
+}
+
+# The first lines of each of the families that a newcomer looks for.
+show_sample() {
+  local page family
+  page=$(http_get "$port" /metrics)
+  for family in epics_ioc_up epics_record_process_total epics_ca_puts_total; do
+    grep "^$family{" <<<"$page" | head -n 4 | sed 's/^/  /' || true
+  done
+  echo
+}
+
+parse_options "$@"
+[ "$(id -u)" -eq 0 ] || die "loading BPF programs needs root: sudo ./run.sh"
+trap end_all EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+scripts/install-deps.sh build
+configure_and_build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
+work=$(mktemp -d -t ioc_exporter-run.XXXXXX)
+start_exporter
+
+if [ "$demo" = auto ]; then
+  if wait_for 4 has_series 'epics_ioc_up\{.*\} 1'; then
+    demo=no
+    say "this host runs an IOC: no demo is needed (--demo starts one all the same)"
+  else
+    demo=yes
+    say "this host runs no IOC: starting the demo (--no-demo goes without)"
+  fi
+fi
+if [ "$demo" = yes ]; then
+  scripts/install-deps.sh demo
+  scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
+  start_demo_ioc
+  start_prometheus
+  wait_for 30 has_series 'epics_ca_puts_total\{' ||
+    fail_with_log exporter "the exporter has seen no put of the demo's clients after 30 s"
+fi
+show_links
+show_sample
+say "running until Ctrl-C; the logs are in $work/"
+
+ended=0
+wait -n "${pids[@]}" || ended=$?
+check_alive
+die "something that this script started has ended (status $ended)"

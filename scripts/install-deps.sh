@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Installs the packages that are missing, and says which. Never asks, may be run again at any time.
+#
+#   scripts/install-deps.sh GROUP...     GROUP: build, test, demo
+#
+# Debian and Ubuntu (apt) have all of them. Fedora and the RHEL family (dnf) lack some: those are named,
+# with where they can come from.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+apt_packages() {
+  case $1 in
+    build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
+      "prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev libspdlog-dev libgtest-dev" \
+      "libgmock-dev $(apt_bpftool)" ;;
+    test) echo "python3 python3-venv ca-certificates prometheus" ;;
+    demo) echo "python3 python3-venv ca-certificates prometheus curl" ;;
+    *) die "unknown group $1 (known: build, test, demo)" ;;
+  esac
+}
+
+# bpftool is a package of its own in Debian; Ubuntu before 24.10 has it in linux-tools-common.
+apt_bpftool() {
+  if apt-cache show bpftool 2>/dev/null | grep -q '^Filename:' || dpkg_has bpftool; then
+    echo bpftool
+  else
+    echo "linux-tools-common linux-tools-generic"
+  fi
+}
+
+dnf_packages() {
+  case $1 in
+    build) echo "cmake ninja-build gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
+      "elfutils-libelf-devel zlib-devel cxxopts-devel re2-devel spdlog-devel gtest-devel gmock-devel" ;;
+    test) echo "python3 ca-certificates" ;;
+    demo) echo "python3 ca-certificates curl" ;;
+    *) die "unknown group $1 (known: build, test, demo)" ;;
+  esac
+}
+
+dpkg_has() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo -n "$@" || die "installing needs root: run this with sudo"
+  else
+    die "installing needs root, and there is no sudo"
+  fi
+}
+
+# Debian's prometheus package starts a service on port 9090. When it is we who install it, the service is
+# neither started now nor enabled for the next boot; one that was installed before is left as it is.
+without_prometheus_service() {
+  if ! command -v systemctl >/dev/null; then
+    "$@"
+    return
+  fi
+  trap 'as_root systemctl unmask --quiet prometheus.service' EXIT
+  as_root systemctl mask --quiet prometheus.service
+  "$@"
+  as_root systemctl unmask --quiet prometheus.service
+  trap - EXIT
+  as_root systemctl disable --quiet prometheus.service
+  say "prometheus.service was left off (systemctl enable --now prometheus starts it)"
+}
+
+apt_install() {
+  say "installing: $*"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+}
+
+with_apt() {
+  local group package missing=()
+  for group in "$@"; do
+    for package in $(apt_packages "$group"); do
+      dpkg_has "$package" || missing+=("$package")
+    done
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    say "packages for $*: nothing is missing"
+  elif [[ " ${missing[*]} " == *" prometheus "* ]]; then
+    without_prometheus_service apt_install "${missing[@]}"
+  else
+    apt_install "${missing[@]}"
+  fi
+}
+
+with_dnf() {
+  local group package missing=()
+  for group in "$@"; do
+    for package in $(dnf_packages "$group"); do
+      rpm -q --quiet --whatprovides "$package" || missing+=("$package")
+    done
+  done
+  if [ ${#missing[@]} -gt 0 ]; then
+    say "installing: ${missing[*]}"
+    as_root dnf install -y "${missing[@]}" ||
+      say "on RHEL and its kin some of these need EPEL and CRB: dnf install epel-release;" \
+        "dnf config-manager --set-enabled crb"
+  fi
+  if [[ " $* " == *" build "* ]]; then
+    say "not packaged there: civetweb and prometheus-cpp 1.x with their CMake files." \
+      "Build both from source with -DCMAKE_INSTALL_PREFIX=/usr/local before this project."
+  fi
+  command -v prometheus >/dev/null ||
+    say "prometheus (with promtool) is not packaged there: put both into PATH, or go without them"
+}
+
+[ $# -gt 0 ] || die "usage: scripts/install-deps.sh build|test|demo..."
+if command -v apt-get >/dev/null; then
+  with_apt "$@"
+elif command -v dnf >/dev/null; then
+  with_dnf "$@"
+else
+  die "knows apt and dnf only; the packages to install: $(for g in "$@"; do apt_packages "$g"; done)"
+fi

@@ -1,0 +1,65 @@
+# What run.sh, test.sh and the scripts beside this file share. To be sourced by bash, after set -euo pipefail.
+# shellcheck shell=bash
+
+say() { printf '==> %s\n' "$*"; }
+
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# The interpreter for virtual environments: the system's own before any that a PATH was taught.
+system_python() {
+  local python
+  for python in /usr/bin/python3 python3; do
+    if command -v "$python" >/dev/null; then
+      command -v "$python"
+      return
+    fi
+  done
+  die "there is no python3; scripts/install-deps.sh installs it"
+}
+
+# Is the port free, for TCP and UDP, on every address of this host? (Connections that linger do not count.)
+port_is_free() {
+  ! awk -v port="$(printf ':%04X' "$1")" \
+    'FNR > 1 && $4 != "06" && substr($2, length($2) - 4) == port { found = 1 } END { exit !found }' \
+    /proc/net/tcp* /proc/net/udp*
+}
+
+# The first free port from $1 upwards, for servers that bind it themselves a moment later.
+free_port_from() {
+  local port
+  for ((port = $1; port < $1 + 100; port++)); do
+    if port_is_free "$port"; then
+      echo "$port"
+      return
+    fi
+  done
+  die "no free port between $1 and $(($1 + 99))"
+}
+
+# configure_and_build CMAKE_OPTION...: into build/, which a user who called sudo can go on using.
+configure_and_build() {
+  say "building into build/ (output in build/build.log)"
+  mkdir -p build
+  { cmake -S . -B build -G Ninja "$@" && cmake --build build; } >build/build.log 2>&1 || {
+    tail -n 60 build/build.log >&2
+    die "the build failed; all of its output is in build/build.log"
+  }
+  if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
+    chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" build
+  fi
+}
+
+# http_get PORT PATH: the body of a page on this host; fails when there is no such server or page.
+http_get() {
+  local answer
+  answer=$(
+    exec 2>/dev/null 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
+    printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$2" >&3
+    timeout 5 cat <&3
+  ) || return 1
+  [[ $answer == HTTP/1.?" 200"* ]] || return 1
+  printf '%s\n' "${answer#*$'\r\n\r\n'}"
+}

@@ -1,0 +1,67 @@
+// Daemon: the exporter without its web server. Owns the finder, the probes and what is known of the IOCs.
+//
+// tick() is called by one thread, again and again; snapshot() by any thread at any time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/ioc_watch.h"
+#include "app/options.h"
+#include "discovery/finder.h"
+#include "probes/ca_tap.h"
+#include "probes/record_process.h"
+#include "probes/samples.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::app {
+
+class Daemon {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Loads the probes. One that fails leaves the other running, and shows on /metrics; it is an error
+  // when all fail, or any with --strict.
+  static Result<std::unique_ptr<Daemon>> start(const Options& options);
+
+  // One look at the host: finds IOCs, attaches, frees what has ended.
+  void tick(Clock::time_point now = Clock::now());
+
+  Snapshot snapshot();
+
+  // Why a probe could not be loaded, by its name. Empty: all that are turned on work.
+  const std::map<std::string, std::string>& failed_probes() const { return failed_; }
+
+ private:
+  explicit Daemon(const Options& options);
+
+  Result<void> load_records(const Options& options);
+  Result<void> load_tap();
+  void serve_ports();
+  void reap(Clock::time_point now);
+  bool add_puts(Snapshot& snapshot);  // false when something could not be read
+  void add_record_self(Snapshot& snapshot);
+
+  RootedFs fs_;
+  std::mutex mutex_;
+  discovery::Finder finder_;
+  std::optional<probes::RecordProcess> records_;
+  std::optional<probes::CaTap> tap_;
+  std::optional<IocWatch> iocs_;
+  std::map<std::string, std::string> failed_;  // probe -> why
+  std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text
+  bool records_wanted_;
+  bool puts_wanted_;
+  std::map<std::string, CollectorSample> tick_results_;  // of collectors that work in tick()
+  Clock::time_point next_thread_check_{};
+
+  void report(const std::string& action, const Result<void>& result);
+};
+
+}  // namespace ioc_exporter::app

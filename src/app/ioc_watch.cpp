@@ -1,0 +1,248 @@
+#include "app/ioc_watch.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/record_samples.h"
+#include "ioc/ca_server_port.h"
+#include "ioc/memory.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestPause{30'000};   // between two attempts to read a broken IOC
+constexpr milliseconds kPortPatience{60'000};   // how long a CA server may take to get its port
+constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
+
+std::string subject_of(const discovery::Ioc& ioc) {
+  return "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
+}
+
+bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
+  return std::any_of(ioc.listening.begin(), ioc.listening.end(),
+                     [port](const auto& socket) { return socket.port == port; });
+}
+
+// For an IOC whose memory does not tell: the well-known port, or the only one there is.
+std::optional<std::uint16_t> guess_ca_port(const discovery::Ioc& ioc) {
+  if (listens_on(ioc, kDefaultCaPort)) return kDefaultCaPort;
+  if (ioc.listening.size() == 1) return ioc.listening.front().port;
+  return std::nullopt;
+}
+
+}  // namespace
+
+IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
+                   std::string why_no_records)
+    : fs_(std::move(fs)),
+      options_(options),
+      records_(records),
+      why_no_records_(std::move(why_no_records)) {}
+
+void IocWatch::advance(const discovery::Changes& changes, Clock::time_point now, std::mutex& mutex) {
+  {
+    const std::scoped_lock lock(mutex);
+    for (const auto& ioc : changes.ended) end(ioc, now);
+    for (const auto& ioc : changes.started) start(ioc, now);
+    for (const auto& ioc : changes.changed) {
+      const auto found = live_.find(ioc.id);
+      if (found != live_.end()) found->second.ioc = ioc;
+    }
+    forget_gone(now);
+  }
+  // Only this thread changes live_, so it may look at it without the mutex.
+  for (auto& [id, live] : live_) {
+    if (!is_due(live, now)) continue;
+    Reading reading = read(live.ioc);
+    const std::scoped_lock lock(mutex);
+    take_in(live, std::move(reading), now);
+  }
+}
+
+void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
+  const auto [number, is_new] = numbers_.try_emplace(ioc.name, next_number_);
+  if (is_new) ++next_number_;
+  gone_.erase(ioc.name);
+  Live& live = live_[ioc.id];
+  live.ioc = ioc;
+  live.number = number->second;
+  live.found = now;
+  live.next_read = now;
+  live.problem = ioc.problem;
+  spdlog::info("found {}, Base {}, executable {}", subject_of(ioc),
+               ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable);
+  if (!ioc.problem.empty()) spdlog::warn("{}: {}", subject_of(ioc), ioc.problem);
+}
+
+void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
+  const auto found = live_.find(ioc.id);
+  if (found == live_.end()) return;
+  Live& live = found->second;
+  if (live.slot && records_ != nullptr) records_->unwatch(*live.slot);
+  Gone gone;
+  gone.sample = describe(live);
+  gone.sample.up = false;
+  gone.sample.records_attached = false;
+  gone.sample.problem.clear();
+  gone.sample.database.reset();
+  gone.number = live.number;
+  gone.until = now + options_.keep_gone;
+  spdlog::info("{} has ended", subject_of(ioc));
+  gone_.insert_or_assign(live.ioc.name, std::move(gone));
+  live_.erase(found);
+}
+
+void IocWatch::forget_gone(Clock::time_point now) {
+  for (auto gone = gone_.begin(); gone != gone_.end();) {
+    if (gone->second.until > now) {
+      ++gone;
+      continue;
+    }
+    forgotten_.push_back(gone->second.number);
+    numbers_.erase(gone->first);
+    gone = gone_.erase(gone);
+  }
+}
+
+bool IocWatch::is_due(const Live& live, Clock::time_point now) const {
+  if (now < live.next_read) return false;
+  if (!live.ioc.target && live.ioc.pdbbase.empty()) return false;
+  if (!live.database || !live.initialized || live.unknown_records) return true;
+  if (records_ != nullptr && live.ioc.target && !live.slot) return true;
+  return !live.ca_port && now < live.found + kPortPatience;
+}
+
+IocWatch::Reading IocWatch::read(const discovery::Ioc& ioc) const {
+  Reading reading;
+  const std::string subject = subject_of(ioc);
+  auto memory = ioc::ProcMemory::open(fs_, ioc.id);
+  if (!memory) {
+    reading.problem = memory.error().message();
+    return reading;
+  }
+  auto database = ioc::read_database(**memory, ioc.pdbbase, subject);
+  if (database)
+    reading.database = std::move(*database);
+  else
+    reading.problem = database.error().message();
+  auto port = ioc::read_ca_server_port(**memory, ioc.ca_server_port, subject);
+  if (port && *port && listens_on(ioc, **port)) reading.ca_port = **port;
+  if (ioc.ca_server_port.empty() || !port) reading.ca_port = guess_ca_port(ioc);
+  return reading;
+}
+
+void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now) {
+  live.ca_port = reading.ca_port;
+  std::string problem = std::move(reading.problem);
+  if (reading.database.ready()) {
+    live.database = reading.database.database;
+    live.initialized = reading.database.initialized;
+    live.unknown_records = false;
+    if (auto counted = count_records(live, reading.database.offsets); !counted)
+      problem = counted.error().message();
+  }
+  if (problem.empty()) {
+    live.failures = 0;
+    live.problem = live.ioc.problem;
+    live.next_read = now;
+    return;
+  }
+  // A running IOC may be read in the middle of a change: only what happens twice in a row is worth a
+  // line, and the same thing only once.
+  if (live.failures > 0 && problem != live.reported) {
+    spdlog::warn("{}", problem);
+    live.reported = problem;
+  }
+  live.problem = std::move(problem);
+  live.next_read = now + std::min(kLongestPause, milliseconds(500) * (1 << std::min(live.failures, 6u)));
+  ++live.failures;
+}
+
+Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
+  if (records_ == nullptr || !live.ioc.target) return {};
+  const auto count = static_cast<std::uint32_t>(live.database->records.size());
+  if (live.slot) return records_->ensure_capacity(*live.slot, count);
+  const discovery::ProbeTarget& where = *live.ioc.target;
+  probes::RecordTarget target;
+  target.pid = live.ioc.id.pid;
+  target.attach_path = where.attach_path;
+  target.file = {where.file.device, where.file.inode, where.offset};
+  target.pact = offsets.pact;
+  target.disa = offsets.disa;
+  target.disv = offsets.disv;
+  target.stat = offsets.stat;
+  target.records = count;
+  auto slot = records_->watch(target);
+  if (!slot)
+    return Error{slot.error().code, "count records of " + subject_of(live.ioc) + ": " + slot.error().context};
+  live.slot = *slot;
+  spdlog::info("counting {} records of {} in {}{}", count, subject_of(live.ioc), where.display_path,
+               where.deleted ? " (deleted on disk)" : "");
+  return {};
+}
+
+std::vector<IocWatch::Served> IocWatch::served() const {
+  std::vector<Served> all;
+  for (const auto& [id, live] : live_) all.push_back({live.number, &live.ioc});
+  return all;
+}
+
+std::vector<std::uint32_t> IocWatch::take_forgotten() { return std::exchange(forgotten_, {}); }
+
+std::map<std::uint32_t, std::string> IocWatch::names() const {
+  std::map<std::uint32_t, std::string> by_number;
+  for (const auto& [name, number] : numbers_) by_number.emplace(number, name);
+  return by_number;
+}
+
+IocSample IocWatch::describe(const Live& live) const {
+  IocSample sample;
+  sample.name = live.ioc.name;
+  sample.up = true;
+  sample.pid = live.ioc.id.pid;
+  sample.start_time_seconds = live.ioc.start_time_seconds;
+  sample.base_version = live.ioc.base_version;
+  sample.executable = live.ioc.executable;
+  sample.ca_port = live.ca_port;
+  for (const auto& socket : live.ioc.listening)
+    if (std::find(sample.tcp_ports.begin(), sample.tcp_ports.end(), socket.port) == sample.tcp_ports.end())
+      sample.tcp_ports.push_back(socket.port);
+  sample.records_attached = live.slot.has_value();
+  sample.problem = live.problem.empty() && records_ == nullptr ? why_no_records_ : live.problem;
+  sample.database = live.database;
+  return sample;
+}
+
+void IocWatch::add_records(Live& live, IocSample& sample) {
+  if (!live.slot) return;
+  auto raw = records_->collect(*live.slot);
+  if (!raw) {
+    complete_ = false;
+    spdlog::warn("read the record counts of {}: {}", subject_of(live.ioc), raw.error().message());
+    return;
+  }
+  records_seen_ += raw->size();
+  sample.records = to_record_samples(std::move(*raw), *live.database);
+  const bool unknown = std::any_of(sample.records.begin(), sample.records.end(), [](const auto& record) {
+    return record.record == RecordSample::kUnknown;
+  });
+  if (unknown) live.unknown_records = true;  // the database is read again at the next advance()
+}
+
+std::vector<IocSample> IocWatch::sample() {
+  std::vector<IocSample> samples;
+  records_seen_ = 0;
+  complete_ = true;
+  for (auto& [id, live] : live_) {
+    samples.push_back(describe(live));
+    add_records(live, samples.back());
+  }
+  for (const auto& [name, gone] : gone_) samples.push_back(gone.sample);
+  return samples;
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,106 @@
+// IocWatch: what the exporter does for each IOC that the finder tells of. It reads the IOC's database
+// from its memory, has its records counted, and turns all that into samples.
+//
+// One thread changes it (advance() and what it calls); samples may be taken from others at the same time,
+// under the mutex that is given to both. Reading an IOC's memory happens outside that mutex.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discovery/finder.h"
+#include "discovery/ioc.h"
+#include "ioc/database_reader.h"
+#include "probes/record_process.h"
+#include "probes/samples.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::app {
+
+class IocWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Options {
+    std::chrono::milliseconds keep_gone{300'000};
+  };
+
+  // `records` may be null: then no record is counted, and each IOC says `why_no_records`.
+  IocWatch(RootedFs fs, Options options, probes::RecordProcess* records, std::string why_no_records);
+
+  // Takes in what the finder saw, then reads and attaches whatever is due.
+  void advance(const discovery::Changes& changes, Clock::time_point now, std::mutex& mutex);
+
+  // A number for each IOC's name that stays the same when the IOC is restarted; for the tap.
+  struct Served {
+    std::uint32_t number = 0;
+    const discovery::Ioc* ioc = nullptr;
+  };
+  std::vector<Served> served() const;
+  // Numbers whose IOC is gone for longer than keep_gone, since the last call.
+  std::vector<std::uint32_t> take_forgotten();
+  // The IOCs' names by their numbers; those that are gone are there until they are forgotten.
+  std::map<std::uint32_t, std::string> names() const;
+
+  // Under the mutex. Nothing in it points to this object.
+  std::vector<IocSample> sample();
+  // Records that were counted at the last sample(), and whether all of the kernel's maps could be read.
+  std::uint64_t records_seen() const { return records_seen_; }
+  bool last_sample_complete() const { return complete_; }
+
+ private:
+  struct Live {
+    discovery::Ioc ioc;
+    std::uint32_t number = 0;
+    std::optional<std::uint32_t> slot;  // of the record probes
+    std::shared_ptr<const Database> database;
+    bool initialized = false;  // iocInit has run: the database is final
+    bool unknown_records = false;
+    std::optional<std::uint16_t> ca_port;
+    std::string problem;
+    std::string reported;   // the problem that was logged last
+    unsigned failures = 0;  // in a row
+    Clock::time_point found;
+    Clock::time_point next_read;
+  };
+  struct Gone {
+    IocSample sample;
+    std::uint32_t number = 0;
+    Clock::time_point until;
+  };
+  struct Reading {
+    ioc::DatabaseReading database;
+    std::optional<std::uint16_t> ca_port;
+    std::string problem;
+  };
+
+  void start(const discovery::Ioc& ioc, Clock::time_point now);
+  void end(const discovery::Ioc& ioc, Clock::time_point now);
+  void forget_gone(Clock::time_point now);
+  bool is_due(const Live& live, Clock::time_point now) const;
+  Reading read(const discovery::Ioc& ioc) const;
+  void take_in(Live& live, Reading reading, Clock::time_point now);
+  Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
+  IocSample describe(const Live& live) const;
+  void add_records(Live& live, IocSample& sample);
+
+  RootedFs fs_;
+  Options options_;
+  probes::RecordProcess* records_;
+  std::string why_no_records_;
+  std::map<discovery::IocId, Live> live_;
+  std::map<std::string, Gone> gone_;
+  std::map<std::string, std::uint32_t> numbers_;
+  std::vector<std::uint32_t> forgotten_;
+  std::uint32_t next_number_ = 1;
+  std::uint64_t records_seen_ = 0;
+  bool complete_ = true;
+};
+
+}  // namespace ioc_exporter::app

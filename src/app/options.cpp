@@ -1,0 +1,167 @@
+#include "app/options.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <string_view>
+
+#include <cxxopts.hpp>
+
+#include "app/duration.h"
+#include "app/version.h"
+#include "http/listen_address.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+constexpr std::array kLogLevels = {"debug", "info", "warn", "error"};
+
+cxxopts::Options describe() {
+  cxxopts::Options options(
+      "ioc_exporter",
+      "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
+      "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.");
+  options.set_width(100);
+  options.add_options("Web")
+      ("web.listen-address", "Address to listen on (repeatable); port 0 picks a free one",
+       cxxopts::value<std::vector<std::string>>()->default_value(":10064"), "ADDRESS")
+      ("web.telemetry-path", "Path of the metrics", cxxopts::value<std::string>()->default_value("/metrics"),
+       "PATH")
+      ("web.max-requests", "Requests that are answered at a time; more get status 503",
+       cxxopts::value<std::size_t>()->default_value("8"), "N");
+  options.add_options("IOCs")
+      ("ioc.include", "Only IOCs whose whole name this expression (RE2) matches",
+       cxxopts::value<std::string>()->default_value(""), "RE")
+      ("ioc.exclude", "No IOCs whose whole name this expression (RE2) matches",
+       cxxopts::value<std::string>()->default_value(""), "RE")
+      ("ioc.name-source", "Where an IOC's name comes from, the first that says something: env:VARIABLE, script, exe",
+       cxxopts::value<std::vector<std::string>>()->default_value("env:IOCNAME,env:IOC_NAME,env:IOC,script,exe"),
+       "LIST")
+      ("ioc.keep-gone", "How long an IOC that is gone stays on /metrics as epics_ioc_up 0",
+       cxxopts::value<std::string>()->default_value("5m"), "DURATION")
+      ("discovery.interval", "How often to look for IOCs", cxxopts::value<std::string>()->default_value("1s"),
+       "DURATION");
+  options.add_options("Collectors")
+      ("collector.records", "Count and time what records do; off: --no-collector.records")
+      ("no-collector.records", "")
+      ("collector.puts", "Count Channel Access puts; off: --no-collector.puts")
+      ("no-collector.puts", "")
+      ("records.max-threads", "Threads that may process records at a time, over all IOCs (2 KiB each)",
+       cxxopts::value<std::uint32_t>()->default_value("4096"), "N");
+  options.add_options("Modes")
+      ("once", "Count for so long, print one scrape and exit", cxxopts::value<std::string>(), "DURATION")
+      ("check", "Load and attach everything, print what works and exit (1 when something is missing)")
+      ("strict", "A probe that cannot be loaded is fatal");
+  options.add_options("Other")
+      ("log.level", "debug, info, warn or error", cxxopts::value<std::string>()->default_value("info"), "LEVEL")
+      ("log.format", "logfmt or json", cxxopts::value<std::string>()->default_value("logfmt"), "FORMAT")
+      ("version", "Print the version and exit")
+      ("h,help", "Print this and exit");
+  return options;
+}
+
+Error wrong(const std::string& option, const std::string& what) {
+  return error_in_words("--" + option + ": " + what);
+}
+
+// The help without the line of each --no- option: the positive one says it.
+std::string help_text(const cxxopts::Options& options) {
+  const std::string all = options.help({"Web", "IOCs", "Collectors", "Modes", "Other"});
+  std::string text;
+  for (std::size_t at = 0; at < all.size();) {
+    std::size_t end = all.find('\n', at);
+    end = end == std::string::npos ? all.size() : end + 1;
+    const std::string_view line(all.data() + at, end - at);
+    if (line.find("--no-collector.records \n") == line.npos && line.find("--no-collector.puts \n") == line.npos &&
+        !(line.starts_with("      --no-collector.")))
+      text += line;
+    at = end;
+  }
+  return text;
+}
+
+Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options) {
+  const auto read = [&parsed](const char* option, std::chrono::milliseconds& into) -> Result<void> {
+    auto duration = parse_duration(parsed[option].as<std::string>());
+    if (!duration) return wrong(option, duration.error().message());
+    into = *duration;
+    return {};
+  };
+  if (auto ok = read("ioc.keep-gone", options.keep_gone); !ok) return ok;
+  if (auto ok = read("discovery.interval", options.discovery_interval); !ok) return ok;
+  if (options.discovery_interval < std::chrono::milliseconds(100))
+    return wrong("discovery.interval", "must be at least 100ms");
+  if (parsed.count("once") > 0) {
+    options.once.emplace();
+    if (auto ok = read("once", *options.once); !ok) return ok;
+  }
+  return {};
+}
+
+Result<void> read_web(const cxxopts::ParseResult& parsed, Options& options) {
+  options.listen = parsed["web.listen-address"].as<std::vector<std::string>>();
+  for (const std::string& address : options.listen)
+    if (auto ok = http::ListenAddress::parse(address); !ok)
+      return wrong("web.listen-address", ok.error().message());
+  options.telemetry_path = parsed["web.telemetry-path"].as<std::string>();
+  options.max_requests = parsed["web.max-requests"].as<std::size_t>();
+  const std::string& path = options.telemetry_path;
+  if (path.size() < 2 || path[0] != '/' || path.starts_with("/-/"))
+    return wrong("web.telemetry-path", "\"" + path + "\" is no path of its own, such as /metrics");
+  if (options.max_requests == 0 || options.max_requests > 1000)
+    return wrong("web.max-requests", "must be 1 to 1000");
+  return {};
+}
+
+Result<void> read_iocs(const cxxopts::ParseResult& parsed, Options& options) {
+  auto filter = discovery::IocFilter::create(parsed["ioc.include"].as<std::string>(),
+                                             parsed["ioc.exclude"].as<std::string>());
+  if (!filter) return filter.error();
+  options.filter = *filter;
+  const auto words = parsed["ioc.name-source"].as<std::vector<std::string>>();
+  auto sources = discovery::parse_name_sources(words);
+  if (!sources) return wrong("ioc.name-source", sources.error().message());
+  options.name_sources = *sources;
+  options.record_threads = parsed["records.max-threads"].as<std::uint32_t>();
+  if (options.record_threads < 16 || options.record_threads > 1'000'000)
+    return wrong("records.max-threads", "must be 16 to 1000000");
+  return {};
+}
+
+Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
+  options.records = parsed.count("no-collector.records") == 0;
+  options.puts = parsed.count("no-collector.puts") == 0;
+  options.check = parsed.count("check") > 0;
+  options.strict = parsed.count("strict") > 0;
+  options.log_level = parsed["log.level"].as<std::string>();
+  if (std::find(kLogLevels.begin(), kLogLevels.end(), options.log_level) == kLogLevels.end())
+    return wrong("log.level", "\"" + options.log_level + "\" is none of debug, info, warn, error");
+  const auto format = parsed["log.format"].as<std::string>();
+  if (format != "logfmt" && format != "json")
+    return wrong("log.format", "\"" + format + "\" is neither logfmt nor json");
+  options.log_format = format == "json" ? LogFormat::json : LogFormat::logfmt;
+  if (!options.records && !options.puts) return error_in_words("all collectors are turned off");
+  return {};
+}
+
+}  // namespace
+
+Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* const* argv) {
+  using Answer = std::variant<Options, PrintAndExit>;
+  try {
+    cxxopts::Options description = describe();
+    const auto parsed = description.parse(argc, argv);
+    if (parsed.count("help") > 0) return Answer(PrintAndExit{help_text(description)});
+    if (parsed.count("version") > 0) return Answer(PrintAndExit{version_text()});
+    if (!parsed.unmatched().empty())
+      return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
+    Options options;
+    for (const auto& read : {read_web, read_iocs, read_durations, read_rest})
+      if (auto ok = read(parsed, options); !ok) return ok.error();
+    return Answer(std::move(options));
+  } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option
+    return error_in_words(problem.what());
+  }
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,49 @@
+// What an operator types: the command line, parsed and checked as a whole.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "discovery/ioc_filter.h"
+#include "discovery/ioc_name.h"
+#include "util/result.h"
+
+namespace ioc_exporter::app {
+
+enum class LogFormat { logfmt, json };
+
+struct Options {
+  std::vector<std::string> listen;
+  std::string telemetry_path;
+  std::size_t max_requests = 0;
+
+  discovery::IocFilter filter;
+  std::vector<discovery::NameSource> name_sources;
+  std::chrono::milliseconds keep_gone{};
+  std::chrono::milliseconds discovery_interval{};
+
+  bool records = true;  // collectors
+  bool puts = true;
+  std::uint32_t record_threads = 0;
+
+  bool check = false;
+  bool strict = false;
+  std::optional<std::chrono::milliseconds> once;
+
+  std::string log_level;
+  LogFormat log_format = LogFormat::logfmt;
+};
+
+// The text to print and end with, status 0: --help and --version.
+struct PrintAndExit {
+  std::string text;
+};
+
+// Errors are usage errors: they name the option and what is wrong with its value.
+Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* const* argv);
+
+}  // namespace ioc_exporter::app

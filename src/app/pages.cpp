@@ -1,0 +1,97 @@
+#include "app/pages.h"
+
+#include <spdlog/spdlog.h>
+
+#include <numeric>
+#include <string>
+
+#include "app/version.h"
+#include "metrics/render.h"
+#include "metrics/text_encoder.h"
+#include "util/process_stats.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+std::string plural(std::uint64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+std::uint64_t unnamed_puts(const Snapshot& snapshot) {
+  return std::accumulate(snapshot.puts.begin(), snapshot.puts.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const PutSample& put) {
+                           return put.pv.empty() ? sum + put.count : sum;
+                         });
+}
+
+std::vector<std::string> notes_of(const Snapshot& snapshot) {
+  std::vector<std::string> notes;
+  if (const std::uint64_t unnamed = unnamed_puts(snapshot); unnamed > 0)
+    notes.push_back(plural(unnamed, "put") +
+                    " on channels whose PV name is not known: they were open before the exporter was "
+                    "started. They are counted with pv=\"\".");
+  for (const DropSample& drop : snapshot.drops)
+    if (drop.count > 0)
+      notes.push_back(drop.probe + ": " + std::to_string(drop.count) + " × " + drop.reason +
+                      " (see ioc_exporter_dropped_total)");
+  return notes;
+}
+
+http::LandingIoc landing_ioc(const IocSample& ioc) {
+  http::LandingIoc row;
+  row.name = ioc.name;
+  row.up = ioc.up;
+  row.pid = ioc.pid;
+  row.base_version = ioc.base_version;
+  row.ca_port = ioc.ca_port;
+  if (ioc.database) row.records = ioc.database->records.size();
+  row.problem = ioc.problem;
+  return row;
+}
+
+}  // namespace
+
+http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
+                               const std::string& telemetry_path) {
+  http::LandingPage page;
+  page.name = "ioc_exporter";
+  page.version = build.version;
+  page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
+  page.links = {{telemetry_path, "Metrics", "for Prometheus"},
+                {"/-/healthy", "Health", "200 while the exporter runs"}};
+  for (const IocSample& ioc : snapshot.iocs) page.iocs.push_back(landing_ioc(ioc));
+  for (const ProbeSample& probe : snapshot.probes)
+    page.probes.push_back({probe.probe, probe.loaded,
+                           probe.loaded ? plural(probe.attachments, "attachment") : "not loaded"});
+  page.notes = notes_of(snapshot);
+  return page;
+}
+
+std::string scrape_text(Daemon& daemon) {
+  const Snapshot snapshot = daemon.snapshot();
+  metrics::ExporterInfo exporter;
+  exporter.build = build_info();
+  if (auto process = read_process_stats(RootedFs())) exporter.process = *process;
+  return metrics::render_text(snapshot, exporter);
+}
+
+std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon, const std::string& telemetry_path) {
+  std::map<std::string, http::Handler, std::less<>> table;
+  table["/"] = [&daemon, telemetry_path](const http::Request&) {
+    return http::Response{200, http::kHtmlContentType,
+                          render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
+  };
+  table[telemetry_path] = [&daemon](const http::Request&) {
+    return http::Response{200, std::string(metrics::TextEncoder::kContentType), scrape_text(daemon)};
+  };
+  const http::Handler ok = [](const http::Request&) {
+    http::Response response;
+    response.body = "OK\n";
+    return response;
+  };
+  table["/-/healthy"] = ok;
+  table["/-/ready"] = ok;
+  return table;
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,24 @@
+// What the web server serves: the routes, and the landing page from a snapshot.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "app/daemon.h"
+#include "http/landing_page.h"
+#include "http/message.h"
+#include "metrics/self_families.h"
+#include "probes/samples.h"
+
+namespace ioc_exporter::app {
+
+// Handlers for "/", the metrics, "/-/healthy" and "/-/ready". They use `daemon` until the server stops.
+std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon, const std::string& telemetry_path);
+
+// One scrape in text format 0.0.4.
+std::string scrape_text(Daemon& daemon);
+
+http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
+                               const std::string& telemetry_path);
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,41 @@
+#include "app/record_samples.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace ioc_exporter::app {
+namespace {
+
+RecordSample to_sample(const iocx_record_stats& stats, std::uint32_t record) {
+  RecordSample sample;
+  sample.record = record;
+  sample.sum_ns = stats.sum_ns;
+  sample.self_ns = stats.self_ns;
+  sample.untimed = stats.untimed;
+  sample.skipped_active = stats.skipped_active;
+  sample.skipped_disabled = stats.skipped_disabled;
+  std::copy(std::begin(stats.buckets), std::end(stats.buckets), sample.buckets.begin());
+  return sample;
+}
+
+}  // namespace
+
+std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw, const Database& database) {
+  std::sort(raw.begin(), raw.end(),
+            [](const auto& a, const auto& b) { return a.address < b.address; });
+  std::vector<RecordSample> samples, unknown;
+  samples.reserve(raw.size());
+  auto known = database.records.begin();
+  for (const probes::RawRecord& record : raw) {
+    known = std::lower_bound(known, database.records.end(), record.address,
+                             [](const auto& identity, std::uint64_t address) { return identity.address < address; });
+    if (known != database.records.end() && known->address == record.address)
+      samples.push_back(to_sample(record.stats, static_cast<std::uint32_t>(known - database.records.begin())));
+    else
+      unknown.push_back(to_sample(record.stats, RecordSample::kUnknown));
+  }
+  samples.insert(samples.end(), unknown.begin(), unknown.end());
+  return samples;
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,16 @@
+#include "app/version.h"
+
+namespace ioc_exporter::app {
+
+metrics::BuildInfo build_info() {
+  return {IOC_EXPORTER_VERSION, IOC_EXPORTER_REVISION, IOC_EXPORTER_COMPILER};
+}
+
+std::string version_text() {
+  const metrics::BuildInfo info = build_info();
+  std::string text = "ioc_exporter " + info.version + " (";
+  if (!info.revision.empty()) text += "revision " + info.revision + ", ";
+  return text + info.compiler + ")\n";
+}
+
+}  // namespace ioc_exporter::app

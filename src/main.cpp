@@ -1,0 +1,118 @@
+// ioc_exporter: wiring only. Options, daemon, web server, and a loop that ends with SIGINT or SIGTERM.
+#include <pthread.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <thread>
+
+#include "app/check.h"
+#include "app/daemon.h"
+#include "app/logging.h"
+#include "app/options.h"
+#include "app/pages.h"
+#include "app/version.h"
+#include "http/server.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kStartError = 1;
+constexpr int kUsageError = 2;
+
+int fail(int status, const std::string& what) {
+  std::fprintf(stderr, "ioc_exporter: %s\n", what.c_str());
+  return status;
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+// Sleeps until `when` unless a signal to stop comes first; then returns true.
+bool stopped_before(Clock::time_point when) {
+  const sigset_t set = stop_signals();
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(when - Clock::now()).count();
+  const timespec timeout = {left > 0 ? left / 1'000'000'000 : 0, left > 0 ? left % 1'000'000'000 : 0};
+  return sigtimedwait(&set, nullptr, &timeout) > 0;
+}
+
+// Looks at the host at each interval, until `end` or a signal; true when it was a signal.
+bool run_until(app::Daemon& daemon, std::chrono::milliseconds interval, Clock::time_point end) {
+  while (true) {
+    daemon.tick();
+    const auto next = Clock::now() + interval;
+    if (stopped_before(std::min(next, end))) return true;
+    if (Clock::now() >= end) return false;
+  }
+}
+
+int print(const std::string& text, int status) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (std::fflush(stdout) != 0 || !written) return fail(kStartError, "write to standard output failed");
+  return status;
+}
+
+int run_check(app::Daemon& daemon, const app::Options& options) {
+  // Two looks: an IOC's state needs its database, which is read in the first.
+  run_until(daemon, options.discovery_interval, Clock::now() + options.discovery_interval);
+  const app::CheckResult result = app::check(daemon);
+  return print(result.text, result.complete ? 0 : kStartError);
+}
+
+int run_once(app::Daemon& daemon, const app::Options& options) {
+  if (run_until(daemon, options.discovery_interval, Clock::now() + *options.once)) return 0;
+  return print(app::scrape_text(daemon), 0);
+}
+
+int serve(app::Daemon& daemon, const app::Options& options) {
+  http::ServerOptions web;
+  web.listen = options.listen;
+  web.max_requests = options.max_requests;
+  web.routes = app::routes(daemon, options.telemetry_path);
+  auto server = http::Server::start(std::move(web));
+  if (!server) return fail(kStartError, server.error().message());
+  for (const std::string& address : (*server)->addresses()) spdlog::info("listening on {}", address);
+  run_until(daemon, options.discovery_interval, Clock::time_point::max());
+  spdlog::info("stopping");
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  auto parsed = app::parse_options(argc, argv);
+  if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
+  if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);
+  const app::Options& options = std::get<app::Options>(*parsed);
+  app::set_up_logging(options.log_level, options.log_format);
+
+  // Before the first thread starts: they all inherit it, and only stopped_before() takes these signals.
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  spdlog::info("starting ioc_exporter {}", app::build_info().version);
+  auto daemon = app::Daemon::start(options);
+  if (!daemon) return fail(kStartError, daemon.error().message());
+  if (options.check) return run_check(**daemon, options);
+  if (options.once) return run_once(**daemon, options);
+  return serve(**daemon, options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& problem) {
+    return fail(kStartError, problem.what());
+  }
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs all tests through ctest.
+#
+#   sudo ./test.sh [CTEST_OPTION...]      for example: ./test.sh -L unit
+#
+# Without root the tests that need it are skipped, and say so. The last line printed is
+# "N passed, N failed, N skipped"; the exit status is 0 only when none failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+case ${1:-} in
+  -h | --help)
+    sed -n '2,7s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
+
+scripts/install-deps.sh build test
+scripts/make-test-env.sh .cache/test-env
+configure_and_build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \
+  "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env"
+
+say "ctest"
+rm -f build/ctest.xml
+status=0
+# The tests that must be alone say so themselves (RUN_SERIAL).
+ctest --test-dir build --parallel "$(nproc)" --output-on-failure --no-tests=error \
+  --output-junit ctest.xml "$@" || status=$?
+[ -f build/ctest.xml ] || die "ctest left no result (its status: $status)"
+"$(system_python)" scripts/test_summary.py build/ctest.xml || status=1
+exit "$status"

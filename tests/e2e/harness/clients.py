@@ -1,0 +1,67 @@
+"""Channel Access clients that send an exact number of puts and say who they are."""
+import os
+import pathlib
+import pwd
+import socket
+
+from . import env
+from .process import Process
+
+LOOPBACK = "127.0.0.1"
+HOST = socket.gethostname()
+# libca takes the user from the password database, caproto from LOGNAME.
+LIBCA_USER = pwd.getpwuid(os.getuid()).pw_name
+
+
+def _client_env(ports: list[int], user: str | None = None) -> dict[str, str]:
+    environment = {"EPICS_CA_ADDR_LIST": " ".join(f"{LOOPBACK}:{port}" for port in ports),
+                   "EPICS_CA_AUTO_ADDR_LIST": "NO", "EPICS_CA_MAX_ARRAY_BYTES": "1000000"}
+    return environment | ({"LOGNAME": user, "USER": user} if user else {})
+
+
+class Client(Process):
+    """A client with its channels open. `send` sends all its puts, `close` ends it."""
+
+    def wait_connected(self):
+        self.wait_for("^@connected$", timeout=30)
+        return self
+
+    def send(self) -> int:
+        """Sends; returns how many puts it sent once the IOC has carried out all of them."""
+        self.start_sending()
+        return self.wait_sent()
+
+    def start_sending(self) -> None:
+        self.send_line("go")
+
+    def wait_sent(self) -> int:
+        return int(self.wait_for(r"^@sent (\d+)$", timeout=60)[1])
+
+    def close_unsent(self) -> None:
+        """Ends it with its channels connected and nothing sent."""
+        self.popen.stdin.close()
+        self.wait_exit()
+
+    def close(self) -> None:
+        self.popen.stdin.close()
+        assert self.wait_exit() == 0, self.describe()
+
+
+def libca(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int, op: str = "write",
+          kind: str = "double", length: int = 1, batch: int = 1) -> Client:
+    """tests/tools/ca_flood.c: as fast as libca can."""
+    c_op = {"write": "put", "write_notify": "notify"}[op]
+    return Client("ca_flood", [env.tool("ca_flood"), count, c_op, kind, length, batch, *pvs],
+                  log_dir, _client_env(ports))
+
+
+def pyepics(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int,
+            op: str = "write") -> Client:
+    return Client("pyepics", [env.python(), env.TOOLS_SOURCE_DIR / "put_pyepics.py", count, op, *pvs],
+                  log_dir, _client_env(ports))
+
+
+def caproto(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int, op: str = "write",
+            user: str = "operator") -> Client:
+    return Client("caproto", [env.python(), env.TOOLS_SOURCE_DIR / "put_caproto.py", count, op, *pvs],
+                  log_dir, _client_env(ports, user))

@@ -1,0 +1,73 @@
+"""The real daemon on a port of its own choice."""
+import http.client
+import pathlib
+import subprocess
+
+from . import env
+from .process import Process
+from .scrape import Scrape
+from .waiting import wait_until
+
+FOUND_WITHIN = 5.0  # seconds: what the exporter promises for an IOC's start and end
+
+
+class Exporter:
+    def __init__(self, log_dir: pathlib.Path, *options: str):
+        self.process = Process("exporter", [env.exporter_binary(),
+                                            "--web.listen-address=127.0.0.1:0", *options], log_dir)
+        match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=30)
+        self.port = int(match[1])
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def request(self, path: str, method: str = "GET", headers: dict[str, str] | None = None):
+        """(status, headers with lower-case names, body)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request(method, path, headers=headers or {})
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def scrape(self) -> Scrape:
+        status, _, body = self.request("/metrics")
+        assert status == 200, f"GET /metrics: {status} {body[:500]!r}"
+        return Scrape(body.decode())
+
+    def wait_scrape(self, condition, what: str, timeout: float = FOUND_WITHIN) -> Scrape:
+        """The first scrape for which `condition` holds."""
+        last: list[Scrape] = []
+
+        def once():
+            last[:] = [self.scrape()]
+            return condition(last[0])
+
+        try:
+            wait_until(once, what, timeout, every=0.1)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.process.describe()}\n--- last scrape:\n"
+                                 f"{last[0].text[-6000:] if last else 'none'}") from None
+        return last[0]
+
+    def wait_up(self, ioc) -> Scrape:
+        """Until this IOC, by pid and by its CA port, is found and its records are known."""
+        def up(scrape: Scrape) -> bool:
+            label = scrape.ioc_of_pid(ioc.pid)
+            return (label is not None and scrape.value("epics_ioc_up", ioc=label) == 1
+                    and bool(scrape.series("epics_ioc_info", ioc=label, ca_port=str(ioc.port)))
+                    and bool(scrape.series("epics_record_info", ioc=label)))
+
+        return self.wait_scrape(up, f"IOC {ioc.name} (pid {ioc.pid}, port {ioc.port}) is up")
+
+    def stop(self) -> int:
+        return self.process.terminate()
+
+
+def run_exporter(*options: str, timeout: float = 30.0, binary: pathlib.Path | None = None,
+                 **popen) -> subprocess.CompletedProcess:
+    """The exporter as a command that ends by itself, with its output as text."""
+    return subprocess.run([str(binary or env.exporter_binary()), *options], capture_output=True,
+                          text=True, timeout=timeout, stdin=subprocess.DEVNULL, **popen)

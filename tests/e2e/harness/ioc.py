@@ -1,0 +1,117 @@
+"""Real IOCs on loopback, driven through their shell (so that driving them is no CA traffic)."""
+import pathlib
+import re
+import shutil
+
+from . import env
+from .ports import free_port
+from .process import Process
+from .waiting import wait_stable, wait_until
+
+_DONE = re.compile(r"^@done\n", re.MULTILINE)
+
+
+def ca_server_env(port: int) -> dict[str, str]:
+    return {
+        "EPICS_CA_SERVER_PORT": str(port),
+        "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1",
+        "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO",
+        "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1",
+        "EPICS_CA_ADDR_LIST": "127.0.0.1",
+        "EPICS_CA_AUTO_ADDR_LIST": "NO",
+    }
+
+
+class Ioc:
+    """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C."""
+
+    def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
+                 macros: str = "", port: int | None = None, late: bool = False,
+                 lib_dir: pathlib.Path | None = None):
+        self.name = name
+        self.base = base
+        self.port = port or free_port()
+        directory = env.base_dir(base)
+        db_path = log_dir / f"{name}-{self.port}.db"
+        db_path.write_text(database)
+        environment = {**ca_server_env(self.port), "IOCNAME": name}
+        if base == env.PYTHON_BASE and lib_dir is None:
+            argv = [env.python(), env.TOOLS_SOURCE_DIR / "python_ioc.py"]
+            argv += ["--late"] if late else []
+        else:
+            argv = [env.tool(f"ioc_launcher_{base}"), directory / "dbd"]
+            if lib_dir is not None:
+                environment["LD_LIBRARY_PATH"] = str(lib_dir)
+        self.process = Process(name, [*argv, macros, db_path], log_dir, environment)
+        self._late = late
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def wait_running(self) -> "Ioc":
+        """Until iocInit is done and the shell answers with a record's value."""
+        if self._late:
+            self.process.wait_for("^@waiting$")
+            self.process.send_line("load")
+        self.process.wait_for("^@running$", timeout=30)
+        assert self.records(), f"no records: {self.process.describe()}"
+        return self
+
+    def shell(self, command: str) -> str:
+        """What the IOC shell prints on stdout for one command."""
+        start = self.process.stdout_path.stat().st_size
+        self.process.send_line(command)
+
+        def answer() -> re.Match | None:
+            with open(self.process.stdout_path, "rb") as out:
+                out.seek(start)
+                match = _DONE.search(out.read().decode(errors="replace"))
+            assert match or self.process.popen.poll() is None, self.process.describe()
+            return match
+
+        match = wait_until(answer, f"answer of {self.name} to {command!r}", every=0.002)
+        return match.string[:match.start()].strip()
+
+    def get(self, field: str) -> int:
+        """The value of a numeric field."""
+        text = self.shell(f"dbgf {field}")
+        match = re.search(r"^DBF_\w+:\s+(-?[0-9.e+]+)", text, re.MULTILINE)
+        assert match, f"dbgf {field} printed {text!r}"
+        value = float(match[1])
+        assert value.is_integer(), f"dbgf {field} printed {text!r}"
+        return int(value)
+
+    def get_all(self, fields: list[str]) -> dict[str, int]:
+        return {field: self.get(field) for field in fields}
+
+    def get_settled(self, fields: list[str]) -> dict[str, int]:
+        """The values once none of them has changed for half a second."""
+        return wait_stable(lambda: self.get_all(fields), f"{fields} of {self.name}")
+
+    def put(self, field: str, value: object) -> None:
+        self.shell(f'dbpf {field} "{value}"')
+
+    def process_once(self, record: str, times: int = 1) -> None:
+        """dbProcess straight from the shell: sets neither PUTF nor RPRO."""
+        for _ in range(times):
+            self.shell(f"dbtr {record}")
+
+    def records(self) -> dict[str, str]:
+        """Name to record type of what `dbl` lists (aliases too)."""
+        lines = self.shell('dbl "" "RTYP"').splitlines()
+        pairs = [re.fullmatch(r'(\S+), "(\w+)"', line) for line in lines if line]
+        assert all(pairs), f"dbl printed {lines!r}"
+        return {pair[1]: pair[2] for pair in pairs}
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+def copy_of_libraries(base: str, into: pathlib.Path) -> pathlib.Path:
+    """The shared libraries of a Base version, copied so that a test may delete them."""
+    into.mkdir()
+    for library in (env.base_dir(base) / "lib").glob("lib*.so*"):
+        if library.name.startswith(("libCom.", "libca.", "libdbCore.", "libdbRecStd.")):
+            shutil.copy2(library, into)
+    return into

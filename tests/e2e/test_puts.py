@@ -1,0 +1,181 @@
+"""N puts are N: counted by the IOC's own records, and equal on /metrics, with who sent them."""
+import pytest
+
+from harness import clients, databases
+from harness.scrape import PROCESSED, PUTS
+
+TARGETS = 5
+PV = "W:set1"
+
+
+@pytest.fixture
+def ioc(start_ioc):
+    return start_ioc("puts", databases.put_targets("W:", TARGETS))
+
+
+def puts(scrape, ioc):
+    """(pv, client, user, host, op) to count, of every series of this IOC."""
+    return {tuple(labels[k] for k in ("pv", "client", "user", "host", "op")): value
+            for labels, value in scrape.series(PUTS, ioc=ioc.name)}
+
+
+def by(user, op, pvs, count):
+    return {(pv, clients.LOOPBACK, user, clients.HOST, op): count for pv in pvs}
+
+
+def record_of(pv):
+    return pv.partition(".")[0]
+
+
+def check_puts(ioc, exporter, expected):
+    """The scrape says `expected`, and the IOC's records counted the same."""
+    scrape = exporter.scrape()
+    assert puts(scrape, ioc) == expected
+    per_record: dict[str, int] = {}
+    for (pv, *_), count in expected.items():
+        per_record[record_of(pv)] = per_record.get(record_of(pv), 0) + count
+    for record, count in per_record.items():
+        assert ioc.get(f"{record}:count.VAL") == count
+        assert scrape.count(PROCESSED, ioc=ioc.name, record=record) == count
+
+
+def send_and_check(ioc, start_exporter, connect, client, pvs, count, expected_user, op="write",
+                   **options):
+    exporter = start_exporter(sees=[ioc])
+    sender = connect(client, [ioc], pvs, count, op=op, **options)
+    assert puts(exporter.scrape(), ioc) == {}
+    assert sender.send() == count * len(pvs)
+    check_puts(ioc, exporter, by(expected_user, op, pvs, count))
+    sender.close()
+    # The end of the connection neither loses nor repeats a count.
+    check_puts(ioc, exporter, by(expected_user, op, pvs, count))
+
+
+def names(kind):
+    return [f"W:{kind}{i}" for i in range(1, TARGETS + 1)]
+
+
+def test_libca_put(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("set"), 211,
+                   clients.LIBCA_USER)
+
+
+def test_libca_put_many_in_a_segment(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("set"), 20011,
+                   clients.LIBCA_USER, batch=1000)
+
+
+def test_libca_put_callback(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("set"), 211,
+                   clients.LIBCA_USER, op="write_notify")
+
+
+def test_libca_put_string(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("text"), 1009,
+                   clients.LIBCA_USER, kind="string", batch=7)
+
+
+def test_libca_put_array_of_many_segments(ioc, start_exporter, connect):
+    """40,000 doubles: the extended header, and messages that span segments."""
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("array"), 23,
+                   clients.LIBCA_USER, length=40000)
+
+
+def test_libca_put_arrays_of_odd_sizes(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("array"), 211,
+                   clients.LIBCA_USER, length=1237, batch=5)
+
+
+def test_libca_put_callback_array(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.libca, names("array"), 23,
+                   clients.LIBCA_USER, op="write_notify", length=20000)
+
+
+def test_pyepics_put(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.pyepics, names("set"), 101,
+                   clients.LIBCA_USER)
+
+
+def test_pyepics_put_callback(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.pyepics, names("set"), 23,
+                   clients.LIBCA_USER, op="write_notify")
+
+
+def test_caproto_put(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.caproto, names("set"), 101, "operator",
+                   user="operator")
+
+
+def test_caproto_put_callback(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.caproto, names("set"), 23, "operator",
+                   op="write_notify", user="operator")
+
+
+def test_several_clients_at_once(ioc, start_exporter, connect):
+    """Users that write to the same PVs at the same time are told apart; equal ones are added up."""
+    exporter = start_exporter(sees=[ioc])
+    pvs = names("set")
+    senders = [connect(clients.libca, [ioc], pvs, 4001, batch=100),
+               connect(clients.libca, [ioc], pvs, 4001, batch=1),
+               connect(clients.libca, [ioc], pvs, 307, op="write_notify"),
+               connect(clients.caproto, [ioc], pvs, 101, user="operator"),
+               connect(clients.caproto, [ioc], pvs, 53, user="physicist")]
+    for sender in senders:
+        sender.start_sending()
+    for sender in senders:
+        sender.wait_sent()
+    check_puts(ioc, exporter, {**by(clients.LIBCA_USER, "write", pvs, 8002),
+                               **by(clients.LIBCA_USER, "write_notify", pvs, 307),
+                               **by("operator", "write", pvs, 101),
+                               **by("physicist", "write", pvs, 53)})
+
+
+def test_pv_is_the_name_that_the_client_asked_for(ioc, start_exporter, connect):
+    exporter = start_exporter(sees=[ioc])
+    asked = ["W:set1", "W:set1.VAL", "W:set2.VAL"]
+    connect(clients.libca, [ioc], asked, 23).send()
+    check_puts(ioc, exporter, by(clients.LIBCA_USER, "write", asked, 23))
+
+
+def test_only_puts_are_counted(ioc, start_exporter, connect):
+    """Connecting, reading and closing are no puts."""
+    exporter = start_exporter(sees=[ioc])
+    reader = connect(clients.libca, [ioc], names("set"), 1)
+    reader.close_unsent()
+    assert puts(exporter.scrape(), ioc) == {}
+
+
+def test_channel_opened_before_the_exporter(ioc, start_exporter, connect):
+    """Its puts are counted under an empty name, to the last; the next client's have their name."""
+    early = connect(clients.libca, [ioc], [PV], 211)
+    exporter = start_exporter(sees=[ioc])
+    assert early.send() == 211
+    scrape = exporter.scrape()
+    assert scrape.total(PUTS, ioc=ioc.name) == 211
+    assert scrape.total(PUTS, ioc=ioc.name, pv="", client=clients.LOOPBACK, op="write") == 211
+
+    connect(clients.libca, [ioc], [PV], 23).send()
+    scrape = exporter.scrape()
+    assert scrape.total(PUTS, ioc=ioc.name, pv="") == 211
+    assert scrape.count(PUTS, ioc=ioc.name, pv=PV, client=clients.LOOPBACK, op="write",
+                        user=clients.LIBCA_USER, host=clients.HOST) == 23
+    assert ioc.get(f"{PV}:count.VAL") == 234
+
+
+def test_one_client_of_two_iocs(start_ioc, start_exporter, connect):
+    iocs = [start_ioc(f"puts-{p}", databases.put_targets(f"{p}:", 1)) for p in ("A", "B")]
+    exporter = start_exporter(sees=iocs)
+    connect(clients.libca, iocs, ["A:set1", "B:set1"], 211, batch=10).send()
+    for ioc, pv in zip(iocs, ["A:set1", "B:set1"]):
+        check_puts(ioc, exporter, by(clients.LIBCA_USER, "write", [pv], 211))
+
+
+def test_each_base(start_ioc, start_exporter, connect, base):
+    """Every Base version's server, written to by a libca of another version."""
+    ioc = start_ioc(f"puts-{base}", databases.put_targets("W:", TARGETS), base=base)
+    exporter = start_exporter(sees=[ioc])
+    pvs = names("set")
+    connect(clients.libca, [ioc], pvs, 401, batch=50).send()
+    connect(clients.libca, [ioc], pvs, 23, op="write_notify").send()
+    check_puts(ioc, exporter, {**by(clients.LIBCA_USER, "write", pvs, 401),
+                               **by(clients.LIBCA_USER, "write_notify", pvs, 23)})

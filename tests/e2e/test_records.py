@@ -1,0 +1,187 @@
+"""What /metrics says about records equals what the records themselves counted."""
+import os
+
+import pytest
+
+from harness import databases
+from harness.scrape import DURATION, EDGES, PROCESSED, SKIPPED, difference
+from harness.waiting import wait_until
+
+CHAIN = ["P:scan", "P:chain1", "P:chain2", "P:chain3"]
+COUNTING = [*CHAIN, "P:async", "P:tail"]
+PROCESSINGS = 23
+SELF = "epics_record_process_self_seconds_total"
+
+
+def values(ioc, records):
+    return {record: ioc.get_settled([f"{record}.VAL"])[f"{record}.VAL"] for record in records}
+
+
+def time_of_start(pid):
+    """Seconds since 1970, from /proc."""
+    with open(f"/proc/{pid}/stat") as stat:
+        ticks = int(stat.read().rsplit(")", 1)[1].split()[19])
+    with open("/proc/stat") as stat:
+        boot = next(int(line.split()[1]) for line in stat if line.startswith("btime"))
+    return boot + ticks / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.fixture
+def counting_ioc(start_ioc, base):
+    return start_ioc(f"counting-{base}", databases.counting(), base=base, macros="P=P:")
+
+
+def test_scan_chain_is_counted_exactly(counting_ioc, start_exporter):
+    """The exporter starts while the IOC scans at 10 Hz: what it counts from then on is exact."""
+    ioc = counting_ioc
+    exporter = start_exporter(sees=[ioc])
+    ioc.put("P:scan.SCAN", "Passive")
+    true_before = values(ioc, COUNTING)
+    before = exporter.scrape()
+
+    ioc.put("P:scan.SCAN", ".1 second")
+    wait_until(lambda: ioc.get("P:scan.VAL") >= true_before["P:scan"] + PROCESSINGS, "scans", 20)
+    ioc.put("P:scan.SCAN", "Passive")
+    true_after = values(ioc, COUNTING)
+    after = exporter.scrape()
+
+    truth = difference(true_after, true_before)
+    assert truth["P:scan"] >= PROCESSINGS
+    counted = difference(after.counts(PROCESSED, ioc.name, COUNTING),
+                         before.counts(PROCESSED, ioc.name, COUNTING))
+    assert counted == truth
+    # Each pass of the chain calls dbProcess of the asynchronous record; some calls may find it busy.
+    skipped = difference(after.counts(SKIPPED, ioc.name, ["P:async"], reason="active"),
+                         before.counts(SKIPPED, ioc.name, ["P:async"], reason="active"))
+    assert counted["P:async"] + skipped["P:async"] == truth["P:chain3"]
+    for record in CHAIN:
+        assert after.total(SKIPPED, ioc=ioc.name, record=record) == 0
+
+
+def test_histogram_agrees_with_the_count(counting_ioc, start_exporter):
+    ioc = counting_ioc
+    exporter = start_exporter(sees=[ioc])
+    ioc.put("P:scan.SCAN", "Passive")
+    start = values(ioc, ["P:scan"])["P:scan"]
+    before = exporter.scrape()
+    ioc.put("P:scan.SCAN", ".1 second")
+    wait_until(lambda: ioc.get("P:scan.VAL") >= start + PROCESSINGS, "scans", 20)
+    ioc.put("P:scan.SCAN", "Passive")
+    values(ioc, COUNTING)
+    scrape = exporter.scrape()
+
+    for record in COUNTING:
+        labels = {"ioc": ioc.name, "record": record}
+        buckets = scrape.buckets(ioc.name, record)
+        counts = [count for _, count in buckets]
+        assert [edge for edge, _ in buckets] == EDGES
+        assert counts == sorted(counts)
+        assert counts[-1] == scrape.count(f"{DURATION}_count", **labels)
+        assert counts[-1] == scrape.count(PROCESSED, **labels)
+        seconds = scrape.value(f"{DURATION}_sum", **labels)
+        assert 0 < scrape.value(SELF, **labels) <= seconds < counts[-1]
+
+    def grown(name, record):
+        labels = {"ioc": ioc.name, "record": record}
+        return scrape.value(name, **labels) - (before.value(name, **labels) or 0.0)
+
+    # A record's time is its own plus that of the record it forward-links to.
+    for record, child in zip(CHAIN, CHAIN[1:]):
+        whole = grown(f"{DURATION}_sum", record)
+        parts = grown(SELF, record) + grown(f"{DURATION}_sum", child)
+        assert whole == pytest.approx(parts, abs=1e-8)
+
+
+def test_disabled_record_is_skipped_not_processed(counting_ioc, start_exporter):
+    ioc = counting_ioc
+    exporter = start_exporter(sees=[ioc])
+    for _ in range(PROCESSINGS):
+        ioc.put("P:disabled.PROC", 1)
+    scrape = exporter.scrape()
+    labels = {"ioc": ioc.name, "record": "P:disabled"}
+    assert ioc.get("P:disabled.VAL") == 0
+    assert scrape.count(PROCESSED, **labels) == 0
+    assert scrape.count(SKIPPED, reason="disabled", **labels) == PROCESSINGS
+    assert scrape.total(SKIPPED, **labels) == PROCESSINGS
+    assert scrape.total(f"{DURATION}_count", **labels) == 0
+
+
+def test_record_that_is_switched_off_and_on(counting_ioc, start_exporter):
+    """dbProcess itself fetches DISA through SDIS: the value at its entry is the old one."""
+    ioc = counting_ioc
+    exporter = start_exporter(sees=[ioc])
+    done = {0: 0, 1: 0}
+    for gate, times in [(1, 11), (0, 5), (1, 2), (0, 1), (1, 1), (0, 7)]:
+        ioc.put("P:gate.VAL", gate)
+        for _ in range(times):
+            ioc.put("P:gated.PROC", 1)
+        done[gate] += times
+    scrape = exporter.scrape()
+    labels = {"ioc": ioc.name, "record": "P:gated"}
+    assert ioc.get("P:gated.VAL") == done[0]
+    assert scrape.count(PROCESSED, **labels) == done[0]
+    assert scrape.count(f"{DURATION}_count", **labels) == done[0]
+    assert scrape.count(SKIPPED, reason="disabled", **labels) == done[1]
+    assert scrape.total(SKIPPED, **labels) == done[1]
+    assert scrape.count(PROCESSED, ioc=ioc.name, record="P:gate") == 6
+
+
+def test_active_record_is_skipped(counting_ioc, start_exporter):
+    ioc = counting_ioc
+    exporter = start_exporter(sees=[ioc])
+    ioc.process_once("P:slow")
+    ioc.process_once("P:trigger", times=7)
+    # A put to PROC of a busy record calls no dbProcess: it asks for one more when the record is done.
+    ioc.put("P:slow.PROC", 1)
+    assert ioc.get("P:slow.PACT") == 1, "the record was done too soon for this test"
+    assert ioc.get("P:slow.LCNT") == 7  # dbProcess' own count of calls that found it active
+
+    wait_until(lambda: ioc.get("P:slow.VAL") == 2, "processing once more")
+    wait_until(lambda: ioc.get("P:slow.PACT") == 0, "the end of the second processing")
+    scrape = exporter.scrape()
+    labels = {"ioc": ioc.name, "record": "P:slow"}
+    assert scrape.count(PROCESSED, **labels) == 2
+    assert scrape.count(SKIPPED, reason="active", **labels) == 7
+    assert scrape.total(SKIPPED, **labels) == 7
+    assert scrape.count(PROCESSED, ioc=ioc.name, record="P:trigger") == 7
+
+
+def test_names_and_types_are_those_of_dbl(counting_ioc, start_exporter):
+    ioc = counting_ioc
+    listed = ioc.records()
+    assert listed.pop("P:nick") == "calc"  # dbl lists aliases; an alias is no record
+    scrape = start_exporter(sees=[ioc]).scrape()
+    info = {labels["record"]: labels["record_type"] for labels, value in
+            scrape.series("epics_record_info", ioc=ioc.name) if value == 1}
+    assert info == listed
+    types = {labels["record_type"]: value for labels, value in
+             scrape.series("epics_ioc_records", ioc=ioc.name) if value}
+    assert types == {kind: list(listed.values()).count(kind) for kind in set(listed.values())}
+
+
+def test_base_version_and_start_time(counting_ioc, start_exporter, base):
+    ioc = counting_ioc
+    scrape = start_exporter(sees=[ioc]).scrape()
+    (labels, value), = scrape.series("epics_ioc_info", ioc=ioc.name)
+    assert value == 1
+    assert labels["base_version"].startswith(base)
+    assert labels["ca_port"] == str(ioc.port)
+    assert labels["executable"] == os.readlink(f"/proc/{ioc.pid}/exe")
+    assert scrape.value("epics_ioc_start_time_seconds", ioc=ioc.name) == pytest.approx(
+        time_of_start(ioc.pid), abs=1.0)
+
+
+def test_nesting_deeper_than_return_probes_reach(start_ioc, start_exporter):
+    """The kernel keeps 64 return probes a thread: deeper records lose their duration, not their count."""
+    depth = 100
+    ioc = start_ioc("deep", databases.deep_chain("D:", depth))
+    exporter = start_exporter(sees=[ioc])
+    ioc.process_once("D:1", times=PROCESSINGS)
+    scrape = exporter.scrape()
+    records = [f"D:{i}" for i in range(1, depth + 1)]
+    assert ioc.get_all([f"{r}.VAL" for r in records]) == {f"{r}.VAL": PROCESSINGS for r in records}
+    assert scrape.counts(PROCESSED, ioc.name, records) == dict.fromkeys(records, PROCESSINGS)
+    assert scrape.counts(f"{DURATION}_count", ioc.name, records[:50]) == dict.fromkeys(
+        records[:50], PROCESSINGS)
+    for record in records:
+        assert scrape.buckets(ioc.name, record)[-1][1] <= PROCESSINGS

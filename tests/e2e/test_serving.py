@@ -1,0 +1,121 @@
+"""The pages: /metrics in its formats, /, /-/healthy, --once, --check, and the ends."""
+import gzip
+import json
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from harness import databases
+from harness.exporter import run_exporter
+from harness.ports import free_port
+from harness.scrape import PROCESSED, Scrape
+
+
+@pytest.fixture
+def ioc(start_ioc):
+    return start_ioc("served", databases.counting(), macros="P=S:")
+
+
+def test_metrics_says_its_format(ioc, start_exporter):
+    exporter = start_exporter(sees=[ioc])
+    status, headers, body = exporter.request("/metrics")
+    assert status == 200
+    assert headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "content-encoding" not in headers
+    assert body.endswith(b"\n")
+    assert Scrape(body.decode()).value("epics_ioc_up", ioc=ioc.name) == 1
+
+
+def test_gzip_when_asked(ioc, start_exporter):
+    exporter = start_exporter(sees=[ioc])
+    _, headers, body = exporter.request("/metrics", headers={"Accept-Encoding": "gzip"})
+    assert headers["content-encoding"] == "gzip"
+    scrape = Scrape(gzip.decompress(body).decode())
+    assert scrape.value("epics_ioc_up", ioc=ioc.name) == 1
+    assert scrape.families.keys() == exporter.scrape().families.keys()
+
+
+def test_head_and_other_methods(ioc, start_exporter):
+    exporter = start_exporter(sees=[ioc])
+    status, headers, body = exporter.request("/metrics", "HEAD")
+    assert (status, body) == (200, b"")
+    assert headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert exporter.request("/metrics", "POST")[0] == 405
+    assert exporter.request("/no-such-page")[0] == 404
+
+
+def test_landing_page_and_health(ioc, start_exporter):
+    exporter = start_exporter(sees=[ioc])
+    status, headers, body = exporter.request("/")
+    page = body.decode()
+    assert status == 200
+    assert headers["content-type"].startswith("text/html")
+    for text in ("ioc_exporter", "/metrics", ioc.name, str(ioc.pid)):
+        assert text in page
+    assert exporter.request("/-/healthy")[0] == 200
+
+
+def test_telemetry_path_and_two_addresses(ioc, start_exporter):
+    second = free_port()
+    exporter = start_exporter(f"--web.listen-address=127.0.0.1:{second}",
+                              "--web.telemetry-path=/probe")
+    assert exporter.request("/metrics")[0] == 404
+    assert exporter.request("/probe")[0] == 200
+    assert b"/probe" in exporter.request("/")[2]
+    exporter.port = second
+    assert exporter.request("/probe")[0] == 200
+
+
+def test_self_metrics_are_there_from_the_first_scrape(start_exporter):
+    scrape = start_exporter().scrape()
+    assert scrape.series("ioc_exporter_build_info")
+    collectors = {labels["collector"] for labels, _ in
+                  scrape.series("ioc_exporter_collector_success")}
+    assert {"discovery", "records", "puts"} <= collectors
+    assert all(value == 1 for _, value in scrape.series("ioc_exporter_collector_success"))
+
+
+def test_promtool_finds_nothing(ioc, start_exporter):
+    promtool = shutil.which("promtool")
+    if not promtool:
+        pytest.skip("promtool is not installed (package prometheus)")
+    exporter = start_exporter(sees=[ioc])
+    ioc.process_once("S:trigger", 7)
+    ioc.put("S:disabled.PROC", 1)
+    _, _, body = exporter.request("/metrics")
+    result = subprocess.run([promtool, "check", "metrics"], input=body, capture_output=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+
+
+def test_once_prints_one_scrape(ioc):
+    result = run_exporter("--once=4")
+    assert result.returncode == 0, result.stderr
+    scrape = Scrape(result.stdout)
+    assert scrape.value("epics_ioc_up", ioc=ioc.name) == 1
+    # 10 Hz for about four seconds, less the time to attach.
+    assert 10 <= scrape.count(PROCESSED, ioc=ioc.name, record="S:scan") <= 50
+
+
+def test_check_prints_a_table(ioc):
+    result = run_exporter("--check", f"--ioc.include={ioc.name}")
+    assert result.returncode == 0, result
+    for text in (ioc.name, str(ioc.pid), "record_process", "ca_tap"):
+        assert text in result.stdout
+
+
+def test_ends_on_signals(start_exporter):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        exporter = start_exporter()
+        exporter.process.popen.send_signal(number)
+        assert exporter.process.wait_exit(5) == 0, exporter.process.describe()
+
+
+def test_log_in_json(start_exporter):
+    exporter = start_exporter("--log.format=json")
+    assert exporter.stop() == 0
+    lines = exporter.process.stderr().strip().splitlines()
+    assert lines
+    for line in lines:
+        assert isinstance(json.loads(line), dict)

@@ -1,0 +1,63 @@
+/*
+ * A soft IOC in one page: loads base.dbd and the given databases, runs iocInit, then obeys its stdin.
+ *
+ *   ioc_launcher DBD_DIR [MACROS DB]...
+ *
+ * Each line of stdin goes to the IOC shell; "@done" on a line of its own follows what the command
+ * printed. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a signal
+ * ends it. Built once for each Base version that the tests know, against that version's own headers.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dbAccess.h>
+#include <dbStaticLib.h>
+#include <iocInit.h>
+#include <iocsh.h>
+#include <iocshRegisterCommon.h>
+
+static int fail(const char *action, const char *object)
+{
+	fprintf(stderr, "ioc_launcher: %s %s failed\n", action, object);
+	return 1;
+}
+
+static void obey_stdin(void)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof line, stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (iocshCmd(line))
+			fail("command", line);
+		printf("\n@done\n");
+		fflush(stdout);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	if (argc < 2 || argc % 2 != 0) {
+		fprintf(stderr, "usage: ioc_launcher DBD_DIR [MACROS DB]...\n");
+		return 2;
+	}
+	iocshRegisterCommon();
+	if (dbLoadDatabase("base.dbd", argv[1], NULL))
+		return fail("load base.dbd from", argv[1]);
+	if (registerAllRecordDeviceDrivers(pdbbase))
+		return fail("register", "record, device and driver support");
+	for (i = 2; i < argc; i += 2) {
+		if (dbLoadRecords(argv[i + 1], argv[i]))
+			return fail("load", argv[i + 1]);
+	}
+	if (iocInit())
+		return fail("iocInit", "");
+	printf("@running\n");
+	fflush(stdout);
+	obey_stdin();
+	for (;;)
+		pause();
+}

@@ -1,0 +1,37 @@
+"""A soft IOC inside a Python process, with the shell protocol of ioc_launcher.c.
+
+    python_ioc.py [--late] [MACROS DB]...
+
+With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
+before): the process is long an ordinary Python by then.
+"""
+import argparse
+import sys
+import time
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--late", action="store_true")
+    parser.add_argument("databases", nargs="*")
+    args = parser.parse_args()
+    if args.late:
+        print("@waiting", flush=True)
+        sys.stdin.readline()
+
+    # Imported here because the import itself loads the libraries.
+    from epicscorelibs import ioc
+
+    pairs = list(zip(args.databases[1::2], args.databases[0::2]))
+    ioc.start_ioc(dbs=pairs)
+    print("@running", flush=True)
+    for line in iter(sys.stdin.readline, ""):
+        if ioc.ioc(line.rstrip("\n")):
+            print(f"python_ioc: command failed: {line.rstrip()}", file=sys.stderr, flush=True)
+        print("\n@done", flush=True)
+    while True:
+        time.sleep(3600)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+#include "app/options.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ioc_exporter::app {
+namespace {
+
+Result<std::variant<Options, PrintAndExit>> parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "ioc_exporter");
+  return parse_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+Options parsed(std::vector<const char*> arguments) {
+  auto result = parse(std::move(arguments));
+  EXPECT_TRUE(result) << result.error().message();
+  return result ? std::get<Options>(*result) : Options{};
+}
+
+std::string refusal(std::vector<const char*> arguments) {
+  auto result = parse(std::move(arguments));
+  EXPECT_FALSE(result);
+  return result ? "" : result.error().message();
+}
+
+TEST(Options, Defaults) {
+  const Options options = parsed({});
+  EXPECT_EQ(options.listen, std::vector<std::string>{":10064"});
+  EXPECT_EQ(options.telemetry_path, "/metrics");
+  EXPECT_TRUE(options.records);
+  EXPECT_TRUE(options.puts);
+  EXPECT_EQ(options.keep_gone, std::chrono::minutes(5));
+  EXPECT_EQ(options.discovery_interval, std::chrono::seconds(1));
+  EXPECT_EQ(options.name_sources, discovery::default_name_sources());
+  EXPECT_FALSE(options.once);
+  EXPECT_FALSE(options.check);
+}
+
+TEST(Options, Values) {
+  const Options options = parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
+                                  "--ioc.include=PS.*", "--no-collector.puts", "--once=1m", "--strict"});
+  EXPECT_EQ(options.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
+  EXPECT_TRUE(options.filter.wants("PS1"));
+  EXPECT_FALSE(options.filter.wants("VAC1"));
+  EXPECT_FALSE(options.puts);
+  EXPECT_EQ(options.once, std::chrono::minutes(1));
+  EXPECT_TRUE(options.strict);
+}
+
+TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
+  EXPECT_NE(refusal({"--no-such-flag"}).find("no-such-flag"), std::string::npos);
+  EXPECT_NE(refusal({"--ioc.include=("}).find("ioc.include"), std::string::npos);
+  EXPECT_NE(refusal({"--ioc.exclude=*"}).find("ioc.exclude"), std::string::npos);
+  EXPECT_NE(refusal({"--once=soon"}).find("--once"), std::string::npos);
+  EXPECT_NE(refusal({"--discovery.interval=1ms"}).find("--discovery.interval"), std::string::npos);
+  EXPECT_NE(refusal({"--ioc.name-source=guess"}).find("guess"), std::string::npos);
+  EXPECT_NE(refusal({"--log.level=loud"}).find("loud"), std::string::npos);
+  EXPECT_NE(refusal({"--log.format=xml"}).find("xml"), std::string::npos);
+  EXPECT_NE(refusal({"--web.max-requests=0"}).find("--web.max-requests"), std::string::npos);
+  EXPECT_NE(refusal({"--web.max-requests=many"}).find("many"), std::string::npos);
+  EXPECT_NE(refusal({"--web.telemetry-path=metrics"}).find("metrics"), std::string::npos);
+  EXPECT_NE(refusal({"--web.listen-address=nowhere:port"}).find("nowhere:port"), std::string::npos);
+  EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);
+  EXPECT_NE(refusal({"--no-collector.records", "--no-collector.puts"}).find("collectors"), std::string::npos);
+}
+
+TEST(Options, HelpShowsEachOptionOnce) {
+  const auto help = parse({"--help"});
+  ASSERT_TRUE(help);
+  const std::string& text = std::get<PrintAndExit>(*help).text;
+  for (const char* option : {"--web.listen-address", "--ioc.include", "--collector.records", "--once", "--check"})
+    EXPECT_NE(text.find(std::string("  ") + option + " "), std::string::npos) << option << "\n" << text;
+  EXPECT_EQ(text.find("\n      --no-collector"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app
