@@ -7,9 +7,11 @@ median batch of each; "added" is against the same round's run without any probe.
 """
 
 import argparse
+import glob
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,8 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Ioc:
     """A process of bench/dbprocess_load.c."""
 
-    def __init__(self, program, dbd, name):
-        environment = dict(os.environ, IOCNAME=name, EPICS_CAS_INTF_ADDR_LIST="127.0.0.1",
+    def __init__(self, program, dbd, name, libraries):
+        environment = dict(os.environ, IOCNAME=name, LD_LIBRARY_PATH=libraries, EPICS_CAS_INTF_ADDR_LIST="127.0.0.1",
                            EPICS_CA_SERVER_PORT="0", EPICS_CAS_BEACON_ADDR_LIST="127.0.0.1",
                            EPICS_CAS_AUTO_BEACON_ADDR_LIST="NO")
         self.name = name
@@ -133,7 +135,20 @@ def main():
     args = parser.parse_args()
 
     program = os.path.join(args.build, "bench", "dbprocess_load")
-    watched, other = Ioc(program, args.dbd, "BENCH_WATCHED"), Ioc(program, args.dbd, "BENCH_OTHER")
+    # Libraries of its own: probes that somebody else has on the file do not reach the copy.
+    with tempfile.TemporaryDirectory() as libraries:
+        for name in glob.glob(os.path.join(args.dbd, "..", "lib", "*.so*")):
+            shutil.copy(name, libraries)
+        watched = Ioc(program, args.dbd, "BENCH_WATCHED", libraries)
+        other = Ioc(program, args.dbd, "BENCH_OTHER", libraries)
+        try:
+            report(measure(args, watched, other), args)
+        finally:
+            watched.stop()
+            other.stop()
+
+
+def measure(args, watched, other):
     library = watched.library()
     table = ways(args, watched, library, offset_in_file(library, "dbProcess"))
     results = {way: {"watched": [], "chain": [], "other": []} for way in table}
@@ -146,9 +161,7 @@ def main():
                 results[way]["chain"].append(watched.ns_a_call("BENCH:CHAIN1", args.calls // 5, args.batches) / 5)
                 results[way]["other"].append(other.ns_a_call("BENCH:CALC", args.calls, args.batches))
         print(f"round {round_number + 1} of {args.rounds}", file=sys.stderr)
-    watched.stop()
-    other.stop()
-    report(results, args)
+    return results
 
 
 def report(results, args):

@@ -30,14 +30,33 @@
 #endif
 
 #define MENU_ALARM_STAT_DISABLE 18 /* menuAlarmStat.dbd, the same from 3.14 to 7.0 */
+#define LINK_TYPE_CONSTANT 0       /* link.h, CONSTANT */
+
+/* Number of places in record_threads less one; a power of two less one. Set before loading. */
+const volatile __u32 thread_mask = 0;
 
 /* Sizes that user space sets before it loads are given as 1 here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* tid & thread_mask */
+	__type(value, struct iocx_thread);
+} record_threads SEC(".maps");
+
+/* Who may use a place in record_threads: the first that inserts here, which is atomic. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* index into record_threads */
+	__type(value, __u64); /* tgid << 32 | tid */
+} record_thread_owners SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, __u64); /* tgid << 32 | tid */
 	__type(value, struct iocx_thread);
-} record_threads SEC(".maps");
+} record_threads_overflow SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -134,13 +153,47 @@ static __noinline int count_untimed(__u32 slot, __u64 record)
 	return 0;
 }
 
+/* The thread's own stack, if it has one. */
+static __always_inline struct iocx_thread *thread_of(__u64 id)
+{
+	__u32 index = (__u32)id & thread_mask;
+	struct iocx_thread *thread = bpf_map_lookup_elem(&record_threads, &index);
+
+	if (thread && thread->owner == id)
+		return thread;
+	return bpf_map_lookup_elem(&record_threads_overflow, &id);
+}
+
+/* A stack for a thread that has none: its place in the array, or else one in the hash. */
+static __always_inline struct iocx_thread *make_thread(__u64 id)
+{
+	__u32 index = (__u32)id & thread_mask, first = 0;
+	struct iocx_thread *thread;
+	void *zero;
+
+	if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST)) {
+		thread = bpf_map_lookup_elem(&record_threads, &index);
+		if (thread)
+			thread->owner = id;
+		return thread;
+	}
+	zero = bpf_map_lookup_elem(&zero_thread, &first);
+	if (!zero)
+		return NULL;
+	bpf_map_update_elem(&record_threads_overflow, &id, zero, BPF_NOEXIST);
+	thread = bpf_map_lookup_elem(&record_threads_overflow, &id);
+	if (!thread)
+		drop(IOCX_RECORD_DROP_THREADS_FULL);
+	return thread;
+}
+
 /*
- * The thread's stack, bound to the IOC that its process is now. A process that is not watched has none:
- * it only pays for two look-ups, and that only where a library's probes are attached for all processes.
+ * Binds the thread's stack to the IOC that its process is now; 0 when it is not watched. Such a process
+ * only pays for a few look-ups, and that only where a library's probes are attached for all processes.
  */
 static __noinline int bind_thread(__u64 id)
 {
-	__u32 tgid = id >> 32, first = 0;
+	__u32 tgid = id >> 32;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	__u32 *slot;
@@ -151,19 +204,11 @@ static __noinline int bind_thread(__u64 id)
 	config = bpf_map_lookup_elem(&ioc_config, slot);
 	if (!config || config->tgid != tgid)
 		return 0;
-	thread = bpf_map_lookup_elem(&record_threads, &id);
-	if (!thread) {
-		void *zero = bpf_map_lookup_elem(&zero_thread, &first);
-
-		if (!zero)
-			return 0;
-		bpf_map_update_elem(&record_threads, &id, zero, BPF_NOEXIST);
-		thread = bpf_map_lookup_elem(&record_threads, &id);
-		if (!thread) {
-			drop(IOCX_RECORD_DROP_THREADS_FULL);
-			return 0;
-		}
-	}
+	thread = thread_of(id);
+	if (!thread)
+		thread = make_thread(id);
+	if (!thread)
+		return 0;
 	thread->slot = *slot;
 	thread->generation = config->generation;
 	thread->depth = 0; /* frames of an earlier process with the same ids mean nothing now */
@@ -189,30 +234,88 @@ static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp)
 		frame = &thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)];
 		if (frame->sp > sp)
 			break;
-		drop(IOCX_RECORD_DROP_LOST_RETURN);
-		count_untimed(thread->slot, frame->record);
+		if (!(frame->record & IOCX_FRAME_SKIPPED)) {
+			drop(IOCX_RECORD_DROP_LOST_RETURN);
+			count_untimed(thread->slot, frame->record & ~IOCX_FRAME_FLAGS);
+		}
 		depth--;
 	}
 	thread->depth = depth;
 	return 0;
 }
 
+static __noinline int count_skipped(__u32 slot, __u64 record, __u32 disabled)
+{
+	struct iocx_record_stats *stats = stats_of(slot, record);
+
+	if (!stats)
+		return 0;
+	if (disabled)
+		stats->skipped_disabled += 1;
+	else
+		stats->skipped_active += 1;
+	return 0;
+}
+
+enum verdict { PROCESSES, IS_ACTIVE, IS_DISABLED, UNDECIDED };
+
+/*
+ * What a call will do, from one read of the fields' window. `pact` is the window's last byte: a constant,
+ * so that the window can stand on the stack on kernels that know no variable offsets there.
+ */
+static __always_inline enum verdict verdict_from(const char *window, __u32 pact)
+{
+	__s16 disv = *(__s16 *)window, disa = *(__s16 *)(window + IOCX_WINDOW_DISA);
+	__s16 sdis_type = *(__s16 *)(window + IOCX_WINDOW_SDIS_TYPE);
+
+	if (window[pact])
+		return IS_ACTIVE;
+	if (sdis_type != LINK_TYPE_CONSTANT)
+		return UNDECIDED; /* dbProcess reads DISA through the link now */
+	return disa == disv ? IS_DISABLED : PROCESSES;
+}
+
+static __always_inline enum verdict verdict_of(const struct iocx_ioc_config *config, __u64 record)
+{
+	/* Starts so that DISV, DISA and the type are aligned; the first two bytes are not used. */
+	struct {
+		char unused[2];
+		char window[240];
+		char end[6];
+	} __attribute__((aligned(8))) fields;
+	__u8 pact = 0;
+
+	if (config->layout == IOCX_LAYOUT_240) {
+		if (!bpf_probe_read_user(fields.window, 240, (void *)(record + config->disv)))
+			return verdict_from(fields.window, 239);
+	} else if (config->layout == IOCX_LAYOUT_160) {
+		if (!bpf_probe_read_user(fields.window, 160, (void *)(record + config->disv)))
+			return verdict_from(fields.window, 159);
+	} else if (!bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact))) {
+		return pact ? IS_ACTIVE : UNDECIDED;
+	}
+	drop(IOCX_RECORD_DROP_READ);
+	return UNDECIDED;
+}
+
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
-	struct iocx_ioc_config *config;
+	struct iocx_ioc_config *config = NULL;
 	struct iocx_thread *thread;
 	struct iocx_frame *frame;
+	enum verdict verdict;
+	__u64 flags;
 	__u32 depth;
-	__u8 pact = 0;
 
-	thread = bpf_map_lookup_elem(&record_threads, &id);
-	config = thread ? bpf_map_lookup_elem(&ioc_config, &thread->slot) : NULL;
-	if (!config || !thread || config->generation != thread->generation) {
+	thread = thread_of(id);
+	if (thread)
+		config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!thread || !config || config->generation != thread->generation) {
 		if (!bind_thread(id))
 			return 0;
-		thread = bpf_map_lookup_elem(&record_threads, &id);
+		thread = thread_of(id);
 		if (!thread)
 			return 0;
 		config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
@@ -233,22 +336,20 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		depth = thread->depth;
 	}
 
-	if (bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)))
-		drop(IOCX_RECORD_DROP_READ);
-	if (pact) {
-		struct iocx_record_stats *stats = stats_of(thread->slot, record);
-
-		if (stats)
-			stats->skipped_active += 1;
-		return 0;
+	verdict = verdict_of(config, record);
+	flags = verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : 0;
+	if (verdict == IS_ACTIVE || verdict == IS_DISABLED) {
+		count_skipped(thread->slot, record, verdict == IS_DISABLED);
+		flags = IOCX_FRAME_SKIPPED;
 	}
 	if (depth >= IOCX_MAX_DEPTH) {
-		count_untimed(thread->slot, record);
+		if (!(flags & IOCX_FRAME_SKIPPED))
+			count_untimed(thread->slot, record);
 		return 0;
 	}
 	frame = &thread->frames[depth & (IOCX_MAX_DEPTH - 1)];
 	frame->sp = sp;
-	frame->record = record;
+	frame->record = record | flags;
 	frame->child_ns = 0;
 	thread->depth = depth + 1;
 	frame->start_ns = bpf_ktime_get_ns();
@@ -294,57 +395,67 @@ int record_entry_all(struct pt_regs *ctx)
 	return on_entry(ctx, IOCX_ATTACH_ALL);
 }
 
-SEC("uretprobe")
-int record_return(struct pt_regs *ctx)
+/* Pops the frame of the call that returns to `sp`; NULL when there is none on the stack. */
+static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, __u64 sp)
 {
-	__u64 now = bpf_ktime_get_ns();
-	__u64 id = bpf_get_current_pid_tgid();
-	__u64 sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
-	struct iocx_record_stats *stats;
-	struct iocx_ioc_config *config;
-	struct iocx_thread *thread;
 	struct iocx_frame *frame;
-	__u64 duration, self;
-	__u32 depth, slot;
+	__u32 depth = thread->depth;
 
-	thread = bpf_map_lookup_elem(&record_threads, &id);
-	if (!thread)
-		return 0;
-	depth = thread->depth;
 	if (depth == 0 || depth > IOCX_MAX_DEPTH)
-		return 0;
+		return NULL;
 	frame = &thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)];
 	if (frame->sp < sp) {
 		discard_frames(thread, sp - 1);
 		depth = thread->depth;
 		if (depth == 0 || depth > IOCX_MAX_DEPTH)
-			return 0;
+			return NULL;
 		frame = &thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)];
 	}
-	if (frame->sp != sp) /* a call that was skipped, or that another attachment has popped */
-		return 0;
+	if (frame->sp != sp) /* a call that was not pushed, or that another attachment has popped */
+		return NULL;
 	thread->depth = depth - 1;
+	return frame;
+}
 
-	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
-	if (!config || config->generation != thread->generation)
+SEC("uretprobe")
+int record_return(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 id = bpf_get_current_pid_tgid();
+	struct iocx_record_stats *stats;
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	struct iocx_frame *frame;
+	__u64 duration, record;
+	__u32 depth, slot;
+
+	thread = thread_of(id);
+	if (!thread)
 		return 0;
-	stats = stats_of(thread->slot, frame->record);
+	frame = pop_frame(thread, PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE);
+	if (!frame || frame->record & IOCX_FRAME_SKIPPED)
+		return 0;
+	record = frame->record & ~IOCX_FRAME_FLAGS;
+	if (frame->record & IOCX_FRAME_UNDECIDED) {
+		config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+		if (config && was_disabled(config, record)) {
+			count_skipped(thread->slot, record, 1);
+			return 0;
+		}
+	}
+	stats = stats_of(thread->slot, record);
 	if (!stats)
 		return 0;
-	if (was_disabled(config, frame->record)) {
-		stats->skipped_disabled += 1;
-		return 0;
-	}
 	duration = now - frame->start_ns;
-	self = duration > frame->child_ns ? duration - frame->child_ns : 0;
 	slot = iocx_hist_slot(duration);
 	if (slot >= IOCX_HIST_SLOTS)
 		return 0;
 	stats->sum_ns += duration;
-	stats->self_ns += self;
+	stats->self_ns += duration > frame->child_ns ? duration - frame->child_ns : 0;
 	stats->buckets[slot] += 1;
-	if (depth > 1)
-		thread->frames[(depth - 2) & (IOCX_MAX_DEPTH - 1)].child_ns += duration;
+	depth = thread->depth;
+	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
+		thread->frames[(depth - 1) & (IOCX_MAX_DEPTH - 1)].child_ns += duration;
 	return 0;
 }
 

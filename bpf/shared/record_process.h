@@ -39,6 +39,22 @@ struct iocx_record_stats {
 #define IOCX_ATTACH_PROCESS 1 /* one attachment for this process */
 #define IOCX_ATTACH_ALL 2     /* one attachment for every process that maps the file */
 
+/*
+ * Where the fields that tell a processing from a skipped call lie in struct dbCommon.
+ *
+ * IOCX_LAYOUT_ANY: at the offsets in iocx_ioc_config, read in two steps.
+ * The others: DISV, DISA, SDIS and PACT lie within one window of known shape, so that one read at entry
+ * decides. The window starts at DISV; DISA follows it, then SDIS, a struct link whose `type` (link.h) is
+ * 8 bytes in, as since Base 3.16.1; PACT ends it.
+ */
+#define IOCX_LAYOUT_ANY 0
+#define IOCX_LAYOUT_160 1 /* Base 7.0.4: PACT at DISV + 159 */
+#define IOCX_LAYOUT_240 2 /* Base 7.0.6 and later, with AMSG and NAMSG: PACT at DISV + 239 */
+
+#define IOCX_WINDOW_DISA 2
+#define IOCX_WINDOW_SDIS 6
+#define IOCX_WINDOW_SDIS_TYPE 14
+
 /* One watched IOC, at index `slot` of ioc_config. Offsets in bytes within struct dbCommon. */
 struct iocx_ioc_config {
 	__u32 tgid;       /* process id in the initial pid namespace; 0 = slot is free */
@@ -48,18 +64,29 @@ struct iocx_ioc_config {
 	__u16 disv;       /* epicsInt16 */
 	__u16 stat;       /* epicsEnum16 */
 	__u8 attach;      /* IOCX_ATTACH_* bits whose programs count; both while switching over */
-	__u8 pad[7];
+	__u8 layout;      /* IOCX_LAYOUT_* */
+	__u8 pad[6];
 };
 
 /* Where a thread stands in the nesting of dbProcess. */
 struct iocx_frame {
 	__u64 sp;       /* stack pointer at entry: tells which call a return belongs to */
-	__u64 record;   /* struct dbCommon * */
+	__u64 record;   /* struct dbCommon *; with IOCX_FRAME_* in its low bits */
 	__u64 start_ns; /* CLOCK_MONOTONIC */
 	__u64 child_ns; /* time of the records processed in turn */
 };
 
+/* In the low bits of a frame's `record`, which is a pointer to what malloc() gave. */
+#define IOCX_FRAME_UNDECIDED 1ULL /* whether the record was disabled is known when the call returns */
+#define IOCX_FRAME_SKIPPED 2ULL   /* the call was counted as skipped already */
+#define IOCX_FRAME_FLAGS 3ULL
+
+/*
+ * One thread's stack. Most live in the array record_threads, at the index that the low bits of the thread
+ * id give; one that finds its place taken by another lives in the hash record_threads_overflow.
+ */
 struct iocx_thread {
+	__u64 owner; /* tgid << 32 | tid; 0 = free. Set by that thread, cleared when it is gone */
 	__u32 slot;
 	__u32 generation;
 	__u32 depth;

@@ -165,7 +165,6 @@ void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now) {
 Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
   if (records_ == nullptr || !live.ioc.target) return {};
   const auto count = static_cast<std::uint32_t>(live.database->records.size());
-  if (live.slot) return records_->ensure_capacity(*live.slot, count);
   const discovery::ProbeTarget& where = *live.ioc.target;
   probes::RecordTarget target;
   target.pid = live.ioc.id.pid;
@@ -175,7 +174,9 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   target.disa = offsets.disa;
   target.disv = offsets.disv;
   target.stat = offsets.stat;
+  target.sdis = offsets.sdis;
   target.records = count;
+  if (live.slot) return records_->update(*live.slot, target);
   auto slot = records_->watch(target);
   if (!slot)
     return Error{slot.error().code, "count records of " + subject_of(live.ioc) + ": " + slot.error().context};

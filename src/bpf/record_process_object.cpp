@@ -2,6 +2,8 @@
 
 #include <bpf/bpf.h>
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "bpf/libbpf_support.h"
@@ -39,7 +41,9 @@ RecordAttachment::~RecordAttachment() = default;
 
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  MapView<std::uint64_t, iocx_thread> threads;
+  MapView<std::uint32_t, iocx_thread> threads;
+  MapView<std::uint32_t, std::uint64_t> thread_owners;
+  MapView<std::uint64_t, iocx_thread> overflow_threads;
   MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
   MapView<std::uint32_t, iocx_ioc_config> ioc_config;
   MapView<std::uint32_t, std::uint64_t> drops;
@@ -57,8 +61,13 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return libbpf_error(-errno, "open BPF object record_process");
   record_process_bpf* skeleton = loaded->skeleton.get();
-  int err = bpf_map__set_max_entries(skeleton->maps.record_threads, options.max_threads);
-  if (err < 0) return libbpf_error(err, "size BPF map record_threads");
+  const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
+  skeleton->rodata->thread_mask = places - 1;
+  int err = bpf_map__set_max_entries(skeleton->maps.record_threads, places);
+  if (err == 0) err = bpf_map__set_max_entries(skeleton->maps.record_thread_owners, places);
+  if (err == 0)
+    err = bpf_map__set_max_entries(skeleton->maps.record_threads_overflow, std::max(places / 8, 64u));
+  if (err < 0) return libbpf_error(err, "size the BPF maps of threads");
   err = record_process_bpf__load(skeleton);
   if (err < 0) return libbpf_error(err, "load BPF object record_process");
 
@@ -69,6 +78,10 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
     return {};
   };
   if (auto ok = open_view(loaded->threads, skeleton->maps.record_threads); !ok) return ok.error();
+  if (auto ok = open_view(loaded->thread_owners, skeleton->maps.record_thread_owners); !ok)
+    return ok.error();
+  if (auto ok = open_view(loaded->overflow_threads, skeleton->maps.record_threads_overflow); !ok)
+    return ok.error();
   if (auto ok = open_view(loaded->ioc_by_tgid, skeleton->maps.ioc_by_tgid); !ok) return ok.error();
   if (auto ok = open_view(loaded->ioc_config, skeleton->maps.ioc_config); !ok) return ok.error();
   if (auto ok = open_view(loaded->drops, skeleton->maps.record_drops); !ok) return ok.error();
@@ -126,8 +139,17 @@ Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
   return {};
 }
 
-const MapView<std::uint64_t, iocx_thread>& RecordProcessObject::threads() const {
-  return loaded_->threads;
+const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::thread_owners() const {
+  return loaded_->thread_owners;
+}
+const MapView<std::uint64_t, iocx_thread>& RecordProcessObject::overflow_threads() const {
+  return loaded_->overflow_threads;
+}
+Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
+  // In this order: whoever takes the place next finds it empty.
+  if (auto cleared = loaded_->threads.update(place, iocx_thread{}); !cleared) return cleared;
+  if (auto erased = loaded_->thread_owners.erase(place); !erased) return std::move(erased).error();
+  return {};
 }
 const MapView<std::uint32_t, std::uint32_t>& RecordProcessObject::ioc_by_tgid() const {
   return loaded_->ioc_by_tgid;

@@ -31,7 +31,8 @@ class RecordAttachment {
 };
 
 struct RecordProcessOptions {
-  std::uint32_t max_threads = 4096;  // threads that process records at a time, 2 KiB each
+  // Threads that process records, 2 KiB each. Rounded up to a power of two.
+  std::uint32_t max_threads = 4096;
 };
 
 // Loaded programs. Attachments are made from it and must not outlive it.
@@ -55,7 +56,13 @@ class RecordProcessObject {
   Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
   Result<void> clear_records_map(std::uint32_t slot) const;
 
-  const MapView<std::uint64_t, iocx_thread>& threads() const;
+  // Places in the array of threads that are taken, with who has them; and the threads that found theirs
+  // taken, by id.
+  const MapView<std::uint32_t, std::uint64_t>& thread_owners() const;
+  const MapView<std::uint64_t, iocx_thread>& overflow_threads() const;
+  // Frees the place of a thread that is gone.
+  Result<void> free_thread_place(std::uint32_t place) const;
+
   const MapView<std::uint32_t, std::uint32_t>& ioc_by_tgid() const;
   const MapView<std::uint32_t, iocx_ioc_config>& ioc_config() const;
   const MapView<std::uint32_t, std::uint64_t>& drops() const;

@@ -11,6 +11,7 @@ namespace ioc_exporter::ioc {
 namespace {
 
 constexpr std::int32_t kMostRecordTypes = 10'000;
+constexpr std::size_t kLinksLookedAt = 16;
 
 // The database at one address, a struct dbBase in the IOC.
 class Reader {
@@ -35,6 +36,11 @@ class Reader {
     if (!done) return std::move(done).error();
     auto initialized = all_initialized(database->records);
     if (!initialized) return std::move(initialized).error();
+    if (*initialized) {
+      auto known = links_know_their_record(database->records);
+      if (!known) return std::move(known).error();
+      if (*known) fields_->offsets.sdis = fields_->sdis;
+    }
     return DatabaseReading{std::move(database), fields_->offsets, *initialized};
   }
 
@@ -64,6 +70,19 @@ class Reader {
       if (*support == 0) return false;
     }
     return !records.empty();
+  }
+
+  // Whether the link SDIS starts with its record's address, as dbInitRecordLinks sets it (dbLink.c), in
+  // a handful of records from all over the database.
+  Result<bool> links_know_their_record(const std::vector<RecordIdentity>& records) {
+    const std::size_t step = records.size() / kLinksLookedAt + 1;
+    for (std::size_t i = 0; i < records.size(); i += step) {
+      if (types_[records[i].type].raw.prset == 0) continue;
+      auto owner = memory_.value<std::uint64_t>(records[i].address + fields_->sdis);
+      if (!owner) return std::move(owner).error();
+      if (*owner != records[i].address) return false;
+    }
+    return true;
   }
 
   Memory& memory_;

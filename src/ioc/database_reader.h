@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,10 @@ struct FieldOffsets {
   std::uint16_t disa = 0;  // epicsInt16
   std::uint16_t disv = 0;  // epicsInt16
   std::uint16_t stat = 0;  // epicsEnum16
+  // SDIS, a struct link, once iocInit has run and only when links are seen to be laid out as in link.h
+  // since Base 3.16.1: the owning record's address at 0, a short `type` at 8. (Before, `type` stood behind
+  // a union whose size differs between versions.)
+  std::optional<std::uint16_t> sdis;
 };
 
 struct DatabaseReading {

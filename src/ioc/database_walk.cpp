@@ -101,7 +101,9 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
     std::uint16_t offset = 0;
     bool found = false;
   };
-  std::array<Wanted, 5> wanted{{{"PACT", 1}, {"DISA", 2}, {"DISV", 2}, {"STAT", 2}, {"RSET", 8}}};
+  constexpr std::int16_t kAnySize = 0;
+  std::array<Wanted, 6> wanted{
+      {{"PACT", 1}, {"DISA", 2}, {"DISV", 2}, {"STAT", 2}, {"RSET", 8}, {"SDIS", kAnySize}}};
   const std::string what = "fields of record type " + type.name;
   if (type.raw.rec_size == 0) return std::optional<CommonFields>();
   std::size_t found = 0;
@@ -116,7 +118,8 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
     for (Wanted& want : wanted) {
       if (want.found || want.name != *name) continue;
       if (field->offset == 0) return std::optional<CommonFields>();
-      if (field->size != want.size || field->offset + field->size > type.raw.rec_size)
+      const bool right_size = want.size == kAnySize ? field->size > 0 : field->size == want.size;
+      if (!right_size || field->offset + field->size > type.raw.rec_size)
         return error_in_words(what + ": " + *name + " has " + std::to_string(field->size) +
                               " bytes at " + std::to_string(field->offset) + " of " +
                               std::to_string(type.raw.rec_size));
@@ -128,8 +131,9 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
   for (const Wanted& want : wanted)
     if (!want.found) return error_in_words(what + ": no field " + std::string(want.name));
   CommonFields fields;
-  fields.offsets = {wanted[0].offset, wanted[1].offset, wanted[2].offset, wanted[3].offset};
+  fields.offsets = {wanted[0].offset, wanted[1].offset, wanted[2].offset, wanted[3].offset, {}};
   fields.rset = wanted[4].offset;
+  fields.sdis = wanted[5].offset;
   return std::optional(fields);
 }
 

@@ -36,6 +36,7 @@ Result<RecordType> read_record_type(Memory& memory, std::uint64_t address);
 struct CommonFields {
   FieldOffsets offsets;
   std::uint16_t rset = 0;  // of the pointer that iocInit fills in
+  std::uint16_t sdis = 0;  // of a struct link
 };
 // From the descriptions of a type's fields; nothing while its record support has not registered.
 Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const RecordType& type);

@@ -14,7 +14,7 @@ static_assert(offsetof(iocx_record_stats, buckets) == 40);
 static_assert(sizeof(iocx_ioc_config) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 16);
 static_assert(sizeof(iocx_frame) == 32);
-static_assert(sizeof(iocx_thread) == 16 + IOCX_MAX_DEPTH * 32);
+static_assert(sizeof(iocx_thread) == 24 + IOCX_MAX_DEPTH * 32);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -34,6 +34,14 @@ void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
   into.skipped_active += from.skipped_active;
   into.skipped_disabled += from.skipped_disabled;
   for (std::size_t i = 0; i < IOCX_HIST_SLOTS; ++i) into.buckets[i] += from.buckets[i];
+}
+
+std::uint8_t record_layout(const RecordTarget& target) {
+  const bool neighbours = target.disa == target.disv + IOCX_WINDOW_DISA;
+  if (!neighbours || target.sdis != target.disv + IOCX_WINDOW_SDIS) return IOCX_LAYOUT_ANY;
+  if (target.pact == target.disv + 239) return IOCX_LAYOUT_240;
+  if (target.pact == target.disv + 159) return IOCX_LAYOUT_160;
+  return IOCX_LAYOUT_ANY;
 }
 
 const char* record_drop_reason(std::uint32_t drop) {
@@ -78,6 +86,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.disv = watched.target.disv;
   config.stat = watched.target.stat;
   config.attach = attach;
+  config.layout = record_layout(watched.target);
   return object_.ioc_config().update(slot, config);
 }
 
@@ -143,10 +152,17 @@ void RecordProcess::unwatch(std::uint32_t slot) {
     report(rebalance(library->second));
 }
 
-Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, std::uint32_t records) {
+Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& target) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
+  if (auto ok = ensure_capacity(slot, watched, target.records); !ok) return ok;
+  if (target.sdis == watched.target.sdis) return {};
+  watched.target.sdis = target.sdis;
+  return write_config(slot, watched, bit_of(libraries_.at(watched.target.file).mode));
+}
+
+Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records) {
   if (records <= watched.capacity) return {};
   const std::uint32_t capacity = capacity_for(records);
   auto larger = object_.make_records_map(capacity);
@@ -225,11 +241,21 @@ Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const 
 
 Result<void> RecordProcess::free_ended_threads(
     const std::function<bool(std::int32_t, std::int32_t)>& alive) {
-  auto threads = object_.threads().keys();
-  if (!threads) return std::move(threads).error();
-  for (const std::uint64_t id : *threads) {
-    if (alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff))) continue;
-    if (auto erased = object_.threads().erase(id); !erased) return erased.error();
+  const auto is_alive = [&alive](std::uint64_t id) {
+    return alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff));
+  };
+  std::vector<std::uint32_t> ended;
+  auto read = object_.thread_owners().for_each([&](std::uint32_t place, std::uint64_t id) {
+    if (!is_alive(id)) ended.push_back(place);
+  });
+  if (!read) return read;
+  for (const std::uint32_t place : ended)
+    if (auto freed = object_.free_thread_place(place); !freed) return freed;
+  auto overflow = object_.overflow_threads().keys();
+  if (!overflow) return std::move(overflow).error();
+  for (const std::uint64_t id : *overflow) {
+    if (is_alive(id)) continue;
+    if (auto erased = object_.overflow_threads().erase(id); !erased) return std::move(erased).error();
   }
   return {};
 }
@@ -239,11 +265,13 @@ Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
 }
 
 Result<RecordProcessUse> RecordProcess::use() const {
-  auto threads = object_.threads().keys();
+  auto threads = object_.thread_owners().keys();
   if (!threads) return std::move(threads).error();
+  auto overflow = object_.overflow_threads().keys();
+  if (!overflow) return std::move(overflow).error();
   RecordProcessUse use;
-  use.threads = threads->size();
-  use.threads_capacity = object_.threads().capacity();
+  use.threads = threads->size() + overflow->size();
+  use.threads_capacity = object_.thread_owners().capacity() + object_.overflow_threads().capacity();
   for (const auto& [file, library] : libraries_)
     use.attachments += library.by_slot.size() + (library.for_all ? 1 : 0);
   for (const auto& [slot, watched] : watched_) use.records_capacity += watched.capacity;

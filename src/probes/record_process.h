@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -34,6 +35,9 @@ struct RecordTarget {
   std::uint16_t disa = 0;
   std::uint16_t disv = 0;
   std::uint16_t stat = 0;
+  // Offset of SDIS when its links are known to be laid out as since Base 3.16.1 (ioc/database_reader.h):
+  // then one read of the record decides what a call does. Otherwise it takes two.
+  std::optional<std::uint16_t> sdis;
   std::uint32_t records = 0;  // in its database now
 };
 
@@ -55,8 +59,9 @@ class RecordProcess {
 
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left behind.
   Result<std::uint32_t> watch(const RecordTarget& target);
-  // Makes room for a database that has grown since watch(): an IOC that was still loading it.
-  Result<void> ensure_capacity(std::uint32_t slot, std::uint32_t records);
+  // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
+  // records, and uses `sdis`. The rest of `target` must be the same.
+  Result<void> update(std::uint32_t slot, const RecordTarget& target);
   // Detaches, and frees what the kernel holds for this IOC.
   void unwatch(std::uint32_t slot);
 
@@ -88,6 +93,7 @@ class RecordProcess {
   explicit RecordProcess(bpf::RecordProcessObject object);
 
   Result<std::uint32_t> free_slot() const;
+  Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
   Result<void> attach(std::uint32_t slot, Library& library, const RecordTarget& target);
   Result<void> rebalance(Library& library);
@@ -104,6 +110,9 @@ class RecordProcess {
 
 // Adds the counts of `from` to `into`.
 void add_stats(iocx_record_stats& into, const iocx_record_stats& from);
+
+// IOCX_LAYOUT_* for the target's offsets.
+std::uint8_t record_layout(const RecordTarget& target);
 
 // Text for the label `reason`.
 const char* record_drop_reason(std::uint32_t drop);

@@ -3,7 +3,7 @@
  * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
  *
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record>", then obeys lines:
- *   set <record> <field> <value>    fields: pact disa disv stat link self_disable async
+ *   set <record> <field> <value>    fields: pact disa disv stat link self_disable async sdis_type sdis_value
  *   call <record> <times>           dbProcess() on it, in the main thread
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   spin <record>                   calls dbProcess() on it until the next line comes
@@ -13,26 +13,41 @@
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { RECORDS = 128, DISABLE_ALARM = 18 };
+enum { RECORDS = 128, DISABLE_ALARM = 18, CONSTANT = 0 };
 
+/* DISV to PACT lie as in struct dbCommon of Base 7.0.10; the rest is what the process needs itself. */
 struct record {
-	char name[61];
-	char pad;
+	char name[266];
 	int16_t disv;
 	int16_t disa;
+	char pad[2];
+	struct {
+		struct record *record;
+		int16_t type;
+		char rest[70];
+	} sdis;
+	char between[58];
 	uint16_t stat;
+	char after[93];
 	uint8_t pact;
 	uint8_t self_disable;
 	uint8_t async;
+	int16_t sdis_value;
 	int link;
 	uint64_t processed;
 };
+
+_Static_assert(offsetof(struct record, disv) == 266, "Base 7.0.10");
+_Static_assert(offsetof(struct record, sdis) == 272, "Base 7.0.10");
+_Static_assert(offsetof(struct record, stat) == 410, "Base 7.0.10");
+_Static_assert(offsetof(struct record, pact) == 505, "Base 7.0.10");
 
 static struct record records[RECORDS];
 
@@ -42,6 +57,8 @@ long dbProcess(struct record *record)
 {
 	if (record->pact)
 		return 0;
+	if (record->sdis.type != CONSTANT)
+		record->disa = record->sdis_value;
 	if (record->disa == record->disv) {
 		record->stat = DISABLE_ALARM;
 		return 0;
@@ -106,6 +123,8 @@ static void set_field(struct record *record, const char *field, int value)
 	else if (!strcmp(field, "stat")) record->stat = (uint16_t)value;
 	else if (!strcmp(field, "link")) record->link = value;
 	else if (!strcmp(field, "self_disable")) record->self_disable = (uint8_t)value;
+	else if (!strcmp(field, "sdis_type")) record->sdis.type = (int16_t)value;
+	else if (!strcmp(field, "sdis_value")) record->sdis_value = (int16_t)value;
 	else if (!strcmp(field, "async")) record->async = (uint8_t)value;
 	else exit(2);
 }
@@ -129,6 +148,7 @@ int main(void)
 	for (int i = 0; i < RECORDS; i++) {
 		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
 		records[i].disv = 1;
+		records[i].sdis.record = &records[i];
 		records[i].link = -1;
 	}
 	dl_iterate_phdr(find_offset, &offset);

@@ -64,17 +64,19 @@ class FakeIoc {
   std::uint64_t record(int index) const { return address_ + record_size_ * static_cast<std::size_t>(index); }
   pid_t pid() const { return pid_; }
 
-  probes::RecordTarget target(std::uint32_t records = 128) const {
+  // With `one_read`, the probes may decide by one look at the record's fields.
+  probes::RecordTarget target(std::uint32_t records, bool one_read) const {
     probes::RecordTarget target;
     target.pid = pid_;
     target.attach_path = "/proc/" + std::to_string(pid_) + "/exe";
     struct stat status {};
     if (::stat(FAKE_IOC, &status) != 0) throw std::runtime_error("no fake_ioc");
     target.file = {status.st_dev, status.st_ino, offset_};
-    target.disv = 62;
-    target.disa = 64;
-    target.stat = 66;
-    target.pact = 68;
+    target.disv = 266;
+    target.disa = 268;
+    target.stat = 410;
+    target.pact = 505;
+    if (one_read) target.sdis = 272;
     target.records = records;
     return target;
   }

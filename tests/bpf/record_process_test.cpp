@@ -12,7 +12,8 @@ namespace {
 
 using test::FakeIoc;
 
-class RecordProcessTest : public ::testing::Test {
+// Each test runs with one read of the record a call, and with two.
+class RecordProcessTest : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
@@ -27,7 +28,7 @@ class RecordProcessTest : public ::testing::Test {
     for (std::uint32_t i = 0; i < drops->size(); ++i) EXPECT_EQ((*drops)[i], 0u) << record_drop_reason(i);
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
-    auto slot = probe_->watch(ioc.target(records));
+    auto slot = probe_->watch(ioc.target(records, GetParam()));
     EXPECT_TRUE(slot) << slot.error().message();
     return slot ? *slot : 0;
   }
@@ -53,7 +54,7 @@ class RecordProcessTest : public ::testing::Test {
   bool expect_drops_ = false;
 };
 
-TEST_F(RecordProcessTest, CountsEachCallOnce) {
+TEST_P(RecordProcessTest, CountsEachCallOnce) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   EXPECT_EQ(ioc.ask("call 5 23"), 23u);
@@ -65,7 +66,7 @@ TEST_F(RecordProcessTest, CountsEachCallOnce) {
   EXPECT_EQ(probe_->collect(slot)->size(), 1u);
 }
 
-TEST_F(RecordProcessTest, SelfTimeLeavesOutWhatWasProcessedInTurn) {
+TEST_P(RecordProcessTest, SelfTimeLeavesOutWhatWasProcessedInTurn) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("set 0 link 1");
@@ -81,7 +82,7 @@ TEST_F(RecordProcessTest, SelfTimeLeavesOutWhatWasProcessedInTurn) {
   EXPECT_EQ(third.self_ns, third.sum_ns);
 }
 
-TEST_F(RecordProcessTest, ACallThatFindsTheRecordActiveIsNoProcessing) {
+TEST_P(RecordProcessTest, ACallThatFindsTheRecordActiveIsNoProcessing) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("set 3 async 1");
@@ -93,7 +94,7 @@ TEST_F(RecordProcessTest, ACallThatFindsTheRecordActiveIsNoProcessing) {
   EXPECT_EQ(seen.skipped_disabled, 0u);
 }
 
-TEST_F(RecordProcessTest, ACallThatFindsTheRecordDisabledIsNoProcessing) {
+TEST_P(RecordProcessTest, ACallThatFindsTheRecordDisabledIsNoProcessing) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("set 3 disa 1");
@@ -105,7 +106,7 @@ TEST_F(RecordProcessTest, ACallThatFindsTheRecordDisabledIsNoProcessing) {
   EXPECT_EQ(seen.skipped_disabled, 29u);
 }
 
-TEST_F(RecordProcessTest, ARecordThatDisablesItselfWasProcessedOnce) {
+TEST_P(RecordProcessTest, ARecordThatDisablesItselfWasProcessedOnce) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("set 3 self_disable 1");
@@ -115,7 +116,21 @@ TEST_F(RecordProcessTest, ARecordThatDisablesItselfWasProcessedOnce) {
   EXPECT_EQ(seen.skipped_disabled, 4u);
 }
 
-TEST_F(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) {
+// dbProcess reads DISA through SDIS after it was entered.
+TEST_P(RecordProcessTest, ARecordThatALinkDisablesIsJudgedWhenTheCallReturns) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 sdis_type 10");
+  ioc.ask("set 3 sdis_value 1");
+  EXPECT_EQ(ioc.ask("call 3 31"), 0u);
+  ioc.ask("set 3 sdis_value 0");
+  EXPECT_EQ(ioc.ask("call 3 17"), 17u);
+  const auto seen = stats(slot, ioc.record(3));
+  EXPECT_EQ(timed(seen), 17u);
+  EXPECT_EQ(seen.skipped_disabled, 31u);
+}
+
+TEST_P(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("set 3 async 1");
@@ -128,7 +143,7 @@ TEST_F(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) 
 }
 
 // The kernel refuses return probes that nest deeper than 64: those calls are counted without a duration.
-TEST_F(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
+TEST_P(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   for (int i = 0; i < 99; ++i) ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
@@ -142,7 +157,7 @@ TEST_F(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
   EXPECT_EQ(all_processed(slot), 1200u);
 }
 
-TEST_F(RecordProcessTest, ThreadsDoNotDisturbEachOther) {
+TEST_P(RecordProcessTest, ThreadsDoNotDisturbEachOther) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   for (int i = 0; i < 31; ++i) ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
@@ -153,7 +168,7 @@ TEST_F(RecordProcessTest, ThreadsDoNotDisturbEachOther) {
   }
 }
 
-TEST_F(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
+TEST_P(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
   FakeIoc watched, other;
   const auto slot = watch(watched);
   other.ask("call 1 41");
@@ -161,7 +176,7 @@ TEST_F(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
   EXPECT_EQ(all_processed(slot), 19u);
 }
 
-TEST_F(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
+TEST_P(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
   std::uint32_t slot = 0;
   for (const int calls : {3, 5, 7}) {
     FakeIoc ioc;
@@ -174,7 +189,7 @@ TEST_F(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
   EXPECT_FALSE(probe_->collect(slot));
 }
 
-TEST_F(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
+TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
   FakeIoc busy;
   const auto slot = watch(busy);
   for (int i = 0; i < 9; ++i) busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
@@ -196,18 +211,18 @@ TEST_F(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwic
   EXPECT_EQ(all_processed(slot), processed);
 }
 
-TEST_F(RecordProcessTest, AMapThatHasGrownKeepsItsCounts) {
+TEST_P(RecordProcessTest, AMapThatHasGrownKeepsItsCounts) {
   FakeIoc ioc;
   const auto slot = watch(ioc, 1);
   ioc.ask("call 1 5");
-  ASSERT_TRUE(probe_->ensure_capacity(slot, 128));
+  ASSERT_TRUE(probe_->update(slot, ioc.target(128, !GetParam())));
   ioc.ask("call 1 6");
   ioc.ask("call 2 7");
   EXPECT_EQ(timed(stats(slot, ioc.record(1))), 11u);
   EXPECT_EQ(timed(stats(slot, ioc.record(2))), 7u);
 }
 
-TEST_F(RecordProcessTest, AFullMapIsCounted) {
+TEST_P(RecordProcessTest, AFullMapIsCounted) {
   expect_drops_ = true;
   FakeIoc ioc;
   const auto slot = watch(ioc, 1);  // room for 64
@@ -218,7 +233,7 @@ TEST_F(RecordProcessTest, AFullMapIsCounted) {
   EXPECT_EQ((*drops)[IOCX_RECORD_DROP_RECORDS_FULL], 12u);
 }
 
-TEST_F(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
+TEST_P(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
   FakeIoc ioc;
   watch(ioc);
   ioc.ask("threads 31 1");
@@ -230,11 +245,11 @@ TEST_F(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
   EXPECT_EQ(probe_->use()->threads, 1u);
 }
 
-TEST_F(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
+TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
   probes::RecordTarget target;
   {
     FakeIoc ioc;
-    target = ioc.target();
+    target = ioc.target(128, GetParam());
   }
   const auto slot = probe_->watch(target);
   ASSERT_FALSE(slot);
@@ -243,6 +258,25 @@ TEST_F(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
       << slot.error().message();
   EXPECT_EQ(probe_->use()->attachments, 0u);
 }
+
+TEST_P(RecordProcessTest, ThreadsThatFindTheirPlaceTakenAreCountedToo) {
+  bpf::RecordProcessOptions options;
+  options.max_threads = 64;  // and as many that find their place taken
+  probe_.reset();
+  auto started = RecordProcess::start(options);
+  ASSERT_TRUE(started) << started.error().message();
+  probe_ = std::make_unique<RecordProcess>(std::move(*started));
+  FakeIoc first, second;
+  const auto slot = watch(first), other = watch(second);
+  // Thread ids follow each other: of these 68, some have the same low six bits.
+  first.ask("threads 34 53");
+  second.ask("threads 34 53");
+  EXPECT_EQ(all_processed(slot) + all_processed(other), 68u * 53);
+  EXPECT_EQ(probe_->use()->threads, 68u);
+}
+
+INSTANTIATE_TEST_SUITE_P(OneRead, RecordProcessTest, ::testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(TwoReads, RecordProcessTest, ::testing::Values(false));
 
 }  // namespace
 }  // namespace ioc_exporter::probes

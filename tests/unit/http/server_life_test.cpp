@@ -125,12 +125,15 @@ TEST(ServerLife, AddressesThatCollideAreNamed) {
   EXPECT_EQ(server.error().message(), "listen on " + address + ": Address already in use");
 }
 
-TEST(ServerLife, PortAloneMeansBothFamilies) {
+TEST(ServerLife, PortAloneMeansEveryFamilyThatTheLibraryHas) {
   const auto server = start(options_on({":0"}));
   EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
   EXPECT_EQ(server->addresses()[0], ":" + std::to_string(server->port()));
-  if (!civetweb_has_ipv6()) GTEST_SKIP() << "this civetweb library has no IPv6";
   HttpClient client(server->port(), "::1");
+  if (!civetweb_has_ipv6()) {
+    EXPECT_FALSE(client.connected()) << "IPv4 is all that this civetweb library can do";
+    return;
+  }
   if (!client.connected()) GTEST_SKIP() << "no IPv6 loopback here";
   client.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(client.receive().status, 200);

@@ -23,8 +23,8 @@ DatabaseImage::Type& DatabaseImage::add_type(const std::string& name, bool regis
   type.name = name;
   type.raw.name = address(type.name.c_str());
   const std::vector<Field> fields{{"NAME", 61, 0},   {"DESC", 41, 61},  {"DISV", 2, 110},
-      {"DISA", 2, 112},
-                                  {"STAT", 2, 120}, {"PACT", 1, 131}, {"RSET", 8, kRsetAt}};
+                                  {"DISA", 2, 112},  {"STAT", 2, 120},  {"PACT", 1, 131},
+                                  {"RSET", 8, kRsetAt}, {"SDIS", 80, kSdisAt}};
   for (const Field& field : fields) {
     base::DbFldDes& description = type.fields.emplace_back();
     description.name = address(type.field_names.emplace_back(field.name).c_str());
@@ -46,6 +46,8 @@ RecordImage& DatabaseImage::add_record(Type& type, const std::string& name, bool
   std::memcpy(record.name, name.c_str(), std::min(name.size(), sizeof record.name - 1));
   const std::uint64_t support = initialized ? type.raw.prset : 0;
   std::memcpy(reinterpret_cast<char*>(&record) + kRsetAt, &support, sizeof support);
+  const std::uint64_t owner = initialized ? address(&record) : 0;
+  std::memcpy(reinterpret_cast<char*>(&record) + kSdisAt, &owner, sizeof owner);
   base::DbRecordNode& node = type.nodes.emplace_back();
   node.precord = address(&record);
   node.record_name = node.precord;

@@ -19,6 +19,7 @@ struct RecordImage {
   char rest[300 - base::kRecordNameSize];
 };
 inline constexpr std::uint16_t kRsetAt = 200;
+inline constexpr std::uint16_t kSdisAt = 208;
 
 class DatabaseImage {
  public:

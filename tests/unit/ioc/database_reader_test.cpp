@@ -61,6 +61,15 @@ TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
   EXPECT_EQ(reading->offsets.stat, 120);
 }
 
+// Before Base 3.16.1 a link did not start with its record's address: then SDIS is left alone.
+TEST_F(ReadDatabase, LinksAreOnlyTrustedWhenTheyKnowTheirRecord) {
+  fill();
+  EXPECT_EQ(read()->offsets.sdis, kSdisAt);
+  for (const base::DbRecordNode& node : calc_->nodes)
+    reinterpret_cast<char*>(node.precord)[kSdisAt] ^= 8;
+  EXPECT_EQ(read()->offsets.sdis, std::nullopt);
+}
+
 TEST_F(ReadDatabase, NotLoadedYetIsNoError) {
   auto reading = read();
   ASSERT_TRUE(reading) << "no record types";
