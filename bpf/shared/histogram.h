@@ -60,12 +60,14 @@ static inline __attribute__((always_inline)) __u32 iocx_log2(__u32 value)
 /* The slot, 0 to IOCX_HIST_SLOTS - 1. */
 static inline __attribute__((always_inline)) __u32 iocx_hist_slot(__u64 ns)
 {
-	__u64 slot;
+	__u64 log, slot;
 
 	if (ns > 0xffffffffULL)
 		return IOCX_HIST_SLOTS - 1;
-	slot = iocx_hist_first_slot[iocx_log2((__u32)ns) & 31];
-	/* The compiler knows what the table holds and would drop the mask; the verifier needs it. */
+	/* The compiler knows the ranges and would drop the masks; the verifier needs them. */
+	log = iocx_log2((__u32)ns);
+	__asm__ volatile("" : "+r"(log));
+	slot = iocx_hist_first_slot[log & 31];
 	__asm__ volatile("" : "+r"(slot));
 	slot &= 127;
 	return (__u32)(slot + (ns > iocx_hist_edge_ns[slot]) + (ns > iocx_hist_edge_ns[slot + 1]) +
