@@ -46,11 +46,11 @@ bool stopped_before(Clock::time_point when) {
   return sigtimedwait(&set, nullptr, &timeout) > 0;
 }
 
-// Looks at the host at each interval, until `end` or a signal; true when it was a signal.
-bool run_until(app::Daemon& daemon, std::chrono::milliseconds interval, Clock::time_point end) {
+// Looks at the host again and again, until `end` or a signal; true when it was a signal.
+bool run_until(app::Daemon& daemon, Clock::time_point end) {
   while (true) {
     daemon.tick();
-    const auto next = Clock::now() + interval;
+    const auto next = Clock::now() + daemon.interval();
     if (stopped_before(std::min(next, end))) return true;
     if (Clock::now() >= end) return false;
   }
@@ -63,14 +63,15 @@ int print(const std::string& text, int status) {
 }
 
 int run_check(app::Daemon& daemon, const app::Options& options) {
-  // Two looks: an IOC's state needs its database, which is read in the first.
-  run_until(daemon, options.discovery_interval, Clock::now() + options.discovery_interval);
+  // Two looks: what is in the middle of a start or an exec at the first is done at the second.
+  if (run_until(daemon, Clock::now() + options.discovery_interval)) return 0;
+  daemon.tick();
   const app::CheckResult result = app::check(daemon);
   return print(result.text, result.complete ? 0 : kStartError);
 }
 
 int run_once(app::Daemon& daemon, const app::Options& options) {
-  if (run_until(daemon, options.discovery_interval, Clock::now() + *options.once)) return 0;
+  if (run_until(daemon, Clock::now() + *options.once)) return 0;
   return print(app::scrape_text(daemon), 0);
 }
 
@@ -82,7 +83,7 @@ int serve(app::Daemon& daemon, const app::Options& options) {
   auto server = http::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses()) spdlog::info("listening on {}", address);
-  run_until(daemon, options.discovery_interval, Clock::time_point::max());
+  run_until(daemon, Clock::time_point::max());
   spdlog::info("stopping");
   return 0;
 }

@@ -62,7 +62,9 @@ CheckResult check(Daemon& daemon) {
     iocs.push_back(ioc_row(ioc, records_work));
     if (!ioc.problem.empty()) result.complete = false;
   }
-  result.text = table(probes) + "\n" + (iocs.size() > 1 ? table(iocs) : "No IOC runs on this host.\n");
+  if (!daemon.discovery_problem().empty()) result.complete = false;
+  result.text = table(probes) + "\n" + (iocs.size() > 1 ? table(iocs) : "No IOC was found on this host.\n");
+  if (!daemon.discovery_problem().empty()) result.text += "\nfind IOCs: " + daemon.discovery_problem() + "\n";
   return result;
 }
 

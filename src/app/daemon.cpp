@@ -3,7 +3,10 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <set>
 #include <utility>
 
 namespace ioc_exporter::app {
@@ -14,6 +17,8 @@ using std::chrono::seconds;
 constexpr const char* kRecordProbe = "record_process";
 constexpr const char* kTapProbe = "ca_tap";
 constexpr seconds kThreadCheckInterval{30};
+constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
+constexpr std::chrono::milliseconds kYoungInterval{250};
 constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
 discovery::FinderOptions finder_options(const Options& options) {
@@ -23,12 +28,24 @@ discovery::FinderOptions finder_options(const Options& options) {
   return finder;
 }
 
-// What an EPERM means is not in the errno.
-std::string with_advice(const Error& error) {
-  std::string text = error.message();
-  if (error.code == std::errc::operation_not_permitted || error.code == std::errc::permission_denied)
-    if (::geteuid() != 0) text += " (not root: run it as root)";
-  return text;
+bool is_denied(const Error& error) {
+  return error.code == std::errc::operation_not_permitted || error.code == std::errc::permission_denied;
+}
+
+// What libbpf says about a refusal is about kernels without BPF; nearly always it is that we are not root.
+std::string explain(const std::string& probe, const Error& error) {
+  if (is_denied(error) && ::geteuid() != 0)
+    return "load probe " + probe + ": " + error.code.message() + ": not root (run ioc_exporter as root)";
+  return error.message();
+}
+
+// CAP_SYS_PTRACE, bit 19 of CapEff in /proc/PID/status (linux/capability.h).
+bool may_look_into_processes(const RootedFs& fs) {
+  constexpr std::string_view kField = "CapEff:\t";
+  const auto status = fs.read("/proc/self/status");
+  const std::size_t at = status ? status->find(kField) : std::string::npos;
+  if (at == std::string::npos) return false;
+  return (std::strtoull(status->c_str() + at + kField.size(), nullptr, 16) >> 19 & 1) != 0;
 }
 
 iocx_ca_address v4_mapped(const std::array<std::uint8_t, 4>& address) {
@@ -45,7 +62,8 @@ double seconds_since(Daemon::Clock::time_point start) {
 Daemon::Daemon(const Options& options)
     : finder_(fs_, finder_options(options)),
       records_wanted_(options.records),
-      puts_wanted_(options.puts) {}
+      puts_wanted_(options.puts),
+      interval_(options.discovery_interval) {}
 
 // BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other numbers.
 Result<void> Daemon::load_records(const Options& options) {
@@ -74,13 +92,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(options));
   if (options.records)
     if (auto loaded = daemon->load_records(options); !loaded)
-      daemon->failed_[kRecordProbe] = with_advice(loaded.error());
+      daemon->failed_[kRecordProbe] = explain(kRecordProbe, loaded.error());
   if (options.puts)
-    if (auto loaded = daemon->load_tap(); !loaded) daemon->failed_[kTapProbe] = with_advice(loaded.error());
+    if (auto loaded = daemon->load_tap(); !loaded) 
+      daemon->failed_[kTapProbe] = explain(kTapProbe, loaded.error());
 
   const bool none_works = !daemon->records_ && !daemon->tap_;
   if (!daemon->failed_.empty() && (none_works || options.strict))
-    return error_in_words(daemon->failed_.begin()->second);
+    return error_in_words(daemon->why_failed());
   for (const auto& [probe, why] : daemon->failed_) spdlog::error("probe {} is missing: {}", probe, why);
 
   const auto failed = daemon->failed_.find(kRecordProbe);
@@ -88,6 +107,12 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
                         daemon->records_ ? &*daemon->records_ : nullptr,
                         failed == daemon->failed_.end() ? std::string() : failed->second);
   return daemon;
+}
+
+std::string Daemon::why_failed() const {
+  std::string all;
+  for (const auto& [probe, why] : failed_) all += (all.empty() ? "" : "; ") + why;
+  return all;
 }
 
 // The same trouble is logged once, and again only after it had gone.
@@ -105,20 +130,32 @@ void Daemon::report(const std::string& action, const Result<void>& result) {
 void Daemon::tick(Clock::time_point now) {
   const auto began = Clock::now();
   auto changes = finder_.poll(now);
-  const bool found = changes.ok();
-  if (found)
-    iocs_->advance(*changes, now, mutex_);
+  if (changes) iocs_->advance(*changes, now, mutex_);
+  Result<void> found;
+  if (!changes) found = changes.error();
+  const auto unreadable = finder_.costs().unreadable;
+  if (found && unreadable > 0 && !may_look_into_processes(fs_))
+    found = error_in_words(std::to_string(unreadable) +
+                           " processes could not be looked into: run as root, with CAP_SYS_PTRACE");
   const std::scoped_lock lock(mutex_);
-  report("find IOCs", found ? Result<void>() : Result<void>(changes.error()));
+  report("find IOCs", found);
   serve_ports();
   reap(now);
-  tick_results_["discovery"] = {"discovery", found, seconds_since(began)};
+  tick_results_["discovery"] = {"discovery", found.ok(), seconds_since(began)};
+  discovery_problem_ = found ? std::string() : found.error().message();
+  if (!std::exchange(looked_, true)) looked_once_.count_down();
 }
 
-// Tells the tap where to look.
+std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
+  return iocs_->any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
+}
+
+// Tells the tap where to look: at the ports of the IOCs, and at those where one is likely to appear. Its
+// first clients are there within milliseconds, and their channels get their names only if they are seen.
 void Daemon::serve_ports() {
   if (!tap_) return;
   std::vector<probes::CaServer> servers;
+  std::set<std::uint16_t> taken;
   for (const IocWatch::Served& served : iocs_->served()) {
     if (!served.ioc->own_net_namespace) continue;
     for (const auto& socket : served.ioc->listening) {
@@ -127,8 +164,13 @@ void Daemon::serve_ports() {
       server.port = socket.port;
       server.ioc = served.number;
       servers.push_back(server);
+      taken.insert(socket.port);
     }
   }
+  std::vector<std::uint16_t> expected = iocs_->ports_of_gone();
+  expected.push_back(kDefaultCaPort);
+  for (const std::uint16_t port : expected)
+    if (taken.insert(port).second) servers.push_back({{}, port, probes::kCaIocToCome});
   report("watch the ports of IOCs", tap_->set_servers(servers));
   for (const std::uint32_t number : iocs_->take_forgotten())
     report("forget the puts of an IOC that is gone", tap_->forget(number));
@@ -146,6 +188,7 @@ void Daemon::reap(Clock::time_point now) {
 }
 
 Snapshot Daemon::snapshot() {
+  looked_once_.wait();
   const std::scoped_lock lock(mutex_);
   Snapshot snapshot;
   auto began = Clock::now();

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,17 +33,23 @@ class Daemon {
 
   // One look at the host: finds IOCs, attaches, frees what has ended.
   void tick(Clock::time_point now = Clock::now());
+  // How long to wait for the next tick: short while an IOC is starting, for its first clients' sake.
+  std::chrono::milliseconds interval(Clock::time_point now = Clock::now()) const;
 
+  // Waits for the first tick() to be done: what it gives is never half of the picture.
   Snapshot snapshot();
 
   // Why a probe could not be loaded, by its name. Empty: all that are turned on work.
   const std::map<std::string, std::string>& failed_probes() const { return failed_; }
+  // What kept the last tick from seeing all processes; "" = nothing. Only for the thread that ticks.
+  const std::string& discovery_problem() const { return discovery_problem_; }
 
  private:
   explicit Daemon(const Options& options);
 
   Result<void> load_records(const Options& options);
   Result<void> load_tap();
+  std::string why_failed() const;
   void serve_ports();
   void reap(Clock::time_point now);
   bool add_puts(Snapshot& snapshot);  // false when something could not be read
@@ -56,8 +63,12 @@ class Daemon {
   std::optional<IocWatch> iocs_;
   std::map<std::string, std::string> failed_;  // probe -> why
   std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text
+  std::latch looked_once_{1};
+  bool looked_ = false;
   bool records_wanted_;
   bool puts_wanted_;
+  std::chrono::milliseconds interval_;
+  std::string discovery_problem_;
   std::map<std::string, CollectorSample> tick_results_;  // of collectors that work in tick()
   Clock::time_point next_thread_check_{};
 

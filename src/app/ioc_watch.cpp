@@ -15,8 +15,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestPause{30'000};   // between two attempts to read a broken IOC
+constexpr milliseconds kYouth{10'000};
 constexpr milliseconds kPortPatience{60'000};   // how long a CA server may take to get its port
 constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
+
+// The tap's socket sees the exporter's own network namespace only.
+constexpr const char* kOtherNetwork =
+    "it runs in another network namespace than the exporter: puts to it are not counted";
 
 std::string subject_of(const discovery::Ioc& ioc) {
   return "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
@@ -75,7 +80,8 @@ void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
   live.problem = ioc.problem;
   spdlog::info("found {}, Base {}, executable {}", subject_of(ioc),
                ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable);
-  if (!ioc.problem.empty()) spdlog::warn("{}: {}", subject_of(ioc), ioc.problem);
+  if (!ioc.problem.empty()) spdlog::warn("ioc {}: {}", ioc.name, ioc.problem);
+  if (!ioc.own_net_namespace) spdlog::warn("ioc {}: {}", ioc.name, kOtherNetwork);
 }
 
 void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
@@ -90,6 +96,7 @@ void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
   gone.sample.problem.clear();
   gone.sample.database.reset();
   gone.number = live.number;
+  gone.ports = gone.sample.tcp_ports;
   gone.until = now + options_.keep_gone;
   spdlog::info("{} has ended", subject_of(ioc));
   gone_.insert_or_assign(live.ioc.name, std::move(gone));
@@ -192,6 +199,17 @@ std::vector<IocWatch::Served> IocWatch::served() const {
   return all;
 }
 
+std::vector<std::uint16_t> IocWatch::ports_of_gone() const {
+  std::vector<std::uint16_t> ports;
+  for (const auto& [name, gone] : gone_) ports.insert(ports.end(), gone.ports.begin(), gone.ports.end());
+  return ports;
+}
+
+bool IocWatch::any_young(Clock::time_point now) const {
+  return std::any_of(live_.begin(), live_.end(),
+                     [now](const auto& entry) { return now < entry.second.found + kYouth; });
+}
+
 std::vector<std::uint32_t> IocWatch::take_forgotten() { return std::exchange(forgotten_, {}); }
 
 std::map<std::uint32_t, std::string> IocWatch::names() const {
@@ -213,7 +231,9 @@ IocSample IocWatch::describe(const Live& live) const {
     if (std::find(sample.tcp_ports.begin(), sample.tcp_ports.end(), socket.port) == sample.tcp_ports.end())
       sample.tcp_ports.push_back(socket.port);
   sample.records_attached = live.slot.has_value();
-  sample.problem = live.problem.empty() && records_ == nullptr ? why_no_records_ : live.problem;
+  sample.problem = live.problem;
+  if (sample.problem.empty() && records_ == nullptr) sample.problem = why_no_records_;
+  if (sample.problem.empty() && !live.ioc.own_net_namespace) sample.problem = kOtherNetwork;
   sample.database = live.database;
   return sample;
 }

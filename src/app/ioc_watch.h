@@ -43,6 +43,10 @@ class IocWatch {
     const discovery::Ioc* ioc = nullptr;
   };
   std::vector<Served> served() const;
+  // Ports of IOCs that are gone: their next start is likely to take them again.
+  std::vector<std::uint16_t> ports_of_gone() const;
+  // An IOC is young: what it listens on may change at any moment.
+  bool any_young(Clock::time_point now) const;
   // Numbers whose IOC is gone for longer than keep_gone, since the last call.
   std::vector<std::uint32_t> take_forgotten();
   // The IOCs' names by their numbers; those that are gone are there until they are forgotten.
@@ -72,6 +76,7 @@ class IocWatch {
   struct Gone {
     IocSample sample;
     std::uint32_t number = 0;
+    std::vector<std::uint16_t> ports;
     Clock::time_point until;
   };
   struct Reading {

@@ -23,6 +23,19 @@ class QuotedMessage : public spdlog::custom_flag_formatter {
   }
 };
 
+// %K: the level by the name that --log.level knows.
+class LevelName : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const auto name = message.level == spdlog::level::warn
+                          ? spdlog::string_view_t("warn")
+                          : spdlog::level::to_string_view(message.level);
+    out.append(name.data(), name.data() + name.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<LevelName>(); }
+};
+
 }  // namespace
 
 std::string quoted(std::string_view text) {
@@ -47,10 +60,10 @@ std::string quoted(std::string_view text) {
 
 void set_up_logging(const std::string& level, LogFormat format) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
-  formatter->add_flag<QuotedMessage>('Q');
+  formatter->add_flag<QuotedMessage>('Q').add_flag<LevelName>('K');
   formatter->set_pattern(format == LogFormat::json
-                             ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","msg":%Q})"
-                             : "ts=%Y-%m-%dT%H:%M:%S.%eZ level=%l msg=%Q");
+                             ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%K","msg":%Q})"
+                             : "ts=%Y-%m-%dT%H:%M:%S.%eZ level=%K msg=%Q");
   auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_formatter(std::move(formatter));
   logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));

@@ -19,6 +19,8 @@ std::optional<pid_t> as_pid(const std::string& name) {
   return error == std::errc{} && stop == last && pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
+constexpr unsigned kDenialsThatCount = 2;
+
 bool denied(const Error& error) {
   return error.code == std::errc::permission_denied ||
          error.code == std::errc::operation_not_permitted;
@@ -117,7 +119,9 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
   }
   const Inspection* before = process.inspection ? &*process.inspection : nullptr;
   auto inspection = inspector_.inspect(process.stat, before, thorough);
-  process.unreadable = !inspection && denied(inspection.error());
+  // Once is nothing: a process may be in the middle of an exec, and is looked at again.
+  process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
+  process.unreadable = process.denials >= kDenialsThatCount;
   if (!inspection) return false;
   // The pid may have been given out anew, or have execed, while we were looking.
   const auto after = read_process_stat(fs_, process.stat.id.pid);

@@ -84,6 +84,7 @@ class Finder {
     std::uint64_t vsize_looked_at = 0;
     Clock::time_point last_look{};
     Clock::time_point next_check = Clock::time_point::min();
+    unsigned denials = 0;  // in a row
     bool unreadable = false;
     bool stale = true;    // new, or another program runs in it, and not looked at since
     bool execed = false;  // what is tracked is what ran before

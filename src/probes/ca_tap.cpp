@@ -28,8 +28,8 @@ std::string text(const char (&bytes)[N]) {
   return std::string(bytes, std::find(bytes, bytes + N, '\0'));
 }
 
-CaPutLabels labels_of(const iocx_ca_channel_info& info) {
-  return {info.ioc, text(info.name), ca_address_text(info.client), text(info.user),
+CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) {
+  return {ioc, text(info.name), ca_address_text(info.client), text(info.user),
           text(info.host)};
 }
 
@@ -142,11 +142,20 @@ Result<void> CaTap::observe_channel(std::uint32_t slot) {
       used_[slot] = false;
       return {};
     }
-    totals_.open(slot, id, labels_of(**info));
+    const auto ioc = ioc_of(**info);
+    if (!ioc) return {};
+    totals_.open(slot, id, labels_of(*ioc, **info));
   }
   totals_.observe(slot, {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
                          __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)});
   return {};
+}
+
+std::optional<std::uint32_t> CaTap::ioc_of(const iocx_ca_channel_info& info) const {
+  if (info.ioc != kCaIocToCome) return info.ioc;
+  for (const auto& [server, ioc] : servers_)
+    if (server.port == info.server_port && ioc != kCaIocToCome) return ioc;
+  return std::nullopt;
 }
 
 Result<CaTapReading> CaTap::collect() {
@@ -158,6 +167,7 @@ Result<CaTapReading> CaTap::collect() {
   for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
     reading.drops.push_back({"ca_tap", kReasons[reason], (*drops)[reason]});
   reading.drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
+  reading.drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_});
   const auto channels = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), true));
   reading.maps = {{"ca_channels", channels, object_.max_channels()},
                   {"ca_circuits", circuits_, object_.flows().capacity()},
@@ -240,15 +250,18 @@ Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
 }
 
 Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
-  std::set<std::uint32_t> gone;
+  std::set<std::uint32_t> gone, orphans;
   for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
     if (!used_[slot]) continue;
     const auto& channel = object_.channels()[slot];
-    if (__atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) == IOCX_CA_SLOT_ENDED ||
-        !ends.alive.contains(channel.circuit))
-      gone.insert(slot);
+    if (__atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_ENDED &&
+        ends.alive.contains(channel.circuit))
+      continue;
+    (totals_.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
   }
   for (const std::uint32_t slot : overdue(gone_channels_, gone, now, kGrace))
+    if (auto ok = free_channel(slot); !ok) return ok;
+  for (const std::uint32_t slot : overdue(gone_orphans_, orphans, now, kPatience))
     if (auto ok = free_channel(slot); !ok) return ok;
   return {};
 }
@@ -256,6 +269,7 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
 Result<void> CaTap::free_channel(std::uint32_t slot) {
   if (auto ok = observe_channel(slot); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
+  if (!totals_.is_open(slot, channel.channel)) puts_elsewhere_ += channel.puts[0] + channel.puts[1];
   if (channel.state == IOCX_CA_SLOT_LIVE) {  // lost with its circuit: the kernel left its keys
     const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};
     const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
@@ -265,6 +279,7 @@ Result<void> CaTap::free_channel(std::uint32_t slot) {
   if (auto erased = object_.channel_info().erase(channel.channel); !erased) return erased.error();
   totals_.close(slot);
   gone_channels_.erase(slot);
+  gone_orphans_.erase(slot);
   used_[slot] = false;
   return object_.give_slot(slot);
 }

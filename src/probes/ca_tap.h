@@ -37,12 +37,17 @@ struct CaTapOptions {
   bpf::CaTapLock lock = bpf::CaTapLock::choose;
 };
 
+// For a port on which an IOC is expected that is not known yet: the channels of its first clients are
+// kept, and belong to the IOC that turns out to listen on that port.
+inline constexpr std::uint32_t kCaIocToCome = 0;
+
 // A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the
 // wildcard.
 struct CaServer {
   iocx_ca_address address{};
   std::uint16_t port = 0;
-  std::uint32_t ioc = 0;  // the caller's number; not to be given to another IOC before forget()
+  // The caller's number, or kCaIocToCome; not to be given to another IOC before forget().
+  std::uint32_t ioc = kCaIocToCome;
 };
 
 struct CaTapReading {
@@ -56,6 +61,8 @@ class CaTap {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kGrace{1};
   static constexpr std::chrono::seconds kLinger{60};
+  // How long a channel that has ended waits for its IOC to be found.
+  static constexpr std::chrono::seconds kPatience{15};
   static constexpr std::chrono::seconds kSocketLook{30};
 
   // Loads and attaches in the calling thread's network namespace. Nothing is watched yet.
@@ -88,6 +95,7 @@ class CaTap {
   Result<void> free_channels(const Ends& ends, Clock::time_point now);
   Result<void> free_flows(const Ends& ends, Clock::time_point now);
   Result<void> free_channel(std::uint32_t slot);
+  std::optional<std::uint32_t> ioc_of(const iocx_ca_channel_info& info) const;
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
   bool is_server(const iocx_ca_flow_key& key) const;
 
@@ -99,11 +107,13 @@ class CaTap {
   CaAddresses addresses_;
   std::vector<bool> used_;                         // slots that hold a channel, as of the last look
   std::map<std::uint32_t, Since> gone_channels_;   // slot
+  std::map<std::uint32_t, Since> gone_orphans_;    // slot, of channels whose IOC is not known yet
   std::map<std::uint64_t, Since> gone_requests_;   // channel
   std::map<std::uint64_t, Since> gone_circuits_;   // circuit
   std::map<std::uint64_t, bool> without_socket_;   // circuits that the last look did not find
   std::optional<Since> looked_at_sockets_;
   std::uint64_t circuits_ = 0;
+  std::uint64_t puts_elsewhere_ = 0;  // to servers that turned out to be no IOC
 };
 
 }  // namespace ioc_exporter::probes

@@ -40,10 +40,10 @@ class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
     tap_.emplace(std::move(*tap));
     watch(listener_);
   }
-  void watch(const Listener& listener) {
+  void watch(const Listener& listener, std::uint32_t ioc = kIoc) {
     CaServer server;
     server.port = listener.port();
-    server.ioc = kIoc;
+    server.ioc = ioc;
     auto ok = tap_->set_servers({server});
     ASSERT_TRUE(ok) << ok.error().message();
   }
@@ -348,6 +348,42 @@ TEST_P(CaTapTest, FullTablesAreCounted) {
   circuit.to_server(repeat(write(104), 23));
   EXPECT_EQ(puts(""), 23u);
   EXPECT_EQ(puts("A"), 1u);
+}
+
+// An IOC's first clients are there before it is found.
+TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
+  watch(listener_, probes::kCaIocToCome);
+  Circuit open(listener_);
+  open.open("operator", "console-1", {"PS:1:SP"});
+  open.to_server(repeat(write(100), 23));
+  {
+    Circuit ended(listener_);
+    ended.open("operator", "console-1", {"PS:2:SP"});
+    ended.to_server(repeat(write(100), 17));
+  }
+  EXPECT_EQ(all_puts(), 0u);
+  const auto now = CaTap::Clock::now();
+  for (const auto later : {now, now + CaTap::kPatience - std::chrono::seconds(1)})
+    ASSERT_TRUE(tap_->reap(later));
+  watch(listener_);
+  open.to_server(repeat(write(100), 2));
+  EXPECT_EQ(puts("PS:1:SP"), 25u);
+  EXPECT_EQ(puts("PS:2:SP"), 17u);
+  for (const auto& one : collect().puts) EXPECT_EQ(one.labels.ioc, kIoc);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, ServersThatTurnOutToBeNoIocAreCountedAsSuch) {
+  watch(listener_, probes::kCaIocToCome);
+  {
+    Circuit circuit(listener_);
+    circuit.open("operator", "console-1", {"PS:1:SP"});
+    circuit.to_server(repeat(write(100), 19));
+  }
+  reap_all();
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(drop("not_an_ioc"), 19u);
+  EXPECT_EQ(entries("ca_channels"), 0u);
 }
 
 TEST_P(CaTapTest, ForgottenIocHasNoTotals) {

@@ -179,3 +179,16 @@ def test_each_base(start_ioc, start_exporter, connect, base):
     connect(clients.libca, [ioc], pvs, 23, op="write_notify").send()
     check_puts(ioc, exporter, {**by(clients.LIBCA_USER, "write", pvs, 401),
                                **by(clients.LIBCA_USER, "write_notify", pvs, 23)})
+
+
+def test_clients_that_come_before_a_restarted_ioc_is_found(ioc, start_ioc, start_exporter, connect):
+    """Clients reconnect within milliseconds of an IOC's start: their channels have names all the same."""
+    exporter = start_exporter("--discovery.interval=4s", sees=[ioc])
+    ioc.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc=ioc.name) == 0, "the IOC is down")
+    again = start_ioc(ioc.name, databases.put_targets("W:", TARGETS), port=ioc.port)
+    sender = connect(clients.libca, [again], names("set"), 101)
+    assert sender.send() == 101 * TARGETS
+    scrape = exporter.wait_up(again)
+    # Of what the records did before the IOC was found nothing is known, of the puts everything.
+    assert puts(scrape, again) == by(clients.LIBCA_USER, "write", names("set"), 101)
