@@ -15,8 +15,9 @@
 namespace ioc_exporter::discovery {
 namespace {
 
-// More than any IOC has; what is over it is damaged or made to hurt.
-constexpr std::uint64_t kMaxSection = 512u << 20;
+// Bytes of all symbol tables of a file. More than any IOC has; what is over it is damaged or made
+// to hurt: a small file can claim any number of large tables that all lie in the same hole of it.
+constexpr std::uint64_t kMaxTables = 256u << 20;
 constexpr std::size_t kMaxSegments = 256;
 
 #if defined(__x86_64__)
@@ -37,8 +38,8 @@ Result<void> check_header(int fd, const std::string& what) {
   Elf64_Ehdr header;
   const ssize_t got = ::pread(fd, &header, sizeof header, 0);
   if (got < 0) return last_error(what);
-  if (got < static_cast<ssize_t>(sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) !=
-      0)
+  if (got < static_cast<ssize_t>(sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return error_in_words(what + ": not an ELF file");
   constexpr unsigned char kOrder =
       std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
@@ -119,8 +120,10 @@ class ElfReader {
     if (strings_section == nullptr || gelf_getshdr(strings_section, &strings_header) == nullptr ||
         strings_header.sh_type != SHT_STRTAB)
       return failed("symbol names");
-    if (header.sh_size > kMaxSection || strings_header.sh_size > kMaxSection)
-      return error_in_words(what_ + ": symbol table too large");
+    for (const std::uint64_t size : {header.sh_size, strings_header.sh_size}) {
+      if (size > kMaxTables - bytes_) return error_in_words(what_ + ": symbol tables too large");
+      bytes_ += size;
+    }
     Elf_Data* const symbols = elf_getdata(section, nullptr);
     Elf_Data* const strings = elf_getdata(strings_section, nullptr);
     if (symbols == nullptr || strings == nullptr) return failed("symbol table");
@@ -162,6 +165,7 @@ class ElfReader {
   Elf* elf_;
   std::string what_;
   std::vector<std::string_view> wanted_;
+  std::uint64_t bytes_ = 0;  // of the tables read
   ElfSymbols out_;
   std::map<std::string, ElfSymbol, std::less<>> locals_;
   std::set<std::string, std::less<>> ambiguous_;
@@ -186,8 +190,8 @@ const ElfSymbol* ElfSymbols::find(std::string_view name) const {
   return found == symbols_.end() ? nullptr : &found->second;
 }
 
-std::optional<std::uint64_t> ElfSymbols::load_bias(std::uint64_t start, std::uint64_t offset)
-    const {
+std::optional<std::uint64_t> ElfSymbols::load_bias(std::uint64_t start,
+                                                   std::uint64_t offset) const {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   for (const LoadSegment& segment : segments_) {
     // The kernel maps whole pages: the mapping begins at the page that holds the segment's first

@@ -2,6 +2,7 @@
 
 #include <civetweb.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
@@ -19,8 +20,24 @@
 namespace ioc_exporter::http {
 namespace {
 
-// Threads beyond max_requests, so that one is left to say 503.
-constexpr std::size_t kSpareThreads = 4;
+// Threads beyond max_requests. One is taken by every connection that has not sent its request yet,
+// and costs some 20 KiB: enough of them that a few hundred silent ones (a port scan, a broken
+// monitor) delay a scrape by no more than a request_timeout or two.
+constexpr std::size_t kSpareThreads = 120;
+constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
+
+// An answer takes tens of megabytes where there are ten thousands of records, and any thread may be
+// the one that makes it. glibc's heap of each such thread would keep that for the next time, to no
+// use: from this size on memory comes from the kernel and goes back to it, and few threads share a
+// heap.
+constexpr int kGivenBackFrom = 1 << 20;  // bytes
+constexpr int kHeaps = 2;
+
+void give_memory_back() {
+  ::mallopt(M_MMAP_THRESHOLD, kGivenBackFrom);
+  ::mallopt(M_TRIM_THRESHOLD, kGivenBackFrom);
+  ::mallopt(M_ARENA_MAX, kHeaps);
+}
 
 Response plain(int status, std::string text) {
   Response response;
@@ -164,6 +181,8 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                             "yes",
                             "keep_alive_timeout_ms",
                             "1000",
+                            "listen_backlog",
+                            kWaitingConnections,
                             "tcp_nodelay",
                             "1",
                             nullptr};
@@ -186,6 +205,7 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
   if (options.listen.empty()) return error_in_words("start HTTP server: no listen address");
+  give_memory_back();
   std::vector<ListenAddress> addresses;
   for (const std::string& text : options.listen) {
     auto address = ListenAddress::parse(text);

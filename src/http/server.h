@@ -23,7 +23,7 @@ struct ServerOptions {
   std::vector<std::string> listen = {":10064"};        // see ListenAddress::parse
   std::map<std::string, Handler, std::less<>> routes;  // by exact path
   std::size_t max_requests = 8;                        // handlers at a time; more get a 503
-  std::chrono::milliseconds request_timeout{10'000};   // for a client to send its request
+  std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer
 };
 

@@ -23,6 +23,15 @@ bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
   return found != channels_.end() && found->second.id == channel;
 }
 
+void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
+  const auto found = channels_.find(slot);
+  if (found == channels_.end()) return;
+  const std::uint64_t channel = found->second.id;
+  const CaPuts added = found->second.added;
+  open(slot, channel, std::move(labels));
+  channels_.at(slot).added = added;
+}
+
 void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts) {
   const auto found = channels_.find(slot);
   if (found == channels_.end()) return;

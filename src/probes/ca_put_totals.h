@@ -41,6 +41,8 @@ class CaPutTotals {
   // closed.
   void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
   bool is_open(std::uint32_t slot, std::uint64_t channel) const;
+  // What an open channel counts from now on stands under these labels; what it has counted stays.
+  void relabel(std::uint32_t slot, CaPutLabels labels);
   void observe(std::uint32_t slot, const CaPuts& puts);
   void close(std::uint32_t slot);
   // Drops the totals of an IOC; its channels count no more.

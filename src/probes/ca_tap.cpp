@@ -18,9 +18,9 @@ static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_in
 
 // Label `reason`, in the order of enum iocx_ca_drop.
 constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
-    "stream_gap",    "resync",       "joined_late", "lock_timeout", "nested_run",
-    "circuits_full", "channels_full", "unnamed_put", "lost_put",     "name_cut",
-    "not_parsed",    "segment_too_long", "not_ca",  "after_end"};
+    "stream_gap",    "resync",           "joined_late", "lock_timeout", "nested_run",
+    "circuits_full", "channels_full",    "unnamed_put", "lost_put",     "name_cut",
+    "not_parsed",    "segment_too_long", "not_ca",      "after_end"};
 
 // A text of the kernel's: ends at its first zero byte.
 template <std::size_t N>
@@ -29,8 +29,14 @@ std::string text(const char (&bytes)[N]) {
 }
 
 CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) {
-  return {ioc, text(info.name), ca_address_text(info.client), text(info.user),
-          text(info.host)};
+  return {ioc, text(info.name), ca_address_text(info.client), text(info.user), text(info.host)};
+}
+
+bool same_servers(const std::map<iocx_ca_server, std::uint32_t, CaKeyLess>& a,
+                  const std::map<iocx_ca_server, std::uint32_t, CaKeyLess>& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return __builtin_memcmp(&x.first, &y.first, sizeof x.first) == 0 && x.second == y.second;
+  });
 }
 
 // Keeps the keys of `gone` that are gone still, and gives those that have been for long enough.
@@ -75,19 +81,40 @@ Result<CaTap> CaTap::start(CaTapOptions options) {
   return CaTap(std::move(options), std::move(*object), std::move(*socket));
 }
 
-Result<void> CaTap::set_servers(const std::vector<CaServer>& servers) {
+Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
   if (auto ok = update_addresses(); !ok) return ok;
   const iocx_ca_address any_v4 = ca_address_v4({0, 0, 0, 0});
   ServerMap wanted;
-  std::array<std::uint64_t, 1024> ports{};
   for (const CaServer& server : servers) {
     iocx_ca_server key{};
     if (__builtin_memcmp(&server.address, &any_v4, sizeof any_v4) != 0)
       key.address = server.address;
     key.port = server.port;
     wanted.insert_or_assign(key, server.ioc);
-    ports[server.port / 64u] |= std::uint64_t{1} << (server.port % 64u);
   }
+  keep_left_servers(wanted, now);
+  servers_changed_ = servers_changed_ || !same_servers(wanted, servers_);
+  if (!servers_changed_) return {};
+  if (auto ok = update_servers(wanted); !ok) return ok;
+  if (auto ok = give_circuits_their_iocs(); !ok) return ok;
+  servers_changed_ = false;
+  return {};
+}
+
+// Adds the servers that are not named any more, for kKeepServer.
+void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
+  for (const auto& [key, ioc] : servers_)
+    if (!wanted.contains(key)) left_servers_.try_emplace(key, now);
+  std::erase_if(left_servers_, [&](const auto& entry) {
+    return wanted.contains(entry.first) || now - entry.second >= kKeepServer;
+  });
+  for (const auto& [key, since] : left_servers_) wanted.emplace(key, kCaIocToCome);
+}
+
+Result<void> CaTap::update_servers(const ServerMap& wanted) {
+  std::array<std::uint64_t, 1024> ports{};
+  for (const auto& [key, ioc] : wanted)
+    ports[key.port / 64u] |= std::uint64_t{1} << (key.port % 64u);
   for (const auto& [key, ioc] : servers_) {
     if (wanted.contains(key)) continue;
     if (auto erased = object_.servers().erase(key); !erased) return std::move(erased).error();
@@ -104,6 +131,34 @@ Result<void> CaTap::set_servers(const std::vector<CaServer>& servers) {
   for (std::size_t word = 0; word < ports.size(); ++word)
     __atomic_store_n(object_.watched_ports() + word, ports[word], __ATOMIC_RELEASE);
   return {};
+}
+
+// For circuits that began before the kernel was told whose their server is. Channels of theirs that
+// were looked at already go on under the new IOC's name.
+Result<void> CaTap::give_circuits_their_iocs() {
+  const auto note = [this](const auto& key, const auto& flow) { note_ioc(key, flow); };
+  if (auto ok = object_.flows().for_each(note); !ok) return ok;
+  for (std::uint32_t slot = 0; slot < object_.max_channels(); ++slot) {
+    const auto& channel = object_.channels()[slot];
+    const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
+    const auto ioc = iocs_.find(channel.circuit);
+    if (ioc == iocs_.end() || !totals_.is_open(slot, id)) continue;
+    auto info = object_.channel_info().lookup(id);
+    if (!info) return std::move(info).error();
+    if (*info) totals_.relabel(slot, labels_of(ioc->second, **info));
+  }
+  return {};
+}
+
+// A circuit that has ended was its IOC's to its end.
+void CaTap::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  if (flow.ended && flow.ioc != kCaIocToCome) return;
+  const auto server = find_server(key);
+  if (server == servers_.end() || server->second == kCaIocToCome) return;
+  if (server->second != flow.ioc)
+    iocs_.insert_or_assign(flow.circuit, server->second);
+  else
+    iocs_.erase(flow.circuit);
 }
 
 Result<void> CaTap::update_addresses() {
@@ -152,10 +207,9 @@ Result<void> CaTap::observe_channel(std::uint32_t slot) {
 }
 
 std::optional<std::uint32_t> CaTap::ioc_of(const iocx_ca_channel_info& info) const {
-  if (info.ioc != kCaIocToCome) return info.ioc;
-  for (const auto& [server, ioc] : servers_)
-    if (server.port == info.server_port && ioc != kCaIocToCome) return ioc;
-  return std::nullopt;
+  if (const auto found = iocs_.find(info.circuit); found != iocs_.end()) return found->second;
+  if (info.ioc == kCaIocToCome) return std::nullopt;
+  return info.ioc;
 }
 
 Result<CaTapReading> CaTap::collect() {
@@ -206,26 +260,34 @@ Result<void> CaTap::reap(Clock::time_point now) {
 
 Result<void> CaTap::read_flows(Ends& ends) {
   circuits_ = 0;
-  return object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  auto read = object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     ++circuits_;
     ends.flows.push_back({key, flow.circuit});
     (flow.ended ? ends.ended : ends.alive).insert(flow.circuit);
+    note_ioc(key, flow);
   });
+  if (read)
+    std::erase_if(iocs_, [&ends](const auto& entry) {
+      return !ends.alive.contains(entry.first) && !ends.ended.contains(entry.first);
+    });
+  return read;
 }
 
-bool CaTap::is_server(const iocx_ca_flow_key& key) const {
+// As find_server() of ca_tap_packet.bpf.h.
+CaTap::ServerMap::const_iterator CaTap::find_server(const iocx_ca_flow_key& key) const {
   iocx_ca_server server{};
   server.address = key.server;
   server.port = key.server_port;
-  if (servers_.contains(server)) return true;
+  const auto exact = servers_.find(server);
+  if (exact != servers_.end()) return exact;
   server.address = {};
-  return servers_.contains(server);
+  return servers_.find(server);
 }
 
 // Moves circuits from `alive` to `ended` that have no server any more, or no socket.
 Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
   for (const auto& flow : ends.flows) {
-    if (is_server(flow.key) || ends.alive.erase(flow.circuit) == 0) continue;
+    if (find_server(flow.key) != servers_.end() || ends.alive.erase(flow.circuit) == 0) continue;
     if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
   }
   if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};

@@ -2,13 +2,20 @@
 //
 // The kernel counts (bpf/ca_tap.bpf.c). User space says which servers to watch, gives the counters
 // their names, and frees what has ended:
-//  - A channel ends with CLEAR_CHANNEL or SERVER_DISCONN, a circuit with FIN, RST or a new SYN+ACK on its
+//  - A channel ends with CLEAR_CHANNEL or SERVER_DISCONN, a circuit with FIN, RST or a new SYN+ACK
+//  on its
 //    4-tuple. A channel's counters are taken for the last time at least kGrace after its end was
 //    noticed: no program holds a segment that long (it is at most some 300 us).
-//  - The connection itself is remembered for kLinger, so that a segment that is sent again does not pass
+//  - The connection itself is remembered for kLinger, so that a segment that is sent again does not
+//  pass
 //    for a connection that was open before the tap.
 //  - A connection whose end was not seen goes when two looks at the kernel's own list of sockets,
 //    kSocketLook apart, do not find it; one whose server is no longer watched goes at once.
+//
+// Whose a circuit is, is told by who listens on its port, not by who did when it began: clients come
+// back within milliseconds of an IOC's restart, before the IOC is found, and perhaps before it is known
+// that the one before has ended. For that a server that is not named any more stays watched for
+// kKeepServer, as one whose IOC is still to come.
 //
 // Not thread-safe: one call at a time.
 #pragma once
@@ -37,8 +44,8 @@ struct CaTapOptions {
   bpf::CaTapLock lock = bpf::CaTapLock::choose;
 };
 
-// For a port on which an IOC is expected that is not known yet: the channels of its first clients are
-// kept, and belong to the IOC that turns out to listen on that port.
+// For a port on which an IOC is expected that is not known yet: the channels of its first clients
+// are kept, and belong to the IOC that turns out to listen on that port.
 inline constexpr std::uint32_t kCaIocToCome = 0;
 
 // A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the
@@ -64,13 +71,15 @@ class CaTap {
   // How long a channel that has ended waits for its IOC to be found.
   static constexpr std::chrono::seconds kPatience{15};
   static constexpr std::chrono::seconds kSocketLook{30};
+  // How long a server is watched on: longer than most IOCs take from their end to their next client.
+  static constexpr std::chrono::seconds kKeepServer{120};
 
   // Loads and attaches in the calling thread's network namespace. Nothing is watched yet.
   static Result<CaTap> start(CaTapOptions options);
 
-  // From now on these servers are watched, and no others. Cheap when nothing changed: call it at
-  // every look for IOCs, it also takes note of the host's new addresses.
-  Result<void> set_servers(const std::vector<CaServer>& servers);
+  // From now on these servers are watched, and for a while those that were before. Cheap when nothing
+  // changed: call it at every look for IOCs, it also takes note of the host's new addresses.
+  Result<void> set_servers(const std::vector<CaServer>& servers, Clock::time_point now = Clock::now());
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
   Result<CaTapReading> collect();
@@ -88,6 +97,10 @@ class CaTap {
   CaTap(CaTapOptions options, bpf::CaTapObject object, UniqueFd socket);
 
   Result<void> update_addresses();
+  void keep_left_servers(ServerMap& wanted, Clock::time_point now);
+  Result<void> update_servers(const ServerMap& wanted);
+  Result<void> give_circuits_their_iocs();
+  void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> observe_channels();
   Result<void> observe_channel(std::uint32_t slot);
   Result<void> read_flows(Ends& ends);
@@ -97,20 +110,23 @@ class CaTap {
   Result<void> free_channel(std::uint32_t slot);
   std::optional<std::uint32_t> ioc_of(const iocx_ca_channel_info& info) const;
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
-  bool is_server(const iocx_ca_flow_key& key) const;
+  ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
 
   CaTapOptions options_;
   bpf::CaTapObject object_;
   UniqueFd socket_;  // closed before the object goes
   CaPutTotals totals_;
-  ServerMap servers_;
+  ServerMap servers_;  // as the kernel has them
+  std::map<iocx_ca_server, Since, CaKeyLess> left_servers_;  // watched on, since when
+  bool servers_changed_ = true;  // and what follows from that is not done yet
+  std::map<std::uint64_t, std::uint32_t> iocs_;  // of circuits for which the kernel noted another one
   CaAddresses addresses_;
-  std::vector<bool> used_;                         // slots that hold a channel, as of the last look
-  std::map<std::uint32_t, Since> gone_channels_;   // slot
-  std::map<std::uint32_t, Since> gone_orphans_;    // slot, of channels whose IOC is not known yet
-  std::map<std::uint64_t, Since> gone_requests_;   // channel
-  std::map<std::uint64_t, Since> gone_circuits_;   // circuit
-  std::map<std::uint64_t, bool> without_socket_;   // circuits that the last look did not find
+  std::vector<bool> used_;                        // slots that hold a channel, as of the last look
+  std::map<std::uint32_t, Since> gone_channels_;  // slot
+  std::map<std::uint32_t, Since> gone_orphans_;   // slot, of channels whose IOC is not known yet
+  std::map<std::uint64_t, Since> gone_requests_;  // channel
+  std::map<std::uint64_t, Since> gone_circuits_;  // circuit
+  std::map<std::uint64_t, bool> without_socket_;  // circuits that the last look did not find
   std::optional<Since> looked_at_sockets_;
   std::uint64_t circuits_ = 0;
   std::uint64_t puts_elsewhere_ = 0;  // to servers that turned out to be no IOC

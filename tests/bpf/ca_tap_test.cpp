@@ -55,6 +55,12 @@ class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
         sum += one.count;
     return sum;
   }
+  std::uint64_t puts_of(std::uint32_t ioc, const std::string& pv) {
+    std::uint64_t sum = 0;
+    for (const auto& one : collect().puts)
+      if (one.labels.ioc == ioc && one.labels.pv == pv) sum += one.count;
+    return sum;
+  }
   std::uint64_t all_puts() {
     std::uint64_t sum = 0;
     for (const auto& one : collect().puts) sum += one.count;
@@ -101,7 +107,8 @@ TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
   const auto reading = collect();
   ASSERT_EQ(reading.puts.size(), 3u);
   const auto& first = reading.puts[0];
-  EXPECT_EQ(first.labels, (probes::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
+  EXPECT_EQ(first.labels,
+            (probes::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
   EXPECT_EQ(first.op, PutOp::write);
   EXPECT_EQ(first.count, 23u);
   EXPECT_EQ(puts("PS:2:SP.VAL", PutOp::write_notify), 29u);
@@ -303,8 +310,7 @@ TEST_P(CaTapTest, CircuitsWithASocketStay) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   const auto later = CaTap::Clock::now() + std::chrono::hours(1);
-  for (int look = 0; look < 5; ++look)
-    ASSERT_TRUE(tap_->reap(later + std::chrono::minutes(look)));
+  for (int look = 0; look < 5; ++look) ASSERT_TRUE(tap_->reap(later + std::chrono::minutes(look)));
   circuit.to_server(repeat(write(100), 23));
   EXPECT_EQ(puts("A"), 23u);
   EXPECT_EQ(entries("ca_circuits"), 1u);
@@ -390,7 +396,8 @@ TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(repeat(write(100), 23));
-  ASSERT_TRUE(tap_->set_servers({}));
+  const auto now = CaTap::Clock::now();
+  for (const auto when : {now, now + CaTap::kKeepServer}) ASSERT_TRUE(tap_->set_servers({}, when));
   ASSERT_TRUE(tap_->forget(kIoc));
   EXPECT_EQ(all_puts(), 0u);
   circuit.to_server(write(100));  // nobody looks any more
@@ -398,6 +405,71 @@ TEST_P(CaTapTest, ForgottenIocHasNoTotals) {
   EXPECT_EQ(all_puts(), 0u);
   EXPECT_EQ(entries("ca_channels"), 0u);
   EXPECT_EQ(entries("ca_circuits"), 0u);
+}
+
+// An IOC was replaced by another one on the same port between two looks for IOCs.
+TEST_P(CaTapTest, CircuitsFollowTheirPortToAnotherIoc) {
+  Circuit before(listener_);
+  before.open("u", "h", {"A"});
+  before.to_server(repeat(write(100), 23));
+  before.abort();
+  Circuit after(listener_);
+  after.open("u", "h", {"A", "B"});
+  after.to_server(repeat(write(100), 29));
+  watch(listener_, 8);
+  EXPECT_EQ(puts_of(kIoc, "A"), 23u);
+  EXPECT_EQ(puts_of(8, "A"), 29u);
+  // What a scrape has shown before the change stays where it was.
+  watch(listener_, 9);
+  after.to_server(repeat(write(100), 31) + repeat(write(101), 37));
+  reap_all();
+  EXPECT_EQ(puts_of(8, "A"), 29u);
+  EXPECT_EQ(puts_of(9, "A"), 31u);
+  EXPECT_EQ(puts_of(9, "B"), 37u);
+  ASSERT_TRUE(tap_->forget(kIoc));
+  ASSERT_TRUE(tap_->forget(8));
+  after.to_server(create(2, "C"));
+  after.to_client(created(2, 102));
+  after.to_server(write(100) + write(102));
+  EXPECT_EQ(puts_of(9, "A"), 32u);
+  EXPECT_EQ(puts_of(9, "C"), 1u);
+  EXPECT_EQ(all_puts(), 70u);
+  expect_nothing_lost();
+}
+
+// Clients are back before the IOC that was started again is found.
+TEST_P(CaTapTest, PortOfAnIocThatLeftIsWatchedForAWhile) {
+  const auto now = CaTap::Clock::now();
+  ASSERT_TRUE(tap_->set_servers({}, now));
+  Circuit quick(listener_), stays(listener_);
+  quick.open("u", "h", {"QUICK"});
+  quick.to_server(repeat(write(100), 23));
+  quick.abort();
+  stays.open("u", "h", {"STAYS"});
+  stays.to_server(repeat(write(100), 29));
+  for (int look = 0; look < 5; ++look)
+    ASSERT_TRUE(tap_->reap(now + std::chrono::seconds(look)));
+  EXPECT_EQ(all_puts(), 0u);
+  watch(listener_);
+  stays.to_server(write(100));
+  EXPECT_EQ(puts_of(kIoc, "QUICK"), 23u);
+  EXPECT_EQ(puts_of(kIoc, "STAYS"), 30u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapTest, PortThatNobodyTakesIsLeftAlone) {
+  const auto now = CaTap::Clock::now();
+  ASSERT_TRUE(tap_->set_servers({}, now));
+  Circuit circuit(listener_);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(write(100));
+  EXPECT_EQ(entries("ca_servers"), 1u);
+  ASSERT_TRUE(tap_->set_servers({}, now + CaTap::kKeepServer));
+  reap_all();
+  EXPECT_EQ(entries("ca_servers"), 0u);
+  EXPECT_EQ(entries("ca_channels"), 0u);
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+  EXPECT_EQ(all_puts(), 0u);
 }
 
 TEST_P(CaTapTest, CountsOnlyWhatItWatches) {

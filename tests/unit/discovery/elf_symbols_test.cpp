@@ -1,6 +1,7 @@
 #include "discovery/elf_symbols.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "util/unique_fd.h"
 
@@ -93,11 +95,11 @@ TEST(ElfSymbols, LoadBiasThroughTheExecutableSegment) {
 TEST(ElfSymbols, ForeignFilesAreErrorsInWords) {
   EXPECT_NE(read_bytes("").error().message().find("not an ELF file"), std::string::npos);
   EXPECT_NE(read_bytes("#!/bin/sh\n").error().message().find("memory: not an ELF"),
-      std::string::npos);
+            std::string::npos);
   std::string other = content_of(TARGET_LIB);
   other[4] = 1;  // ELFCLASS32
   EXPECT_NE(read_bytes(other).error().message().find("another kind of processor"),
-      std::string::npos);
+            std::string::npos);
 }
 
 TEST(ElfSymbols, CutFilesNeverCrash) {
@@ -125,6 +127,47 @@ TEST(ElfSymbols, DamagedFilesNeverCrash) {
     if (!read_bytes(bytes)) ++refused;
   }
   EXPECT_GT(refused, 100u);
+}
+
+// A few KiB on disk that would take a GiB of memory.
+TEST(ElfSymbols, ManyTablesInOneHoleAreRefused) {
+  constexpr std::uint64_t kHole = 16u << 20;
+  constexpr std::size_t kTables = 64;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  Elf64_Ehdr own;  // the machine is this test's
+  const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::pread(self.get(), &own, sizeof own, 0), static_cast<ssize_t>(sizeof own));
+  header.e_machine = own.e_machine;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  header.e_shoff = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = kTables + 2;
+  std::vector<Elf64_Shdr> sections(kTables + 2);
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    Elf64_Shdr& section = sections[i];
+    section.sh_type = i == 1 ? SHT_STRTAB : SHT_SYMTAB;
+    section.sh_link = 1;
+    section.sh_offset = 65536;
+    section.sh_size = i == 1 ? 64 : kHole / sizeof(Elf64_Sym) * sizeof(Elf64_Sym);
+    section.sh_entsize = i == 1 ? 0 : sizeof(Elf64_Sym);
+    section.sh_addralign = 8;
+  }
+  const UniqueFd fd(::memfd_create("elf", MFD_CLOEXEC));
+  ASSERT_EQ(::pwrite(fd.get(), &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+  const auto size = static_cast<ssize_t>(sections.size() * sizeof(Elf64_Shdr));
+  ASSERT_EQ(
+      ::pwrite(fd.get(), sections.data(), sections.size() * sizeof(Elf64_Shdr), sizeof header),
+      size);
+  ASSERT_EQ(::ftruncate(fd.get(), 65536 + kHole), 0);
+  const auto elf = ElfSymbols::read(fd.get(), "memory", kWanted);
+  ASSERT_FALSE(elf);
+  EXPECT_EQ(elf.error().message(), "read symbols of memory: symbol tables too large");
 }
 
 }  // namespace

@@ -2,14 +2,18 @@
 #include "http/server.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <fstream>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "http/listen_address.h"
 #include "http_client.h"
@@ -197,6 +201,49 @@ TEST(ServerLife, OverTheLimitIs503) {
   gate.open();
   for (auto& answer : held) EXPECT_EQ(answer.get().status, 200);
   EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+}
+
+// Half of them have not sent a byte, half not all of their request.
+TEST(ServerLife, AnswersWhileOthersAreSilent) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.request_timeout = ServerOptions().request_timeout;
+  const auto server = start(std::move(options));
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 200; ++i) {
+    silent.push_back(std::make_unique<HttpClient>(server->port()));
+    if (i % 2) silent.back()->send("GET /small HTTP/1.1\r\nHo");
+  }
+  const auto asked = Clock::now();
+  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+  EXPECT_LT(Clock::now() - asked, 8s);  // a scrape gives up after 10
+}
+
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Large answers, made by one thread after the other, of pieces that grow as those of a scrape do.
+TEST(ServerLife, KeepsNoMemoryOfItsAnswers) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.routes["/large"] = [&](const Request&) {
+    std::vector<std::string> lines;
+    for (int i = 0; i < 40000; ++i) lines.emplace_back(200, 'x');
+    std::string body;
+    for (int i = 0; i < 4; ++i)
+      for (const std::string& line : lines) body += line;
+    return Response{200, "text/plain", std::move(body)};
+  };
+  const auto server = start(std::move(options));
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::future<Answer>> answers;
+    for (int i = 0; i < 8; ++i)
+      answers.push_back(std::async(std::launch::async, ask, server->port(), "GET", "/large", ""));
+    for (auto& answer : answers) EXPECT_EQ(answer.get().body.size(), 32'000'000u);
+  }
+  EXPECT_LT(resident_bytes(), 250u << 20);  // one answer is 32 MB; kept by all, they were 970
 }
 
 TEST(ServerLife, AClientThatDoesNotReadIsCut) {

@@ -86,6 +86,21 @@ TEST(CaPutTotals, CountsWhatIsOverTheLimit) {
   EXPECT_EQ(totals.counts()[0].count, 2u);
 }
 
+TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.observe(1, {5, 1});
+  totals.relabel(1, labels(2, "A"));
+  totals.observe(1, {8, 1});
+  totals.forget(1);
+  EXPECT_TRUE(totals.is_open(1, 100));
+  ASSERT_EQ(totals.counts().size(), 1u);
+  EXPECT_EQ(totals.counts()[0].labels.ioc, 2u);
+  EXPECT_EQ(totals.counts()[0].count, 3u);
+  totals.relabel(2, labels(2, "B"));  // not open
+  EXPECT_EQ(totals.series(), 1u);
+}
+
 TEST(CaPutTotals, ForgetsOneIoc) {
   CaPutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
@@ -110,7 +125,8 @@ TEST(CaConnections, AddressTexts) {
 TEST(CaConnections, ReadsALineOfTcp) {
   // 127.0.0.1:5064 <- 127.0.0.2:40000, ESTABLISHED
   const auto key = parse_tcp_connection(
-      "   1: 0100007F:13C8 0200007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 1");
+      "   1: 0100007F:13C8 0200007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 "
+      "1");
   ASSERT_TRUE(key);
   EXPECT_EQ(ca_address_text(key->server), "127.0.0.1");
   EXPECT_EQ(key->server_port, 5064);
@@ -150,10 +166,12 @@ class ProcTree : public ::testing::Test {
 };
 
 TEST_F(ProcTree, ReadsBothLists) {
-  write("tcp", "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0\n"
-               "   1: 0100007F:0016 0200007F:9C41 01 0:0\n");
-  write("tcp6", "  sl\n   0: 0000000000000000FFFF00000100007F:13C8 "
-                "0000000000000000FFFF00000300007F:9C40 08 0:0\n");
+  write("tcp",
+        "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0\n"
+        "   1: 0100007F:0016 0200007F:9C41 01 0:0\n");
+  write("tcp6",
+        "  sl\n   0: 0000000000000000FFFF00000100007F:13C8 "
+        "0000000000000000FFFF00000300007F:9C40 08 0:0\n");
   const auto keys =
       read_tcp_connections(RootedFs(root_), [](std::uint16_t port) { return port == 5064; });
   ASSERT_TRUE(keys);
