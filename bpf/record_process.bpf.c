@@ -21,6 +21,7 @@
 
 #include "shared/histogram.h"
 #include "shared/record_process.h"
+#include "record_process_maps.bpf.h"
 
 /* What `ret` pops: the stack pointer that a return probe sees, less that at entry. */
 #if defined(__TARGET_ARCH_x86)
@@ -31,85 +32,6 @@
 
 #define MENU_ALARM_STAT_DISABLE 18 /* menuAlarmStat.dbd, the same from 3.14 to 7.0 */
 #define LINK_TYPE_CONSTANT 0       /* link.h, CONSTANT */
-
-/* Number of places in record_threads less one; a power of two less one. Set before loading. */
-const volatile __u32 thread_mask = 0;
-
-/* Sizes that user space sets before it loads are given as 1 here. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32); /* tid & thread_mask */
-	__type(value, struct iocx_thread);
-} record_threads SEC(".maps");
-
-/* Who may use a place in record_threads: the first that inserts here, which is atomic. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32); /* index into record_threads */
-	__type(value, __u64); /* tgid << 32 | tid */
-} record_thread_owners SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64); /* tgid << 32 | tid */
-	__type(value, struct iocx_thread);
-} record_threads_overflow SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* tgid */
-	__type(value, __u32); /* slot */
-} ioc_by_tgid SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__type(value, struct iocx_ioc_config);
-} ioc_config SEC(".maps");
-
-/* An IOC's own map, as large as its database: it is freed as a whole when the IOC ends. */
-struct records_of_ioc {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64); /* struct dbCommon * */
-	__type(value, struct iocx_record_stats);
-} ioc_records_template SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* slot */
-	__array(values, struct records_of_ioc);
-} ioc_records SEC(".maps") = {
-	.values = {[0] = &ioc_records_template},
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOCX_RECORD_DROPS);
-	__type(key, __u32); /* enum iocx_record_drop */
-	__type(value, __u64);
-} record_drops SEC(".maps");
-
-/* Zeroes to start a new thread and a new record from: neither fits on the BPF stack. Never written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_thread);
-} zero_thread SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct iocx_record_stats);
-} zero_stats SEC(".maps");
 
 static __always_inline void drop(__u32 reason)
 {
@@ -188,7 +110,8 @@ static __always_inline struct iocx_thread *make_thread(__u64 id)
 }
 
 /*
- * Binds the thread's stack to the IOC that its process is now; 0 when it is not watched. Such a process
+ * Binds the thread's stack to the IOC that its process is now; 0 when it is not watched, a negative
+ * number when there is no room for another stack. Such a process
  * only pays for a few look-ups, and that only where a library's probes are attached for all processes.
  */
 static __noinline int bind_thread(__u64 id)
@@ -208,7 +131,7 @@ static __noinline int bind_thread(__u64 id)
 	if (!thread)
 		thread = make_thread(id);
 	if (!thread)
-		return 0;
+		return -1;
 	thread->slot = *slot;
 	thread->generation = config->generation;
 	thread->depth = 0; /* frames of an earlier process with the same ids mean nothing now */
@@ -298,6 +221,38 @@ static __always_inline enum verdict verdict_of(const struct iocx_ioc_config *con
 	return UNDECIDED;
 }
 
+/*
+ * A call of a thread that has no stack: counted, without a duration, by what is known at its entry. Reads
+ * the fields one by one: on_entry() above it has most of the BPF stack.
+ */
+static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
+{
+	__u32 tgid = id >> 32;
+	struct iocx_ioc_config *config;
+	__s16 disable[2] = {0, 1}, link = LINK_TYPE_CONSTANT + 1;
+	__u8 pact = 0;
+	__u32 *slot;
+
+	slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
+	config = slot ? bpf_map_lookup_elem(&ioc_config, slot) : NULL;
+	if (!config || !slot)
+		return 0;
+	/* While both kinds of attachment are on, one of them counts. */
+	if (!(config->attach & attach) || (attach == IOCX_ATTACH_ALL && config->attach != attach))
+		return 0;
+	bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact));
+	if (!pact && config->layout != IOCX_LAYOUT_ANY) {
+		bpf_probe_read_user(disable, sizeof(disable), (void *)(record + config->disv));
+		bpf_probe_read_user(&link, sizeof(link),
+				    (void *)(record + config->disv + IOCX_WINDOW_SDIS_TYPE));
+	}
+	if (pact || (link == LINK_TYPE_CONSTANT && disable[0] == disable[1]))
+		count_skipped(*slot, record, !pact);
+	else
+		count_untimed(*slot, record);
+	return 0;
+}
+
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -308,12 +263,16 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	enum verdict verdict;
 	__u64 flags;
 	__u32 depth;
+	int bound;
 
 	thread = thread_of(id);
 	if (thread)
 		config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
 	if (!thread || !config || config->generation != thread->generation) {
-		if (!bind_thread(id))
+		bound = bind_thread(id);
+		if (bound < 0)
+			count_without_stack(id, record, attach);
+		if (bound <= 0)
 			return 0;
 		thread = thread_of(id);
 		if (!thread)

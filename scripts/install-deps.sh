@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that are missing, and says which. Never asks, may be run again at any time.
 #
-#   scripts/install-deps.sh GROUP...     GROUP: build, test, demo
+#   scripts/install-deps.sh GROUP...     GROUP: build, test, demo, bench
 #
 # Debian and Ubuntu (apt) have all of them. Fedora and the RHEL family (dnf) lack some: those are named,
 # with where they can come from.
@@ -16,7 +16,8 @@ apt_packages() {
       "libgmock-dev $(apt_bpftool)" ;;
     test) echo "python3 python3-venv ca-certificates prometheus" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus curl" ;;
-    *) die "unknown group $1 (known: build, test, demo)" ;;
+    bench) echo "bpftrace binutils" ;;
+    *) die "unknown group $1 (known: build, test, demo, bench)" ;;
   esac
 }
 
@@ -35,7 +36,8 @@ dnf_packages() {
       "elfutils-libelf-devel zlib-devel cxxopts-devel re2-devel spdlog-devel gtest-devel gmock-devel" ;;
     test) echo "python3 ca-certificates" ;;
     demo) echo "python3 ca-certificates curl" ;;
-    *) die "unknown group $1 (known: build, test, demo)" ;;
+    bench) echo "bpftrace binutils" ;;
+    *) die "unknown group $1 (known: build, test, demo, bench)" ;;
   esac
 }
 

@@ -41,7 +41,7 @@ free_port_from() {
 
 # configure_and_build CMAKE_OPTION...: into build/, which a user who called sudo can go on using.
 configure_and_build() {
-  say "building into build/ (output in build/build.log)"
+  say "building into build/ (the first time takes minutes; output in build/build.log)"
   mkdir -p build
   { cmake -S . -B build -G Ninja "$@" && cmake --build build; } >build/build.log 2>&1 || {
     tail -n 60 build/build.log >&2
@@ -62,4 +62,11 @@ http_get() {
   ) || return 1
   [[ $answer == HTTP/1.?" 200"* ]] || return 1
   printf '%s\n' "${answer#*$'\r\n\r\n'}"
+}
+
+# prometheus_graph_link PORT EXPRESSION: as a link to the graph of the last two minutes.
+prometheus_graph_link() {
+  local encoded
+  encoded=$("$(system_python)" -c 'import sys, urllib.parse as u; print(u.quote(sys.argv[1]))' "$2")
+  echo "http://localhost:$1/graph?g0.expr=$encoded&g0.tab=0&g0.range_input=2m"
 }

@@ -1,4 +1,5 @@
-// ioc_exporter: wiring only. Options, daemon, web server, and a loop that ends with SIGINT or SIGTERM.
+// ioc_exporter: wiring only. Options, daemon, web server, and a loop that ends with SIGINT or
+// SIGTERM.
 #include <pthread.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -41,8 +42,10 @@ sigset_t stop_signals() {
 // Sleeps until `when` unless a signal to stop comes first; then returns true.
 bool stopped_before(Clock::time_point when) {
   const sigset_t set = stop_signals();
-  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(when - Clock::now()).count();
-  const timespec timeout = {left > 0 ? left / 1'000'000'000 : 0, left > 0 ? left % 1'000'000'000 : 0};
+  const auto left =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(when - Clock::now()).count();
+  const timespec timeout = {left > 0 ? left / 1'000'000'000 : 0,
+                            left > 0 ? left % 1'000'000'000 : 0};
   return sigtimedwait(&set, nullptr, &timeout) > 0;
 }
 
@@ -58,7 +61,8 @@ bool run_until(app::Daemon& daemon, Clock::time_point end) {
 
 int print(const std::string& text, int status) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (std::fflush(stdout) != 0 || !written) return fail(kStartError, "write to standard output failed");
+  if (std::fflush(stdout) != 0 || !written)
+    return fail(kStartError, "write to standard output failed");
   return status;
 }
 
@@ -82,7 +86,8 @@ int serve(app::Daemon& daemon, const app::Options& options) {
   web.routes = app::routes(daemon, options.telemetry_path);
   auto server = http::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
-  for (const std::string& address : (*server)->addresses()) spdlog::info("listening on {}", address);
+  for (const std::string& address : (*server)->addresses())
+    spdlog::info("listening on {}", address);
   run_until(daemon, Clock::time_point::max());
   spdlog::info("stopping");
   return 0;
@@ -95,7 +100,8 @@ int run(int argc, char** argv) {
   const app::Options& options = std::get<app::Options>(*parsed);
   app::set_up_logging(options.log_level, options.log_format);
 
-  // Before the first thread starts: they all inherit it, and only stopped_before() takes these signals.
+  // Before the first thread starts: they all inherit it, and only stopped_before() takes these
+  // signals.
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);

@@ -96,7 +96,7 @@ struct iocx_thread {
 
 /* Index into the per-CPU array `record_drops`. */
 enum iocx_record_drop {
-	IOCX_RECORD_DROP_THREADS_FULL, /* no room for another thread's stack: the call was not counted */
+	IOCX_RECORD_DROP_THREADS_FULL, /* no room for another thread's stack: counted without a duration */
 	IOCX_RECORD_DROP_RECORDS_FULL, /* no room for another record: the call was not counted */
 	IOCX_RECORD_DROP_NO_MAP,       /* the IOC's map of records was not there: not counted */
 	IOCX_RECORD_DROP_READ,         /* a field of the record could not be read: counted as processed */

@@ -53,7 +53,10 @@ CheckResult check(Daemon& daemon) {
   for (const ProbeSample& probe : snapshot.probes) {
     const auto why = daemon.failed_probes().find(probe.probe);
     if (probe.loaded && probe.probe == "record_process") records_work = true;
-    probes.push_back({probe.probe, probe.loaded ? "loaded" : "missing: " + (why == daemon.failed_probes().end() ? "" : why->second),
+    probes.push_back({probe.probe,
+                      probe.loaded
+                          ? "loaded"
+                          : "missing: " + (why == daemon.failed_probes().end() ? "" : why->second),
                       std::to_string(probe.attachments)});
   }
   std::vector<Row> iocs = {{"IOC", "PID", "BASE", "CA PORT", "RECORDS", "STATE"}};
@@ -63,8 +66,10 @@ CheckResult check(Daemon& daemon) {
     if (!ioc.problem.empty()) result.complete = false;
   }
   if (!daemon.discovery_problem().empty()) result.complete = false;
-  result.text = table(probes) + "\n" + (iocs.size() > 1 ? table(iocs) : "No IOC was found on this host.\n");
-  if (!daemon.discovery_problem().empty()) result.text += "\nfind IOCs: " + daemon.discovery_problem() + "\n";
+  result.text =
+      table(probes) + "\n" + (iocs.size() > 1 ? table(iocs) : "No IOC was found on this host.\n");
+  if (!daemon.discovery_problem().empty())
+    result.text += "\nfind IOCs: " + daemon.discovery_problem() + "\n";
   return result;
 }
 

@@ -19,7 +19,8 @@ constexpr const char* kTapProbe = "ca_tap";
 constexpr seconds kThreadCheckInterval{30};
 constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
 constexpr std::chrono::milliseconds kYoungInterval{250};
-constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
+constexpr const char* kInitialPidNamespace =
+    "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
 discovery::FinderOptions finder_options(const Options& options) {
   discovery::FinderOptions finder;
@@ -29,13 +30,16 @@ discovery::FinderOptions finder_options(const Options& options) {
 }
 
 bool is_denied(const Error& error) {
-  return error.code == std::errc::operation_not_permitted || error.code == std::errc::permission_denied;
+  return error.code == std::errc::operation_not_permitted ||
+         error.code == std::errc::permission_denied;
 }
 
-// What libbpf says about a refusal is about kernels without BPF; nearly always it is that we are not root.
+// What libbpf says about a refusal is about kernels without BPF; nearly always it is that we are
+// not root.
 std::string explain(const std::string& probe, const Error& error) {
   if (is_denied(error) && ::geteuid() != 0)
-    return "load probe " + probe + ": " + error.code.message() + ": not root (run ioc_exporter as root)";
+    return "load probe " + probe + ": " + error.code.message() +
+           ": not root (run ioc_exporter as root)";
   return error.message();
 }
 
@@ -65,12 +69,13 @@ Daemon::Daemon(const Options& options)
       puts_wanted_(options.puts),
       interval_(options.discovery_interval) {}
 
-// BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other numbers.
+// BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
+// numbers.
 Result<void> Daemon::load_records(const Options& options) {
   auto own = fs_.read_link("/proc/self/ns/pid");
   if (own && *own != kInitialPidNamespace)
-    return error_in_words("count records: the exporter runs in a pid namespace of its own (" + *own +
-                          "); run it in the host's (docker run --pid=host)");
+    return error_in_words("count records: the exporter runs in a pid namespace of its own (" +
+                          *own + "); run it in the host's (docker run --pid=host)");
   bpf::RecordProcessOptions probe_options;
   probe_options.max_threads = options.record_threads;
   auto records = probes::RecordProcess::start(probe_options);
@@ -94,13 +99,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
     if (auto loaded = daemon->load_records(options); !loaded)
       daemon->failed_[kRecordProbe] = explain(kRecordProbe, loaded.error());
   if (options.puts)
-    if (auto loaded = daemon->load_tap(); !loaded) 
+    if (auto loaded = daemon->load_tap(); !loaded)
       daemon->failed_[kTapProbe] = explain(kTapProbe, loaded.error());
 
   const bool none_works = !daemon->records_ && !daemon->tap_;
   if (!daemon->failed_.empty() && (none_works || options.strict))
     return error_in_words(daemon->why_failed());
-  for (const auto& [probe, why] : daemon->failed_) spdlog::error("probe {} is missing: {}", probe, why);
+  for (const auto& [probe, why] : daemon->failed_)
+    spdlog::error("probe {} is missing: {}", probe, why);
 
   const auto failed = daemon->failed_.find(kRecordProbe);
   daemon->iocs_.emplace(daemon->fs_, IocWatch::Options{options.keep_gone},
@@ -150,8 +156,9 @@ std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
   return iocs_->any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
 }
 
-// Tells the tap where to look: at the ports of the IOCs, and at those where one is likely to appear. Its
-// first clients are there within milliseconds, and their channels get their names only if they are seen.
+// Tells the tap where to look: at the ports of the IOCs, and at those where one is likely to
+// appear. Its first clients are there within milliseconds, and their channels get their names only
+// if they are seen.
 void Daemon::serve_ports() {
   if (!tap_) return;
   std::vector<probes::CaServer> servers;
@@ -178,7 +185,11 @@ void Daemon::serve_ports() {
 
 void Daemon::reap(Clock::time_point now) {
   if (tap_) report("take over the counts of closed channels", tap_->reap());
-  if (!records_ || now < next_thread_check_) return;
+  if (!records_) return;
+  // Clients that come and go leave a thread's stack behind with each connection.
+  const auto use = records_->use();
+  const bool crowded = use && use->threads * 2 > use->threads_capacity;
+  if (now < next_thread_check_ && !crowded) return;
   next_thread_check_ = now + kThreadCheckInterval;
   report("free the stacks of ended threads",
          records_->free_ended_threads([this](std::int32_t pid, std::int32_t tid) {

@@ -1,4 +1,5 @@
-// Daemon: the exporter without its web server. Owns the finder, the probes and what is known of the IOCs.
+// Daemon: the exporter without its web server. Owns the finder, the probes and what is known of the
+// IOCs.
 //
 // tick() is called by one thread, again and again; snapshot() by any thread at any time.
 #pragma once
@@ -27,13 +28,14 @@ class Daemon {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Loads the probes. One that fails leaves the other running, and shows on /metrics; it is an error
-  // when all fail, or any with --strict.
+  // Loads the probes. One that fails leaves the other running, and shows on /metrics; it is an
+  // error when all fail, or any with --strict.
   static Result<std::unique_ptr<Daemon>> start(const Options& options);
 
   // One look at the host: finds IOCs, attaches, frees what has ended.
   void tick(Clock::time_point now = Clock::now());
-  // How long to wait for the next tick: short while an IOC is starting, for its first clients' sake.
+  // How long to wait for the next tick: short while an IOC is starting, for its first clients'
+  // sake.
   std::chrono::milliseconds interval(Clock::time_point now = Clock::now()) const;
 
   // Waits for the first tick() to be done: what it gives is never half of the picture.
@@ -41,7 +43,8 @@ class Daemon {
 
   // Why a probe could not be loaded, by its name. Empty: all that are turned on work.
   const std::map<std::string, std::string>& failed_probes() const { return failed_; }
-  // What kept the last tick from seeing all processes; "" = nothing. Only for the thread that ticks.
+  // What kept the last tick from seeing all processes; "" = nothing. Only for the thread that
+  // ticks.
   const std::string& discovery_problem() const { return discovery_problem_; }
 
  private:
@@ -61,7 +64,7 @@ class Daemon {
   std::optional<probes::RecordProcess> records_;
   std::optional<probes::CaTap> tap_;
   std::optional<IocWatch> iocs_;
-  std::map<std::string, std::string> failed_;  // probe -> why
+  std::map<std::string, std::string> failed_;    // probe -> why
   std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text
   std::latch looked_once_{1};
   bool looked_ = false;

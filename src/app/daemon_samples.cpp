@@ -26,8 +26,8 @@ void Daemon::add_record_self(Snapshot& snapshot) {
   }
   auto use = records_->use();
   auto drops = records_->drops();
-  snapshot.probes.push_back(probe_sample("record_process", true, use ? use->attachments : 0,
-                                         records_->program_stats()));
+  snapshot.probes.push_back(
+      probe_sample("record_process", true, use ? use->attachments : 0, records_->program_stats()));
   if (use) {
     snapshot.maps.push_back({"record_threads", use->threads, use->threads_capacity});
     snapshot.maps.push_back({"ioc_records", iocs_->records_seen(), use->records_capacity});
@@ -54,7 +54,8 @@ bool Daemon::add_puts(Snapshot& snapshot) {
     const auto name = names.find(put.labels.ioc);
     if (name == names.end()) continue;  // forgotten in this very moment
     snapshot.puts.push_back({name->second, std::move(put.labels.pv), std::move(put.labels.client),
-                             std::move(put.labels.user), std::move(put.labels.host), put.op, put.count});
+                             std::move(put.labels.user), std::move(put.labels.host), put.op,
+                             put.count});
   }
   for (auto& map : reading->maps) snapshot.maps.push_back(std::move(map));
   for (auto& drop : reading->drops) snapshot.drops.push_back(std::move(drop));

@@ -23,7 +23,8 @@ double seconds_of(std::string_view unit) {
 
 Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
   const auto refuse = [&text] {
-    return error_in_words("parse duration \"" + text + "\": not of the form 500ms, 5s, 1m30s, 2h or 0.5");
+    return error_in_words("parse duration \"" + text +
+                          "\": not of the form 500ms, 5s, 1m30s, 2h or 0.5");
   };
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -36,7 +37,8 @@ Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
     const char* unit_end = after;
     while (unit_end != end && (*unit_end < '0' || *unit_end > '9')) ++unit_end;
     const bool plain_number = after == end && at == text.data();
-    const double unit = plain_number ? 1 : seconds_of({after, static_cast<std::size_t>(unit_end - after)});
+    const double unit =
+        plain_number ? 1 : seconds_of({after, static_cast<std::size_t>(unit_end - after)});
     if (unit == 0) return refuse();
     seconds += number * unit;
     at = unit_end;

@@ -1,5 +1,5 @@
-// Durations as Prometheus writes them in flags: "250ms", "5s", "1m30s", "2h", "7d", or a plain number
-// of seconds ("0.5").
+// Durations as Prometheus writes them in flags: "250ms", "5s", "1m30s", "2h", "7d", or a plain
+// number of seconds ("0.5").
 #pragma once
 
 #include <chrono>

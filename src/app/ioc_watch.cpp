@@ -14,8 +14,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongestPause{30'000};   // between two attempts to read a broken IOC
+constexpr milliseconds kLongestPause{30'000};  // between two attempts to read a broken IOC
 constexpr milliseconds kYouth{10'000};
+constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
 constexpr milliseconds kPortPatience{60'000};   // how long a CA server may take to get its port
 constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
 
@@ -48,7 +49,8 @@ IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
       records_(records),
       why_no_records_(std::move(why_no_records)) {}
 
-void IocWatch::advance(const discovery::Changes& changes, Clock::time_point now, std::mutex& mutex) {
+void IocWatch::advance(const discovery::Changes& changes, Clock::time_point now,
+                       std::mutex& mutex) {
   {
     const std::scoped_lock lock(mutex);
     for (const auto& ioc : changes.ended) end(ioc, now);
@@ -59,12 +61,14 @@ void IocWatch::advance(const discovery::Changes& changes, Clock::time_point now,
     }
     forget_gone(now);
   }
-  // Only this thread changes live_, so it may look at it without the mutex.
+  // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
   for (auto& [id, live] : live_) {
     if (!is_due(live, now)) continue;
+    const auto began = Clock::now();
     Reading reading = read(live.ioc);
+    const auto rest = kRestAfterReading * (Clock::now() - began);
     const std::scoped_lock lock(mutex);
-    take_in(live, std::move(reading), now);
+    take_in(live, std::move(reading), now, rest);
   }
 }
 
@@ -142,7 +146,7 @@ IocWatch::Reading IocWatch::read(const discovery::Ioc& ioc) const {
   return reading;
 }
 
-void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now) {
+void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now, Clock::duration rest) {
   live.ca_port = reading.ca_port;
   std::string problem = std::move(reading.problem);
   if (reading.database.ready()) {
@@ -155,17 +159,18 @@ void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now) {
   if (problem.empty()) {
     live.failures = 0;
     live.problem = live.ioc.problem;
-    live.next_read = now;
+    live.next_read = now + rest;
     return;
   }
-  // A running IOC may be read in the middle of a change: only what happens twice in a row is worth a
-  // line, and the same thing only once.
+  // A running IOC may be read in the middle of a change: only what happens twice in a row is worth
+  // a line, and the same thing only once.
   if (live.failures > 0 && problem != live.reported) {
     spdlog::warn("{}", problem);
     live.reported = problem;
   }
   live.problem = std::move(problem);
-  live.next_read = now + std::min(kLongestPause, milliseconds(500) * (1 << std::min(live.failures, 6u)));
+  live.next_read =
+      now + std::min(kLongestPause, milliseconds(500) * (1 << std::min(live.failures, 6u)));
   ++live.failures;
 }
 
@@ -185,8 +190,11 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   target.records = count;
   if (live.slot) return records_->update(*live.slot, target);
   auto slot = records_->watch(target);
+  // It has ended meanwhile; the finder will say so.
+  if (!slot && slot.error().code == std::errc::no_such_process) return {};
   if (!slot)
-    return Error{slot.error().code, "count records of " + subject_of(live.ioc) + ": " + slot.error().context};
+    return Error{slot.error().code,
+                 "count records of " + subject_of(live.ioc) + ": " + slot.error().context};
   live.slot = *slot;
   spdlog::info("counting {} records of {} in {}{}", count, subject_of(live.ioc), where.display_path,
                where.deleted ? " (deleted on disk)" : "");
@@ -201,7 +209,8 @@ std::vector<IocWatch::Served> IocWatch::served() const {
 
 std::vector<std::uint16_t> IocWatch::ports_of_gone() const {
   std::vector<std::uint16_t> ports;
-  for (const auto& [name, gone] : gone_) ports.insert(ports.end(), gone.ports.begin(), gone.ports.end());
+  for (const auto& [name, gone] : gone_)
+    ports.insert(ports.end(), gone.ports.begin(), gone.ports.end());
   return ports;
 }
 
@@ -210,7 +219,9 @@ bool IocWatch::any_young(Clock::time_point now) const {
                      [now](const auto& entry) { return now < entry.second.found + kYouth; });
 }
 
-std::vector<std::uint32_t> IocWatch::take_forgotten() { return std::exchange(forgotten_, {}); }
+std::vector<std::uint32_t> IocWatch::take_forgotten() {
+  return std::exchange(forgotten_, {});
+}
 
 std::map<std::uint32_t, std::string> IocWatch::names() const {
   std::map<std::uint32_t, std::string> by_number;
@@ -228,7 +239,8 @@ IocSample IocWatch::describe(const Live& live) const {
   sample.executable = live.ioc.executable;
   sample.ca_port = live.ca_port;
   for (const auto& socket : live.ioc.listening)
-    if (std::find(sample.tcp_ports.begin(), sample.tcp_ports.end(), socket.port) == sample.tcp_ports.end())
+    if (std::find(sample.tcp_ports.begin(), sample.tcp_ports.end(), socket.port) ==
+        sample.tcp_ports.end())
       sample.tcp_ports.push_back(socket.port);
   sample.records_attached = live.slot.has_value();
   sample.problem = live.problem;
@@ -248,9 +260,9 @@ void IocWatch::add_records(Live& live, IocSample& sample) {
   }
   records_seen_ += raw->size();
   sample.records = to_record_samples(std::move(*raw), *live.database);
-  const bool unknown = std::any_of(sample.records.begin(), sample.records.end(), [](const auto& record) {
-    return record.record == RecordSample::kUnknown;
-  });
+  const bool unknown =
+      std::any_of(sample.records.begin(), sample.records.end(),
+                  [](const auto& record) { return record.record == RecordSample::kUnknown; });
   if (unknown) live.unknown_records = true;  // the database is read again at the next advance()
 }
 

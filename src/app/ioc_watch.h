@@ -1,10 +1,11 @@
-// IocWatch: what the exporter does for each IOC that the finder tells of. It reads the IOC's database
-// from its memory, has its records counted, and turns all that into samples.
+// IocWatch: what the exporter does for each IOC that the finder tells of. It reads the IOC's
+// database from its memory, has its records counted, and turns all that into samples.
 //
-// One thread changes it (advance() and what it calls); samples may be taken from others at the same time,
-// under the mutex that is given to both. Reading an IOC's memory happens outside that mutex.
+// One thread changes it (advance() and what it calls); samples may be taken from others at the same
+// time, under the mutex that is given to both. Reading an IOC's memory happens outside that mutex.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -32,7 +33,8 @@ class IocWatch {
   };
 
   // `records` may be null: then no record is counted, and each IOC says `why_no_records`.
-  IocWatch(RootedFs fs, Options options, probes::RecordProcess* records, std::string why_no_records);
+  IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
+           std::string why_no_records);
 
   // Takes in what the finder saw, then reads and attaches whatever is due.
   void advance(const discovery::Changes& changes, Clock::time_point now, std::mutex& mutex);
@@ -54,7 +56,8 @@ class IocWatch {
 
   // Under the mutex. Nothing in it points to this object.
   std::vector<IocSample> sample();
-  // Records that were counted at the last sample(), and whether all of the kernel's maps could be read.
+  // Records that were counted at the last sample(), and whether all of the kernel's maps could be
+  // read.
   std::uint64_t records_seen() const { return records_seen_; }
   bool last_sample_complete() const { return complete_; }
 
@@ -64,8 +67,8 @@ class IocWatch {
     std::uint32_t number = 0;
     std::optional<std::uint32_t> slot;  // of the record probes
     std::shared_ptr<const Database> database;
-    bool initialized = false;  // iocInit has run: the database is final
-    bool unknown_records = false;
+    bool initialized = false;                   // iocInit has run: the database is final
+    std::atomic<bool> unknown_records = false;  // set by sample(), in any thread
     std::optional<std::uint16_t> ca_port;
     std::string problem;
     std::string reported;   // the problem that was logged last
@@ -90,7 +93,8 @@ class IocWatch {
   void forget_gone(Clock::time_point now);
   bool is_due(const Live& live, Clock::time_point now) const;
   Reading read(const discovery::Ioc& ioc) const;
-  void take_in(Live& live, Reading reading, Clock::time_point now);
+  // `rest`: how long to leave the IOC's memory alone now.
+  void take_in(Live& live, Reading reading, Clock::time_point now, Clock::duration rest);
   Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
   IocSample describe(const Live& live) const;
   void add_records(Live& live, IocSample& sample);

@@ -33,7 +33,9 @@ class LevelName : public spdlog::custom_flag_formatter {
                           : spdlog::level::to_string_view(message.level);
     out.append(name.data(), name.data() + name.size());
   }
-  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<LevelName>(); }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<LevelName>();
+  }
 };
 
 }  // namespace
@@ -64,7 +66,8 @@ void set_up_logging(const std::string& level, LogFormat format) {
   formatter->set_pattern(format == LogFormat::json
                              ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%K","msg":%Q})"
                              : "ts=%Y-%m-%dT%H:%M:%S.%eZ level=%K msg=%Q");
-  auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_formatter(std::move(formatter));
   logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
   logger->flush_on(spdlog::level::trace);

@@ -10,7 +10,8 @@ namespace ioc_exporter::app {
 
 void set_up_logging(const std::string& level, LogFormat format);
 
-// `text` as a quoted string of logfmt and JSON alike: quotes, backslashes and control characters escaped.
+// `text` as a quoted string of logfmt and JSON alike: quotes, backslashes and control characters
+// escaped.
 std::string quoted(std::string_view text);
 
 }  // namespace ioc_exporter::app

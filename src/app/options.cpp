@@ -22,41 +22,43 @@ cxxopts::Options describe() {
       "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.");
   options.set_width(100);
-  options.add_options("Web")
-      ("web.listen-address", "Address to listen on (repeatable); port 0 picks a free one",
-       cxxopts::value<std::vector<std::string>>()->default_value(":10064"), "ADDRESS")
-      ("web.telemetry-path", "Path of the metrics", cxxopts::value<std::string>()->default_value("/metrics"),
-       "PATH")
-      ("web.max-requests", "Requests that are answered at a time; more get status 503",
-       cxxopts::value<std::size_t>()->default_value("8"), "N");
-  options.add_options("IOCs")
-      ("ioc.include", "Only IOCs whose whole name this expression (RE2) matches",
-       cxxopts::value<std::string>()->default_value(""), "RE")
-      ("ioc.exclude", "No IOCs whose whole name this expression (RE2) matches",
-       cxxopts::value<std::string>()->default_value(""), "RE")
-      ("ioc.name-source", "Where an IOC's name comes from, the first that says something: env:VARIABLE, script, exe",
-       cxxopts::value<std::vector<std::string>>()->default_value("env:IOCNAME,env:IOC_NAME,env:IOC,script,exe"),
-       "LIST")
-      ("ioc.keep-gone", "How long an IOC that is gone stays on /metrics as epics_ioc_up 0",
-       cxxopts::value<std::string>()->default_value("5m"), "DURATION")
-      ("discovery.interval", "How often to look for IOCs", cxxopts::value<std::string>()->default_value("1s"),
-       "DURATION");
-  options.add_options("Collectors")
-      ("collector.records", "Count and time what records do; off: --no-collector.records")
-      ("no-collector.records", "")
-      ("collector.puts", "Count Channel Access puts; off: --no-collector.puts")
-      ("no-collector.puts", "")
-      ("records.max-threads", "Threads that may process records at a time, over all IOCs (2 KiB each)",
-       cxxopts::value<std::uint32_t>()->default_value("4096"), "N");
-  options.add_options("Modes")
-      ("once", "Count for so long, print one scrape and exit", cxxopts::value<std::string>(), "DURATION")
-      ("check", "Load and attach everything, print what works and exit (1 when something is missing)")
-      ("strict", "A probe that cannot be loaded is fatal");
-  options.add_options("Other")
-      ("log.level", "debug, info, warn or error", cxxopts::value<std::string>()->default_value("info"), "LEVEL")
-      ("log.format", "logfmt or json", cxxopts::value<std::string>()->default_value("logfmt"), "FORMAT")
-      ("version", "Print the version and exit")
-      ("h,help", "Print this and exit");
+  options.add_options("Web")(
+      "web.listen-address", "Address to listen on (repeatable); port 0 picks a free one",
+      cxxopts::value<std::vector<std::string>>()->default_value(":10064"),
+      "ADDRESS")("web.telemetry-path", "Path of the metrics",
+                 cxxopts::value<std::string>()->default_value("/metrics"), "PATH")(
+      "web.max-requests", "Requests that are answered at a time; more get status 503",
+      cxxopts::value<std::size_t>()->default_value("8"), "N");
+  options.add_options("IOCs")("ioc.include",
+                              "Only IOCs whose whole name this expression (RE2) matches",
+                              cxxopts::value<std::string>()->default_value(""), "RE")(
+      "ioc.exclude", "No IOCs whose whole name this expression (RE2) matches",
+      cxxopts::value<std::string>()->default_value(""), "RE")(
+      "ioc.name-source",
+      "Where an IOC's name comes from, the first that says something: env:VARIABLE, script, exe",
+      cxxopts::value<std::vector<std::string>>()->default_value(
+          "env:IOCNAME,env:IOC_NAME,env:IOC,script,exe"),
+      "LIST")("ioc.keep-gone", "How long an IOC that is gone stays on /metrics as epics_ioc_up 0",
+              cxxopts::value<std::string>()->default_value("5m"),
+              "DURATION")("discovery.interval", "How often to look for IOCs",
+                          cxxopts::value<std::string>()->default_value("1s"), "DURATION");
+  options.add_options("Collectors")("collector.records",
+                                    "Count and time what records do; off: --no-collector.records")(
+      "no-collector.records", "")(
+      "collector.puts", "Count Channel Access puts; off: --no-collector.puts")("no-collector.puts",
+                                                                               "")(
+      "records.max-threads",
+      "Threads that may process records at a time, over all IOCs (2 KiB each)",
+      cxxopts::value<std::uint32_t>()->default_value("4096"), "N");
+  options.add_options("Modes")("once", "Count for so long, print one scrape and exit",
+                               cxxopts::value<std::string>(), "DURATION")(
+      "check",
+      "Load and attach everything, print what works and exit (1 when something is missing)")(
+      "strict", "A probe that cannot be loaded is fatal");
+  options.add_options("Other")("log.level", "debug, info, warn or error",
+                               cxxopts::value<std::string>()->default_value("info"), "LEVEL")(
+      "log.format", "logfmt or json", cxxopts::value<std::string>()->default_value("logfmt"),
+      "FORMAT")("version", "Print the version and exit")("h,help", "Print this and exit");
   return options;
 }
 
@@ -72,7 +74,8 @@ std::string help_text(const cxxopts::Options& options) {
     std::size_t end = all.find('\n', at);
     end = end == std::string::npos ? all.size() : end + 1;
     const std::string_view line(all.data() + at, end - at);
-    if (line.find("--no-collector.records \n") == line.npos && line.find("--no-collector.puts \n") == line.npos &&
+    if (line.find("--no-collector.records \n") == line.npos &&
+        line.find("--no-collector.puts \n") == line.npos &&
         !(line.starts_with("      --no-collector.")))
       text += line;
     at = end;

@@ -27,9 +27,10 @@ std::uint64_t unnamed_puts(const Snapshot& snapshot) {
 std::vector<std::string> notes_of(const Snapshot& snapshot) {
   std::vector<std::string> notes;
   if (const std::uint64_t unnamed = unnamed_puts(snapshot); unnamed > 0)
-    notes.push_back(plural(unnamed, "put") +
-                    " on channels whose PV name is not known: they were open before the exporter was "
-                    "started. They are counted with pv=\"\".");
+    notes.push_back(
+        plural(unnamed, "put") +
+        " on channels whose PV name is not known: they were open before the exporter was "
+        "started. They are counted with pv=\"\".");
   for (const DropSample& drop : snapshot.drops)
     if (drop.count > 0)
       notes.push_back(drop.probe + ": " + std::to_string(drop.count) + " × " + drop.reason +
@@ -75,14 +76,17 @@ std::string scrape_text(Daemon& daemon) {
   return metrics::render_text(snapshot, exporter);
 }
 
-std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon, const std::string& telemetry_path) {
+std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
+                                                         const std::string& telemetry_path) {
   std::map<std::string, http::Handler, std::less<>> table;
   table["/"] = [&daemon, telemetry_path](const http::Request&) {
-    return http::Response{200, http::kHtmlContentType,
-                          render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
+    return http::Response{
+        200, http::kHtmlContentType,
+        render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
   };
   table[telemetry_path] = [&daemon](const http::Request&) {
-    return http::Response{200, std::string(metrics::TextEncoder::kContentType), scrape_text(daemon)};
+    return http::Response{200, std::string(metrics::TextEncoder::kContentType),
+                          scrape_text(daemon)};
   };
   const http::Handler ok = [](const http::Request&) {
     http::Response response;

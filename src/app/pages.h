@@ -12,8 +12,10 @@
 
 namespace ioc_exporter::app {
 
-// Handlers for "/", the metrics, "/-/healthy" and "/-/ready". They use `daemon` until the server stops.
-std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon, const std::string& telemetry_path);
+// Handlers for "/", the metrics, "/-/healthy" and "/-/ready". They use `daemon` until the server
+// stops.
+std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
+                                                         const std::string& telemetry_path);
 
 // One scrape in text format 0.0.4.
 std::string scrape_text(Daemon& daemon);

@@ -20,17 +20,20 @@ RecordSample to_sample(const iocx_record_stats& stats, std::uint32_t record) {
 
 }  // namespace
 
-std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw, const Database& database) {
+std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw,
+                                            const Database& database) {
   std::sort(raw.begin(), raw.end(),
             [](const auto& a, const auto& b) { return a.address < b.address; });
   std::vector<RecordSample> samples, unknown;
   samples.reserve(raw.size());
   auto known = database.records.begin();
   for (const probes::RawRecord& record : raw) {
-    known = std::lower_bound(known, database.records.end(), record.address,
-                             [](const auto& identity, std::uint64_t address) { return identity.address < address; });
+    known = std::lower_bound(
+        known, database.records.end(), record.address,
+        [](const auto& identity, std::uint64_t address) { return identity.address < address; });
     if (known != database.records.end() && known->address == record.address)
-      samples.push_back(to_sample(record.stats, static_cast<std::uint32_t>(known - database.records.begin())));
+      samples.push_back(
+          to_sample(record.stats, static_cast<std::uint32_t>(known - database.records.begin())));
     else
       unknown.push_back(to_sample(record.stats, RecordSample::kUnknown));
   }

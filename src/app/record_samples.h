@@ -9,6 +9,7 @@
 namespace ioc_exporter::app {
 
 // In the database's order; addresses that the database does not have come last, as kUnknown.
-std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw, const Database& database);
+std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw,
+                                            const Database& database);
 
 }  // namespace ioc_exporter::app

@@ -45,7 +45,9 @@ int on_message(libbpf_print_level level, const char* format, va_list args) {
 
 }  // namespace
 
-void capture_libbpf_messages() { libbpf_set_print(on_message); }
+void capture_libbpf_messages() {
+  libbpf_set_print(on_message);
+}
 
 Error libbpf_error(int err, std::string context) {
   if (!latest_warning.empty()) context += " (" + std::exchange(latest_warning, {}) + ")";

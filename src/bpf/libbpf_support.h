@@ -23,8 +23,8 @@ using LinkPtr = std::unique_ptr<bpf_link, LinkDeleter>;
 // the error that libbpf_error() makes. Call once before the first object is opened.
 void capture_libbpf_messages();
 
-// An error from libbpf: `err` is a negative errno. Adds the last line of libbpf's latest warning or of
-// the verifier's log where there is one, since the errno alone rarely tells the cause.
+// An error from libbpf: `err` is a negative errno. Adds the last line of libbpf's latest warning or
+// of the verifier's log where there is one, since the errno alone rarely tells the cause.
 Error libbpf_error(int err, std::string context);
 
 // Runs and run time of one loaded program; nothing while kernel.bpf_stats_enabled is 0.

@@ -46,8 +46,10 @@ Result<MapShape> map_shape(int fd) {
   bpf_map_info info{};
   std::uint32_t length = sizeof info;
   const int err = bpf_obj_get_info_by_fd(fd, &info, &length);
-  if (err < 0) return error_from_errno(-err, "ask the kernel about BPF map fd " + std::to_string(fd));
-  return MapShape{info.name, info.key_size, info.value_size, info.max_entries, is_per_cpu(info.type)};
+  if (err < 0)
+    return error_from_errno(-err, "ask the kernel about BPF map fd " + std::to_string(fd));
+  return MapShape{info.name, info.key_size, info.value_size, info.max_entries,
+                  is_per_cpu(info.type)};
 }
 
 Result<bool> map_lookup(int fd, const std::string& name, const void* key, void* value) {
@@ -86,7 +88,8 @@ Result<void> map_walk_keys(int fd, const MapShape& shape,
   std::vector<unsigned char> key(shape.key_size);
   std::vector<unsigned char> next(shape.key_size);
   const void* previous = nullptr;
-  // A key that is deleted meanwhile makes the kernel start over: never take more than the map holds.
+  // A key that is deleted meanwhile makes the kernel start over: never take more than the map
+  // holds.
   for (std::uint32_t taken = 0; taken < shape.max_entries; ++taken) {
     const int err = bpf_map_get_next_key(fd, previous, next.data());
     if (err == -ENOENT) break;
@@ -103,7 +106,8 @@ Result<void> map_read_all(int fd, const MapShape& shape, std::size_t stride, Raw
   into = {};
   // The position that the kernel hands back: 4 bytes for hashes; some map types take it for a key.
   std::vector<unsigned char> position(std::max<std::size_t>(shape.key_size, 8));
-  auto batch = static_cast<std::uint32_t>(std::max<std::size_t>(64, kBatchBytes / (shape.key_size + stride)));
+  auto batch = static_cast<std::uint32_t>(
+      std::max<std::size_t>(64, kBatchBytes / (shape.key_size + stride)));
   const void* from = nullptr;
   for (;;) {
     const std::size_t keys_at = into.count * shape.key_size;
@@ -138,8 +142,8 @@ std::uint64_t sum_cpus(const std::vector<std::uint64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-Result<std::vector<std::uint64_t>> sum_per_cpu_counters(const MapView<std::uint32_t, std::uint64_t>& map,
-                                                        std::uint32_t counters) {
+Result<std::vector<std::uint64_t>> sum_per_cpu_counters(
+    const MapView<std::uint32_t, std::uint64_t>& map, std::uint32_t counters) {
   std::vector<std::uint64_t> sums;
   sums.reserve(counters);
   for (std::uint32_t index = 0; index < counters; ++index) {

@@ -31,15 +31,17 @@ Result<bool> map_lookup_and_delete(int fd, const std::string& name, const void* 
 Result<void> map_update(int fd, const std::string& name, const void* key, const void* value,
                         UpdateMode mode);
 Result<bool> map_erase(int fd, const std::string& name, const void* key);
-// All entries, keys and values back to back, in batches where the map type has them (5.6), one by one
-// where it has not. An entry that comes or goes meanwhile may be missing; none is there twice.
+// All entries, keys and values back to back, in batches where the map type has them (5.6), one by
+// one where it has not. An entry that comes or goes meanwhile may be missing; none is there twice.
 struct RawEntries {
   std::vector<unsigned char> keys;
   std::vector<unsigned char> values;
   std::size_t count = 0;
 };
-Result<void> map_walk_keys(int fd, const MapShape& shape, const std::function<void(const void*)>& each);
-Result<void> map_read_all(int fd, const MapShape& shape, std::size_t value_stride, RawEntries& into);
+Result<void> map_walk_keys(int fd, const MapShape& shape,
+                           const std::function<void(const void*)>& each);
+Result<void> map_read_all(int fd, const MapShape& shape, std::size_t value_stride,
+                          RawEntries& into);
 }  // namespace detail
 
 // Number of possible CPUs: how many values a per-CPU map gives for one key.
@@ -130,9 +132,10 @@ struct OwnedMap {
 };
 
 // Sums one per-CPU array of 64-bit counters, by index. Used for every drop counter.
-Result<std::vector<std::uint64_t>> sum_per_cpu_counters(const MapView<std::uint32_t, std::uint64_t>& map,
-                                                        std::uint32_t counters);
-// The pure part: values of all CPUs to one sum (tested with the only non-zero slot on the last CPU).
+Result<std::vector<std::uint64_t>> sum_per_cpu_counters(
+    const MapView<std::uint32_t, std::uint64_t>& map, std::uint32_t counters);
+// The pure part: values of all CPUs to one sum (tested with the only non-zero slot on the last
+// CPU).
 std::uint64_t sum_cpus(const std::vector<std::uint64_t>& values);
 
 }  // namespace ioc_exporter::bpf

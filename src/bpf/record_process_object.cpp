@@ -66,7 +66,8 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   int err = bpf_map__set_max_entries(skeleton->maps.record_threads, places);
   if (err == 0) err = bpf_map__set_max_entries(skeleton->maps.record_thread_owners, places);
   if (err == 0)
-    err = bpf_map__set_max_entries(skeleton->maps.record_threads_overflow, std::max(places / 8, 64u));
+    err =
+        bpf_map__set_max_entries(skeleton->maps.record_threads_overflow, std::max(places / 8, 64u));
   if (err < 0) return libbpf_error(err, "size the BPF maps of threads");
   err = record_process_bpf__load(skeleton);
   if (err < 0) return libbpf_error(err, "load BPF object record_process");
@@ -115,7 +116,8 @@ Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capa
   OwnedRecordsMap made;
   const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "ioc_records", sizeof(std::uint64_t),
                                 sizeof(iocx_record_stats), capacity, nullptr);
-  if (fd < 0) return libbpf_error(fd, "create BPF map for " + std::to_string(capacity) + " records");
+  if (fd < 0)
+    return libbpf_error(fd, "create BPF map for " + std::to_string(capacity) + " records");
   made.fd.reset(fd);
   auto view = RecordsMap::from_fd(fd);
   if (!view) return std::move(view).error();
@@ -123,7 +125,8 @@ Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capa
   return made;
 }
 
-Result<void> RecordProcessObject::set_records_map(std::uint32_t slot, const RecordsMap& records) const {
+Result<void> RecordProcessObject::set_records_map(std::uint32_t slot,
+                                                  const RecordsMap& records) const {
   const std::uint32_t inner = static_cast<std::uint32_t>(records.fd());
   const int outer = bpf_map__fd(loaded_->skeleton->maps.ioc_records);
   const int err = bpf_map_update_elem(outer, &slot, &inner, BPF_ANY);

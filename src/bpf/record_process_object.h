@@ -56,8 +56,8 @@ class RecordProcessObject {
   Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
   Result<void> clear_records_map(std::uint32_t slot) const;
 
-  // Places in the array of threads that are taken, with who has them; and the threads that found theirs
-  // taken, by id.
+  // Places in the array of threads that are taken, with who has them; and the threads that found
+  // theirs taken, by id.
   const MapView<std::uint32_t, std::uint64_t>& thread_owners() const;
   const MapView<std::uint64_t, iocx_thread>& overflow_threads() const;
   // Frees the place of a thread that is gone.

@@ -36,7 +36,9 @@ Candidate find_version(std::string_view bytes) {
 
 }  // namespace
 
-std::string base_version_in(std::string_view bytes) { return find_version(bytes).version; }
+std::string base_version_in(std::string_view bytes) {
+  return find_version(bytes).version;
+}
 
 std::string base_version_of_file(int fd, std::span<const LoadSegment> segments) {
   std::string best;
@@ -75,7 +77,7 @@ std::string base_version_from_name(std::string_view path) {
   const auto slash = path.rfind('/');
   const std::string_view base = slash == std::string_view::npos ? path : path.substr(slash + 1);
   if (!RE2::FullMatch(re2::StringPiece(base.data(), base.size()), kPattern, &number, &major,
-      &minor))
+                      &minor))
     return "";
   if (major < 3) return "";
   if (major == 3) return minor <= 16 ? number : "database " + number;

@@ -32,7 +32,7 @@ class ElfSymbols {
   // nonsense, that is an error that names `path`. Only symbols that the file defines count, not
   // those that it imports. The dynamic symbols come first, then .symtab, there global before local.
   static Result<ElfSymbols> read(int fd, const std::string& path,
-      std::span<const std::string> wanted);
+                                 std::span<const std::string> wanted);
 
   const ElfSymbol* find(std::string_view name) const;
   // No .symtab: what is not exported cannot be found.

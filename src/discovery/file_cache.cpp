@@ -51,8 +51,10 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(const std::string& path
     if (!fd) return std::move(fd).error();
     ++files_read_;
     auto elf = ElfSymbols::read(fd->get(), path, wanted_);
-    if (elf) facts->elf = std::move(*elf);
-    else facts->problem = elf.error().message();
+    if (elf)
+      facts->elf = std::move(*elf);
+    else
+      facts->problem = elf.error().message();
     char magic[4] = {};
     const bool claims_elf =
         ::pread(fd->get(), magic, 4, 0) != 4 || std::string_view(magic, 4) == "\177ELF";

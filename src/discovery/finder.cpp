@@ -53,8 +53,10 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   for (const Ioc& ended : changes.ended) before.erase(ended.id);
   for (Ioc& ioc : iocs()) {
     const auto known = before.find(ioc.id);
-    if (known == before.end()) changes.started.push_back(std::move(ioc));
-    else if (!(known->second == ioc)) changes.changed.push_back(std::move(ioc));
+    if (known == before.end())
+      changes.started.push_back(std::move(ioc));
+    else if (!(known->second == ioc))
+      changes.changed.push_back(std::move(ioc));
   }
   return changes;
 }
@@ -142,8 +144,10 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
       end(process, changes);
   }
   if (!found.is_ioc()) return;
-  if (process.tracked) describe(process);
-  else if (!is_fork_of_ioc(process)) start(process, now);
+  if (process.tracked)
+    describe(process);
+  else if (!is_fork_of_ioc(process))
+    start(process, now);
 }
 
 // system() in an IOC's shell: for a moment there is a second process on the library, on its way to

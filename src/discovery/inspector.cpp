@@ -75,8 +75,8 @@ std::vector<Inspector::Module> Inspector::open_modules(pid_t pid, Inspection& fo
     if (!facts) {
       module.path = in_proc(pid, "root") + mapping.path;
       struct stat status;
-      const bool same = ::stat(fs_.path(module.path).c_str(), &status) == 0 &&
-                        status.st_ino == mapping.inode;
+      const bool same =
+          ::stat(fs_.path(module.path).c_str(), &status) == 0 && status.st_ino == mapping.inode;
       if (same) facts = files_.look(module.path);
     }
     if (!facts) {
@@ -119,8 +119,9 @@ void Inspector::find_version(const std::vector<Module>& modules, Inspection& fou
         found.base_version = files_.base_version(module.path, *module.facts);
   };
   const auto named = [](std::string_view start) {
-    return [start](const Module& module)
-        { return file_name(module.mapping->path).starts_with(start); };
+    return [start](const Module& module) {
+      return file_name(module.mapping->path).starts_with(start);
+    };
   };
   const auto is_target = [&](const Module& module) {
     return found.target && module.facts->id == found.target->file;
@@ -151,8 +152,8 @@ bool Inspector::has_ioc_threads(const ProcessStat& stat) const {
 
 std::string Inspector::why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
                                      const Inspection& found) const {
-  std::string text = "find dbProcess in " + found.executable + " (pid " +
-                     std::to_string(stat.id.pid) + "): ";
+  std::string text =
+      "find dbProcess in " + found.executable + " (pid " + std::to_string(stat.id.pid) + "): ";
   const auto executable = std::ranges::find_if(
       modules, [&](const Module& module) { return module.mapping->path == found.executable; });
   if (executable == modules.end()) return text + "the file cannot be opened";

@@ -44,14 +44,14 @@ struct ListeningSocket {
 
 struct Ioc {
   IocId id;
-  std::string name;             // label `ioc`: unique among the running ones, printable UTF-8
-  std::string executable;       // path as the IOC sees it, without " (deleted)"
+  std::string name;               // label `ioc`: unique among the running ones, printable UTF-8
+  std::string executable;         // path as the IOC sees it, without " (deleted)"
   double start_time_seconds = 0;  // time of day, UTC
   // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told
   // something and it is no Base version; "" when nothing did.
   std::string base_version;
-  std::uint64_t net_namespace = 0;      // inode of /proc/PID/ns/net, 0 when it could not be read
-  bool own_net_namespace = true;        // it is also the exporter's
+  std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read
+  bool own_net_namespace = true;           // it is also the exporter's
   std::vector<ListeningSocket> listening;  // sorted, each once
   std::optional<ProbeTarget> target;       // none: `problem` says why
   // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it

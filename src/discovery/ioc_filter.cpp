@@ -10,8 +10,7 @@ Result<std::shared_ptr<const re2::RE2>> compile(const char* option, const std::s
   auto compiled = std::make_shared<const re2::RE2>(expression, re2::RE2::Quiet);
   if (!compiled->ok())
     return error_in_words(std::string("read the regular expression '") + expression + "' of " +
-        option +
-                          ": " + compiled->error());
+                          option + ": " + compiled->error());
   return std::shared_ptr<const re2::RE2>(std::move(compiled));
 }
 

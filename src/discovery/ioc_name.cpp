@@ -32,8 +32,10 @@ std::string plain_path(std::string_view path) {
     const std::string_view part = path.substr(0, end);
     path.remove_prefix(std::min(end + 1, path.size()));
     if (part.empty() || part == ".") continue;
-    if (part != "..") parts.push_back(part);
-    else if (!parts.empty()) parts.pop_back();
+    if (part != "..")
+      parts.push_back(part);
+    else if (!parts.empty())
+      parts.pop_back();
   }
   std::string plain;
   for (const std::string_view part : parts) (plain += '/') += part;
@@ -52,10 +54,10 @@ class Process {
 
   std::string script_name(const std::string& executable) {
     const std::vector<std::string> arguments = read("/cmdline");
-    const auto script = find_start_script(arguments, executable, [this](const std::string& argument)
-        {
-      return looks_ < kMostFilesLookedAt ? locate(argument) : std::nullopt;
-    });
+    const auto script =
+        find_start_script(arguments, executable, [this](const std::string& argument) {
+          return looks_ < kMostFilesLookedAt ? locate(argument) : std::nullopt;
+        });
     if (script) return name_from_script(*script);
     // python -m package.module: no file, but a name.
     const auto module = std::ranges::find(arguments, "-m");
@@ -109,9 +111,12 @@ Result<std::vector<NameSource>> parse_name_sources(std::span<const std::string> 
   std::vector<NameSource> sources;
   for (const std::string& word : words) {
     const bool variable = word.starts_with("env:") && word.size() > 4;
-    if (variable) sources.push_back({Kind::environment, word.substr(4)});
-    else if (word == "script") sources.push_back({Kind::script, ""});
-    else if (word == "exe") sources.push_back({Kind::executable, ""});
+    if (variable)
+      sources.push_back({Kind::environment, word.substr(4)});
+    else if (word == "script")
+      sources.push_back({Kind::script, ""});
+    else if (word == "exe")
+      sources.push_back({Kind::executable, ""});
     else
       return error_in_words("read the source of IOC names '" + word +
                             "': not one of env:VARIABLE, script, exe");
@@ -125,8 +130,8 @@ std::string ioc_name(const RootedFs& fs, pid_t pid, const std::string& executabl
   const std::string base = executable.substr(executable.rfind('/') + 1);
   for (const NameSource& source : sources) {
     std::string name = base;
-    if (source.kind == Kind::environment) name =
-        variable_of(process.environment(), source.variable);
+    if (source.kind == Kind::environment)
+      name = variable_of(process.environment(), source.variable);
     if (source.kind == Kind::script) name = process.script_name(executable);
     name = printable_utf8(name, kLongestName);
     if (!name.empty()) return name;

@@ -39,8 +39,8 @@ bool address_bytes(std::string_view hex, std::uint8_t* bytes) {
 }
 
 // Fills `socket` when it takes IPv4 connections; false when the text is no address.
-bool read_address(std::string_view hex, std::uint16_t port, std::optional<ListeningSocket>& socket)
-    {
+bool read_address(std::string_view hex, std::uint16_t port,
+                  std::optional<ListeningSocket>& socket) {
   std::uint8_t bytes[16] = {};
   if ((hex.size() != 8 && hex.size() != 32) || !address_bytes(hex, bytes)) return false;
   constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};

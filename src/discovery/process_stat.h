@@ -60,7 +60,12 @@ inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
         if (std::from_chars(word.data(), last, parent).ec != std::errc{}) return {};
         stat.parent = static_cast<pid_t>(parent);
         continue;
-      case 9: case 20: case 22: case 23: case 26: case 28:
+      case 9:
+      case 20:
+      case 22:
+      case 23:
+      case 26:
+      case 28:
         if (std::from_chars(word.data(), last, number).ec != std::errc{}) return {};
         break;
       default:

@@ -14,9 +14,9 @@ constexpr std::array kInterpreters{"python"sv, "pypy"sv, "ipython"sv, "sh"sv,  "
 constexpr std::array kScripts{".cmd"sv, ".iocsh"sv, ".ioc"sv, ".py"sv,
                               ".sh"sv,  ".bash"sv,  ".lua"sv};
 constexpr std::array kDatabases{".db"sv, ".vdb"sv, ".template"sv};
-constexpr std::array kGenericStems{"st"sv,   "start"sv, "startup"sv, "run"sv,
-                                   "ioc"sv,  "main"sv,  "boot"sv,    "init"sv,
-                                   "app"sv,  "test"sv,  "__main__"sv};
+constexpr std::array kGenericStems{"st"sv,  "start"sv, "startup"sv, "run"sv,
+                                   "ioc"sv, "main"sv,  "boot"sv,    "init"sv,
+                                   "app"sv, "test"sv,  "__main__"sv};
 constexpr std::array kGenericFolders{""sv,     "bin"sv,  "scripts"sv, "src"sv,     "boot"sv,
                                      "ioc"sv,  "iocs"sv, "config"sv,  "startup"sv, "iocboot"sv,
                                      "home"sv, "tmp"sv,  "app"sv,     "opt"sv,     "epics"sv,
@@ -24,8 +24,8 @@ constexpr std::array kGenericFolders{""sv,     "bin"sv,  "scripts"sv, "src"sv,  
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(
-      out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 

@@ -33,13 +33,15 @@ inline std::string printable_utf8(std::string_view text, std::size_t max) {
   while (!text.empty()) {
     const std::size_t length = utf8_sequence(text);
     const auto first = static_cast<unsigned char>(text.front());
-    const bool control = (length == 1 && (first < 0x20 || first == 0x7F)) ||
-                         (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1])
-                             < 0xA0);
+    const bool control =
+        (length == 1 && (first < 0x20 || first == 0x7F)) ||
+        (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
     const bool keep = length != 0 && !control;
     if (clean.size() + (keep ? length : 1) > max) break;
-    if (keep) clean += text.substr(0, length);
-    else clean += '_';
+    if (keep)
+      clean += text.substr(0, length);
+    else
+      clean += '_';
     text.remove_prefix(length == 0 ? 1 : length);
   }
   while (!clean.empty() && clean.back() == ' ') clean.pop_back();

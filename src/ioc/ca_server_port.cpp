@@ -12,8 +12,10 @@ Result<std::optional<std::uint16_t>> read_ca_server_port(Memory& memory,
   std::optional<Error> failed;
   for (const std::uint64_t address : candidates) {
     const auto port = memory.value<std::uint16_t>(address);
-    if (!port) failed = error_in_words(what + ": " + port.error().message());
-    else if (*port != 0) return std::optional<std::uint16_t>(*port);
+    if (!port)
+      failed = error_in_words(what + ": " + port.error().message());
+    else if (*port != 0)
+      return std::optional<std::uint16_t>(*port);
   }
   if (failed) return std::move(*failed);
   return std::optional<std::uint16_t>();

@@ -1,6 +1,7 @@
 #include "ioc/database_reader.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::int32_t kMostRecordTypes = 10'000;
 constexpr std::size_t kLinksLookedAt = 16;
+constexpr std::size_t kMostRecords = 2'000'000;  // no IOC comes near; a hostile process may
 
 // The database at one address, a struct dbBase in the IOC.
 class Reader {
@@ -29,8 +31,12 @@ class Reader {
     for (const RecordType& type : types_) {
       const auto index = static_cast<std::uint32_t>(database->types.size());
       database->types.push_back(type.name);
+      if (type.raw.rec_list.first != 0 && !lists_.insert(type.raw.rec_list.first).second)
+        return error_in_words("record list of type " + type.name + ": it is another type's");
       done = read_records(memory_, type, index, database->records);
       if (!done) return std::move(done).error();
+      if (database->records.size() > kMostRecords)
+        return error_in_words("more than " + std::to_string(kMostRecords) + " records");
     }
     done = read_record_names(memory_, database->types, database->records);
     if (!done) return std::move(done).error();
@@ -72,8 +78,8 @@ class Reader {
     return !records.empty();
   }
 
-  // Whether the link SDIS starts with its record's address, as dbInitRecordLinks sets it (dbLink.c), in
-  // a handful of records from all over the database.
+  // Whether the link SDIS starts with its record's address, as dbInitRecordLinks sets it
+  // (dbLink.c), in a handful of records from all over the database.
   Result<bool> links_know_their_record(const std::vector<RecordIdentity>& records) {
     const std::size_t step = records.size() / kLinksLookedAt + 1;
     for (std::size_t i = 0; i < records.size(); i += step) {
@@ -86,6 +92,7 @@ class Reader {
   }
 
   Memory& memory_;
+  std::set<std::uint64_t> lists_;  // first nodes of the record lists that were read
   std::vector<RecordType> types_;
   std::optional<CommonFields> fields_;
 };
@@ -101,10 +108,12 @@ Result<DatabaseReading> read_database(Memory& memory, std::span<const std::uint6
     CachedMemory cache(memory);
     const auto base = cache.value<std::uint64_t>(variable);
     Result<DatabaseReading> reading = DatabaseReading{};
-    if (!base) reading = base.error();
+    if (!base)
+      reading = base.error();
     else if (*base % alignof(void*) != 0)
       reading = error_in_words("pdbbase is " + hex_address(*base) + ", no pointer");
-    else if (*base != 0) reading = Reader(cache).run(*base);
+    else if (*base != 0)
+      reading = Reader(cache).run(*base);
     if (reading && reading->ready()) return reading;
     if (!reading && !failed) failed = error_in_words(what + ": " + reading.error().message());
   }

@@ -22,9 +22,9 @@ struct FieldOffsets {
   std::uint16_t disa = 0;  // epicsInt16
   std::uint16_t disv = 0;  // epicsInt16
   std::uint16_t stat = 0;  // epicsEnum16
-  // SDIS, a struct link, once iocInit has run and only when links are seen to be laid out as in link.h
-  // since Base 3.16.1: the owning record's address at 0, a short `type` at 8. (Before, `type` stood behind
-  // a union whose size differs between versions.)
+  // SDIS, a struct link, once iocInit has run and only when links are seen to be laid out as in
+  // link.h since Base 3.16.1: the owning record's address at 0, a short `type` at 8. (Before,
+  // `type` stood behind a union whose size differs between versions.)
   std::optional<std::uint16_t> sdis;
 };
 
@@ -32,7 +32,7 @@ struct DatabaseReading {
   // Null: not loaded yet (pdbbase is null, there are no record types, or no record support has
   // registered). Not an error.
   std::shared_ptr<const Database> database;
-  FieldOffsets offsets;      // valid when `database` is there
+  FieldOffsets offsets;  // valid when `database` is there
   // iocInit has come by every record (its RSET is set): no more are loaded. False while the
   // database is being loaded, or holds no record: read it again later.
   bool initialized = false;

@@ -10,11 +10,13 @@
 namespace ioc_exporter::ioc {
 namespace {
 
-constexpr std::int32_t kMostRecordsOfType = 5'000'000;
+constexpr std::int32_t kMostRecordsOfType = 2'000'000;
 constexpr std::int16_t kMostFields = 4096;
 constexpr std::size_t kLongestTypeName = 128;
 
-bool pointer_ok(std::uint64_t address) { return address != 0 && address % alignof(void*) == 0; }
+bool pointer_ok(std::uint64_t address) {
+  return address != 0 && address % alignof(void*) == 0;
+}
 
 // The struct at an address that must look like one.
 template <class T>
@@ -28,7 +30,7 @@ Result<T> read_struct(Memory& memory, std::uint64_t address, const std::string& 
 
 std::string announced(const std::string& what, std::int32_t walked, std::int32_t count) {
   return what + ": " + std::to_string(walked) + " nodes walked, " + std::to_string(count) +
-      " announced";
+         " announced";
 }
 
 }  // namespace
@@ -140,18 +142,17 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
 Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t type_index,
                           std::vector<RecordIdentity>& into) {
   const std::string what = "record list of type " + type.name;
-  return walk_list(
-      memory, type.raw.rec_list, kMostRecordsOfType, what,
-      [&](std::uint64_t address) -> Result<void> {
-        const auto node = read_struct<base::DbRecordNode>(memory, address, what);
-        if (!node) return node.error();
-        if ((node->flags & base::kFlagIsAlias) != 0) return {};
-        if (!pointer_ok(node->precord))
-          return error_in_words(what + ": record at " + hex_address(node->precord) +
-              " is no pointer");
-        into.push_back({node->precord, {}, type_index});
-        return {};
-      });
+  return walk_list(memory, type.raw.rec_list, kMostRecordsOfType, what,
+                   [&](std::uint64_t address) -> Result<void> {
+                     const auto node = read_struct<base::DbRecordNode>(memory, address, what);
+                     if (!node) return node.error();
+                     if ((node->flags & base::kFlagIsAlias) != 0) return {};
+                     if (!pointer_ok(node->precord))
+                       return error_in_words(what + ": record at " + hex_address(node->precord) +
+                                             " is no pointer");
+                     into.push_back({node->precord, {}, type_index});
+                     return {};
+                   });
 }
 
 Result<void> read_record_names(Memory& memory, const std::vector<std::string>& types,

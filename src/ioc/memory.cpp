@@ -26,8 +26,8 @@ Result<void> Memory::read(std::uint64_t address, std::span<std::byte> into) {
   return {};
 }
 
-Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const discovery::IocId& id)
-    {
+Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs,
+                                                     const discovery::IocId& id) {
   const std::string path = "/proc/" + std::to_string(id.pid) + "/mem";
   auto fd = fs.open(path, O_RDONLY);
   if (!fd) return std::move(fd).error();
@@ -47,8 +47,7 @@ Result<std::size_t> ProcMemory::read_some(std::uint64_t address, std::span<std::
   if (address > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - into.size())
     return error_in_words(what() + ": no address of a process");
   for (;;) {
-    const ssize_t got =
-        ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(address));
+    const ssize_t got = ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(address));
     if (got > 0) return static_cast<std::size_t>(got);
     if (got == 0) return error_in_words(what() + ": the process has ended");
     if (errno == EIO) return error_in_words(what() + ": not mapped");

@@ -1,4 +1,5 @@
-// How the probes of one library file are attached: for each of its IOCs alone, or once for all processes.
+// How the probes of one library file are attached: for each of its IOCs alone, or once for all
+// processes.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +8,11 @@ namespace ioc_exporter::probes {
 
 enum class Attachment { per_process, all_processes };
 
-// The kernel walks every attachment of an address at each hit, so one attachment a process costs every
-// IOC on the file about 100 ns more for each other one that is watched. One for all costs the same at any
-// number, but then a process on the file that is not watched pays for the trap too. So: per process while
-// few are watched. The gap between the two limits keeps an IOC that restarts from switching to and fro.
+// The kernel walks every attachment of an address at each hit, so one attachment a process costs
+// every IOC on the file about 100 ns more for each other one that is watched. One for all costs the
+// same at any number, but then a process on the file that is not watched pays for the trap too. So:
+// per process while few are watched. The gap between the two limits keeps an IOC that restarts from
+// switching to and fro.
 inline constexpr std::size_t kMostPerProcess = 4;
 inline constexpr std::size_t kFewestForAll = 2;
 

@@ -19,7 +19,9 @@ static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
 // Room for records whose names are not known yet, when a database is read in the middle of loading.
-std::uint32_t capacity_for(std::uint32_t records) { return std::max(64u, records + records / 8); }
+std::uint32_t capacity_for(std::uint32_t records) {
+  return std::max(64u, records + records / 8);
+}
 
 std::uint8_t bit_of(Attachment mode) {
   return mode == Attachment::all_processes ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
@@ -46,12 +48,18 @@ std::uint8_t record_layout(const RecordTarget& target) {
 
 const char* record_drop_reason(std::uint32_t drop) {
   switch (drop) {
-    case IOCX_RECORD_DROP_THREADS_FULL: return "threads_full";
-    case IOCX_RECORD_DROP_RECORDS_FULL: return "records_full";
-    case IOCX_RECORD_DROP_NO_MAP: return "no_map";
-    case IOCX_RECORD_DROP_READ: return "read_failed";
-    case IOCX_RECORD_DROP_LOST_RETURN: return "lost_return";
-    default: return "other";
+    case IOCX_RECORD_DROP_THREADS_FULL:
+      return "threads_full";
+    case IOCX_RECORD_DROP_RECORDS_FULL:
+      return "records_full";
+    case IOCX_RECORD_DROP_NO_MAP:
+      return "no_map";
+    case IOCX_RECORD_DROP_READ:
+      return "read_failed";
+    case IOCX_RECORD_DROP_LOST_RETURN:
+      return "lost_return";
+    default:
+      return "other";
   }
 }
 
@@ -91,7 +99,8 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
 }
 
 // Everything that the programs look up stands before the first probe can hit.
-Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach) {
+Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
+                                         std::uint8_t attach) {
   auto map = object_.make_records_map(watched.capacity);
   if (!map) return std::move(map).error();
   watched.records = std::move(*map);
@@ -100,7 +109,8 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched, s
   return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
 }
 
-Result<void> RecordProcess::attach(std::uint32_t slot, Library& library, const RecordTarget& target) {
+Result<void> RecordProcess::attach(std::uint32_t slot, Library& library,
+                                   const RecordTarget& target) {
   if (library.mode == Attachment::all_processes) return {};
   auto attachment = object_.attach_to_process(target.attach_path, target.file.offset, target.pid);
   if (!attachment) return std::move(attachment).error();
@@ -123,8 +133,11 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
     unwatch(*slot);
     return done.error();
   }
-  // The IOC is counted already: that the cheaper way of attaching failed is no reason to give it up.
-  if (auto balanced = rebalance(library); !balanced) spdlog::warn("{}", balanced.error().message());
+  // The IOC is counted already: that the cheaper way of attaching failed is no reason to give it
+  // up.
+  auto balanced = rebalance(library);
+  if (!balanced && balanced.error().code != std::errc::no_such_process)
+    spdlog::warn("{}", balanced.error().message());
   return *slot;
 }
 
@@ -162,23 +175,25 @@ Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& targe
   return write_config(slot, watched, bit_of(libraries_.at(watched.target.file).mode));
 }
 
-Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records) {
+Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched,
+                                            std::uint32_t records) {
   if (records <= watched.capacity) return {};
   const std::uint32_t capacity = capacity_for(records);
   auto larger = object_.make_records_map(capacity);
   if (!larger) return std::move(larger).error();
   if (auto ok = object_.set_records_map(slot, larger->view); !ok) return ok;
   // Nothing writes to the old map any more: its counts move over here, once and for all.
-  auto moved = watched.records.view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
-    add_stats(watched.outgrown[address], stats);
-  });
+  auto moved =
+      watched.records.view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+        add_stats(watched.outgrown[address], stats);
+      });
   watched.records = std::move(*larger);
   watched.capacity = capacity;
   return moved;
 }
 
-// Both kinds of program count while both are attached, and the one that comes second to a call finds it
-// on the stack: no call is missed and none is counted twice, whenever it falls.
+// Both kinds of program count while both are attached, and the one that comes second to a call
+// finds it on the stack: no call is missed and none is counted twice, whenever it falls.
 Result<void> RecordProcess::switch_to_all(Library& library) {
   const RecordTarget& any = watched_.at(library.slots.front()).target;
   auto attachment = object_.attach_to_all(any.attach_path, any.file.offset);
@@ -210,7 +225,8 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
 Result<void> RecordProcess::rebalance(Library& library) {
   const Attachment wanted = choose_attachment(library.mode, library.slots.size());
   if (wanted == library.mode) return {};
-  return wanted == Attachment::all_processes ? switch_to_all(library) : switch_to_processes(library);
+  return wanted == Attachment::all_processes ? switch_to_all(library)
+                                             : switch_to_processes(library);
 }
 
 Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
@@ -224,8 +240,10 @@ Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const 
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   const Watched& watched = found->second;
   std::vector<RawRecord> records;
-  auto read = watched.records.view.for_each(
-      [&](std::uint64_t address, const iocx_record_stats& stats) { records.push_back({address, stats}); });
+  auto read =
+      watched.records.view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+        records.push_back({address, stats});
+      });
   if (!read) return read.error();
   if (watched.outgrown.empty()) return records;
   auto outgrown = watched.outgrown;
@@ -255,7 +273,8 @@ Result<void> RecordProcess::free_ended_threads(
   if (!overflow) return std::move(overflow).error();
   for (const std::uint64_t id : *overflow) {
     if (is_alive(id)) continue;
-    if (auto erased = object_.overflow_threads().erase(id); !erased) return std::move(erased).error();
+    if (auto erased = object_.overflow_threads().erase(id); !erased)
+      return std::move(erased).error();
   }
   return {};
 }

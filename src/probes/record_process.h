@@ -35,8 +35,9 @@ struct RecordTarget {
   std::uint16_t disa = 0;
   std::uint16_t disv = 0;
   std::uint16_t stat = 0;
-  // Offset of SDIS when its links are known to be laid out as since Base 3.16.1 (ioc/database_reader.h):
-  // then one read of the record decides what a call does. Otherwise it takes two.
+  // Offset of SDIS when its links are known to be laid out as since Base 3.16.1
+  // (ioc/database_reader.h): then one read of the record decides what a call does. Otherwise it
+  // takes two.
   std::optional<std::uint16_t> sdis;
   std::uint32_t records = 0;  // in its database now
 };
@@ -57,7 +58,8 @@ class RecordProcess {
  public:
   static Result<RecordProcess> start(const bpf::RecordProcessOptions& options);
 
-  // Starts to count; the returned slot names the IOC from then on. On an error nothing is left behind.
+  // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
+  // behind.
   Result<std::uint32_t> watch(const RecordTarget& target);
   // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
   // records, and uses `sdis`. The rest of `target` must be the same.

@@ -1,7 +1,7 @@
 // Plain samples: what the probes saw, as the metrics need it. No libbpf, no system calls.
 //
-// Counters grow from the moment the exporter first saw the thing they count and never shrink while it
-// runs. Durations are nanoseconds of CLOCK_MONOTONIC; times of day are seconds since 1970 (UTC).
+// Counters grow from the moment the exporter first saw the thing they count and never shrink while
+// it runs. Durations are nanoseconds of CLOCK_MONOTONIC; times of day are seconds since 1970 (UTC).
 #pragma once
 
 #include <array>
@@ -16,8 +16,9 @@
 namespace ioc_exporter {
 
 inline constexpr std::size_t kHistogramSlots = IOCX_HIST_SLOTS;
-inline constexpr int kHistogramFirstK = IOCX_HIST_FIRST_K;  // slot i: upper edge 2^((first + i) / 4) s
-inline constexpr int kHistogramLastK = IOCX_HIST_LAST_K;    // the last slot holds what is longer
+inline constexpr int kHistogramFirstK =
+    IOCX_HIST_FIRST_K;  // slot i: upper edge 2^((first + i) / 4) s
+inline constexpr int kHistogramLastK = IOCX_HIST_LAST_K;  // the last slot holds what is longer
 
 // A record as the IOC's memory describes it.
 struct RecordIdentity {
@@ -53,9 +54,9 @@ struct IocSample {
   std::string base_version;       // "7.0.8.1"; "" when it could not be told
   std::string executable;         // path as the IOC sees it
   std::optional<std::uint16_t> ca_port;
-  std::vector<std::uint16_t> tcp_ports;     // all that it listens on
-  bool records_attached = false;            // are its records counted?
-  std::string problem;                      // why something of it is missing; "" = all is well
+  std::vector<std::uint16_t> tcp_ports;      // all that it listens on
+  bool records_attached = false;             // are its records counted?
+  std::string problem;                       // why something of it is missing; "" = all is well
   std::shared_ptr<const Database> database;  // null while it could not be read
   std::vector<RecordSample> records;         // in the database's order
 };

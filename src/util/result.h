@@ -9,8 +9,9 @@
 
 namespace ioc_exporter {
 
-// What failed. `context` says the action and the object ("attach uprobe dbProcess in /opt/x (pid 8)"),
-// `code` the cause; where no errno fits, `code` is empty and `context` holds the cause as well.
+// What failed. `context` says the action and the object ("attach uprobe dbProcess in /opt/x (pid
+// 8)"), `code` the cause; where no errno fits, `code` is empty and `context` holds the cause as
+// well.
 struct Error {
   std::error_code code;
   std::string context;
@@ -24,15 +25,19 @@ inline Error error_from_errno(int errno_value, std::string context) {
   return Error{std::error_code(errno_value, std::system_category()), std::move(context)};
 }
 // An Error from the calling thread's errno.
-inline Error last_error(std::string context) { return error_from_errno(errno, std::move(context)); }
+inline Error last_error(std::string context) {
+  return error_from_errno(errno, std::move(context));
+}
 // An Error that is no system call's.
-inline Error error_in_words(std::string what) { return Error{{}, std::move(what)}; }
+inline Error error_in_words(std::string what) {
+  return Error{{}, std::move(what)};
+}
 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT(implicit)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}   // NOLINT(implicit)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(implicit)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(implicit)
 
   explicit operator bool() const { return state_.index() == 0; }
   bool ok() const { return state_.index() == 0; }

@@ -19,7 +19,8 @@ class RootedFs {
   // Absolute path of `path` (which starts with '/') below the root.
   std::string path(std::string_view path) const;
 
-  // Whole content of a file, at most `limit` bytes (what is longer is cut: /proc has no sizes to check).
+  // Whole content of a file, at most `limit` bytes (what is longer is cut: /proc has no sizes to
+  // check).
   Result<std::string> read(std::string_view path, std::size_t limit = 64u << 20) const;
   // Target of a symbolic link, as it stands (a "/proc/PID/exe" may end in " (deleted)").
   Result<std::string> read_link(std::string_view path) const;

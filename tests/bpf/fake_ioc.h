@@ -53,7 +53,8 @@ class FakeIoc {
   // How many dbProcess calls have processed so far, as the process itself counts them.
   std::uint64_t answer() {
     unsigned long long processed = 0;
-    if (std::fscanf(out_, " ok %llu", &processed) != 1) throw std::runtime_error("fake_ioc is gone");
+    if (std::fscanf(out_, " ok %llu", &processed) != 1)
+      throw std::runtime_error("fake_ioc is gone");
     return processed;
   }
   std::uint64_t ask(const std::string& line) {
@@ -61,7 +62,9 @@ class FakeIoc {
     return answer();
   }
 
-  std::uint64_t record(int index) const { return address_ + record_size_ * static_cast<std::size_t>(index); }
+  std::uint64_t record(int index) const {
+    return address_ + record_size_ * static_cast<std::size_t>(index);
+  }
   pid_t pid() const { return pid_; }
 
   // With `one_read`, the probes may decide by one look at the record's fields.

@@ -25,7 +25,8 @@ class RecordProcessTest : public ::testing::TestWithParam<bool> {
     if (!probe_ || expect_drops_) return;
     const auto drops = probe_->drops();
     ASSERT_TRUE(drops);
-    for (std::uint32_t i = 0; i < drops->size(); ++i) EXPECT_EQ((*drops)[i], 0u) << record_drop_reason(i);
+    for (std::uint32_t i = 0; i < drops->size(); ++i)
+      EXPECT_EQ((*drops)[i], 0u) << record_drop_reason(i);
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
     auto slot = probe_->watch(ioc.target(records, GetParam()));
@@ -142,11 +143,13 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordThatWasDisabledBeforeIsProcessed) 
   EXPECT_EQ(seen.skipped_disabled, 0u);
 }
 
-// The kernel refuses return probes that nest deeper than 64: those calls are counted without a duration.
+// The kernel refuses return probes that nest deeper than 64: those calls are counted without a
+// duration.
 TEST_P(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  for (int i = 0; i < 99; ++i) ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  for (int i = 0; i < 99; ++i)
+    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
   EXPECT_EQ(ioc.ask("call 0 11"), 1100u);
   for (int i = 0; i < 100; ++i) {
     const auto seen = stats(slot, ioc.record(i));
@@ -160,7 +163,8 @@ TEST_P(RecordProcessTest, ChainsDeeperThanTheKernelTimesAreCountedExactly) {
 TEST_P(RecordProcessTest, ThreadsDoNotDisturbEachOther) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  for (int i = 0; i < 31; ++i) ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
+  for (int i = 0; i < 31; ++i)
+    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
   EXPECT_EQ(ioc.ask("threads 31 997"), 2u * 31 * 997);
   for (int i = 0; i < 31; ++i) {
     EXPECT_EQ(timed(stats(slot, ioc.record(i))), 997u);
@@ -192,7 +196,8 @@ TEST_P(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
 TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
   FakeIoc busy;
   const auto slot = watch(busy);
-  for (int i = 0; i < 9; ++i) busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  for (int i = 0; i < 9; ++i)
+    busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
   busy.send("spin 0");
   for (int round = 0; round < 5; ++round) {
     std::vector<std::unique_ptr<FakeIoc>> others;
@@ -240,7 +245,8 @@ TEST_P(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
   EXPECT_EQ(probe_->use()->threads, 31u);
   ioc.ask("call 1 1");
   ASSERT_TRUE(probe_->free_ended_threads([](std::int32_t pid, std::int32_t tid) {
-    return ::access(("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid)).c_str(), F_OK) == 0;
+    return ::access(("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid)).c_str(),
+                    F_OK) == 0;
   }));
   EXPECT_EQ(probe_->use()->threads, 1u);
 }
@@ -253,8 +259,9 @@ TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
   }
   const auto slot = probe_->watch(target);
   ASSERT_FALSE(slot);
-  EXPECT_NE(slot.error().message().find("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"),
-            std::string::npos)
+  EXPECT_NE(
+      slot.error().message().find("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"),
+      std::string::npos)
       << slot.error().message();
   EXPECT_EQ(probe_->use()->attachments, 0u);
 }
@@ -273,6 +280,23 @@ TEST_P(RecordProcessTest, ThreadsThatFindTheirPlaceTakenAreCountedToo) {
   second.ask("threads 34 53");
   EXPECT_EQ(all_processed(slot) + all_processed(other), 68u * 53);
   EXPECT_EQ(probe_->use()->threads, 68u);
+}
+
+TEST_P(RecordProcessTest, ThreadsWithoutAStackAreCountedWithoutADuration) {
+  expect_drops_ = true;
+  bpf::RecordProcessOptions options;
+  options.max_threads = 64;  // and 64 more
+  probe_.reset();
+  auto started = RecordProcess::start(options);
+  ASSERT_TRUE(started) << started.error().message();
+  probe_ = std::make_unique<RecordProcess>(std::move(*started));
+  FakeIoc first, second;
+  const auto slot = watch(first), other = watch(second);
+  first.ask("threads 100 3");
+  second.ask("threads 100 3");
+  EXPECT_EQ(all_processed(slot) + all_processed(other), 200u * 3);
+  EXPECT_EQ(probe_->use()->threads, 128u);
+  EXPECT_EQ((*probe_->drops())[IOCX_RECORD_DROP_THREADS_FULL], 72u * 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(OneRead, RecordProcessTest, ::testing::Values(true));

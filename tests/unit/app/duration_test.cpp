@@ -18,7 +18,8 @@ TEST(Duration, ReadsWhatPrometheusWrites) {
 }
 
 TEST(Duration, RefusesTheRestAndNamesIt) {
-  for (const char* text : {"", "s", "5x", "-1s", "1s2", "nan", "inf", "5 s", "1e3s", "99999d", "5s "}) {
+  for (const char* text :
+       {"", "s", "5x", "-1s", "1s2", "nan", "inf", "5 s", "1e3s", "99999d", "5s "}) {
     const auto parsed = parse_duration(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_NE(parsed.error().message().find('"' + std::string(text) + '"'), std::string::npos);

@@ -38,8 +38,9 @@ TEST(Options, Defaults) {
 }
 
 TEST(Options, Values) {
-  const Options options = parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
-                                  "--ioc.include=PS.*", "--no-collector.puts", "--once=1m", "--strict"});
+  const Options options =
+      parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
+              "--ioc.include=PS.*", "--no-collector.puts", "--once=1m", "--strict"});
   EXPECT_EQ(options.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
   EXPECT_TRUE(options.filter.wants("PS1"));
   EXPECT_FALSE(options.filter.wants("VAC1"));
@@ -62,15 +63,18 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--web.telemetry-path=metrics"}).find("metrics"), std::string::npos);
   EXPECT_NE(refusal({"--web.listen-address=nowhere:port"}).find("nowhere:port"), std::string::npos);
   EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);
-  EXPECT_NE(refusal({"--no-collector.records", "--no-collector.puts"}).find("collectors"), std::string::npos);
+  EXPECT_NE(refusal({"--no-collector.records", "--no-collector.puts"}).find("collectors"),
+            std::string::npos);
 }
 
 TEST(Options, HelpShowsEachOptionOnce) {
   const auto help = parse({"--help"});
   ASSERT_TRUE(help);
   const std::string& text = std::get<PrintAndExit>(*help).text;
-  for (const char* option : {"--web.listen-address", "--ioc.include", "--collector.records", "--once", "--check"})
-    EXPECT_NE(text.find(std::string("  ") + option + " "), std::string::npos) << option << "\n" << text;
+  for (const char* option :
+       {"--web.listen-address", "--ioc.include", "--collector.records", "--once", "--check"})
+    EXPECT_NE(text.find(std::string("  ") + option + " "), std::string::npos) << option << "\n"
+                                                                              << text;
   EXPECT_EQ(text.find("\n      --no-collector"), std::string::npos) << text;
 }
 

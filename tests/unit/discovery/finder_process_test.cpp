@@ -73,7 +73,7 @@ TEST_F(FinderOnHost, LibraryLoadedLate) {
   const Changes changes = poll();
   ASSERT_EQ(changes.started.size(), 1u);
   EXPECT_EQ(changes.started[0].target->display_path,
-      std::filesystem::canonical(TARGET_LIB).string());
+            std::filesystem::canonical(TARGET_LIB).string());
   EXPECT_EQ(changes.started[0].base_version, "7.0.8.1");
 }
 
@@ -115,7 +115,7 @@ TEST_F(FinderOnHost, FileDeletedUnderTheIoc) {
   ASSERT_TRUE(changes.started[0].target);
   EXPECT_TRUE(changes.started[0].target->deleted);
   EXPECT_EQ(changes.started[0].target->display_path,
-      std::filesystem::canonical(folder.path()).string() + "/my ioc");
+            std::filesystem::canonical(folder.path()).string() + "/my ioc");
   EXPECT_EQ(changes.started[0].executable, changes.started[0].target->display_path);
   EXPECT_EQ(::access(changes.started[0].target->attach_path.c_str(), R_OK), 0);
 }
@@ -129,7 +129,7 @@ TEST_F(FinderOnHost, StrippedIocIsToldByItsThreadsWithAProblem) {
   const Ioc& ioc = changes.started[0];
   EXPECT_FALSE(ioc.target);
   EXPECT_EQ(ioc.problem, "find dbProcess in " + ioc.executable + " (pid " +
-      std::to_string(target.pid()) +
+                             std::to_string(target.pid()) +
                              "): no symbol table, the file is stripped");
   EXPECT_EQ(ioc.base_version, "3.15.9");
 }

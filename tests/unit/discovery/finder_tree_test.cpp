@@ -33,11 +33,11 @@ class FinderOnTree : public testing::Test {
   void put(const Fake& fake) {
     const std::string process = "/proc/" + std::to_string(fake.pid);
     const auto number = [](auto n) { return std::to_string(n) + " "; };
-    folder_.write(process + "/stat",
-                  number(fake.pid) + "(x) S " + number(fake.parent) +
-                      "0 0 0 0 4194560 0 0 0 0 0 0 0 0 20 0 " +
-                      number(fake.threads) + "0 " + number(fake.start) + number(fake.vsize) +
-                      "0 0 94 95 " + number(fake.stack) + "0\n");
+    folder_.write(process + "/stat", number(fake.pid) + "(x) S " + number(fake.parent) +
+                                         "0 0 0 0 4194560 0 0 0 0 0 0 0 0 20 0 " +
+                                         number(fake.threads) + "0 " + number(fake.start) +
+                                         number(fake.vsize) + "0 0 94 95 " + number(fake.stack) +
+                                         "0\n");
     put_maps(fake.pid, fake.executable);
     folder_.link(process + "/exe", fake.executable);
     folder_.link(process + "/root", "/");
@@ -50,8 +50,9 @@ class FinderOnTree : public testing::Test {
     folder_.write(process + "/maps", "400000-500000 r-xp 00001000 fe:00 5 " + file + "\n");
     folder_.link(process + "/map_files/400000-500000", file);
   }
-  void remove(int pid) { std::filesystem::remove_all(folder_.path("/proc/" + std::to_string(pid)));
-      }
+  void remove(int pid) {
+    std::filesystem::remove_all(folder_.path("/proc/" + std::to_string(pid)));
+  }
   Changes poll(int after = 1) {
     auto changes = finder_.poll(now_ += seconds(after));
     EXPECT_TRUE(changes) << changes.error().message();
@@ -118,7 +119,7 @@ TEST_F(FinderOnTree, LateLibraryIsFound) {
   put({.pid = 7, .vsize = 1500000, .executable = TARGET_PLAIN});
   folder_.write("/proc/7/maps", std::string("400000-500000 r-xp 00001000 fe:00 5 ") + TARGET_PLAIN +
                                     "\n7f0000000000-7f0000001000 r-xp 00001000 fe:00 6 " +
-                                        TARGET_LIB + "\n");
+                                    TARGET_LIB + "\n");
   folder_.link("/proc/7/map_files/7f0000000000-7f0000001000", TARGET_LIB);
   const Changes changes = poll(2);
   ASSERT_EQ(changes.started.size(), 1u);
@@ -214,9 +215,8 @@ TEST_F(FinderOnTree, WithoutMapFilesThePathIsTakenIfItIsTheSameFile) {
   EXPECT_TRUE(poll().empty()) << "inode 5 of the maps is not the file's";
   struct stat status;
   ASSERT_EQ(::stat(TARGET_IOC, &status), 0);
-  folder_.write("/proc/7/maps", "400000-500000 r-xp 00001000 fe:00 " + std::to_string(status.st_ino)
-      +
-                                    " " + TARGET_IOC + "\n");
+  folder_.write("/proc/7/maps", "400000-500000 r-xp 00001000 fe:00 " +
+                                    std::to_string(status.st_ino) + " " + TARGET_IOC + "\n");
   const Changes changes = poll(60);
   ASSERT_EQ(changes.started.size(), 1u);
   EXPECT_EQ(changes.started[0].target->attach_path, folder_.path("/proc/7/root") + TARGET_IOC);

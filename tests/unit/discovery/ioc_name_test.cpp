@@ -27,7 +27,7 @@ class NameOfAProcess : public testing::Test {
   NameOfAProcess() { folder_.link("/proc/7/root", "../.."); }
 
   void started_as(const std::string& command, const std::string& environment,
-      const std::string& cwd) {
+                  const std::string& cwd) {
     folder_.write("/proc/7/cmdline", command);
     folder_.write("/proc/7/environ", environment);
     folder_.link("/proc/7/cwd", cwd);
@@ -83,8 +83,8 @@ TEST_F(NameOfAProcess, FallsBackToTheExecutable) {
 }
 
 TEST(NameSources, Words) {
-  const auto sources = parse_name_sources(std::vector<std::string>{"env:HOST_IOC", "exe",
-      "script"});
+  const auto sources =
+      parse_name_sources(std::vector<std::string>{"env:HOST_IOC", "exe", "script"});
   ASSERT_TRUE(sources);
   ASSERT_EQ(sources->size(), 3u);
   EXPECT_EQ((*sources)[0].variable, "HOST_IOC");

@@ -26,15 +26,14 @@ TEST(TcpLine, Addresses) {
   EXPECT_FALSE(parse_tcp_line(line("0100007F:13C8", "01", 77))->listening);
   const std::string zeros = "000000000000000000000000";
   EXPECT_EQ(parse_tcp_line(line(zeros + "00000000:13C8", "0A", 7))->socket,
-      (ListeningSocket{{}, 5064}));
+            (ListeningSocket{{}, 5064}));
   EXPECT_EQ(parse_tcp_line(line("0000000000000000FFFF00000100007F:13C8", "0A", 7))->socket,
-      kLoopback5064);
+            kLoopback5064);
   EXPECT_FALSE(parse_tcp_line(line(zeros + "01000000:13C8", "0A", 7))->socket)
       << "::1 takes no IPv4";
-  for (const char* bad : {"", "0: x:y", "0: 0100007F:13C8 0:0 0A",
-      "0: 0100007F13C8 0:0 0A 0 0 0 0 0 7",
-                          "0: 010000:13C8 0:0 0A 0 0 0 0 0 7",
-                              "0: 0100007G:13C8 0:0 0A 0 0 0 0 0 7"})
+  for (const char* bad :
+       {"", "0: x:y", "0: 0100007F:13C8 0:0 0A", "0: 0100007F13C8 0:0 0A 0 0 0 0 0 7",
+        "0: 010000:13C8 0:0 0A 0 0 0 0 0 7", "0: 0100007G:13C8 0:0 0A 0 0 0 0 0 7"})
     EXPECT_FALSE(parse_tcp_line(bad)) << bad;
 }
 
@@ -44,8 +43,8 @@ TEST(Listeners, ReadingEndsAtTheFirstOtherLine) {
   EXPECT_FALSE(read_listeners(fs, 7));
   std::string many = kHeader;
   for (int i = 0; i < 200; ++i) many += line("0100007F:13C8", "0A", 100 + i);
-  folder.write("/proc/7/net/tcp", many + line("0100007F:9999", "01", 1) +
-      line("0100007F:13C9", "0A", 2));
+  folder.write("/proc/7/net/tcp",
+               many + line("0100007F:9999", "01", 1) + line("0100007F:13C9", "0A", 2));
   const auto only_v4 = read_listeners(fs, 7);
   ASSERT_TRUE(only_v4) << "no IPv6 in the kernel";
   EXPECT_EQ(only_v4->size(), 200u);

@@ -66,7 +66,9 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-std::string TemporaryFolder::path(const std::string& name) const { return folder_.string() + name; }
+std::string TemporaryFolder::path(const std::string& name) const {
+  return folder_.string() + name;
+}
 
 void TemporaryFolder::write(const std::string& name, const std::string& content) const {
   std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());

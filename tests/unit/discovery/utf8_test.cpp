@@ -9,9 +9,13 @@ TEST(PrintableUtf8, KeepsTextAndReplacesTheRest) {
   EXPECT_EQ(printable_utf8("ioc-PS1", 99), "ioc-PS1");
   EXPECT_EQ(printable_utf8("M\xC3\xBCnchen \xE2\x82\xAC \xF0\x9F\x98\x80", 99),
             "M\xC3\xBCnchen \xE2\x82\xAC \xF0\x9F\x98\x80");
-  EXPECT_EQ(printable_utf8("a\nb\x7F" "c\xFF" "d\xC2\x85", 99), "a_b_c_d_");
+  EXPECT_EQ(printable_utf8("a\nb\x7F"
+                           "c\xFF"
+                           "d\xC2\x85",
+                           99),
+            "a_b_c_d_");
   EXPECT_EQ(printable_utf8("\xC0\xAF \xED\xA0\x80 \xF4\x90\x80\x80 \xE2\x82", 99),
-      "__ ___ ____ __");
+            "__ ___ ____ __");
   EXPECT_EQ(printable_utf8("  x  ", 99), "x");
   EXPECT_EQ(printable_utf8("   ", 99), "");
 }

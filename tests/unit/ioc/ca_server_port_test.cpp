@@ -27,8 +27,10 @@ TEST(CaServerPort, ErrorsInWords) {
   EXPECT_EQ(read_ca_server_port(*memory, {}, "ioc X").error().message(),
             "read the CA server's port of ioc X: no symbol ca_server_port was found");
   const std::uint64_t unmapped[]{16};
-  EXPECT_EQ(read_ca_server_port(*memory, unmapped, "ioc X").error().message().find(
-                "read the CA server's port of ioc X: read memory at 0x10"),
+  EXPECT_EQ(read_ca_server_port(*memory, unmapped, "ioc X")
+                .error()
+                .message()
+                .find("read the CA server's port of ioc X: read memory at 0x10"),
             0u);
 }
 

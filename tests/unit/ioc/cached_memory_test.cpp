@@ -20,8 +20,9 @@ class PagedMemory : public Memory {
     if (size == 0) return error_in_words("not mapped");
     return size;
   }
-  static std::byte at(std::uint64_t address)
-      { return static_cast<std::byte>(address * 31 + address / 4096); }
+  static std::byte at(std::uint64_t address) {
+    return static_cast<std::byte>(address * 31 + address / 4096);
+  }
 
   int reads = 0;
 
@@ -36,8 +37,8 @@ void expect_bytes(Memory& memory, std::uint64_t address, std::size_t size) {
   std::vector<std::byte> bytes(size);
   const auto done = memory.read(address, bytes);
   ASSERT_TRUE(done) << address << ": " << done.error().message();
-  for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(bytes[i], PagedMemory::at(address + i))
-    << address + i;
+  for (std::size_t i = 0; i < size; ++i)
+    ASSERT_EQ(bytes[i], PagedMemory::at(address + i)) << address + i;
 }
 
 TEST(CachedMemory, ReadsABlockOnce) {

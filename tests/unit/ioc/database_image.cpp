@@ -12,8 +12,10 @@ namespace ioc_exporter::ioc {
 template <class Node>
 void DatabaseImage::append(base::EllList& list, Node& node) {
   node.node = {0, list.last};
-  if (list.last != 0) reinterpret_cast<base::EllNode*>(list.last)->next = address(&node);
-  else list.first = address(&node);
+  if (list.last != 0)
+    reinterpret_cast<base::EllNode*>(list.last)->next = address(&node);
+  else
+    list.first = address(&node);
   list.last = address(&node);
   ++list.count;
 }
@@ -22,8 +24,8 @@ DatabaseImage::Type& DatabaseImage::add_type(const std::string& name, bool regis
   Type& type = types_.emplace_back();
   type.name = name;
   type.raw.name = address(type.name.c_str());
-  const std::vector<Field> fields{{"NAME", 61, 0},   {"DESC", 41, 61},  {"DISV", 2, 110},
-                                  {"DISA", 2, 112},  {"STAT", 2, 120},  {"PACT", 1, 131},
+  const std::vector<Field> fields{{"NAME", 61, 0},      {"DESC", 41, 61},     {"DISV", 2, 110},
+                                  {"DISA", 2, 112},     {"STAT", 2, 120},     {"PACT", 1, 131},
                                   {"RSET", 8, kRsetAt}, {"SDIS", 80, kSdisAt}};
   for (const Field& field : fields) {
     base::DbFldDes& description = type.fields.emplace_back();

@@ -70,6 +70,12 @@ TEST_F(ReadDatabase, LinksAreOnlyTrustedWhenTheyKnowTheirRecord) {
   EXPECT_EQ(read()->offsets.sdis, std::nullopt);
 }
 
+TEST_F(ReadDatabase, TwoTypesMayNotShareAList) {
+  fill();
+  ai_->raw.rec_list = calc_->raw.rec_list;
+  EXPECT_THAT(failure(), HasSubstr("record list of type ai: it is another type's"));
+}
+
 TEST_F(ReadDatabase, NotLoadedYetIsNoError) {
   auto reading = read();
   ASSERT_TRUE(reading) << "no record types";
@@ -116,7 +122,7 @@ TEST_F(ReadDatabase, FirstCandidateThatLeadsToADatabaseWins) {
   EXPECT_THAT(read_database(*memory_, bad, "ioc X").error().message(),
               HasSubstr("read the database of ioc X: pdbbase is 0x1234567, no pointer"));
   EXPECT_THAT(read_database(*memory_, {}, "ioc X").error().message(),
-      HasSubstr("no symbol pdbbase"));
+              HasSubstr("no symbol pdbbase"));
 }
 
 TEST_F(ReadDatabase, WrongCountsAndCircles) {
@@ -171,7 +177,9 @@ TEST_F(ReadDatabase, BadNames) {
   EXPECT_THAT(failure(), HasSubstr(": empty"));
   std::memset(record.name, 'x', sizeof record.name);
   EXPECT_THAT(failure(), HasSubstr(": longer than 60 bytes"));
-  std::strcpy(record.name, "a\xB0" "b");
+  std::strcpy(record.name,
+              "a\xB0"
+              "b");
   const auto reading = read();
   ASSERT_TRUE(reading) << reading.error().message();
   EXPECT_TRUE(std::ranges::any_of(reading->database->records, [](const RecordIdentity& found) {

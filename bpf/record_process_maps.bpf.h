@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* The maps of bpf/record_process.bpf.c. Sizes that user space sets before it loads are given as 1. */
+#ifndef IOC_EXPORTER_BPF_RECORD_PROCESS_MAPS_H
+#define IOC_EXPORTER_BPF_RECORD_PROCESS_MAPS_H
+
+/* Number of places in record_threads less one; a power of two less one. Set before loading. */
+const volatile __u32 thread_mask = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* tid & thread_mask */
+	__type(value, struct iocx_thread);
+} record_threads SEC(".maps");
+
+/* Who may use a place in record_threads: the first that inserts here, which is atomic. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* index into record_threads */
+	__type(value, __u64); /* tgid << 32 | tid */
+} record_thread_owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* tgid << 32 | tid */
+	__type(value, struct iocx_thread);
+} record_threads_overflow SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* tgid */
+	__type(value, __u32); /* slot */
+} ioc_by_tgid SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_ioc_config);
+} ioc_config SEC(".maps");
+
+/* An IOC's own map, as large as its database: it is freed as a whole when the IOC ends. */
+struct records_of_ioc {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* struct dbCommon * */
+	__type(value, struct iocx_record_stats);
+} ioc_records_template SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__array(values, struct records_of_ioc);
+} ioc_records SEC(".maps") = {
+	.values = {[0] = &ioc_records_template},
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOCX_RECORD_DROPS);
+	__type(key, __u32); /* enum iocx_record_drop */
+	__type(value, __u64);
+} record_drops SEC(".maps");
+
+/* Zeroes to start a new thread and a new record from: neither fits on the BPF stack. Never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_thread);
+} zero_thread SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_record_stats);
+} zero_stats SEC(".maps");
+
+#endif
