@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and starts the exporter.
 #
-#   sudo ./run.sh [--port PORT] [--demo | --no-demo]
+#   sudo ./run.sh [--port PORT] [--demo | --no-demo] [-- EXPORTER_OPTION...]
 #
 #   --port PORT   the exporter's port (default: 10064)
 #   --demo        start the demo even when this host runs an IOC
 #   --no-demo     never start the demo
+#   --            what follows goes to the exporter, for example --ioc.include=demo-ring
 #
 # Where the host has no IOC it also starts a demo on loopback: a soft IOC, two clients that write to it,
 # and a Prometheus. Ctrl-C ends all that it started, and nothing else.
@@ -20,8 +21,9 @@ demo=auto
 work=
 pids=()
 names=()
+exporter_options=()
 
-usage() { sed -n '2,11s/^# \{0,1\}//p' run.sh; }
+usage() { sed -n '2,12s/^# \{0,1\}//p' run.sh; }
 
 parse_options() {
   while [ $# -gt 0 ]; do
@@ -34,6 +36,11 @@ parse_options() {
         shift
         ;;
       --port=*) port=${1#*=} ;;
+      --)
+        shift
+        exporter_options=("$@")
+        break
+        ;;
       -h | --help)
         usage
         exit 0
@@ -118,8 +125,7 @@ has_series() { http_get "$port" /metrics | grep -E "^$1" >/dev/null; }
 log_says() { grep -q -- "$2" "$work/$1.log"; }
 
 start_exporter() {
-  port_is_free "$port" || die "port $port is in use: choose another with --port"
-  start exporter build/ioc_exporter "--web.listen-address=:$port"
+  start exporter build/ioc_exporter "--web.listen-address=:$port" "${exporter_options[@]}"
   wait_for 30 log_says exporter "listening on" ||
     fail_with_log exporter "the exporter does not listen after 30 s"
 }
@@ -134,8 +140,9 @@ start_demo_ioc() {
   start demo-ioc env IOCNAME=demo-ring "$python" demo/ioc.py
   wait_for 30 log_says demo-ioc "demo IOC is running" ||
     fail_with_log demo-ioc "the demo IOC does not run after 30 s"
-  wait_for 10 has_series 'epics_ioc_up\{.*ioc="demo-ring".*\} 1' ||
-    fail_with_log exporter "the exporter has not found the demo IOC after 10 s"
+  # With its port: a client that connects before that is one whose channels have no name.
+  wait_for 10 has_series "epics_ioc_info\{.*ioc=\"demo-ring\".*,ca_port=\"$EPICS_CA_SERVER_PORT\"" ||
+    fail_with_log exporter "the exporter has not found the demo IOC and its port after 10 s"
   start operator env LOGNAME=operator "$python" demo/client.py operator
   start feedback env LOGNAME=feedback "$python" demo/client.py feedback
 }
@@ -153,21 +160,16 @@ start_prometheus() {
     fail_with_log prometheus "Prometheus is not ready after 30 s"
 }
 
-# graph_link EXPRESSION: as a link to Prometheus' graph of the last five minutes.
-graph_link() {
-  local encoded
-  encoded=$("$(system_python)" -c 'import sys, urllib.parse as u; print(u.quote(sys.argv[1]))' "$1")
-  echo "http://localhost:$prometheus_port/graph?g0.expr=$encoded&g0.tab=0&g0.range_input=5m"
-}
-
 show_links() {
   echo
   echo "  the exporter   http://localhost:$port/"
   echo "  its metrics    http://localhost:$port/metrics"
   if [ -n "${prometheus_port:-}" ]; then
     echo "  Prometheus     http://localhost:$prometheus_port/"
-    echo "    who writes, puts/s:     $(graph_link 'sum by (user, pv) (rate(epics_ca_puts_total[30s]))')"
-    echo "    busiest records, 1/s:   $(graph_link 'topk(10, rate(epics_record_process_total[30s]))')"
+    echo "    who writes, puts/s:     $(prometheus_graph_link "$prometheus_port" \
+      'sum by (user, pv) (rate(epics_ca_puts_total[10s]))')"
+    echo "    busiest records, 1/s:   $(prometheus_graph_link "$prometheus_port" \
+      'topk(10, sum by (record) (rate(epics_record_process_total[10s])))')"
   fi
   echo
 }
@@ -189,6 +191,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
+port_is_free "$port" || die "port $port is in use: choose another with --port"
 scripts/install-deps.sh build
 configure_and_build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 work=$(mktemp -d -t ioc_exporter-run.XXXXXX)

@@ -1,6 +1,6 @@
 """A client of the demo IOC that writes now and then, under the user name in LOGNAME.
 
-    client.py operator   a person: a new setpoint every few seconds, with put-callback
+    client.py operator   a person: turns one magnet's knob after the other, with put-callback
     client.py feedback   a loop: both correctors five times a second, without
 """
 import math
@@ -21,10 +21,14 @@ def be_operator(context: Context) -> None:
     for magnet, current in MAGNETS.items():
         pvs[magnet].write([current], timeout=10)
     for turn in range(1, sys.maxsize):
-        time.sleep(random.uniform(1, 4))
+        time.sleep(random.uniform(2, 6))
         magnet = random.choice(list(MAGNETS))
-        pvs[magnet].write([MAGNETS[magnet] * random.uniform(0.97, 1.03)], timeout=10)
-        if turn % 15 == 0:
+        steps = random.randint(10, 60)
+        target = MAGNETS[magnet] * random.uniform(0.97, 1.03)
+        for step in range(1, steps + 1):
+            pvs[magnet].write([MAGNETS[magnet] + (target - MAGNETS[magnet]) * step / steps], timeout=10)
+            time.sleep(0.1)
+        if turn % 5 == 0:
             power.write([0], timeout=10)
             power.write([1], timeout=10)
 
