@@ -74,10 +74,7 @@ std::string help_text(const cxxopts::Options& options) {
     std::size_t end = all.find('\n', at);
     end = end == std::string::npos ? all.size() : end + 1;
     const std::string_view line(all.data() + at, end - at);
-    if (line.find("--no-collector.records \n") == line.npos &&
-        line.find("--no-collector.puts \n") == line.npos &&
-        !(line.starts_with("      --no-collector.")))
-      text += line;
+    if (!line.starts_with("      --no-collector.")) text += line;
     at = end;
   }
   return text;

@@ -59,13 +59,6 @@ Result<bool> map_lookup(int fd, const std::string& name, const void* key, void* 
   return map_error(err, "look up in", name);
 }
 
-Result<bool> map_lookup_and_delete(int fd, const std::string& name, const void* key, void* value) {
-  const int err = bpf_map_lookup_and_delete_elem(fd, key, value);
-  if (err == 0) return true;
-  if (err == -ENOENT) return false;
-  return map_error(err, "take from", name);
-}
-
 Result<void> map_update(int fd, const std::string& name, const void* key, const void* value,
                         UpdateMode mode) {
   const std::uint64_t flags = mode == UpdateMode::only_new        ? BPF_NOEXIST

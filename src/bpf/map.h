@@ -27,7 +27,6 @@ struct MapShape {
 Result<MapShape> map_shape(int fd);
 // ENOENT is an empty optional-like `false`, everything else an error.
 Result<bool> map_lookup(int fd, const std::string& name, const void* key, void* value);
-Result<bool> map_lookup_and_delete(int fd, const std::string& name, const void* key, void* value);
 Result<void> map_update(int fd, const std::string& name, const void* key, const void* value,
                         UpdateMode mode);
 Result<bool> map_erase(int fd, const std::string& name, const void* key);

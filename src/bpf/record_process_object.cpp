@@ -89,27 +89,27 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   return RecordProcessObject(std::move(loaded));
 }
 
-Result<RecordAttachment> RecordProcessObject::attach_to_process(const std::string& path,
-                                                                std::uint64_t offset,
-                                                                std::int32_t pid) const {
-  const auto& programs = loaded_->skeleton->progs;
-  auto at_return = attach_one(programs.record_return, true, path, offset, pid);
+Result<RecordAttachment> RecordProcessObject::attach(const bpf_program* entry,
+                                                     const std::string& path, std::uint64_t offset,
+                                                     std::int32_t pid) const {
+  auto at_return = attach_one(loaded_->skeleton->progs.record_return, true, path, offset, pid);
   if (!at_return) return std::move(at_return).error();
-  auto at_entry = attach_one(programs.record_entry_process, false, path, offset, pid);
+  auto at_entry = attach_one(entry, false, path, offset, pid);
   if (!at_entry) return std::move(at_entry).error();
   return RecordAttachment(std::make_unique<RecordAttachment::Links>(
       RecordAttachment::Links{std::move(*at_return), std::move(*at_entry)}));
 }
 
+Result<RecordAttachment> RecordProcessObject::attach_to_process(const std::string& path,
+                                                                std::uint64_t offset,
+                                                                std::int32_t pid) const {
+  return attach(loaded_->skeleton->progs.record_entry_process, path, offset, pid);
+}
+
 Result<RecordAttachment> RecordProcessObject::attach_to_all(const std::string& path,
                                                             std::uint64_t offset) const {
-  const auto& programs = loaded_->skeleton->progs;
-  auto at_return = attach_one(programs.record_return, true, path, offset, -1);
-  if (!at_return) return std::move(at_return).error();
-  auto at_entry = attach_one(programs.record_entry_all, false, path, offset, -1);
-  if (!at_entry) return std::move(at_entry).error();
-  return RecordAttachment(std::make_unique<RecordAttachment::Links>(
-      RecordAttachment::Links{std::move(*at_return), std::move(*at_entry)}));
+  constexpr std::int32_t kAllProcesses = -1;
+  return attach(loaded_->skeleton->progs.record_entry_all, path, offset, kAllProcesses);
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {

@@ -11,6 +11,8 @@
 #include "shared/record_process.h"
 #include "util/result.h"
 
+struct bpf_program;
+
 namespace ioc_exporter::bpf {
 
 using RecordsMap = MapView<std::uint64_t, iocx_record_stats>;
@@ -73,6 +75,8 @@ class RecordProcessObject {
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
+  Result<RecordAttachment> attach(const bpf_program* entry, const std::string& path,
+                                  std::uint64_t offset, std::int32_t pid) const;
   std::unique_ptr<Loaded> loaded_;
 };
 
