@@ -63,7 +63,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 4096);
-	__type(key, struct iocx_ca_address);
+	__type(key, struct iocx_ca_local);
 	__type(value, __u32);
 } ca_local SEC(".maps");
 

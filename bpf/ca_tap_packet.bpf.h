@@ -124,21 +124,25 @@ static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct s
 	set_address(&key->server, to_server ? segment->destination : segment->source);
 	key->client_port = to_server ? segment->source_port : segment->destination_port;
 	key->server_port = to_server ? segment->destination_port : segment->source_port;
-	key->pad = 0;
+	key->net = 0;
 }
 
 /* Who listens where the key says, or null. */
 static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, __u32 loopback)
 {
 	struct iocx_ca_server server = {};
+	struct iocx_ca_local local = {};
 	__u32 *ioc;
 
 	server.address = key->server;
 	server.port = key->server_port;
+	server.net = key->net;
 	ioc = bpf_map_lookup_elem(&ca_servers, &server);
 	if (ioc)
 		return ioc;
-	if (!loopback && !bpf_map_lookup_elem(&ca_local, &key->server))
+	local.address = key->server;
+	local.net = key->net;
+	if (!loopback && !bpf_map_lookup_elem(&ca_local, &local))
 		return 0;
 	__builtin_memset(&server.address, 0, sizeof server.address);
 	return bpf_map_lookup_elem(&ca_servers, &server);

@@ -20,6 +20,22 @@ extern "C" {
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 
+/* Instead of an IOC's number, where none is known. */
+#define IOCX_CA_IOC_TO_COME 0u            /* a CA server, or the place of one: whose, is still to be told */
+#define IOCX_CA_IOC_CANDIDATE 0xFFFFFFFEu /* a listener that may or may not speak Channel Access */
+#define IOCX_CA_IOC_REMOTE 0xFFFFFFFFu    /* a CA server on another host, told by its address and port */
+
+/* Network namespaces have numbers of user space's; 0 is the exporter's own. */
+#define IOCX_CA_NAMESPACES 64
+
+/*
+ * Histogram of put durations: slot i holds what is longer than edge i - 1 and not longer than edge i,
+ * 2^((FIRST_K + i) / 4) s; the last slot what is longer than them all.
+ */
+#define IOCX_PUT_HIST_FIRST_K (-80)
+#define IOCX_PUT_HIST_LAST_K 40
+#define IOCX_PUT_HIST_SLOTS (IOCX_PUT_HIST_LAST_K - IOCX_PUT_HIST_FIRST_K + 2)
+
 /* An IPv4 address a.b.c.d stands as ::ffff:a.b.c.d everywhere. */
 struct iocx_ca_address {
 	__u8 bytes[16];
@@ -29,7 +45,14 @@ struct iocx_ca_address {
 struct iocx_ca_server {
 	struct iocx_ca_address address;
 	__u16 port; /* host byte order, as all ports here */
-	__u16 pad[3];
+	__u16 pad;
+	__u32 net;  /* number of the network namespace */
+};
+
+/* Key of ca_local: an address of the host in one of its namespaces. */
+struct iocx_ca_local {
+	struct iocx_ca_address address;
+	__u32 net;
 };
 
 /* Key of ca_flows: the TCP connection, told by who listens and not by who sends. */
@@ -38,7 +61,7 @@ struct iocx_ca_flow_key {
 	struct iocx_ca_address server;
 	__u16 client_port;
 	__u16 server_port;
-	__u32 pad;
+	__u32 net; /* number of the network namespace */
 };
 
 /* One direction of a connection. */

@@ -58,7 +58,7 @@ struct CaTapObject::Loaded {
   std::uint32_t max_channels = 0;
   Mapping channels;
   MapView<iocx_ca_server, std::uint32_t> servers;
-  MapView<iocx_ca_address, std::uint32_t> local_addresses;
+  MapView<iocx_ca_local, std::uint32_t> local_addresses;
   MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
   MapView<iocx_ca_channel_key, std::uint32_t> sids;
   MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
@@ -203,7 +203,7 @@ Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_ke
 const MapView<iocx_ca_server, std::uint32_t>& CaTapObject::servers() const {
   return loaded_->servers;
 }
-const MapView<iocx_ca_address, std::uint32_t>& CaTapObject::local_addresses() const {
+const MapView<iocx_ca_local, std::uint32_t>& CaTapObject::local_addresses() const {
   return loaded_->local_addresses;
 }
 const MapView<iocx_ca_flow_key, iocx_ca_flow>& CaTapObject::flows() const { return loaded_->flows; }

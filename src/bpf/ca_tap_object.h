@@ -46,7 +46,7 @@ class CaTapObject {
   Result<void> give_slot(std::uint32_t slot) const;
 
   const MapView<iocx_ca_server, std::uint32_t>& servers() const;
-  const MapView<iocx_ca_address, std::uint32_t>& local_addresses() const;
+  const MapView<iocx_ca_local, std::uint32_t>& local_addresses() const;
   const MapView<iocx_ca_flow_key, iocx_ca_flow>& flows() const;
   const MapView<iocx_ca_channel_key, std::uint32_t>& sids() const;
   const MapView<iocx_ca_channel_key, iocx_ca_cid>& cids() const;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/ca_tap.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter {
@@ -19,6 +20,10 @@ inline constexpr std::size_t kHistogramSlots = IOCX_HIST_SLOTS;
 inline constexpr int kHistogramFirstK =
     IOCX_HIST_FIRST_K;  // slot i: upper edge 2^((first + i) / 4) s
 inline constexpr int kHistogramLastK = IOCX_HIST_LAST_K;  // the last slot holds what is longer
+// Of put durations, 2^-20 s to 2^10 s by the same rule.
+inline constexpr std::size_t kPutHistogramSlots = IOCX_PUT_HIST_SLOTS;
+inline constexpr int kPutHistogramFirstK = IOCX_PUT_HIST_FIRST_K;
+inline constexpr int kPutHistogramLastK = IOCX_PUT_HIST_LAST_K;
 
 // A record as the IOC's memory describes it.
 struct RecordIdentity {
@@ -72,6 +77,62 @@ struct PutSample {
   std::string host;
   PutOp op = PutOp::write;
   std::uint64_t count = 0;
+  double last_time_seconds = 0;  // time of day of the last one; 0: not known
+};
+
+// Puts that a server refused or could not do, from its answers.
+struct PutFailureSample {
+  std::string ioc, pv, client, user, host;
+  std::string reason;  // "no_write_access", "put_failed", ...: the status' ECA_ name in words
+  std::uint64_t count = 0;
+};
+
+// WRITE_NOTIFY: from the request to its answer, over all clients of a PV.
+struct PutDurationSample {
+  std::string ioc, pv;
+  std::uint64_t sum_ns = 0;
+  std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+};
+
+// What the CA clients of one IOC do. Counters since the exporter saw the IOC's first circuit.
+struct CaServerSample {
+  enum Access { none, read, write, read_write, unknown, kAccesses };
+  std::string ioc;
+  std::uint64_t circuits = 0;
+  std::array<std::uint64_t, kAccesses> channels{};
+  std::uint64_t monitors = 0;
+  std::uint64_t flow_controlled = 0;  // circuits whose client has turned its monitors off for now
+  std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
+  std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
+};
+
+// What one client has open now at one IOC.
+struct CaClientSample {
+  std::string ioc, client, user, host;
+  std::uint64_t circuits = 0, channels = 0, monitors = 0;
+};
+
+// Which record, and which field of it, a PV name leads to; for names that were put to.
+struct PvSample {
+  std::string ioc, pv, record, field;
+};
+
+// UDP name searches of one client.
+struct SearchSample {
+  std::string client;  // address; "other": clients for which there was no room
+  std::uint64_t requests = 0;
+};
+// A name that a client searches again and again and that no server of this host has answered for.
+struct SearchedName {
+  std::string client, name;
+  std::uint64_t requests = 0;
+  double first_time_seconds = 0, last_time_seconds = 0;
+};
+// Beacons of one CA server on the host's networks.
+struct BeaconSample {
+  std::string server;  // address:port
+  std::uint64_t beacons = 0;
+  std::uint64_t anomalies = 0;  // its sequence began anew or jumped: it was restarted, or two share it
 };
 
 // About the exporter itself.
@@ -102,6 +163,14 @@ struct CollectorSample {
 struct Snapshot {
   std::vector<IocSample> iocs;
   std::vector<PutSample> puts;  // one for each set of labels
+  std::vector<PutFailureSample> put_failures;
+  std::vector<PutDurationSample> put_durations;
+  std::vector<CaServerSample> ca_servers;
+  std::vector<CaClientSample> ca_clients;
+  std::vector<PvSample> pvs;
+  std::vector<SearchSample> searches;
+  std::vector<SearchedName> searched_names;  // those searched most often
+  std::vector<BeaconSample> beacons;
   std::vector<ProbeSample> probes;
   std::vector<MapSample> maps;
   std::vector<DropSample> drops;

@@ -1,0 +1,161 @@
+// The part of CaTap that frees what has ended.
+#include "probes/ca_tap.h"
+
+#include <set>
+#include <utility>
+
+namespace ioc_exporter::probes {
+namespace {
+
+// Keeps the keys of `gone` that are gone still, and gives those that have been for long enough.
+template <class Key>
+std::vector<Key> overdue(std::map<Key, CaTap::Clock::time_point>& since, const std::set<Key>& gone,
+                         CaTap::Clock::time_point now, std::chrono::seconds wait) {
+  std::erase_if(since, [&gone](const auto& entry) { return !gone.contains(entry.first); });
+  std::vector<Key> due;
+  for (const Key& key : gone) {
+    const auto [entry, is_new] = since.try_emplace(key, now);
+    if (!is_new && now - entry->second >= wait) due.push_back(key);
+  }
+  return due;
+}
+
+}  // namespace
+
+// Circuits as the kernel has them. Read after the channels: a channel whose circuit is not `alive`
+// here has lost it.
+struct CaTap::Ends {
+  struct Flow {
+    iocx_ca_flow_key key;
+    std::uint64_t circuit;
+  };
+  std::set<std::uint64_t> alive;
+  std::set<std::uint64_t> ended;
+  std::vector<Flow> flows;
+};
+
+Result<void> CaTap::reap(Clock::time_point now) {
+  Ends ends;
+  if (auto ok = observe_channels(); !ok) return ok;
+  std::map<std::uint64_t, iocx_ca_channel_key> requests;  // by channel
+  const auto note = [&requests](const iocx_ca_channel_key& key, const iocx_ca_cid& value) {
+    if (value.slot == IOCX_CA_NO_SLOT) requests.emplace(value.channel, key);
+  };
+  if (auto ok = object_.cids().for_each(note); !ok) return ok;
+  if (auto ok = read_flows(ends); !ok) return ok;
+  if (auto ok = look_at_sockets(ends, now); !ok) return ok;
+  if (auto ok = free_channels(ends, now); !ok) return ok;
+
+  std::set<std::uint64_t> gone;
+  for (const auto& [channel, key] : requests)
+    if (!ends.alive.contains(key.circuit)) gone.insert(channel);
+  for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
+    if (auto erased = object_.cids().erase(requests.at(channel)); !erased) return erased.error();
+    if (auto erased = object_.channel_info().erase(channel); !erased) return erased.error();
+  }
+  return free_flows(ends, now);
+}
+
+Result<void> CaTap::read_flows(Ends& ends) {
+  circuits_ = 0;
+  auto read = object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+    ++circuits_;
+    ends.flows.push_back({key, flow.circuit});
+    (flow.ended ? ends.ended : ends.alive).insert(flow.circuit);
+    note_ioc(key, flow);
+  });
+  if (read)
+    std::erase_if(iocs_, [&ends](const auto& entry) {
+      return !ends.alive.contains(entry.first) && !ends.ended.contains(entry.first);
+    });
+  return read;
+}
+
+// Moves circuits from `alive` to `ended` that have no server any more, or no socket.
+Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
+  for (const auto& flow : ends.flows) {
+    if (find_server(flow.key) != servers_.end() || ends.alive.erase(flow.circuit) == 0) continue;
+    if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+  }
+  if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
+  looked_at_sockets_ = now;
+  const auto watched = [this](std::uint16_t port) {
+    return (object_.watched_ports()[port / 64u] >> (port % 64u) & 1u) != 0;
+  };
+  auto connections = read_tcp_connections(options_.fs, watched);
+  if (!connections) return std::move(connections).error();
+  std::map<std::uint64_t, bool> without;
+  for (const auto& flow : ends.flows) {
+    if (!ends.alive.contains(flow.circuit) || connections->contains(flow.key)) continue;
+    if (!without_socket_.contains(flow.circuit)) {
+      without.emplace(flow.circuit, true);
+      continue;
+    }
+    if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+    ends.alive.erase(flow.circuit);
+  }
+  without_socket_ = std::move(without);
+  return {};
+}
+
+Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
+  std::set<std::uint32_t> gone, orphans;
+  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+    if (!used_[slot]) continue;
+    const auto& channel = object_.channels()[slot];
+    if (__atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_ENDED &&
+        ends.alive.contains(channel.circuit))
+      continue;
+    (totals_.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
+  }
+  for (const std::uint32_t slot : overdue(gone_channels_, gone, now, kGrace))
+    if (auto ok = free_channel(slot); !ok) return ok;
+  for (const std::uint32_t slot : overdue(gone_orphans_, orphans, now, kPatience))
+    if (auto ok = free_channel(slot); !ok) return ok;
+  return {};
+}
+
+Result<void> CaTap::free_channel(std::uint32_t slot) {
+  if (auto ok = observe_channel(slot); !ok) return ok;
+  const iocx_ca_channel channel = object_.channels()[slot];
+  if (!totals_.is_open(slot, channel.channel)) puts_elsewhere_ += channel.puts[0] + channel.puts[1];
+  if (channel.state == IOCX_CA_SLOT_LIVE) {  // lost with its circuit: the kernel left its keys
+    const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};
+    const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
+    if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+    if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
+  }
+  if (auto erased = object_.channel_info().erase(channel.channel); !erased) return erased.error();
+  totals_.close(slot);
+  gone_channels_.erase(slot);
+  gone_orphans_.erase(slot);
+  used_[slot] = false;
+  return object_.give_slot(slot);
+}
+
+Result<void> CaTap::free_flows(const Ends& ends, Clock::time_point now) {
+  const auto due = overdue(gone_circuits_, ends.ended, now, kLinger);
+  const std::set<std::uint64_t> over(due.begin(), due.end());
+  for (const auto& flow : ends.flows)
+    if (over.contains(flow.circuit))
+      if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+  return {};
+}
+
+// Unless the 4-tuple has begun a new circuit since it was read: then that one is put back.
+Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit) {
+  auto found = object_.flows().lookup(key);
+  if (!found) return std::move(found).error();
+  if (!*found || (*found)->circuit != circuit) return {};
+  auto taken = object_.take_flow(key);
+  if (!taken) return std::move(taken).error();
+  if (*taken && (*taken)->circuit != circuit) {
+    for (auto& direction : (*taken)->directions) direction.lock = 0;
+    auto put_back = object_.flows().update(key, **taken, bpf::UpdateMode::only_new);
+    if (!put_back && put_back.error().code != std::errc::file_exists) return put_back;
+  }
+  --circuits_;
+  return {};
+}
+
+}  // namespace ioc_exporter::probes

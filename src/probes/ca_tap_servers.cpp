@@ -1,0 +1,129 @@
+// The part of CaTap that tells the kernel where to look, and whose a circuit is.
+#include "probes/ca_tap.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "probes/ca_tap_labels.h"
+
+namespace ioc_exporter::probes {
+namespace {
+
+bool same_servers(const std::map<iocx_ca_server, std::uint32_t, CaKeyLess>& a,
+                  const std::map<iocx_ca_server, std::uint32_t, CaKeyLess>& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return __builtin_memcmp(&x.first, &y.first, sizeof x.first) == 0 && x.second == y.second;
+  });
+}
+
+}  // namespace
+
+Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
+  if (auto ok = update_addresses(); !ok) return ok;
+  const iocx_ca_address any_v4 = ca_address_v4({0, 0, 0, 0});
+  ServerMap wanted;
+  for (const CaServer& server : servers) {
+    iocx_ca_server key{};
+    if (__builtin_memcmp(&server.address, &any_v4, sizeof any_v4) != 0)
+      key.address = server.address;
+    key.port = server.port;
+    wanted.insert_or_assign(key, server.ioc);
+  }
+  keep_left_servers(wanted, now);
+  servers_changed_ = servers_changed_ || !same_servers(wanted, servers_);
+  if (!servers_changed_) return {};
+  if (auto ok = update_servers(wanted); !ok) return ok;
+  if (auto ok = give_circuits_their_iocs(); !ok) return ok;
+  servers_changed_ = false;
+  return {};
+}
+
+// Adds the servers that are not named any more, for kKeepServer.
+void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
+  for (const auto& [key, ioc] : servers_)
+    if (!wanted.contains(key)) left_servers_.try_emplace(key, now);
+  std::erase_if(left_servers_, [&](const auto& entry) {
+    return wanted.contains(entry.first) || now - entry.second >= kKeepServer;
+  });
+  for (const auto& [key, since] : left_servers_) wanted.emplace(key, kCaIocToCome);
+}
+
+Result<void> CaTap::update_servers(const ServerMap& wanted) {
+  std::array<std::uint64_t, 1024> ports{};
+  for (const auto& [key, ioc] : wanted)
+    ports[key.port / 64u] |= std::uint64_t{1} << (key.port % 64u);
+  for (const auto& [key, ioc] : servers_) {
+    if (wanted.contains(key)) continue;
+    if (auto erased = object_.servers().erase(key); !erased) return std::move(erased).error();
+  }
+  // What the kernel has: after an error the next call brings the rest.
+  std::erase_if(servers_, [&wanted](const auto& entry) { return !wanted.contains(entry.first); });
+  for (const auto& [key, ioc] : wanted) {
+    const auto known = servers_.find(key);
+    if (known != servers_.end() && known->second == ioc) continue;
+    if (auto ok = object_.servers().update(key, ioc); !ok) return ok;
+    servers_.insert_or_assign(key, ioc);
+  }
+  // Last, so that a port that is watched has its server.
+  for (std::size_t word = 0; word < ports.size(); ++word)
+    __atomic_store_n(object_.watched_ports() + word, ports[word], __ATOMIC_RELEASE);
+  return {};
+}
+
+// For circuits that began before the kernel was told whose their server is. Channels of theirs that
+// were looked at already go on under the new IOC's name.
+Result<void> CaTap::give_circuits_their_iocs() {
+  const auto note = [this](const auto& key, const auto& flow) { note_ioc(key, flow); };
+  if (auto ok = object_.flows().for_each(note); !ok) return ok;
+  for (std::uint32_t slot = 0; slot < object_.max_channels(); ++slot) {
+    const auto& channel = object_.channels()[slot];
+    const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
+    const auto ioc = iocs_.find(channel.circuit);
+    if (ioc == iocs_.end() || !totals_.is_open(slot, id)) continue;
+    auto info = object_.channel_info().lookup(id);
+    if (!info) return std::move(info).error();
+    if (*info) totals_.relabel(slot, labels_of(ioc->second, **info));
+  }
+  return {};
+}
+
+// A circuit that has ended was its IOC's to its end.
+void CaTap::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  if (flow.ended && flow.ioc != kCaIocToCome) return;
+  const auto server = find_server(key);
+  if (server == servers_.end() || server->second == kCaIocToCome) return;
+  if (server->second != flow.ioc)
+    iocs_.insert_or_assign(flow.circuit, server->second);
+  else
+    iocs_.erase(flow.circuit);
+}
+
+Result<void> CaTap::update_addresses() {
+  auto found = read_local_addresses();
+  if (!found) return std::move(found).error();
+  for (const auto& address : addresses_) {
+    if (found->contains(address)) continue;
+    if (auto erased = object_.local_addresses().erase({address, 0}); !erased)
+      return std::move(erased).error();
+  }
+  for (const auto& address : *found) {
+    if (addresses_.contains(address)) continue;
+    if (auto ok = object_.local_addresses().update({address, 0}, 1); !ok) return ok;
+  }
+  addresses_ = std::move(*found);
+  return {};
+}
+
+// As find_server() of ca_tap_packet.bpf.h.
+CaTap::ServerMap::const_iterator CaTap::find_server(const iocx_ca_flow_key& key) const {
+  iocx_ca_server server{};
+  server.address = key.server;
+  server.port = key.server_port;
+  const auto exact = servers_.find(server);
+  if (exact != servers_.end()) return exact;
+  server.address = {};
+  return servers_.find(server);
+}
+
+}  // namespace ioc_exporter::probes
