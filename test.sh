@@ -19,8 +19,9 @@ esac
 
 scripts/install-deps.sh build test
 scripts/make-test-env.sh .cache/test-env
+scripts/make-vm-kernels.sh .cache/vm-kernels
 configure_and_build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \
-  "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env"
+  "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels"
 
 say "ctest"
 rm -f build/ctest.xml

@@ -14,7 +14,7 @@ apt_packages() {
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev libspdlog-dev libgtest-dev" \
       "libgmock-dev $(apt_bpftool)" ;;
-    test) echo "python3 python3-venv ca-certificates prometheus" ;;
+    test) echo "python3 python3-venv ca-certificates prometheus busybox-static $(apt_qemu)" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus curl" ;;
     bench) echo "bpftrace binutils" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
@@ -28,6 +28,11 @@ apt_bpftool() {
   else
     echo "linux-tools-common linux-tools-generic"
   fi
+}
+
+# The tests in virtual machines boot Debian's kernels, on x86_64 only.
+apt_qemu() {
+  [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring"
 }
 
 dnf_packages() {

@@ -7,8 +7,7 @@ import pytest
 from harness import env
 from harness.exporter import Exporter
 from harness.ioc import Ioc
-
-SKIPPED_STATUS = 77  # what tests/e2e/CMakeLists.txt tells ctest
+from reporting import pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
 
 
 def base_versions() -> list[str]:
@@ -19,18 +18,6 @@ def base_versions() -> list[str]:
 def pytest_generate_tests(metafunc):
     if "base" in metafunc.fixturenames:
         metafunc.parametrize("base", base_versions())
-
-
-def pytest_terminal_summary(terminalreporter):
-    for report in terminalreporter.stats.get("skipped", []):
-        reason = report.longrepr[2].removeprefix("Skipped: ")
-        terminalreporter.write_line(f"SKIPPED: {reason}")
-
-
-def pytest_sessionfinish(session, exitstatus):
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if exitstatus == 0 and "skipped" in reporter.stats and "passed" not in reporter.stats:
-        session.exitstatus = SKIPPED_STATUS
 
 
 @pytest.fixture

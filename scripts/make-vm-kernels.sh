@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Fetches the kernels that tests/vm boots, once, from this host's own Debian mirror:
+#
+#   scripts/make-vm-kernels.sh DIRECTORY
+#
+#   DIRECTORY/SERIES/vmlinuz    for each line of tests/vm/kernels.txt
+#
+# apt checks the signatures with lists of its own: the host's package sources are neither changed nor
+# asked for more than where its mirror is. Nothing is installed. On a host that is not Debian there is
+# nothing to fetch from: the directory stays empty, and the tests skip and say so.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+[ $# -eq 1 ] || die "usage: scripts/make-vm-kernels.sh DIRECTORY"
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+mkdir -p "$1"
+directory=$(cd "$1" && pwd)
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+mirror() {
+  # shellcheck disable=SC2016 # apt fills these in
+  apt-get indextargets --format '$(ORIGIN)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    awk -F'|' '$1 == "Debian" && $2 == "main" && $3 !~ /security/ { print $3; exit }'
+}
+
+# apt_of SUITE ARGUMENT...: apt-get with that suite as its only source.
+apt_of() {
+  local suite=$1 state=$directory/apt/$1
+  shift
+  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/preferences.d"
+  echo "deb [signed-by=$keyring] $uri $suite main" >"$state/sources.list"
+  apt-get -q -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+    -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts="$state/preferences.d" \
+    -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
+    -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+}
+
+# The image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
+image_of() {
+  apt_of "$1" install -o Debug::NoLocking=1 --no-install-recommends --print-uris "linux-image-$arch" |
+    sed -n "s/^'[^']*' \(linux-image-[0-9][^_ ]*\)_.*/\1/p" | head -n 1
+}
+
+fetch() {
+  local series=$1 suite=$2 target=$directory/$1 work image
+  [ ! -e "$target/vmlinuz" ] || return 0
+  say "Linux $series for the tests in virtual machines ($suite)"
+  apt_of "$suite" update || die "fetch the package list of $suite from this host's mirror: see above"
+  image=$(image_of "$suite")
+  [ -n "$image" ] || die "there is no linux-image-$arch in $suite"
+  work=$(mktemp -d "$directory/fetch.XXXXXX")
+  (cd "$work" && apt_of "$suite" download "$image") || die "download $image of $suite: see above"
+  mkdir -p "$target"
+  dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -C "$work" --wildcards './boot/vmlinuz*'
+  mv "$work"/boot/vmlinuz-* "$target/vmlinuz"
+  rm -rf "$work" "$directory/apt/$suite"
+}
+
+command -v apt-get >/dev/null || {
+  say "no kernels for the tests in virtual machines: they come from Debian's mirror, this host has none"
+  exit 0
+}
+arch=$(dpkg --print-architecture)
+uri=$(mirror)
+if [ -z "$uri" ]; then
+  say "no kernels for the tests in virtual machines: this host's package sources are not Debian's"
+  exit 0
+fi
+[ -r "$keyring" ] || die "there is no $keyring: install debian-archive-keyring"
+while read -r series suite; do
+  case $series in "" | "#"*) continue ;; esac
+  fetch "$series" "$suite"
+done <"$project/tests/vm/kernels.txt"
+rm -rf "$directory/apt"
