@@ -14,7 +14,7 @@ apt_packages() {
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev libspdlog-dev libgtest-dev" \
       "libgmock-dev $(apt_bpftool)" ;;
-    test) echo "python3 python3-venv ca-certificates prometheus busybox-static $(apt_qemu)" ;;
+    test) echo "python3 python3-venv ca-certificates prometheus busybox-static $(apt_qemu) $(apt_fuzzer)" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus curl" ;;
     bench) echo "bpftrace binutils" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
@@ -33,6 +33,11 @@ apt_bpftool() {
 # The tests in virtual machines boot Debian's kernels, on x86_64 only.
 apt_qemu() {
   [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring"
+}
+
+# The compiler-rt of the distribution's own clang, which libFuzzer and AddressSanitizer are part of.
+apt_fuzzer() {
+  apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p'
 }
 
 dnf_packages() {
@@ -84,6 +89,9 @@ apt_install() {
 
 with_apt() {
   local group package missing=()
+  # On a machine whose package lists were never fetched, what is asked of them below has no answer.
+  apt-cache show clang 2>/dev/null | grep -q '^Package:' ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
   for group in "$@"; do
     for package in $(apt_packages "$group"); do
       dpkg_has "$package" || missing+=("$package")

@@ -1,0 +1,114 @@
+// libFuzzer target for the Channel Access parser that the tap runs in the kernel.
+//
+// Input: a byte of flags (bit 0: bytes to the client; bit 1: joined on its way), a byte that seeds
+// the cutting into segments, then one direction of a circuit. What must hold for any bytes:
+//  - nothing outside the segments or the parser's own memory is read (AddressSanitizer);
+//  - however the stream is cut, the events are the same;
+//  - the puts are those that a plain walk over the whole stream finds: none is missing, none is
+//  twice.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "protocol/ca_stream.h"
+
+namespace {
+
+using ioc_exporter::protocol::CaDirection;
+using ioc_exporter::protocol::CaEvent;
+using ioc_exporter::protocol::CaStream;
+using Stream = std::span<const std::uint8_t>;
+
+struct Put {
+  std::uint32_t sid;
+  bool notify;
+  bool operator==(const Put&) const = default;
+};
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "ca_stream_fuzz: %s\n", what);
+  std::abort();
+}
+
+// A segment in memory of its own size, so that a read behind it is seen.
+std::vector<CaEvent> feed(CaStream& stream, Stream segment) {
+  const auto copy = std::make_unique<std::uint8_t[]>(segment.size());
+  std::copy(segment.begin(), segment.end(), copy.get());
+  return stream.feed({copy.get(), segment.size()});
+}
+
+// Events up to the one that says that it is not Channel Access: nobody reads on then.
+std::vector<CaEvent> read_in_pieces(CaStream stream, Stream bytes, std::uint32_t seed) {
+  const auto parser = std::make_unique<CaStream>(std::move(stream));
+  std::vector<CaEvent> events;
+  while (!bytes.empty()) {
+    std::size_t size = bytes.size();
+    if (seed != 0) {
+      seed = seed * 1664525u + 1013904223u;
+      // Many short ones: cuts inside of headers and names are where mistakes are.
+      const std::size_t longest = seed >> 30 == 0 ? 3000 : 40;
+      size = std::min<std::size_t>(size, 1 + (seed >> 8) % longest);
+    }
+    for (CaEvent& event : feed(*parser, bytes.first(size))) {
+      events.push_back(std::move(event));
+      if (events.back().kind == IOCX_CA_NOT_CA) return events;
+    }
+    bytes = bytes.subspan(size);
+  }
+  return events;
+}
+
+std::uint32_t word(Stream bytes, std::size_t at) {
+  return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
+         std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
+}
+
+// The puts of a client's stream, from the protocol's specification and nothing else.
+std::vector<Put> walk(Stream bytes) {
+  std::vector<Put> puts;
+  bool first = true;
+  while (bytes.size() >= 16) {
+    const std::uint32_t command = word(bytes, 0) >> 16;
+    std::uint64_t size = word(bytes, 0) & 0xFFFF, header = 16;
+    if (size == 0xFFFF && (word(bytes, 4) & 0xFFFF) == 0) {
+      if (bytes.size() < 24) break;
+      size = word(bytes, 16);
+      header = 24;
+    }
+    if (first && command != 0) break;
+    first = false;
+    if (header + size > bytes.size()) break;
+    if (command == 4 || command == 19) puts.push_back({word(bytes, 8), command == 19});
+    bytes = bytes.subspan(header + size);
+  }
+  return puts;
+}
+
+std::vector<Put> puts_of(const std::vector<CaEvent>& events) {
+  std::vector<Put> puts;
+  for (const CaEvent& event : events)
+    if (event.kind == IOCX_CA_PUT) puts.push_back({event.id, event.notify});
+  return puts;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 3) return 0;
+  const CaDirection direction = data[0] & 1 ? CaDirection::to_client : CaDirection::to_server;
+  const Stream bytes(data + 2, size - 2);
+  if (data[0] & 2) {
+    const auto events = read_in_pieces(CaStream::joined(direction), bytes, data[1]);
+    if (puts_of(events).size() > bytes.size() / 16) fail("more puts than there is room for");
+    return 0;
+  }
+  const auto whole = read_in_pieces(CaStream::from_start(direction), bytes, 0);
+  const auto pieces = read_in_pieces(CaStream::from_start(direction), bytes, data[1] + 1u);
+  if (whole != pieces) fail("other events when the stream is cut");
+  const auto expected = direction == CaDirection::to_server ? walk(bytes) : std::vector<Put>();
+  if (puts_of(whole) != expected) fail("other puts than a walk over the stream finds");
+  return 0;
+}
