@@ -5,6 +5,7 @@
 #
 #   DIRECTORY/venv                         the tests' Python packages, with the newest EPICS Base
 #   DIRECTORY/base/VERSION/epicscorelibs   lib/, include/ and dbd/ of each Base in tests/e2e/bases.txt
+#   DIRECTORY/java/jca.jar                 the Java client CAJ, where there is a JDK and Maven
 #
 # An older Base is the content of its wheel for another Python version: nothing of that Python is needed.
 # A Base that has no wheel for this machine's architecture is left out, and its tests skip.
@@ -58,3 +59,22 @@ while read -r name version tag; do
     unpack_base "$name" "$version" "$tag"
   fi
 done <"$project/tests/e2e/bases.txt"
+
+# Its test skips, and says so, where a JDK (11 or later: it runs a source file) or Maven is missing.
+fetch_caj() {
+  local version=2.4.9 java=$directory/java
+  [ ! -e "$java/jca.jar" ] || return 0
+  if ! command -v javac >/dev/null || ! command -v mvn >/dev/null; then
+    say "no JDK or no Maven: the test with the Java client will be skipped"
+    return 0
+  fi
+  say "Java client CAJ (org.epics:jca $version)"
+  mkdir -p "$java"
+  mvn --batch-mode --quiet dependency:copy "-Dartifact=org.epics:jca:$version" \
+    "-DoutputDirectory=$java" >"$java/mvn.log" 2>&1 || {
+    cat "$java/mvn.log" >&2
+    die "could not fetch org.epics:jca:$version with mvn"
+  }
+  mv "$java/jca-$version.jar" "$java/jca.jar"
+}
+fetch_caj

@@ -6,6 +6,7 @@ from harness.scrape import PROCESSED, PUTS
 
 TARGETS = 5
 PV = "W:set1"
+ARRAY = "W:array1"
 
 
 @pytest.fixture
@@ -75,6 +76,27 @@ def test_libca_put_string(ioc, start_exporter, connect):
                    clients.LIBCA_USER, kind="string", batch=7)
 
 
+def test_libca_put_every_dbr_type(ioc, start_exporter, connect):
+    exporter = start_exporter(sees=[ioc])
+    kinds = ["string", "short", "float", "enum", "char", "long", "double"]
+    for kind in kinds:
+        connect(clients.libca, [ioc], names("set"), 101, kind=kind, batch=10).send()
+        connect(clients.libca, [ioc], names("set"), 11, kind=kind, op="write_notify").send()
+    check_puts(ioc, exporter, {**by(clients.LIBCA_USER, "write", names("set"), 101 * len(kinds)),
+                               **by(clients.LIBCA_USER, "write_notify", names("set"), 11 * len(kinds))})
+
+
+def test_libca_put_arrays_of_1_to_100000_elements(ioc, start_exporter, connect):
+    """Every DBR type that an array may have, across the sizes at which the header or the segment changes."""
+    exporter = start_exporter(sees=[ioc])
+    sent = 0
+    for kind in ["char", "short", "long", "double"]:
+        for length in [1, 2, 3, 181, 2048, 8190, 16381, 65534, 65535, 65536, 100_000]:
+            connect(clients.libca, [ioc], [ARRAY], 5, kind=kind, length=length, batch=3).send()
+            sent += 5
+    check_puts(ioc, exporter, by(clients.LIBCA_USER, "write", [ARRAY], sent))
+
+
 def test_libca_put_array_of_many_segments(ioc, start_exporter, connect):
     """40,000 doubles: the extended header, and messages that span segments."""
     send_and_check(ioc, start_exporter, connect, clients.libca, names("array"), 23,
@@ -109,6 +131,25 @@ def test_caproto_put(ioc, start_exporter, connect):
 def test_caproto_put_callback(ioc, start_exporter, connect):
     send_and_check(ioc, start_exporter, connect, clients.caproto, names("set"), 23, "operator",
                    op="write_notify", user="operator")
+
+
+def test_caproto_asyncio_put(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.caproto_asyncio, names("set"), 101,
+                   "physicist", user="physicist")
+
+
+def test_caproto_asyncio_put_callback(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.caproto_asyncio, names("set"), 23,
+                   "physicist", op="write_notify", user="physicist")
+
+
+def test_caj_put(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.caj, names("set"), 101, clients.LIBCA_USER)
+
+
+def test_caj_put_callback(ioc, start_exporter, connect):
+    send_and_check(ioc, start_exporter, connect, clients.caj, names("set"), 23, clients.LIBCA_USER,
+                   op="write_notify")
 
 
 def test_several_clients_at_once(ioc, start_exporter, connect):

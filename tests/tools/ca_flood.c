@@ -4,7 +4,8 @@
  *   ca_flood COUNT OP TYPE LENGTH BATCH PV...
  *
  * COUNT  puts to each PV           OP     put (WRITE) or notify (WRITE_NOTIFY)
- * TYPE   double or string          LENGTH elements a put
+ * TYPE   string, short, float, enum, char, long or double (the DBR type)
+ * LENGTH elements a put
  * BATCH  rounds over the PVs between two flushes of libca's buffer (put only)
  *
  * Prints "@connected", waits for a line on stdin, sends, and prints "@sent N" when the server has done
@@ -67,10 +68,28 @@ static void fill(struct flood *flood, unsigned long n)
 	unsigned long e;
 
 	for (e = 0; e < flood->length; e++) {
-		if (flood->type == DBR_DOUBLE)
+		switch (flood->type) {
+		case DBR_STRING:
+			snprintf(((dbr_string_t *)flood->values)[e], MAX_STRING_SIZE, "%lu", (n + e) % 2);
+			break;
+		case DBR_SHORT:
+			((dbr_short_t *)flood->values)[e] = (dbr_short_t)(n + e);
+			break;
+		case DBR_FLOAT:
+			((dbr_float_t *)flood->values)[e] = (dbr_float_t)(n + e);
+			break;
+		case DBR_ENUM:
+			((dbr_enum_t *)flood->values)[e] = (dbr_enum_t)((n + e) % 2);
+			break;
+		case DBR_CHAR:
+			((dbr_char_t *)flood->values)[e] = (dbr_char_t)(n + e);
+			break;
+		case DBR_LONG:
+			((dbr_long_t *)flood->values)[e] = (dbr_long_t)(n + e);
+			break;
+		default:
 			((dbr_double_t *)flood->values)[e] = (double)(n + e);
-		else
-			snprintf(((dbr_string_t *)flood->values)[e], MAX_STRING_SIZE, "put %lu", n + e);
+		}
 	}
 }
 
@@ -135,6 +154,19 @@ static void send_all(struct flood *flood)
 		wait_for_server(flood);
 }
 
+static chtype type_of(const char *name)
+{
+	static const char *const names[] = {"string", "short", "float", "enum", "char", "long", "double"};
+	chtype type;
+
+	for (type = DBR_STRING; type <= DBR_DOUBLE; type++) {
+		if (strcmp(name, names[type]) == 0)
+			return type;
+	}
+	fprintf(stderr, "ca_flood: TYPE is no DBR type: %s\n", name);
+	exit(2);
+}
+
 static unsigned long number(const char *text, const char *what)
 {
 	char *end;
@@ -153,12 +185,12 @@ int main(int argc, char **argv)
 	char line[16];
 
 	if (argc < 7 || argc - 6 > MAX_PVS) {
-		fprintf(stderr, "usage: ca_flood COUNT put|notify double|string LENGTH BATCH PV...\n");
+		fprintf(stderr, "usage: ca_flood COUNT put|notify TYPE LENGTH BATCH PV...\n");
 		return 2;
 	}
 	flood.count = number(argv[1], "COUNT");
 	flood.notify = strcmp(argv[2], "notify") == 0;
-	flood.type = strcmp(argv[3], "string") == 0 ? DBR_STRING : DBR_DOUBLE;
+	flood.type = type_of(argv[3]);
 	flood.length = number(argv[4], "LENGTH");
 	flood.batch = number(argv[5], "BATCH");
 	flood.pvs = argc - 6;

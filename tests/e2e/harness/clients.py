@@ -2,7 +2,10 @@
 import os
 import pathlib
 import pwd
+import shutil
 import socket
+
+import pytest
 
 from . import env
 from .process import Process
@@ -65,3 +68,20 @@ def caproto(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int,
             user: str = "operator") -> Client:
     return Client("caproto", [env.python(), env.TOOLS_SOURCE_DIR / "put_caproto.py", count, op, *pvs],
                   log_dir, _client_env(ports, user))
+
+
+def caproto_asyncio(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int,
+                    op: str = "write", user: str = "operator") -> Client:
+    return Client("caproto_asyncio",
+                  [env.python(), env.TOOLS_SOURCE_DIR / "put_caproto_asyncio.py", count, op, *pvs],
+                  log_dir, _client_env(ports, user))
+
+
+def caj(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int, op: str = "write") -> Client:
+    """tests/tools/PutCaj.java; it tells the server the user that the JVM runs as."""
+    jar = env.test_env() / "java" / "jca.jar"
+    java = shutil.which("java")
+    if java is None or not jar.exists():
+        pytest.skip("there is no JDK with Maven: scripts/make-test-env.sh could not fetch the Java client")
+    return Client("caj", [java, "-cp", jar, env.TOOLS_SOURCE_DIR / "PutCaj.java", count, op, *pvs],
+                  log_dir, _client_env(ports))

@@ -17,7 +17,7 @@ def deep_chain(prefix: str, depth: int) -> str:
 def put_targets(prefix: str, targets: int) -> str:
     """Passive records for puts; each forward-links to NAME:count, which so counts the puts."""
     kinds = [("set", "ao", ""), ("text", "stringout", ""),
-             ("array", "waveform", 'field(FTVL,"DOUBLE") field(NELM,"40000")')]
+             ("array", "waveform", 'field(FTVL,"DOUBLE") field(NELM,"100000")')]
     return "".join(
         f'record({kind},"{prefix}{name}{i}"){{{extra} field(FLNK,"{prefix}{name}{i}:count")}}\n'
         f'record(calc,"{prefix}{name}{i}:count"){{field(CALC,"VAL+1")}}\n'
