@@ -31,7 +31,7 @@ std::string_view file_name(std::string_view path) {
 }  // namespace
 
 std::vector<std::string> Inspector::wanted_symbols() {
-  return {"dbProcess", "pdbbase", "ca_server_port"};
+  return {"dbProcess", "pdbbase", "ca_server_port", "pCaBucket", "clientQ"};
 }
 
 Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
@@ -108,6 +108,10 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     if (const ElfSymbol* base = elf.find("pdbbase")) found.pdbbase.push_back(*bias + base->value);
     if (const ElfSymbol* port = elf.find("ca_server_port"))
       found.ca_server_port.push_back(*bias + port->value);
+    const ElfSymbol* const bucket = elf.find("pCaBucket");
+    const ElfSymbol* const queue = elf.find("clientQ");
+    if (bucket != nullptr && queue != nullptr)
+      found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
   }
 }
 

@@ -22,6 +22,7 @@ struct Inspection {
   std::optional<ProbeTarget> target;
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;
+  std::vector<CaServerSymbols> ca_server;
   std::string base_version;
   std::string problem;
 

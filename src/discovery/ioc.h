@@ -42,6 +42,15 @@ struct ListeningSocket {
   auto operator<=>(const ListeningSocket&) const = default;
 };
 
+// Addresses in an IOC of the CA server's tables (rsrv/server.h): BUCKET *pCaBucket, ELLLIST
+// clientQ.
+struct CaServerSymbols {
+  std::uint64_t ca_bucket = 0;
+  std::uint64_t client_queue = 0;
+
+  bool operator==(const CaServerSymbols&) const = default;
+};
+
 struct Ioc {
   IocId id;
   std::string name;               // label `ioc`: unique among the running ones, printable UTF-8
@@ -59,7 +68,8 @@ struct Ioc {
   // maps.
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;
-  std::string problem;  // "" = none
+  std::vector<CaServerSymbols> ca_server;  // one a file that defines both
+  std::string problem;                     // "" = none
 
   bool operator==(const Ioc&) const = default;
 };

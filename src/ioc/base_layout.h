@@ -1,5 +1,6 @@
 // Structs of EPICS Base as they lie in an LP64 IOC's memory, the same from 3.14.12 to 7.0.10:
-// ellLib.h, dbBase.h. Pointers are the IOC's addresses. Ends of structs that differ are left out.
+// ellLib.h, dbBase.h, dbAddr.h. Pointers are the IOC's addresses. Ends of structs that differ are
+// left out.
 #pragma once
 
 #include <cstddef>
@@ -91,5 +92,25 @@ static_assert(offsetof(DbFldDes, size) == 72);
 static_assert(offsetof(DbFldDes, offset) == 74);
 
 inline constexpr std::size_t kRecordNameSize = 61;  // dbCommon.name, at offset 0
+
+// Values of dbFldTypes.h and special.h.
+inline constexpr std::int16_t kDbfString = 0;
+inline constexpr std::int16_t kDbfChar = 1;
+inline constexpr std::int16_t kDbfInLink3_14 = 12;  // in 3.14 only: later there are more types
+inline constexpr std::int16_t kDbfFwdLink3_14 = 14;
+inline constexpr std::int16_t kDbrChar = 1;
+inline constexpr std::int16_t kSpcNoMod = 1;  // a field that nobody may write to
+
+struct DbAddr {
+  Address record;  // struct dbCommon *
+  Address field;
+  Address description;  // dbFldDes *
+  std::int64_t no_elements;
+  std::int16_t field_type;
+  std::int16_t field_size;
+  std::int16_t special;
+  std::int16_t dbr_field_type;
+};
+static_assert(sizeof(DbAddr) == 40);
 
 }  // namespace ioc_exporter::ioc::base
