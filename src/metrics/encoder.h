@@ -2,11 +2,11 @@
 // scrape.
 //
 // Use: labels() makes a series' label set in the format's own form, once; begin_family() and then
-// count(), number() or histogram() for each series; take() at the end. All series of a family stand
-// together, and no family comes twice: text 0.0.4 and OpenMetrics 1.0 ask for it.
+// count() or number() for each series, or begin_histograms() and histogram(); take() at the end.
+// All series of a family stand together, and no family comes twice: text 0.0.4 and OpenMetrics 1.0
+// ask for it.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "probes/samples.h"
+#include "metrics/histogram_edges.h"
 
 namespace ioc_exporter::metrics {
 
@@ -42,10 +42,6 @@ struct EncodedLabels {
   auto operator<=>(const EncodedLabels&) const = default;
 };
 
-// Native-histogram buckets of schema 2, not cumulative: slot i has the upper edge
-// 2^((kHistogramFirstK + i) / 4) s, the last slot holds what is longer than every edge.
-using HistogramBuckets = std::array<std::uint64_t, kHistogramSlots>;
-
 class Encoder {
  public:
   virtual ~Encoder() = default;
@@ -60,6 +56,9 @@ class Encoder {
 
   // A family without series leaves no trace.
   virtual void begin_family(const Family& family) = 0;
+  // The same for a family of histograms. `edges`, which is not kept: their scale, and
+  // which of its edges the formats without native histograms show.
+  virtual void begin_histograms(const Family& family, const HistogramEdges& edges) = 0;
 
   // One series of a counter, gauge or untyped family. `more` is appended to `labels`.
   virtual void count(const EncodedLabels& labels, const EncodedLabels& more,
@@ -68,8 +67,9 @@ class Encoder {
   void count(const EncodedLabels& labels, std::uint64_t value) { count(labels, {}, value); }
   void number(const EncodedLabels& labels, double value) { number(labels, {}, value); }
 
-  // One series of a histogram family. Its count is the sum of all buckets.
-  virtual void histogram(const EncodedLabels& labels, const HistogramBuckets& buckets,
+  // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
+  // its count is their sum.
+  virtual void histogram(const EncodedLabels& labels, std::span<const std::uint64_t> buckets,
                          double sum_seconds) = 0;
 
   // All that was encoded; the encoder is empty afterwards.

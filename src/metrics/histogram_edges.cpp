@@ -3,8 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "probes/samples.h"
-
 namespace ioc_exporter::metrics {
 
 double edge_seconds(int k) {
@@ -18,18 +16,24 @@ HistogramEdges::HistogramEdges() {
   for (int k = -80; k <= 0; k += 8) ks_.push_back(k);
 }
 
-Result<HistogramEdges> HistogramEdges::from(std::vector<int> ks) {
+HistogramEdges HistogramEdges::of_puts() {
+  std::vector<int> ks;
+  for (int k = -56; k <= 24; k += 8) ks.push_back(k);
+  return {std::move(ks), kPutScale};
+}
+
+Result<HistogramEdges> HistogramEdges::from(std::vector<int> ks, HistogramScale scale) {
   for (std::size_t i = 0; i < ks.size(); ++i) {
     const std::string edge = "histogram edge " + std::to_string(ks[i]);
-    if (ks[i] < kHistogramFirstK || ks[i] > kHistogramLastK)
-      return error_in_words(edge + ": not within " + std::to_string(kHistogramFirstK) + " to " +
-                            std::to_string(kHistogramLastK));
+    if (ks[i] < scale.first_k || ks[i] > scale.last_k)
+      return error_in_words(edge + ": not within " + std::to_string(scale.first_k) + " to " +
+                            std::to_string(scale.last_k));
     if (i > 0 && ks[i] == ks[i - 1]) return error_in_words(edge + ": given twice");
     if (i > 0 && ks[i] < ks[i - 1])
       return error_in_words(edge + ": stands after " + std::to_string(ks[i - 1]) +
                             ", edges must rise");
   }
-  return HistogramEdges(std::move(ks));
+  return HistogramEdges(std::move(ks), scale);
 }
 
 }  // namespace ioc_exporter::metrics

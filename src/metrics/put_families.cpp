@@ -1,7 +1,11 @@
 #include "metrics/put_families.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+
+#include "metrics/merged_series.h"
+#include "metrics/number_text.h"
 
 namespace ioc_exporter::metrics {
 namespace {
@@ -10,15 +14,23 @@ constexpr Family kPuts{
     "epics_ca_puts_total", FamilyType::counter,
     "Channel Access writes that clients sent to the IOC. Empty labels: the exporter "
     "has not seen the name (yet)."};
+constexpr Family kFailures{"epics_ca_put_failures_total", FamilyType::counter,
+                           "Channel Access writes that the IOC answered with an error, by reason."};
+constexpr Family kDuration{
+    "epics_ca_put_duration_seconds", FamilyType::histogram,
+    "Time from a write with callback (WRITE_NOTIFY) to the IOC's answer, over all clients."};
+constexpr Family kLast{"epics_ca_last_put_timestamp_seconds", FamilyType::gauge,
+                       "When the client wrote to the PV last, in seconds since 1970."};
+constexpr Family kPv{"epics_ca_pv_info", FamilyType::gauge,
+                     "Record and field that a PV name leads to, of PVs that were written to. "
+                     "Always 1."};
 
 std::string_view op_name(PutOp op) {
   return op == PutOp::write ? "write" : "write_notify";
 }
 
-}  // namespace
-
-void encode_puts(const std::vector<PutSample>& puts, Encoder& encoder) {
-  std::vector<std::pair<EncodedLabels, std::uint64_t>> series;
+void encode_counts_of_puts(const std::vector<PutSample>& puts, Encoder& encoder) {
+  SeriesList<std::uint64_t> series;
   series.reserve(puts.size());
   for (const PutSample& put : puts)
     series.emplace_back(encoder.labels({{"ioc", put.ioc},
@@ -28,15 +40,83 @@ void encode_puts(const std::vector<PutSample>& puts, Encoder& encoder) {
                                         {"host", put.host},
                                         {"op", op_name(put.op)}}),
                         put.count);
-  std::sort(series.begin(), series.end());
-  encoder.begin_family(kPuts);
-  for (std::size_t i = 0; i < series.size();) {
-    std::uint64_t sum = 0;
-    const std::size_t first = i;
-    for (; i < series.size() && series[i].first == series[first].first; ++i)
-      sum += series[i].second;
-    encoder.count(series[first].first, sum);
-  }
+  encode_counts(kPuts, std::move(series), encoder);
+}
+
+void encode_failures(const std::vector<PutFailureSample>& failures, Encoder& encoder) {
+  SeriesList<std::uint64_t> series;
+  series.reserve(failures.size());
+  for (const PutFailureSample& failure : failures)
+    series.emplace_back(encoder.labels({{"ioc", failure.ioc},
+                                        {"pv", failure.pv},
+                                        {"client", failure.client},
+                                        {"user", failure.user},
+                                        {"host", failure.host},
+                                        {"reason", failure.reason}}),
+                        failure.count);
+  encode_counts(kFailures, std::move(series), encoder);
+}
+
+void encode_durations(const std::vector<PutDurationSample>& durations, const HistogramEdges& edges,
+                      Encoder& encoder) {
+  using Sums = std::pair<std::uint64_t, decltype(PutDurationSample::buckets)>;
+  SeriesList<Sums> series;
+  series.reserve(durations.size());
+  for (const PutDurationSample& duration : durations)
+    series.emplace_back(encoder.labels({{"ioc", duration.ioc}, {"pv", duration.pv}}),
+                        Sums{duration.sum_ns, duration.buckets});
+  encoder.begin_histograms(kDuration, edges);
+  for_each_merged(
+      std::move(series),
+      [](Sums& sums, const Sums& more) {
+        sums.first += more.first;
+        std::transform(sums.second.begin(), sums.second.end(), more.second.begin(),
+                       sums.second.begin(), std::plus<>());
+      },
+      [&encoder](const EncodedLabels& labels, const Sums& sums) {
+        encoder.histogram(labels, sums.second, seconds_from_ns(sums.first));
+      });
+}
+
+void encode_last_times(const std::vector<PutSample>& puts, Encoder& encoder) {
+  SeriesList<double> series;
+  series.reserve(puts.size());
+  for (const PutSample& put : puts)
+    if (put.last_time_seconds > 0)
+      series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                          {"pv", put.pv},
+                                          {"client", put.client},
+                                          {"user", put.user},
+                                          {"host", put.host}}),
+                          put.last_time_seconds);
+  encoder.begin_family(kLast);
+  for_each_merged(
+      std::move(series), [](double& last, double other) { last = std::max(last, other); },
+      [&encoder](const EncodedLabels& labels, double last) { encoder.number(labels, last); });
+}
+
+void encode_pvs(const std::vector<PvSample>& pvs, Encoder& encoder) {
+  SeriesList<std::uint64_t> series;
+  series.reserve(pvs.size());
+  for (const PvSample& pv : pvs)
+    series.emplace_back(
+        encoder.labels(
+            {{"ioc", pv.ioc}, {"pv", pv.pv}, {"record", pv.record}, {"field", pv.field}}),
+        1);
+  encoder.begin_family(kPv);
+  for_each_merged(
+      std::move(series), [](std::uint64_t&, std::uint64_t) {},
+      [&encoder](const EncodedLabels& labels, std::uint64_t one) { encoder.count(labels, one); });
+}
+
+}  // namespace
+
+void encode_puts(const Snapshot& snapshot, const HistogramEdges& edges, Encoder& encoder) {
+  encode_counts_of_puts(snapshot.puts, encoder);
+  encode_failures(snapshot.put_failures, encoder);
+  encode_durations(snapshot.put_durations, edges, encoder);
+  encode_last_times(snapshot.puts, encoder);
+  encode_pvs(snapshot.pvs, encoder);
 }
 
 }  // namespace ioc_exporter::metrics

@@ -51,7 +51,8 @@ void encode_skipped(const std::vector<RecordRows>& tables, Encoder& encoder) {
 
 }  // namespace
 
-void encode_records(const std::vector<const IocSample*>& iocs, Encoder& encoder) {
+void encode_records(const std::vector<const IocSample*>& iocs, const HistogramEdges& edges,
+                    Encoder& encoder) {
   std::vector<RecordRows> tables;
   tables.reserve(iocs.size());
   for (const IocSample* ioc : iocs)
@@ -66,7 +67,7 @@ void encode_records(const std::vector<const IocSample*>& iocs, Encoder& encoder)
   for_each_row(tables, [&](const RecordRow& row) {
     encoder.count(row.labels, row.counts ? processed(*row.counts) : 0);
   });
-  encoder.begin_family(kDuration);
+  encoder.begin_histograms(kDuration, edges);
   for_each_row(tables, [&](const RecordRow& row) {
     if (was_processed(row))
       encoder.histogram(row.labels, row.counts->buckets, seconds_from_ns(row.counts->sum_ns));

@@ -9,7 +9,8 @@
 namespace ioc_exporter::metrics {
 
 // Of all that are up. A record that was never processed has its info and a process_total of 0 (so
-// that increase() sees the first processing) and nothing else.
-void encode_records(const std::vector<const IocSample*>& iocs, Encoder& encoder);
+// that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.
+void encode_records(const std::vector<const IocSample*>& iocs, const HistogramEdges& edges,
+                    Encoder& encoder);
 
 }  // namespace ioc_exporter::metrics

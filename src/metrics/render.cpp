@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "metrics/ca_families.h"
 #include "metrics/ioc_families.h"
 #include "metrics/prometheus_family.h"
 #include "metrics/put_families.h"
@@ -12,10 +13,13 @@ namespace ioc_exporter::metrics {
 namespace {
 
 // Upper estimates of a line's length; what is missing only costs a copy.
-std::size_t estimated_size(const Snapshot& snapshot, const HistogramEdges& edges) {
+std::size_t estimated_size(const Snapshot& snapshot, const ShownEdges& edges) {
   constexpr std::size_t kLine = 110;
-  const std::size_t lines_per_sample = edges.ks().size() + 6;
-  std::size_t lines = 100 + snapshot.puts.size() * 2;
+  const std::size_t lines_per_sample = edges.process.ks().size() + 6;
+  std::size_t lines = 100 + snapshot.puts.size() * 3 + snapshot.pvs.size() +
+                      snapshot.put_failures.size() + snapshot.searches.size() +
+                      snapshot.ca_servers.size() * 15 + snapshot.ca_clients.size() * 3 +
+                      snapshot.put_durations.size() * (edges.puts.ks().size() + 3);
   for (const IocSample& ioc : snapshot.iocs) {
     lines += ioc.records.size() * lines_per_sample;
     if (ioc.database) lines += ioc.database->records.size() * 2;
@@ -25,11 +29,15 @@ std::size_t estimated_size(const Snapshot& snapshot, const HistogramEdges& edges
 
 }  // namespace
 
-void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter, Encoder& encoder) {
+void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
+                     const ShownEdges& edges, Encoder& encoder) {
   const auto iocs = distinct_iocs(snapshot);
   encode_iocs(iocs, encoder);
-  encode_records(iocs, encoder);
-  encode_puts(snapshot.puts, encoder);
+  encode_records(iocs, edges.process, encoder);
+  encode_puts(snapshot, edges.puts, encoder);
+  encode_ca_servers(snapshot.ca_servers, encoder);
+  encode_ca_clients(snapshot.ca_clients, encoder);
+  encode_ca_network(snapshot, encoder);
   for (const prometheus::MetricFamily& family : self_families(snapshot, exporter)) {
     [[maybe_unused]] const bool encoded = encode(family, encoder);
     assert(encoded);  // self_families() makes counters and gauges only
@@ -37,10 +45,10 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter, Enc
 }
 
 std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,
-                        const HistogramEdges& edges) {
-  TextEncoder encoder(edges);
+                        const ShownEdges& edges) {
+  TextEncoder encoder;
   encoder.reserve(estimated_size(snapshot, edges));
-  encode_snapshot(snapshot, exporter, encoder);
+  encode_snapshot(snapshot, exporter, edges, encoder);
   return encoder.take();
 }
 

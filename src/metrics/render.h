@@ -10,12 +10,19 @@
 
 namespace ioc_exporter::metrics {
 
+// Which edges of the histograms the text formats show.
+struct ShownEdges {
+  HistogramEdges process;                           // of kProcessScale
+  HistogramEdges puts = HistogramEdges::of_puts();  // of kPutScale
+};
+
 // Everything that is known, through any encoder: IOCs, records, puts, then the exporter itself.
 // The reference of all families is docs/metrics.md.
-void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter, Encoder& encoder);
+void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
+                     const ShownEdges& edges, Encoder& encoder);
 
 // The same in text format 0.0.4, to be served as TextEncoder::kContentType.
 std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,
-                        const HistogramEdges& edges = {});
+                        const ShownEdges& edges = {});
 
 }  // namespace ioc_exporter::metrics

@@ -33,11 +33,6 @@ constexpr std::string_view kInfinity = "le=\"+Inf\"} ";
 
 }  // namespace
 
-TextEncoder::TextEncoder(const HistogramEdges& edges) {
-  for (const int k : edges.ks())
-    edges_.push_back({static_cast<std::size_t>(k - kHistogramFirstK), le_label(edge_seconds(k))});
-}
-
 // name="value",name="value" without braces
 EncodedLabels TextEncoder::labels(std::span<const Label> labels) const {
   EncodedLabels encoded;
@@ -54,7 +49,14 @@ EncodedLabels TextEncoder::labels(std::span<const Label> labels) const {
 void TextEncoder::begin_family(const Family& family) {
   family_ = family;
   header_written_ = false;
+}
+
+void TextEncoder::begin_histograms(const Family& family, const HistogramEdges& edges) {
+  begin_family(family);
   bucket_start_ = std::string(family.name) + "_bucket{";
+  edges_.clear();
+  for (const int k : edges.ks())
+    edges_.push_back({edges.scale().slot(k), le_label(edge_seconds(k))});
 }
 
 void TextEncoder::write_header() {
@@ -110,7 +112,7 @@ void TextEncoder::write_bucket(const EncodedLabels& labels, std::string_view end
   text_ += '\n';
 }
 
-void TextEncoder::histogram(const EncodedLabels& labels, const HistogramBuckets& buckets,
+void TextEncoder::histogram(const EncodedLabels& labels, std::span<const std::uint64_t> buckets,
                             double sum_seconds) {
   write_header();
   std::uint64_t cumulative = 0;

@@ -8,15 +8,12 @@
 #include <vector>
 
 #include "metrics/encoder.h"
-#include "metrics/histogram_edges.h"
 
 namespace ioc_exporter::metrics {
 
 class TextEncoder final : public Encoder {
  public:
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
-
-  explicit TextEncoder(const HistogramEdges& edges = {});
 
   // Room for a scrape of about that size, so that the buffer need not grow.
   void reserve(std::size_t bytes) { text_.reserve(bytes); }
@@ -25,11 +22,12 @@ class TextEncoder final : public Encoder {
   using Encoder::labels;
   EncodedLabels labels(std::span<const Label> labels) const override;
   void begin_family(const Family& family) override;
+  void begin_histograms(const Family& family, const HistogramEdges& edges) override;
   using Encoder::count;
   void count(const EncodedLabels& labels, const EncodedLabels& more, std::uint64_t value) override;
   using Encoder::number;
   void number(const EncodedLabels& labels, const EncodedLabels& more, double value) override;
-  void histogram(const EncodedLabels& labels, const HistogramBuckets& buckets,
+  void histogram(const EncodedLabels& labels, std::span<const std::uint64_t> buckets,
                  double sum_seconds) override;
   std::string take() override;
 
@@ -46,11 +44,11 @@ class TextEncoder final : public Encoder {
   void write_bucket(const EncodedLabels& labels, std::string_view end_of_labels,
                     std::uint64_t cumulative);
 
-  std::vector<Edge> edges_;
   std::string text_;
   Family family_{};
   bool header_written_ = false;
-  std::string bucket_start_;  // name_bucket{ of the family
+  std::vector<Edge> edges_;   // of a family of histograms
+  std::string bucket_start_;  // its name_bucket{
 };
 
 }  // namespace ioc_exporter::metrics

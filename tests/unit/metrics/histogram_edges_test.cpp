@@ -25,6 +25,15 @@ TEST(HistogramEdges, DefaultIsEverySecondPowerOfTwo) {
               testing::ElementsAre(-80, -72, -64, -56, -48, -40, -32, -24, -16, -8, 0));
 }
 
+TEST(HistogramEdges, PutsHaveTheirOwn) {
+  EXPECT_THAT(HistogramEdges::of_puts().ks(),
+              testing::ElementsAre(-56, -48, -40, -32, -24, -16, -8, 0, 8, 16, 24));
+  EXPECT_EQ(edge_seconds(24), 64.0);
+  EXPECT_TRUE(HistogramEdges::from({kPutHistogramLastK}, kPutScale).ok());
+  EXPECT_EQ(HistogramEdges::from({41}, kPutScale).error().message(),
+            "histogram edge 41: not within -80 to 40");
+}
+
 TEST(HistogramEdges, TakesWhatRisesWithinTheRange) {
   EXPECT_TRUE(HistogramEdges::from({kHistogramFirstK, 0, kHistogramLastK}).ok());
   EXPECT_TRUE(HistogramEdges::from({}).ok());

@@ -168,14 +168,65 @@ TEST(Render, AnIocThatCameAgainIsUp) {
 TEST(Render, PutsWithTheSameLabelsAreSummed) {
   Snapshot snapshot;
   snapshot.puts = {{"i", "pv", "c", "u", "h", PutOp::write, 20},
-                   {"i", "pv", "c", "u", "h", PutOp::write_notify, 5},
-                   {"i", "pv", "c", "u", "h", PutOp::write, 3}};
+                   {"i", "pv", "c", "u", "h", PutOp::write_notify, 5, 20.5},
+                   {"i", "pv", "c", "u", "h", PutOp::write, 3, 10.5}};
   const Scrape parsed = scrape(snapshot);
   LabelMap labels{{"ioc", "i"},  {"pv", "pv"},  {"client", "c"},
                   {"user", "u"}, {"host", "h"}, {"op", "write"}};
   EXPECT_EQ(value(parsed, "epics_ca_puts_total", labels), "23");
   labels["op"] = "write_notify";
   EXPECT_EQ(value(parsed, "epics_ca_puts_total", labels), "5");
+  labels.erase("op");
+  EXPECT_EQ(value(parsed, "epics_ca_last_put_timestamp_seconds", labels), "20.5");
+}
+
+TEST(Render, ALastPutThatIsNotKnownIsNoTimeAtAll) {
+  Snapshot snapshot;
+  snapshot.puts = {{"i", "pv", "c", "u", "h", PutOp::write, 20}};
+  EXPECT_FALSE(scrape(snapshot).contains("epics_ca_last_put_timestamp_seconds"));
+}
+
+TEST(Render, PutDurationsWithTheSameLabelsAreSummed) {
+  Snapshot snapshot;
+  PutDurationSample one{"i", "pv", 1'000'000'000, {}};
+  one.buckets[kPutScale.slot(0)] = 1;
+  PutDurationSample slow{"i", "pv", 2'000'000'000'000, {}};
+  slow.buckets[kPutHistogramSlots - 1] = 2;
+  snapshot.put_durations = {one, slow, one};
+  const Scrape parsed = scrape(snapshot);
+  constexpr const char* kPutDuration = "epics_ca_put_duration_seconds";
+  const LabelMap labels{{"ioc", "i"}, {"pv", "pv"}};
+  const auto up_to = [&](const char* edge) {
+    LabelMap with_edge = labels;
+    with_edge["le"] = edge;
+    return value(parsed, kPutDuration, with_edge, "_bucket");
+  };
+  EXPECT_EQ(value(parsed, kPutDuration, labels, "_count"), "4");
+  EXPECT_EQ(value(parsed, kPutDuration, labels, "_sum"), "2002");
+  EXPECT_EQ(up_to("0.25"), "0");
+  EXPECT_EQ(up_to("1"), "2");
+  EXPECT_EQ(up_to("64"), "2");
+  EXPECT_EQ(up_to("+Inf"), "4");
+}
+
+TEST(Render, ServersAndClientsWithTheSameLabelsAreSummed) {
+  Snapshot snapshot;
+  CaServerSample server;
+  server.ioc = "i";
+  server.circuits = 11;
+  server.channels = {1, 2, 3, 4, 5};
+  server.sent_bytes = UINT64_C(1) << 60;
+  snapshot.ca_servers = {server, server};
+  snapshot.ca_clients = {{"i", "c", "u", "h", 1, 20, 7}, {"i", "c", "u", "h", 1, 3, 4}};
+  const Scrape parsed = scrape(snapshot);
+  EXPECT_EQ(value(parsed, "epics_ca_circuits", {{"ioc", "i"}}), "22");
+  EXPECT_EQ(value(parsed, "epics_ca_sent_bytes_total", {{"ioc", "i"}}), "2305843009213693952");
+  EXPECT_EQ(value(parsed, "epics_ca_channels", {{"ioc", "i"}, {"access", "read_write"}}), "8");
+  EXPECT_EQ(value(parsed, "epics_ca_channels", {{"ioc", "i"}, {"access", "unknown"}}), "10");
+  const LabelMap client{{"ioc", "i"}, {"client", "c"}, {"user", "u"}, {"host", "h"}};
+  EXPECT_EQ(value(parsed, "epics_ca_client_circuits", client), "2");
+  EXPECT_EQ(value(parsed, "epics_ca_client_channels", client), "23");
+  EXPECT_EQ(value(parsed, "epics_ca_client_monitors", client), "11");
 }
 
 TEST(Render, PutsWhoseNamesAreNoUtf8StayApart) {

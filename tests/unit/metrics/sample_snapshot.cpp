@@ -43,6 +43,45 @@ IocSample power_supplies() {
   return ioc;
 }
 
+void add_channel_access(Snapshot& snapshot) {
+  snapshot.puts = {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
+                    PutOp::write_notify, 23, 1790000200.125},
+                   {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
+                    PutOp::write, 5, 1790000300.25},
+                   {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
+                    PutOp::write, 6, 1790000250.5},
+                   {"power-supplies", "", "10.0.0.8", "", "", PutOp::write, 1}};
+  snapshot.put_failures = {
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "no_write_access", 23},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 2},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 3}};
+  PutDurationSample duration{"power-supplies", "PS:Q1:SetCur", 2'500'000'500, {}};
+  duration.buckets[kPutScale.slot(-56)] = 20;    // up to 2^-14 s
+  duration.buckets[kPutScale.slot(-55)] = 2;     // just above it
+  duration.buckets[kPutHistogramSlots - 1] = 1;  // above 2^10 s
+  snapshot.put_durations = {duration};
+  CaServerSample server;
+  server.ioc = "power-supplies";
+  server.circuits = 3;
+  server.channels = {1, 211, 0, 307, 2};
+  server.monitors = 199;
+  server.flow_controlled = 1;
+  server.gets = 101;
+  server.monitor_updates = 9007199254740993;  // more than a double holds
+  server.echoes = 7;
+  server.server_disconnects = 5;
+  server.received_bytes = 40'009;
+  server.sent_bytes = 1'000'003;
+  snapshot.ca_servers = {server};
+  snapshot.ca_clients = {{"power-supplies", "10.0.0.7", "operator", "console1", 2, 19, 17},
+                         {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
+  snapshot.pvs = {{"power-supplies", "PS:Q1:SetCur", "PS:Q1:SetCur", "VAL"},
+                  {"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
+  snapshot.searches = {{"10.0.0.7", 4001}, {"other", 13}};
+  snapshot.searched_names = {{"10.0.0.7", "PS:Q1:SetCurr", 3989, 1790000000, 1790000300}};
+  snapshot.beacons = {{"10.0.0.2:5064", 1009, 3}};
+}
+
 }  // namespace
 
 Snapshot sample_snapshot() {
@@ -58,12 +97,7 @@ Snapshot sample_snapshot() {
   gone.pid = 99;
   gone.base_version = "3.15.9";
   snapshot.iocs = {power_supplies(), vacuum, gone};
-  snapshot.puts = {
-      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", PutOp::write_notify,
-       23},
-      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", PutOp::write, 5},
-      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", PutOp::write, 6},
-      {"power-supplies", "", "10.0.0.8", "", "", PutOp::write, 1}};
+  add_channel_access(snapshot);
   snapshot.probes = {{"record_process", true, 4, 9007199254740992, 1'500'000'000},
                      {"ca_tap", false, 0, {}, {}}};
   snapshot.maps = {{"record_stats", 3, 65536}, {"record_stats", 4, 65536}, {"ca_puts", 2, 16384}};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <limits>
 
@@ -11,6 +12,8 @@ namespace ioc_exporter::metrics {
 namespace {
 
 constexpr Family kCounter{"x_total", FamilyType::counter, "What\nit \\ is."};
+using Buckets = std::array<std::uint64_t, kHistogramSlots>;
+
 constexpr Family kHistogram{"x_seconds", FamilyType::histogram, "Duration."};
 
 // Value of the bucket with that edge, found by the number that `le` reads as; "" when there is
@@ -51,15 +54,15 @@ TEST(TextEncoder, WritesHeaderOnceAndSeries) {
 TEST(TextEncoder, FamilyWithoutSeriesLeavesNoTrace) {
   TextEncoder encoder;
   encoder.begin_family(kCounter);
-  encoder.begin_family(kHistogram);
+  encoder.begin_histograms(kHistogram, HistogramEdges());
   EXPECT_EQ(encoder.take(), "");
 }
 
 TEST(TextEncoder, HistogramCountsEdgesInclusivelyAndTheRestInInfinity) {
   auto edges = HistogramEdges::from({-8, 0});
   ASSERT_TRUE(edges.ok());
-  TextEncoder encoder(*edges);
-  HistogramBuckets buckets{};
+  TextEncoder encoder;
+  Buckets buckets{};
   buckets[0] = 1;
   buckets[slot_of(-8)] = 2;  // its edge is 0.25 s: within
   buckets[slot_of(-7)] = 4;  // the next
@@ -67,9 +70,9 @@ TEST(TextEncoder, HistogramCountsEdgesInclusivelyAndTheRestInInfinity) {
   buckets[slot_of(1)] = 16;
   buckets[slot_of(kHistogramLastK)] = 32;
   buckets[kHistogramSlots - 1] = 64;
-  encoder.begin_family(kHistogram);
+  encoder.begin_histograms(kHistogram, *edges);
   encoder.histogram(encoder.labels({{"ioc", "i"}}), buckets, 23.5);
-  encoder.histogram({}, HistogramBuckets{}, 0);
+  encoder.histogram({}, Buckets{}, 0);
   EXPECT_EQ(encoder.take(),
             "# HELP x_seconds Duration.\n"
             "# TYPE x_seconds histogram\n"
@@ -88,10 +91,10 @@ TEST(TextEncoder, HistogramCountsEdgesInclusivelyAndTheRestInInfinity) {
 TEST(TextEncoder, EverySlotLandsInExactlyOneBucketOfTheDefault) {
   const HistogramEdges edges;
   for (std::size_t slot = 0; slot < kHistogramSlots; ++slot) {
-    TextEncoder encoder(edges);
-    HistogramBuckets buckets{};
+    TextEncoder encoder;
+    Buckets buckets{};
     buckets[slot] = 23;
-    encoder.begin_family(kHistogram);
+    encoder.begin_histograms(kHistogram, edges);
     encoder.histogram({}, buckets, 0);
     const std::string text = encoder.take();
     EXPECT_NE(text.find("le=\"+Inf\"} 23\n"), std::string::npos) << slot;
