@@ -28,18 +28,22 @@ class Reader {
     if (!fields_) return DatabaseReading{};  // nothing registered yet
 
     auto database = std::make_shared<Database>();
+    std::vector<AliasNode> aliases;
     for (const RecordType& type : types_) {
       const auto index = static_cast<std::uint32_t>(database->types.size());
       database->types.push_back(type.name);
       if (type.raw.rec_list.first != 0 && !lists_.insert(type.raw.rec_list.first).second)
         return error_in_words("record list of type " + type.name + ": it is another type's");
-      done = read_records(memory_, type, index, database->records);
+      done = read_records(memory_, type, index, database->records, aliases);
       if (!done) return std::move(done).error();
-      if (database->records.size() > kMostRecords)
-        return error_in_words("more than " + std::to_string(kMostRecords) + " records");
+      if (database->records.size() + aliases.size() > kMostRecords)
+        return error_in_words("more than " + std::to_string(kMostRecords) + " records and aliases");
     }
     done = read_record_names(memory_, database->types, database->records);
     if (!done) return std::move(done).error();
+    auto named = read_alias_names(memory_, std::move(aliases), database->records);
+    if (!named) return std::move(named).error();
+    database->aliases = std::move(*named);
     auto initialized = all_initialized(database->records);
     if (!initialized) return std::move(initialized).error();
     if (*initialized) {

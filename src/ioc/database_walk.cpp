@@ -13,6 +13,7 @@ namespace {
 constexpr std::int32_t kMostRecordsOfType = 2'000'000;
 constexpr std::int16_t kMostFields = 4096;
 constexpr std::size_t kLongestTypeName = 128;
+constexpr std::size_t kLongestAlias = 256;  // Base sets no limit to it; to records it does
 
 bool pointer_ok(std::uint64_t address) {
   return address != 0 && address % alignof(void*) == 0;
@@ -140,17 +141,20 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
 }
 
 Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t type_index,
-                          std::vector<RecordIdentity>& into) {
+                          std::vector<RecordIdentity>& records, std::vector<AliasNode>& aliases) {
   const std::string what = "record list of type " + type.name;
   return walk_list(memory, type.raw.rec_list, kMostRecordsOfType, what,
                    [&](std::uint64_t address) -> Result<void> {
                      const auto node = read_struct<base::DbRecordNode>(memory, address, what);
                      if (!node) return node.error();
-                     if ((node->flags & base::kFlagIsAlias) != 0) return {};
+                     if ((node->flags & base::kFlagIsAlias) != 0) {
+                       aliases.push_back({node->record_name, node->precord});
+                       return {};
+                     }
                      if (!pointer_ok(node->precord))
                        return error_in_words(what + ": record at " + hex_address(node->precord) +
                                              " is no pointer");
-                     into.push_back({node->precord, {}, type_index});
+                     records.push_back({node->precord, {}, type_index});
                      return {};
                    });
 }
@@ -170,6 +174,22 @@ Result<void> read_record_names(Memory& memory, const std::vector<std::string>& t
     record.name = std::move(*name);
   }
   return {};
+}
+
+Result<std::vector<RecordAlias>> read_alias_names(Memory& memory, std::vector<AliasNode> aliases,
+                                                  const std::vector<RecordIdentity>& records) {
+  std::ranges::sort(aliases, {}, &AliasNode::name);
+  std::vector<RecordAlias> named;
+  for (const AliasNode& alias : aliases) {
+    const auto record =
+        std::ranges::lower_bound(records, alias.record, {}, &RecordIdentity::address);
+    if (record == records.end() || record->address != alias.record) continue;
+    auto name = read_name(memory, alias.name, kLongestAlias, "name of an alias");
+    if (!name) return std::move(name).error();
+    named.push_back({std::move(*name), static_cast<std::uint32_t>(record - records.begin())});
+  }
+  std::ranges::sort(named, {}, &RecordAlias::name);
+  return named;
 }
 
 }  // namespace ioc_exporter::ioc

@@ -41,12 +41,22 @@ struct CommonFields {
 // From the descriptions of a type's fields; nothing while its record support has not registered.
 Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const RecordType& type);
 
-// Adds the addresses of a type's records (struct dbCommon *), aliases left out.
+// A node of a record list that is an alias: addresses of its name and of its record.
+struct AliasNode {
+  std::uint64_t name = 0;
+  std::uint64_t record = 0;
+};
+// Adds the addresses of a type's records (struct dbCommon *), and its aliases.
 Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t type_index,
-                          std::vector<RecordIdentity>& into);
+                          std::vector<RecordIdentity>& records, std::vector<AliasNode>& aliases);
 
 // Sorts by address and reads each record's name from its first field.
 Result<void> read_record_names(Memory& memory, const std::vector<std::string>& types,
                                std::vector<RecordIdentity>& records);
+
+// The aliases, by name. `records` is sorted by address; an alias of none of them is left out: it is
+// of a record that is being made or deleted.
+Result<std::vector<RecordAlias>> read_alias_names(Memory& memory, std::vector<AliasNode> aliases,
+                                                  const std::vector<RecordIdentity>& records);
 
 }  // namespace ioc_exporter::ioc

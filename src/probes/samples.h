@@ -32,10 +32,18 @@ struct RecordIdentity {
   std::uint32_t type = 0;  // index into Database::types
 };
 
-// The database of a running IOC. `records` is sorted by address. Aliases are not records.
+// Another name of a record.
+struct RecordAlias {
+  std::string name;
+  std::uint32_t record = 0;  // index into Database::records
+};
+
+// The database of a running IOC. `records` is sorted by address, `aliases` by name. Aliases are not
+// records.
 struct Database {
   std::vector<std::string> types;
   std::vector<RecordIdentity> records;
+  std::vector<RecordAlias> aliases;
 };
 
 // Counts of one record that was processed or skipped at least once.
@@ -132,7 +140,8 @@ struct SearchedName {
 struct BeaconSample {
   std::string server;  // address:port
   std::uint64_t beacons = 0;
-  std::uint64_t anomalies = 0;  // its sequence began anew or jumped: it was restarted, or two share it
+  std::uint64_t anomalies =
+      0;  // its sequence began anew or jumped: it was restarted, or two share it
 };
 
 // About the exporter itself.

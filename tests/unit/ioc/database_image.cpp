@@ -58,12 +58,15 @@ RecordImage& DatabaseImage::add_record(Type& type, const std::string& name, bool
   return record;
 }
 
-void DatabaseImage::add_alias(Type& type, const RecordImage& record) {
+base::DbRecordNode& DatabaseImage::add_alias(Type& type, const RecordImage& record,
+                                             const std::string& name) {
   base::DbRecordNode& node = type.nodes.emplace_back();
   node.precord = address(&record);
+  node.record_name = address(type.aliases.emplace_back(name).c_str());
   node.flags = 1 | base::kFlagIsAlias;
   append(type.raw.rec_list, node);
   ++type.raw.no_aliases;
+  return node;
 }
 
 std::unique_ptr<ProcMemory> own_memory() {

@@ -35,11 +35,12 @@ class DatabaseImage {
     std::deque<std::string> field_names;
     std::vector<std::uint64_t> field_pointers;
     std::deque<base::DbRecordNode> nodes;
+    std::deque<std::string> aliases;
   };
 
   Type& add_type(const std::string& name, bool registered = true);
   RecordImage& add_record(Type& type, const std::string& name, bool initialized = true);
-  void add_alias(Type& type, const RecordImage& record);
+  base::DbRecordNode& add_alias(Type& type, const RecordImage& record, const std::string& name);
 
   // Address of the variable pdbbase.
   std::uint64_t variable() const { return address(&pdbbase_); }

@@ -42,7 +42,7 @@ class ReadDatabase : public testing::Test {
 
 TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
   fill();
-  image_.add_alias(*calc_, image_.add_record(*calc_, std::string(60, 'L')));
+  image_.add_alias(*calc_, image_.add_record(*calc_, std::string(60, 'L')), "other");
   const auto reading = read();
   ASSERT_TRUE(reading) << reading.error().message();
   ASSERT_TRUE(reading->ready());
@@ -59,6 +59,36 @@ TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
   EXPECT_EQ(reading->offsets.disa, 112);
   EXPECT_EQ(reading->offsets.disv, 110);
   EXPECT_EQ(reading->offsets.stat, 120);
+}
+
+TEST_F(ReadDatabase, AliasesByNameWithTheirRecord) {
+  fill();
+  const RecordImage& record = image_.add_record(*calc_, "C:x");
+  image_.add_alias(*calc_, record, "second");
+  image_.add_alias(*calc_, record, std::string(255, 'a'));
+  image_.add_alias(*ai_, image_.add_record(*ai_, "A:x"), "first");
+  const auto reading = read();
+  ASSERT_TRUE(reading) << reading.error().message();
+  const Database& database = *reading->database;
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const RecordAlias& alias : database.aliases)
+    found.emplace_back(alias.name, database.records.at(alias.record).name);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string, std::string>>{
+                       {std::string(255, 'a'), "C:x"}, {"first", "A:x"}, {"second", "C:x"}}));
+}
+
+TEST_F(ReadDatabase, BadAliases) {
+  fill();
+  const RecordImage& record = image_.add_record(*calc_, "C:x");
+  base::DbRecordNode& alias = image_.add_alias(*calc_, record, std::string(256, 'a'));
+  EXPECT_THAT(failure(), HasSubstr("name of an alias at 0x"));
+  EXPECT_THAT(failure(), HasSubstr(": longer than 255 bytes"));
+  alias.record_name = 0x10;
+  EXPECT_THAT(failure(), HasSubstr("name of an alias: read memory at 0x10"));
+  alias.precord += 8;  // of a record that is not in the lists
+  const auto reading = read();
+  ASSERT_TRUE(reading) << reading.error().message();
+  EXPECT_TRUE(reading->database->aliases.empty());
 }
 
 // Before Base 3.16.1 a link did not start with its record's address: then SDIS is left alone.
