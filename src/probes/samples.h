@@ -43,7 +43,7 @@ struct RecordAlias {
 struct Database {
   std::vector<std::string> types;
   std::vector<RecordIdentity> records;
-  std::vector<RecordAlias> aliases;
+  std::vector<RecordAlias> aliases = {};
 };
 
 // Counts of one record that was processed or skipped at least once.
