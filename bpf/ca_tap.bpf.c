@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Counts Channel Access puts per channel from the packets that pass the host's interfaces.
- *
- * A socket filter on an AF_PACKET socket of type SOCK_DGRAM: data starts at the network header. It
- * always returns 0, so that no packet is ever queued, changed or delayed.
+ * Counts Channel Access puts per channel from the TCP segments that ca_packet.bpf.c finds.
  *
  * Helpers and instructions are those of Linux 5.10, but for the compare-and-swap of ca_tap_swap: a
  * kernel before 5.12 refuses a program that holds one, even where it cannot be reached
@@ -17,17 +14,11 @@
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
-#include <linux/in.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
 #include "shared/ca_tap.h"
 
-#define LOOPBACK_IFINDEX 1 /* the first device that a network namespace gets */
-#define IP_FRAGMENT_OFFSET 0x1FFF
-#define IP_MORE_FRAGMENTS 0x2000
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
@@ -41,15 +32,11 @@
 #define SPINS 1024
 #define DELAY 10 /* clock readings of some 25 ns, one after another */
 
+#define CA_WORK struct work
+struct work;
+#include "ca_segment.bpf.h"
+#include "ca_servers.bpf.h"
 #include "ca_tap_maps.bpf.h"
-
-static __always_inline void count(__u32 drop)
-{
-	__u64 *counter = bpf_map_lookup_elem(&ca_drops, &drop);
-
-	if (counter)
-		*counter += 1;
-}
 
 static __always_inline struct work *get_work(void)
 {
@@ -215,6 +202,13 @@ finished:
 
 #include "ca_tap_lock.bpf.h"
 
+/* An ACK alone says nothing; a SYN without ACK is not answered yet. */
+static __always_inline int says_something(const struct segment *segment)
+{
+	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) ||
+	       (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
+}
+
 /* A segment with a watched port. `swap` is a constant of the program: which lock it takes. */
 static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, const int swap)
 {
@@ -224,6 +218,8 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct lock lock;
 	__u64 direction;
 
+	if (!says_something(segment))
+		return;
 	flow = find_flow(w, segment);
 	if (!flow)
 		return;
@@ -267,32 +263,6 @@ SEC("socket")
 int ca_tap_insert(struct __sk_buff *skb)
 {
 	return after_ca_tap(skb, 0);
-}
-
-/*
- * What is attached to the socket. Small, since a filter's size counts against net.core.optmem_max, 20 KiB
- * by default before 6.7 (__sk_filter_charge()): what it finds goes on in one of the two above.
- */
-SEC("socket")
-int ca_tap(struct __sk_buff *skb)
-{
-	struct segment segment;
-	struct work *w;
-
-	if (!read_packet(skb, &segment))
-		return 0;
-	w = get_work();
-	if (!w)
-		return 0;
-	if (w->busy) {
-		count(IOCX_CA_DROP_NESTED);
-		return 0;
-	}
-	w->busy = 1;
-	w->segment = segment;
-	bpf_tail_call(skb, &ca_programs, 0);
-	w->busy = 0; /* not reached: the program is there before the socket is */
-	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

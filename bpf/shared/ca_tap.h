@@ -25,6 +25,11 @@ extern "C" {
 #define IOCX_CA_IOC_CANDIDATE 0xFFFFFFFEu /* a listener that may or may not speak Channel Access */
 #define IOCX_CA_IOC_REMOTE 0xFFFFFFFFu    /* a CA server on another host, told by its address and port */
 
+/* Index into ca_programs: who reads what the packet sockets' programs find. */
+#define IOCX_CA_PROGRAM_TCP 0
+#define IOCX_CA_PROGRAM_UDP 1
+#define IOCX_CA_PROGRAMS 2
+
 /* Network namespaces have numbers of user space's; 0 is the exporter's own. */
 #define IOCX_CA_NAMESPACES 64
 
@@ -47,6 +52,23 @@ struct iocx_ca_server {
 	__u16 port; /* host byte order, as all ports here */
 	__u16 pad;
 	__u32 net;  /* number of the network namespace */
+};
+
+/*
+ * Element of ca_watched, by number of the network namespace: one bit a port, for TCP and UDP alike.
+ * Whoever inserts a port into ca_ports, which fails when it is there, sets its bit. User space alone
+ * takes ports away: first the bit, then the entry.
+ */
+#define IOCX_CA_PORT_WORDS 1024
+struct iocx_ca_port_set {
+	__u64 words[IOCX_CA_PORT_WORDS];
+};
+
+/* Key of ca_ports. */
+struct iocx_ca_port {
+	__u32 net;
+	__u16 port;
+	__u16 pad;
 };
 
 /* Key of ca_local: an address of the host in one of its namespaces. */

@@ -1,11 +1,7 @@
 #include "bpf/ca_tap_object.h"
 
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,13 +20,22 @@ struct SkeletonDeleter {
   void operator()(ca_tap_bpf* skeleton) const { ca_tap_bpf__destroy(skeleton); }
 };
 
-// Memory that is mapped from a descriptor.
+// The memory of a map.
 struct Mapping {
   Mapping() = default;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping() {
     if (address) ::munmap(address, length);
+  }
+  Result<void> map(const bpf_map* map, std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    length = (bytes + page - 1) / page * page;
+    void* mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (mapped == MAP_FAILED)
+      return last_error("map BPF map " + std::string(bpf_map__name(map)) + " into memory");
+    address = mapped;
+    return {};
   }
   void* address = nullptr;
   std::size_t length = 0;
@@ -57,6 +62,8 @@ struct CaTapObject::Loaded {
   CaTapLock lock = CaTapLock::map_insert;
   std::uint32_t max_channels = 0;
   Mapping channels;
+  Mapping watched;
+  MapView<iocx_ca_port, std::uint32_t> ports;
   MapView<iocx_ca_server, std::uint32_t> servers;
   MapView<iocx_ca_local, std::uint32_t> local_addresses;
   MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
@@ -67,16 +74,20 @@ struct CaTapObject::Loaded {
 
   Result<void> set_sizes(const CaTapSizes& sizes) const;
   Result<void> open_views();
-  Result<void> map_channels();
+  Result<void> map_into_memory();
   Result<void> give_all_slots() const;
 };
 
 Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
   const auto& maps = skeleton->maps;
   const std::pair<bpf_map*, std::uint32_t> wanted[] = {
-      {maps.ca_servers, sizes.max_servers},   {maps.ca_flows, sizes.max_circuits},
-      {maps.ca_sids, sizes.max_channels},     {maps.ca_cids, sizes.max_channels},
-      {maps.ca_channels, sizes.max_channels}, {maps.ca_free_slots, sizes.max_channels},
+      {maps.ca_servers, sizes.max_servers},
+      {maps.ca_ports, sizes.max_servers},
+      {maps.ca_flows, sizes.max_circuits},
+      {maps.ca_sids, sizes.max_channels},
+      {maps.ca_cids, sizes.max_channels},
+      {maps.ca_channels, sizes.max_channels},
+      {maps.ca_free_slots, sizes.max_channels},
       // Ended channels keep theirs until they are reaped, while new ones come.
       {maps.ca_channel_info, sizes.max_channels * 2}};
   for (const auto& [map, entries] : wanted) {
@@ -95,6 +106,7 @@ Result<void> CaTapObject::Loaded::open_views() {
   };
   const auto& maps = skeleton->maps;
   if (auto ok = open(servers, maps.ca_servers); !ok) return ok;
+  if (auto ok = open(ports, maps.ca_ports); !ok) return ok;
   if (auto ok = open(local_addresses, maps.ca_local); !ok) return ok;
   if (auto ok = open(flows, maps.ca_flows); !ok) return ok;
   if (auto ok = open(sids, maps.ca_sids); !ok) return ok;
@@ -103,15 +115,12 @@ Result<void> CaTapObject::Loaded::open_views() {
   return open(drops, maps.ca_drops);
 }
 
-Result<void> CaTapObject::Loaded::map_channels() {
-  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t bytes = std::size_t{max_channels} * sizeof(iocx_ca_channel);
-  channels.length = (bytes + page - 1) / page * page;
-  void* address = ::mmap(nullptr, channels.length, PROT_READ | PROT_WRITE, MAP_SHARED,
-                         bpf_map__fd(skeleton->maps.ca_channels), 0);
-  if (address == MAP_FAILED) return last_error("map BPF map ca_channels into memory");
-  channels.address = address;
-  return {};
+Result<void> CaTapObject::Loaded::map_into_memory() {
+  const auto& maps = skeleton->maps;
+  if (auto ok = channels.map(maps.ca_channels, std::size_t{max_channels} * sizeof(iocx_ca_channel));
+      !ok)
+    return ok;
+  return watched.map(maps.ca_watched, IOCX_CA_NAMESPACES * sizeof(iocx_ca_port_set));
 }
 
 Result<void> CaTapObject::Loaded::give_all_slots() const {
@@ -144,34 +153,30 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock) {
   if (auto ok = loaded->set_sizes(sizes); !ok) return ok.error();
   if (const int err = ca_tap_bpf__load(loaded->skeleton.get()); err < 0)
     return libbpf_error(err, "load BPF object ca_tap");
-  const std::uint32_t first = 0;
+  const std::uint32_t first = IOCX_CA_PROGRAM_TCP;
   const int reader_fd = bpf_program__fd(reader);
   const int programs_fd = bpf_map__fd(loaded->skeleton->maps.ca_programs);
   if (const int err = bpf_map_update_elem(programs_fd, &first, &reader_fd, BPF_ANY); err < 0)
     return libbpf_error(err, "write to BPF map ca_programs");
   if (auto ok = loaded->open_views(); !ok) return ok.error();
-  if (auto ok = loaded->map_channels(); !ok) return ok.error();
+  if (auto ok = loaded->map_into_memory(); !ok) return ok.error();
   if (auto ok = loaded->give_all_slots(); !ok) return ok.error();
   return CaTapObject(std::move(loaded));
 }
 
-Result<UniqueFd> CaTapObject::attach() const {
-  // Protocol 0: the socket sees nothing before it is bound, and then it has its filter.
-  UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd) return last_error("open packet socket for ca_tap");
-  const int program = bpf_program__fd(loaded_->skeleton->progs.ca_tap);
-  if (::setsockopt(fd.get(), SOL_SOCKET, SO_ATTACH_BPF, &program, sizeof program) != 0)
-    return last_error("attach BPF program ca_tap to its packet socket");
-  sockaddr_ll everywhere{};
-  everywhere.sll_family = AF_PACKET;
-  everywhere.sll_protocol = htons(ETH_P_ALL);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&everywhere), sizeof everywhere) != 0)
-    return last_error("bind packet socket of ca_tap to all interfaces");
-  return fd;
+CaSharedMaps CaTapObject::shared_maps() const {
+  const auto& maps = loaded_->skeleton->maps;
+  return {.work = bpf_map__fd(maps.ca_work),
+          .drops = bpf_map__fd(maps.ca_drops),
+          .programs = bpf_map__fd(maps.ca_programs),
+          .watched = bpf_map__fd(maps.ca_watched),
+          .ports = bpf_map__fd(maps.ca_ports),
+          .servers = bpf_map__fd(maps.ca_servers),
+          .local = bpf_map__fd(maps.ca_local)};
 }
 
-std::uint64_t* CaTapObject::watched_ports() const {
-  return reinterpret_cast<std::uint64_t*>(loaded_->skeleton->bss->watched_ports);
+iocx_ca_port_set& CaTapObject::watched_ports(std::uint32_t net) const {
+  return static_cast<iocx_ca_port_set*>(loaded_->watched.address)[net];
 }
 
 const iocx_ca_channel* CaTapObject::channels() const {
@@ -203,24 +208,33 @@ Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_ke
 const MapView<iocx_ca_server, std::uint32_t>& CaTapObject::servers() const {
   return loaded_->servers;
 }
+const MapView<iocx_ca_port, std::uint32_t>& CaTapObject::ports() const {
+  return loaded_->ports;
+}
 const MapView<iocx_ca_local, std::uint32_t>& CaTapObject::local_addresses() const {
   return loaded_->local_addresses;
 }
-const MapView<iocx_ca_flow_key, iocx_ca_flow>& CaTapObject::flows() const { return loaded_->flows; }
+const MapView<iocx_ca_flow_key, iocx_ca_flow>& CaTapObject::flows() const {
+  return loaded_->flows;
+}
 const MapView<iocx_ca_channel_key, std::uint32_t>& CaTapObject::sids() const {
   return loaded_->sids;
 }
-const MapView<iocx_ca_channel_key, iocx_ca_cid>& CaTapObject::cids() const { return loaded_->cids; }
+const MapView<iocx_ca_channel_key, iocx_ca_cid>& CaTapObject::cids() const {
+  return loaded_->cids;
+}
 const MapView<std::uint64_t, iocx_ca_channel_info>& CaTapObject::channel_info() const {
   return loaded_->channel_info;
 }
-const MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const { return loaded_->drops; }
+const MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const {
+  return loaded_->drops;
+}
 
-std::uint32_t CaTapObject::max_channels() const { return loaded_->max_channels; }
-CaTapLock CaTapObject::lock() const { return loaded_->lock; }
-// The kernel counts what is called by a tail call as part of the caller.
-std::optional<ProgramStats> CaTapObject::stats() const {
-  return program_stats(loaded_->skeleton->progs.ca_tap);
+std::uint32_t CaTapObject::max_channels() const {
+  return loaded_->max_channels;
+}
+CaTapLock CaTapObject::lock() const {
+  return loaded_->lock;
 }
 
 }  // namespace ioc_exporter::bpf

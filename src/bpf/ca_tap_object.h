@@ -1,5 +1,5 @@
-// The programs and maps of bpf/ca_tap.bpf.c in the kernel, and the socket that feeds them. Hides
-// libbpf and the skeleton.
+// The programs and maps of bpf/ca_tap.bpf.c in the kernel. Hides libbpf and the skeleton. What
+// feeds them is CaPacketFilter.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "bpf/map.h"
-#include "bpf/program_stats.h"
 #include "shared/ca_tap.h"
 #include "util/result.h"
-#include "util/unique_fd.h"
 
 namespace ioc_exporter::bpf {
 
@@ -25,7 +23,19 @@ struct CaTapSizes {
   std::uint32_t max_channels = 65536;  // 64 bytes each at once, 700 more for each in use
 };
 
-// Loaded programs and their maps; no packet is looked at before attach().
+// Descriptors of the maps that ca_tap shares with the other objects of the tap
+// (bpf/ca_segment.bpf.h, bpf/ca_servers.bpf.h). Not owned.
+struct CaSharedMaps {
+  int work = -1;
+  int drops = -1;
+  int programs = -1;
+  int watched = -1;
+  int ports = -1;
+  int servers = -1;
+  int local = -1;
+};
+
+// Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
 class CaTapObject {
  public:
   static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose);
@@ -34,12 +44,12 @@ class CaTapObject {
   CaTapObject& operator=(CaTapObject&&) noexcept;
   ~CaTapObject();
 
-  // A socket in the calling thread's network namespace that runs the program on every packet that
-  // passes its interfaces. The program runs until the descriptor is closed.
-  Result<UniqueFd> attach() const;
+  CaSharedMaps shared_maps() const;
 
-  // One bit a port (host byte order), 1,024 words: which ports the program looks at.
-  std::uint64_t* watched_ports() const;
+  // Which ports of a network namespace the programs look at, as they have it. Written with atomic
+  // operations, by whoever has inserted the port into ports().
+  iocx_ca_port_set& watched_ports(std::uint32_t net) const;
+  const MapView<iocx_ca_port, std::uint32_t>& ports() const;
   // The slots of channels, max_channels of them, as the program writes them.
   const iocx_ca_channel* channels() const;
   // Zeroes a slot that the program no longer uses and lets it be used again.
@@ -59,7 +69,6 @@ class CaTapObject {
 
   std::uint32_t max_channels() const;
   CaTapLock lock() const;  // never `choose`
-  std::optional<ProgramStats> stats() const;
 
  private:
   struct Loaded;

@@ -23,6 +23,7 @@ struct CaKeyLess {
   }
 };
 using CaFlowKeys = std::set<iocx_ca_flow_key, CaKeyLess>;
+using CaPorts = std::set<iocx_ca_port, CaKeyLess>;
 using CaAddresses = std::set<iocx_ca_address, CaKeyLess>;
 
 // ::ffff:a.b.c.d; `octets` in the order a, b, c, d.

@@ -25,9 +25,11 @@ constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
 
 }  // namespace
 
-CaTap::CaTap(CaTapOptions options, bpf::CaTapObject object, UniqueFd socket)
+CaTap::CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter filter,
+             UniqueFd socket)
     : options_(std::move(options)),
       object_(std::move(object)),
+      filter_(std::move(filter)),
       socket_(std::move(socket)),
       totals_(options_.max_series),
       used_(object_.max_channels()) {}
@@ -35,9 +37,11 @@ CaTap::CaTap(CaTapOptions options, bpf::CaTapObject object, UniqueFd socket)
 Result<CaTap> CaTap::start(CaTapOptions options) {
   auto object = bpf::CaTapObject::load(options.sizes, options.lock);
   if (!object) return std::move(object).error();
-  auto socket = object->attach();
+  auto filter = bpf::CaPacketFilter::load(0, object->shared_maps());
+  if (!filter) return std::move(filter).error();
+  auto socket = filter->attach();
   if (!socket) return std::move(socket).error();
-  return CaTap(std::move(options), std::move(*object), std::move(*socket));
+  return CaTap(std::move(options), std::move(*object), std::move(*filter), std::move(*socket));
 }
 
 Result<void> CaTap::observe_channels() {

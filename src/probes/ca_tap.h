@@ -12,10 +12,10 @@
 //  - A connection whose end was not seen goes when two looks at the kernel's own list of sockets,
 //    kSocketLook apart, do not find it; one whose server is no longer watched goes at once.
 //
-// Whose a circuit is, is told by who listens on its port, not by who did when it began: clients come
-// back within milliseconds of an IOC's restart, before the IOC is found, and perhaps before it is known
-// that the one before has ended. For that a server that is not named any more stays watched for
-// kKeepServer, as one whose IOC is still to come.
+// Whose a circuit is, is told by who listens on its port, not by who did when it began: clients
+// come back within milliseconds of an IOC's restart, before the IOC is found, and perhaps before it
+// is known that the one before has ended. For that a server that is not named any more stays
+// watched for kKeepServer, as one whose IOC is still to come.
 //
 // Not thread-safe: one call at a time.
 #pragma once
@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "bpf/ca_packet_filter.h"
 #include "bpf/ca_tap_object.h"
 #include "probes/ca_connections.h"
 #include "probes/ca_put_totals.h"
@@ -71,34 +72,41 @@ class CaTap {
   // How long a channel that has ended waits for its IOC to be found.
   static constexpr std::chrono::seconds kPatience{15};
   static constexpr std::chrono::seconds kSocketLook{30};
-  // How long a server is watched on: longer than most IOCs take from their end to their next client.
+  // How long a server is watched on: longer than most IOCs take from their end to their next
+  // client.
   static constexpr std::chrono::seconds kKeepServer{120};
 
   // Loads and attaches in the calling thread's network namespace. Nothing is watched yet.
   static Result<CaTap> start(CaTapOptions options);
 
-  // From now on these servers are watched, and for a while those that were before. Cheap when nothing
-  // changed: call it at every look for IOCs, it also takes note of the host's new addresses.
-  Result<void> set_servers(const std::vector<CaServer>& servers, Clock::time_point now = Clock::now());
+  // From now on these servers are watched, and for a while those that were before. Cheap when
+  // nothing changed: call it at every look for IOCs, it also takes note of the host's new
+  // addresses.
+  Result<void> set_servers(const std::vector<CaServer>& servers,
+                           Clock::time_point now = Clock::now());
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
   Result<CaTapReading> collect();
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
 
-  std::optional<bpf::ProgramStats> stats() const { return object_.stats(); }
+  std::optional<bpf::ProgramStats> stats() const { return filter_.stats(); }
   bpf::CaTapLock lock() const { return object_.lock(); }
+  // For programs that read datagrams.
+  bpf::CaSharedMaps shared_maps() const { return object_.shared_maps(); }
 
  private:
   using Since = Clock::time_point;
   using ServerMap = std::map<iocx_ca_server, std::uint32_t, CaKeyLess>;
   struct Ends;  // what one reap() found
 
-  CaTap(CaTapOptions options, bpf::CaTapObject object, UniqueFd socket);
+  CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter filter, UniqueFd socket);
 
   Result<void> update_addresses();
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
   Result<void> update_servers(const ServerMap& wanted);
+  Result<void> watch_port(const iocx_ca_port& port);
+  Result<void> leave_port(const iocx_ca_port& port);
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> observe_channels();
@@ -114,12 +122,15 @@ class CaTap {
 
   CaTapOptions options_;
   bpf::CaTapObject object_;
-  UniqueFd socket_;  // closed before the object goes
+  bpf::CaPacketFilter filter_;
+  UniqueFd socket_;  // closed before the objects go
   CaPutTotals totals_;
-  ServerMap servers_;  // as the kernel has them
+  ServerMap servers_;                                        // as the kernel has them
+  CaPorts ports_;                                            // likewise, those that are watched
   std::map<iocx_ca_server, Since, CaKeyLess> left_servers_;  // watched on, since when
   bool servers_changed_ = true;  // and what follows from that is not done yet
-  std::map<std::uint64_t, std::uint32_t> iocs_;  // of circuits for which the kernel noted another one
+  std::map<std::uint64_t, std::uint32_t>
+      iocs_;  // of circuits for which the kernel noted another one
   CaAddresses addresses_;
   std::vector<bool> used_;                        // slots that hold a channel, as of the last look
   std::map<std::uint32_t, Since> gone_channels_;  // slot

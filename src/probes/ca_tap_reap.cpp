@@ -80,7 +80,7 @@ Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
   if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
   looked_at_sockets_ = now;
   const auto watched = [this](std::uint16_t port) {
-    return (object_.watched_ports()[port / 64u] >> (port % 64u) & 1u) != 0;
+    return ports_.contains({0, port, 0});
   };
   auto connections = read_tcp_connections(options_.fs, watched);
   if (!connections) return std::move(connections).error();

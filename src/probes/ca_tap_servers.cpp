@@ -2,7 +2,6 @@
 #include "probes/ca_tap.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "probes/ca_tap_labels.h"
@@ -50,9 +49,8 @@ void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
 }
 
 Result<void> CaTap::update_servers(const ServerMap& wanted) {
-  std::array<std::uint64_t, 1024> ports{};
-  for (const auto& [key, ioc] : wanted)
-    ports[key.port / 64u] |= std::uint64_t{1} << (key.port % 64u);
+  CaPorts ports;
+  for (const auto& [key, ioc] : wanted) ports.insert({key.net, key.port, 0});
   for (const auto& [key, ioc] : servers_) {
     if (wanted.contains(key)) continue;
     if (auto erased = object_.servers().erase(key); !erased) return std::move(erased).error();
@@ -66,8 +64,34 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
     servers_.insert_or_assign(key, ioc);
   }
   // Last, so that a port that is watched has its server.
-  for (std::size_t word = 0; word < ports.size(); ++word)
-    __atomic_store_n(object_.watched_ports() + word, ports[word], __ATOMIC_RELEASE);
+  const CaPorts before = ports_;
+  for (const auto& port : before)
+    if (!ports.contains(port))
+      if (auto ok = leave_port(port); !ok) return ok;
+  for (const auto& port : ports)
+    if (!ports_.contains(port))
+      if (auto ok = watch_port(port); !ok) return ok;
+  return {};
+}
+
+// Who inserts a port sets its bit: see iocx_ca_port_set.
+Result<void> CaTap::watch_port(const iocx_ca_port& port) {
+  auto inserted = object_.ports().update(port, 1, bpf::UpdateMode::only_new);
+  if (inserted) {
+    auto& word = object_.watched_ports(port.net).words[port.port / 64u];
+    __atomic_or_fetch(&word, std::uint64_t{1} << (port.port % 64u), __ATOMIC_RELEASE);
+  } else if (inserted.error().code != std::errc::file_exists) {
+    return inserted;
+  }
+  ports_.insert(port);
+  return {};
+}
+
+Result<void> CaTap::leave_port(const iocx_ca_port& port) {
+  auto& word = object_.watched_ports(port.net).words[port.port / 64u];
+  __atomic_and_fetch(&word, ~(std::uint64_t{1} << (port.port % 64u)), __ATOMIC_RELEASE);
+  if (auto erased = object_.ports().erase(port); !erased) return erased.error();
+  ports_.erase(port);
   return {};
 }
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Which servers there are: the maps that say so, of ca_tap.bpf.c and ca_udp.bpf.c, and how a program adds
+ * a server that it learned of. Needs ca_segment.bpf.h.
+ */
+
+/* Sizes that user space sets before it loads are given as 1 here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_server);
+	__type(value, __u32); /* ioc */
+} ca_servers SEC(".maps");
+
+/* The host's own addresses: a wildcard server answers on these only. Loopback's need not be here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct iocx_ca_local);
+	__type(value, __u32);
+} ca_local SEC(".maps");
+
+/* Who has set the bit of a port in ca_watched: see shared/ca_tap.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_port);
+	__type(value, __u32);
+} ca_ports SEC(".maps");
+
+/*
+ * Watches the port from now on. The sum is the bit's "or" while only who inserted the port adds it;
+ * 5.10 has no other atomic operation.
+ */
+static __always_inline void watch_port(__u32 net, __u32 port)
+{
+	struct iocx_ca_port key = {};
+	const __u32 one = 1;
+	__u64 word = port >> 6;
+	struct iocx_ca_port_set *set;
+
+	key.net = net;
+	key.port = port;
+	if (bpf_map_update_elem(&ca_ports, &key, &one, BPF_NOEXIST))
+		return; /* it is watched, or there is no room */
+	set = bpf_map_lookup_elem(&ca_watched, &net);
+	if (!set)
+		return;
+	IOCX_CA_MASK(word, IOCX_CA_PORT_WORDS - 1);
+	__sync_fetch_and_add(&set->words[word], 1ULL << (port & 63));
+}
+
+/*
+ * Notes a server that user space has not named: `ioc` is IOCX_CA_IOC_TO_COME or IOCX_CA_IOC_REMOTE.
+ * Returns whether it was not known before.
+ */
+static __always_inline int learn_server(const struct iocx_ca_server *server, __u32 ioc)
+{
+	if (bpf_map_update_elem(&ca_servers, server, &ioc, BPF_NOEXIST))
+		return 0;
+	watch_port(server->net, server->port);
+	return 1;
+}
