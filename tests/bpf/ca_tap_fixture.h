@@ -1,0 +1,108 @@
+// A started tap and what it has counted, for tests on loopback and in namespaces.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bpf/ca_conversation.h"
+#include "probes/ca_tap.h"
+
+namespace ioc_exporter::testing {
+
+inline constexpr std::uint32_t kIoc = 7;
+
+class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
+    start({});
+  }
+  void start(bpf::CaTapSizes sizes, const std::string& root = "/") {
+    sizes.max_channels = std::min(sizes.max_channels, 4096u);
+    probes::CaTapOptions options;
+    options.fs = RootedFs(root);
+    options.sizes = sizes;
+    options.lock = GetParam();
+    tap_.reset();
+    auto tap = probes::CaTap::start(std::move(options));
+    ASSERT_TRUE(tap) << tap.error().message();
+    tap_.emplace(std::move(*tap));
+    watch(listener_);
+  }
+  void watch(const Listener& listener, std::uint32_t ioc = kIoc) {
+    probes::CaServer server;
+    server.port = listener.port();
+    server.ioc = ioc;
+    auto ok = tap_->set_servers({server});
+    ASSERT_TRUE(ok) << ok.error().message();
+  }
+
+  std::uint64_t puts(const std::string& pv, PutOp op = PutOp::write, const std::string& user = "") {
+    std::uint64_t sum = 0;
+    for (const auto& one : collect().puts)
+      if (one.labels.pv == pv && one.op == op && (user.empty() || one.labels.user == user))
+        sum += one.count;
+    return sum;
+  }
+  std::uint64_t puts_of(std::uint32_t ioc, const std::string& pv) {
+    std::uint64_t sum = 0;
+    for (const auto& one : collect().puts)
+      if (one.labels.ioc == ioc && one.labels.pv == pv) sum += one.count;
+    return sum;
+  }
+  std::uint64_t all_puts() {
+    std::uint64_t sum = 0;
+    for (const auto& one : collect().puts) sum += one.count;
+    return sum;
+  }
+  std::uint64_t drop(const std::string& reason) {
+    for (const auto& one : collect().drops)
+      if (one.reason == reason) return one.count;
+    ADD_FAILURE() << "no drop counter " << reason;
+    return 0;
+  }
+  std::uint64_t entries(const std::string& map) {
+    for (const auto& one : collect().maps)
+      if (one.map == map) return one.entries;
+    ADD_FAILURE() << "no map " << map;
+    return 0;
+  }
+  void expect_nothing_lost() {
+    for (const auto& one : collect().drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  }
+  // Twice, with the time that lets everything go that has ended.
+  void reap_all() {
+    const auto later = probes::CaTap::Clock::now() + std::chrono::hours(1) * ++reaps_;
+    for (const auto now : {later, later + std::chrono::minutes(2)}) {
+      auto ok = tap_->reap(now);
+      ASSERT_TRUE(ok) << ok.error().message();
+    }
+  }
+  probes::CaTapReading collect() {
+    auto reading = tap_->collect();
+    EXPECT_TRUE(reading) << reading.error().message();
+    return reading ? std::move(*reading) : probes::CaTapReading{};
+  }
+
+  Listener listener_;
+  std::optional<probes::CaTap> tap_;
+  int reaps_ = 0;
+};
+
+inline std::string lock_name(const ::testing::TestParamInfo<bpf::CaTapLock>& lock) {
+  return lock.param == bpf::CaTapLock::choose ? "Chosen" : "MapInsert";
+}
+
+// Every test of the suite with either of the tap's locks.
+#define IOCX_WITH_BOTH_LOCKS(suite)                                                               \
+  INSTANTIATE_TEST_SUITE_P(Locks, suite,                                                          \
+                           ::testing::Values(bpf::CaTapLock::choose, bpf::CaTapLock::map_insert), \
+                           ioc_exporter::testing::lock_name)
+
+}  // namespace ioc_exporter::testing
