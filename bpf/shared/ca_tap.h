@@ -13,6 +13,7 @@
 #include <linux/types.h>
 
 #include "shared/ca_parser.h"
+#include "shared/put_histogram.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,14 +33,6 @@ extern "C" {
 
 /* Network namespaces have numbers of user space's; 0 is the exporter's own. */
 #define IOCX_CA_NAMESPACES 64
-
-/*
- * Histogram of put durations: slot i holds what is longer than edge i - 1 and not longer than edge i,
- * 2^((FIRST_K + i) / 4) s; the last slot what is longer than them all.
- */
-#define IOCX_PUT_HIST_FIRST_K (-80)
-#define IOCX_PUT_HIST_LAST_K 40
-#define IOCX_PUT_HIST_SLOTS (IOCX_PUT_HIST_LAST_K - IOCX_PUT_HIST_FIRST_K + 2)
 
 /* An IPv4 address a.b.c.d stands as ::ffff:a.b.c.d everywhere. */
 struct iocx_ca_address {

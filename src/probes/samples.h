@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/ca_tap.h"
+#include "shared/put_histogram.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter {
