@@ -18,6 +18,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "shared/ca_tap.h"
+#include "shared/put_histogram.h"
 
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
@@ -53,6 +54,8 @@ static __always_inline __u64 new_id(struct work *w)
 }
 
 #include "ca_tap_channels.bpf.h"
+#include "ca_tap_puts.bpf.h"
+#include "ca_tap_outcomes.bpf.h"
 #include "ca_tap_packet.bpf.h"
 
 /* Bytes for the window, from its `pos` on. */
@@ -84,8 +87,8 @@ static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct io
 }
 
 /*
- * The event in the work area; all but puts are rare. Returns 1 when the rest of the segment is of no
- * interest. A global function like ca_burst(), and for the same reason.
+ * The event in the work area, one that makes or ends a channel or tells who asks. Returns 1 when the
+ * rest of the segment is of no interest. A global function like ca_burst(), and for the same reason.
  */
 __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 {
@@ -133,10 +136,17 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 			return 1;
 		if (iocx_ca_step(s, &w->window, &w->event) == IOCX_CA_DONE)
 			return 1;
-		if (w->event.kind == IOCX_CA_PUT) {
-			on_put(w, flow, w->event.id, w->event.notify);
-		} else if (w->event.kind != IOCX_CA_NOTHING && ca_event(skb)) {
-			return 1;
+		if (w->event.kind == IOCX_CA_PUT)
+			on_put(skb, w, flow);
+		else if (w->event.kind == IOCX_CA_NOTHING)
+			continue;
+		else if (w->event.kind <= IOCX_CA_UPDATE)
+			count_message(flow, w->event.kind);
+		else if (w->event.kind < IOCX_CA_RIGHTS || w->event.kind > IOCX_CA_ERROR) {
+			if (ca_event(skb))
+				return 1;
+		} else {
+			ca_outcome(skb);
 		}
 	}
 	return 0;
@@ -146,10 +156,9 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
  * Where the segment stands in its stream. Returns how many of its first bytes were seen before, or -1
  * when it has nothing new.
  */
-static __always_inline int place_in_stream(struct work *w, struct iocx_ca_flow *flow,
+static __always_inline int place_in_stream(struct __sk_buff *skb, struct work *w,
 					   struct iocx_ca_direction *d, const struct segment *segment)
 {
-	struct iocx_ca_event event;
 	__s32 ahead;
 
 	if (!d->next_known) {
@@ -164,10 +173,10 @@ static __always_inline int place_in_stream(struct work *w, struct iocx_ca_flow *
 			return -1;
 		return -ahead;
 	}
-	if (iocx_ca_gap(&d->stream, &event, ahead))
+	if (iocx_ca_gap(&d->stream, &w->event, ahead))
 		count(IOCX_CA_DROP_GAP);
-	if (event.kind == IOCX_CA_PUT)
-		on_put(w, flow, event.id, event.notify);
+	if (w->event.kind == IOCX_CA_PUT)
+		ca_held_put(skb);
 	return 0;
 }
 
@@ -176,19 +185,19 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w,
 					 struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
 					 const struct segment *segment)
 {
-	const int seen = place_in_stream(w, flow, d, segment);
+	const int seen = place_in_stream(skb, w, d, segment);
 	const __u8 sync = d->stream.sync;
 
 	if (seen < 0)
 		return;
-	if (flow->ended) {
-		if (segment->direction == IOCX_CA_TO_SERVER)
-			count(IOCX_CA_DROP_AFTER_END);
+	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
+		count(IOCX_CA_DROP_AFTER_END);
 		return;
 	}
 	d->next = segment->seq + segment->length;
 	w->data_at = segment->data_at + seen;
 	iocx_ca_begin(&d->stream, &w->window, segment->direction, segment->length - seen);
+	count_bytes(flow, segment->direction, segment->length - seen);
 	for (int i = 0; i < BURSTS; i++) {
 		if (ca_burst(skb))
 			goto finished;
@@ -220,6 +229,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 
 	if (!says_something(segment))
 		return;
+	w->now = bpf_ktime_get_ns() & ~1ULL;
 	flow = find_flow(w, segment);
 	if (!flow)
 		return;

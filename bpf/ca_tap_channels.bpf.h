@@ -5,7 +5,8 @@
  *
  * A channel is made in two steps: the client's CREATE_CHAN stores name and identity under a new id and
  * notes it for the CID; the server's answer gives it a slot and notes that for the SID. It ends by
- * marking the slot: the counts stay where they are until user space has taken them.
+ * marking the slot: the counts stay where they are until user space has taken them. Its SID leads there
+ * until the server has confirmed the end: answers to earlier puts may come before.
  */
 
 static __always_inline void set_channel_key(struct iocx_ca_channel_key *key, __u64 circuit, __u32 id)
@@ -48,6 +49,7 @@ static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, 
 	element->circuit = circuit;
 	element->sid = sid;
 	element->cid = cid;
+	element->access = IOCX_CA_ACCESS_UNKNOWN;
 	/* Last: user space and the hints look at a slot only when its state says so. An atomic addition
 	 * is the one ordered store that 5.10 has; the state was FREE, 0. */
 	__sync_fetch_and_add(&element->state, state);
@@ -61,29 +63,40 @@ static __always_inline void forget_request(const struct iocx_ca_channel_key *by_
 	bpf_map_delete_elem(&ca_cids, by_cid);
 }
 
-/* The channel in `slot` has ended. Its SID and CID may be used again at once. */
-static __always_inline void end_channel(struct iocx_ca_flow *flow, __u32 slot)
+/* Whether the slot holds a channel of the circuit that has not ended. */
+static __always_inline int is_open(const struct iocx_ca_channel *element, __u64 circuit)
+{
+	return element->circuit == circuit && (element->state == IOCX_CA_SLOT_LIVE ||
+					       element->state == IOCX_CA_SLOT_UNNAMED);
+}
+
+/*
+ * The channel in `slot` has ended. Its CID may be used again at once. Returns 0 when there is none. What
+ * leads from the SID to it is left to the caller.
+ */
+static __always_inline int end_channel(struct iocx_ca_flow *flow, __u32 slot)
 {
 	struct iocx_ca_channel *element = bpf_map_lookup_elem(&ca_channels, &slot);
 	struct iocx_ca_channel_key key;
 	struct iocx_ca_cid *by_cid;
 
-	if (!element || element->circuit != flow->circuit || element->state != IOCX_CA_SLOT_LIVE)
-		return;
-	set_channel_key(&key, element->circuit, element->sid);
-	bpf_map_delete_elem(&ca_sids, &key);
-	key.id = element->cid;
-	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
-	if (by_cid && by_cid->channel == element->channel)
-		bpf_map_delete_elem(&ca_cids, &key);
+	if (!element || !is_open(element, flow->circuit))
+		return 0;
+	if (element->state == IOCX_CA_SLOT_LIVE) {
+		set_channel_key(&key, element->circuit, element->cid);
+		by_cid = bpf_map_lookup_elem(&ca_cids, &key);
+		if (by_cid && by_cid->channel == element->channel)
+			bpf_map_delete_elem(&ca_cids, &key);
+		__sync_fetch_and_add(&flow->channels, -1);
+	}
 	element->state = IOCX_CA_SLOT_ENDED;
-	__sync_fetch_and_add(&flow->channels, -1);
+	return 1;
 }
 
 static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 				      const struct iocx_ca_event *event)
 {
-	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT};
+	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT, .access = IOCX_CA_ACCESS_UNKNOWN};
 	struct iocx_ca_channel_key key;
 	struct iocx_ca_cid *earlier;
 	__u8 *name = (__u8 *)w->info.name;
@@ -120,9 +133,10 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 	__sync_fetch_and_add(&flow->channels, 1);
 }
 
-static __always_inline void on_created(struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
+static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
 {
 	struct iocx_ca_channel_key by_cid, by_sid;
+	struct iocx_ca_channel *element;
 	struct iocx_ca_cid *request;
 	__u32 slot, *reused;
 
@@ -135,11 +149,15 @@ static __always_inline void on_created(struct iocx_ca_flow *flow, __u32 cid, __u
 	if (reused) /* its end was not seen */
 		end_channel(flow, *reused);
 	slot = take_slot(request->channel, flow->circuit, sid, cid, IOCX_CA_SLOT_LIVE);
-	if (slot == IOCX_CA_NO_SLOT) {
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element) {
 		count(IOCX_CA_DROP_CHANNELS_FULL);
 		forget_request(&by_cid, request->channel);
+		bpf_map_delete_elem(&ca_sids, &by_sid);
 		return;
 	}
+	element->access = request->access;
+	element->elements = w->window.header.count;
 	request->slot = slot;
 	if (bpf_map_update_elem(&ca_sids, &by_sid, &slot, BPF_ANY)) {
 		count(IOCX_CA_DROP_CHANNELS_FULL);
@@ -160,7 +178,24 @@ static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
 	__sync_fetch_and_add(&flow->channels, -1);
 }
 
-static __always_inline void on_clear(struct iocx_ca_flow *flow, __u32 sid)
+/*
+ * Remembers that the SID was in use and is not, while what was open before the tap may still be told to
+ * it. Returns 0 when it does not: the SID's entry is as it was.
+ */
+static __always_inline int remember_end(const struct work *w, struct iocx_ca_flow *flow,
+					const struct iocx_ca_channel_key *by_sid)
+{
+	const __u32 cleared = IOCX_CA_CLEARED;
+
+	if (!flow->joined || w->now - flow->since_ns >= IOCX_CA_CLEARED_NS ||
+	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT ||
+	    bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY))
+		return 0;
+	__sync_fetch_and_add(&flow->cleared, 1);
+	return 1;
+}
+
+static __always_inline void on_clear(struct work *w, struct iocx_ca_flow *flow, __u32 sid)
 {
 	struct iocx_ca_channel_key key;
 	__u32 *slot;
@@ -169,17 +204,44 @@ static __always_inline void on_clear(struct iocx_ca_flow *flow, __u32 sid)
 	slot = bpf_map_lookup_elem(&ca_sids, &key);
 	if (slot)
 		end_channel(flow, *slot);
+	remember_end(w, flow, &key);
 }
 
-static __always_inline void on_disconnect(struct iocx_ca_flow *flow, __u32 cid)
+/* The server has confirmed it: nothing comes for that channel any more. */
+static __always_inline void on_clear_done(struct iocx_ca_flow *flow, __u32 sid)
 {
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	__u32 *slot;
+
+	set_channel_key(&key, flow->circuit, sid);
+	slot = bpf_map_lookup_elem(&ca_sids, &key);
+	if (!slot)
+		return;
+	element = bpf_map_lookup_elem(&ca_channels, slot);
+	if (element && element->circuit == flow->circuit && element->state == IOCX_CA_SLOT_ENDED)
+		bpf_map_delete_elem(&ca_sids, &key);
+}
+
+static __always_inline void on_disconnect(const struct work *w, struct iocx_ca_flow *flow, __u32 cid)
+{
+	struct iocx_ca_channel *element;
 	struct iocx_ca_channel_key key;
 	struct iocx_ca_cid *by_cid;
+	__u32 slot;
 
+	flow->counts[IOCX_CA_COUNT_DISCONNECTS]++;
 	set_channel_key(&key, flow->circuit, cid);
 	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
-	if (by_cid && by_cid->slot != IOCX_CA_NO_SLOT)
-		end_channel(flow, by_cid->slot);
+	if (!by_cid)
+		return;
+	slot = by_cid->slot;
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element)
+		return; /* not answered yet */
+	key.id = element->sid;
+	if (end_channel(flow, slot) && !remember_end(w, flow, &key))
+		bpf_map_delete_elem(&ca_sids, &key);
 }
 
 /* rsrv (host_name_action, client_name_action) takes no other name while there are channels. */
@@ -211,16 +273,19 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
 		on_create(w, flow, event);
 		return 0;
 	case IOCX_CA_CREATED:
-		on_created(flow, event->id, event->other);
+		on_created(w, flow, event->id, event->other);
 		return 0;
 	case IOCX_CA_FAILED:
 		on_failed(flow, event->id);
 		return 0;
 	case IOCX_CA_CLEAR:
-		on_clear(flow, event->id);
+		on_clear(w, flow, event->id);
+		return 0;
+	case IOCX_CA_CLEAR_DONE:
+		on_clear_done(flow, event->id);
 		return 0;
 	case IOCX_CA_DISCONNECT:
-		on_disconnect(flow, event->id);
+		on_disconnect(w, flow, event->id);
 		return 0;
 	case IOCX_CA_USER:
 		on_identity(w, flow, (__u8 *)flow->user, event);
@@ -233,63 +298,4 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
 		count(IOCX_CA_DROP_NOT_CA);
 		return 1;
 	}
-}
-
-/* The circuit's place for puts on channels that are not known. */
-static __always_inline __u32 unnamed_slot(struct work *w, struct iocx_ca_flow *flow)
-{
-	__u64 channel;
-
-	if (flow->unnamed_slot != IOCX_CA_NO_SLOT)
-		return flow->unnamed_slot;
-	w->info.name[0] = 0;
-	channel = store_info(w, flow);
-	if (!channel)
-		return IOCX_CA_NO_SLOT;
-	flow->unnamed_slot =
-		take_slot(channel, flow->circuit, 0, 0, IOCX_CA_SLOT_UNNAMED);
-	if (flow->unnamed_slot == IOCX_CA_NO_SLOT)
-		bpf_map_delete_elem(&ca_channel_info, &channel);
-	return flow->unnamed_slot;
-}
-
-static __always_inline void on_put_elsewhere(struct work *w, struct iocx_ca_flow *flow, __u32 sid,
-					     __u32 notify, __u32 *hint)
-{
-	struct iocx_ca_channel *element;
-	struct iocx_ca_channel_key key;
-	__u32 slot, *found;
-
-	set_channel_key(&key, flow->circuit, sid);
-	found = bpf_map_lookup_elem(&ca_sids, &key);
-	if (found) {
-		slot = *found;
-		*hint = slot;
-	} else {
-		count(IOCX_CA_DROP_UNNAMED_PUT);
-		slot = unnamed_slot(w, flow);
-	}
-	element = bpf_map_lookup_elem(&ca_channels, &slot);
-	if (!element)
-		count(IOCX_CA_DROP_LOST_PUT);
-	else
-		element->puts[notify & 1]++;
-}
-
-static __always_inline void on_put(struct work *w, struct iocx_ca_flow *flow, __u32 sid, __u32 notify)
-{
-	struct iocx_ca_channel *element;
-	__u64 mixed = sid + flow->circuit * 61;
-	__u32 *hint, slot;
-
-	IOCX_CA_MASK(mixed, HINTS - 1);
-	hint = &slot_hints[mixed];
-	slot = *hint;
-	element = bpf_map_lookup_elem(&ca_channels, &slot);
-	if (element && element->circuit == flow->circuit && element->sid == sid &&
-	    element->state == IOCX_CA_SLOT_LIVE) {
-		element->puts[notify & 1]++;
-		return;
-	}
-	on_put_elsewhere(w, flow, sid, notify, hint);
 }

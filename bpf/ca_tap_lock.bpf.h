@@ -78,6 +78,10 @@ static __always_inline void restart_flow(struct work *w, struct iocx_ca_flow *fl
 		flow->channels = 0;
 		flow->not_ca = 0;
 		flow->joined = 0;
+		flow->events_off = 0;
+		flow->since_ns = w->now;
+		flow->unnamed = 0;
+		flow->cleared = 0;
 		__builtin_memset(flow->user, 0, sizeof flow->user);
 		__builtin_memset(flow->host, 0, sizeof flow->host);
 		start_direction(to_server, segment->ack);

@@ -15,6 +15,9 @@ struct work {
 	__u32 data_at; /* of the TCP payload, in the packet */
 	__u64 last_id;
 	struct iocx_ca_event event;
+	__u64 now; /* when the segment was seen; its lowest bit is 0 */
+	struct iocx_ca_pending pending;
+	struct iocx_ca_outcome fresh_outcome;
 	struct iocx_ca_flow fresh_flow;
 	struct iocx_ca_channel_info info;
 };
@@ -66,6 +69,30 @@ struct {
 	__uint(max_entries, 1);
 	__type(value, __u32); /* slot */
 } ca_free_slots SEC(".maps");
+
+/* By circuit and IOID. Not a map that allocates: each WRITE_NOTIFY makes and deletes an entry. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_channel_key);
+	__type(value, struct iocx_ca_pending);
+} ca_pending SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* channel */
+	__type(value, struct iocx_ca_outcome);
+} ca_outcomes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_failure_key);
+	__type(value, struct iocx_ca_failure);
+} ca_failures SEC(".maps");
 
 /* The lock of ca_tap_insert: whoever inserts the key has it. */
 struct {

@@ -47,6 +47,7 @@ static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const stru
 	w->fresh_flow.ioc = ioc;
 	w->fresh_flow.unnamed_slot = IOCX_CA_NO_SLOT;
 	w->fresh_flow.joined = 1;
+	w->fresh_flow.since_ns = w->now;
 	if (bpf_map_update_elem(&ca_flows, &w->key, &w->fresh_flow, BPF_NOEXIST)) {
 		flow = bpf_map_lookup_elem(&ca_flows, &w->key); /* another CPU was faster? */
 		if (!flow)

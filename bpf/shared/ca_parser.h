@@ -39,15 +39,28 @@ enum iocx_ca_step {
 
 enum iocx_ca_event_kind {
 	IOCX_CA_NOTHING,
-	IOCX_CA_PUT,        /* the last byte of a WRITE or WRITE_NOTIFY arrived: id = SID, notify */
-	IOCX_CA_CREATE,     /* to server: id = CID, the payload starts with the name */
-	IOCX_CA_CREATED,    /* to client: id = CID, other = SID */
-	IOCX_CA_FAILED,     /* CREATE_CH_FAIL: id = CID */
-	IOCX_CA_CLEAR,      /* to server: id = SID, other = CID */
-	IOCX_CA_DISCONNECT, /* SERVER_DISCONN: id = CID */
-	IOCX_CA_USER,       /* CLIENT_NAME: the payload starts with it */
-	IOCX_CA_HOST,       /* HOST_NAME: likewise */
-	IOCX_CA_NOT_CA,     /* the circuit's first message is not VERSION */
+	/* The last byte of a WRITE or WRITE_NOTIFY arrived: id = SID, other = IOID, notify. */
+	IOCX_CA_PUT,
+	/* Nothing but to be counted. */
+	IOCX_CA_GET,         /* READ, READ_NOTIFY */
+	IOCX_CA_ECHO,        /* to server */
+	IOCX_CA_UPDATE,      /* to client: a monitor's value */
+	IOCX_CA_CREATE,      /* to server: id = CID, the payload starts with the name */
+	IOCX_CA_CREATED,     /* to client: id = CID, other = SID; the header's count is the channel's */
+	IOCX_CA_FAILED,      /* CREATE_CH_FAIL: id = CID */
+	IOCX_CA_CLEAR,       /* to server: id = SID, other = CID */
+	IOCX_CA_CLEAR_DONE,  /* to client, its answer: id = SID, other = CID */
+	IOCX_CA_DISCONNECT,  /* SERVER_DISCONN: id = CID */
+	IOCX_CA_USER,        /* CLIENT_NAME: the payload starts with it */
+	IOCX_CA_HOST,        /* HOST_NAME: likewise */
+	IOCX_CA_RIGHTS,      /* ACCESS_RIGHTS: id = CID, other = bits */
+	IOCX_CA_SUBSCRIBE,   /* EVENT_ADD to server: id = SID, other = subscription */
+	IOCX_CA_UNSUBSCRIBE, /* EVENT_CANCEL: id = SID, other = subscription */
+	IOCX_CA_PAUSE,       /* EVENTS_OFF: the client wants no updates for now */
+	IOCX_CA_RESUME,      /* EVENTS_ON */
+	IOCX_CA_WRITTEN,     /* WRITE_NOTIFY to client: id = status, other = IOID */
+	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
+	IOCX_CA_NOT_CA,      /* the circuit's first message is not VERSION */
 };
 
 /* One direction of a circuit between two segments. All zero: a circuit that was joined on its way. */
@@ -55,10 +68,11 @@ struct iocx_ca_stream {
 	__u64 skip;     /* bytes of the current message still to come */
 	__u32 have;     /* bytes in `carry`, less than IOCX_CA_CARRY */
 	__u32 held_sid; /* of the put whose last byte has not arrived */
+	__u32 held_ioid;
 	__u8 sync;      /* enum iocx_ca_sync */
 	__u8 held;      /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
 	__u8 first;     /* the next message is the circuit's first */
-	__u8 pad[5];
+	__u8 pad;
 	__u8 carry[IOCX_CA_CARRY];
 };
 
@@ -80,7 +94,10 @@ struct iocx_ca_event {
 	__u32 other;
 	__u32 notify;
 	__u32 at;   /* payload's offset in window.bytes, at most REACH - 1 + LONG_HEADER */
-	__u32 size; /* payload bytes there: at most NAME, or IDENTITY */
+	__u32 size; /* payload bytes there: at most NAME, IDENTITY, or HEADER for ERROR */
+	/* Of IOCX_CA_ERROR, set by iocx_ca_read_error(). */
+	__u32 failed; /* the request's command */
+	__u32 ioid;   /* its parameter 2 */
 };
 
 /* The circuit's first byte comes next. */
@@ -97,6 +114,7 @@ IOCX_CA_INLINE int iocx_ca_release_put(struct iocx_ca_stream *s, struct iocx_ca_
 {
 	e->kind = IOCX_CA_PUT;
 	e->id = s->held_sid;
+	e->other = s->held_ioid;
 	e->notify = s->held - 1u;
 	s->held = 0;
 	return IOCX_CA_MORE;
@@ -202,6 +220,7 @@ IOCX_CA_INLINE void iocx_ca_hold_put(struct iocx_ca_stream *s, const struct iocx
 		return;
 	s->held = h->command == IOCX_CA_CMD_WRITE_NOTIFY ? 2 : 1;
 	s->held_sid = h->parameter1;
+	s->held_ioid = h->parameter2;
 }
 
 /* Whether the header at offset `at` is not all there. */
@@ -254,42 +273,86 @@ IOCX_CA_INLINE __u32 iocx_ca_needed(const struct iocx_ca_window *w, const struct
 {
 	__u32 kept = 0;
 
-	if (w->direction != IOCX_CA_TO_SERVER)
-		return 0;
-	if (h->command == IOCX_CA_CMD_CREATE_CHAN)
+	if (w->direction != IOCX_CA_TO_SERVER) {
+		if (h->command == IOCX_CA_CMD_ERROR)
+			kept = IOCX_CA_HEADER;
+	} else if (h->command == IOCX_CA_CMD_CREATE_CHAN) {
 		kept = IOCX_CA_NAME;
-	else if (h->command == IOCX_CA_CMD_CLIENT_NAME || h->command == IOCX_CA_CMD_HOST_NAME)
+	} else if (h->command == IOCX_CA_CMD_CLIENT_NAME || h->command == IOCX_CA_CMD_HOST_NAME) {
 		kept = IOCX_CA_IDENTITY;
+	}
 	return h->size < kept ? h->size : kept;
 }
 
-/* What a message other than a put means. */
-IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, __u32 command)
+IOCX_CA_INLINE __u32 iocx_ca_event_to_server(__u32 command)
 {
-	if (direction == IOCX_CA_TO_SERVER) {
-		switch (command) {
-		case IOCX_CA_CMD_CREATE_CHAN:
-			return IOCX_CA_CREATE;
-		case IOCX_CA_CMD_CLEAR_CHANNEL:
-			return IOCX_CA_CLEAR;
-		case IOCX_CA_CMD_CLIENT_NAME:
-			return IOCX_CA_USER;
-		case IOCX_CA_CMD_HOST_NAME:
-			return IOCX_CA_HOST;
-		default:
-			return IOCX_CA_NOTHING;
-		}
-	}
 	switch (command) {
+	case IOCX_CA_CMD_READ:
+	case IOCX_CA_CMD_READ_NOTIFY:
+		return IOCX_CA_GET;
+	case IOCX_CA_CMD_ECHO:
+		return IOCX_CA_ECHO;
+	case IOCX_CA_CMD_CREATE_CHAN:
+		return IOCX_CA_CREATE;
+	case IOCX_CA_CMD_CLEAR_CHANNEL:
+		return IOCX_CA_CLEAR;
+	case IOCX_CA_CMD_CLIENT_NAME:
+		return IOCX_CA_USER;
+	case IOCX_CA_CMD_HOST_NAME:
+		return IOCX_CA_HOST;
+	case IOCX_CA_CMD_EVENT_ADD:
+		return IOCX_CA_SUBSCRIBE;
+	case IOCX_CA_CMD_EVENT_CANCEL:
+		return IOCX_CA_UNSUBSCRIBE;
+	case IOCX_CA_CMD_EVENTS_OFF:
+		return IOCX_CA_PAUSE;
+	case IOCX_CA_CMD_EVENTS_ON:
+		return IOCX_CA_RESUME;
+	default:
+		return IOCX_CA_NOTHING;
+	}
+}
+
+IOCX_CA_INLINE __u32 iocx_ca_event_to_client(__u32 command, __u32 size)
+{
+	switch (command) {
+	case IOCX_CA_CMD_EVENT_ADD: /* without a value: the end of a monitor is confirmed */
+		return size ? IOCX_CA_UPDATE : IOCX_CA_NOTHING;
 	case IOCX_CA_CMD_CREATE_CHAN:
 		return IOCX_CA_CREATED;
 	case IOCX_CA_CMD_CREATE_CH_FAIL:
 		return IOCX_CA_FAILED;
+	case IOCX_CA_CMD_CLEAR_CHANNEL:
+		return IOCX_CA_CLEAR_DONE;
 	case IOCX_CA_CMD_SERVER_DISCONN:
 		return IOCX_CA_DISCONNECT;
+	case IOCX_CA_CMD_ACCESS_RIGHTS:
+		return IOCX_CA_RIGHTS;
+	case IOCX_CA_CMD_WRITE_NOTIFY:
+		return IOCX_CA_WRITTEN;
+	case IOCX_CA_CMD_ERROR:
+		return size < IOCX_CA_HEADER ? IOCX_CA_NOTHING : IOCX_CA_ERROR;
 	default:
 		return IOCX_CA_NOTHING;
 	}
+}
+
+/* What a message other than a put means. */
+IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, const struct iocx_ca_header *h)
+{
+	return direction == IOCX_CA_TO_SERVER ? iocx_ca_event_to_server(h->command) :
+						iocx_ca_event_to_client(h->command, h->size);
+}
+
+/*
+ * The request that an ERROR answers: its header stands first in the payload, 16 bytes of which are at
+ * `payload`; all that is read of it is at the same place in the long form (vsend_err() of rsrv).
+ */
+IOCX_CA_INLINE void iocx_ca_read_error(struct iocx_ca_event *e, const __u8 *payload)
+{
+	e->failed = iocx_ca_u16(payload);
+	e->id = iocx_ca_u32(payload + 8);
+	e->ioid = iocx_ca_u32(payload + 12);
 }
 
 /* The rest of a message whose header came in an earlier segment. */
@@ -358,7 +421,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		if (w->left < h->length + e->size)
 			return iocx_ca_keep(s, w, e->at);
 		e->at += h->length;
-		e->kind = iocx_ca_event_of(w->direction, h->command);
+		e->kind = iocx_ca_event_of(w->direction, h);
 		iocx_ca_pass(s, w, (__u64)h->length + h->size);
 	}
 	IOCX_CA_FORGET();

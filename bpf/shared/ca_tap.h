@@ -13,13 +13,23 @@
 #include <linux/types.h>
 
 #include "shared/ca_parser.h"
-#include "shared/put_histogram.h"
+#include "shared/put_histogram_shape.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
+/*
+ * Instead of a slot in ca_sids: the client closed a channel that was open before the tap. It keeps what
+ * is learned later about how things were from bringing the channel back. Left for so long after a
+ * circuit was joined, and for so many SIDs.
+ */
+#define IOCX_CA_CLEARED 0xFFFFFFFEu
+#define IOCX_CA_CLEARED_NS (120 * 1000000000ULL)
+#define IOCX_CA_CLEARED_PER_CIRCUIT 16384
+/* SIDs of a circuit that are not known and get slots of their own; what is over it shares one. */
+#define IOCX_CA_UNNAMED_PER_CIRCUIT 8192
 
 /* Instead of an IOC's number, where none is known. */
 #define IOCX_CA_IOC_TO_COME 0u            /* a CA server, or the place of one: whose, is still to be told */
@@ -88,6 +98,18 @@ struct iocx_ca_direction {
 	struct iocx_ca_stream stream;
 };
 
+/* Index into iocx_ca_flow.counts. Each is written under the lock of one direction. */
+enum iocx_ca_count {
+	IOCX_CA_COUNT_GETS,        /* the first three as events from IOCX_CA_GET on */
+	IOCX_CA_COUNT_ECHOES,
+	IOCX_CA_COUNT_UPDATES,
+	IOCX_CA_COUNT_DISCONNECTS, /* channels that the server closed */
+	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
+	IOCX_CA_COUNT_SENT,        /* and from it */
+	IOCX_CA_COUNTS
+};
+#define IOCX_CA_COUNT_ROOM 8
+
 /* Value of ca_flows. */
 struct iocx_ca_flow {
 	__u64 circuit;       /* the connection's id; another one when the 4-tuple is used again */
@@ -98,13 +120,17 @@ struct iocx_ca_flow {
 	__u8 ended;          /* FIN or RST was seen */
 	__u8 not_ca;         /* the client did not start with VERSION */
 	__u8 joined;         /* its beginning was not seen */
-	__u8 pad;
+	__u8 events_off;     /* the client takes no monitor updates for now */
+	__u64 since_ns;      /* when it was seen first; CLOCK_MONOTONIC */
+	__u32 unnamed;       /* slots given to SIDs that are not known */
+	__u32 cleared;       /* IOCX_CA_CLEARED in ca_sids */
+	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; go on when the 4-tuple is used again */
 	char user[IOCX_CA_IDENTITY];
 	char host[IOCX_CA_IDENTITY];
 	struct iocx_ca_direction directions[2]; /* IOCX_CA_TO_SERVER, IOCX_CA_TO_CLIENT */
 };
 
-/* Key of ca_sids and ca_cids: `id` is a SID, or a CID. */
+/* Key of ca_sids, ca_cids and ca_pending: `id` is a SID, a CID, an IOID. */
 struct iocx_ca_channel_key {
 	__u64 circuit;
 	__u32 id;
@@ -115,14 +141,24 @@ struct iocx_ca_channel_key {
 struct iocx_ca_cid {
 	__u64 channel; /* id of the channel */
 	__u32 slot;    /* IOCX_CA_NO_SLOT until the server has answered */
-	__u32 pad;
+	__u32 access;  /* enum iocx_ca_access, until it has a slot */
+};
+
+/* The bits of ACCESS_RIGHTS. */
+enum iocx_ca_access {
+	IOCX_CA_ACCESS_NONE,
+	IOCX_CA_ACCESS_READ,
+	IOCX_CA_ACCESS_WRITE,
+	IOCX_CA_ACCESS_READ_WRITE,
+	IOCX_CA_ACCESS_UNKNOWN,
 };
 
 enum iocx_ca_slot_state {
 	IOCX_CA_SLOT_FREE,    /* in ca_free_slots, or on the way there or from there */
 	IOCX_CA_SLOT_LIVE,    /* a channel */
-	IOCX_CA_SLOT_UNNAMED, /* a circuit's puts on channels that are not known */
+	IOCX_CA_SLOT_UNNAMED, /* a channel of which only the SID is known */
 	IOCX_CA_SLOT_ENDED,   /* a channel that the client or the server closed */
+	IOCX_CA_SLOT_SHARED,  /* a circuit's other puts on channels that are not known */
 };
 
 /* Element of ca_channels, one cache line: what a put touches. Mapped into user space. */
@@ -130,11 +166,45 @@ struct iocx_ca_channel {
 	__u64 channel; /* id of the channel; written before `state` */
 	__u64 circuit;
 	__u64 puts[2]; /* WRITE, WRITE_NOTIFY; written under the lock of the direction to the server */
+	/* When the last put's segment was seen, CLOCK_MONOTONIC ns, but for the lowest bit: its index in
+	 * `puts`. 0: there was none. */
+	__u64 last_put;
 	__u32 sid;
 	__u32 cid;
-	__u32 state;   /* enum iocx_ca_slot_state */
-	__u32 pad[5];
+	__u32 state;    /* enum iocx_ca_slot_state */
+	__u32 monitors; /* subscriptions that are open */
+	__u32 access;   /* enum iocx_ca_access */
+	__u32 elements; /* the channel's own count; 0: not known */
 };
+
+/* Value of ca_pending: a WRITE_NOTIFY that waits for its answer. */
+struct iocx_ca_pending {
+	__u64 since_ns; /* when its last byte was seen; CLOCK_MONOTONIC */
+	__u64 channel;
+	__u32 slot;
+	__u32 pad;
+};
+
+/* Value of ca_outcomes, by the channel's id: how long its WRITE_NOTIFYs took. */
+struct iocx_ca_outcome {
+	__u64 sum_ns;
+	__u32 slot;
+	__u32 pad;
+	__u64 buckets[IOCX_PUT_HIST_SLOTS];
+};
+
+/* Key and value of ca_failures: a channel's puts that were answered with that status. */
+struct iocx_ca_failure_key {
+	__u64 channel;
+	__u32 status; /* ECA_ code of caerr.h, not ECA_NORMAL */
+	__u32 pad;
+};
+struct iocx_ca_failure {
+	__u64 count;
+	__u32 slot;
+	__u32 pad;
+};
+#define IOCX_CA_NORMAL 1u /* ECA_NORMAL */
 
 /* Value of ca_channel_info, by the channel's id: what user space reads once. */
 struct iocx_ca_channel_info {
@@ -157,13 +227,14 @@ enum iocx_ca_drop {
 	IOCX_CA_DROP_NESTED,         /* segments: the program interrupted itself */
 	IOCX_CA_DROP_CIRCUITS_FULL,  /* segments of connections for which there was no room */
 	IOCX_CA_DROP_CHANNELS_FULL,  /* channels for which there was no room: their puts have no name */
-	IOCX_CA_DROP_UNNAMED_PUT,    /* puts on channels that are not known: counted, with pv "" */
 	IOCX_CA_DROP_LOST_PUT,       /* puts that could not be counted at all: no room even for pv "" */
 	IOCX_CA_DROP_NAME_CUT,       /* names longer than what is kept */
 	IOCX_CA_DROP_NOT_PARSED,     /* IP fragments and the like of watched ports */
 	IOCX_CA_DROP_TOO_LONG,       /* segments with more messages than one run may read */
 	IOCX_CA_DROP_NOT_CA,         /* connections to watched ports that do not speak CA */
 	IOCX_CA_DROP_AFTER_END,      /* segments with new data after FIN or RST */
+	IOCX_CA_DROP_OUTCOMES_FULL,  /* answers to puts for which there was no room */
+	IOCX_CA_DROP_ORPHAN_ANSWER,  /* answers to puts that were not seen */
 	IOCX_CA_DROPS
 };
 

@@ -70,6 +70,9 @@ struct CaTapObject::Loaded {
   MapView<iocx_ca_channel_key, std::uint32_t> sids;
   MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
   MapView<std::uint64_t, iocx_ca_channel_info> channel_info;
+  MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
+  MapView<std::uint64_t, iocx_ca_outcome> outcomes;
+  MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
   MapView<std::uint32_t, std::uint64_t> drops;
 
   Result<void> set_sizes(const CaTapSizes& sizes) const;
@@ -88,6 +91,9 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
       {maps.ca_cids, sizes.max_channels},
       {maps.ca_channels, sizes.max_channels},
       {maps.ca_free_slots, sizes.max_channels},
+      {maps.ca_pending, sizes.max_pending},
+      {maps.ca_outcomes, sizes.max_outcomes},
+      {maps.ca_failures, sizes.max_failures},
       // Ended channels keep theirs until they are reaped, while new ones come.
       {maps.ca_channel_info, sizes.max_channels * 2}};
   for (const auto& [map, entries] : wanted) {
@@ -112,6 +118,9 @@ Result<void> CaTapObject::Loaded::open_views() {
   if (auto ok = open(sids, maps.ca_sids); !ok) return ok;
   if (auto ok = open(cids, maps.ca_cids); !ok) return ok;
   if (auto ok = open(channel_info, maps.ca_channel_info); !ok) return ok;
+  if (auto ok = open(pending, maps.ca_pending); !ok) return ok;
+  if (auto ok = open(outcomes, maps.ca_outcomes); !ok) return ok;
+  if (auto ok = open(failures, maps.ca_failures); !ok) return ok;
   return open(drops, maps.ca_drops);
 }
 
@@ -225,6 +234,15 @@ const MapView<iocx_ca_channel_key, iocx_ca_cid>& CaTapObject::cids() const {
 }
 const MapView<std::uint64_t, iocx_ca_channel_info>& CaTapObject::channel_info() const {
   return loaded_->channel_info;
+}
+const MapView<iocx_ca_channel_key, iocx_ca_pending>& CaTapObject::pending() const {
+  return loaded_->pending;
+}
+const MapView<std::uint64_t, iocx_ca_outcome>& CaTapObject::outcomes() const {
+  return loaded_->outcomes;
+}
+const MapView<iocx_ca_failure_key, iocx_ca_failure>& CaTapObject::failures() const {
+  return loaded_->failures;
 }
 const MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const {
   return loaded_->drops;

@@ -21,6 +21,9 @@ struct CaTapSizes {
   std::uint32_t max_servers = 16384;   // listening address and port pairs
   std::uint32_t max_circuits = 65536;  // about 1 KiB of kernel memory for each that is there
   std::uint32_t max_channels = 65536;  // 64 bytes each at once, 700 more for each in use
+  std::uint32_t max_pending = 16384;   // WRITE_NOTIFYs that wait for their answers; 100 bytes each
+  std::uint32_t max_outcomes = 16384;  // channels with WRITE_NOTIFYs; 1 KiB for each that is there
+  std::uint32_t max_failures = 65536;  // channels with failed puts, by status
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
@@ -61,6 +64,9 @@ class CaTapObject {
   const MapView<iocx_ca_channel_key, std::uint32_t>& sids() const;
   const MapView<iocx_ca_channel_key, iocx_ca_cid>& cids() const;
   const MapView<std::uint64_t, iocx_ca_channel_info>& channel_info() const;
+  const MapView<iocx_ca_channel_key, iocx_ca_pending>& pending() const;
+  const MapView<std::uint64_t, iocx_ca_outcome>& outcomes() const;
+  const MapView<iocx_ca_failure_key, iocx_ca_failure>& failures() const;
   const MapView<std::uint32_t, std::uint64_t>& drops() const;
 
   // Takes a flow out of its map; nothing when it is not there. On kernels before 5.14, which cannot

@@ -1,5 +1,6 @@
 #include "probes/ca_put_totals.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ioc_exporter::probes {
@@ -32,14 +33,27 @@ void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
   channels_.at(slot).added = added;
 }
 
-void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts) {
+const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
+  const auto found = channels_.find(slot);
+  if (found == channels_.end() || found->second.id != channel ||
+      found->second.state != Channel::counts)
+    return nullptr;
+  return &found->second.series->first;
+}
+
+void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
   const auto found = channels_.find(slot);
   if (found == channels_.end()) return;
   Channel& channel = found->second;
   for (std::size_t op = 0; op < puts.size(); ++op) {
     const std::uint64_t fresh = puts[op] - channel.added[op];
     channel.added[op] = puts[op];
-    if (channel.state == Channel::counts) channel.series->second.puts[op] += fresh;
+    if (channel.state == Channel::counts && fresh != 0) {
+      Series& series = channel.series->second;
+      series.puts[op] += fresh;
+      if (channel.series->first.pv.empty()) unnamed_ += fresh;
+      if ((last_put & 1) == op) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
+    }
     if (channel.state == Channel::overflows) overflowed_ += fresh;
   }
 }
@@ -65,8 +79,9 @@ void CaPutTotals::forget(std::uint32_t ioc) {
 std::vector<CaPutCount> CaPutTotals::counts() const {
   std::vector<CaPutCount> all;
   for (const auto& [labels, series] : series_) {
-    if (series.puts[0]) all.push_back({labels, PutOp::write, series.puts[0]});
-    if (series.puts[1]) all.push_back({labels, PutOp::write_notify, series.puts[1]});
+    if (series.puts[0]) all.push_back({labels, PutOp::write, series.puts[0], series.last_ns[0]});
+    if (series.puts[1])
+      all.push_back({labels, PutOp::write_notify, series.puts[1], series.last_ns[1]});
   }
   return all;
 }

@@ -25,6 +25,9 @@ struct CaPutCount {
   CaPutLabels labels;
   PutOp op = PutOp::write;
   std::uint64_t count = 0;  // never 0
+  // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
+  // channel's last put of either kind, so that the other kind's may be that of an earlier one.
+  std::uint64_t last_ns = 0;
 };
 
 // Counters of a channel: WRITE, WRITE_NOTIFY.
@@ -43,19 +46,26 @@ class CaPutTotals {
   bool is_open(std::uint32_t slot, std::uint64_t channel) const;
   // What an open channel counts from now on stands under these labels; what it has counted stays.
   void relabel(std::uint32_t slot, CaPutLabels labels);
-  void observe(std::uint32_t slot, const CaPuts& puts);
+  // `last_put` as in iocx_ca_channel.
+  void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
+  // Null: not this channel's slot, over the limit, or forgotten. Until the next call that is not
+  // const.
+  const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
   void close(std::uint32_t slot);
   // Drops the totals of an IOC; its channels count no more.
   void forget(std::uint32_t ioc);
 
   std::vector<CaPutCount> counts() const;
   std::uint64_t overflowed() const { return overflowed_; }
+  // Puts that were counted with pv "".
+  std::uint64_t unnamed() const { return unnamed_; }
   std::size_t open_channels() const { return channels_.size(); }
   std::size_t series() const { return series_.size(); }
 
  private:
   struct Series {
     CaPuts puts{};
+    CaPuts last_ns{};
     std::size_t channels = 0;  // open ones that add to it
   };
   using SeriesMap = std::map<CaPutLabels, Series>;
@@ -68,6 +78,7 @@ class CaPutTotals {
 
   std::size_t max_series_;
   std::uint64_t overflowed_ = 0;
+  std::uint64_t unnamed_ = 0;
   SeriesMap series_;
   std::map<std::uint32_t, Channel> channels_;  // by slot
 };

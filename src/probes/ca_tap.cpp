@@ -1,7 +1,5 @@
 #include "probes/ca_tap.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "probes/ca_tap_labels.h"
@@ -12,16 +10,14 @@ namespace {
 static_assert(sizeof(iocx_ca_server) == 24 && sizeof(iocx_ca_flow_key) == 40);
 static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 16);
 static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) == 16 &&
-              offsetof(iocx_ca_channel, state) == 40);
+              offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
 static_assert(sizeof(iocx_ca_stream) == 280 && sizeof(iocx_ca_direction) == 296);
-static_assert(sizeof(iocx_ca_flow) == 752 && offsetof(iocx_ca_flow, directions) == 160);
+static_assert(sizeof(iocx_ca_flow) == 832 && offsetof(iocx_ca_flow, counts) == 48 &&
+              offsetof(iocx_ca_flow, directions) == 240);
+static_assert(sizeof(iocx_ca_pending) == 24 && sizeof(iocx_ca_failure_key) == 16 &&
+              sizeof(iocx_ca_failure) == 16);
+static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_info, name) == 160);
-
-// Label `reason`, in the order of enum iocx_ca_drop.
-constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
-    "stream_gap",    "resync",           "joined_late", "lock_timeout", "nested_run",
-    "circuits_full", "channels_full",    "unnamed_put", "lost_put",     "name_cut",
-    "not_parsed",    "segment_too_long", "not_ca",      "after_end"};
 
 }  // namespace
 
@@ -32,6 +28,7 @@ CaTap::CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter 
       filter_(std::move(filter)),
       socket_(std::move(socket)),
       totals_(options_.max_series),
+      outcomes_(options_.max_series),
       used_(object_.max_channels()) {}
 
 Result<CaTap> CaTap::start(CaTapOptions options) {
@@ -64,42 +61,30 @@ Result<void> CaTap::observe_channel(std::uint32_t slot) {
       used_[slot] = false;
       return {};
     }
-    const auto ioc = ioc_of(**info);
+    const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
     if (!ioc) return {};
     totals_.open(slot, id, labels_of(*ioc, **info));
   }
-  totals_.observe(slot, {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
-                         __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)});
+  totals_.observe(slot,
+                  {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
+                   __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)},
+                  __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
   return {};
 }
 
-std::optional<std::uint32_t> CaTap::ioc_of(const iocx_ca_channel_info& info) const {
-  if (const auto found = iocs_.find(info.circuit); found != iocs_.end()) return found->second;
-  if (info.ioc == kCaIocToCome) return std::nullopt;
-  return info.ioc;
-}
-
-Result<CaTapReading> CaTap::collect() {
-  if (auto ok = observe_channels(); !ok) return ok.error();
-  CaTapReading reading;
-  reading.puts = totals_.counts();
-  auto drops = bpf::sum_per_cpu_counters(object_.drops(), IOCX_CA_DROPS);
-  if (!drops) return std::move(drops).error();
-  for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
-    reading.drops.push_back({"ca_tap", kReasons[reason], (*drops)[reason]});
-  reading.drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
-  reading.drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_});
-  const auto channels = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), true));
-  reading.maps = {{"ca_channels", channels, object_.max_channels()},
-                  {"ca_circuits", circuits_, object_.flows().capacity()},
-                  {"ca_servers", servers_.size(), object_.servers().capacity()}};
-  return reading;
+// Nothing where it is not known yet. `noted`: what the kernel was told.
+std::optional<std::uint32_t> CaTap::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
+  if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
+  if (noted == IOCX_CA_IOC_TO_COME || noted >= IOCX_CA_IOC_CANDIDATE) return std::nullopt;
+  return noted;
 }
 
 Result<void> CaTap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
   if (auto ok = observe_channels(); !ok) return ok;
   totals_.forget(ioc);
+  outcomes_.forget(ioc);
+  server_totals_.forget(ioc);
   return {};
 }
 

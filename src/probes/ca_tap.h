@@ -25,13 +25,17 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bpf/ca_packet_filter.h"
 #include "bpf/ca_tap_object.h"
 #include "probes/ca_connections.h"
+#include "probes/ca_outcome_totals.h"
 #include "probes/ca_put_totals.h"
+#include "probes/ca_server_totals.h"
 #include "probes/samples.h"
 #include "util/result.h"
 #include "util/rooted_fs.h"
@@ -58,10 +62,16 @@ struct CaServer {
   std::uint32_t ioc = kCaIocToCome;
 };
 
+// Servers stand with the caller's numbers. Puts of channels whose server has none yet wait until it
+// has.
 struct CaTapReading {
-  std::vector<CaPutCount> puts;   // sorted by label
-  std::vector<DropSample> drops;  // every reason, also those that are 0
-  std::vector<MapSample> maps;    // fill of circuits as of the last reap()
+  std::vector<CaPutCount> puts;          // sorted by label
+  std::vector<CaPutFailure> failures;    // sorted by label
+  std::vector<CaPutDuration> durations;  // of PVs with put-callbacks
+  std::vector<CaServerCount> servers;    // of those with a circuit since they were first seen
+  std::vector<CaClientCount> clients;    // what is open now
+  std::vector<DropSample> drops;         // every reason, also those that are 0
+  std::vector<MapSample> maps;           // fill of circuits as of the last reap()
 };
 
 class CaTap {
@@ -99,6 +109,12 @@ class CaTap {
   using Since = Clock::time_point;
   using ServerMap = std::map<iocx_ca_server, std::uint32_t, CaKeyLess>;
   struct Ends;  // what one reap() found
+  struct Outcome {
+    std::uint64_t channel;
+    std::uint32_t status;  // or kDurations
+    std::uint64_t count;
+  };
+  static constexpr std::uint32_t kDurations = IOCX_CA_NORMAL;  // in place of a status: ca_outcomes
 
   CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter filter, UniqueFd socket);
 
@@ -111,12 +127,18 @@ class CaTap {
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> observe_channels();
   Result<void> observe_channel(std::uint32_t slot);
+  Result<void> observe_outcomes();
+  Result<void> observe_flows(CaOpenCounts& open);
+  Result<std::vector<DropSample>> read_drops() const;
+  Result<void> free_strangers(const std::vector<Outcome>& strangers);
+  Result<void> free_outcome(std::uint64_t channel, std::uint32_t status);
+  Result<void> free_outcomes(const std::set<std::uint64_t>& channels);
   Result<void> read_flows(Ends& ends);
   Result<void> look_at_sockets(Ends& ends, Clock::time_point now);
   Result<void> free_channels(const Ends& ends, Clock::time_point now);
   Result<void> free_flows(const Ends& ends, Clock::time_point now);
   Result<void> free_channel(std::uint32_t slot);
-  std::optional<std::uint32_t> ioc_of(const iocx_ca_channel_info& info) const;
+  std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
   ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
 
@@ -125,6 +147,8 @@ class CaTap {
   bpf::CaPacketFilter filter_;
   UniqueFd socket_;  // closed before the objects go
   CaPutTotals totals_;
+  CaOutcomeTotals outcomes_;
+  CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them
   CaPorts ports_;                                            // likewise, those that are watched
   std::map<iocx_ca_server, Since, CaKeyLess> left_servers_;  // watched on, since when
@@ -139,6 +163,9 @@ class CaTap {
   std::map<std::uint64_t, Since> gone_circuits_;  // circuit
   std::map<std::uint64_t, bool> without_socket_;  // circuits that the last look did not find
   std::optional<Since> looked_at_sockets_;
+  // What ca_failures and ca_outcomes held at the last look: channel and status, or kDurations.
+  std::set<std::pair<std::uint64_t, std::uint32_t>> outcome_keys_;
+  std::uint64_t late_answers_ = 0;
   std::uint64_t circuits_ = 0;
   std::uint64_t puts_elsewhere_ = 0;  // to servers that turned out to be no IOC
 };

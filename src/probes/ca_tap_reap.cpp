@@ -108,21 +108,32 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
       continue;
     (totals_.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
   }
-  for (const std::uint32_t slot : overdue(gone_channels_, gone, now, kGrace))
+  auto due = overdue(gone_channels_, gone, now, kGrace);
+  const auto due_orphans = overdue(gone_orphans_, orphans, now, kPatience);
+  due.insert(due.end(), due_orphans.begin(), due_orphans.end());
+  if (due.empty()) return {};
+  if (auto ok = observe_outcomes(); !ok) return ok;
+  std::set<std::uint64_t> channels;
+  for (const std::uint32_t slot : due) channels.insert(object_.channels()[slot].channel);
+  for (const std::uint32_t slot : due)
     if (auto ok = free_channel(slot); !ok) return ok;
-  for (const std::uint32_t slot : overdue(gone_orphans_, orphans, now, kPatience))
-    if (auto ok = free_channel(slot); !ok) return ok;
-  return {};
+  return free_outcomes(channels);
 }
 
 Result<void> CaTap::free_channel(std::uint32_t slot) {
   if (auto ok = observe_channel(slot); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
   if (!totals_.is_open(slot, channel.channel)) puts_elsewhere_ += channel.puts[0] + channel.puts[1];
-  if (channel.state == IOCX_CA_SLOT_LIVE) {  // lost with its circuit: the kernel left its keys
+  if (channel.state != IOCX_CA_SLOT_SHARED) {
+    // The server may not have confirmed the end, and used the SID again all the same.
     const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};
+    auto found = object_.sids().lookup(by_sid);
+    if (!found) return std::move(found).error();
+    if (*found == slot)
+      if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+  }
+  if (channel.state == IOCX_CA_SLOT_LIVE) {  // lost with its circuit: the kernel left its key
     const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
-    if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
     if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
   }
   if (auto erased = object_.channel_info().erase(channel.channel); !erased) return erased.error();
@@ -149,11 +160,16 @@ Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circu
   if (!*found || (*found)->circuit != circuit) return {};
   auto taken = object_.take_flow(key);
   if (!taken) return std::move(taken).error();
+  if (*taken)
+    if (const auto ioc = ioc_of((*taken)->circuit, (*taken)->ioc))
+      server_totals_.observe(key, *ioc, (*taken)->counts);
   if (*taken && (*taken)->circuit != circuit) {
     for (auto& direction : (*taken)->directions) direction.lock = 0;
     auto put_back = object_.flows().update(key, **taken, bpf::UpdateMode::only_new);
-    if (!put_back && put_back.error().code != std::errc::file_exists) return put_back;
+    if (put_back) return {};
+    if (put_back.error().code != std::errc::file_exists) return put_back;
   }
+  server_totals_.close(key);
   --circuits_;
   return {};
 }

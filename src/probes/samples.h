@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/put_histogram.h"
+#include "shared/put_histogram_shape.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter {

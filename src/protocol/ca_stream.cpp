@@ -11,7 +11,9 @@ CaStream CaStream::from_start(CaDirection direction) {
   return stream;
 }
 
-CaStream CaStream::joined(CaDirection direction) { return CaStream(direction); }
+CaStream CaStream::joined(CaDirection direction) {
+  return CaStream(direction);
+}
 
 std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
   std::vector<CaEvent> events;
@@ -54,9 +56,13 @@ void CaStream::fill(std::span<const std::uint8_t> segment) {
 
 CaEvent CaStream::convert(const iocx_ca_event& event) const {
   CaEvent converted{event.kind, event.id, event.other, false, {}};
-  if (event.kind == IOCX_CA_PUT) {
-    converted.other = 0;
-    converted.notify = event.notify != 0;
+  if (event.kind == IOCX_CA_PUT) converted.notify = event.notify != 0;
+  if (event.kind == IOCX_CA_ERROR) {
+    iocx_ca_event request = event;
+    iocx_ca_read_error(&request, window_.bytes + event.at);
+    converted.id = request.id;
+    converted.failed = request.failed;
+    converted.ioid = request.ioid;
   }
   if (event.kind == IOCX_CA_CREATE || event.kind == IOCX_CA_USER || event.kind == IOCX_CA_HOST) {
     const auto* text = reinterpret_cast<const char*>(window_.bytes + event.at);

@@ -22,7 +22,9 @@ struct CaEvent {
   std::uint32_t id = 0;
   std::uint32_t other = 0;
   bool notify = false;
-  std::string text;  // PV, user or host as far as it is kept
+  std::string text;          // PV, user or host as far as it is kept
+  std::uint32_t failed = 0;  // of IOCX_CA_ERROR: the request's command, and its IOID
+  std::uint32_t ioid = 0;
   bool operator==(const CaEvent&) const = default;
 };
 

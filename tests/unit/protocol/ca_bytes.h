@@ -61,9 +61,15 @@ inline Bytes text(const std::string& value) {
 }
 
 // What a client sends.
-inline Bytes version() { return message(0, 0, 13, 0, 0); }
-inline Bytes host_name(const std::string& name) { return message(21, 0, 0, 0, 0, text(name)); }
-inline Bytes client_name(const std::string& name) { return message(20, 0, 0, 0, 0, text(name)); }
+inline Bytes version() {
+  return message(0, 0, 13, 0, 0);
+}
+inline Bytes host_name(const std::string& name) {
+  return message(21, 0, 0, 0, 0, text(name));
+}
+inline Bytes client_name(const std::string& name) {
+  return message(20, 0, 0, 0, 0, text(name));
+}
 inline Bytes create(std::uint32_t cid, const std::string& pv) {
   return message(18, 0, 0, cid, 13, text(pv));
 }
@@ -73,12 +79,45 @@ inline Bytes write(std::uint32_t sid, std::uint32_t ioid = 0) {  // one double
 inline Bytes write_notify(std::uint32_t sid, std::uint32_t ioid = 0) {  // one long
   return message(19, 5, 1, sid, ioid, Bytes{0, 0, 0, 7});
 }
-inline Bytes clear(std::uint32_t sid, std::uint32_t cid) { return message(12, 0, 0, sid, cid); }
+inline Bytes clear(std::uint32_t sid, std::uint32_t cid) {
+  return message(12, 0, 0, sid, cid);
+}
 // What a server sends.
 inline Bytes created(std::uint32_t cid, std::uint32_t sid) {
   return message(22, 0, 0, cid, 3) + message(18, 6, 1, cid, sid);
 }
-inline Bytes create_failed(std::uint32_t cid) { return message(26, 0, 0, cid, 0); }
-inline Bytes server_disconnect(std::uint32_t cid) { return message(27, 0, 0, cid, 0); }
+inline Bytes access_rights(std::uint32_t cid, std::uint32_t bits) {
+  return message(22, 0, 0, cid, bits);
+}
+inline Bytes written(std::uint32_t ioid, std::uint32_t status = 1) {
+  return message(19, 5, 1, status, ioid);
+}
+// The answer to `request`, of which it repeats the header, as vsend_err() of rsrv writes it.
+inline Bytes error(std::uint32_t cid, std::uint32_t status, const Bytes& request,
+                   const std::string& context = "PV") {
+  const std::size_t header = request[2] == 0xFF && request[3] == 0xFF ? 24 : 16;
+  return message(11, 0, 0, cid, status,
+                 Bytes(request.begin(), request.begin() + static_cast<std::ptrdiff_t>(header)) +
+                     text(context));
+}
+inline Bytes cleared(std::uint32_t sid, std::uint32_t cid) {
+  return message(12, 0, 0, sid, cid);
+}
+// A monitor of doubles, and one update of it.
+inline Bytes subscribe(std::uint32_t sid, std::uint32_t id) {
+  return message(1, 6, 1, sid, id, Bytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0});
+}
+inline Bytes unsubscribe(std::uint32_t sid, std::uint32_t id) {
+  return message(2, 6, 1, sid, id);
+}
+inline Bytes update(std::uint32_t id) {
+  return message(1, 6, 1, 1, id, Bytes(8, 0x40));
+}
+inline Bytes create_failed(std::uint32_t cid) {
+  return message(26, 0, 0, cid, 0);
+}
+inline Bytes server_disconnect(std::uint32_t cid) {
+  return message(27, 0, 0, cid, 0);
+}
 
 }  // namespace ioc_exporter::testing

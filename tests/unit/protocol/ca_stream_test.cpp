@@ -14,7 +14,9 @@ using ioc_exporter::protocol::CaEvent;
 using ioc_exporter::protocol::CaStream;
 using Events = std::vector<CaEvent>;
 
-CaEvent put(std::uint32_t sid, bool notify = false) { return {IOCX_CA_PUT, sid, 0, notify, {}}; }
+CaEvent put(std::uint32_t sid, bool notify = false, std::uint32_t ioid = 0) {
+  return {IOCX_CA_PUT, sid, ioid, notify, {}};
+}
 
 Events feed_in_pieces(CaStream& stream, const Bytes& bytes, const std::vector<std::size_t>& cuts) {
   Events all;
@@ -33,9 +35,9 @@ Bytes conversation() {
   return version() + host_name("console-1") + client_name("operator") + create(1, "PS:1:SP") +
          create(2, "PS:2:SP.VAL") + write(11) + message(23, 0, 0, 0, 0) + write_notify(12, 5) +
          long_message(4, 6, 3, 11, 1, Bytes(24, 1)) +
-         message(1, 20, 1, 11, 3, Bytes(16, 0)) +         // EVENT_ADD
-         message(4, 0, 1, 12, 7, text("a string")) +      //
-         message(99, 1, 2, 3, 4, Bytes(32, 9)) +          // not a command that we know
+         message(1, 20, 1, 11, 3, Bytes(16, 0)) +     // EVENT_ADD
+         message(4, 0, 1, 12, 7, text("a string")) +  //
+         message(99, 1, 2, 3, 4, Bytes(32, 9)) +      // not a command that we know
          clear(11, 1) + write(12);
 }
 Events conversation_events() {
@@ -44,9 +46,11 @@ Events conversation_events() {
           {IOCX_CA_CREATE, 1, 13, false, "PS:1:SP"},
           {IOCX_CA_CREATE, 2, 13, false, "PS:2:SP.VAL"},
           put(11),
-          put(12, true),
-          put(11),
-          put(12),
+          {IOCX_CA_ECHO, 0, 0, false, {}},
+          put(12, true, 5),
+          put(11, false, 1),
+          {IOCX_CA_SUBSCRIBE, 11, 3, false, {}},
+          put(12, false, 7),
           {IOCX_CA_CLEAR, 11, 1, false, {}},
           put(12)};
 }
@@ -78,8 +82,14 @@ TEST(CaStream, RandomCutsOfALongStream) {
   std::vector<CaEvent> expected;
   for (std::uint32_t i = 0; i < 3001; ++i) {
     switch (random() % 4) {
-      case 0: bytes = std::move(bytes) + write(i); expected.push_back(put(i)); break;
-      case 1: bytes = std::move(bytes) + write_notify(i); expected.push_back(put(i, true)); break;
+      case 0:
+        bytes = std::move(bytes) + write(i);
+        expected.push_back(put(i));
+        break;
+      case 1:
+        bytes = std::move(bytes) + write_notify(i);
+        expected.push_back(put(i, true));
+        break;
       case 2:
         bytes = std::move(bytes) + create(i, std::string(1 + random() % 200, 'n'));
         expected.push_back({IOCX_CA_CREATE, i, 13, false, {}});
@@ -113,7 +123,7 @@ TEST(CaStream, LongArraysSpanSegments) {
   EXPECT_EQ(stream.feed(version()), Events{});
   const Bytes bytes = long_message(19, 6, 50000, 8, 1, Bytes(400000, 4)) + write(9);
   const auto events = feed_in_pieces(stream, bytes, {65483, 130966, 400024, 400030});
-  EXPECT_EQ(events, (Events{put(8, true), put(9)}));
+  EXPECT_EQ(events, (Events{put(8, true, 1), put(9)}));
 }
 
 TEST(CaStream, KeepsNamesUpToTheirLimit) {
@@ -137,7 +147,8 @@ TEST(CaStream, NameWithoutTerminatorEndsWithItsPayload) {
 
 TEST(CaStream, FirstMessageMustBeVersion) {
   auto stream = CaStream::from_start(CaDirection::to_server);
-  const auto events = stream.feed(Bytes{0xCA, 0x02, 0x00, 0x01, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0});
+  const auto events =
+      stream.feed(Bytes{0xCA, 0x02, 0x00, 0x01, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0});
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, static_cast<std::uint32_t>(IOCX_CA_NOT_CA));
 }
@@ -147,8 +158,10 @@ TEST(CaStream, ServerSide) {
   const Bytes bytes = version() + created(1, 11) + create_failed(2) +
                       message(15, 20, 1, 1, 2, Bytes(16, 1)) +  // READ_NOTIFY's answer
                       message(19, 6, 1, 1, 5) + server_disconnect(1);
-  EXPECT_EQ(stream.feed(bytes), (Events{{IOCX_CA_CREATED, 1, 11, false, {}},
+  EXPECT_EQ(stream.feed(bytes), (Events{{IOCX_CA_RIGHTS, 1, 3, false, {}},
+                                        {IOCX_CA_CREATED, 1, 11, false, {}},
                                         {IOCX_CA_FAILED, 2, 0, false, {}},
+                                        {IOCX_CA_WRITTEN, 1, 5, false, {}},
                                         {IOCX_CA_DISCONNECT, 1, 0, false, {}}}));
 }
 
@@ -167,7 +180,7 @@ TEST(CaStream, JoinsAtASingleMessage) {
 
 TEST(CaStream, JoinsThroughAnArrayThatSpansSegments) {
   auto stream = CaStream::joined(CaDirection::to_server);
-  const Bytes bytes = long_message(4, 6, 50000, 8, 1, Bytes(400000, 4));
+  const Bytes bytes = long_message(4, 6, 50000, 8, 0, Bytes(400000, 4));
   EXPECT_EQ(feed_in_pieces(stream, bytes, {65483, 130966}), Events{put(8)});
   EXPECT_FALSE(stream.is_lost());
 }
@@ -184,7 +197,8 @@ TEST(CaStream, ArrayThatLooksLikeAHeaderIsNotBelieved) {
 
 TEST(CaStream, JoinedStreamIsAskedAtEveryHeader) {
   auto stream = CaStream::joined(CaDirection::to_server);
-  EXPECT_EQ(stream.feed(write(3) + write(4) + Bytes(64, 0x77) + write(5)), (Events{put(3), put(4)}));
+  EXPECT_EQ(stream.feed(write(3) + write(4) + Bytes(64, 0x77) + write(5)),
+            (Events{put(3), put(4)}));
   EXPECT_TRUE(stream.is_lost());
 }
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What becomes of puts, and what else a circuit's messages tell: rights, monitors, flow control. Part of
+ * ca_tap.bpf.c; the lock of the message's direction is held.
+ *
+ * A WRITE_NOTIFY waits in ca_pending for its answer. A WRITE has one only when it failed: ERROR. rsrv
+ * answers a WRITE_NOTIFY by ERROR, too, when it cannot take it at all (camessage(): ECA_TOLARGE, a bad
+ * SID). Outcomes and failures stand by channel; user space deletes them with the channel.
+ */
+
+/* The slot that the SID leads to, of a channel that perhaps has just ended; or the circuit's shared one. */
+static __always_inline struct iocx_ca_channel *channel_of(struct iocx_ca_flow *flow, __u32 sid, __u32 *slot)
+{
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	__u32 *found;
+
+	set_channel_key(&key, flow->circuit, sid);
+	found = bpf_map_lookup_elem(&ca_sids, &key);
+	*slot = found ? *found : flow->unnamed_slot;
+	element = bpf_map_lookup_elem(&ca_channels, slot);
+	if (element && element->circuit != flow->circuit)
+		return 0;
+	return element;
+}
+
+static __always_inline void add_failure(__u64 channel, __u32 slot, __u32 status)
+{
+	struct iocx_ca_failure_key key = {.channel = channel, .status = status};
+	struct iocx_ca_failure first = {.count = 1, .slot = slot};
+	struct iocx_ca_failure *failure = bpf_map_lookup_elem(&ca_failures, &key);
+
+	if (failure)
+		failure->count++; /* the lock of the circuit's direction to the client is held */
+	else if (bpf_map_update_elem(&ca_failures, &key, &first, BPF_NOEXIST))
+		count(IOCX_CA_DROP_OUTCOMES_FULL);
+}
+
+static __always_inline void add_duration(struct work *w, const struct iocx_ca_pending *pending)
+{
+	const __u64 channel = pending->channel;
+	struct iocx_ca_outcome *outcome = bpf_map_lookup_elem(&ca_outcomes, &channel);
+	__u64 ns = w->now - pending->since_ns;
+	__u64 bucket;
+
+	if (!outcome) {
+		w->fresh_outcome.slot = pending->slot; /* all else in it stays 0 */
+		bpf_map_update_elem(&ca_outcomes, &channel, &w->fresh_outcome, BPF_NOEXIST);
+		outcome = bpf_map_lookup_elem(&ca_outcomes, &channel);
+	}
+	if (!outcome) {
+		count(IOCX_CA_DROP_OUTCOMES_FULL);
+		return;
+	}
+	if ((__s64)ns < 0)
+		ns = 0;
+	bucket = iocx_put_hist_slot(ns);
+	if (bucket >= IOCX_PUT_HIST_SLOTS)
+		return;
+	outcome->sum_ns += ns;
+	outcome->buckets[bucket]++;
+}
+
+/* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when it is not known. */
+static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, __u32 ioid, __u32 status)
+{
+	struct iocx_ca_pending *pending;
+	struct iocx_ca_channel_key key;
+
+	set_channel_key(&key, flow->circuit, ioid);
+	pending = bpf_map_lookup_elem(&ca_pending, &key);
+	if (!pending)
+		return 0;
+	add_duration(w, pending);
+	if (status != IOCX_CA_NORMAL)
+		add_failure(pending->channel, pending->slot, status);
+	bpf_map_delete_elem(&ca_pending, &key);
+	return 1;
+}
+
+static __always_inline void on_subscribe(struct iocx_ca_flow *flow, __u32 sid, const int opens)
+{
+	struct iocx_ca_channel *element;
+	__u32 slot;
+
+	element = channel_of(flow, sid, &slot);
+	if (!element || element->sid != sid || !is_open(element, flow->circuit))
+		return;
+	if (opens)
+		__sync_fetch_and_add(&element->monitors, 1);
+	else if (element->monitors)
+		__sync_fetch_and_add(&element->monitors, -1);
+}
+
+static __always_inline void on_error(struct work *w, struct iocx_ca_flow *flow)
+{
+	struct iocx_ca_event *event = &w->event;
+	struct iocx_ca_channel *element;
+	__u32 at = event->at, slot;
+
+	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+		return;
+	iocx_ca_read_error(event, w->window.bytes + at);
+	if (event->failed == IOCX_CA_CMD_EVENT_ADD) {
+		on_subscribe(flow, event->id, 0);
+		return;
+	}
+	if (event->failed == IOCX_CA_CMD_WRITE_NOTIFY) {
+		if (on_answer(w, flow, event->ioid, event->other))
+			return;
+	} else if (event->failed != IOCX_CA_CMD_WRITE) {
+		return;
+	}
+	element = channel_of(flow, event->id, &slot);
+	if (element)
+		add_failure(element->channel, slot, event->other);
+	else
+		count(IOCX_CA_DROP_ORPHAN_ANSWER);
+}
+
+static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u32 rights)
+{
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *by_cid;
+	__u32 slot;
+
+	set_channel_key(&key, flow->circuit, cid);
+	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
+	if (!by_cid)
+		return;
+	by_cid->access = rights & IOCX_CA_ACCESS_READ_WRITE;
+	slot = by_cid->slot;
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (element && element->channel == by_cid->channel)
+		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
+}
+
+/* w->event is neither a put nor one that makes or ends a channel. */
+__attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_flow *flow;
+
+	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	switch (w->event.kind) {
+	case IOCX_CA_RIGHTS:
+		on_rights(flow, w->event.id, w->event.other);
+		break;
+	case IOCX_CA_SUBSCRIBE:
+		on_subscribe(flow, w->event.id, 1);
+		break;
+	case IOCX_CA_UNSUBSCRIBE:
+		on_subscribe(flow, w->event.id, 0);
+		break;
+	case IOCX_CA_PAUSE:
+		flow->events_off = 1;
+		break;
+	case IOCX_CA_RESUME:
+		flow->events_off = 0;
+		break;
+	case IOCX_CA_WRITTEN:
+		if (!on_answer(w, flow, w->event.other, w->event.id))
+			count(IOCX_CA_DROP_ORPHAN_ANSWER);
+		break;
+	case IOCX_CA_ERROR:
+		on_error(w, flow);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* New bytes of a direction. */
+static __always_inline void count_bytes(struct iocx_ca_flow *flow, __u32 direction, __u32 bytes)
+{
+	if (direction == IOCX_CA_TO_SERVER)
+		flow->counts[IOCX_CA_COUNT_RECEIVED] += bytes;
+	else
+		flow->counts[IOCX_CA_COUNT_SENT] += bytes;
+}
+
+/* IOCX_CA_GET, IOCX_CA_ECHO or IOCX_CA_UPDATE. */
+static __always_inline void count_message(struct iocx_ca_flow *flow, __u32 kind)
+{
+	__u64 index = kind - IOCX_CA_GET;
+
+	IOCX_CA_MASK(index, IOCX_CA_COUNT_ROOM - 1);
+	flow->counts[index]++;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Counting puts. Part of ca_tap.bpf.c; the lock of the direction to the server is held. Most puts find
+ * their channel's slot by a hint and touch nothing but that one cache line; what is rarer stands in global
+ * functions (see ca_tap.bpf.c) and works on w->event.
+ */
+
+/* The circuit's place for puts on channels that have none: what is over the bound, or after an end. */
+static __always_inline __u32 shared_slot(struct work *w, struct iocx_ca_flow *flow)
+{
+	__u64 channel;
+
+	if (flow->unnamed_slot != IOCX_CA_NO_SLOT)
+		return flow->unnamed_slot;
+	w->info.name[0] = 0;
+	channel = store_info(w, flow);
+	if (!channel)
+		return IOCX_CA_NO_SLOT;
+	flow->unnamed_slot = take_slot(channel, flow->circuit, 0, 0, IOCX_CA_SLOT_SHARED);
+	if (flow->unnamed_slot == IOCX_CA_NO_SLOT)
+		bpf_map_delete_elem(&ca_channel_info, &channel);
+	return flow->unnamed_slot;
+}
+
+/* Gives a SID that is not known a slot, if it can: its name may be learned later. */
+static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
+				      const struct iocx_ca_channel_key *by_sid)
+{
+	__u64 channel;
+	__u32 slot;
+
+	if (flow->unnamed >= IOCX_CA_UNNAMED_PER_CIRCUIT)
+		return;
+	w->info.name[0] = 0;
+	channel = store_info(w, flow);
+	if (!channel)
+		return;
+	slot = take_slot(channel, flow->circuit, by_sid->id, 0, IOCX_CA_SLOT_UNNAMED);
+	if (slot == IOCX_CA_NO_SLOT) {
+		bpf_map_delete_elem(&ca_channel_info, &channel);
+		return;
+	}
+	flow->unnamed++;
+	if (bpf_map_update_elem(&ca_sids, by_sid, &slot, BPF_NOEXIST)) {
+		end_channel(flow, slot);
+		if (!bpf_map_lookup_elem(&ca_sids, by_sid)) /* full, and not learned just now */
+			flow->unnamed = IOCX_CA_UNNAMED_PER_CIRCUIT;
+	}
+}
+
+/* The slot of w->event's channel, made where there is none. */
+static __always_inline __u32 find_slot(struct work *w, struct iocx_ca_flow *flow)
+{
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	__u32 *found;
+
+	set_channel_key(&key, flow->circuit, w->event.id);
+	found = bpf_map_lookup_elem(&ca_sids, &key);
+	if (!found) {
+		give_slot(w, flow, &key);
+		found = bpf_map_lookup_elem(&ca_sids, &key);
+	}
+	if (found) {
+		element = bpf_map_lookup_elem(&ca_channels, found);
+		if (element && is_open(element, flow->circuit))
+			return *found;
+	}
+	return shared_slot(w, flow);
+}
+
+static __always_inline void count_put(struct work *w, struct iocx_ca_channel *element, __u32 slot)
+{
+	const __u64 notify = w->event.notify & 1;
+
+	element->puts[notify]++;
+	element->last_put = w->now | notify;
+	w->pending.channel = element->channel;
+	w->pending.slot = slot;
+}
+
+static __always_inline __u32 *hint_of(const struct work *w, const struct iocx_ca_flow *flow)
+{
+	__u64 mixed = w->event.id + flow->circuit * 61;
+
+	IOCX_CA_MASK(mixed, HINTS - 1);
+	return &slot_hints[mixed];
+}
+
+/* A put that its hint did not lead to. Returns 1 when it could not be counted. */
+__attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_channel *element;
+	struct iocx_ca_flow *flow;
+	__u32 slot;
+
+	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	slot = find_slot(w, flow);
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element) {
+		count(IOCX_CA_DROP_LOST_PUT);
+		return 1;
+	}
+	*hint_of(w, flow) = slot;
+	count_put(w, element, slot);
+	return 0;
+}
+
+/* Notes when the WRITE_NOTIFY of w->event was asked for. */
+__attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_flow *flow;
+
+	asm volatile("" : : "r"(skb));
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	set_channel_key(&key, flow->circuit, w->event.other);
+	w->pending.since_ns = w->now;
+	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_ANY))
+		count(IOCX_CA_DROP_OUTCOMES_FULL);
+	return 0;
+}
+
+/* w->event is a put. */
+static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow)
+{
+	struct iocx_ca_channel *element;
+	__u32 slot = *hint_of(w, flow);
+
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (element && element->sid == w->event.id && is_open(element, flow->circuit))
+		count_put(w, element, slot);
+	else if (ca_put_elsewhere(skb))
+		return;
+	if (w->event.notify)
+		ca_put_asked(skb);
+}
+
+/* A put that was waiting for its last byte, which was not seen but sent. */
+__attribute__((noinline)) int ca_held_put(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_flow *flow;
+
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	on_put(skb, w, flow);
+	return 0;
+}
