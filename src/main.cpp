@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
+#include <string_view>
 #include <thread>
 
 #include "app/check.h"
@@ -16,6 +17,7 @@
 #include "app/options.h"
 #include "app/pages.h"
 #include "app/version.h"
+#include "app/who_wrote_command.h"
 #include "http/server.h"
 
 namespace {
@@ -93,7 +95,15 @@ int serve(app::Daemon& daemon, const app::Options& options) {
   return 0;
 }
 
+int run_who_wrote(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  const app::CommandResult result = app::who_wrote_command(argc - 2, argv + 2);
+  std::fputs(result.err.c_str(), stderr);
+  return print(result.out, result.status);
+}
+
 int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "who-wrote") return run_who_wrote(argc, argv);
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
   if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);

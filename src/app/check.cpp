@@ -1,35 +1,13 @@
 #include "app/check.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <vector>
+
+#include "app/text_table.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-using Row = std::vector<std::string>;
-
-std::string table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
-Row ioc_row(const IocSample& ioc, bool records_work) {
+TableRow ioc_row(const IocSample& ioc, bool records_work) {
   std::string state = ioc.problem;
   if (state.empty() && ioc.records_attached) state = "counting records";
   if (state.empty()) state = records_work ? "no database loaded yet" : "found";
@@ -48,7 +26,7 @@ CheckResult check(Daemon& daemon) {
   CheckResult result;
   result.complete = daemon.failed_probes().empty();
 
-  std::vector<Row> probes = {{"PROBE", "STATE", "ATTACHMENTS"}};
+  std::vector<TableRow> probes = {{"PROBE", "STATE", "ATTACHMENTS"}};
   bool records_work = false;
   for (const ProbeSample& probe : snapshot.probes) {
     const auto why = daemon.failed_probes().find(probe.probe);
@@ -59,15 +37,15 @@ CheckResult check(Daemon& daemon) {
                           : "missing: " + (why == daemon.failed_probes().end() ? "" : why->second),
                       std::to_string(probe.attachments)});
   }
-  std::vector<Row> iocs = {{"IOC", "PID", "BASE", "CA PORT", "RECORDS", "STATE"}};
+  std::vector<TableRow> iocs = {{"IOC", "PID", "BASE", "CA PORT", "RECORDS", "STATE"}};
   for (const IocSample& ioc : snapshot.iocs) {
     if (!ioc.up) continue;
     iocs.push_back(ioc_row(ioc, records_work));
     if (!ioc.problem.empty()) result.complete = false;
   }
   if (!daemon.discovery_problem().empty()) result.complete = false;
-  result.text =
-      table(probes) + "\n" + (iocs.size() > 1 ? table(iocs) : "No IOC was found on this host.\n");
+  result.text = text_table(probes) + "\n" +
+                (iocs.size() > 1 ? text_table(iocs) : "No IOC was found on this host.\n");
   if (!daemon.discovery_problem().empty())
     result.text += "\nfind IOCs: " + daemon.discovery_problem() + "\n";
   return result;

@@ -20,7 +20,8 @@ cxxopts::Options describe() {
   cxxopts::Options options(
       "ioc_exporter",
       "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
-      "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.");
+      "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
+      "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).");
   options.set_width(100);
   options.add_options("Web")(
       "web.listen-address", "Address to listen on (repeatable); port 0 picks a free one",

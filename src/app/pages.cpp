@@ -6,6 +6,8 @@
 #include <string>
 
 #include "app/version.h"
+#include "app/who_wrote.h"
+#include "http/query.h"
 #include "metrics/render.h"
 #include "metrics/text_encoder.h"
 #include "util/process_stats.h"
@@ -50,6 +52,16 @@ http::LandingIoc landing_ioc(const IocSample& ioc) {
   return row;
 }
 
+http::Response answer_who_wrote(Daemon& daemon, const http::Request& request) {
+  const auto pv = http::query_value(request.query, "pv");
+  if (!pv || pv->empty())
+    return {400, "text/plain; charset=utf-8", "400 which PV? ask for ?pv=NAME\n"};
+  WhoWrote answer = who_wrote(daemon.snapshot(), *pv);
+  if (const auto process = read_process_stats(RootedFs()))
+    answer.counting_since_seconds = process->start_time_seconds;
+  return {200, "application/json", to_json(answer)};
+}
+
 }  // namespace
 
 http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
@@ -87,6 +99,9 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
   table[telemetry_path] = [&daemon](const http::Request&) {
     return http::Response{200, std::string(metrics::TextEncoder::kContentType),
                           scrape_text(daemon)};
+  };
+  table[kWhoWrotePath] = [&daemon](const http::Request& request) {
+    return answer_who_wrote(daemon, request);
   };
   const http::Handler ok = [](const http::Request&) {
     http::Response response;

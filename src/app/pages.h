@@ -12,8 +12,8 @@
 
 namespace ioc_exporter::app {
 
-// Handlers for "/", the metrics, "/-/healthy" and "/-/ready". They use `daemon` until the server
-// stops.
+// Handlers for "/", the metrics, who-wrote, "/-/healthy" and "/-/ready". They use `daemon` until
+// the server stops.
 std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
                                                          const std::string& telemetry_path);
 

@@ -103,8 +103,8 @@ bool write_all(mg_connection* connection, std::string_view data, Clock::time_poi
 
 Request read_request(const mg_connection* connection) {
   const mg_request_info& info = *mg_get_request_info(connection);
-  return {info.request_method, info.local_uri, header(info, "Accept"),
-          header(info, "Accept-Encoding")};
+  return {info.request_method, info.local_uri, info.query_string ? info.query_string : "",
+          header(info, "Accept"), header(info, "Accept-Encoding")};
 }
 
 void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {

@@ -9,6 +9,7 @@ namespace ioc_exporter::http {
 struct Request {
   std::string method;  // "GET" or "HEAD": the server answers all others itself
   std::string path;    // decoded, without query
+  std::string query;   // what follows the '?', as sent; see http/query.h
   std::string accept;  // "" when the client sent none; several headers are joined by commas
   std::string accept_encoding;
 };

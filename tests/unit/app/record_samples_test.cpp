@@ -17,7 +17,7 @@ probes::RawRecord raw(std::uint64_t address, std::uint64_t count) {
 }
 
 TEST(RecordSamples, FollowTheDatabaseAndUnknownOnesComeLast) {
-  const Database database{{"calc"}, {{0x1000, "A", 0}, {0x2000, "B", 0}, {0x3000, "C", 0}}};
+  const Database database{{"calc"}, {{0x1000, "A", 0}, {0x2000, "B", 0}, {0x3000, "C", 0}}, {}};
   const auto samples =
       to_record_samples({raw(0x3000, 5), raw(0x2800, 6), raw(0x1000, 7), raw(0x9000, 8)}, database);
   ASSERT_EQ(samples.size(), 4u);

@@ -23,7 +23,8 @@ ServerOptions options_on(std::vector<std::string> listen) {
   };
   options.routes["/small"] = [](const Request& request) {
     return Response{200, "text/plain; charset=utf-8",
-                    request.method + " " + request.path + " " + request.accept};
+                    request.method + " " + request.path +
+                        (request.query.empty() ? "" : "?" + request.query) + " " + request.accept};
   };
   options.routes["/throws"] = [](const Request&) -> Response {
     throw std::runtime_error("on purpose");
