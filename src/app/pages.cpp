@@ -2,9 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
+#include "app/landing_tables.h"
+#include "app/time_text.h"
 #include "app/version.h"
 #include "app/who_wrote.h"
 #include "http/query.h"
@@ -28,11 +31,15 @@ std::uint64_t unnamed_puts(const Snapshot& snapshot) {
 
 std::vector<std::string> notes_of(const Snapshot& snapshot) {
   std::vector<std::string> notes;
+  for (const CaServerSample& server : snapshot.ca_servers)
+    if (server.unnamed_channels > 0)
+      notes.push_back(
+          "ioc " + server.ioc + ": " + plural(server.unnamed_channels, "channel") +
+          " whose PV name is not known, open since before the exporter was started. Puts to them "
+          "are counted with pv=\"\".");
   if (const std::uint64_t unnamed = unnamed_puts(snapshot); unnamed > 0)
-    notes.push_back(
-        plural(unnamed, "put") +
-        " on channels whose PV name is not known: they were open before the exporter was "
-        "started. They are counted with pv=\"\".");
+    notes.push_back(plural(unnamed, "put") +
+                    " on channels whose PV name was not known. They are counted with pv=\"\".");
   for (const DropSample& drop : snapshot.drops)
     if (drop.count > 0)
       notes.push_back(drop.probe + ": " + std::to_string(drop.count) + " × " + drop.reason +
@@ -40,7 +47,8 @@ std::vector<std::string> notes_of(const Snapshot& snapshot) {
   return notes;
 }
 
-http::LandingIoc landing_ioc(const IocSample& ioc) {
+// Each IOC with what its clients hold, where that is counted.
+http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot) {
   http::LandingIoc row;
   row.name = ioc.name;
   row.up = ioc.up;
@@ -48,6 +56,12 @@ http::LandingIoc landing_ioc(const IocSample& ioc) {
   row.base_version = ioc.base_version;
   row.ca_port = ioc.ca_port;
   if (ioc.database) row.records = ioc.database->records.size();
+  const auto clients = std::ranges::find(snapshot.ca_servers, ioc.name, &CaServerSample::ioc);
+  if (ioc.up && clients != snapshot.ca_servers.end()) {
+    row.circuits = clients->circuits;
+    row.channels =
+        std::accumulate(clients->channels.begin(), clients->channels.end(), std::uint64_t{0});
+  }
   row.problem = ioc.problem;
   return row;
 }
@@ -72,7 +86,8 @@ http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInf
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {{telemetry_path, "Metrics", "for Prometheus"},
                 {"/-/healthy", "Health", "200 while the exporter runs"}};
-  for (const IocSample& ioc : snapshot.iocs) page.iocs.push_back(landing_ioc(ioc));
+  for (const IocSample& ioc : snapshot.iocs) page.iocs.push_back(landing_ioc(ioc, snapshot));
+  page.tables = landing_tables(snapshot, now_seconds());
   for (const ProbeSample& probe : snapshot.probes)
     page.probes.push_back({probe.probe, probe.loaded,
                            probe.loaded ? plural(probe.attachments, "attachment") : "not loaded"});

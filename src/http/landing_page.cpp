@@ -12,7 +12,7 @@ constexpr std::string_view kStyle = R"css(
 @media (prefers-color-scheme: dark) {
   :root { --text: #e3e8ed; --dim: #98a3ae; --line: #363d45; --back: #14181c; --panel: #1c2228;
     --link: #7ab7f5; --good: #5fcf96; --bad: #ff8a7a; } }
-body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 60rem; color: var(--text);
+body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 68rem; color: var(--text);
   background: var(--back); font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2rem 0 .5rem; font-size: 1.1rem; }
 p { margin: .25rem 0; } .dim { color: var(--dim); } .good { color: var(--good); }
@@ -78,6 +78,8 @@ std::string ioc_row(const LandingIoc& ioc) {
   row += element("td", "", ioc.base_version.empty() ? "–" : escaped(ioc.base_version));
   row += number_cell(ioc.ca_port);
   row += number_cell(ioc.records);
+  row += number_cell(ioc.circuits);
+  row += number_cell(ioc.channels);
   row += element("td", ioc.problem.empty() ? "" : "bad", escaped(ioc.problem));
   return element("tr", "", row) + "\n";
 }
@@ -100,9 +102,31 @@ std::string iocs_section(const std::vector<LandingIoc>& iocs) {
   html +=
       "<div class=\"wide\"><table>\n<thead><tr><th>IOC</th><th>state</th>"
       "<th class=\"number\">pid</th><th>EPICS Base</th><th class=\"number\">CA port</th>"
-      "<th class=\"number\">records</th><th>problem</th></tr></thead>\n<tbody>\n";
+      "<th class=\"number\">records</th><th class=\"number\">circuits</th>"
+      "<th class=\"number\">channels</th><th>problem</th></tr></thead>\n<tbody>\n";
   for (const LandingIoc& ioc : iocs) html += ioc_row(ioc);
   return html + "</tbody>\n</table></div>\n";
+}
+
+std::string table_section(const LandingTable& table) {
+  if (table.rows.empty()) return {};
+  const auto css_class = [&table](std::size_t i) {
+    return i < table.columns.size() && table.columns[i].number ? "number" : "";
+  };
+  std::string html = element("h2", "", escaped(table.title)) + "\n";
+  if (!table.note.empty()) html += element("p", "dim", escaped(table.note)) + "\n";
+  html += "<div class=\"wide\"><table>\n<thead><tr>";
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    html += element("th", css_class(i), escaped(table.columns[i].title));
+  html += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : table.rows) {
+    std::string cells;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      cells += element("td", css_class(i), row[i].empty() ? "–" : escaped(row[i]));
+    html += element("tr", "", cells) + "\n";
+  }
+  html += "</tbody>\n</table></div>\n";
+  return table.rest.empty() ? html : html + element("p", "dim", escaped(table.rest)) + "\n";
 }
 
 std::string probes_section(const std::vector<LandingProbe>& probes) {
@@ -139,6 +163,7 @@ std::string render_landing_page(const LandingPage& page) {
   if (!page.description.empty()) html += element("p", "", escaped(page.description)) + "\n";
   html += links_section(page.links);
   html += iocs_section(page.iocs);
+  for (const LandingTable& table : page.tables) html += table_section(table);
   html += probes_section(page.probes);
   html += notes_section(page.notes);
   return html + "</body>\n</html>\n";

@@ -22,7 +22,21 @@ struct LandingIoc {
   std::string base_version;  // "" = not known
   std::optional<std::uint16_t> ca_port;
   std::optional<std::size_t> records;  // none while the database is not read
-  std::string problem;                 // "" = all is well
+  std::optional<std::uint64_t> circuits,
+      channels;         // of CA clients; none while they are not counted
+  std::string problem;  // "" = all is well
+};
+// Any other section of the page.
+struct LandingTable {
+  struct Column {
+    std::string title;
+    bool number = false;  // aligned to the right
+  };
+  std::string title;
+  std::string note;  // under the title; "" = none
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // as many cells as columns; none: no section
+  std::string rest;                            // under the table: "and 12 more"; "" = none
 };
 struct LandingProbe {
   std::string name;
@@ -35,6 +49,7 @@ struct LandingPage {
   std::string description;
   std::vector<LandingLink> links;
   std::vector<LandingIoc> iocs;
+  std::vector<LandingTable> tables;
   std::vector<LandingProbe> probes;
   std::vector<std::string> notes;  // "12 puts whose PV name is not known"
 };

@@ -18,8 +18,14 @@ LandingPage sample() {
   page.version = "0.1.0";
   page.description = "Prometheus exporter for EPICS IOC hosts";
   page.links = {{"/metrics", "Metrics", "for Prometheus"}, {"/-/healthy", "Health", ""}};
-  page.iocs = {{"power-supplies", true, 812, "7.0.8.1", 5064, 1234, ""},
-               {"timing", false, 99, "", {}, {}, "the executable has no symbol pdbbase"}};
+  page.iocs = {{"power-supplies", true, 812, "7.0.8.1", 5064, 1234, 17, 211, ""},
+               {"timing", false, 99, "", {}, {}, {}, {}, "the executable has no symbol pdbbase"}};
+  page.tables = {{"Clients",
+                  "who connected",
+                  {{"client", false}, {"monitors", true}},
+                  {{"10.0.0.7", "23"}, {"", "0"}},
+                  "and 12 more"},
+                 {"Searches", "in vain", {{"name", false}}, {}, "no more"}};
   page.probes = {{"record_process", true, "attached in 2 places"}};
   page.notes = {"3 puts whose PV name is not known"};
   return page;
@@ -47,13 +53,29 @@ void expect_balanced(const std::string& html) {
 TEST(LandingPage, ShowsWhatItIsGiven) {
   const std::string html = render_landing_page(sample());
   EXPECT_EQ(html.rfind("<!DOCTYPE html>\n", 0), 0u);
-  for (const char* text :
-       {"<h1>ioc_exporter</h1>", "version 0.1.0", "<a href=\"/metrics\">Metrics</a>",
-        "for Prometheus", "<td>power-supplies</td>", "<td class=\"number\">812</td>",
-        "<td>7.0.8.1</td>", "<td class=\"number\">5064</td>", "<td class=\"number\">1234</td>",
-        "<td>timing</td>", "the executable has no symbol pdbbase", "attached in 2 places",
-        "3 puts whose PV name"})
+  for (const char* text : {"<h1>ioc_exporter</h1>",
+                           "version 0.1.0",
+                           "<a href=\"/metrics\">Metrics</a>",
+                           "for Prometheus",
+                           "<td>power-supplies</td>",
+                           "<td class=\"number\">812</td>",
+                           "<td>7.0.8.1</td>",
+                           "<td class=\"number\">5064</td>",
+                           "<td class=\"number\">1234</td>",
+                           "<td class=\"number\">17</td>",
+                           "<td class=\"number\">211</td>",
+                           "<h2>Clients</h2>",
+                           "who connected",
+                           "<tr><th>client</th><th class=\"number\">monitors</th></tr>",
+                           "<tr><td>10.0.0.7</td><td class=\"number\">23</td></tr>",
+                           "<tr><td>–</td><td class=\"number\">0</td></tr>",
+                           "and 12 more",
+                           "<td>timing</td>",
+                           "the executable has no symbol pdbbase",
+                           "attached in 2 places",
+                           "3 puts whose PV name"})
     EXPECT_THAT(html, HasSubstr(text));
+  EXPECT_THAT(html, Not(HasSubstr("Searches")));  // a table without rows is no section
   EXPECT_THAT(html, Not(HasSubstr(">99<")));  // the pid of an IOC that is gone may be another's now
   expect_balanced(html);
 }
@@ -74,7 +96,8 @@ TEST(LandingPage, EscapesEveryText) {
   LandingPage page;
   page.name = page.version = page.description = evil;
   page.links = {{evil, evil, evil}};
-  page.iocs = {{evil, true, 1, evil, {}, {}, evil}};
+  page.iocs = {{evil, true, 1, evil, {}, {}, {}, {}, evil}};
+  page.tables = {{evil, evil, {{evil, true}}, {{evil}}, evil}};
   page.probes = {{evil, true, evil}};
   page.notes = {evil};
   const std::string html = render_landing_page(page);

@@ -24,9 +24,9 @@ TEST_F(ServerTest, GetGivesTheHandlersAnswer) {
   EXPECT_EQ(answer.body, long_text());
 }
 
-TEST_F(ServerTest, HandlerSeesPathWithoutQueryAndJoinedAccept) {
-  EXPECT_EQ(ask(port_, "GET", "/%73mall?x=1", "Accept: a/b\r\naccept: c/d\r\n").body,
-            "GET /small a/b, c/d");
+TEST_F(ServerTest, HandlerSeesPathAndQueryApartAndJoinedAccept) {
+  EXPECT_EQ(ask(port_, "GET", "/%73mall?x=%31", "Accept: a/b\r\naccept: c/d\r\n").body,
+            "GET /small?x=%31 a/b, c/d");
 }
 
 TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {

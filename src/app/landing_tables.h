@@ -1,0 +1,18 @@
+// Tables of the page at "/" from a snapshot: who is connected, who wrote last, what is searched in
+// vain. Pure.
+#pragma once
+
+#include <vector>
+
+#include "http/landing_page.h"
+#include "probes/samples.h"
+
+namespace ioc_exporter::app {
+
+inline constexpr std::size_t kClientsShown = 100;
+inline constexpr std::size_t kPutsShown = 10;
+
+// `now_seconds`: time of day. Tables without rows are among them.
+std::vector<http::LandingTable> landing_tables(const Snapshot& snapshot, double now_seconds);
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,75 @@
+#include "app/landing_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace ioc_exporter::app {
+namespace {
+
+using http::LandingTable;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr double kNow = 10'000;
+
+LandingTable table(const Snapshot& snapshot, const std::string& title) {
+  for (LandingTable& each : landing_tables(snapshot, kNow)) {
+    for (const auto& row : each.rows) EXPECT_EQ(row.size(), each.columns.size()) << each.title;
+    if (each.title == title) return each;
+  }
+  ADD_FAILURE() << "no table " << title;
+  return {};
+}
+
+TEST(LandingTables, ClientsByIocAndAddress) {
+  Snapshot snapshot;
+  snapshot.ca_clients = {{"b", "10.0.0.1", "u", "h", 1, 2, 3},
+                         {"a", "10.0.0.2", "u", "h", 4, 5, 6},
+                         {"a", "10.0.0.1", "", "", 7, 8, 9}};
+  EXPECT_EQ(table(snapshot, "Clients").rows, (Rows{{"a", "10.0.0.1", "", "", "7", "8", "9"},
+                                                   {"a", "10.0.0.2", "u", "h", "4", "5", "6"},
+                                                   {"b", "10.0.0.1", "u", "h", "1", "2", "3"}}));
+  EXPECT_EQ(table(snapshot, "Clients").rest, "");
+}
+
+TEST(LandingTables, ManyClientsAreCutAndCounted) {
+  Snapshot snapshot;
+  for (std::size_t i = 0; i < kClientsShown + 23; ++i)
+    snapshot.ca_clients.push_back({"a", std::to_string(i), "u", "h", 1, 0, 0});
+  const LandingTable clients = table(snapshot, "Clients");
+  EXPECT_EQ(clients.rows.size(), kClientsShown);
+  EXPECT_THAT(clients.rest, HasSubstr("And 23 more"));
+}
+
+TEST(LandingTables, LatestPutsFirstAndOnlyWithATime) {
+  Snapshot snapshot;
+  for (int i = 1; i <= 13; ++i)
+    snapshot.puts.push_back(
+        {"a", "pv" + std::to_string(i), "c", "u", "h", PutOp::write, 1, kNow - 60.0 * i});
+  snapshot.puts.push_back({"a", "timeless", "c", "u", "h", PutOp::write, 1, 0});
+  snapshot.puts.push_back({"a", "last", "c", "u", "h", PutOp::write_notify, 1, kNow - 2});
+  const Rows rows = table(snapshot, "Latest puts").rows;
+  ASSERT_EQ(rows.size(), kPutsShown);
+  EXPECT_THAT(rows[0], ElementsAre("2.0 s ago", "a", "last", "c", "u", "h", "write_notify"));
+  EXPECT_THAT(rows[1], ElementsAre("1 min ago", "a", "pv1", "c", "u", "h", "write"));
+  EXPECT_EQ(rows.back()[2], "pv9");
+}
+
+TEST(LandingTables, NamesSearchedMostFirst) {
+  Snapshot snapshot;
+  snapshot.searched_names = {{"c1", "RARE", 5, kNow - 100, kNow - 50},
+                             {"c2", "OFTEN", 4001, kNow - 7200, kNow - 1}};
+  EXPECT_EQ(table(snapshot, "Searched in vain").rows,
+            (Rows{{"OFTEN", "c2", "4001", "2 h ago", "1.0 s ago"},
+                  {"RARE", "c1", "5", "1 min 40 s ago", "50 s ago"}}));
+}
+
+TEST(LandingTables, NothingIsNoRows) {
+  for (const LandingTable& each : landing_tables({}, kNow)) EXPECT_TRUE(each.rows.empty());
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app
