@@ -19,8 +19,9 @@ p { margin: .25rem 0; } .dim { color: var(--dim); } .good { color: var(--good); 
 .bad { color: var(--bad); } a { color: var(--link); }
 ul { margin: .5rem 0; padding-left: 1.25rem; }
 .wide { overflow-x: auto; } table { width: 100%; border-collapse: collapse; }
-th, td { padding: .4rem .75rem; text-align: left; border-bottom: 1px solid var(--line);
-  vertical-align: top; overflow-wrap: anywhere; }
+table { font-size: .92rem; } .number { white-space: nowrap; } td.bad { min-width: 4rem; }
+th, td { padding: .35rem .6rem; text-align: left; border-bottom: 1px solid var(--line);
+  vertical-align: top; }
 th { background: var(--panel); font-weight: 600; white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 )css";
