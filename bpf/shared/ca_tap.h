@@ -43,17 +43,21 @@ extern "C" {
 
 /* Network namespaces have numbers of user space's; 0 is the exporter's own. */
 #define IOCX_CA_NAMESPACES 64
+#define IOCX_CA_NET_ANY 0xFFFFFFFFu /* in ca_local: of any of the namespaces that are watched */
 
 /* An IPv4 address a.b.c.d stands as ::ffff:a.b.c.d everywhere. */
 struct iocx_ca_address {
 	__u8 bytes[16];
 };
 
-/* Key of ca_servers. An address of all zeros is the wildcard: any local address. */
+/*
+ * Key of ca_servers. An address of all zeros is a wildcard: any address of the namespace, or, with
+ * `remote`, any other.
+ */
 struct iocx_ca_server {
 	struct iocx_ca_address address;
-	__u16 port; /* host byte order, as all ports here */
-	__u16 pad;
+	__u16 port;   /* host byte order, as all ports here */
+	__u16 remote; /* 1: the server is on another host, its clients are here */
 	__u32 net;  /* number of the network namespace */
 };
 

@@ -94,6 +94,9 @@ class CaTap {
   // addresses.
   Result<void> set_servers(const std::vector<CaServer>& servers,
                            Clock::time_point now = Clock::now());
+  // Ports of datagrams alone, watched on top of the servers' from the next set_servers() on: where
+  // searches and beacons go.
+  void set_udp_ports(CaPorts ports);
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
   Result<CaTapReading> collect();
@@ -151,6 +154,7 @@ class CaTap {
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them
   CaPorts ports_;                                            // likewise, those that are watched
+  CaPorts udp_ports_;                                        // of these, those that no server needs
   std::map<iocx_ca_server, Since, CaKeyLess> left_servers_;  // watched on, since when
   bool servers_changed_ = true;  // and what follows from that is not done yet
   std::map<std::uint64_t, std::uint32_t>

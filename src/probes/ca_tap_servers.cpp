@@ -38,6 +38,15 @@ Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::tim
   return {};
 }
 
+void CaTap::set_udp_ports(CaPorts ports) {
+  const auto same = [](const iocx_ca_port& a, const iocx_ca_port& b) {
+    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+  };
+  if (std::ranges::equal(ports, udp_ports_, same)) return;
+  udp_ports_ = std::move(ports);
+  servers_changed_ = true;
+}
+
 // Adds the servers that are not named any more, for kKeepServer.
 void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
   for (const auto& [key, ioc] : servers_)
@@ -49,7 +58,7 @@ void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
 }
 
 Result<void> CaTap::update_servers(const ServerMap& wanted) {
-  CaPorts ports;
+  CaPorts ports = udp_ports_;
   for (const auto& [key, ioc] : wanted) ports.insert({key.net, key.port, 0});
   for (const auto& [key, ioc] : servers_) {
     if (wanted.contains(key)) continue;

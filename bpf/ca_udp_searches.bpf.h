@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Who searches for what. Part of ca_udp.bpf.c.
+ *
+ * A search stands in ca_searches until it is answered. Clients ask for a name again and again, less and
+ * less often, until some server has it: what is there with many requests is what nobody has.
+ */
+
+static __always_inline int same_name(const struct iocx_ca_search *search, const __u64 *name)
+{
+	const __u64 *words = (const __u64 *)search->name;
+	__u64 differ = 0;
+
+#pragma unroll
+	for (__u32 i = 0; i < IOCX_CA_SEARCHED_NAME / 8; i++)
+		differ |= words[i] ^ name[i];
+	return !differ;
+}
+
+static __always_inline void on_search(struct udp_work *w)
+{
+	struct iocx_ca_search *search;
+	__u32 at = w->event.at;
+
+	w->searches++;
+	IOCX_CA_MASK(at, IOCX_CA_UDP_ROOM - 1);
+	if (at > IOCX_CA_UDP_REACH + IOCX_CA_LONG_HEADER)
+		return;
+	if (iocx_ca_read_name((__u64 *)w->search.name, w->datagram.bytes + at, w->event.size))
+		count_udp(IOCX_CA_UDP_DROP_NAME_CUT, 1);
+	w->key.client = w->source;
+	w->key.net = w->net;
+	w->key.cid = w->event.id;
+	w->key.port = w->source_port;
+	w->search.requests = 1;
+	w->search.first_ns = w->now;
+	w->search.last_ns = w->now;
+	search = bpf_map_lookup_elem(&ca_searches, &w->key);
+	if (!search) {
+		const long failed = bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_NOEXIST);
+
+		search = failed ? bpf_map_lookup_elem(&ca_searches, &w->key) : 0;
+		if (!search) { /* added, or at once pushed out by others */
+			count_udp(IOCX_CA_UDP_SEARCHES_ADDED, 1);
+			return;
+		}
+	}
+	if (same_name(search, (const __u64 *)w->search.name)) {
+		__sync_fetch_and_add(&search->requests, 1);
+		search->last_ns = w->now;
+		return;
+	}
+	/* Another client has got the port, or the client has used the CID again. */
+	bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_ANY);
+}
+
+/* The search that an answer is for is over. */
+static __always_inline void end_search(struct udp_work *w)
+{
+	w->key.client = w->destination;
+	w->key.net = w->net;
+	w->key.cid = w->event.id;
+	w->key.port = w->destination_port;
+	if (bpf_map_delete_elem(&ca_searches, &w->key) == 0)
+		count_udp(IOCX_CA_UDP_SEARCHES_REMOVED, 1);
+}
+
+/* Once a datagram. */
+static __always_inline void count_client(struct udp_work *w)
+{
+	struct iocx_ca_search_client key = {};
+	struct iocx_ca_search_count fresh = {};
+	struct iocx_ca_search_count *client;
+
+	if (!w->searches)
+		return;
+	key.address = w->source;
+	key.net = w->net;
+	client = bpf_map_lookup_elem(&ca_search_clients, &key);
+	if (!client) {
+		bpf_map_update_elem(&ca_search_clients, &key, &fresh, BPF_NOEXIST);
+		client = bpf_map_lookup_elem(&ca_search_clients, &key);
+	}
+	if (!client) {
+		count_udp(IOCX_CA_UDP_DROP_CLIENTS_FULL, w->searches);
+		return;
+	}
+	__sync_fetch_and_add(&client->requests, w->searches);
+	client->last_ns = w->now;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* What answers and beacons tell about servers. Part of ca_udp.bpf.c. */
+
+static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc)
+{
+	struct iocx_ca_port port = {};
+
+	learn_server(server, ioc);
+	port.net = server->net;
+	port.port = server->port;
+	if (!bpf_map_lookup_elem(&ca_servers, server) || !bpf_map_lookup_elem(&ca_ports, &port))
+		count_udp(IOCX_CA_UDP_DROP_SERVERS_FULL, 1);
+}
+
+/* Whether the address is one of this namespace's, or, with `net` IOCX_CA_NET_ANY, of any on this host. */
+static __always_inline int is_local(const struct iocx_ca_address *address, __u32 net)
+{
+	struct iocx_ca_local local = {};
+
+	local.address = *address;
+	local.net = net;
+	return bpf_map_lookup_elem(&ca_local, &local) != 0;
+}
+
+/* The server's address in the message, or the sender's where the message leaves it open. */
+static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to,
+					   __u32 open)
+{
+	__u32 *words = (__u32 *)to->bytes;
+
+	if (w->event.address == open) {
+		*to = w->source;
+		return;
+	}
+	words[0] = 0;
+	words[1] = 0;
+	words[2] = bpf_htonl(0xFFFF);
+	words[3] = bpf_htonl(w->event.address);
+}
+
+/*
+ * What this host sent comes from a server here; on loopback every address is its own. Most servers listen
+ * on any address, so that is how one stands until user space knows better; one that is named with this
+ * very address needs nothing.
+ */
+static __always_inline void learn_local(const struct udp_work *w, struct iocx_ca_server *server)
+{
+	if (!w->loopback && (!is_local(&w->source, w->net) || !is_local(&server->address, w->net)))
+		return;
+	if (bpf_map_lookup_elem(&ca_servers, server))
+		return;
+	__builtin_memset(&server->address, 0, sizeof server->address);
+	learn(server, IOCX_CA_IOC_TO_COME);
+}
+
+static __always_inline void on_answer(struct udp_work *w)
+{
+	struct iocx_ca_server server = {};
+
+	end_search(w);
+	server_address(w, &server.address, IOCX_CA_SOURCE_ADDRESS);
+	server.port = w->event.port;
+	server.net = w->net;
+	if (w->outgoing) {
+		learn_local(w, &server);
+		return;
+	}
+	/* It reaches a client of this host. */
+	if (!cfg_remote || !is_local(&w->destination, w->net) || is_local(&server.address, w->net) ||
+	    is_local(&server.address, IOCX_CA_NET_ANY))
+		return;
+	server.remote = 1;
+	learn(&server, IOCX_CA_IOC_REMOTE);
+}
+
+static __always_inline void count_beacon(const struct udp_work *w, const struct iocx_ca_server *server)
+{
+	struct iocx_ca_beacon_key key = {};
+	struct iocx_ca_beacon fresh = {};
+	struct iocx_ca_beacon *beacon;
+
+	key.server = server->address;
+	key.net = server->net;
+	key.port = server->port;
+	beacon = bpf_map_lookup_elem(&ca_beacons, &key);
+	if (!beacon) {
+		fresh.sequence = w->event.id;
+		bpf_map_update_elem(&ca_beacons, &key, &fresh, BPF_NOEXIST);
+		beacon = bpf_map_lookup_elem(&ca_beacons, &key);
+	}
+	if (!beacon) {
+		count_udp(IOCX_CA_UDP_DROP_BEACONS_FULL, 1);
+		return;
+	}
+	/* A server with several networks, or addresses to tell, sends the same number to each. */
+	if (w->event.id - beacon->sequence > 1)
+		__sync_fetch_and_add(&beacon->anomalies, 1);
+	__sync_fetch_and_add(&beacon->beacons, 1);
+	beacon->sequence = w->event.id;
+	beacon->last_ns = w->now;
+}
+
+static __always_inline void on_beacon(struct udp_work *w)
+{
+	struct iocx_ca_server server = {};
+
+	server_address(w, &server.address, 0);
+	server.port = w->event.port;
+	server.net = w->net;
+	count_beacon(w, &server);
+	if (w->outgoing)
+		learn_local(w, &server);
+}

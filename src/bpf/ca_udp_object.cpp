@@ -1,0 +1,129 @@
+#include "bpf/ca_udp_object.h"
+
+#include <bpf/bpf.h>
+
+#include <cerrno>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "bpf/libbpf_support.h"
+#include "ca_udp.skel.h"
+
+namespace ioc_exporter::bpf {
+namespace {
+
+constexpr std::uint32_t kReader = IOCX_CA_PROGRAM_UDP;
+
+struct SkeletonDeleter {
+  void operator()(ca_udp_bpf* skeleton) const { ca_udp_bpf__destroy(skeleton); }
+};
+
+}  // namespace
+
+struct CaUdpObject::Loaded {
+  ~Loaded() {
+    if (programs >= 0) bpf_map_delete_elem(programs, &kReader);
+  }
+  std::unique_ptr<ca_udp_bpf, SkeletonDeleter> skeleton;
+  int programs = -1;  // of CaTapObject: where the program is entered
+  MapView<iocx_ca_search_client, iocx_ca_search_count> clients;
+  MapView<iocx_ca_search_key, iocx_ca_search> searches;
+  MapView<iocx_ca_beacon_key, iocx_ca_beacon> beacons;
+  MapView<iocx_ca_device, std::uint32_t> lower_devices;
+  MapView<std::uint32_t, std::uint64_t> counters;
+
+  Result<void> set_sizes(const CaUdpSizes& sizes) const;
+  Result<void> share(const CaSharedMaps& with) const;
+  Result<void> open_views();
+  Result<void> enter(int into);
+};
+
+Result<void> CaUdpObject::Loaded::set_sizes(const CaUdpSizes& sizes) const {
+  const auto& maps = skeleton->maps;
+  const std::pair<bpf_map*, std::uint32_t> wanted[] = {{maps.ca_search_clients, sizes.max_clients},
+                                                       {maps.ca_searches, sizes.max_searches},
+                                                       {maps.ca_beacons, sizes.max_beacons}};
+  for (const auto& [map, entries] : wanted) {
+    const int err = bpf_map__set_max_entries(map, entries);
+    if (err < 0) return libbpf_error(err, std::string("size BPF map ") + bpf_map__name(map));
+  }
+  return {};
+}
+
+Result<void> CaUdpObject::Loaded::share(const CaSharedMaps& with) const {
+  const auto& maps = skeleton->maps;
+  const std::pair<bpf_map*, int> shared[] = {
+      {maps.ca_work, with.work},        {maps.ca_drops, with.drops},
+      {maps.ca_watched, with.watched},  {maps.ca_ports, with.ports},
+      {maps.ca_servers, with.servers},  {maps.ca_local, with.local},
+      {maps.ca_programs, with.programs}};
+  for (const auto& [map, fd] : shared) {
+    const int err = bpf_map__reuse_fd(map, fd);
+    if (err < 0)
+      return libbpf_error(err, std::string("share BPF map ") + bpf_map__name(map) + " with ca_udp");
+  }
+  return {};
+}
+
+Result<void> CaUdpObject::Loaded::open_views() {
+  const auto open = [](auto& view, const bpf_map* map) -> Result<void> {
+    auto opened = std::remove_reference_t<decltype(view)>::from_fd(bpf_map__fd(map));
+    if (!opened) return std::move(opened).error();
+    view = std::move(*opened);
+    return {};
+  };
+  const auto& maps = skeleton->maps;
+  if (auto ok = open(clients, maps.ca_search_clients); !ok) return ok;
+  if (auto ok = open(searches, maps.ca_searches); !ok) return ok;
+  if (auto ok = open(beacons, maps.ca_beacons); !ok) return ok;
+  if (auto ok = open(lower_devices, maps.ca_lower_devices); !ok) return ok;
+  return open(counters, maps.ca_udp_drops);
+}
+
+Result<void> CaUdpObject::Loaded::enter(int into) {
+  const int program = bpf_program__fd(skeleton->progs.ca_udp);
+  const int err = bpf_map_update_elem(into, &kReader, &program, BPF_ANY);
+  if (err < 0) return libbpf_error(err, "enter BPF program ca_udp into ca_programs");
+  programs = into;
+  return {};
+}
+
+CaUdpObject::CaUdpObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+CaUdpObject::CaUdpObject(CaUdpObject&&) noexcept = default;
+CaUdpObject& CaUdpObject::operator=(CaUdpObject&&) noexcept = default;
+CaUdpObject::~CaUdpObject() = default;
+
+Result<CaUdpObject> CaUdpObject::load(const CaSharedMaps& maps, const CaUdpSizes& sizes,
+                                      bool remote) {
+  capture_libbpf_messages();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->skeleton.reset(ca_udp_bpf__open());
+  if (!loaded->skeleton) return libbpf_error(-errno, "open BPF object ca_udp");
+  loaded->skeleton->rodata->cfg_remote = remote ? 1 : 0;
+  if (auto ok = loaded->set_sizes(sizes); !ok) return ok.error();
+  if (auto ok = loaded->share(maps); !ok) return ok.error();
+  if (const int err = ca_udp_bpf__load(loaded->skeleton.get()); err < 0)
+    return libbpf_error(err, "load BPF object ca_udp");
+  if (auto ok = loaded->open_views(); !ok) return ok.error();
+  if (auto ok = loaded->enter(maps.programs); !ok) return ok.error();
+  return CaUdpObject(std::move(loaded));
+}
+
+const MapView<iocx_ca_search_client, iocx_ca_search_count>& CaUdpObject::clients() const {
+  return loaded_->clients;
+}
+const MapView<iocx_ca_search_key, iocx_ca_search>& CaUdpObject::searches() const {
+  return loaded_->searches;
+}
+const MapView<iocx_ca_beacon_key, iocx_ca_beacon>& CaUdpObject::beacons() const {
+  return loaded_->beacons;
+}
+const MapView<iocx_ca_device, std::uint32_t>& CaUdpObject::lower_devices() const {
+  return loaded_->lower_devices;
+}
+const MapView<std::uint32_t, std::uint64_t>& CaUdpObject::counters() const {
+  return loaded_->counters;
+}
+
+}  // namespace ioc_exporter::bpf
