@@ -1,0 +1,118 @@
+// A tap and a reader of datagrams in a network namespace of their own, number 0.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "bpf/ca_conversation.h"
+#include "bpf/net_namespaces.h"
+#include "probes/ca_tap.h"
+#include "probes/ca_udp.h"
+
+namespace ioc_exporter::testing {
+
+inline constexpr std::uint16_t kCaPort = 5064, kBeaconPort = 5065;
+inline constexpr std::uint32_t kWatchedIoc = 7;
+
+inline Bytes search(std::uint32_t cid, const std::string& name) {
+  return message(6, 5, 13, cid, cid, text(name));
+}
+inline Bytes answer(std::uint32_t cid, std::uint16_t port, std::uint32_t address = 0xFFFFFFFF) {
+  return message(6, port, 0, address, cid, Bytes{0, 13});
+}
+inline Bytes beacon(std::uint32_t number, std::uint16_t port, std::uint32_t address = 0) {
+  return message(13, 13, port, number, address);
+}
+
+class CaUdpTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
+    if (std::system("ip -V >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs ip (iproute2)";
+    here_.emplace(NetNamespace::enter());
+    start({});
+  }
+  void start(const probes::CaUdpOptions& options) {
+    udp_.reset();
+    probes::CaTapOptions tap_options;
+    tap_options.sizes.max_channels = 1024;
+    auto tap = probes::CaTap::start(std::move(tap_options));
+    ASSERT_TRUE(tap) << tap.error().message();
+    tap_.reset();
+    tap_.emplace(std::move(*tap));
+    auto udp = probes::CaUdp::start(tap_->shared_maps(), options);
+    ASSERT_TRUE(udp) << udp.error().message();
+    udp_.emplace(std::move(*udp));
+    tap_->set_udp_ports({{0, kCaPort, 0}, {0, kBeaconPort, 0}});
+    watch({});
+  }
+  // Names the servers, and takes note of this namespace's addresses and devices.
+  void watch(const std::vector<probes::CaServer>& servers) {
+    auto ok = tap_->set_servers(servers);
+    ASSERT_TRUE(ok) << ok.error().message();
+    look();
+  }
+  void look(std::chrono::seconds later = {}) {
+    auto ok = udp_->look(probes::CaUdp::Clock::now() + later);
+    ASSERT_TRUE(ok) << ok.error().message();
+  }
+  probes::CaUdpReading collect() {
+    auto reading = udp_->collect();
+    EXPECT_TRUE(reading) << reading.error().message();
+    return reading ? std::move(*reading) : probes::CaUdpReading{};
+  }
+  using Counts = std::map<std::string, std::uint64_t>;
+  Counts searches() {
+    Counts counts;
+    for (const auto& one : collect().searches) counts[one.client] = one.requests;
+    return counts;
+  }
+  // "client name" -> requests.
+  Counts names() {
+    Counts counts;
+    for (const auto& one : collect().names) counts[one.client + " " + one.name] = one.requests;
+    return counts;
+  }
+  std::uint64_t drop(const std::string& reason) {
+    for (const auto& one : collect().drops)
+      if (one.reason == reason) return one.count;
+    ADD_FAILURE() << "no drop counter " << reason;
+    return 0;
+  }
+  void expect_nothing_lost() {
+    for (const auto& one : collect().drops) EXPECT_EQ(one.count, 0u) << one.reason;
+  }
+  std::uint64_t entries(const std::string& map) {
+    for (const auto& one : collect().maps)
+      if (one.map == map) return one.entries;
+    ADD_FAILURE() << "no map " << map;
+    return 0;
+  }
+  // The kernel's word for a server; nothing while it is not watched.
+  std::optional<std::uint32_t> server(const iocx_ca_server& key) {
+    auto servers =
+        bpf::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
+    auto ports = bpf::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->shared_maps().ports);
+    EXPECT_TRUE(servers && ports);
+    auto watched = ports->lookup({key.net, key.port, 0});
+    auto found = servers->lookup(key);
+    EXPECT_TRUE(watched && found);
+    return *watched ? *found : std::nullopt;
+  }
+  std::optional<std::uint32_t> local_server(std::uint16_t port) {
+    iocx_ca_server key{};
+    key.port = port;
+    return server(key);
+  }
+
+  std::optional<NetNamespace> here_;
+  std::optional<probes::CaTap> tap_;
+  std::optional<probes::CaUdp> udp_;
+};
+
+}  // namespace ioc_exporter::testing

@@ -1,0 +1,213 @@
+// Datagrams on loopback.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "bpf/ca_udp_fixture.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+
+constexpr const char* kHost = "127.0.0.1";
+
+TEST_F(CaUdpTest, CountsWhatAClientSearches) {
+  const UdpSocket client, other("127.0.0.9");
+  for (std::uint32_t i = 0; i < 23; ++i)
+    client.send(version() + search(i, "A:1") + search(100 + i, "A:2") + search(200 + i, "A:3"),
+                kHost, kCaPort);
+  other.send(version() + search(1, "A:1"), kHost, kCaPort);
+  client.send(version() + search(1, "A:1"), kHost, kCaPort + 2);  // nobody's port
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 69}, {"127.0.0.9", 1}}));
+  expect_nothing_lost();
+}
+
+TEST_F(CaUdpTest, ListsTheNamesThatNobodyHas) {
+  const double before =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const UdpSocket client, another;
+  for (int i = 0; i < 7; ++i) client.send(version() + search(1, "NO:SUCH:PV"), kHost, kCaPort);
+  for (int i = 0; i < 4; ++i) another.send(version() + search(1, "NO:SUCH:PV"), kHost, kCaPort);
+  for (int i = 0; i < 4; ++i) client.send(search(2, "RARE"), kHost, kCaPort);
+  for (int i = 0; i < 5; ++i) client.send(search(3, std::string(94, 'x')), kHost, kCaPort);
+  const double after =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto reading = collect();
+  ASSERT_EQ(reading.names.size(), 2u);
+  EXPECT_EQ(reading.names[0].client, kHost);
+  EXPECT_EQ(reading.names[0].name, "NO:SUCH:PV");
+  EXPECT_EQ(reading.names[0].requests, 11u);
+  EXPECT_EQ(reading.names[1].name, std::string(94, 'x'));
+  EXPECT_EQ(reading.names[1].requests, 5u);
+  constexpr double kBetweenClocks = 0.01;  // two clocks are read one after the other
+  for (const auto& name : reading.names) {
+    EXPECT_GE(name.first_time_seconds, before - kBetweenClocks);
+    EXPECT_LE(name.first_time_seconds, name.last_time_seconds);
+    EXPECT_LE(name.last_time_seconds, after + kBetweenClocks);
+  }
+  EXPECT_EQ(entries("ca_searches"), 4u);
+  expect_nothing_lost();
+}
+
+TEST_F(CaUdpTest, AnAnswerEndsASearch) {
+  const UdpSocket client, server("0.0.0.0", kCaPort);
+  for (int i = 0; i < 7; ++i)
+    client.send(search(1, "FOUND") + search(2, "NOT:FOUND"), kHost, kCaPort);
+  server.send(version() + answer(1, kCaPort), kHost, client.port());
+  EXPECT_EQ(names(), (Counts{{"127.0.0.1 NOT:FOUND", 7}}));
+  EXPECT_EQ(entries("ca_searches"), 1u);
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 14}}));
+  expect_nothing_lost();
+}
+
+TEST_F(CaUdpTest, ACidMayBeUsedAgainForAnotherName) {
+  const UdpSocket client;
+  for (int i = 0; i < 7; ++i) client.send(search(1, "FIRST"), kHost, kCaPort);
+  for (int i = 0; i < 5; ++i) client.send(search(1, "SECOND"), kHost, kCaPort);
+  EXPECT_EQ(names(), (Counts{{"127.0.0.1 SECOND", 5}}));
+  EXPECT_EQ(entries("ca_searches"), 1u);
+}
+
+// The port of an IOC that did not get 5064 is watched before its first client connects: no circuit
+// of it is joined late, and no put is without a name.
+TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
+  const UdpSocket client, server_socket("0.0.0.0", kCaPort);
+  const Listener listener;
+  EXPECT_EQ(local_server(listener.port()), std::nullopt);
+  client.send(version() + search(1, "PS:1"), kHost, kCaPort);
+  server_socket.send(version() + answer(1, listener.port()), kHost, client.port());
+  EXPECT_EQ(local_server(listener.port()), IOCX_CA_IOC_TO_COME);
+
+  Circuit circuit(listener);
+  circuit.open("operator", "console-1", {"PS:1"});
+  circuit.to_server(repeat(write(100), 23));
+  probes::CaServer server;
+  server.port = listener.port();
+  server.ioc = kWatchedIoc;
+  watch({server});
+  auto reading = tap_->collect();
+  ASSERT_TRUE(reading) << reading.error().message();
+  ASSERT_EQ(reading->puts.size(), 1u);
+  EXPECT_EQ(reading->puts[0].labels,
+            (probes::CaPutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
+  EXPECT_EQ(reading->puts[0].count, 23u);
+  for (const auto& one : reading->drops) EXPECT_EQ(one.count, 0u) << one.reason;
+}
+
+TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
+  const UdpSocket server, repeater("0.0.0.0", kBeaconPort);
+  server.send(beacon(0, 40001), kHost, kBeaconPort);
+  EXPECT_EQ(local_server(40001), IOCX_CA_IOC_TO_COME);
+  // A repeater's copy goes to a port that nobody watches.
+  repeater.send(beacon(0, 40002, 0x0A000001), kHost, server.port());
+  EXPECT_EQ(local_server(40002), std::nullopt);
+}
+
+TEST_F(CaUdpTest, CountsBeaconsAndTellsWhenTheyBeginAnew) {
+  const UdpSocket server;
+  // rsrv's first two have the same number; each interface's copy has it, too.
+  for (const std::uint32_t number : {0u, 0u, 1u, 2u, 2u, 3u})
+    server.send(beacon(number, 5064), kHost, kBeaconPort);
+  auto beacons = collect().beacons;
+  ASSERT_EQ(beacons.size(), 1u);
+  EXPECT_EQ(beacons[0].server, "127.0.0.1:5064");
+  EXPECT_EQ(beacons[0].beacons, 6u);
+  EXPECT_EQ(beacons[0].anomalies, 0u);
+  for (const std::uint32_t number : {0u, 1u, 7u, 8u})
+    server.send(beacon(number, 5064), kHost, kBeaconPort);
+  server.send(beacon(0xFFFFFFFF, 5066, 0xC0A80001), kHost, kBeaconPort);
+  server.send(beacon(0, 5066, 0xC0A80001), kHost, kBeaconPort);  // the number's next
+  beacons = collect().beacons;
+  ASSERT_EQ(beacons.size(), 2u);
+  EXPECT_EQ(beacons[0].beacons, 10u);
+  EXPECT_EQ(beacons[0].anomalies, 2u);  // a restart, a jump
+  EXPECT_EQ(beacons[1].server, "192.168.0.1:5066");
+  EXPECT_EQ(beacons[1].beacons, 2u);
+  EXPECT_EQ(beacons[1].anomalies, 0u);
+  expect_nothing_lost();
+}
+
+TEST_F(CaUdpTest, ReadsTheLargestDatagram) {
+  Bytes bytes = version();
+  std::uint64_t count = 0;
+  for (; bytes.size() + 24 <= 65507; ++count)
+    bytes = std::move(bytes) + search(static_cast<std::uint32_t>(count), "X");
+  const UdpSocket client, server("0.0.0.0", kCaPort);
+  for (int i = 0; i < 5; ++i) client.send(bytes, kHost, kCaPort);
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", count * 5}}));
+  EXPECT_EQ(entries("ca_searches"), count);
+  EXPECT_EQ(names(), (Counts{{"127.0.0.1 X", count * 5}}));
+  // As many messages as a datagram can hold.
+  Bytes smallest;
+  while (smallest.size() + 16 <= 65507) smallest = std::move(smallest) + version();
+  client.send(smallest, kHost, kCaPort);
+  expect_nothing_lost();
+}
+
+TEST_F(CaUdpTest, WhatCannotBeReadIsCounted) {
+  const UdpSocket client;
+  client.send({'h', 'e', 'l', 'l', 'o'}, kHost, kCaPort);
+  client.send(search(1, "GOOD") + Bytes{1, 2, 3}, kHost, kCaPort);
+  client.send({}, kHost, kBeaconPort);
+  client.send(search(2, std::string(120, 'n')), kHost, kCaPort);
+  EXPECT_EQ(drop("not_parsed"), 2u);
+  EXPECT_EQ(drop("name_cut"), 1u);
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 2}}));
+}
+
+TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
+  probes::CaUdpOptions options;
+  options.sizes.max_clients = 3;
+  start(options);
+  for (int host = 1; host <= 7; ++host) {
+    const UdpSocket client("127.0.0." + std::to_string(host));
+    for (int i = 0; i < host; ++i) client.send(search(1, "A"), kHost, kCaPort);
+  }
+  EXPECT_EQ(searches(),
+            (Counts{{"127.0.0.1", 1}, {"127.0.0.2", 2}, {"127.0.0.3", 3}, {"other", 22}}));
+  EXPECT_EQ(drop("clients_full"), 22u);
+}
+
+TEST_F(CaUdpTest, SearchesThatMakeRoomForOthersAreCounted) {
+  probes::CaUdpOptions options;
+  options.sizes.max_searches = 512;
+  start(options);
+  const UdpSocket client;
+  constexpr std::uint64_t kSent = 1999;
+  for (std::uint32_t cid = 0; cid < kSent; ++cid) client.send(search(cid, "PV"), kHost, kCaPort);
+  const std::uint64_t kept = entries("ca_searches");
+  EXPECT_LE(kept, 512u);
+  EXPECT_GT(kept, 0u);
+  EXPECT_EQ(kept + drop("searches_full"), kSent);
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", kSent}}));
+}
+
+TEST_F(CaUdpTest, WhatIsOverIsForgotten) {
+  const UdpSocket client, server;
+  for (int i = 0; i < 7; ++i) client.send(search(1, "NO:SUCH"), kHost, kCaPort);
+  server.send(beacon(1, 40001), kHost, kBeaconPort);
+  look(std::chrono::minutes(11));
+  EXPECT_EQ(names(), Counts{});
+  EXPECT_EQ(entries("ca_searches"), 0u);
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 7}}));
+  look(std::chrono::hours(25));
+  EXPECT_EQ(searches(), (Counts{{"other", 7}}));
+  EXPECT_TRUE(collect().beacons.empty());
+  EXPECT_EQ(entries("ca_search_clients"), 0u);
+  client.send(search(2, "AGAIN"), kHost, kCaPort);
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 1}, {"other", 7}}));
+  expect_nothing_lost();
+}
+
+TEST_F(CaUdpTest, NobodyReadsOnWhenItIsGone) {
+  const UdpSocket client;
+  udp_.reset();
+  client.send(search(1, "A"), kHost, kCaPort);
+  // The tap goes on as if there were no datagrams.
+  auto reading = tap_->collect();
+  ASSERT_TRUE(reading) << reading.error().message();
+  for (const auto& one : reading->drops) EXPECT_EQ(one.count, 0u) << one.reason;
+}
+
+}  // namespace
