@@ -10,6 +10,7 @@
 
 #include "probes/ca_put_totals.h"
 #include "probes/samples.h"
+#include "shared/ca_tap.h"
 
 namespace ioc_exporter::probes {
 
