@@ -16,6 +16,8 @@
 
 #include "app/ioc_watch.h"
 #include "app/options.h"
+#include "app/pv_records.h"
+#include "app/wall_clock.h"
 #include "discovery/finder.h"
 #include "probes/ca_tap.h"
 #include "probes/record_process.h"
@@ -64,6 +66,8 @@ class Daemon {
   std::optional<probes::RecordProcess> records_;
   std::optional<probes::CaTap> tap_;
   std::optional<IocWatch> iocs_;
+  WallClock wall_clock_;
+  PvRecords pv_records_;
   std::map<std::string, std::string> failed_;    // probe -> why
   std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text
   std::latch looked_once_{1};

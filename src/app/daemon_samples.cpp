@@ -1,4 +1,7 @@
 // The part of Daemon that turns what the probes hold into samples.
+#include <utility>
+
+#include "app/ca_samples.h"
 #include "app/daemon.h"
 
 namespace ioc_exporter::app {
@@ -49,16 +52,9 @@ bool Daemon::add_puts(Snapshot& snapshot) {
     return false;
   }
   report("read the counts of puts", {});
-  const std::map<std::uint32_t, std::string> names = iocs_->names();
-  for (probes::CaPutCount& put : reading->puts) {
-    const auto name = names.find(put.labels.ioc);
-    if (name == names.end()) continue;  // forgotten in this very moment
-    snapshot.puts.push_back({name->second, std::move(put.labels.pv), std::move(put.labels.client),
-                             std::move(put.labels.user), std::move(put.labels.host), put.op,
-                             put.count});
-  }
-  for (auto& map : reading->maps) snapshot.maps.push_back(std::move(map));
-  for (auto& drop : reading->drops) snapshot.drops.push_back(std::move(drop));
+  wall_clock_.update(WallClock::read());
+  add_ca_samples(iocs_->names(), std::move(*reading), wall_clock_, snapshot);
+  snapshot.pvs = pv_records_.resolve(snapshot.iocs, snapshot.puts);
   return true;
 }
 
