@@ -133,6 +133,7 @@ class CaTap {
   Result<void> observe_outcomes();
   Result<void> observe_flows(CaOpenCounts& open);
   Result<std::vector<DropSample>> read_drops() const;
+  Result<std::vector<MapSample>> read_maps() const;
   Result<void> free_strangers(const std::vector<Outcome>& strangers);
   Result<void> free_outcome(std::uint64_t channel, std::uint32_t status);
   Result<void> free_outcomes(const std::set<std::uint64_t>& channels);

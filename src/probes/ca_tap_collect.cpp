@@ -35,11 +35,25 @@ Result<CaTapReading> CaTap::collect() {
   auto drops = read_drops();
   if (!drops) return std::move(drops).error();
   reading.drops = std::move(*drops);
-  const auto channels = static_cast<std::uint64_t>(std::count(used_.begin(), used_.end(), true));
-  reading.maps = {{"ca_channels", channels, object_.max_channels()},
-                  {"ca_circuits", circuits_, object_.flows().capacity()},
-                  {"ca_servers", servers_.size(), object_.servers().capacity()}};
+  auto maps = read_maps();
+  if (!maps) return std::move(maps).error();
+  reading.maps = std::move(*maps);
   return reading;
+}
+
+Result<std::vector<MapSample>> CaTap::read_maps() const {
+  std::uint64_t durations = 0, waiting = 0;
+  for (const auto& key : outcome_keys_) durations += key.second == kDurations;
+  const auto count = [&waiting](const iocx_ca_channel_key&, const iocx_ca_pending&) { ++waiting; };
+  if (auto ok = object_.pending().for_each(count); !ok) return ok.error();
+  return std::vector<MapSample>{
+      {"ca_channels", static_cast<std::uint64_t>(std::ranges::count(used_, true)),
+       object_.max_channels()},
+      {"ca_circuits", circuits_, object_.flows().capacity()},
+      {"ca_servers", servers_.size(), object_.servers().capacity()},
+      {"ca_pending", waiting, object_.pending().capacity()},
+      {"ca_outcomes", durations, object_.outcomes().capacity()},
+      {"ca_failures", outcome_keys_.size() - durations, object_.failures().capacity()}};
 }
 
 Result<std::vector<DropSample>> CaTap::read_drops() const {

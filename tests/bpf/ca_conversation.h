@@ -82,6 +82,11 @@ class Circuit {
     transfer(client_, server_, bytes, piece);
   }
   void to_client(const Bytes& bytes) { transfer(server_, client_, bytes, bytes.size()); }
+  void to_client_in_pieces(const Bytes& bytes, std::size_t piece) {
+    transfer(server_, client_, bytes, piece);
+  }
+  // FIN: the client sends no more, and still receives.
+  void end_of_client() { ASSERT_EQ(::shutdown(client_.get(), SHUT_WR), 0); }
   // VERSION and identity, then channels CID = SID - 100, named by `names`.
   void open(const std::string& user, const std::string& host,
             const std::vector<std::string>& names) {

@@ -101,6 +101,44 @@ TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
   EXPECT_EQ(totals.series(), 1u);
 }
 
+TEST(CaPutTotals, KnowsWhenTheLastPutWas) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "A"));
+  totals.observe(1, {5, 0}, 1000);
+  totals.observe(2, {5, 0}, 900);
+  totals.observe(1, {5, 2}, 2001);  // a put-callback
+  totals.observe(1, {5, 2}, 4000);  // nothing new
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].last_ns, 1000u);
+  EXPECT_EQ(counts[1].last_ns, 2000u);
+}
+
+TEST(CaPutTotals, CountsUnnamedPuts) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, ""));
+  totals.open(2, 101, labels(1, "A"));
+  totals.observe(1, {5, 2});
+  totals.observe(2, {7, 0});
+  EXPECT_EQ(totals.unnamed(), 7u);
+  totals.forget(1);
+  EXPECT_EQ(totals.unnamed(), 7u);
+}
+
+TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
+  CaPutTotals totals(1);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "B"));  // over the limit
+  ASSERT_NE(totals.labels(1, 100), nullptr);
+  EXPECT_EQ(*totals.labels(1, 100), labels(1, "A"));
+  EXPECT_EQ(totals.labels(1, 101), nullptr);
+  EXPECT_EQ(totals.labels(2, 101), nullptr);
+  EXPECT_EQ(totals.labels(3, 100), nullptr);
+  totals.forget(1);
+  EXPECT_EQ(totals.labels(1, 100), nullptr);
+}
+
 TEST(CaPutTotals, ForgetsOneIoc) {
   CaPutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
