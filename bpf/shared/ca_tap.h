@@ -20,6 +20,9 @@ extern "C" {
 #endif
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
+/* Ids of circuits and channels that user space makes have this in their upper bits, where the kernel's
+ * have the number of a CPU. */
+#define IOCX_CA_USER_IDS (0xFFFFULL << 48)
 /*
  * Instead of a slot in ca_sids: the client closed a channel that was open before the tap. It keeps what
  * is learned later about how things were from bringing the channel back. Left for so long after a

@@ -188,13 +188,21 @@ iocx_ca_port_set& CaTapObject::watched_ports(std::uint32_t net) const {
   return static_cast<iocx_ca_port_set*>(loaded_->watched.address)[net];
 }
 
-const iocx_ca_channel* CaTapObject::channels() const {
-  return static_cast<const iocx_ca_channel*>(loaded_->channels.address);
+iocx_ca_channel* CaTapObject::channels() const {
+  return static_cast<iocx_ca_channel*>(loaded_->channels.address);
+}
+
+Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
+  const int fd = bpf_map__fd(loaded_->skeleton->maps.ca_free_slots);
+  std::uint32_t slot = 0;
+  const int err = bpf_map_lookup_and_delete_elem(fd, nullptr, &slot);
+  if (err == 0) return std::optional<std::uint32_t>(slot);
+  if (err == -ENOENT) return std::optional<std::uint32_t>();
+  return libbpf_error(err, "take from BPF map ca_free_slots");
 }
 
 Result<void> CaTapObject::give_slot(std::uint32_t slot) const {
-  auto* channel = static_cast<iocx_ca_channel*>(loaded_->channels.address) + slot;
-  *channel = {};
+  channels()[slot] = {};
   const int fd = bpf_map__fd(loaded_->skeleton->maps.ca_free_slots);
   const int err = bpf_map_update_elem(fd, nullptr, &slot, BPF_ANY);
   if (err < 0) return libbpf_error(err, "write to BPF map ca_free_slots");

@@ -53,8 +53,10 @@ class CaTapObject {
   // operations, by whoever has inserted the port into ports().
   iocx_ca_port_set& watched_ports(std::uint32_t net) const;
   const MapView<iocx_ca_port, std::uint32_t>& ports() const;
-  // The slots of channels, max_channels of them, as the program writes them.
-  const iocx_ca_channel* channels() const;
+  // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
+  iocx_ca_channel* channels() const;
+  // A slot that is free, for the caller alone; nothing when there is none.
+  Result<std::optional<std::uint32_t>> take_slot() const;
   // Zeroes a slot that the program no longer uses and lets it be used again.
   Result<void> give_slot(std::uint32_t slot) const;
 

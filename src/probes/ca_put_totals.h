@@ -52,14 +52,16 @@ class CaPutTotals {
   // const.
   const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
   void close(std::uint32_t slot);
-  // Drops the totals of an IOC; its channels count no more.
+  // Drops the totals of an IOC; what its channels still count is in forgotten() only.
   void forget(std::uint32_t ioc);
 
   std::vector<CaPutCount> counts() const;
   std::uint64_t overflowed() const { return overflowed_; }
   // Puts that were counted with pv "".
   std::uint64_t unnamed() const { return unnamed_; }
-  std::size_t open_channels() const { return channels_.size(); }
+  // Puts of channels whose IOC was forgotten.
+  std::uint64_t forgotten() const { return forgotten_; }
+  std::size_t open_channels() const { return open_channels_; }
   std::size_t series() const { return series_.size(); }
 
  private:
@@ -73,14 +75,18 @@ class CaPutTotals {
     std::uint64_t id = 0;
     CaPuts added{};
     SeriesMap::iterator series;
-    enum { counts, overflows, forgotten } state = counts;
+    enum { closed, counts, overflows, forgotten } state = closed;
   };
+
+  Channel* find(std::uint32_t slot);
 
   std::size_t max_series_;
   std::uint64_t overflowed_ = 0;
   std::uint64_t unnamed_ = 0;
+  std::uint64_t forgotten_ = 0;
   SeriesMap series_;
-  std::map<std::uint32_t, Channel> channels_;  // by slot
+  std::vector<Channel> channels_;  // by slot: looked through again and again
+  std::size_t open_channels_ = 0;
 };
 
 }  // namespace ioc_exporter::probes

@@ -41,17 +41,17 @@ Result<CaTap> CaTap::start(CaTapOptions options) {
   return CaTap(std::move(options), std::move(*object), std::move(*filter), std::move(*socket));
 }
 
-Result<void> CaTap::observe_channels() {
+Result<void> CaTap::observe_channels(Clock::time_point now) {
   for (std::uint32_t slot = 0; slot < object_.max_channels(); ++slot) {
     const auto& channel = object_.channels()[slot];
     used_[slot] = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_FREE;
     if (!used_[slot]) continue;
-    if (auto ok = observe_channel(slot); !ok) return ok;
+    if (auto ok = observe_channel(slot, now); !ok) return ok;
   }
   return {};
 }
 
-Result<void> CaTap::observe_channel(std::uint32_t slot) {
+Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
   const auto& channel = object_.channels()[slot];
   const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
   if (!totals_.is_open(slot, id)) {
@@ -63,7 +63,10 @@ Result<void> CaTap::observe_channel(std::uint32_t slot) {
     }
     const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
     if (!ioc) return {};
-    totals_.open(slot, id, labels_of(*ioc, **info));
+    auto waits = waits_for_seed(slot, *ioc, **info, now);
+    if (!waits) return std::move(waits).error();
+    if (*waits) return {};
+    totals_.open(slot, id, put_labels(*ioc, **info));
   }
   totals_.observe(slot,
                   {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
@@ -81,7 +84,7 @@ std::optional<std::uint32_t> CaTap::ioc_of(std::uint64_t circuit, std::uint32_t 
 
 Result<void> CaTap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
-  if (auto ok = observe_channels(); !ok) return ok;
+  if (auto ok = observe_channels(Clock::now()); !ok) return ok;
   totals_.forget(ioc);
   outcomes_.forget(ioc);
   server_totals_.forget(ioc);

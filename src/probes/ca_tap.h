@@ -27,6 +27,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@
 #include "probes/ca_outcome_totals.h"
 #include "probes/ca_put_totals.h"
 #include "probes/ca_server_totals.h"
+#include "probes/ca_tap_seed.h"
 #include "probes/samples.h"
 #include "util/result.h"
 #include "util/rooted_fs.h"
@@ -82,6 +84,10 @@ class CaTap {
   // How long a channel that has ended waits for its IOC to be found.
   static constexpr std::chrono::seconds kPatience{15};
   static constexpr std::chrono::seconds kSocketLook{30};
+  // How often requests for channels are looked through for those that will never be answered.
+  static constexpr std::chrono::seconds kSweep{30};
+  // How long puts on a channel that was open before the tap wait for seed() to name it.
+  static constexpr std::chrono::seconds kSeedPatience{5};
   // How long a server is watched on: longer than most IOCs take from their end to their next
   // client.
   static constexpr std::chrono::seconds kKeepServer{120};
@@ -99,9 +105,17 @@ class CaTap {
   void set_udp_ports(CaPorts ports);
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
-  Result<CaTapReading> collect();
+  Result<CaTapReading> collect(Clock::time_point now = Clock::now());
+  // Circuits and channels that were open before the tap, from the server's own tables. The server
+  // is named by set_servers() before those are read. What the tap saw itself wins, so that it does
+  // no harm to call this again.
+  Result<CaSeedResult> seed(const CaSeed& seed, Clock::time_point now = Clock::now());
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
+
+  // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
+  // some, it is worth reading the server's tables for seed() again.
+  const std::map<std::uint32_t, std::uint64_t>& unnamed_channels() const { return unnamed_; }
 
   std::optional<bpf::ProgramStats> stats() const { return filter_.stats(); }
   bpf::CaTapLock lock() const { return object_.lock(); }
@@ -118,6 +132,16 @@ class CaTap {
     std::uint64_t count;
   };
   static constexpr std::uint32_t kDurations = IOCX_CA_NORMAL;  // in place of a status: ca_outcomes
+  struct Leftovers;
+  enum class SeedOutcome { added, named, known, ended, no_room };
+  struct Held {
+    std::uint64_t channel;
+    std::uint32_t ioc;
+    Since since;
+  };
+  struct Identity {
+    std::string user, host;
+  };
 
   CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter filter, UniqueFd socket);
 
@@ -128,8 +152,6 @@ class CaTap {
   Result<void> leave_port(const iocx_ca_port& port);
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
-  Result<void> observe_channels();
-  Result<void> observe_channel(std::uint32_t slot);
   Result<void> observe_outcomes();
   Result<void> observe_flows(CaOpenCounts& open);
   Result<std::vector<DropSample>> read_drops() const;
@@ -137,12 +159,33 @@ class CaTap {
   Result<void> free_strangers(const std::vector<Outcome>& strangers);
   Result<void> free_outcome(std::uint64_t channel, std::uint32_t status);
   Result<void> free_outcomes(const std::set<std::uint64_t>& channels);
+  Result<void> observe_channels(Clock::time_point now);
+  Result<void> observe_channel(std::uint32_t slot, Clock::time_point now);
+  Result<bool> waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
+                              const iocx_ca_channel_info& info, Clock::time_point now);
+  void count_unnamed(std::uint32_t slot);
+  Result<bool> is_joined(std::uint64_t circuit);
+  void note_circuit(const iocx_ca_flow& flow);
+  CaPutLabels put_labels(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
+  Result<std::optional<std::uint64_t>> seed_circuit(std::uint32_t ioc, const CaSeedCircuit& circuit,
+                                                    CaSeedResult& result);
+  Result<std::optional<std::uint64_t>> add_circuit(std::uint32_t ioc, const CaSeedCircuit& circuit);
+  Result<SeedOutcome> seed_channel(const iocx_ca_channel_info& info, const CaSeedChannel& channel);
+  Result<SeedOutcome> add_channel(const iocx_ca_channel_info& info, const CaSeedChannel& channel);
+  Result<SeedOutcome> name_slot(std::uint32_t slot, const iocx_ca_channel_info& info,
+                                const CaSeedChannel& channel);
+  Result<void> name_ended(const iocx_ca_channel_info& info, const CaSeedChannel& channel);
+  Result<void> name_info(std::uint32_t slot, const iocx_ca_channel_info& named);
+  Result<void> relabel_circuits(const std::set<std::uint64_t>& circuits);
+  std::uint64_t new_id() { return IOCX_CA_USER_IDS | ++last_id_; }
   Result<void> read_flows(Ends& ends);
   Result<void> look_at_sockets(Ends& ends, Clock::time_point now);
   Result<void> free_channels(const Ends& ends, Clock::time_point now);
   Result<void> free_flows(const Ends& ends, Clock::time_point now);
-  Result<void> free_channel(std::uint32_t slot);
   std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
+  Result<void> free_channel(std::uint32_t slot, Clock::time_point now);
+  Result<void> read_leftovers(Leftovers& leftovers);
+  Result<void> free_leftovers(const Ends& ends, const Leftovers& leftovers, Clock::time_point now);
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
   ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
 
@@ -171,6 +214,12 @@ class CaTap {
   // What ca_failures and ca_outcomes held at the last look: channel and status, or kDurations.
   std::set<std::pair<std::uint64_t, std::uint32_t>> outcome_keys_;
   std::uint64_t late_answers_ = 0;
+  std::optional<Since> swept_;
+  std::map<std::uint32_t, std::uint64_t> unnamed_;  // by IOC
+  std::map<std::uint32_t, Held> held_;              // slots that wait for seed()
+  std::map<std::uint64_t, Identity> identities_;    // of circuits whose own the kernel has not seen
+  std::unordered_map<std::uint64_t, bool> joined_;  // circuits, as of the last look
+  std::uint64_t last_id_ = 0;
   std::uint64_t circuits_ = 0;
   std::uint64_t puts_elsewhere_ = 0;  // to servers that turned out to be no IOC
 };

@@ -16,8 +16,8 @@ constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
 
 }  // namespace
 
-Result<CaTapReading> CaTap::collect() {
-  if (auto ok = observe_channels(); !ok) return ok.error();
+Result<CaTapReading> CaTap::collect(Clock::time_point now) {
+  if (auto ok = observe_channels(now); !ok) return ok.error();
   if (auto ok = observe_outcomes(); !ok) return ok.error();
   CaOpenCounts open;
   if (auto ok = observe_flows(open); !ok) return ok.error();
@@ -67,6 +67,7 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   drops.push_back({"ca_tap", "late_answer", late_answers_});
   drops.push_back({"ca_tap", "unnamed_put", totals_.unnamed()});
   drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_});
+  drops.push_back({"ca_tap", "ioc_gone", totals_.forgotten()});
   return drops;
 }
 

@@ -2,6 +2,7 @@
 #include "probes/ca_tap.h"
 
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace ioc_exporter::probes {
@@ -29,46 +30,83 @@ struct CaTap::Ends {
     iocx_ca_flow_key key;
     std::uint64_t circuit;
   };
-  std::set<std::uint64_t> alive;
+  std::unordered_set<std::uint64_t> alive;
   std::set<std::uint64_t> ended;
   std::vector<Flow> flows;
 };
 
+// What the kernel leaves behind beside channels. Read before the circuits.
+struct CaTap::Leftovers {
+  // What leads from a CID to no channel: it was not answered yet, or has ended in the very moment
+  // that seed() named it. By channel.
+  std::map<std::uint64_t, iocx_ca_channel_key> requests;
+  std::vector<iocx_ca_channel_key> cleared;  // IOCX_CA_CLEARED in ca_sids
+};
+
 Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
-  if (auto ok = observe_channels(); !ok) return ok;
-  std::map<std::uint64_t, iocx_ca_channel_key> requests;  // by channel
-  const auto note = [&requests](const iocx_ca_channel_key& key, const iocx_ca_cid& value) {
-    if (value.slot == IOCX_CA_NO_SLOT) requests.emplace(value.channel, key);
-  };
-  if (auto ok = object_.cids().for_each(note); !ok) return ok;
+  if (auto ok = observe_channels(now); !ok) return ok;
+  Leftovers leftovers;
+  const bool sweeps = !swept_ || now - *swept_ >= kSweep;
+  if (sweeps)
+    if (auto ok = read_leftovers(leftovers); !ok) return ok;
   if (auto ok = read_flows(ends); !ok) return ok;
   if (auto ok = look_at_sockets(ends, now); !ok) return ok;
   if (auto ok = free_channels(ends, now); !ok) return ok;
-
-  std::set<std::uint64_t> gone;
-  for (const auto& [channel, key] : requests)
-    if (!ends.alive.contains(key.circuit)) gone.insert(channel);
-  for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
-    if (auto erased = object_.cids().erase(requests.at(channel)); !erased) return erased.error();
-    if (auto erased = object_.channel_info().erase(channel); !erased) return erased.error();
+  if (sweeps) {
+    if (auto ok = free_leftovers(ends, leftovers, now); !ok) return ok;
+    swept_ = now;
   }
   return free_flows(ends, now);
 }
 
+Result<void> CaTap::read_leftovers(Leftovers& leftovers) {
+  auto requests = object_.cids().for_each([&](const auto& key, const iocx_ca_cid& value) {
+    if (value.slot >= object_.max_channels() ||
+        object_.channels()[value.slot].channel != value.channel)
+      leftovers.requests.emplace(value.channel, key);
+  });
+  if (!requests) return requests;
+  return object_.sids().for_each([&](const auto& key, std::uint32_t slot) {
+    if (slot == IOCX_CA_CLEARED) leftovers.cleared.push_back(key);
+  });
+}
+
+// Those of circuits that are alive stay: the kernel may be using them.
+Result<void> CaTap::free_leftovers(const Ends& ends, const Leftovers& leftovers,
+                                   Clock::time_point now) {
+  std::set<std::uint64_t> gone;
+  for (const auto& [channel, key] : leftovers.requests)
+    if (!ends.alive.contains(key.circuit)) gone.insert(channel);
+  for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
+    const auto& by_cid = leftovers.requests.at(channel);
+    if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
+    if (auto erased = object_.channel_info().erase(channel); !erased) return erased.error();
+  }
+  for (const auto& by_sid : leftovers.cleared)
+    if (!ends.alive.contains(by_sid.circuit))
+      if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+  return {};
+}
+
 Result<void> CaTap::read_flows(Ends& ends) {
   circuits_ = 0;
+  joined_.clear();
   auto read = object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     ++circuits_;
     ends.flows.push_back({key, flow.circuit});
-    (flow.ended ? ends.ended : ends.alive).insert(flow.circuit);
+    if (flow.ended)
+      ends.ended.insert(flow.circuit);
+    else
+      ends.alive.insert(flow.circuit);
     note_ioc(key, flow);
+    note_circuit(flow);
   });
-  if (read)
-    std::erase_if(iocs_, [&ends](const auto& entry) {
-      return !ends.alive.contains(entry.first) && !ends.ended.contains(entry.first);
-    });
-  return read;
+  if (!read) return read;
+  const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
+  std::erase_if(iocs_, is_gone);
+  std::erase_if(identities_, is_gone);
+  return {};
 }
 
 // Moves circuits from `alive` to `ended` that have no server any more, or no socket.
@@ -79,9 +117,7 @@ Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
   }
   if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
   looked_at_sockets_ = now;
-  const auto watched = [this](std::uint16_t port) {
-    return ports_.contains({0, port, 0});
-  };
+  const auto watched = [this](std::uint16_t port) { return ports_.contains({0, port, 0}); };
   auto connections = read_tcp_connections(options_.fs, watched);
   if (!connections) return std::move(connections).error();
   std::map<std::uint64_t, bool> without;
@@ -100,12 +136,21 @@ Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
 
 Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
   std::set<std::uint32_t> gone, orphans;
+  unnamed_.clear();
+  std::uint64_t circuit = 0;  // the last one asked for: neighbours mostly share theirs
+  bool alive = false;
   for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
     if (!used_[slot]) continue;
     const auto& channel = object_.channels()[slot];
-    if (__atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_ENDED &&
-        ends.alive.contains(channel.circuit))
-      continue;
+    const std::uint32_t state = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE);
+    if (state != IOCX_CA_SLOT_ENDED) {
+      if (channel.circuit != circuit) {
+        circuit = channel.circuit;
+        alive = ends.alive.contains(circuit);
+      }
+      if (alive && state != IOCX_CA_SLOT_LIVE) count_unnamed(slot);
+      if (alive) continue;
+    }
     (totals_.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
   }
   auto due = overdue(gone_channels_, gone, now, kGrace);
@@ -116,12 +161,12 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
   std::set<std::uint64_t> channels;
   for (const std::uint32_t slot : due) channels.insert(object_.channels()[slot].channel);
   for (const std::uint32_t slot : due)
-    if (auto ok = free_channel(slot); !ok) return ok;
+    if (auto ok = free_channel(slot, now); !ok) return ok;
   return free_outcomes(channels);
 }
 
-Result<void> CaTap::free_channel(std::uint32_t slot) {
-  if (auto ok = observe_channel(slot); !ok) return ok;
+Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
+  if (auto ok = observe_channel(slot, now); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
   if (!totals_.is_open(slot, channel.channel)) puts_elsewhere_ += channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
@@ -140,6 +185,7 @@ Result<void> CaTap::free_channel(std::uint32_t slot) {
   totals_.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);
+  held_.erase(slot);
   used_[slot] = false;
   return object_.give_slot(slot);
 }

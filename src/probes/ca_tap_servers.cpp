@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "probes/ca_tap_labels.h"
-
 namespace ioc_exporter::probes {
 namespace {
 
@@ -116,7 +114,7 @@ Result<void> CaTap::give_circuits_their_iocs() {
     if (ioc == iocs_.end() || !totals_.is_open(slot, id)) continue;
     auto info = object_.channel_info().lookup(id);
     if (!info) return std::move(info).error();
-    if (*info) totals_.relabel(slot, labels_of(ioc->second, **info));
+    if (*info) totals_.relabel(slot, put_labels(ioc->second, **info));
   }
   return {};
 }

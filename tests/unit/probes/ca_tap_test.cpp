@@ -146,11 +146,13 @@ TEST(CaPutTotals, ForgetsOneIoc) {
   totals.observe(1, {5, 0});
   totals.observe(2, {7, 0});
   totals.forget(1);
-  totals.observe(1, {6, 0});
+  totals.observe(1, {6, 2});
   totals.close(1);
   ASSERT_EQ(totals.counts().size(), 1u);
   EXPECT_EQ(totals.counts()[0].labels.ioc, 2u);
   EXPECT_EQ(totals.counts()[0].count, 7u);
+  EXPECT_EQ(totals.forgotten(), 3u);
+  EXPECT_EQ(totals.open_channels(), 1u);
 }
 
 TEST(CaConnections, AddressTexts) {
