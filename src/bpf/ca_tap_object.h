@@ -18,12 +18,12 @@ namespace ioc_exporter::bpf {
 enum class CaTapLock { choose, compare_and_swap, map_insert };
 
 struct CaTapSizes {
-  std::uint32_t max_servers = 16384;   // listening address and port pairs
-  std::uint32_t max_circuits = 65536;  // about 1 KiB of kernel memory for each that is there
-  std::uint32_t max_channels = 65536;  // 64 bytes each at once, 700 more for each in use
-  std::uint32_t max_pending = 16384;   // WRITE_NOTIFYs that wait for their answers; 100 bytes each
-  std::uint32_t max_outcomes = 16384;  // channels with WRITE_NOTIFYs; 1 KiB for each that is there
-  std::uint32_t max_failures = 65536;  // channels with failed puts, by status
+  std::uint32_t max_servers = 16384;    // listening address and port pairs
+  std::uint32_t max_circuits = 65536;   // about 1 KiB of kernel memory for each that is there
+  std::uint32_t max_channels = 131072;  // 64 bytes each at once, 700 more for each in use
+  std::uint32_t max_pending = 16384;    // WRITE_NOTIFYs that wait for their answers; 100 bytes each
+  std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
+  std::uint32_t max_failures = 65536;   // channels with failed puts, by status
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
