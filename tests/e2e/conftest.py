@@ -7,6 +7,7 @@ import pytest
 from harness import env
 from harness.exporter import Exporter
 from harness.ioc import Ioc
+from harness.raw_client import RawClient
 from reporting import pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
 
 
@@ -73,6 +74,15 @@ def start_exporter(started, log_dir):
         for ioc in sees:
             exporter.wait_up(ioc)
         return exporter
+
+    return start
+
+
+@pytest.fixture
+def raw_client(started):
+    """raw_client(ioc, user, host) -> a connected RawClient."""
+    def start(ioc: Ioc, user: str = "operator", host: str = "console1") -> RawClient:
+        return started.add(RawClient(ioc.port, user, host))
 
     return start
 

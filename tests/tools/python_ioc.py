@@ -1,6 +1,6 @@
 """A soft IOC inside a Python process, with the shell protocol of ioc_launcher.c.
 
-    python_ioc.py [--late] [MACROS DB]...
+    python_ioc.py [--late] [--access-security FILE] [MACROS DB]...
 
 With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
 before): the process is long an ordinary Python by then.
@@ -13,6 +13,7 @@ import time
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--late", action="store_true")
+    parser.add_argument("--access-security")
     parser.add_argument("databases", nargs="*")
     args = parser.parse_args()
     if args.late:
@@ -22,6 +23,8 @@ def main() -> None:
     # Imported here because the import itself loads the libraries.
     from epicscorelibs import ioc
 
+    if args.access_security and ioc.dbCore.asSetFilename(args.access_security.encode()):
+        sys.exit(f"python_ioc: no access security from {args.access_security}")
     pairs = list(zip(args.databases[1::2], args.databases[0::2]))
     ioc.start_ioc(dbs=pairs)
     print("@running", flush=True)

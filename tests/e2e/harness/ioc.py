@@ -27,7 +27,7 @@ class Ioc:
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
                  macros: str = "", port: int | None = None, late: bool = False,
-                 lib_dir: pathlib.Path | None = None):
+                 lib_dir: pathlib.Path | None = None, access_security: str | None = None):
         self.name = name
         self.base = base
         self.port = port or free_port()
@@ -38,7 +38,12 @@ class Ioc:
         if base == env.PYTHON_BASE and lib_dir is None:
             argv = [env.python(), env.TOOLS_SOURCE_DIR / "python_ioc.py"]
             argv += ["--late"] if late else []
+            if access_security is not None:
+                rules = log_dir / f"{name}-{self.port}.acf"
+                rules.write_text(access_security)
+                argv += ["--access-security", rules]
         else:
+            assert access_security is None, "the IOC in C takes no rules"
             argv = [env.tool(f"ioc_launcher_{base}"), directory / "dbd"]
             if lib_dir is not None:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)
