@@ -65,6 +65,7 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 Daemon::Daemon(const Options& options)
     : finder_(fs_, finder_options(options)),
+      seeding_(fs_),
       records_wanted_(options.records),
       puts_wanted_(options.puts),
       interval_(options.discovery_interval) {}
@@ -143,9 +144,14 @@ void Daemon::tick(Clock::time_point now) {
   if (found && unreadable > 0 && !may_look_into_processes(fs_))
     found = error_in_words(std::to_string(unreadable) +
                            " processes could not be looked into: run as root, with CAP_SYS_PTRACE");
+  {
+    const std::scoped_lock lock(mutex_);
+    report("find IOCs", found);
+    serve_ports();
+  }
+  // Only now: what opens from here on the tap sees itself.
+  if (tap_) seeding_.advance(iocs_->served(), *tap_, mutex_, now);
   const std::scoped_lock lock(mutex_);
-  report("find IOCs", found);
-  serve_ports();
   reap(now);
   tick_results_["discovery"] = {"discovery", found.ok(), seconds_since(began)};
   discovery_problem_ = found ? std::string() : found.error().message();
@@ -204,6 +210,10 @@ Snapshot Daemon::snapshot() {
   Snapshot snapshot;
   auto began = Clock::now();
   snapshot.iocs = iocs_->sample();
+  for (IocSample& ioc : snapshot.iocs) {
+    const auto problem = seeding_.problems().find(ioc.name);
+    if (ioc.problem.empty() && problem != seeding_.problems().end()) ioc.problem = problem->second;
+  }
   if (records_wanted_) {
     add_record_self(snapshot);
     snapshot.collectors.push_back(

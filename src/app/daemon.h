@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "app/ca_seeding.h"
 #include "app/ioc_watch.h"
 #include "app/options.h"
 #include "app/pv_records.h"
@@ -68,6 +69,7 @@ class Daemon {
   std::optional<IocWatch> iocs_;
   WallClock wall_clock_;
   PvRecords pv_records_;
+  CaSeeding seeding_;
   std::map<std::string, std::string> failed_;    // probe -> why
   std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text
   std::latch looked_once_{1};

@@ -203,7 +203,7 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
 
 std::vector<IocWatch::Served> IocWatch::served() const {
   std::vector<Served> all;
-  for (const auto& [id, live] : live_) all.push_back({live.number, &live.ioc});
+  for (const auto& [id, live] : live_) all.push_back({live.number, &live.ioc, live.ca_port});
   return all;
 }
 

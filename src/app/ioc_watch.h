@@ -43,6 +43,7 @@ class IocWatch {
   struct Served {
     std::uint32_t number = 0;
     const discovery::Ioc* ioc = nullptr;
+    std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
   };
   std::vector<Served> served() const;
   // Ports of IOCs that are gone: their next start is likely to take them again.

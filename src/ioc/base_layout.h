@@ -98,7 +98,8 @@ inline constexpr std::int16_t kDbfString = 0;
 inline constexpr std::int16_t kDbfChar = 1;
 inline constexpr std::int16_t kDbfInLink3_14 = 12;  // in 3.14 only: later there are more types
 inline constexpr std::int16_t kDbfFwdLink3_14 = 14;
-inline constexpr std::int16_t kDbrChar = 1;
+inline constexpr std::int16_t kOldDbrChar =
+    4;                                        // of db_access.h: rsrv keeps those of the CA protocol
 inline constexpr std::int16_t kSpcNoMod = 1;  // a field that nobody may write to
 
 struct DbAddr {

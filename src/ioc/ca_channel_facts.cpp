@@ -113,7 +113,7 @@ class FactReader {
   static bool is_long_string(const base::DbAddr& address, std::int32_t field_type) {
     if (field_type == base::kDbfString) return address.field_type == base::kDbfChar;
     const bool link = field_type >= base::kDbfInLink3_14 && field_type <= base::kDbfFwdLink3_14;
-    return link && address.dbr_field_type == base::kDbrChar;
+    return link && address.dbr_field_type == base::kOldDbrChar;
   }
 
   // Fields are few and channels many: each is read once.

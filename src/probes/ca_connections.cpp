@@ -76,13 +76,15 @@ std::optional<iocx_ca_flow_key> parse_tcp_connection(std::string_view line) {
 }
 
 Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
-                                        const std::function<bool(std::uint16_t)>& wanted) {
+                                        const std::function<bool(std::uint16_t)>& wanted,
+                                        std::optional<pid_t> process) {
+  const std::string whose = process ? std::to_string(*process) : "thread-self";
   CaFlowKeys keys;
-  for (const char* path : {"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"}) {
-    auto content = fs.read(path);
+  for (const char* file : {"tcp", "tcp6"}) {
+    auto content = fs.read("/proc/" + whose + "/net/" + file);
     // A host without IPv6 has no tcp6.
     if (!content && content.error().code == std::errc::no_such_file_or_directory &&
-        std::string_view(path).ends_with('6'))
+        std::string_view(file).ends_with('6'))
       continue;
     if (!content) return std::move(content).error();
     std::string_view rest = *content;

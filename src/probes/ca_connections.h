@@ -1,6 +1,8 @@
 // TCP connections of this host and addresses as the tap's maps hold them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -35,9 +37,11 @@ std::string ca_address_text(const iocx_ca_address& address);
 // Nothing for a header, a listener, and a connection that is over (TIME_WAIT, CLOSE).
 std::optional<iocx_ca_flow_key> parse_tcp_connection(std::string_view line);
 
-// All connections of the calling thread's network namespace whose local port `wanted` accepts.
+// All connections of the calling thread's network namespace, or of a process', whose local port
+// `wanted` accepts.
 Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
-                                        const std::function<bool(std::uint16_t)>& wanted);
+                                        const std::function<bool(std::uint16_t)>& wanted,
+                                        std::optional<pid_t> process = {});
 
 // Addresses of the calling thread's network namespace (getifaddrs(3)).
 Result<CaAddresses> read_local_addresses();

@@ -5,7 +5,6 @@ from harness import clients, databases
 from harness.scrape import PROCESSED, PUTS
 
 TARGETS = 5
-PV = "W:set1"
 ARRAY = "W:array1"
 
 
@@ -184,23 +183,6 @@ def test_only_puts_are_counted(ioc, start_exporter, connect):
     reader = connect(clients.libca, [ioc], names("set"), 1)
     reader.close_unsent()
     assert puts(exporter.scrape(), ioc) == {}
-
-
-def test_channel_opened_before_the_exporter(ioc, start_exporter, connect):
-    """Its puts are counted under an empty name, to the last; the next client's have their name."""
-    early = connect(clients.libca, [ioc], [PV], 211)
-    exporter = start_exporter(sees=[ioc])
-    assert early.send() == 211
-    scrape = exporter.scrape()
-    assert scrape.total(PUTS, ioc=ioc.name) == 211
-    assert scrape.total(PUTS, ioc=ioc.name, pv="", client=clients.LOOPBACK, op="write") == 211
-
-    connect(clients.libca, [ioc], [PV], 23).send()
-    scrape = exporter.scrape()
-    assert scrape.total(PUTS, ioc=ioc.name, pv="") == 211
-    assert scrape.count(PUTS, ioc=ioc.name, pv=PV, client=clients.LOOPBACK, op="write",
-                        user=clients.LIBCA_USER, host=clients.HOST) == 23
-    assert ioc.get(f"{PV}:count.VAL") == 234
 
 
 def test_one_client_of_two_iocs(start_ioc, start_exporter, connect):

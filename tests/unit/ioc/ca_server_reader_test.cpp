@@ -127,7 +127,7 @@ TEST_P(ReadCaServer, NamesAsAskedOrAsFarAsTheyAreKept) {
   auto& text = image_.add_channel(*ann_, 3, 3, "R:1.DESC$", "R:1", "DESC");
   image_.address_of(text).field_type = base::kDbfChar;
   auto& link = image_.add_channel(*ann_, 4, 4, "R:1.FLNK$", "R:1", "FLNK");
-  image_.address_of(link).dbr_field_type = base::kDbrChar;
+  image_.address_of(link).dbr_field_type = base::kOldDbrChar;
   image_.add_channel(*ann_, 5, 5, "R:1.FLNK", "R:1", "FLNK");
   image_.add_channel(*ann_, 6, 6, "R:1.VAL{\"ts\":{}}", "R:1", "VAL");
   const auto tables = read();

@@ -1,0 +1,76 @@
+// CaSeeding: gives the tap the circuits and channels that were open before it saw their port, from
+// the IOCs' memory.
+//
+// An IOC is read once the tap watches its ports, and again kSecondLook later: a channel that was
+// being opened at the first time is there at the second. The same when it listens on other ports
+// than before. What could not be told is tried again for a while. The thread that ticks calls it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "app/ioc_watch.h"
+#include "discovery/ioc.h"
+#include "ioc/ca_server_reader.h"
+#include "probes/ca_tap.h"
+#include "probes/ca_tap_seed.h"
+#include "util/result.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::app {
+
+class CaSeeding {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kSecondLook{2};
+  static constexpr std::chrono::seconds kLongestPause{60};
+  static constexpr unsigned kMostTries = 10;  // that tell nothing new, in a row
+
+  explicit CaSeeding(RootedFs fs) : fs_(std::move(fs)) {}
+
+  // Reads the IOCs that are due, without the mutex, and hands over what they say under it. Call it
+  // after the tap was told to watch the ports of `served`.
+  void advance(const std::vector<IocWatch::Served>& served, probes::CaTap& tap, std::mutex& mutex,
+               Clock::time_point now);
+
+  // Why channels of an IOC have no name, by the IOC's name. Under the mutex.
+  const std::map<std::string, std::string>& problems() const { return problems_; }
+
+ private:
+  struct State {
+    std::vector<discovery::ListeningSocket> listening;
+    Clock::time_point due;
+    unsigned looks = 0;     // that told everything
+    unsigned failures = 0;  // in a row
+    std::string reported;   // what was logged last
+    bool seen = false;      // by this advance()
+  };
+
+  void look(const IocWatch::Served& served, State& state, probes::CaTap& tap, std::mutex& mutex,
+            Clock::time_point now);
+  // Also says how many channels could not be told.
+  Result<probes::CaSeed> read(const IocWatch::Served& served, std::uint64_t& left_out) const;
+  void report(const std::string& name, State& state, std::string problem, std::mutex& mutex);
+
+  RootedFs fs_;
+  std::map<discovery::IocId, State> states_;
+  std::map<std::string, std::string> problems_;
+};
+
+// Who is connected to an IOC: its sockets' far ends, and what the tap calls each connection. One
+// far end that has several connections cannot be told apart and is in neither.
+struct CaConnections {
+  ioc::CaPeers peers;
+  std::map<ioc::CaPeer, iocx_ca_flow_key> keys;
+};
+CaConnections connections_of(const probes::CaFlowKeys& flows);
+
+// What the tap is told: the tables' clients under their connections' names.
+probes::CaSeed seed_of(std::uint32_t ioc, ioc::CaServerTables tables,
+                       const CaConnections& connections);
+
+}  // namespace ioc_exporter::app

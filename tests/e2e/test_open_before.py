@@ -1,0 +1,123 @@
+"""Circuits and channels that were open before the exporter: it reads their names from the IOC's memory."""
+import pytest
+
+from harness import clients, databases
+from harness.named_client import NamedClient, putting
+from harness.scrape import PUTS
+
+TARGETS = 5
+NAMES = [f"W:set{i}" for i in range(1, TARGETS + 1)]
+ALIAS = 'alias("W:set1","W:other")\n'
+
+
+@pytest.fixture
+def ioc(start_ioc):
+    return start_ioc("before", databases.put_targets("W:", TARGETS) + ALIAS)
+
+
+@pytest.fixture
+def raw_client(started):
+    def connect(ioc, user="operator", host="console"):
+        return started.add(NamedClient(ioc.port, user, host))
+
+    return connect
+
+
+def puts(scrape, ioc):
+    """(pv, user, host, op) to count, of every series of this IOC."""
+    for labels, _ in scrape.series(PUTS, ioc=ioc.name):
+        assert labels["client"] == clients.LOOPBACK
+    return {tuple(labels[k] for k in ("pv", "user", "host", "op")): value
+            for labels, value in scrape.series(PUTS, ioc=ioc.name)}
+
+
+def by(user, host, op, pvs, count):
+    return {(pv, user, host, op): count for pv in pvs}
+
+
+def test_each_base(start_ioc, start_exporter, connect, base):
+    """Names, users and hosts of idle clients; then every one of their puts."""
+    ioc = start_ioc(f"before-{base}", databases.put_targets("W:", TARGETS) + ALIAS, base=base)
+    texts = [f"W:text{i}" for i in range(1, TARGETS + 1)]
+    early = [connect(clients.libca, [ioc], NAMES, 401, batch=50),
+             connect(clients.libca, [ioc], texts, 23, kind="string", op="write_notify"),
+             connect(clients.caproto, [ioc], NAMES[:2], 101, user="operator")]
+    exporter = start_exporter(sees=[ioc])
+    assert puts(exporter.scrape(), ioc) == {}
+    for client in early:
+        client.send()
+    expected = {**by(clients.LIBCA_USER, clients.HOST, "write", NAMES, 401),
+                **by(clients.LIBCA_USER, clients.HOST, "write_notify", texts, 23),
+                **by("operator", clients.HOST, "write", NAMES[:2], 101)}
+    assert puts(exporter.scrape(), ioc) == expected
+    for client in early:
+        client.close()
+    # The end of the circuits neither loses nor repeats a count.
+    assert puts(exporter.scrape(), ioc) == expected
+    assert ioc.get("W:set1:count.VAL") == 502
+
+
+def test_name_is_the_one_that_was_asked_for(ioc, start_exporter, connect):
+    asked = ["W:set1", "W:set1.VAL", "W:other", "W:set2.DESC", "W:set2.DESC$"]
+    early = connect(clients.libca, [ioc], asked, 23, kind="string")
+    exporter = start_exporter(sees=[ioc])
+    early.send()
+    assert puts(exporter.scrape(), ioc) == by(clients.LIBCA_USER, clients.HOST, "write", asked, 23)
+
+
+def test_channels_that_an_old_circuit_opens_later(ioc, start_exporter, raw_client):
+    """The circuit's user and host come from the memory, the new channel's name from the wire."""
+    early = raw_client(ioc).open(NAMES[0])
+    silent = raw_client(ioc, "physicist", "laptop")
+    silent.wait_done()
+    exporter = start_exporter(sees=[ioc])
+    early.open(NAMES[1]).put(NAMES[0], 7)
+    early.put(NAMES[1], 11)
+    silent.open(NAMES[1]).put(NAMES[1], 13)
+    early.wait_done()
+    silent.wait_done()
+    assert puts(exporter.scrape(), ioc) == {
+        (NAMES[0], "operator", "console", "write"): 7,
+        (NAMES[1], "operator", "console", "write"): 11,
+        (NAMES[1], "physicist", "laptop", "write"): 13}
+
+
+def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_client):
+    """What was read from the memory ends with its channel."""
+    early = raw_client(ioc).open(*NAMES)
+    exporter = start_exporter(sees=[ioc])
+    for name in NAMES:
+        early.put(name, 7)
+    early.clear(*NAMES[:3])
+    early.open(*reversed(NAMES[:3]))
+    for name in NAMES:
+        early.put(name, 11)
+    early.wait_done()
+    assert puts(exporter.scrape(), ioc) == by("operator", "console", "write", NAMES, 18)
+    assert ioc.get("W:set1:count.VAL") == 18
+
+
+def test_clients_that_put_while_the_exporter_starts(ioc, start_exporter, raw_client):
+    """No put has no name, not even those before the memory was read; from then on each is counted."""
+    early = raw_client(ioc).open(*NAMES)
+    with putting(early, NAMES):
+        exporter = start_exporter(sees=[ioc])
+    before = puts(exporter.scrape(), ioc)
+    assert set(before) == {(name, "operator", "console", "write") for name in NAMES}
+    assert all(0 < before[key] <= ioc.get(f"{key[0]}:count.VAL") for key in before)
+    for name in NAMES:
+        early.put(name, 101)
+    early.wait_done()
+    assert puts(exporter.scrape(), ioc) == {key: count + 101 for key, count in before.items()}
+
+
+def test_many_channels(start_ioc, start_exporter, connect):
+    """1,000 channels on one circuit."""
+    names = [f"M:set{i}" for i in range(1, 335)]
+    ioc = start_ioc("many", databases.put_targets("M:", 334))
+    all_names = names + [name.replace("set", "text") for name in names] + [
+        f"{name}.VAL" for name in names[:332]]
+    early = connect(clients.libca, [ioc], all_names, 7, kind="string")
+    exporter = start_exporter(sees=[ioc])
+    early.send()
+    assert puts(exporter.scrape(), ioc) == by(clients.LIBCA_USER, clients.HOST, "write", all_names, 7)
