@@ -64,20 +64,23 @@ probes::CaSeed seed_of(std::uint32_t ioc, ioc::CaServerTables tables,
   return seed;
 }
 
-void CaSeeding::advance(const std::vector<IocWatch::Served>& served, probes::CaTap& tap,
+void CaSeeding::advance(const std::vector<IocWatch::Served>& served, const Seed& seed,
                         std::mutex& mutex, Clock::time_point now) {
   for (auto& [id, state] : states_) state.seen = false;
   for (const IocWatch::Served& one : served) {
-    if (!one.ioc->own_net_namespace || one.ioc->listening.empty()) continue;
-    State& state = states_[one.ioc->id];
-    state.seen = true;
-    if (state.listening != one.ioc->listening) {
+    const discovery::Ioc& ioc = *one.ioc;
+    if (!ioc.own_net_namespace || ioc.listening.empty()) continue;
+    State& state = states_[ioc.id];
+    if (state.listening != ioc.listening) {
       state = {};
-      state.listening = one.ioc->listening;
-      state.seen = true;
+      state.listening = ioc.listening;
       state.due = now;
     }
-    if (now >= state.due) look(one, state, tap, mutex, now);
+    state.seen = true;
+    if (now < state.due) continue;
+    std::string problem = look(one, seed);
+    plan_next(state, problem.empty(), ioc.ca_server.empty(), now);
+    report(ioc.name, state, std::move(problem), mutex);
   }
   std::erase_if(states_, [](const auto& entry) { return !entry.second.seen; });
   const std::scoped_lock lock(mutex);
@@ -87,43 +90,38 @@ void CaSeeding::advance(const std::vector<IocWatch::Served>& served, probes::CaT
   });
 }
 
-void CaSeeding::look(const IocWatch::Served& served, State& state, probes::CaTap& tap,
-                     std::mutex& mutex, Clock::time_point now) {
+std::string CaSeeding::look(const IocWatch::Served& served, const Seed& give) const {
+  const std::string& name = served.ioc->name;
   std::uint64_t left_out = 0;
-  std::string problem;
-  probes::CaSeedResult result;
   auto seed = read(served, left_out);
-  for (int attempt = 1; attempt < kAttempts && !seed; ++attempt) seed = read(served, left_out);
-  if (!seed) {
-    problem = seed.error().message();
-  } else {
-    const std::scoped_lock lock(mutex);
-    auto done = tap.seed(*seed, now);
-    if (done)
-      result = *done;
-    else
-      problem = done.error().message();
-  }
-  if (problem.empty() && left_out > 0)
-    problem = std::to_string(left_out) + " channels of ioc " + served.ioc->name +
-              " could not be told from its memory";
-  if (const auto missing = result.circuits_no_room + result.channels_no_room;
-      problem.empty() && missing > 0)
-    problem = "the tap has no room for " + std::to_string(missing) +
-              " circuits and channels of ioc " + served.ioc->name;
-  if (const auto named = result.channels_added + result.channels_named; named > 0)
+  for (int attempt = 1; attempt < kAttempts && !seed && !served.ioc->ca_server.empty(); ++attempt)
+    seed = read(served, left_out);
+  if (!seed) return seed.error().message();
+  const auto result = give(*seed);
+  if (!result) return result.error().message();
+  if (const auto named = result->channels_added + result->channels_named; named > 0)
     spdlog::info("ioc {}: {} channels on {} circuits were open before; their names are known now",
-                 served.ioc->name, named, seed->circuits.size());
-  if (problem.empty()) {
+                 name, named, seed->circuits.size());
+  if (left_out > 0)
+    return std::to_string(left_out) + " channels of ioc " + name +
+           " could not be told from its memory";
+  if (const auto missing = result->circuits_no_room + result->channels_no_room; missing > 0)
+    return "the tap has no room for " + std::to_string(missing) + " circuits and channels of ioc " +
+           name;
+  return {};
+}
+
+// `hopeless`: nothing would change.
+void CaSeeding::plan_next(State& state, bool success, bool hopeless, Clock::time_point now) {
+  state.due = Clock::time_point::max();
+  if (success) {
     state.failures = 0;
-    ++state.looks;
-    state.due = state.looks == 1 ? now + kSecondLook : Clock::time_point::max();
-  } else {
-    const auto pause =
-        std::min<Clock::duration>(kLongestPause, kSecondLook * (1 << std::min(state.failures, 8u)));
-    state.due = ++state.failures < kMostTries ? now + pause : Clock::time_point::max();
+    if (++state.looks == 1) state.due = now + kSecondLook;
+    return;
   }
-  report(served.ioc->name, state, std::move(problem), mutex);
+  const Clock::duration pause = kSecondLook * (1 << std::min(state.failures, 8u));
+  if (++state.failures < kMostTries && !hopeless)
+    state.due = now + std::min<Clock::duration>(kLongestPause, pause);
 }
 
 Result<probes::CaSeed> CaSeeding::read(const IocWatch::Served& served,
@@ -145,8 +143,8 @@ Result<probes::CaSeed> CaSeeding::read(const IocWatch::Served& served,
   return seed_of(served.number, std::move(*tables), connections);
 }
 
-// A running IOC may be read in the middle of a change: only what happens twice in a row is worth a
-// line, and the same thing only once.
+// A running IOC may be read in the middle of a change: only what happens twice in a row, or will
+// not change, is worth a line, and the same thing only once.
 void CaSeeding::report(const std::string& name, State& state, std::string problem,
                        std::mutex& mutex) {
   const std::scoped_lock lock(mutex);
@@ -155,7 +153,8 @@ void CaSeeding::report(const std::string& name, State& state, std::string proble
     return;
   }
   problem += kConsequence;
-  if (state.failures > 1 && problem != state.reported) {
+  const bool worth_a_line = state.failures > 1 || state.due == Clock::time_point::max();
+  if (worth_a_line && problem != state.reported) {
     spdlog::warn("{}", problem);
     state.reported = problem;
   }

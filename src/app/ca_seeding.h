@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -16,7 +17,7 @@
 #include "app/ioc_watch.h"
 #include "discovery/ioc.h"
 #include "ioc/ca_server_reader.h"
-#include "probes/ca_tap.h"
+#include "probes/ca_connections.h"
 #include "probes/ca_tap_seed.h"
 #include "util/result.h"
 #include "util/rooted_fs.h"
@@ -30,11 +31,14 @@ class CaSeeding {
   static constexpr std::chrono::seconds kLongestPause{60};
   static constexpr unsigned kMostTries = 10;  // that tell nothing new, in a row
 
+  // Hands over to the tap; called without the mutex.
+  using Seed = std::function<Result<probes::CaSeedResult>(const probes::CaSeed&)>;
+
   explicit CaSeeding(RootedFs fs) : fs_(std::move(fs)) {}
 
-  // Reads the IOCs that are due, without the mutex, and hands over what they say under it. Call it
-  // after the tap was told to watch the ports of `served`.
-  void advance(const std::vector<IocWatch::Served>& served, probes::CaTap& tap, std::mutex& mutex,
+  // Reads the IOCs that are due and hands over what they say. Call it after the tap was told to
+  // watch the ports of `served`. Takes the mutex only to change problems().
+  void advance(const std::vector<IocWatch::Served>& served, const Seed& seed, std::mutex& mutex,
                Clock::time_point now);
 
   // Why channels of an IOC have no name, by the IOC's name. Under the mutex.
@@ -50,10 +54,11 @@ class CaSeeding {
     bool seen = false;      // by this advance()
   };
 
-  void look(const IocWatch::Served& served, State& state, probes::CaTap& tap, std::mutex& mutex,
-            Clock::time_point now);
+  // What could not be told, in words; "" = nothing.
+  std::string look(const IocWatch::Served& served, const Seed& seed) const;
   // Also says how many channels could not be told.
   Result<probes::CaSeed> read(const IocWatch::Served& served, std::uint64_t& left_out) const;
+  static void plan_next(State& state, bool success, bool hopeless, Clock::time_point now);
   void report(const std::string& name, State& state, std::string problem, std::mutex& mutex);
 
   RootedFs fs_;

@@ -150,7 +150,11 @@ void Daemon::tick(Clock::time_point now) {
     serve_ports();
   }
   // Only now: what opens from here on the tap sees itself.
-  if (tap_) seeding_.advance(iocs_->served(), *tap_, mutex_, now);
+  const auto seed = [this, now](const probes::CaSeed& what) {
+    const std::scoped_lock lock(mutex_);
+    return tap_->seed(what, now);
+  };
+  if (tap_) seeding_.advance(iocs_->served(), seed, mutex_, now);
   const std::scoped_lock lock(mutex_);
   reap(now);
   tick_results_["discovery"] = {"discovery", found.ok(), seconds_since(began)};
