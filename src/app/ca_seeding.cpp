@@ -64,8 +64,8 @@ probes::CaSeed seed_of(std::uint32_t ioc, ioc::CaServerTables tables,
   return seed;
 }
 
-void CaSeeding::advance(const std::vector<IocWatch::Served>& served, const Seed& seed,
-                        std::mutex& mutex, Clock::time_point now) {
+void CaSeeding::advance(const std::vector<IocWatch::Served>& served, const Unnamed& unnamed,
+                        const Seed& seed, std::mutex& mutex, Clock::time_point now) {
   for (auto& [id, state] : states_) state.seen = false;
   for (const IocWatch::Served& one : served) {
     const discovery::Ioc& ioc = *one.ioc;
@@ -77,7 +77,8 @@ void CaSeeding::advance(const std::vector<IocWatch::Served>& served, const Seed&
       state.due = now;
     }
     state.seen = true;
-    if (now < state.due) continue;
+    if (!is_due(state, unnamed.contains(one.number) && !ioc.ca_server.empty(), now)) continue;
+    state.looked = now;
     std::string problem = look(one, seed);
     plan_next(state, problem.empty(), ioc.ca_server.empty(), now);
     report(ioc.name, state, std::move(problem), mutex);
@@ -109,6 +110,17 @@ std::string CaSeeding::look(const IocWatch::Served& served, const Seed& give) co
     return "the tap has no room for " + std::to_string(missing) + " circuits and channels of ioc " +
            name;
   return {};
+}
+
+bool CaSeeding::is_due(State& state, bool unnamed, Clock::time_point now) {
+  if (now >= state.due) return true;
+  if (!unnamed) {
+    state.pause = kSecondLook;
+    return false;
+  }
+  if (state.due != Clock::time_point::max() || now < state.looked + state.pause) return false;
+  state.pause = std::min<Clock::duration>(kLongestPause, 2 * state.pause);
+  return true;
 }
 
 // `hopeless`: nothing would change.

@@ -3,7 +3,9 @@
 //
 // An IOC is read once the tap watches its ports, and again kSecondLook later: a channel that was
 // being opened at the first time is there at the second. The same when it listens on other ports
-// than before. What could not be told is tried again for a while. The thread that ticks calls it.
+// than before. What could not be told is tried again for a while; and while the tap meets channels
+// that have no name (it lost the packet that named them, say), with growing pauses for as long as
+// it does. The thread that ticks calls it.
 #pragma once
 
 #include <chrono>
@@ -31,6 +33,8 @@ class CaSeeding {
   static constexpr std::chrono::seconds kLongestPause{60};
   static constexpr unsigned kMostTries = 10;  // that tell nothing new, in a row
 
+  // Channels without a name, by their IOC's number: CaTap::unnamed_channels().
+  using Unnamed = std::map<std::uint32_t, std::uint64_t>;
   // Hands over to the tap; called without the mutex.
   using Seed = std::function<Result<probes::CaSeedResult>(const probes::CaSeed&)>;
 
@@ -38,8 +42,8 @@ class CaSeeding {
 
   // Reads the IOCs that are due and hands over what they say. Call it after the tap was told to
   // watch the ports of `served`. Takes the mutex only to change problems().
-  void advance(const std::vector<IocWatch::Served>& served, const Seed& seed, std::mutex& mutex,
-               Clock::time_point now);
+  void advance(const std::vector<IocWatch::Served>& served, const Unnamed& unnamed,
+               const Seed& seed, std::mutex& mutex, Clock::time_point now);
 
   // Why channels of an IOC have no name, by the IOC's name. Under the mutex.
   const std::map<std::string, std::string>& problems() const { return problems_; }
@@ -48,16 +52,19 @@ class CaSeeding {
   struct State {
     std::vector<discovery::ListeningSocket> listening;
     Clock::time_point due;
-    unsigned looks = 0;     // that told everything
-    unsigned failures = 0;  // in a row
-    std::string reported;   // what was logged last
-    bool seen = false;      // by this advance()
+    Clock::time_point looked;
+    Clock::duration pause = kSecondLook;  // to the next look for a channel without a name
+    unsigned looks = 0;                   // that told everything
+    unsigned failures = 0;                // in a row
+    std::string reported;                 // what was logged last
+    bool seen = false;                    // by this advance()
   };
 
   // What could not be told, in words; "" = nothing.
   std::string look(const IocWatch::Served& served, const Seed& seed) const;
   // Also says how many channels could not be told.
   Result<probes::CaSeed> read(const IocWatch::Served& served, std::uint64_t& left_out) const;
+  static bool is_due(State& state, bool unnamed, Clock::time_point now);
   static void plan_next(State& state, bool success, bool hopeless, Clock::time_point now);
   void report(const std::string& name, State& state, std::string problem, std::mutex& mutex);
 

@@ -149,12 +149,7 @@ void Daemon::tick(Clock::time_point now) {
     report("find IOCs", found);
     serve_ports();
   }
-  // Only now: what opens from here on the tap sees itself.
-  const auto seed = [this, now](const probes::CaSeed& what) {
-    const std::scoped_lock lock(mutex_);
-    return tap_->seed(what, now);
-  };
-  if (tap_) seeding_.advance(iocs_->served(), seed, mutex_, now);
+  seed_tap(now);
   const std::scoped_lock lock(mutex_);
   reap(now);
   tick_results_["discovery"] = {"discovery", found.ok(), seconds_since(began)};
@@ -193,6 +188,17 @@ void Daemon::serve_ports() {
     report("forget the puts of an IOC that is gone", tap_->forget(number));
 }
 
+// After the ports were given to the tap: what opens from then on it sees itself.
+void Daemon::seed_tap(Clock::time_point now) {
+  if (!tap_) return;
+  const auto seed = [this, now](const probes::CaSeed& what) {
+    const std::scoped_lock lock(mutex_);
+    return tap_->seed(what, now);
+  };
+  // Only reap() changes what unnamed_channels() gives, in this thread.
+  seeding_.advance(iocs_->served(), tap_->unnamed_channels(), seed, mutex_, now);
+}
+
 void Daemon::reap(Clock::time_point now) {
   if (tap_) report("take over the counts of closed channels", tap_->reap());
   if (!records_) return;
@@ -214,10 +220,7 @@ Snapshot Daemon::snapshot() {
   Snapshot snapshot;
   auto began = Clock::now();
   snapshot.iocs = iocs_->sample();
-  for (IocSample& ioc : snapshot.iocs) {
-    const auto problem = seeding_.problems().find(ioc.name);
-    if (ioc.problem.empty() && problem != seeding_.problems().end()) ioc.problem = problem->second;
-  }
+  add_unnamed_channels(snapshot);
   if (records_wanted_) {
     add_record_self(snapshot);
     snapshot.collectors.push_back(

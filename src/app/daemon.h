@@ -57,9 +57,11 @@ class Daemon {
   Result<void> load_tap();
   std::string why_failed() const;
   void serve_ports();
+  void seed_tap(Clock::time_point now);
   void reap(Clock::time_point now);
   bool add_puts(Snapshot& snapshot);  // false when something could not be read
   void add_record_self(Snapshot& snapshot);
+  void add_unnamed_channels(Snapshot& snapshot) const;
 
   RootedFs fs_;
   std::mutex mutex_;

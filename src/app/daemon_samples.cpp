@@ -40,6 +40,24 @@ void Daemon::add_record_self(Snapshot& snapshot) {
     snapshot.drops.push_back({"record_process", probes::record_drop_reason(i), (*drops)[i]});
 }
 
+// Says why channels have no name, of IOCs that have no greater problem.
+void Daemon::add_unnamed_channels(Snapshot& snapshot) const {
+  if (!tap_) return;
+  std::map<std::string, std::string> problems = seeding_.problems();
+  const std::map<std::uint32_t, std::string> names = iocs_->names();
+  for (const auto& [number, count] : tap_->unnamed_channels()) {
+    const auto name = names.find(number);
+    if (name == names.end()) continue;
+    std::string& problem = problems[name->second];
+    problem = "channels without a name: " + std::to_string(count) +
+              ", opened before the exporter saw them" + (problem.empty() ? "" : "; ") + problem;
+  }
+  for (IocSample& ioc : snapshot.iocs) {
+    const auto problem = problems.find(ioc.name);
+    if (ioc.up && ioc.problem.empty() && problem != problems.end()) ioc.problem = problem->second;
+  }
+}
+
 bool Daemon::add_puts(Snapshot& snapshot) {
   if (!tap_) {
     snapshot.probes.push_back(probe_sample("ca_tap", false, 0, std::nullopt));

@@ -97,7 +97,7 @@ class CaSeedingPlan : public testing::Test {
     std::vector<int> told;
     for (int i = 0; i < seconds; ++i, ++second_)
       seeding_.advance(
-          {{23, &ioc_, {}}},
+          {{23, &ioc_, {}}}, unnamed_,
           [&](const probes::CaSeed& seed) {
             EXPECT_EQ(seed.ioc, 23u);
             EXPECT_TRUE(seed.circuits.empty());
@@ -119,6 +119,7 @@ class CaSeedingPlan : public testing::Test {
   std::mutex mutex_;
   CaSeeding::Clock::time_point start_ = CaSeeding::Clock::now();
   int second_ = 0;
+  CaSeeding::Unnamed unnamed_;
 };
 
 TEST_F(CaSeedingPlan, TwiceAndAgainWhenItListensElsewhere) {
@@ -151,7 +152,21 @@ TEST_F(CaSeedingPlan, PausesGrowAndTriesEnd) {
   EXPECT_THAT(problem(), testing::StartsWith("the tap says no: puts on channels"));
 }
 
+TEST_F(CaSeedingPlan, LooksForChannelsWithoutNames) {
+  connections("");
+  EXPECT_EQ(run(100), (std::vector<int>{0, 2}));
+  unnamed_[24] = 1;
+  EXPECT_EQ(run(100), (std::vector<int>{})) << "another IOC's";
+  unnamed_[23] = 1;
+  EXPECT_EQ(run(300), (std::vector<int>{200, 204, 212, 228, 260, 320, 380, 440}));
+  unnamed_.erase(23);
+  EXPECT_EQ(run(100), (std::vector<int>{}));
+  unnamed_[23] = 1;
+  EXPECT_EQ(run(1), (std::vector<int>{600})) << "the pauses start anew";
+}
+
 TEST_F(CaSeedingPlan, WithoutSymbolsOnce) {
+  unnamed_[23] = 1;
   ioc_.ca_server.clear();
   std::filesystem::create_directories(root_ + "/proc/8");
   std::ofstream(root_ + "/proc/8/mem") << "";
@@ -178,7 +193,7 @@ TEST_F(CaSeedingPlan, ProblemsGoWithTheirIoc) {
   run(1);
   EXPECT_NE(problem(), "");
   seeding_.advance(
-      {}, [](const auto&) { return probes::CaSeedResult{}; }, mutex_, start_);
+      {}, {}, [](const auto&) { return probes::CaSeedResult{}; }, mutex_, start_);
   EXPECT_EQ(problem(), "");
 }
 
