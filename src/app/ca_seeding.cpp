@@ -101,7 +101,7 @@ std::string CaSeeding::look(const IocWatch::Served& served, const Seed& give) co
   const auto result = give(*seed);
   if (!result) return result.error().message();
   if (const auto named = result->channels_added + result->channels_named; named > 0)
-    spdlog::info("ioc {}: {} channels on {} circuits were open before; their names are known now",
+    spdlog::info("ioc {}: names of channels that were open before are known now: {} (circuits: {})",
                  name, named, seed->circuits.size());
   if (left_out > 0)
     return std::to_string(left_out) + " channels of ioc " + name +
