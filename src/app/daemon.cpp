@@ -220,7 +220,6 @@ Snapshot Daemon::snapshot() {
   Snapshot snapshot;
   auto began = Clock::now();
   snapshot.iocs = iocs_->sample();
-  add_unnamed_channels(snapshot);
   if (records_wanted_) {
     add_record_self(snapshot);
     snapshot.collectors.push_back(
@@ -231,6 +230,7 @@ Snapshot Daemon::snapshot() {
     const bool complete = add_puts(snapshot);
     snapshot.collectors.push_back({"puts", complete, seconds_since(began)});
   }
+  add_unnamed_channels(snapshot);
   for (const auto& [name, result] : tick_results_) snapshot.collectors.push_back(result);
   return snapshot;
 }

@@ -40,21 +40,20 @@ void Daemon::add_record_self(Snapshot& snapshot) {
     snapshot.drops.push_back({"record_process", probes::record_drop_reason(i), (*drops)[i]});
 }
 
-// Says why channels have no name, of IOCs that have no greater problem.
+// How many channels have no name, and why, of IOCs that have no greater problem.
 void Daemon::add_unnamed_channels(Snapshot& snapshot) const {
   if (!tap_) return;
-  std::map<std::string, std::string> problems = seeding_.problems();
+  std::map<std::string, std::uint64_t> unnamed;
   const std::map<std::uint32_t, std::string> names = iocs_->names();
-  for (const auto& [number, count] : tap_->unnamed_channels()) {
-    const auto name = names.find(number);
-    if (name == names.end()) continue;
-    std::string& problem = problems[name->second];
-    problem = "channels without a name: " + std::to_string(count) +
-              ", opened before the exporter saw them" + (problem.empty() ? "" : "; ") + problem;
-  }
+  for (const auto& [number, count] : tap_->unnamed_channels())
+    if (const auto name = names.find(number); name != names.end()) unnamed[name->second] = count;
+  for (CaServerSample& server : snapshot.ca_servers)
+    if (const auto found = unnamed.find(server.ioc); found != unnamed.end())
+      server.unnamed_channels = found->second;
   for (IocSample& ioc : snapshot.iocs) {
-    const auto problem = problems.find(ioc.name);
-    if (ioc.up && ioc.problem.empty() && problem != problems.end()) ioc.problem = problem->second;
+    const auto why = seeding_.problems().find(ioc.name);
+    if (ioc.up && ioc.problem.empty() && why != seeding_.problems().end())
+      ioc.problem = why->second;
   }
 }
 
