@@ -13,11 +13,14 @@ struct {
 	__type(value, __u32); /* ioc */
 } ca_servers SEC(".maps");
 
-/* The host's own addresses: a wildcard server answers on these only. Loopback's need not be here. */
+/*
+ * The host's own addresses, by namespace: a wildcard server answers on these only. And those of all
+ * namespaces under IOCX_CA_NET_ANY.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 16384);
 	__type(key, struct iocx_ca_local);
 	__type(value, __u32);
 } ca_local SEC(".maps");
@@ -30,6 +33,16 @@ struct {
 	__type(key, struct iocx_ca_port);
 	__type(value, __u32);
 } ca_ports SEC(".maps");
+
+/* Whether the address is one of this namespace's, or, with `net` IOCX_CA_NET_ANY, of any on this host. */
+static __always_inline int is_local(const struct iocx_ca_address *address, __u32 net)
+{
+	struct iocx_ca_local local = {};
+
+	local.address = *address;
+	local.net = net;
+	return bpf_map_lookup_elem(&ca_local, &local) != 0;
+}
 
 /*
  * Watches the port from now on. The sum is the bit's "or" while only who inserted the port adds it;

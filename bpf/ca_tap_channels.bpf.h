@@ -293,9 +293,15 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
 	case IOCX_CA_HOST:
 		on_identity(w, flow, (__u8 *)flow->host, event);
 		return 0;
+	case IOCX_CA_ODD_START:
+		if (flow->ioc != IOCX_CA_IOC_CANDIDATE)
+			return 0;
+		flow->not_ca = 1;
+		return 1;
 	default:
 		flow->not_ca = 1;
-		count(IOCX_CA_DROP_NOT_CA);
+		if (flow->ioc != IOCX_CA_IOC_CANDIDATE)
+			count(IOCX_CA_DROP_NOT_CA);
 		return 1;
 	}
 }

@@ -6,6 +6,8 @@
 
 #define HINTS 4096
 
+const volatile __u32 cfg_remote; /* connections of this host to servers elsewhere are read, too */
+
 struct work {
 	struct segment segment; /* this and `busy` as struct packet_work has them */
 	__u32 busy;

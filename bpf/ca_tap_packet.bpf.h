@@ -16,22 +16,27 @@ static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct s
 	key->net = segment->net;
 }
 
-/* Who listens where the key says, or null. */
-static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, __u32 loopback)
+/*
+ * Who listens where the key says, or null. `elsewhere`: the packet leaves this namespace for the server, or
+ * comes from there. Then the client has to be here, and a server in a namespace of this host that is
+ * watched is left to the socket there: each put is counted once.
+ */
+static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, int loopback, int elsewhere)
 {
 	struct iocx_ca_server server = {};
-	struct iocx_ca_local local = {};
 	__u32 *ioc;
 
+	if (elsewhere &&
+	    (!is_local(&key->client, key->net) || is_local(&key->server, IOCX_CA_NET_ANY)))
+		return 0;
 	server.address = key->server;
 	server.port = key->server_port;
+	server.remote = elsewhere;
 	server.net = key->net;
 	ioc = bpf_map_lookup_elem(&ca_servers, &server);
 	if (ioc)
 		return ioc;
-	local.address = key->server;
-	local.net = key->net;
-	if (!loopback && !bpf_map_lookup_elem(&ca_local, &local))
+	if (!elsewhere && !loopback && !is_local(&key->server, key->net))
 		return 0;
 	__builtin_memset(&server.address, 0, sizeof server.address);
 	return bpf_map_lookup_elem(&ca_servers, &server);
@@ -54,7 +59,8 @@ static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const stru
 			count(IOCX_CA_DROP_CIRCUITS_FULL);
 		return flow;
 	}
-	if (!(segment->flags & TCP_SYN))
+	/* Of a candidate user space counts it, should the server turn out to speak CA. */
+	if (!(segment->flags & TCP_SYN) && ioc != IOCX_CA_IOC_CANDIDATE)
 		count(IOCX_CA_DROP_LATE);
 	return bpf_map_lookup_elem(&ca_flows, &w->key);
 }
@@ -62,14 +68,15 @@ static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const stru
 /*
  * The segment's connection, known or new; w->key and segment->direction are set. A listener's port may
  * be a client's port elsewhere: known connections come first, and only what the interface allows is
- * tried: what comes in goes to a server of this host, what goes out comes from one.
+ * tried: what comes in goes to a server of this host, what goes out comes from one, and only with
+ * cfg_remote the other way round.
  */
 static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct segment *segment)
 {
 	const int begins = (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
-	const int to_server = !begins && (segment->loopback || !segment->outgoing) &&
-			      segment->destination_watched;
-	const int to_client = segment->outgoing && segment->source_watched;
+	const int comes_in = segment->loopback || !segment->outgoing;
+	const int to_server = !begins && segment->destination_watched && (comes_in || cfg_remote);
+	const int to_client = segment->source_watched && (segment->outgoing || cfg_remote);
 	struct iocx_ca_flow *flow;
 	__u32 *ioc;
 
@@ -92,7 +99,7 @@ static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct seg
 		return 0;
 	/* The key is still the direction's that was tried last. */
 	if (to_client) {
-		ioc = find_server(&w->key, segment->loopback);
+		ioc = find_server(&w->key, segment->loopback, !segment->outgoing);
 		if (ioc) {
 			segment->ioc = *ioc;
 			return make_flow(w, segment, *ioc);
@@ -101,7 +108,7 @@ static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct seg
 	if (to_server) {
 		segment->direction = IOCX_CA_TO_SERVER;
 		set_key(&w->key, segment, IOCX_CA_TO_SERVER);
-		ioc = find_server(&w->key, segment->loopback);
+		ioc = find_server(&w->key, segment->loopback, !comes_in);
 		if (ioc)
 			return make_flow(w, segment, *ioc);
 	}

@@ -12,16 +12,6 @@ static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc
 		count_udp(IOCX_CA_UDP_DROP_SERVERS_FULL, 1);
 }
 
-/* Whether the address is one of this namespace's, or, with `net` IOCX_CA_NET_ANY, of any on this host. */
-static __always_inline int is_local(const struct iocx_ca_address *address, __u32 net)
-{
-	struct iocx_ca_local local = {};
-
-	local.address = *address;
-	local.net = net;
-	return bpf_map_lookup_elem(&ca_local, &local) != 0;
-}
-
 /* The server's address in the message, or the sender's where the message leaves it open. */
 static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to,
 					   __u32 open)

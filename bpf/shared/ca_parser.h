@@ -60,7 +60,8 @@ enum iocx_ca_event_kind {
 	IOCX_CA_RESUME,      /* EVENTS_ON */
 	IOCX_CA_WRITTEN,     /* WRITE_NOTIFY to client: id = status, other = IOID */
 	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
-	IOCX_CA_NOT_CA,      /* the circuit's first message is not VERSION */
+	IOCX_CA_NOT_CA,      /* the client's first message is not VERSION */
+	IOCX_CA_ODD_START,   /* it is a VERSION unlike others, or, the server's, not VERSION at all */
 };
 
 /* One direction of a circuit between two segments. All zero: a circuit that was joined on its way. */
@@ -72,7 +73,7 @@ struct iocx_ca_stream {
 	__u8 sync;      /* enum iocx_ca_sync */
 	__u8 held;      /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
 	__u8 first;     /* the next message is the circuit's first */
-	__u8 pad;
+	__u8 begins_ca; /* the first message was VERSION as every CA client and server sends it */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
@@ -108,6 +109,7 @@ IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s)
 	s->held = 0;
 	s->sync = IOCX_CA_FOLLOWED;
 	s->first = 1;
+	s->begins_ca = 0;
 }
 
 IOCX_CA_INLINE int iocx_ca_release_put(struct iocx_ca_stream *s, struct iocx_ca_event *e)
@@ -375,6 +377,25 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 }
 
 /*
+ * What the first message of a direction says about the protocol. VERSION has no payload; its type is a
+ * priority (99 is the highest), its count the minor version.
+ */
+IOCX_CA_INLINE void iocx_ca_judge_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
+					struct iocx_ca_event *e)
+{
+	const struct iocx_ca_header *h = &w->header;
+
+	s->first = 0;
+	if (h->command == IOCX_CA_CMD_VERSION && h->size == 0 && h->type <= 99 && h->count >= 1 &&
+	    h->count <= 31 && h->parameter1 == 0 && h->parameter2 == 0)
+		s->begins_ca = 1;
+	else if (w->direction == IOCX_CA_TO_SERVER && h->command != IOCX_CA_CMD_VERSION)
+		e->kind = IOCX_CA_NOT_CA;
+	else if (e->kind == IOCX_CA_NOTHING)
+		e->kind = IOCX_CA_ODD_START;
+}
+
+/*
  * One message, or as much of one as there is. The window reaches `pos` (iocx_ca_wants_bytes). The sync
  * is not LOST when a segment begins; when it is lost on the way, the rest of the segment is dropped.
  */
@@ -425,11 +446,8 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		iocx_ca_pass(s, w, (__u64)h->length + h->size);
 	}
 	IOCX_CA_FORGET();
-	if (s->first) {
-		s->first = 0;
-		if (w->direction == IOCX_CA_TO_SERVER && h->command != IOCX_CA_CMD_VERSION)
-			e->kind = IOCX_CA_NOT_CA;
-	}
+	if (s->first)
+		iocx_ca_judge_first(s, w, e);
 	return IOCX_CA_MORE;
 }
 

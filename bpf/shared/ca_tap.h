@@ -125,7 +125,7 @@ struct iocx_ca_flow {
 	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK; tells a repeated one */
 	__s32 channels;      /* asked for and not ended: while there are some, names do not change */
 	__u8 ended;          /* FIN or RST was seen */
-	__u8 not_ca;         /* the client did not start with VERSION */
+	__u8 not_ca;         /* the client did not start with VERSION; candidates: nor did the server */
 	__u8 joined;         /* its beginning was not seen */
 	__u8 events_off;     /* the client takes no monitor updates for now */
 	__u64 since_ns;      /* when it was seen first; CLOCK_MONOTONIC */

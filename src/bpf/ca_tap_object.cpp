@@ -146,7 +146,8 @@ CaTapObject::CaTapObject(CaTapObject&&) noexcept = default;
 CaTapObject& CaTapObject::operator=(CaTapObject&&) noexcept = default;
 CaTapObject::~CaTapObject() = default;
 
-Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock) {
+Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock,
+                                      bool remote_servers) {
   capture_libbpf_messages();
   if (lock == CaTapLock::choose)
     lock = kernel_has_compare_and_swap() ? CaTapLock::compare_and_swap : CaTapLock::map_insert;
@@ -155,6 +156,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock) {
   loaded->max_channels = sizes.max_channels;
   loaded->skeleton.reset(ca_tap_bpf__open());
   if (!loaded->skeleton) return libbpf_error(-errno, "open BPF object ca_tap");
+  loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
   const auto& programs = loaded->skeleton->progs;
   const bool swap = lock == CaTapLock::compare_and_swap;
   bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;

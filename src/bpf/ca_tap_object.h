@@ -41,7 +41,9 @@ struct CaSharedMaps {
 // Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
 class CaTapObject {
  public:
-  static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose);
+  // `remote_servers`: the programs also read what this host's clients send elsewhere.
+  static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
+                                  bool remote_servers = false);
 
   CaTapObject(CaTapObject&&) noexcept;
   CaTapObject& operator=(CaTapObject&&) noexcept;

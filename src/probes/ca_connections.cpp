@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace ioc_exporter::probes {
 namespace {
@@ -55,6 +56,13 @@ iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]) {
   return address;
 }
 
+bool is_loopback(const iocx_ca_address& address) {
+  const std::uint8_t one[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  if (std::memcmp(address.bytes, kMappedPrefix.data(), kMappedPrefix.size()) == 0)
+    return address.bytes[kMappedPrefix.size()] == 127;
+  return std::memcmp(address.bytes, one, sizeof one) == 0;
+}
+
 std::string ca_address_text(const iocx_ca_address& address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (std::memcmp(address.bytes, kMappedPrefix.data(), kMappedPrefix.size()) == 0)
@@ -75,6 +83,13 @@ std::optional<iocx_ca_flow_key> parse_tcp_connection(std::string_view line) {
   return key;
 }
 
+iocx_ca_flow_key as_client(const iocx_ca_flow_key& key) {
+  iocx_ca_flow_key swapped = key;
+  std::swap(swapped.client, swapped.server);
+  std::swap(swapped.client_port, swapped.server_port);
+  return swapped;
+}
+
 Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
                                         const std::function<bool(std::uint16_t)>& wanted,
                                         std::optional<pid_t> process) {
@@ -93,6 +108,7 @@ Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       const auto key = parse_tcp_connection(line);
       if (key && wanted(key->server_port)) keys.insert(*key);
+      if (key && wanted(key->client_port)) keys.insert(as_client(*key));
     }
   }
   return keys;

@@ -30,6 +30,8 @@ using CaAddresses = std::set<iocx_ca_address, CaKeyLess>;
 
 // ::ffff:a.b.c.d; `octets` in the order a, b, c, d.
 iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]);
+// 127.0.0.0/8 and ::1.
+bool is_loopback(const iocx_ca_address& address);
 // "10.0.0.7", "fe80::1"; an IPv4 address without "::ffff:".
 std::string ca_address_text(const iocx_ca_address& address);
 
@@ -37,8 +39,12 @@ std::string ca_address_text(const iocx_ca_address& address);
 // Nothing for a header, a listener, and a connection that is over (TIME_WAIT, CLOSE).
 std::optional<iocx_ca_flow_key> parse_tcp_connection(std::string_view line);
 
-// All connections of the calling thread's network namespace, or of a process', whose local port
-// `wanted` accepts.
+// The connection with its ends exchanged: the server is at the other end.
+iocx_ca_flow_key as_client(const iocx_ca_flow_key& key);
+
+// All connections of the calling thread's network namespace, or of a process', with a port that
+// `wanted` accepts: as a server's end when it is the local one, as a client's when it is the other
+// one.
 Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
                                         const std::function<bool(std::uint16_t)>& wanted,
                                         std::optional<pid_t> process = {});

@@ -21,24 +21,20 @@ static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_in
 
 }  // namespace
 
-CaTap::CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter filter,
-             UniqueFd socket)
+CaTap::CaTap(CaTapOptions options, bpf::CaTapObject object, CaNamespaces namespaces)
     : options_(std::move(options)),
       object_(std::move(object)),
-      filter_(std::move(filter)),
-      socket_(std::move(socket)),
+      namespaces_(std::move(namespaces)),
       totals_(options_.max_series),
       outcomes_(options_.max_series),
       used_(object_.max_channels()) {}
 
 Result<CaTap> CaTap::start(CaTapOptions options) {
-  auto object = bpf::CaTapObject::load(options.sizes, options.lock);
+  auto object = bpf::CaTapObject::load(options.sizes, options.lock, options.remote_servers);
   if (!object) return std::move(object).error();
-  auto filter = bpf::CaPacketFilter::load(0, object->shared_maps());
-  if (!filter) return std::move(filter).error();
-  auto socket = filter->attach();
-  if (!socket) return std::move(socket).error();
-  return CaTap(std::move(options), std::move(*object), std::move(*filter), std::move(*socket));
+  auto namespaces = CaNamespaces::start(*object);
+  if (!namespaces) return std::move(namespaces).error();
+  return CaTap(std::move(options), std::move(*object), std::move(*namespaces));
 }
 
 Result<void> CaTap::observe_channels(Clock::time_point now) {
@@ -78,7 +74,7 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
 // Nothing where it is not known yet. `noted`: what the kernel was told.
 std::optional<std::uint32_t> CaTap::ioc_of(std::uint64_t circuit, std::uint32_t noted) const {
   if (const auto found = iocs_.find(circuit); found != iocs_.end()) return found->second;
-  if (noted == IOCX_CA_IOC_TO_COME || noted >= IOCX_CA_IOC_CANDIDATE) return std::nullopt;
+  if (!is_ioc_number(noted)) return std::nullopt;
   return noted;
 }
 

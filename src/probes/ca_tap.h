@@ -31,11 +31,13 @@
 #include <utility>
 #include <vector>
 
-#include "bpf/ca_packet_filter.h"
 #include "bpf/ca_tap_object.h"
+#include "probes/ca_candidates.h"
 #include "probes/ca_connections.h"
+#include "probes/ca_namespaces.h"
 #include "probes/ca_outcome_totals.h"
 #include "probes/ca_put_totals.h"
+#include "probes/ca_server.h"
 #include "probes/ca_server_totals.h"
 #include "probes/ca_tap_seed.h"
 #include "probes/samples.h"
@@ -49,19 +51,8 @@ struct CaTapOptions {
   bpf::CaTapSizes sizes;
   std::size_t max_series = 100000;  // sets of labels; puts over it are in the drops
   bpf::CaTapLock lock = bpf::CaTapLock::choose;
-};
-
-// For a port on which an IOC is expected that is not known yet: the channels of its first clients
-// are kept, and belong to the IOC that turns out to listen on that port.
-inline constexpr std::uint32_t kCaIocToCome = 0;
-
-// A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the
-// wildcard.
-struct CaServer {
-  iocx_ca_address address{};
-  std::uint16_t port = 0;
-  // The caller's number, or kCaIocToCome; not to be given to another IOC before forget().
-  std::uint32_t ioc = kCaIocToCome;
+  // Read also what clients on this host send to the servers elsewhere that are named or learned.
+  bool remote_servers = false;
 };
 
 // Servers stand with the caller's numbers. Puts of channels whose server has none yet wait until it
@@ -103,6 +94,18 @@ class CaTap {
   // Ports of datagrams alone, watched on top of the servers' from the next set_servers() on: where
   // searches and beacons go.
   void set_udp_ports(CaPorts ports);
+  // Watches servers in the network namespace of `ns_fd` (an open /proc/PID/ns/net; not kept), too,
+  // and gives it a number; one that is watched already keeps its number. While it is watched it
+  // outlives its last process, so remove it when its last server has gone.
+  Result<std::uint32_t> add_namespace(int ns_fd);
+  // Servers, circuits and channels in it go, what was counted stays. The number may be used again.
+  Result<void> remove_namespace(std::uint32_t net);
+  // Servers that the programs learned of themselves and set_servers() did not name: `ioc` is
+  // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeepServer, unless they are
+  // named.
+  Result<std::vector<CaServer>> learned(Clock::time_point now = Clock::now());
+  // Which candidates speak Channel Access, as far as the calls of reap() since the last one tell.
+  std::vector<CaVerdict> take_verdicts() { return candidates_.take(); }
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
   Result<CaTapReading> collect(Clock::time_point now = Clock::now());
@@ -117,7 +120,7 @@ class CaTap {
   // some, it is worth reading the server's tables for seed() again.
   const std::map<std::uint32_t, std::uint64_t>& unnamed_channels() const { return unnamed_; }
 
-  std::optional<bpf::ProgramStats> stats() const { return filter_.stats(); }
+  std::optional<bpf::ProgramStats> stats() const { return namespaces_.stats(); }
   bpf::CaTapLock lock() const { return object_.lock(); }
   // For programs that read datagrams.
   bpf::CaSharedMaps shared_maps() const { return object_.shared_maps(); }
@@ -125,6 +128,10 @@ class CaTap {
  private:
   using Since = Clock::time_point;
   using ServerMap = std::map<iocx_ca_server, std::uint32_t, CaKeyLess>;
+  struct Learned {
+    std::uint32_t ioc;
+    Since since;
+  };
   struct Ends;  // what one reap() found
   struct Outcome {
     std::uint64_t channel;
@@ -143,13 +150,15 @@ class CaTap {
     std::string user, host;
   };
 
-  CaTap(CaTapOptions options, bpf::CaTapObject object, bpf::CaPacketFilter filter, UniqueFd socket);
+  CaTap(CaTapOptions options, bpf::CaTapObject object, CaNamespaces namespaces);
 
-  Result<void> update_addresses();
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
   Result<void> update_servers(const ServerMap& wanted);
   Result<void> watch_port(const iocx_ca_port& port);
   Result<void> leave_port(const iocx_ca_port& port);
+  Result<void> read_learned(Clock::time_point now);
+  Result<void> forget_learned(Clock::time_point now);
+  Result<CaFlowKeys> read_all_connections() const;
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> observe_outcomes();
@@ -187,12 +196,14 @@ class CaTap {
   Result<void> read_leftovers(Leftovers& leftovers);
   Result<void> free_leftovers(const Ends& ends, const Leftovers& leftovers, Clock::time_point now);
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
+  bool is_elsewhere(const iocx_ca_flow_key& key) const;
   ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
+  bool is_served(const iocx_ca_flow_key& key) const;
+  void look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
 
   CaTapOptions options_;
   bpf::CaTapObject object_;
-  bpf::CaPacketFilter filter_;
-  UniqueFd socket_;  // closed before the objects go
+  CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;
   CaOutcomeTotals outcomes_;
   CaServerTotals server_totals_;
@@ -203,7 +214,10 @@ class CaTap {
   bool servers_changed_ = true;  // and what follows from that is not done yet
   std::map<std::uint64_t, std::uint32_t>
       iocs_;  // of circuits for which the kernel noted another one
-  CaAddresses addresses_;
+  std::map<iocx_ca_server, Learned, CaKeyLess> learned_;  // as of the last look
+  std::set<iocx_ca_server, CaKeyLess> remote_peers_;      // of circuits, found by a wildcard alone
+  CaCandidates candidates_;
+  std::uint64_t joined_late_ = 0;                 // circuits of servers that were candidates first
   std::vector<bool> used_;                        // slots that hold a channel, as of the last look
   std::map<std::uint32_t, Since> gone_channels_;  // slot
   std::map<std::uint32_t, Since> gone_orphans_;   // slot, of channels whose IOC is not known yet

@@ -59,6 +59,7 @@ Result<std::vector<MapSample>> CaTap::read_maps() const {
 Result<std::vector<DropSample>> CaTap::read_drops() const {
   auto counters = bpf::sum_per_cpu_counters(object_.drops(), IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
+  (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
   std::vector<DropSample> drops;
   for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
     drops.push_back({"ca_tap", kReasons[reason], (*counters)[reason]});

@@ -51,6 +51,8 @@ Result<void> CaTap::reap(Clock::time_point now) {
   if (sweeps)
     if (auto ok = read_leftovers(leftovers); !ok) return ok;
   if (auto ok = read_flows(ends); !ok) return ok;
+  // After the circuits, so that a new one's server is known.
+  if (auto ok = read_learned(now); !ok) return ok;
   if (auto ok = look_at_sockets(ends, now); !ok) return ok;
   if (auto ok = free_channels(ends, now); !ok) return ok;
   if (sweeps) {
@@ -89,9 +91,22 @@ Result<void> CaTap::free_leftovers(const Ends& ends, const Leftovers& leftovers,
   return {};
 }
 
+// What the circuit tells of its server.
+void CaTap::look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  const auto server = find_server(key);
+  if (server == servers_.end()) return;
+  const bool by_wildcard =
+      __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) != 0;
+  if (server->second == kCaCandidate) candidates_.see(server->first, flow);
+  if (server->first.remote && by_wildcard)
+    remote_peers_.insert({key.server, key.server_port, 1, key.net});
+}
+
 Result<void> CaTap::read_flows(Ends& ends) {
   circuits_ = 0;
   joined_.clear();
+  remote_peers_.clear();
+  candidates_.begin_look();
   auto read = object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     ++circuits_;
     ends.flows.push_back({key, flow.circuit});
@@ -101,7 +116,9 @@ Result<void> CaTap::read_flows(Ends& ends) {
       ends.alive.insert(flow.circuit);
     note_ioc(key, flow);
     note_circuit(flow);
+    look_at_server(key, flow);
   });
+  candidates_.end_look();
   if (!read) return read;
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
   std::erase_if(iocs_, is_gone);
@@ -112,13 +129,12 @@ Result<void> CaTap::read_flows(Ends& ends) {
 // Moves circuits from `alive` to `ended` that have no server any more, or no socket.
 Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
   for (const auto& flow : ends.flows) {
-    if (find_server(flow.key) != servers_.end() || ends.alive.erase(flow.circuit) == 0) continue;
+    if (is_served(flow.key) || ends.alive.erase(flow.circuit) == 0) continue;
     if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
   }
   if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
   looked_at_sockets_ = now;
-  const auto watched = [this](std::uint16_t port) { return ports_.contains({0, port, 0}); };
-  auto connections = read_tcp_connections(options_.fs, watched);
+  auto connections = read_all_connections();
   if (!connections) return std::move(connections).error();
   std::map<std::uint64_t, bool> without;
   for (const auto& flow : ends.flows) {

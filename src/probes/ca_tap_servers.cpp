@@ -17,23 +17,23 @@ bool same_servers(const std::map<iocx_ca_server, std::uint32_t, CaKeyLess>& a,
 }  // namespace
 
 Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::time_point now) {
-  if (auto ok = update_addresses(); !ok) return ok;
-  const iocx_ca_address any_v4 = ca_address_v4({0, 0, 0, 0});
+  // What could not be read of one namespace must not keep the others from their servers.
+  auto addresses = namespaces_.update_addresses(object_);
+  if (auto ok = forget_learned(now); !ok) return ok;
   ServerMap wanted;
   for (const CaServer& server : servers) {
-    iocx_ca_server key{};
-    if (__builtin_memcmp(&server.address, &any_v4, sizeof any_v4) != 0)
-      key.address = server.address;
-    key.port = server.port;
-    wanted.insert_or_assign(key, server.ioc);
+    if (!namespaces_.contains(server.net))
+      return error_in_words("watch port " + std::to_string(server.port) + ": network namespace " +
+                            std::to_string(server.net) + " is not watched");
+    wanted.insert_or_assign(ca_server_key(server), server.ioc);
   }
   keep_left_servers(wanted, now);
   servers_changed_ = servers_changed_ || !same_servers(wanted, servers_);
-  if (!servers_changed_) return {};
+  if (!servers_changed_) return addresses;
   if (auto ok = update_servers(wanted); !ok) return ok;
   if (auto ok = give_circuits_their_iocs(); !ok) return ok;
   servers_changed_ = false;
-  return {};
+  return addresses;
 }
 
 void CaTap::set_udp_ports(CaPorts ports) {
@@ -48,16 +48,18 @@ void CaTap::set_udp_ports(CaPorts ports) {
 // Adds the servers that are not named any more, for kKeepServer.
 void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
   for (const auto& [key, ioc] : servers_)
-    if (!wanted.contains(key)) left_servers_.try_emplace(key, now);
+    if (!wanted.contains(key) && ioc != kCaCandidate) left_servers_.try_emplace(key, now);
   std::erase_if(left_servers_, [&](const auto& entry) {
     return wanted.contains(entry.first) || now - entry.second >= kKeepServer;
   });
-  for (const auto& [key, since] : left_servers_) wanted.emplace(key, kCaIocToCome);
+  for (const auto& [key, since] : left_servers_)
+    wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome);
 }
 
 Result<void> CaTap::update_servers(const ServerMap& wanted) {
   CaPorts ports = udp_ports_;
   for (const auto& [key, ioc] : wanted) ports.insert({key.net, key.port, 0});
+  for (const auto& [key, learned] : learned_) ports.insert({key.net, key.port, 0});
   for (const auto& [key, ioc] : servers_) {
     if (wanted.contains(key)) continue;
     if (auto erased = object_.servers().erase(key); !erased) return std::move(erased).error();
@@ -69,6 +71,7 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
     if (known != servers_.end() && known->second == ioc) continue;
     if (auto ok = object_.servers().update(key, ioc); !ok) return ok;
     servers_.insert_or_assign(key, ioc);
+    learned_.erase(key);
   }
   // Last, so that a port that is watched has its server.
   const CaPorts before = ports_;
@@ -121,40 +124,37 @@ Result<void> CaTap::give_circuits_their_iocs() {
 
 // A circuit that has ended was its IOC's to its end.
 void CaTap::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
-  if (flow.ended && flow.ioc != kCaIocToCome) return;
+  if (flow.ended && is_ioc_number(flow.ioc)) return;
   const auto server = find_server(key);
-  if (server == servers_.end() || server->second == kCaIocToCome) return;
-  if (server->second != flow.ioc)
-    iocs_.insert_or_assign(flow.circuit, server->second);
-  else
+  if (server == servers_.end() || !is_ioc_number(server->second)) return;
+  if (server->second == flow.ioc) {
     iocs_.erase(flow.circuit);
+  } else if (iocs_.insert_or_assign(flow.circuit, server->second).second &&
+             flow.ioc == kCaCandidate && flow.joined) {
+    ++joined_late_;  // the programs count these of other servers
+  }
 }
 
-Result<void> CaTap::update_addresses() {
-  auto found = read_local_addresses();
-  if (!found) return std::move(found).error();
-  for (const auto& address : addresses_) {
-    if (found->contains(address)) continue;
-    if (auto erased = object_.local_addresses().erase({address, 0}); !erased)
-      return std::move(erased).error();
-  }
-  for (const auto& address : *found) {
-    if (addresses_.contains(address)) continue;
-    if (auto ok = object_.local_addresses().update({address, 0}, 1); !ok) return ok;
-  }
-  addresses_ = std::move(*found);
-  return {};
+// Whether the circuit is a client's of this host, and its server on another one.
+bool CaTap::is_elsewhere(const iocx_ca_flow_key& key) const {
+  return options_.remote_servers && !is_loopback(key.server) &&
+         !namespaces_.has_address(key.net, key.server);
 }
 
 // As find_server() of ca_tap_packet.bpf.h.
 CaTap::ServerMap::const_iterator CaTap::find_server(const iocx_ca_flow_key& key) const {
-  iocx_ca_server server{};
-  server.address = key.server;
-  server.port = key.server_port;
+  iocx_ca_server server{key.server, key.server_port, is_elsewhere(key), key.net};
   const auto exact = servers_.find(server);
   if (exact != servers_.end()) return exact;
   server.address = {};
   return servers_.find(server);
+}
+
+bool CaTap::is_served(const iocx_ca_flow_key& key) const {
+  iocx_ca_server server{key.server, key.server_port, is_elsewhere(key), key.net};
+  if (find_server(key) != servers_.end() || learned_.contains(server)) return true;
+  server.address = {};
+  return learned_.contains(server);
 }
 
 }  // namespace ioc_exporter::probes

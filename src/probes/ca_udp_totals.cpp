@@ -1,16 +1,8 @@
 #include "probes/ca_udp_totals.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ioc_exporter::probes {
-
-bool is_loopback(const iocx_ca_address& address) {
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  static constexpr std::uint8_t kSix[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return (std::memcmp(address.bytes, kMapped, sizeof kMapped) == 0 && address.bytes[12] == 127) ||
-         std::memcmp(address.bytes, kSix, sizeof kSix) == 0;
-}
 
 CaUdpTotals::Counts CaUdpTotals::Entry::total() const {
   Counts seen{};

@@ -11,11 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "shared/ca_tap.h"
-
 namespace ioc_exporter::probes {
-
-bool is_loopback(const iocx_ca_address& address);
 
 class CaUdpTotals {
  public:

@@ -1,5 +1,5 @@
-// Client and server of a Channel Access circuit on loopback, as raw sockets that send byte
-// literals.
+// Client and server of a Channel Access circuit, as raw sockets that send byte literals. On
+// loopback, unless namespaces are named.
 #pragma once
 
 #include <arpa/inet.h>
@@ -8,20 +8,61 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "unit/protocol/ca_bytes.h"
+#include "util/net_namespace.h"
 #include "util/unique_fd.h"
 
 namespace ioc_exporter::testing {
 
-inline sockaddr_in loopback_address(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
+// An IPv4 or IPv6 address and port as the socket calls take them.
+class Endpoint {
+ public:
+  Endpoint(const std::string& address, std::uint16_t port) {
+    auto* v4 = reinterpret_cast<sockaddr_in*>(&storage_);
+    auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage_);
+    if (::inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
+      v4->sin_family = AF_INET;
+      v4->sin_port = htons(port);
+    } else {
+      EXPECT_EQ(::inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr), 1) << address;
+      v6->sin6_family = AF_INET6;
+      v6->sin6_port = htons(port);
+    }
+  }
+  int family() const { return storage_.ss_family; }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage_); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t size() const {
+    return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  }
+
+ private:
+  sockaddr_storage storage_{};
+};
+
+// The local port of a socket.
+inline std::uint16_t port_of(const UniqueFd& fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);  // as in sockaddr_in6
+}
+
+// A stream socket in the network namespace of `ns_fd`; -1: in the caller's.
+inline UniqueFd stream_socket(int family, int ns_fd) {
+  UniqueFd fd;
+  const auto open = [&] { fd.reset(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)); };
+  if (ns_fd < 0)
+    open();
+  else
+    EXPECT_TRUE(in_net_namespace(ns_fd, open));
+  EXPECT_GE(fd.get(), 0);
+  return fd;
 }
 
 inline void set_flag(const UniqueFd& fd, int level, int option) {
@@ -29,33 +70,33 @@ inline void set_flag(const UniqueFd& fd, int level, int option) {
   ASSERT_EQ(::setsockopt(fd.get(), level, option, &on, sizeof on), 0);
 }
 
-// A listening socket on a free port.
+// A listening socket, on a free port when that is 0.
 class Listener {
  public:
-  Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Listener(const std::string& address = "127.0.0.1", std::uint16_t port = 0,
+                    int ns_fd = -1)
+      : address_(address), fd_(stream_socket(Endpoint(address, 0).family(), ns_fd)) {
     set_flag(fd_, SOL_SOCKET, SO_REUSEADDR);
-    sockaddr_in address = loopback_address(0);
-    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const Endpoint local(address, port);
+    EXPECT_EQ(::bind(fd_.get(), local.get(), local.size()), 0);
     EXPECT_EQ(::listen(fd_.get(), 400), 0);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-    port_ = ntohs(address.sin_port);
+    port_ = port_of(fd_);
   }
+  const std::string& address() const { return address_; }
   std::uint16_t port() const { return port_; }
   int fd() const { return fd_.get(); }
 
  private:
+  std::string address_;
   UniqueFd fd_;
   std::uint16_t port_ = 0;
 };
 
-inline void send_all(const UniqueFd& fd, const Bytes& bytes) {
-  std::size_t sent = 0;
-  while (sent < bytes.size()) {
-    const ssize_t n = ::send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    ASSERT_GT(n, 0);
-    sent += static_cast<std::size_t>(n);
-  }
+// Sends what the socket takes without waiting: at least one byte, as long as the peer reads.
+inline std::size_t send_some(const UniqueFd& fd, const std::uint8_t* bytes, std::size_t size) {
+  const ssize_t n = ::send(fd.get(), bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  EXPECT_GT(n, 0);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
 }
 
 // A connection with both of its ends. What one end sends is read by the other at once, so that the
@@ -64,16 +105,13 @@ class Circuit {
  public:
   // `client_port` 0: any.
   explicit Circuit(const Listener& listener, std::uint16_t client_port = 0) {
-    client_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    set_flag(client_, IPPROTO_TCP, TCP_NODELAY);
-    set_flag(client_, SOL_SOCKET, SO_REUSEADDR);
-    sockaddr_in local = loopback_address(client_port);
-    EXPECT_EQ(::bind(client_.get(), reinterpret_cast<sockaddr*>(&local), sizeof local), 0);
-    const sockaddr_in peer = loopback_address(listener.port());
-    EXPECT_EQ(::connect(client_.get(), reinterpret_cast<const sockaddr*>(&peer), sizeof peer), 0);
-    server_.reset(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    EXPECT_GE(server_.get(), 0);
-    set_flag(server_, IPPROTO_TCP, TCP_NODELAY);
+    const bool v4 = Endpoint(listener.address(), 0).family() == AF_INET;
+    connect(listener, listener.address(), v4 ? "0.0.0.0" : "::", client_port, -1);
+  }
+  // A client in another network namespace, to the listener at that address.
+  Circuit(const Listener& listener, const std::string& address, int client_ns) {
+    const bool v4 = Endpoint(address, 0).family() == AF_INET;
+    connect(listener, address, v4 ? "0.0.0.0" : "::", 0, client_ns);
   }
 
   void to_server(const Bytes& bytes) { transfer(client_, server_, bytes, bytes.size()); }
@@ -99,12 +137,7 @@ class Circuit {
     to_server(request);
     to_client(answer);
   }
-  std::uint16_t client_port() const {
-    sockaddr_in address{};
-    socklen_t length = sizeof address;
-    EXPECT_EQ(::getsockname(client_.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-    return ntohs(address.sin_port);
-  }
+  std::uint16_t client_port() const { return port_of(client_); }
   // With RST, so that the 4-tuple can be used again at once.
   void abort() {
     const linger at_once{1, 0};
@@ -114,13 +147,25 @@ class Circuit {
   }
 
  private:
+  void connect(const Listener& listener, const std::string& address, const char* any,
+               std::uint16_t client_port, int client_ns) {
+    const Endpoint local(any, client_port), peer(address, listener.port());
+    client_ = stream_socket(peer.family(), client_ns);
+    set_flag(client_, IPPROTO_TCP, TCP_NODELAY);
+    set_flag(client_, SOL_SOCKET, SO_REUSEADDR);
+    EXPECT_EQ(::bind(client_.get(), local.get(), local.size()), 0);
+    EXPECT_EQ(::connect(client_.get(), peer.get(), peer.size()), 0) << address;
+    server_.reset(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_GE(server_.get(), 0);
+    set_flag(server_, IPPROTO_TCP, TCP_NODELAY);
+  }
   static void transfer(const UniqueFd& from, const UniqueFd& to, const Bytes& bytes,
                        std::size_t piece) {
     Bytes buffer(1 << 20);
     for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t size = std::min({piece, bytes.size() - at, std::size_t{32768} * 4});
-      send_all(from, Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                           bytes.begin() + static_cast<std::ptrdiff_t>(at + size)));
+      const std::size_t wanted = std::min({piece, bytes.size() - at, std::size_t{32768} * 4});
+      const std::size_t size = send_some(from, bytes.data() + at, wanted);
+      ASSERT_GT(size, 0u);
       for (std::size_t got = 0; got < size;) {
         const ssize_t n = ::recv(to.get(), buffer.data(), buffer.size(), 0);
         ASSERT_GT(n, 0);

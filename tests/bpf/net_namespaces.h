@@ -49,6 +49,12 @@ class NetNamespace {
   void command(const std::string& line) const {
     run([&line] { EXPECT_EQ(std::system(line.c_str()), 0) << line; });
   }
+  // Likewise; whether it succeeded.
+  bool try_command(const std::string& line) const {
+    int status = -1;
+    run([&] { status = std::system(line.c_str()); });
+    return status == 0;
+  }
   // For "ip link set DEVICE netns ...".
   std::string path() const {
     return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_.get());

@@ -1,0 +1,49 @@
+// A started tap that looks into network namespaces of the test's own.
+#pragma once
+
+#include "bpf/ca_tap_fixture.h"
+#include "bpf/test_network.h"
+
+namespace ioc_exporter::testing {
+
+// Of a TestNetwork with addresses: IPv4 and IPv6.
+inline constexpr const char* kClients[] = {"10.7.0.1", "fd07::1"};
+inline constexpr const char* kServers[] = {"10.7.0.2", "fd07::2"};
+
+class CaTapNetworkTest : public CaTapTest {
+ protected:
+  void SetUp() override {
+    if (::geteuid() == 0 && !has_ip_command()) GTEST_SKIP() << "needs the ip command (iproute2)";
+    CaTapTest::SetUp();
+  }
+  std::uint32_t add(const NetNamespace& where) {
+    auto net = tap_->add_namespace(where.fd());
+    EXPECT_TRUE(net) << net.error().message();
+    return net ? *net : 0;
+  }
+  static probes::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
+                                    const char* address = "::", bool remote = false) {
+    probes::CaServer server{ca_address(address), port, ioc, net, remote};
+    return server;
+  }
+  void set_servers(const std::vector<probes::CaServer>& servers) {
+    auto ok = tap_->set_servers(servers);
+    ASSERT_TRUE(ok) << ok.error().message();
+  }
+  void watch_in(std::uint32_t net, const Listener& listener, const char* address = "::") {
+    set_servers({server_at(net, listener.port(), kIoc, address)});
+  }
+  void reap() {
+    auto ok = tap_->reap();
+    ASSERT_TRUE(ok) << ok.error().message();
+  }
+  static iocx_ca_address ca_address(const std::string& text) {
+    iocx_ca_address address{};
+    std::uint8_t octets[4];
+    if (::inet_pton(AF_INET, text.c_str(), octets) == 1) return probes::ca_address_v4(octets);
+    EXPECT_EQ(::inet_pton(AF_INET6, text.c_str(), address.bytes), 1) << text;
+    return address;
+  }
+};
+
+}  // namespace ioc_exporter::testing

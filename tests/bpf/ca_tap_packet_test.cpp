@@ -1,0 +1,219 @@
+// Which packets the tap reads: IP versions, tags, devices, fragments; each put once.
+#include "bpf/ca_tap_network_fixture.h"
+#include "bpf/packets.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+
+class CaTapPacketTest : public CaTapNetworkTest {
+ protected:
+  // Puts and answers of every size between the network's two ends, over IPv4 and over IPv6.
+  void expect_each_put_once(const TestNetwork& network) {
+    const std::uint32_t net = add(network.server);
+    const Listener listener("::", 0, network.server.fd());
+    watch_in(net, listener);
+    for (int v = 0; v < 2; ++v) {
+      Circuit circuit(listener, kServers[v], network.client.fd());
+      circuit.open("u", "h", {"A", "WF"});
+      circuit.to_server(repeat(write(100), 23) + repeat(write_notify(101), 29));
+      circuit.to_server_in_pieces(repeat(write(100), 31), 7);
+      circuit.to_client(long_message(1, 6, 50000, 1, 1, Bytes(400000, 1)) + created(7, 107));
+      circuit.to_server(long_message(4, 6, 50000, 101, 0, Bytes(400000, 1)) + write(100));
+      const auto reading = collect();
+      std::uint64_t of_client = 0;
+      for (const auto& one : reading.puts)
+        if (one.labels.client == kClients[v]) of_client += one.count;
+      EXPECT_EQ(of_client, 23u + 29u + 31u + 2u);
+    }
+    EXPECT_EQ(all_puts(), 2u * 85u);
+    expect_nothing_lost();
+  }
+};
+
+TEST_P(CaTapPacketTest, CountsIpv6OnLoopback) {
+  const Listener listener("::1");
+  for (const char* address : {"::", "::1"}) {
+    watch_in(0, listener, address);
+    Circuit circuit(listener);
+    circuit.open("u", "h", {address});
+    circuit.to_server_in_pieces(repeat(write(100), 23), 11);
+    EXPECT_EQ(puts(address), 23u);
+    EXPECT_EQ(collect().puts.back().labels.client, "::1");
+  }
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapPacketTest, CountsIpv4OnAnIpv6Socket) {
+  const Listener listener("::");
+  watch_in(0, listener);
+  Circuit circuit(listener, "127.0.0.1", -1);
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(collect().puts.at(0).labels.client, "127.0.0.1");
+  EXPECT_EQ(puts("A"), 23u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapPacketTest, CountsOverACable) {
+  const TestNetwork network;
+  network.give_addresses("eth0", "eth0");
+  expect_each_put_once(network);
+}
+
+// The other end is looked into as well.
+TEST_P(CaTapPacketTest, CountsOnceWhenBothEndsAreWatched) {
+  const TestNetwork network;
+  network.give_addresses("eth0", "eth0");
+  EXPECT_EQ(add(network.client), 1u);
+  expect_each_put_once(network);
+}
+
+// Makes a device of the same kind at both ends.
+bool make_both(const TestNetwork& network, const std::string& device) {
+  return network.client.try_command("ip link add " + device + " 2>/dev/null") &&
+         network.server.try_command("ip link add " + device);
+}
+
+TEST_P(CaTapPacketTest, CountsOverVlan) {
+  const TestNetwork network;
+  if (!make_both(network, "link eth0 name vlan7 type vlan id 7"))
+    GTEST_SKIP() << "the kernel has no VLAN devices";
+  network.give_addresses("vlan7", "vlan7");
+  expect_each_put_once(network);
+}
+
+// The tag stands in front of the IP header in what the device is given to send, and looks like one.
+TEST_P(CaTapPacketTest, CountsOverVlanWithHeaderInPlace) {
+  const TestNetwork network;
+  if (!make_both(network,
+                 "link eth0 name vlan7 type vlan id 1280 reorder_hdr off egress-qos-map 0:2"))
+    GTEST_SKIP() << "the kernel has no VLAN devices";
+  network.give_addresses("vlan7", "vlan7");
+  expect_each_put_once(network);
+}
+
+TEST_P(CaTapPacketTest, CountsOverQinQ) {
+  for (const std::string reorder : {"on", "off"}) {
+    start({});
+    const TestNetwork network;
+    if (!make_both(network,
+                   "link eth0 name outer type vlan protocol 802.1ad id 7 reorder_hdr " + reorder))
+      GTEST_SKIP() << "the kernel has no VLAN devices";
+    ASSERT_TRUE(make_both(network, "link outer name inner type vlan id 11 reorder_hdr " + reorder));
+    for (const NetNamespace* one : {&network.client, &network.server})
+      one->command("ip link set outer up");
+    network.give_addresses("inner", "inner");
+    expect_each_put_once(network);
+  }
+}
+
+TEST_P(CaTapPacketTest, CountsBehindABridge) {
+  const TestNetwork network;
+  if (!network.server.try_command("ip link add br0 type bridge 2>/dev/null"))
+    GTEST_SKIP() << "the kernel has no bridges";
+  network.server.command("ip link set eth0 master br0");
+  network.give_addresses("eth0", "br0");
+  expect_each_put_once(network);
+}
+
+TEST_P(CaTapPacketTest, CountsOverABond) {
+  const TestNetwork network;
+  if (!network.server.try_command("ip link add bond0 type bond mode active-backup 2>/dev/null"))
+    GTEST_SKIP() << "the kernel has no bonds";
+  network.server.command("ip link set eth0 down && ip link set eth0 master bond0");
+  network.give_addresses("eth0", "bond0");
+  expect_each_put_once(network);
+}
+
+// What crosses the host on its way to another one is nobody's here, whatever is watched.
+TEST_P(CaTapPacketTest, ForwardedPacketsAreNotOurs) {
+  const TestNetwork network;
+  const auto far = NetNamespace::make();
+  network.give_addresses("eth0", "eth0");
+  network.server.command("ip link add far0 type veth peer name eth0 netns " + far.path());
+  network.server.command("ip addr add 10.8.0.1/24 dev far0 && ip link set far0 up");
+  network.server.command("echo 1 > /proc/sys/net/ipv4/ip_forward");
+  far.command("ip addr add 10.8.0.2/24 dev eth0 && ip link set eth0 up");
+  far.command("ip route add default via 10.8.0.1");
+  network.client.command("ip route add default via 10.7.0.2");
+  const std::uint32_t net = add(network.server);
+  const Listener listener("0.0.0.0", 0, far.fd());
+  watch_in(net, listener);
+  Circuit circuit(listener, "10.8.0.2", network.client.fd());
+  circuit.open("u", "h", {"A"});
+  circuit.to_server(repeat(write(100), 23));
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+  expect_nothing_lost();
+}
+
+TEST_P(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
+  const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
+  constexpr std::uint16_t kMore = 0x2000, kFurther = 0x0010;
+  send_on_loopback_v4(kMore, watched);
+  send_on_loopback_v4(kMore, tcp_segment(listener_.port(), 5));
+  send_on_loopback_v4(kFurther, watched);  // no ports in it: what looks like them is data
+  send_on_loopback_v4(kMore | kFurther, watched);
+  send_on_loopback_v4(kMore, other);
+  EXPECT_EQ(drop("not_parsed"), 2u);
+  const Bytes first{IPPROTO_TCP, 0, 0, 1, 0, 0, 0, 9}, later{IPPROTO_TCP, 0, 0, 9, 0, 0, 0, 9};
+  send_on_loopback_v6(IPPROTO_FRAGMENT, first + watched);
+  send_on_loopback_v6(IPPROTO_FRAGMENT, later + watched);
+  send_on_loopback_v6(IPPROTO_FRAGMENT, first + other);
+  EXPECT_EQ(drop("not_parsed"), 3u);
+}
+
+TEST_P(CaTapPacketTest, ExtensionHeadersOfWatchedPortsAreCounted) {
+  const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
+  const Bytes padding{1, 4, 0, 0, 0, 0};  // option PadN
+  const auto options = [&](std::uint8_t next) { return Bytes{next, 0} + padding; };
+  const Bytes long_options = Bytes{IPPROTO_TCP, 1, 1, 12} + Bytes(12, 0);
+  const Bytes authentication = Bytes{IPPROTO_TCP, 4} + Bytes(22, 0);
+  send_on_loopback_v6(IPPROTO_HOPOPTS, options(IPPROTO_TCP) + watched);
+  send_on_loopback_v6(IPPROTO_DSTOPTS, long_options + watched);
+  send_on_loopback_v6(IPPROTO_AH, authentication + watched);
+  send_on_loopback_v6(IPPROTO_HOPOPTS, options(IPPROTO_DSTOPTS) + options(IPPROTO_TCP) + watched);
+  EXPECT_EQ(drop("not_parsed"), 4u);
+  send_on_loopback_v6(IPPROTO_HOPOPTS, options(IPPROTO_TCP) + other);
+  send_on_loopback_v6(IPPROTO_DSTOPTS, options(IPPROTO_ICMPV6) + watched);
+  send_on_loopback_v6(IPPROTO_NONE, watched);
+  EXPECT_EQ(drop("not_parsed"), 4u);
+  EXPECT_EQ(all_puts(), 0u);
+  EXPECT_EQ(entries("ca_circuits"), 0u);
+}
+
+// Frames as a switch sends them to a port with tagged VLANs; no device of the VLAN is there.
+TEST_P(CaTapPacketTest, ReadsTaggedFrames) {
+  // The last one looks like the start of an IPv4 header: priority 2, VLAN 1280.
+  const std::vector<Tags> tags{
+      {{0x8100, 7}}, {{0x88A8, 7}, {0x8100, 11}}, {{0x8100, 7}, {0x8100, 11}}, {{0x8100, 0x4500}}};
+  const TestNetwork network;
+  network.give_addresses("eth0", "eth0");
+  const FrameCable cable(network);
+  const std::uint32_t net = add(network.server);
+  const Listener listener("::", 0, network.server.fd());
+  watch_in(net, listener);
+  std::uint16_t client_port = 40000;
+  std::uint64_t sent = 0;
+  for (const Tags& tag : tags) {
+    for (int v = 0; v < 2; ++v) {
+      FrameCircuit circuit(cable, tag, {kClients[v], ++client_port},
+                           {kServers[v], listener.port()});
+      circuit.begin();
+      circuit.to_server(version() + client_name("u") + create(1, "A"));
+      circuit.to_client(version() + created(1, 100));
+      circuit.to_server(repeat(write(100), 23));
+      circuit.to_server(write_notify(100));
+      sent += 24;
+      EXPECT_EQ(all_puts(), sent) << tag.size() << " tags, IP version " << (v ? 6 : 4);
+    }
+  }
+  expect_nothing_lost();
+}
+
+INSTANTIATE_TEST_SUITE_P(Locks, CaTapPacketTest, ::testing::Values(bpf::CaTapLock::choose),
+                         ioc_exporter::testing::lock_name);
+
+}  // namespace
