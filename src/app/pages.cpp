@@ -31,6 +31,10 @@ std::uint64_t unnamed_puts(const Snapshot& snapshot) {
 
 std::vector<std::string> notes_of(const Snapshot& snapshot) {
   std::vector<std::string> notes;
+  for (const CaServerSample& server : snapshot.ca_servers)
+    if (server.unnamed_channels > 0)
+      notes.push_back("ioc " + server.ioc + ": " + plural(server.unnamed_channels, "channel") +
+                      " whose PV name is not known. Puts to them are counted with pv=\"\".");
   if (const std::uint64_t unnamed = unnamed_puts(snapshot); unnamed > 0)
     notes.push_back(plural(unnamed, "put") +
                     " on channels whose PV name was not known. They are counted with pv=\"\".");

@@ -108,6 +108,7 @@ struct CaServerSample {
   std::string ioc;
   std::uint64_t circuits = 0;
   std::array<std::uint64_t, kAccesses> channels{};
+  std::uint64_t unnamed_channels = 0;  // whose PV name is not known; not all are among `channels`
   std::uint64_t monitors = 0;
   std::uint64_t flow_controlled = 0;  // circuits whose client has turned its monitors off for now
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
