@@ -33,7 +33,7 @@ class CaUdpTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
-    if (std::system("ip -V >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs ip (iproute2)";
+    if (std::system("ip link show lo >/dev/null 2>&1") != 0) GTEST_SKIP() << "needs ip (iproute2)";
     here_.emplace(NetNamespace::enter());
     start({});
   }
