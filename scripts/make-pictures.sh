@@ -34,5 +34,5 @@ picture() {
 
 http_get "$exporter" / >/dev/null || die "no exporter answers on port $exporter: start ./run.sh --demo"
 http_get "$prometheus" /-/ready >/dev/null || die "no Prometheus answers on port $prometheus"
-picture landing.png 900,560 "http://localhost:$exporter/"
+picture landing.png 1000,1150 "http://localhost:$exporter/"
 picture puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
