@@ -29,6 +29,11 @@ bool same_client(const base::RsrvClient& a, const base::RsrvClient& b) {
   return peer_of(a) == peer_of(b) && a.user == b.user && a.host == b.host;
 }
 
+// Monitors and access rights may change at any time.
+bool same_channel(const ChannelFacts& a, const ChannelFacts& b) {
+  return a.entry == b.entry && a.client == b.client && a.cid == b.cid && a.name == b.name;
+}
+
 // One reading: a pass for everything, then one that sees what of it is still there.
 class Pass {
  public:
@@ -43,12 +48,14 @@ class Pass {
     const std::span<const ChannelEntry> entries = hash->entries;
     if (entries.empty() && hash->in_use != 0) return error_in_words(hash->torn);
     std::vector<ChannelFacts> facts;
+    ChannelLayout layout{};
     if (!entries.empty()) {
-      const auto layout = layout_of(cache, entries);
-      if (!layout) return error_in_words("channels: they are laid out in no way that is known");
-      facts = read_channel_facts(cache, *layout, entries);
+      const auto found = layout_of(cache, entries);
+      if (!found) return error_in_words("channels: they are laid out in no way that is known");
+      layout = *found;
+      facts = read_channel_facts(cache, layout, entries);
     }
-    if (auto done = look_again(facts); !done) return done.error();
+    if (auto done = look_again(layout, facts); !done) return done.error();
     return tables(std::max<std::uint64_t>(hash->in_use, entries.size()), std::move(facts));
   }
 
@@ -85,8 +92,10 @@ class Pass {
     return text && *text ? std::move(**text) : std::string();
   }
 
-  // Drops what has changed meanwhile: clients from the list, names from channels.
-  Result<void> look_again(std::vector<ChannelFacts>& facts) {
+  // Drops what has changed meanwhile: clients from the list, names from channels. All that is said
+  // of a channel must be the same twice: blocks of memory were read at different moments, so that
+  // the first look may have seen one half of it as it is and the other as what was there before.
+  Result<void> look_again(ChannelLayout layout, std::vector<ChannelFacts>& facts) {
     CachedMemory now(memory_);
     auto nodes = read_client_queue(now, client_queue_);
     if (!nodes) return std::move(nodes).error();
@@ -99,8 +108,15 @@ class Pass {
     clients_ = std::move(still);
     auto hash = read_channel_hash(now, bucket_);
     if (!hash) return std::move(hash).error();
-    for (ChannelFacts& channel : facts)
-      if (!std::ranges::binary_search(hash->entries, channel.entry)) channel.name.clear();
+    std::erase_if(facts, [&hash](const ChannelFacts& channel) {
+      return !std::ranges::binary_search(hash->entries, channel.entry);
+    });
+    std::vector<ChannelEntry> entries;
+    for (const ChannelFacts& channel : facts) entries.push_back(channel.entry);
+    std::vector<ChannelFacts> again = read_channel_facts(now, layout, entries);
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      if (!same_channel(facts[i], again[i])) again[i].name.clear();
+    facts = std::move(again);
     return {};
   }
 

@@ -5,7 +5,7 @@
 // channel is told only when
 //  - it hangs in the chain of the server's hash that its SID belongs to, at the beginning of the
 //    reading and still at its end (the server gives a SID to one channel only, see casCreateChannel
-//    in rsrv/camessage.c, so what was read in between is this channel's);
+//    in rsrv/camessage.c, so what was read in between is this channel's), and says the same twice;
 //  - its client is in the server's list of clients, and that client's address is the peer of a
 //    socket of the IOC;
 //  - its name is text.

@@ -24,13 +24,23 @@ class MovingMemory : public Memory {
   Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
     ++reads_;
     if (happens) happens(reads_);
-    return memory_.read_some(address, into);
+    auto got = memory_.read_some(address, into);
+    for (const auto& [at, value] : stale_)
+      if (got && at >= address && at + sizeof value <= address + *got)
+        std::memcpy(into.data() + (at - address), &value, sizeof value);
+    return got;
   }
   std::function<void(int)> happens;
+  // While it is there, this pointer reads as what it was before.
+  void set_stale(const std::uint64_t& pointer, std::uint64_t before) {
+    stale_[reinterpret_cast<std::uintptr_t>(&pointer)] = before;
+  }
+  void clear_stale() { stale_.clear(); }
   int reads() const { return reads_; }
 
  private:
   Memory& memory_;
+  std::map<std::uint64_t, std::uint64_t> stale_;
   int reads_ = 0;
 };
 
@@ -327,6 +337,41 @@ TEST_P(ReadCaServer, ChannelsThatComeAndGoMeanwhileGetNoWrongName) {
     image_.remove_channel(channel_after_ != nullptr ? *channel_after_ : channel);
   }
   EXPECT_GT(told_old + told_new, 0);
+}
+
+// One half of a channel is read before it was made, the other after: for as many reads as may be.
+TEST_P(ReadCaServer, AChannelOfWhichHalfIsOldIsNotTold) {
+  fill();
+  auto& channel = image_.add_channel(*ann_, 1, 1, "NEW", "NEW", "VAL");
+  auto& other = image_.add_channel(*bob_, 2, 2, "OTHER", "OTHER", "VAL");
+  ASSERT_TRUE(read());
+  const int reads = memory_.reads();
+  int told = 0;
+  for (int until = 1; until <= reads / 2; ++until) {
+    for (const bool whose : {true, false}) {
+      if (whose)
+        memory_.set_stale(channel.by_db_addr.common.client, CaServerImage::address(bob_));
+      else if (keeps_asked_name())
+        memory_.set_stale(channel.db_channel.name, other.db_channel.name);
+      else
+        memory_.set_stale(channel.by_db_addr.address.record, other.by_db_addr.address.record);
+      const int start = memory_.reads();
+      memory_.happens = [&](int now) {
+        if (now - start == until) memory_.clear_stale();
+      };
+      const auto tables = read();
+      memory_.happens = nullptr;
+      memory_.clear_stale();
+      ASSERT_TRUE(tables) << tables.error().message();
+      for (const CaServerChannel& one : client(*tables, "bob")->channels)
+        EXPECT_NE(one.sid, 1u) << until;
+      const auto channels = by_sid(*tables);
+      if (!channels.contains(1)) continue;
+      EXPECT_EQ(channels.at(1).name, "NEW") << until;
+      ++told;
+    }
+  }
+  EXPECT_GT(told, 0);
 }
 
 // A circuit is replaced by another one, with the same struct client, while it is read.
