@@ -1,14 +1,7 @@
-#include "ioc/ca_server_reader.h"
+#include "ca_server_reader_fixture.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cstring>
-#include <functional>
-#include <map>
-
-#include "ca_server_image.h"
-#include "database_image.h"
 #include "shared/ca_parser.h"
 
 namespace ioc_exporter::ioc {
@@ -16,92 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// This process' memory, in which something happens after a number of reads.
-class MovingMemory : public Memory {
- public:
-  explicit MovingMemory(Memory& memory) : memory_(memory) {}
-
-  Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
-    ++reads_;
-    if (happens) happens(reads_);
-    auto got = memory_.read_some(address, into);
-    for (const auto& [at, value] : stale_)
-      if (got && at >= address && at + sizeof value <= address + *got)
-        std::memcpy(into.data() + (at - address), &value, sizeof value);
-    return got;
-  }
-  std::function<void(int)> happens;
-  // While it is there, this pointer reads as what it was before.
-  void set_stale(const std::uint64_t& pointer, std::uint64_t before) {
-    stale_[reinterpret_cast<std::uintptr_t>(&pointer)] = before;
-  }
-  void clear_stale() { stale_.clear(); }
-  int reads() const { return reads_; }
-
- private:
-  Memory& memory_;
-  std::map<std::uint64_t, std::uint64_t> stale_;
-  int reads_ = 0;
-};
-
-CaPeer peer(const CaServerImage::Octets& octets, std::uint16_t port) {
-  CaPeer at;
-  at.address = {0, 0, 0,    0,    0,         0,         0,         0,
-                0, 0, 0xFF, 0xFF, octets[0], octets[1], octets[2], octets[3]};
-  at.port = port;
-  return at;
-}
-
-class ReadCaServer : public testing::TestWithParam<ChannelLayout> {
- protected:
-  void SetUp() override { ASSERT_NE(own_, nullptr); }
-
-  bool keeps_asked_name() const { return GetParam() == ChannelLayout::by_db_channel; }
-  Result<CaServerTables> read() {
-    const discovery::CaServerSymbols symbols[]{image_.symbols()};
-    return read_ca_server(memory_, symbols, peers_, "ioc X (pid 8)");
-  }
-  std::string failure() {
-    const auto tables = read();
-    return tables ? "no error" : tables.error().message();
-  }
-  // Two clients with channels, one without.
-  void fill() {
-    ann_ = &image_.add_client({10, 0, 0, 7}, 40001, "ann", "console1");
-    bob_ = &image_.add_client({127, 0, 0, 1}, 513, "bob", "console2");
-    image_.add_client({10, 0, 0, 7}, 40002, nullptr, nullptr);
-    peers_ = {peer({10, 0, 0, 7}, 40001), peer({127, 0, 0, 1}, 513), peer({10, 0, 0, 7}, 40002)};
-    for (std::uint32_t i = 0; i < 23; ++i)
-      image_.add_channel(i % 2 == 0 ? *ann_ : *bob_, 100 + i, 4090 + i, "R:" + std::to_string(i),
-                         "R:" + std::to_string(i), "VAL");
-  }
-  static const CaServerClient* client(const CaServerTables& tables, const std::string& user) {
-    for (const CaServerClient& client : tables.clients)
-      if (client.user == user) return &client;
-    return nullptr;
-  }
-  static std::map<std::uint32_t, CaServerChannel> by_sid(const CaServerTables& tables) {
-    std::map<std::uint32_t, CaServerChannel> all;
-    for (const CaServerClient& client : tables.clients)
-      for (const CaServerChannel& channel : client.channels) all.emplace(channel.sid, channel);
-    return all;
-  }
-
-  std::unique_ptr<ProcMemory> own_ = own_memory();
-  MovingMemory memory_{*own_};
-  CaServerImage image_{GetParam()};
-  CaPeers peers_;
-  base::RsrvClient* ann_ = nullptr;
-  base::RsrvClient* bob_ = nullptr;
-  CaServerImage::Channel* channel_after_ = nullptr;
-};
-
-INSTANTIATE_TEST_SUITE_P(Layouts, ReadCaServer,
-                         testing::Values(ChannelLayout::by_db_channel, ChannelLayout::by_db_addr),
-                         [](const auto& layout) {
-                           return layout.param == ChannelLayout::by_db_channel ? "DbChannel"
-                                                                               : "DbAddr";
-                         });
+INSTANTIATE_TEST_SUITE_P(Layouts, ReadCaServer, both_layouts(), layout_name);
 
 TEST_P(ReadCaServer, ClientsAndChannels) {
   fill();
@@ -295,105 +203,6 @@ TEST_P(ReadCaServer, ChannelsThatNoLayoutExplainsAreAnError) {
   auto& channel = image.add_channel(client, 1, 1, "X", "X", "VAL");
   image.address_of(channel).description = CaServerImage::address(&channel);
   EXPECT_THAT(failure(), HasSubstr("channels: they are laid out in no way that is known"));
-}
-
-// At every moment of a reading a channel is closed and its memory given to another one: neither
-// the one nor the other gets a name that is not its own.
-TEST_P(ReadCaServer, ChannelsThatComeAndGoMeanwhileGetNoWrongName) {
-  fill();
-  ASSERT_TRUE(read());
-  const int reads = memory_.reads();
-  int told_old = 0;
-  int told_new = 0;
-  for (int when = 1; when <= reads; ++when) {
-    auto& channel = image_.add_channel(*ann_, 1, 1, "OLD", "OLD", "VAL");
-    const int start = memory_.reads();
-    memory_.happens = [&](int now) {
-      if (now - start != when) return;
-      image_.remove_channel(channel);
-      auto& next = image_.add_channel(*bob_, 2, 2, "NEW", "NEW", "VAL");
-      // The old one's memory now says what the new one is, all but its SID.
-      const auto sid = channel.by_db_addr.common.sid;
-      std::memcpy(&channel.by_db_addr, &next.by_db_addr, sizeof next.by_db_addr);
-      channel.by_db_addr.common.sid = sid;
-      channel_after_ = &next;
-    };
-    channel_after_ = nullptr;
-    const auto tables = read();
-    memory_.happens = nullptr;
-    ASSERT_TRUE(tables) << tables.error().message();
-    const auto channels = by_sid(*tables);
-    if (const auto old = channels.find(1); old != channels.end()) {
-      EXPECT_EQ(old->second.name, "OLD");
-      EXPECT_EQ(old->second.cid, 1u);
-      ++told_old;
-    }
-    if (const auto fresh = channels.find(2); fresh != channels.end()) {
-      EXPECT_EQ(fresh->second.name, "NEW");
-      ++told_new;
-    }
-    EXPECT_EQ(tables->left_out, 0u) << "another attempt finds all as it is";
-    for (std::uint32_t i = 0; i < 23; ++i) EXPECT_TRUE(channels.contains(4090 + i));
-    image_.remove_channel(channel_after_ != nullptr ? *channel_after_ : channel);
-  }
-  EXPECT_GT(told_old + told_new, 0);
-}
-
-// One half of a channel is read before it was made, the other after: for as many reads as may be.
-TEST_P(ReadCaServer, AChannelOfWhichHalfIsOldIsNotTold) {
-  fill();
-  auto& channel = image_.add_channel(*ann_, 1, 1, "NEW", "NEW", "VAL");
-  auto& other = image_.add_channel(*bob_, 2, 2, "OTHER", "OTHER", "VAL");
-  ASSERT_TRUE(read());
-  const int reads = memory_.reads();
-  int told = 0;
-  for (int until = 1; until <= reads / 2; ++until) {
-    for (const bool whose : {true, false}) {
-      if (whose)
-        memory_.set_stale(channel.by_db_addr.common.client, CaServerImage::address(bob_));
-      else if (keeps_asked_name())
-        memory_.set_stale(channel.db_channel.name, other.db_channel.name);
-      else
-        memory_.set_stale(channel.by_db_addr.address.record, other.by_db_addr.address.record);
-      const int start = memory_.reads();
-      memory_.happens = [&](int now) {
-        if (now - start == until) memory_.clear_stale();
-      };
-      const auto tables = read();
-      memory_.happens = nullptr;
-      memory_.clear_stale();
-      ASSERT_TRUE(tables) << tables.error().message();
-      for (const CaServerChannel& one : client(*tables, "bob")->channels)
-        EXPECT_NE(one.sid, 1u) << until;
-      const auto channels = by_sid(*tables);
-      if (!channels.contains(1)) continue;
-      EXPECT_EQ(channels.at(1).name, "NEW") << until;
-      ++told;
-    }
-  }
-  EXPECT_GT(told, 0);
-}
-
-// A circuit is replaced by another one, with the same struct client, while it is read.
-TEST_P(ReadCaServer, AClientThatIsReplacedMeanwhileIsNotMixedUp) {
-  fill();
-  ASSERT_TRUE(read());
-  const int reads = memory_.reads();
-  const base::RsrvClient saved = *ann_;
-  for (int when = 1; when <= reads; ++when) {
-    const int start = memory_.reads();
-    memory_.happens = [&](int now) {
-      if (now - start != when) return;
-      ann_->port[0] = 1;
-      ann_->user = bob_->user;
-    };
-    const auto tables = read();
-    memory_.happens = nullptr;
-    ASSERT_TRUE(tables) << tables.error().message();
-    for (const CaServerClient& one : tables->clients)
-      EXPECT_TRUE(one.peer != peer({10, 0, 0, 7}, 40001) || one.user == "ann") << when;
-    *ann_ = saved;
-  }
 }
 
 TEST_P(ReadCaServer, AnythingInTheTablesNeverHangsOrCrashes) {
