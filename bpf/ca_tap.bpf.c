@@ -32,6 +32,9 @@
 /* Some 300 us, longer than the longest segment takes; the verifier follows each spin by itself. */
 #define SPINS 1024
 #define DELAY 10 /* clock readings of some 25 ns, one after another */
+/* Pieces of a window that are read at once: its pages, cut once more by each hole. */
+#define PIECES (IOCX_CA_WINDOW_PAGES + IOCX_CA_EXTENTS + 8)
+#define STORE_STEPS 48 /* a segment of 64 KiB: 32 chunks, and pages' ends */
 
 #define CA_WORK struct work
 struct work;
@@ -57,165 +60,54 @@ static __always_inline __u64 new_id(struct work *w)
 #include "ca_tap_puts.bpf.h"
 #include "ca_tap_outcomes.bpf.h"
 #include "ca_tap_packet.bpf.h"
-
-/* Bytes for the window, from its `pos` on. */
-static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct iocx_ca_stream *s)
-{
-	struct iocx_ca_window *window = &w->window;
-	__u32 lead = 0, from = 0, size;
-	__u64 wanted;
-
-	if (window->pos == 0 && window->carried) {
-		iocx_ca_copy(window->bytes, s->carry, IOCX_CA_CARRY);
-		lead = window->carried;
-		s->have = 0;
-	} else {
-		from = window->pos - window->carried;
-	}
-	size = window->end - window->carried - from;
-	if (size > IOCX_CA_FILL)
-		size = IOCX_CA_FILL;
-	if (size == 0)
-		return -1;
-	/* What changes no value here is for the verifier of 5.10: it must see that 1 <= wanted. */
-	wanted = size - 1;
-	IOCX_CA_MASK(lead, IOCX_CA_CARRY - 1);
-	IOCX_CA_MASK(wanted, IOCX_CA_ROOM - IOCX_CA_CARRY - 1);
-	asm volatile("%0 += 1" : "+r"(wanted));
-	window->base = window->pos;
-	return bpf_skb_load_bytes(skb, w->data_at + from, window->bytes + lead, wanted);
-}
-
-/*
- * The event in the work area, one that makes or ends a channel or tells who asks. Returns 1 when the
- * rest of the segment is of no interest. A global function like ca_burst(), and for the same reason.
- */
-__attribute__((noinline)) int ca_event(struct __sk_buff *skb)
-{
-	struct work *w = get_work();
-	struct iocx_ca_flow *flow;
-
-	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
-	if (!flow)
-		return 1;
-	return on_event(w, flow, &w->event);
-}
-
-/* Reads up to MESSAGES_PER_BURST messages of the segment in the work area. Returns 1 at its end. */
-__attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
-{
-	struct work *w = get_work();
-	struct iocx_ca_stream *s;
-	struct iocx_ca_flow *flow;
-	__u64 direction;
-
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
-	if (!flow)
-		return 1;
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	s = &flow->directions[direction].stream;
-
-	if (s->sync == IOCX_CA_LOST && w->window.pos == 0) {
-		if (fill(skb, w, s))
-			return 1;
-		iocx_ca_find(s, &w->window);
-		if (s->sync == IOCX_CA_LOST)
-			return 1;
-	}
-#pragma clang loop unroll(disable)
-	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
-		/* Opaque to clang: else it keeps the address of each member on the stack. */
-		asm volatile("" : "+r"(w), "+r"(s), "+r"(flow));
-		if (iocx_ca_wants_bytes(s, &w->window) && fill(skb, w, s))
-			return 1;
-		if (iocx_ca_step(s, &w->window, &w->event) == IOCX_CA_DONE)
-			return 1;
-		if (w->event.kind == IOCX_CA_PUT)
-			on_put(skb, w, flow);
-		else if (w->event.kind == IOCX_CA_NOTHING)
-			continue;
-		else if (w->event.kind <= IOCX_CA_UPDATE)
-			count_message(flow, w->event.kind);
-		else if (w->event.kind < IOCX_CA_RIGHTS || w->event.kind > IOCX_CA_ERROR) {
-			if (ca_event(skb))
-				return 1;
-		} else {
-			ca_outcome(skb);
-		}
-	}
-	return 0;
-}
-
-/*
- * Where the segment stands in its stream. Returns how many of its first bytes were seen before, or -1
- * when it has nothing new.
- */
-static __always_inline int place_in_stream(struct __sk_buff *skb, struct work *w,
-					   struct iocx_ca_direction *d, const struct segment *segment)
-{
-	__s32 ahead;
-
-	if (!d->next_known) {
-		d->next = segment->seq;
-		d->next_known = 1;
-	}
-	ahead = (__s32)(segment->seq - d->next);
-	if (ahead == 0)
-		return 0;
-	if (ahead < 0 && ahead > -FAR_OFF) {
-		if ((__u32)-ahead >= segment->length)
-			return -1;
-		return -ahead;
-	}
-	if (iocx_ca_gap(&d->stream, &w->event, ahead))
-		count(IOCX_CA_DROP_GAP);
-	if (w->event.kind == IOCX_CA_PUT)
-		ca_held_put(skb);
-	return 0;
-}
-
-/* A segment of a known connection, with its direction's lock held. */
-static __always_inline void read_segment(struct __sk_buff *skb, struct work *w,
-					 struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
-					 const struct segment *segment)
-{
-	const int seen = place_in_stream(skb, w, d, segment);
-	const __u8 sync = d->stream.sync;
-
-	if (seen < 0)
-		return;
-	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
-		count(IOCX_CA_DROP_AFTER_END);
-		return;
-	}
-	d->next = segment->seq + segment->length;
-	w->data_at = segment->data_at + seen;
-	iocx_ca_begin(&d->stream, &w->window, segment->direction, segment->length - seen);
-	count_bytes(flow, segment->direction, segment->length - seen);
-	for (int i = 0; i < BURSTS; i++) {
-		if (ca_burst(skb))
-			goto finished;
-	}
-	count(IOCX_CA_DROP_TOO_LONG);
-	iocx_ca_lose(&d->stream, &w->window);
-finished:
-	if (sync < IOCX_CA_REGAINED && d->stream.sync == IOCX_CA_REGAINED)
-		count(IOCX_CA_DROP_RESYNC);
-}
-
+#include "ca_tap_window.bpf.h"
+#include "ca_tap_resync.bpf.h"
+#include "ca_tap_stream.bpf.h"
 #include "ca_tap_lock.bpf.h"
 
-/* An ACK alone says nothing; a SYN without ACK is not answered yet. */
+/* What the segment says about the direction that it goes in: data, its end. The lock is held. */
+static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+				    struct iocx_ca_direction *d, const struct segment *segment)
+{
+	const __u32 end = segment->seq + segment->length;
+
+	if (segment->length)
+		read_segment(skb, w, flow, d, segment);
+	if (segment->flags & TCP_FIN) {
+		if (!d->next_known) {
+			flow->ended = 1;
+		} else if ((__s32)(end - d->next) >= 0) {
+			d->fin = 1;
+			d->fin_at = end;
+		}
+	}
+	end_at_fin(flow, d);
+	if ((segment->flags & TCP_RST) && d->window)
+		ca_close_window(skb, segment->direction);
+}
+
+/* What it says about the other direction: how far the receiver has it. That direction's lock is held. */
+static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+				   struct iocx_ca_direction *d, const struct segment *segment)
+{
+	if (d->window && (segment->flags & TCP_ACK) && (__s32)(segment->ack - d->acked) > 0) {
+		d->acked = segment->ack;
+		w->window.direction = !segment->direction;
+		w->waits = 0;
+		ca_rest(skb);
+		end_at_fin(flow, d);
+	}
+	/* What the server still answers after the client's end is of interest, not the other way round. */
+	if (d->window && flow->ended &&
+	    (segment->direction == IOCX_CA_TO_CLIENT || (segment->flags & TCP_RST)))
+		ca_close_window(skb, !segment->direction);
+}
+
+/* An ACK alone only tells which holes stay open; a SYN without ACK is not answered yet. */
 static __always_inline int says_something(const struct segment *segment)
 {
 	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) ||
-	       (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
+	       (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK) || windows;
 }
 
 /* A segment with a watched port. `swap` is a constant of the program: which lock it takes. */
@@ -234,10 +126,15 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	if (!flow)
 		return;
 	if ((segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
-		restart_flow(w, flow, segment, swap);
+		restart_flow(skb, w, flow, segment, swap);
 		return;
 	}
-	if (segment->length && !flow->not_ca) {
+	if (flow->not_ca) {
+		if (segment->flags & (TCP_FIN | TCP_RST))
+			flow->ended = 1;
+		return;
+	}
+	if (segment->length || (segment->flags & (TCP_FIN | TCP_RST))) {
 		direction = segment->direction;
 		IOCX_CA_MASK(direction, 1);
 		d = &flow->directions[direction];
@@ -245,11 +142,22 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 			count(IOCX_CA_DROP_LOCK_TIMEOUT);
 			return;
 		}
-		read_segment(skb, w, flow, d, segment);
+		on_data(skb, w, flow, d, segment);
 		release(&lock, d, swap);
+		if (segment->flags & TCP_RST)
+			flow->ended = 1;
 	}
-	if (segment->flags & (TCP_FIN | TCP_RST))
-		flow->ended = 1;
+	direction = !segment->direction;
+	IOCX_CA_MASK(direction, 1);
+	d = &flow->directions[direction];
+	if (!d->window)
+		return;
+	if (!acquire(&lock, flow, d, !segment->direction, swap)) {
+		count(IOCX_CA_DROP_LOCK_TIMEOUT);
+		return;
+	}
+	on_ack(skb, w, flow, d, segment);
+	release(&lock, d, swap);
 }
 
 static __always_inline int after_ca_tap(struct __sk_buff *skb, const int swap)

@@ -48,11 +48,14 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 n
 	iocx_ca_start(&d->stream);
 	d->next = next;
 	d->next_known = 1;
+	d->fin = 0;
+	d->boundary = 8 | (next & 7);
 }
 
 /* A SYN+ACK: the connection's first byte comes next, both ways. A repeated one changes nothing. */
-static __always_inline void restart_flow(struct work *w, struct iocx_ca_flow *flow,
-					 const struct segment *segment, const int swap)
+static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w,
+					 struct iocx_ca_flow *flow, const struct segment *segment,
+					 const int swap)
 {
 	struct iocx_ca_direction *to_server = &flow->directions[IOCX_CA_TO_SERVER];
 	struct iocx_ca_direction *to_client = &flow->directions[IOCX_CA_TO_CLIENT];
@@ -70,6 +73,10 @@ static __always_inline void restart_flow(struct work *w, struct iocx_ca_flow *fl
 	}
 	if (flow->joined || flow->first_seq[0] != segment->ack ||
 	    flow->first_seq[1] != segment->seq + 1) {
+		if (to_server->window)
+			ca_close_window(skb, IOCX_CA_TO_SERVER);
+		if (to_client->window)
+			ca_close_window(skb, IOCX_CA_TO_CLIENT);
 		flow->circuit = new_id(w);
 		flow->ioc = segment->ioc;
 		flow->unnamed_slot = IOCX_CA_NO_SLOT;

@@ -14,7 +14,13 @@ struct work {
 	__u32 pad;
 	struct iocx_ca_flow_key key;
 	struct iocx_ca_window window;
-	__u32 data_at; /* of the TCP payload, in the packet */
+	__u32 data_at; /* of the piece that is read: in the packet, or in the page */
+	__u32 page;    /* index of the page that the piece is in, plus 1; 0: it is in the packet */
+	__u32 waits;   /* the packet's data is still to be read or stored */
+	__u32 force;   /* ... and can not be stored: the next hole stays open */
+	__u32 goes_on; /* the next piece belongs to the same extent */
+	__u32 stored;  /* bytes of the packet's data that are in the window */
+	struct iocx_ca_choice choice;
 	__u64 last_id;
 	struct iocx_ca_event event;
 	__u64 now; /* when the segment was seen; its lowest bit is 0 */
@@ -95,6 +101,31 @@ struct {
 	__type(key, struct iocx_ca_failure_key);
 	__type(value, struct iocx_ca_failure);
 } ca_failures SEC(".maps");
+
+/* Bytes that came before their turn. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_ca_page);
+} ca_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* index of a page */
+	__type(value, struct iocx_ca_page_owner);
+} ca_page_owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32); /* index of a page */
+} ca_free_pages SEC(".maps");
+
+/* How many windows there are: while there is none, an acknowledgement alone is of no interest. */
+__u32 windows;
 
 /* The lock of ca_tap_insert: whoever inserts the key has it. */
 struct {

@@ -87,6 +87,13 @@ IOCX_CA_INLINE void iocx_ca_copy(__u8 *to, const __u8 *from, __u32 size)
 #define IOCX_CA_FORGET() ((void)0)
 #endif
 
+/* Unknown to the compiler from here on, not to the verifier: keeps an index an index. */
+#ifdef __bpf__
+#define IOCX_CA_OPAQUE(value) asm volatile("" : "+r"(value))
+#else
+#define IOCX_CA_OPAQUE(value) ((void)0)
+#endif
+
 /* The verifier must see each bound on the very register that is added to a pointer. */
 #ifdef __bpf__
 #define IOCX_CA_MASK(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))

@@ -4,10 +4,10 @@
  * step. clang -target bpf compiles it into the tap, g++ into user space (src/protocol/ca_stream.h), so
  * that what the tests prove is what the kernel runs.
  *
- * How a segment is parsed: iocx_ca_begin(); iocx_ca_find() on the filled window when the boundaries are
- * lost; then iocx_ca_step() until it says IOCX_CA_DONE, each time on a window that was filled when
- * iocx_ca_wants_bytes() asks for it. Positions count the carried bytes of earlier segments first and
- * then the segment's own.
+ * How a segment is parsed: iocx_ca_begin(), then iocx_ca_step() until it says IOCX_CA_DONE, each time on a
+ * window that was filled when iocx_ca_wants_bytes() asks for it, and not while iocx_ca_is_astray(): then
+ * boundaries are lost, and ca_resync.h finds them. Positions count the carried bytes of earlier segments
+ * first and then the segment's own.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_PARSER_H
 #define IOC_EXPORTER_BPF_SHARED_CA_PARSER_H
@@ -24,17 +24,21 @@
 /* What is carried, and FILL rounded up to a power of two: what the verifier can see of its bound. */
 #define IOCX_CA_ROOM (2048u + IOCX_CA_CARRY)
 
+/* So many messages after boundaries were found again are asked to be plausible. */
+#define IOCX_CA_DOUBT 64u
+
 /* How well the direction's message boundaries are known. */
 enum iocx_ca_sync {
 	IOCX_CA_LOST,      /* not known: the tap came late, or bytes are missing */
-	IOCX_CA_TENTATIVE, /* one plausible header was seen, what follows its message decides */
-	IOCX_CA_REGAINED,  /* known again; every header is still asked to be plausible */
-	IOCX_CA_FOLLOWED,  /* followed from the circuit's first byte */
+	IOCX_CA_TENTATIVE, /* one message is believed, what follows it decides */
+	IOCX_CA_REGAINED,  /* known again; the next headers are still asked to be plausible */
+	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or since long enough */
 };
 
 enum iocx_ca_step {
 	IOCX_CA_MORE, /* go on; the event's kind may be IOCX_CA_NOTHING */
 	IOCX_CA_DONE, /* all of the segment is used; no event */
+	IOCX_CA_LEFT, /* boundaries were lost, or are to be confirmed, at `pos`; no event */
 };
 
 enum iocx_ca_event_kind {
@@ -74,7 +78,18 @@ struct iocx_ca_stream {
 	__u8 held;      /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
 	__u8 first;     /* the next message is the circuit's first */
 	__u8 begins_ca; /* the first message was VERSION as every CA client and server sends it */
+	__u8 doubt;     /* REGAINED: so many more messages are asked to be plausible */
+	__u8 pad[7];    /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
+};
+
+/* The search for boundaries in the segment at hand; see ca_resync.h. */
+struct iocx_ca_lookout {
+	__u32 active;
+	__u32 at;       /* position of the header that is looked at: the candidate's, or behind it */
+	__u32 messages; /* that hold, from the candidate on */
+	__u32 trusted;  /* of these, with a channel that is known */
+	__u8 bytes[IOCX_CA_LONG_HEADER];
 };
 
 /* The bytes at hand. */
@@ -85,6 +100,7 @@ struct iocx_ca_window {
 	__u32 base;    /* position of bytes[0] */
 	__u32 pos;     /* position of the next message */
 	__u32 left;    /* bytes from there to the end */
+	struct iocx_ca_lookout seek;
 	struct iocx_ca_header header; /* of the message at hand: in memory, where the verifier forgets it */
 	__u8 bytes[IOCX_CA_ROOM];
 };
@@ -155,6 +171,7 @@ IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_windo
 	w->carried = s->have;
 	w->end = s->have + length;
 	w->pos = 0;
+	w->seek.active = 0;
 	w->base = 0u - IOCX_CA_REACH; /* out of reach: bytes are wanted */
 }
 
@@ -188,8 +205,6 @@ IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window 
 /* Keeps what is left at offset `at`, too short to be understood, for the next segment. */
 IOCX_CA_INLINE int iocx_ca_keep(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 at)
 {
-	if (s->sync == IOCX_CA_TENTATIVE) /* what should decide cannot */
-		return iocx_ca_lose(s, w);
 	IOCX_CA_MASK(at, IOCX_CA_REACH - 1);
 	iocx_ca_copy(s->carry, w->bytes + at, IOCX_CA_CARRY);
 	s->have = w->left;
@@ -234,40 +249,10 @@ IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
 	return w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(w->bytes + at);
 }
 
-/*
- * The boundaries are lost and a new segment is in the window. It is believed to start with a message
- * when that message ends with a segment, or in front of another plausible header. Where the window
- * does not reach, the message is passed over tentatively.
- */
-IOCX_CA_INLINE void iocx_ca_find(struct iocx_ca_stream *s, struct iocx_ca_window *w)
+/* Whether the next message's place is not known, or not for sure. */
+IOCX_CA_INLINE int iocx_ca_is_astray(const struct iocx_ca_stream *s)
 {
-	struct iocx_ca_header *h = &w->header;
-	__u64 total;
-
-	w->left = w->end;
-	if (iocx_ca_is_cut(w, 0))
-		goto lost;
-	iocx_ca_read_header(w->bytes, h);
-	if (!iocx_ca_plausible(w->direction, h))
-		goto lost;
-	total = (__u64)h->length + h->size;
-	if (total == w->end) {
-		s->sync = IOCX_CA_REGAINED;
-		return;
-	}
-	if (total < IOCX_CA_REACH && total + IOCX_CA_LONG_HEADER <= w->end) {
-		iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->base + (__u32)total), h);
-		if (!iocx_ca_plausible(w->direction, h))
-			goto lost;
-		s->sync = IOCX_CA_REGAINED;
-		return;
-	}
-	s->sync = IOCX_CA_TENTATIVE;
-	iocx_ca_hold_put(s, w, h);
-	iocx_ca_pass(s, w, total);
-	return;
-lost:
-	iocx_ca_lose(s, w);
+	return s->sync < IOCX_CA_REGAINED && s->skip == 0;
 }
 
 /* Payload bytes that must be seen in one piece before the message can be read. */
@@ -370,8 +355,10 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 	}
 	w->pos += (__u32)s->skip;
 	s->skip = 0;
-	if (s->sync == IOCX_CA_TENTATIVE && w->pos == w->end)
+	if (s->sync == IOCX_CA_TENTATIVE && w->pos == w->end) {
 		s->sync = IOCX_CA_REGAINED; /* it ended with a segment */
+		s->doubt = IOCX_CA_DOUBT;
+	}
 	if (s->held && s->sync != IOCX_CA_TENTATIVE)
 		iocx_ca_release_put(s, e);
 }
@@ -395,10 +382,15 @@ IOCX_CA_INLINE void iocx_ca_judge_first(struct iocx_ca_stream *s, const struct i
 		e->kind = IOCX_CA_ODD_START;
 }
 
-/*
- * One message, or as much of one as there is. The window reaches `pos` (iocx_ca_wants_bytes). The sync
- * is not LOST when a segment begins; when it is lost on the way, the rest of the segment is dropped.
- */
+/* Boundaries that were found again are not, after all. The search goes on behind `pos`. */
+IOCX_CA_INLINE int iocx_ca_leave(struct iocx_ca_stream *s, struct iocx_ca_window *w)
+{
+	s->sync = IOCX_CA_LOST;
+	w->pos += 8;
+	return IOCX_CA_LEFT;
+}
+
+/* One message, or as much of one as there is. The window reaches `pos` (iocx_ca_wants_bytes). */
 IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w,
 				struct iocx_ca_event *e)
 {
@@ -409,7 +401,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		return IOCX_CA_DONE;
 	if (s->skip) {
 		iocx_ca_finish(s, w, e);
-		return IOCX_CA_MORE;
+		return s->sync == IOCX_CA_TENTATIVE ? IOCX_CA_LEFT : IOCX_CA_MORE;
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);
@@ -419,12 +411,11 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	IOCX_CA_FORGET();
 	if (s->sync != IOCX_CA_FOLLOWED) {
 		if (!iocx_ca_plausible(w->direction, h))
-			return iocx_ca_lose(s, w);
-		if (s->sync == IOCX_CA_TENTATIVE) {
-			s->sync = IOCX_CA_REGAINED;
-			if (s->held)
-				return iocx_ca_release_put(s, e); /* then this message again */
-		}
+			return iocx_ca_leave(s, w);
+		if (s->doubt)
+			s->doubt--;
+		else
+			s->sync = IOCX_CA_FOLLOWED;
 		IOCX_CA_FORGET();
 	}
 	e->id = h->parameter1;

@@ -12,7 +12,8 @@
 
 #include <linux/types.h>
 
-#include "shared/ca_parser.h"
+#include "shared/ca_resync.h"
+#include "shared/ca_window.h"
 #include "shared/put_histogram_shape.h"
 
 #ifdef __cplusplus
@@ -100,8 +101,13 @@ struct iocx_ca_flow_key {
 struct iocx_ca_direction {
 	__u32 lock;       /* 1 while a program works on this direction */
 	__u32 next;       /* TCP sequence number of the byte that comes next */
+	__u32 window;     /* index of its first page in ca_pages, plus 1; 0: nothing came before its turn */
+	__u32 acked;      /* what the receiver has said to have, while there is a window */
+	__u32 fin_at;     /* sequence number of the FIN */
 	__u8 next_known;
-	__u8 pad[7];
+	__u8 fin;         /* FIN was seen, perhaps before what comes first */
+	__u8 boundary;    /* where messages start: 8 + their sequence numbers' remainder by 8; 0: not known */
+	__u8 pad;
 	struct iocx_ca_stream stream;
 };
 
@@ -124,7 +130,7 @@ struct iocx_ca_flow {
 	__u32 unnamed_slot;  /* of the puts on channels that are not known; IOCX_CA_NO_SLOT: none yet */
 	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK; tells a repeated one */
 	__s32 channels;      /* asked for and not ended: while there are some, names do not change */
-	__u8 ended;          /* FIN or RST was seen */
+	__u8 ended;          /* all up to a FIN was seen, or RST */
 	__u8 not_ca;         /* the client did not start with VERSION; candidates: nor did the server */
 	__u8 joined;         /* its beginning was not seen */
 	__u8 events_off;     /* the client takes no monitor updates for now */
@@ -227,7 +233,7 @@ struct iocx_ca_channel_info {
 
 /* Index into the per-CPU array ca_drops. */
 enum iocx_ca_drop {
-	IOCX_CA_DROP_GAP,            /* bytes of a stream were not seen: puts in them are not counted */
+	IOCX_CA_DROP_GAP,            /* bytes that the receiver has were not seen: nor puts in them */
 	IOCX_CA_DROP_RESYNC,         /* message boundaries were found again after a gap or a late start */
 	IOCX_CA_DROP_LATE,           /* connections that were open before the tap saw them */
 	IOCX_CA_DROP_LOCK_TIMEOUT,   /* segments: another CPU worked on the same direction too long */
@@ -242,6 +248,9 @@ enum iocx_ca_drop {
 	IOCX_CA_DROP_AFTER_END,      /* segments with new data after FIN or RST */
 	IOCX_CA_DROP_OUTCOMES_FULL,  /* answers to puts for which there was no room */
 	IOCX_CA_DROP_ORPHAN_ANSWER,  /* answers to puts that were not seen */
+	IOCX_CA_DROP_HOLE_FILLED,    /* holes in a stream that were filled: nothing is lost */
+	IOCX_CA_DROP_WINDOWS_FULL,   /* segments before their turn for which there was no room */
+	IOCX_CA_DROP_ORPHAN,         /* messages after a gap that name no channel of their circuit: not believed */
 	IOCX_CA_DROPS
 };
 

@@ -28,8 +28,9 @@ struct Mapping {
   ~Mapping() {
     if (address) ::munmap(address, length);
   }
-  Result<void> map(const bpf_map* map, std::size_t bytes) {
+  Result<void> map(const bpf_map* map) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
     length = (bytes + page - 1) / page * page;
     void* mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
     if (mapped == MAP_FAILED)
@@ -55,14 +56,22 @@ bool kernel_has_compare_and_swap() {
   return static_cast<bool>(fd);
 }
 
+Result<void> push(const bpf_map* queue, std::uint32_t number) {
+  const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &number, BPF_ANY);
+  if (err < 0) return libbpf_error(err, std::string("write to BPF map ") + bpf_map__name(queue));
+  return {};
+}
+
 }  // namespace
 
 struct CaTapObject::Loaded {
   std::unique_ptr<ca_tap_bpf, SkeletonDeleter> skeleton;
   CaTapLock lock = CaTapLock::map_insert;
   std::uint32_t max_channels = 0;
+  std::uint32_t max_pages = 0;
   Mapping channels;
   Mapping watched;
+  Mapping page_owners;
   MapView<iocx_ca_port, std::uint32_t> ports;
   MapView<iocx_ca_server, std::uint32_t> servers;
   MapView<iocx_ca_local, std::uint32_t> local_addresses;
@@ -78,7 +87,7 @@ struct CaTapObject::Loaded {
   Result<void> set_sizes(const CaTapSizes& sizes) const;
   Result<void> open_views();
   Result<void> map_into_memory();
-  Result<void> give_all_slots() const;
+  Result<void> fill_queues() const;
 };
 
 Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
@@ -94,6 +103,9 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
       {maps.ca_pending, sizes.max_pending},
       {maps.ca_outcomes, sizes.max_outcomes},
       {maps.ca_failures, sizes.max_failures},
+      {maps.ca_pages, sizes.max_pages},
+      {maps.ca_page_owners, sizes.max_pages},
+      {maps.ca_free_pages, sizes.max_pages},
       // Ended channels keep theirs until they are reaped, while new ones come.
       {maps.ca_channel_info, sizes.max_channels * 2}};
   for (const auto& [map, entries] : wanted) {
@@ -126,18 +138,16 @@ Result<void> CaTapObject::Loaded::open_views() {
 
 Result<void> CaTapObject::Loaded::map_into_memory() {
   const auto& maps = skeleton->maps;
-  if (auto ok = channels.map(maps.ca_channels, std::size_t{max_channels} * sizeof(iocx_ca_channel));
-      !ok)
-    return ok;
-  return watched.map(maps.ca_watched, IOCX_CA_NAMESPACES * sizeof(iocx_ca_port_set));
+  if (auto ok = channels.map(maps.ca_channels); !ok) return ok;
+  if (auto ok = page_owners.map(maps.ca_page_owners); !ok) return ok;
+  return watched.map(maps.ca_watched);
 }
 
-Result<void> CaTapObject::Loaded::give_all_slots() const {
-  const int fd = bpf_map__fd(skeleton->maps.ca_free_slots);
-  for (std::uint32_t slot = 0; slot < max_channels; ++slot) {
-    const int err = bpf_map_update_elem(fd, nullptr, &slot, BPF_ANY);
-    if (err < 0) return libbpf_error(err, "write to BPF map ca_free_slots");
-  }
+// With the numbers of all slots and pages.
+Result<void> CaTapObject::Loaded::fill_queues() const {
+  for (const bpf_map* queue : {skeleton->maps.ca_free_slots, skeleton->maps.ca_free_pages})
+    for (std::uint32_t number = 0; number < bpf_map__max_entries(queue); ++number)
+      if (auto ok = push(queue, number); !ok) return ok;
   return {};
 }
 
@@ -154,6 +164,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock,
   auto loaded = std::make_unique<Loaded>();
   loaded->lock = lock;
   loaded->max_channels = sizes.max_channels;
+  loaded->max_pages = sizes.max_pages;
   loaded->skeleton.reset(ca_tap_bpf__open());
   if (!loaded->skeleton) return libbpf_error(-errno, "open BPF object ca_tap");
   loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
@@ -171,7 +182,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock,
     return libbpf_error(err, "write to BPF map ca_programs");
   if (auto ok = loaded->open_views(); !ok) return ok.error();
   if (auto ok = loaded->map_into_memory(); !ok) return ok.error();
-  if (auto ok = loaded->give_all_slots(); !ok) return ok.error();
+  if (auto ok = loaded->fill_queues(); !ok) return ok.error();
   return CaTapObject(std::move(loaded));
 }
 
@@ -205,10 +216,18 @@ Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
 
 Result<void> CaTapObject::give_slot(std::uint32_t slot) const {
   channels()[slot] = {};
-  const int fd = bpf_map__fd(loaded_->skeleton->maps.ca_free_slots);
-  const int err = bpf_map_update_elem(fd, nullptr, &slot, BPF_ANY);
-  if (err < 0) return libbpf_error(err, "write to BPF map ca_free_slots");
-  return {};
+  return push(loaded_->skeleton->maps.ca_free_slots, slot);
+}
+
+const iocx_ca_page_owner* CaTapObject::page_owners() const {
+  return static_cast<const iocx_ca_page_owner*>(loaded_->page_owners.address);
+}
+
+Result<void> CaTapObject::give_page(std::uint32_t page) const {
+  auto& owner = static_cast<iocx_ca_page_owner*>(loaded_->page_owners.address)[page];
+  if (owner.first) __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
+  owner.circuit = 0;
+  return push(loaded_->skeleton->maps.ca_free_pages, page);
 }
 
 Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_key& key) const {
@@ -260,6 +279,9 @@ const MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const {
 
 std::uint32_t CaTapObject::max_channels() const {
   return loaded_->max_channels;
+}
+std::uint32_t CaTapObject::max_pages() const {
+  return loaded_->max_pages;
 }
 CaTapLock CaTapObject::lock() const {
   return loaded_->lock;

@@ -24,6 +24,9 @@ struct CaTapSizes {
   std::uint32_t max_pending = 16384;    // WRITE_NOTIFYs that wait for their answers; 100 bytes each
   std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
   std::uint32_t max_failures = 65536;   // channels with failed puts, by status
+  // 18 KiB each at once. A direction of a connection uses one or more while a segment of it is
+  // missing.
+  std::uint32_t max_pages = 256;
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
@@ -62,6 +65,11 @@ class CaTapObject {
   // Zeroes a slot that the program no longer uses and lets it be used again.
   Result<void> give_slot(std::uint32_t slot) const;
 
+  // Whose the pages of what came before its turn are, max_pages of them, as the program writes it.
+  const iocx_ca_page_owner* page_owners() const;
+  // Lets a page be used again whose connection is gone.
+  Result<void> give_page(std::uint32_t page) const;
+
   const MapView<iocx_ca_server, std::uint32_t>& servers() const;
   const MapView<iocx_ca_local, std::uint32_t>& local_addresses() const;
   const MapView<iocx_ca_flow_key, iocx_ca_flow>& flows() const;
@@ -78,6 +86,7 @@ class CaTapObject {
   Result<std::optional<iocx_ca_flow>> take_flow(const iocx_ca_flow_key& key) const;
 
   std::uint32_t max_channels() const;
+  std::uint32_t max_pages() const;
   CaTapLock lock() const;  // never `choose`
 
  private:

@@ -11,12 +11,14 @@ static_assert(sizeof(iocx_ca_server) == 24 && sizeof(iocx_ca_flow_key) == 40);
 static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 16);
 static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) == 16 &&
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
-static_assert(sizeof(iocx_ca_stream) == 280 && sizeof(iocx_ca_direction) == 296);
-static_assert(sizeof(iocx_ca_flow) == 832 && offsetof(iocx_ca_flow, counts) == 48 &&
+static_assert(sizeof(iocx_ca_stream) == 288 && sizeof(iocx_ca_direction) == 312);
+static_assert(sizeof(iocx_ca_flow) == 864 && offsetof(iocx_ca_flow, counts) == 48 &&
               offsetof(iocx_ca_flow, directions) == 240);
 static_assert(sizeof(iocx_ca_pending) == 24 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 16);
 static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
+static_assert(sizeof(iocx_ca_page) == 18816 && offsetof(iocx_ca_page, bytes) == 384);
+static_assert(sizeof(iocx_ca_page_owner) == 16);
 static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_info, name) == 160);
 
 }  // namespace

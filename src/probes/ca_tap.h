@@ -64,7 +64,7 @@ struct CaTapReading {
   std::vector<CaServerCount> servers;    // of those with a circuit since they were first seen
   std::vector<CaClientCount> clients;    // what is open now
   std::vector<DropSample> drops;         // every reason, also those that are 0
-  std::vector<MapSample> maps;           // fill of circuits as of the last reap()
+  std::vector<MapSample> maps;           // fill of circuits and pages as of the last reap()
 };
 
 class CaTap {
@@ -195,6 +195,7 @@ class CaTap {
   Result<void> free_channel(std::uint32_t slot, Clock::time_point now);
   Result<void> read_leftovers(Leftovers& leftovers);
   Result<void> free_leftovers(const Ends& ends, const Leftovers& leftovers, Clock::time_point now);
+  Result<void> free_pages(const Ends& ends, Clock::time_point now);
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
   bool is_elsewhere(const iocx_ca_flow_key& key) const;
   ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
@@ -223,6 +224,7 @@ class CaTap {
   std::map<std::uint32_t, Since> gone_orphans_;   // slot, of channels whose IOC is not known yet
   std::map<std::uint64_t, Since> gone_requests_;  // channel
   std::map<std::uint64_t, Since> gone_circuits_;  // circuit
+  std::map<std::uint32_t, Since> gone_pages_;     // page
   std::map<std::uint64_t, bool> without_socket_;  // circuits that the last look did not find
   std::optional<Since> looked_at_sockets_;
   // What ca_failures and ca_outcomes held at the last look: channel and status, or kDurations.
@@ -235,6 +237,7 @@ class CaTap {
   std::unordered_map<std::uint64_t, bool> joined_;  // circuits, as of the last look
   std::uint64_t last_id_ = 0;
   std::uint64_t circuits_ = 0;
+  std::uint64_t pages_ = 0;           // in use
   std::uint64_t puts_elsewhere_ = 0;  // to servers that turned out to be no IOC
 };
 

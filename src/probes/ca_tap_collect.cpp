@@ -10,9 +10,10 @@ namespace {
 
 // Label `reason`, in the order of enum iocx_ca_drop.
 constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
-    "stream_gap",       "resync",        "joined_late", "lock_timeout",  "nested_run",
-    "circuits_full",    "channels_full", "lost_put",    "name_cut",      "not_parsed",
-    "segment_too_long", "not_ca",        "after_end",   "outcomes_full", "orphan_answer"};
+    "stream_gap",       "resync",        "joined_late",   "lock_timeout",  "nested_run",
+    "circuits_full",    "channels_full", "lost_put",      "name_cut",      "not_parsed",
+    "segment_too_long", "not_ca",        "after_end",     "outcomes_full", "orphan_answer",
+    "hole_filled",      "windows_full",  "orphan_message"};
 
 }  // namespace
 
@@ -50,6 +51,7 @@ Result<std::vector<MapSample>> CaTap::read_maps() const {
       {"ca_channels", static_cast<std::uint64_t>(std::ranges::count(used_, true)),
        object_.max_channels()},
       {"ca_circuits", circuits_, object_.flows().capacity()},
+      {"ca_pages", pages_, object_.max_pages()},
       {"ca_servers", servers_.size(), object_.servers().capacity()},
       {"ca_pending", waiting, object_.pending().capacity()},
       {"ca_outcomes", durations, object_.outcomes().capacity()},

@@ -59,6 +59,7 @@ Result<void> CaTap::reap(Clock::time_point now) {
     if (auto ok = free_leftovers(ends, leftovers, now); !ok) return ok;
     swept_ = now;
   }
+  if (auto ok = free_pages(ends, now); !ok) return ok;
   return free_flows(ends, now);
 }
 
@@ -212,6 +213,25 @@ Result<void> CaTap::free_flows(const Ends& ends, Clock::time_point now) {
   for (const auto& flow : ends.flows)
     if (over.contains(flow.circuit))
       if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+  return {};
+}
+
+// The program gives back the pages of connections whose end it sees; these are the others'.
+Result<void> CaTap::free_pages(const Ends& ends, Clock::time_point now) {
+  std::set<std::uint32_t> gone;
+  pages_ = 0;
+  for (std::uint32_t page = 0; page < object_.max_pages(); ++page) {
+    const std::uint64_t circuit =
+        __atomic_load_n(&object_.page_owners()[page].circuit, __ATOMIC_RELAXED);
+    if (circuit == 0) continue;
+    ++pages_;
+    if (!ends.alive.contains(circuit) && !ends.ended.contains(circuit)) gone.insert(page);
+  }
+  for (const std::uint32_t page : overdue(gone_pages_, gone, now, kGrace)) {
+    if (auto ok = object_.give_page(page); !ok) return ok;
+    gone_pages_.erase(page);
+    --pages_;
+  }
   return {};
 }
 

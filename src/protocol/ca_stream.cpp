@@ -20,16 +20,47 @@ std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
   if (segment.empty()) return events;
   iocx_ca_begin(&stream_, &window_, static_cast<std::uint32_t>(direction_),
                 static_cast<std::uint32_t>(segment.size()));
-  if (stream_.sync == IOCX_CA_LOST) {
-    fill(segment);
-    iocx_ca_find(&stream_, &window_);
-  }
   for (;;) {
     iocx_ca_event event{};
-    if (iocx_ca_wants_bytes(&stream_, &window_)) fill(segment);
-    if (iocx_ca_step(&stream_, &window_, &event) == IOCX_CA_DONE) return events;
-    if (event.kind != IOCX_CA_NOTHING) events.push_back(convert(event));
+    if (iocx_ca_is_astray(&stream_)) {
+      if (seek(segment) == IOCX_CA_SEEK_END) return events;
+      if (stream_.held == 0) continue;
+      iocx_ca_release_put(&stream_, &event);
+    } else {
+      if (iocx_ca_wants_bytes(&stream_, &window_)) fill(segment);
+      const int result = iocx_ca_step(&stream_, &window_, &event);
+      if (result == IOCX_CA_DONE) return events;
+      if (result == IOCX_CA_LEFT) continue;
+    }
+    if (event.kind == IOCX_CA_PUT && stream_.sync == IOCX_CA_REGAINED && has_channel_ &&
+        !has_channel_(IOCX_CA_NAMES_SID, event.id))
+      stream_.sync = IOCX_CA_LOST;
+    else if (event.kind != IOCX_CA_NOTHING)
+      events.push_back(convert(event));
   }
+}
+
+// The same as ca_seek() of bpf/ca_tap_resync.bpf.h. The stream begins with the first segment, as
+// far as is known here: messages start on multiples of 8 from there on.
+int CaStream::seek(std::span<const std::uint8_t> segment) {
+  iocx_ca_seek_begin(&stream_, &window_, 0);
+  for (;;) {
+    const std::uint32_t size = iocx_ca_seek_wants(&window_);
+    std::uint32_t confidence = IOCX_CA_REFUSED;
+    if (size != 0) {
+      std::memcpy(window_.seek.bytes, segment.data() + window_.seek.at - window_.carried, size);
+      if (iocx_ca_seek_header(&window_, size)) confidence = trust();
+    }
+    const int result = iocx_ca_seek(&stream_, &window_, confidence, has_channel_ != nullptr);
+    if (result != IOCX_CA_SEEK_ON) return result;
+  }
+}
+
+std::uint32_t CaStream::trust() const {
+  const std::uint32_t names = iocx_ca_names(window_.direction, &window_.header);
+  if (names == IOCX_CA_NAMES_NONE) return IOCX_CA_NAMELESS;
+  if (names == IOCX_CA_NAMES_NEW || !has_channel_) return IOCX_CA_TRUSTED;
+  return has_channel_(names, window_.header.parameter1) ? IOCX_CA_TRUSTED : IOCX_CA_REFUSED;
 }
 
 std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "shared/ca_parser.h"
+#include "shared/ca_resync.h"
 
 namespace ioc_exporter::protocol {
 
@@ -35,6 +37,11 @@ class CaStream {
   static CaStream from_start(CaDirection direction);
   static CaStream joined(CaDirection direction);
 
+  // Whether the circuit has a channel: asked with one of enum iocx_ca_names (NAMES_SID, NAMES_CID)
+  // and the id while boundaries are found again. Without it, the circuit's channels are not known.
+  using HasChannel = std::function<bool(std::uint32_t names, std::uint32_t id)>;
+  void set_channels(HasChannel has) { has_channel_ = std::move(has); }
+
   // The next segment's events, in order.
   std::vector<CaEvent> feed(std::span<const std::uint8_t> segment);
   // So many bytes are missing before the next segment.
@@ -45,9 +52,12 @@ class CaStream {
  private:
   explicit CaStream(CaDirection direction) : direction_(direction) {}
   void fill(std::span<const std::uint8_t> segment);
+  int seek(std::span<const std::uint8_t> segment);
+  std::uint32_t trust() const;
   CaEvent convert(const iocx_ca_event& event) const;
 
   CaDirection direction_;
+  HasChannel has_channel_;
   iocx_ca_stream stream_{};
   iocx_ca_window window_{};
 };

@@ -1,10 +1,11 @@
-# The Channel Access tap on loopback, with raw sockets that play client and server.
+# The Channel Access tap: on loopback, with raw sockets that play client and server, and with raw packets.
 add_executable(bpf_ca_tap
   ca_tap_messages_test.cpp
   ca_tap_seed_test.cpp
   ca_tap_candidate_test.cpp
   ca_tap_namespace_test.cpp
   ca_tap_packet_test.cpp
+  ca_tap_stream_test.cpp
   ca_tap_test.cpp)
 target_include_directories(bpf_ca_tap PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(bpf_ca_tap PRIVATE ioc_exporter_probes GTest::gtest GTest::gtest_main)

@@ -195,13 +195,6 @@ TEST(CaStream, ArrayThatLooksLikeAHeaderIsNotBelieved) {
   EXPECT_TRUE(stream.is_lost());
 }
 
-TEST(CaStream, JoinedStreamIsAskedAtEveryHeader) {
-  auto stream = CaStream::joined(CaDirection::to_server);
-  EXPECT_EQ(stream.feed(write(3) + write(4) + Bytes(64, 0x77) + write(5)),
-            (Events{put(3), put(4)}));
-  EXPECT_TRUE(stream.is_lost());
-}
-
 TEST(CaStream, GapInsideAPayloadLosesNothing) {
   auto stream = CaStream::from_start(CaDirection::to_server);
   stream.feed(version());
@@ -218,17 +211,6 @@ TEST(CaStream, GapUpToTheEndOfAPayloadLosesNothing) {
   EXPECT_EQ(stream.feed(std::span(bytes).first(1000)), Events{});
   EXPECT_EQ(stream.gap(static_cast<std::uint32_t>(bytes.size() - 24 - 1000)), Events{put(8)});
   EXPECT_EQ(stream.feed(write(9)), Events{put(9)});
-}
-
-TEST(CaStream, GapAcrossMessagesResyncs) {
-  auto stream = CaStream::from_start(CaDirection::to_server);
-  stream.feed(version());
-  const Bytes bytes = repeat(write(8), 100);
-  EXPECT_EQ(stream.feed(std::span(bytes).first(30)), Events{put(8)});  // and 6 bytes are kept
-  EXPECT_EQ(stream.gap(10), Events{});
-  EXPECT_TRUE(stream.is_lost());
-  EXPECT_EQ(stream.feed(std::span(bytes).subspan(40, 500)), Events{});  // in the middle of messages
-  EXPECT_EQ(stream.feed(std::span(bytes).subspan(24 * 50)), Events(50, put(8)));
 }
 
 // Whatever the bytes: no read outside (run under a sanitizer to see), an end, and no put from

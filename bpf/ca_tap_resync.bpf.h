@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Finds message boundaries again (shared/ca_resync.h), with what is known of the circuit's channels. Part
+ * of ca_tap.bpf.c; the lock of the direction is held.
+ */
+
+#define SEEK_STEPS 32 /* 64 KiB have 8,192 candidates; ca_burst() is called up to BURSTS times */
+
+/* Where the byte at the window's `pos` stands in the stream. */
+static __always_inline __u32 seq_of_pos(const struct work *w, const struct iocx_ca_direction *d)
+{
+	return d->next - (w->window.end - w->window.pos);
+}
+
+/* Whether the circuit has the channel that the header names. */
+static __always_inline __u32 trust_in(const struct work *w, const struct iocx_ca_flow *flow)
+{
+	const __u32 names = iocx_ca_names(w->window.direction, &w->window.header);
+	struct iocx_ca_channel_key key;
+	const void *found;
+
+	if (names == IOCX_CA_NAMES_NONE)
+		return IOCX_CA_NAMELESS;
+	if (names == IOCX_CA_NAMES_NEW || flow->joined) /* not all of its channels are known */
+		return IOCX_CA_TRUSTED;
+	set_channel_key(&key, flow->circuit, w->window.header.parameter1);
+	if (names == IOCX_CA_NAMES_SID)
+		found = bpf_map_lookup_elem(&ca_sids, &key);
+	else
+		found = bpf_map_lookup_elem(&ca_cids, &key);
+	if (found)
+		return IOCX_CA_TRUSTED;
+	count(IOCX_CA_DROP_ORPHAN);
+	return IOCX_CA_REFUSED;
+}
+
+/* The packet's or the page's bytes that the search asks for. */
+static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __u32 size)
+{
+	const __u32 from = w->window.seek.at - w->window.carried;
+	struct iocx_ca_page *page;
+	__u64 at;
+
+	if (!w->page && size == IOCX_CA_HEADER)
+		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_CA_HEADER);
+	if (!w->page)
+		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes,
+					  IOCX_CA_LONG_HEADER);
+	page = get_page(w->page);
+	if (!page)
+		return -1;
+	at = w->data_at + from;
+	IOCX_CA_MASK(at, IOCX_CA_PAGE - 1);
+	iocx_ca_copy(w->window.seek.bytes, page->bytes + at, IOCX_CA_LONG_HEADER);
+	return 0;
+}
+
+/* Goes on with the search. Returns 1 when there is nothing in this segment. */
+__attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_direction *d;
+	struct iocx_ca_flow *flow;
+	__u64 direction;
+	__u32 size;
+	int result;
+
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	direction = w->window.direction;
+	IOCX_CA_MASK(direction, 1);
+	d = &flow->directions[direction];
+	if (!w->window.seek.active) {
+		if (w->window.pos < w->window.carried)
+			w->window.pos = w->window.carried;
+		iocx_ca_seek_begin(&d->stream, &w->window,
+				   d->boundary ? (d->boundary - seq_of_pos(w, d)) & 7 : 0);
+	}
+	for (int i = 0; i < SEEK_STEPS; i++) {
+		__u32 trust = IOCX_CA_REFUSED;
+
+		asm volatile("" : "+r"(w), "+r"(d), "+r"(flow)); /* as in ca_burst() */
+		size = iocx_ca_seek_wants(&w->window);
+		if (size && load_header(skb, w, size) == 0 && iocx_ca_seek_header(&w->window, size))
+			trust = trust_in(w, flow);
+		result = iocx_ca_seek(&d->stream, &w->window, trust, !flow->joined);
+		if (result == IOCX_CA_SEEK_END)
+			return 1;
+		if (result == IOCX_CA_SEEK_FOUND) {
+			if (!d->boundary)
+				d->boundary = 8 | (seq_of_pos(w, d) & 7);
+			if (d->stream.held) {
+				iocx_ca_release_put(&d->stream, &w->event);
+				ca_held_put(skb);
+			}
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/*
+ * A put was read while the boundaries that were found are still in doubt. Returns 1 when it is not believed:
+ * the search begins anew behind it.
+ */
+__attribute__((noinline)) int ca_doubts(struct __sk_buff *skb)
+{
+	struct iocx_ca_channel_key key;
+	struct work *w = get_work();
+	struct iocx_ca_flow *flow;
+	__u64 direction;
+
+	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	set_channel_key(&key, flow->circuit, w->event.id);
+	if (flow->joined || bpf_map_lookup_elem(&ca_sids, &key))
+		return 0;
+	count(IOCX_CA_DROP_ORPHAN);
+	direction = w->window.direction;
+	IOCX_CA_MASK(direction, 1);
+	flow->directions[direction].stream.sync = IOCX_CA_LOST;
+	return 1;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * From a segment to the messages in it, in the order of the stream. Part of ca_tap.bpf.c; the lock of the
+ * direction is held.
+ *
+ * A segment is read as it comes while it begins where the one before has ended: all but a few do. Else it
+ * waits in the direction's window until what is missing has come. What is read at once is a piece: the
+ * packet's data, or what a page of the window has.
+ */
+
+/* Bytes for the window, from its `pos` on. */
+static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct iocx_ca_stream *s)
+{
+	struct iocx_ca_window *window = &w->window;
+	__u32 lead = 0, from = 0, size;
+	__u64 wanted;
+
+	if (window->pos == 0 && window->carried) {
+		iocx_ca_copy(window->bytes, s->carry, IOCX_CA_CARRY);
+		lead = window->carried;
+		s->have = 0;
+	} else {
+		from = window->pos - window->carried;
+	}
+	size = window->end - window->carried - from;
+	if (size > IOCX_CA_FILL)
+		size = IOCX_CA_FILL;
+	if (size == 0)
+		return -1;
+	/* What changes no value here is for the verifier of 5.10: it must see that 1 <= wanted. */
+	wanted = size - 1;
+	IOCX_CA_MASK(lead, IOCX_CA_CARRY - 1);
+	IOCX_CA_MASK(wanted, IOCX_CA_ROOM - IOCX_CA_CARRY - 1);
+	asm volatile("%0 += 1" : "+r"(wanted));
+	window->base = window->pos;
+	if (w->page)
+		return ca_load_page(skb, lead, from);
+	return bpf_skb_load_bytes(skb, w->data_at + from, window->bytes + lead, wanted);
+}
+
+/*
+ * The event in the work area, one that makes or ends a channel or tells who asks. Returns 1 when the
+ * rest of the segment is of no interest. A global function like ca_burst(), and for the same reason.
+ */
+__attribute__((noinline)) int ca_event(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_flow *flow;
+
+	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	return on_event(w, flow, &w->event);
+}
+
+/* Reads up to MESSAGES_PER_BURST messages of the segment in the work area. Returns 1 at its end. */
+__attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_stream *s;
+	struct iocx_ca_flow *flow;
+	__u64 direction;
+	int result;
+
+	if (!w)
+		return 1;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 1;
+	direction = w->window.direction;
+	IOCX_CA_MASK(direction, 1);
+	s = &flow->directions[direction].stream;
+
+	if (iocx_ca_is_astray(s))
+		return ca_seek(skb);
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
+		/* Opaque to clang: else it keeps the address of each member on the stack. */
+		asm volatile("" : "+r"(w), "+r"(s), "+r"(flow));
+		if (iocx_ca_wants_bytes(s, &w->window) && fill(skb, w, s))
+			return 1;
+		result = iocx_ca_step(s, &w->window, &w->event);
+		if (result != IOCX_CA_MORE)
+			return result == IOCX_CA_DONE;
+		if (w->event.kind == IOCX_CA_PUT) {
+			if (s->sync == IOCX_CA_REGAINED && ca_doubts(skb))
+				return 0;
+			on_put(skb, w, flow);
+		} else if (w->event.kind == IOCX_CA_NOTHING) {
+			continue;
+		} else if (w->event.kind <= IOCX_CA_UPDATE) {
+			count_message(flow, w->event.kind);
+		} else if (w->event.kind < IOCX_CA_RIGHTS || w->event.kind > IOCX_CA_ERROR) {
+			if (ca_event(skb))
+				return 1;
+		} else {
+			ca_outcome(skb);
+		}
+	}
+	return 0;
+}
+
+/* Reads the piece that is set up. */
+static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d)
+{
+	const __u8 sync = d->stream.sync;
+
+	for (int i = 0; i < BURSTS; i++) {
+		if (ca_burst(skb))
+			goto finished;
+	}
+	count(IOCX_CA_DROP_TOO_LONG);
+	iocx_ca_lose(&d->stream, &w->window);
+finished:
+	if (sync < IOCX_CA_REGAINED && d->stream.sync >= IOCX_CA_REGAINED)
+		count(IOCX_CA_DROP_RESYNC);
+}
+
+/* What is new of the packet's data is the next piece. */
+static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *flow,
+					  struct iocx_ca_direction *d)
+{
+	const struct segment *segment = &w->segment;
+	const __u32 seen = d->next - segment->seq;
+
+	w->page = 0;
+	w->data_at = segment->data_at + seen;
+	d->next = segment->seq + segment->length;
+	count_bytes(flow, segment->direction, segment->length - seen);
+	iocx_ca_begin(&d->stream, &w->window, segment->direction, segment->length - seen);
+}
+
+/* What the chosen extent has in the page of its first byte is the next piece. */
+static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flow,
+					struct iocx_ca_direction *d, const struct iocx_ca_page *window)
+{
+	const __u32 at = d->next % IOCX_CA_PAGE;
+	__u32 length = w->choice.to - d->next;
+	__u64 place = iocx_ca_place(d->next);
+
+	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
+	w->goes_on = length > IOCX_CA_PAGE - at;
+	if (w->goes_on)
+		length = IOCX_CA_PAGE - at;
+	w->page = window->pages[place];
+	w->data_at = at;
+	d->next += length;
+	count_bytes(flow, w->window.direction, length);
+	iocx_ca_begin(&d->stream, &w->window, w->window.direction, length);
+}
+
+/* So many bytes will not be seen. */
+static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w,
+				      struct iocx_ca_direction *d, __u32 missing)
+{
+	if (iocx_ca_gap(&d->stream, &w->event, missing))
+		count(IOCX_CA_DROP_GAP);
+	if (w->event.kind == IOCX_CA_PUT)
+		ca_held_put(skb);
+	d->next += missing;
+}
+
+/* The packet's data when its turn has come, else it is stored. Returns 1 when a piece is set up. */
+static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+					struct iocx_ca_direction *d)
+{
+	const __s32 ahead = (__s32)(w->segment.seq - d->next);
+
+	if (ahead <= 0 && ahead > -FAR_OFF) {
+		w->waits = 0;
+		if ((__u32)-ahead >= w->segment.length)
+			return 0;
+		set_up_packet(w, flow, d);
+		return 1;
+	}
+	if (ca_store(skb)) {
+		w->waits = 0;
+	} else {
+		w->force = 1;
+		count(IOCX_CA_DROP_WINDOWS_FULL);
+	}
+	return 0;
+}
+
+/*
+ * Sets up the next piece where packets did not come in order. Returns 0 when there is none. A hole stays
+ * open when the receiver has what is missing, and so nobody sends it again, or when there is no room to
+ * wait for it.
+ */
+__attribute__((noinline)) int ca_next(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_page *window = 0;
+	struct iocx_ca_direction *d;
+	struct iocx_ca_flow *flow;
+	__u32 missing, ahead;
+	__u64 direction;
+
+	if (!w)
+		return 0;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 0;
+	direction = w->window.direction;
+	IOCX_CA_MASK(direction, 1);
+	d = &flow->directions[direction];
+	w->force = 0;
+	if (flow->not_ca)
+		w->waits = 0;
+	else if (w->waits && place_packet(skb, w, flow, d))
+		return 1;
+	w->choice.at = IOCX_CA_EXTENTS;
+	if (d->window && !flow->not_ca) {
+		window = get_page(d->window);
+		if (window)
+			iocx_ca_next_extent(window, &w->choice, d->next);
+	}
+	ahead = w->segment.seq - d->next;
+	if (!window || w->choice.at == IOCX_CA_EXTENTS) {
+		if (d->window)
+			ca_close_window(skb, w->window.direction);
+		if (!w->waits)
+			return 0;
+		goto read_packet;
+	}
+	missing = w->choice.from - d->next;
+	if ((__s32)missing > 0) {
+		if (w->waits && ahead <= missing)
+			goto read_packet;
+		if (!w->force && (__s32)(d->acked - w->choice.from) < 0)
+			return 0;
+		pass_hole(skb, w, d, missing);
+	} else if (!w->goes_on) {
+		count(IOCX_CA_DROP_HOLE_FILLED);
+	}
+	set_up_page(w, flow, d, window);
+	return 1;
+read_packet:
+	w->waits = 0;
+	pass_hole(skb, w, d, ahead);
+	set_up_packet(w, flow, d);
+	return 1;
+}
+
+/* Reads the piece that ca_next() has set up. */
+__attribute__((noinline)) int ca_piece(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_flow *flow;
+	__u64 direction;
+
+	if (!w)
+		return 0;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 0;
+	direction = w->window.direction;
+	IOCX_CA_MASK(direction, 1);
+	read_piece(skb, w, &flow->directions[direction]);
+	return 0;
+}
+
+/* Reads all that can be read of the packet, when it waits, and of the window. */
+__attribute__((noinline)) int ca_rest(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+
+	if (!w)
+		return 0;
+	w->goes_on = 0;
+	for (__u32 i = 0; i < PIECES; i++) {
+		if (!ca_next(skb))
+			return 0;
+		ca_piece(skb);
+	}
+	return 0;
+}
+
+/* All of the direction has come. */
+static __always_inline void end_at_fin(struct iocx_ca_flow *flow, const struct iocx_ca_direction *d)
+{
+	if (d->fin && (__s32)(d->next - d->fin_at) >= 0)
+		flow->ended = 1;
+}
+
+/* A segment with data, of a known connection. */
+static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+					 struct iocx_ca_direction *d, const struct segment *segment)
+{
+	__s32 ahead;
+
+	if (!d->next_known) {
+		d->next = segment->seq;
+		d->next_known = 1;
+	}
+	ahead = (__s32)(segment->seq - d->next);
+	w->waits = ahead > 0 || ahead <= -FAR_OFF;
+	if (!w->waits && (__u32)-ahead >= segment->length)
+		return;
+	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
+		count(IOCX_CA_DROP_AFTER_END);
+		return;
+	}
+	if (!w->waits) {
+		set_up_packet(w, flow, d);
+		read_piece(skb, w, d);
+	}
+	if (w->waits || d->window) {
+		w->window.direction = segment->direction;
+		ca_rest(skb);
+	}
+}

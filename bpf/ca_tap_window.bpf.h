@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The windows of directions that miss something: taking pages, storing what came before its turn, giving
+ * them back. Part of ca_tap.bpf.c; the lock of the direction is held. Global functions like ca_burst().
+ */
+
+static __always_inline struct iocx_ca_page *get_page(__u32 index_plus_1)
+{
+	const __u32 index = index_plus_1 - 1;
+
+	return bpf_map_lookup_elem(&ca_pages, &index);
+}
+
+/* A page for the circuit: its index plus 1; 0 when there is none. */
+static __always_inline __u32 take_page(__u64 circuit, __u32 first)
+{
+	struct iocx_ca_page_owner *owner;
+	__u32 index;
+
+	if (bpf_map_pop_elem(&ca_free_pages, &index))
+		return 0;
+	owner = bpf_map_lookup_elem(&ca_page_owners, &index);
+	if (!owner)
+		return 0;
+	owner->first = first;
+	owner->circuit = circuit;
+	return index + 1;
+}
+
+static __always_inline void give_page(__u32 index_plus_1)
+{
+	const __u32 index = index_plus_1 - 1;
+	struct iocx_ca_page_owner *owner = bpf_map_lookup_elem(&ca_page_owners, &index);
+
+	if (!owner)
+		return;
+	owner->circuit = 0;
+	bpf_map_push_elem(&ca_free_pages, &index, 0);
+}
+
+/* The direction's window, which begins to be one when it is none yet; or null. */
+static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flow *flow,
+							struct iocx_ca_direction *d, __u32 seq)
+{
+	struct iocx_ca_page *window;
+	__u64 place = iocx_ca_place(seq);
+	__u32 first;
+
+	if (d->window)
+		return get_page(d->window);
+	first = take_page(flow->circuit, 1);
+	if (!first)
+		return 0;
+	window = get_page(first);
+	if (!window)
+		return 0;
+	__builtin_memset(window->extents, 0, sizeof window->extents);
+	__builtin_memset(window->pages, 0, sizeof window->pages);
+	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
+	window->pages[place] = first;
+	d->window = first;
+	d->acked = d->next;
+	__sync_fetch_and_add(&windows, 1);
+	return window;
+}
+
+/* Gives back the pages of that direction's window, with all that is in them. */
+__attribute__((noinline)) int ca_close_window(struct __sk_buff *skb, __u32 direction_)
+{
+	struct work *w = get_work();
+	struct iocx_ca_page *window;
+	struct iocx_ca_direction *d;
+	struct iocx_ca_flow *flow;
+	__u64 direction = direction_;
+
+	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
+	if (!w)
+		return 0;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 0;
+	IOCX_CA_MASK(direction, 1);
+	d = &flow->directions[direction];
+	window = get_page(d->window);
+	if (!window)
+		return 0;
+	for (__u32 i = 0; i < IOCX_CA_WINDOW_PAGES; i++) {
+		__u32 page;
+
+		IOCX_CA_OPAQUE(i);
+		page = window->pages[i];
+		if (page && page != d->window)
+			give_page(page);
+	}
+	give_page(d->window); /* last: the others are noted in it */
+	d->window = 0;
+	__sync_fetch_and_add(&windows, -1);
+	return 0;
+}
+
+/* Copies bytes of the page that is read into the parser's window: as many as that may want. */
+__attribute__((noinline)) int ca_load_page(struct __sk_buff *skb, __u32 lead_, __u32 from)
+{
+	struct work *w = get_work();
+	const struct iocx_ca_page *page;
+	__u64 lead = lead_, at;
+
+	asm volatile("" : : "r"(skb));
+	if (!w)
+		return -1;
+	page = get_page(w->page);
+	if (!page)
+		return -1;
+	at = w->data_at + from;
+	IOCX_CA_MASK(at, IOCX_CA_PAGE - 1);
+	IOCX_CA_MASK(lead, IOCX_CA_CARRY - 1);
+	iocx_ca_copy(w->window.bytes + lead, page->bytes + at, IOCX_CA_FILL);
+	return 0;
+}
+
+/* Copies as much of the packet's data, from `done` on, as goes into one page at once; 0: it can not. */
+static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct segment *segment, __u64 circuit,
+					 struct iocx_ca_page *window, __u32 done)
+{
+	const __u32 seq = segment->seq + done;
+	__u64 at = seq, place = iocx_ca_place(seq), wanted;
+	__u32 size = segment->length - done;
+	struct iocx_ca_page *page;
+
+	IOCX_CA_MASK(at, IOCX_CA_PAGE - 1);
+	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
+	if (size > IOCX_CA_PAGE_CHUNK)
+		size = IOCX_CA_PAGE_CHUNK;
+	if (size > IOCX_CA_PAGE - at)
+		size = IOCX_CA_PAGE - at;
+	if (!window->pages[place])
+		window->pages[place] = take_page(circuit, 0);
+	if (!window->pages[place])
+		return 0;
+	page = get_page(window->pages[place]);
+	if (!page)
+		return 0;
+	/* As in fill(): the verifier of 5.10 must see that 1 <= wanted. */
+	wanted = size - 1;
+	IOCX_CA_MASK(wanted, IOCX_CA_PAGE_CHUNK - 1);
+	asm volatile("%0 += 1" : "+r"(wanted));
+	if (bpf_skb_load_bytes(skb, segment->data_at + done, page->bytes + at, wanted))
+		return 0;
+	return size;
+}
+
+/* Stores the packet's data in the window. Returns 0 when there is no room. */
+__attribute__((noinline)) int ca_store(struct __sk_buff *skb)
+{
+	struct work *w = get_work();
+	struct iocx_ca_page *window;
+	struct iocx_ca_direction *d;
+	struct iocx_ca_flow *flow;
+	__u64 direction;
+
+	if (!w)
+		return 0;
+	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
+	if (!flow)
+		return 0;
+	direction = w->window.direction;
+	IOCX_CA_MASK(direction, 1);
+	d = &flow->directions[direction];
+	w->choice.from = w->segment.seq;
+	w->choice.to = w->segment.seq + w->segment.length;
+	if (!iocx_ca_reaches(d->next, w->choice.to))
+		return 0;
+	window = open_window(flow, d, w->segment.seq);
+	if (!window)
+		return 0;
+	w->stored = 0;
+	for (int i = 0; i < STORE_STEPS; i++) {
+		__u32 size;
+
+		IOCX_CA_FORGET();
+		if (w->stored >= w->segment.length)
+			return iocx_ca_add_extent(window, &w->choice);
+		size = store_chunk(skb, &w->segment, flow->circuit, window, w->stored);
+		if (!size)
+			return 0;
+		w->stored += size;
+	}
+	return 0;
+}

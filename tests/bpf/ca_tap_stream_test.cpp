@@ -1,0 +1,472 @@
+// Segments that do not come in order: what the tap counts is what the receiver gets.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+
+#include "bpf/ca_tap_fixture.h"
+#include "bpf/raw_circuit.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+using probes::CaTap;
+
+constexpr auto kForth = RawCircuit::to_server;
+constexpr auto kBack = RawCircuit::to_client;
+
+class CaTapStreamTest : public CaTapTest {
+ protected:
+  void SetUp() override {
+    if (::geteuid() == 0 && !namespace_.emplace().why_not().empty())
+      GTEST_SKIP() << namespace_->why_not();
+    CaTapTest::SetUp();
+  }
+  void TearDown() override {
+    tap_.reset();  // its socket is of the namespace
+    namespace_.reset();
+  }
+
+  // The circuit's first messages, up to two channels A = 100 and B = 101. What follows in the
+  // stream to the server is at offset forth_.
+  void open(RawCircuit& circuit) {
+    const Bytes request =
+        version() + host_name("h") + client_name("u") + create(0, "A") + create(1, "B");
+    const Bytes answer = version() + created(0, 100) + created(1, 101);
+    circuit.begin();
+    circuit.segment(kForth, 0, request);
+    circuit.segment(kBack, 0, answer);
+    forth_ = request.size();
+    circuit.set_sent(kForth, forth_);
+    circuit.set_sent(kBack, answer.size());
+  }
+  // A stream to the server whose first bytes are not of interest any more.
+  Bytes stream(const Bytes& messages) const { return Bytes(forth_, 0) + messages; }
+
+  // How many; nothing else is among the drops.
+  std::uint64_t holes_filled() {
+    std::uint64_t filled = 0;
+    for (const auto& one : collect().drops)
+      if (one.reason == "hole_filled")
+        filled = one.count;
+      else
+        EXPECT_EQ(one.count, 0u) << one.reason;
+    return filled;
+  }
+  std::uint64_t pages(CaTap::Clock::time_point now = CaTap::Clock::now()) {
+    auto reaped = tap_->reap(now);
+    EXPECT_TRUE(reaped) << reaped.error().message();
+    return entries("ca_pages");
+  }
+  std::uint16_t port() const { return listener_.port(); }
+
+  std::optional<OwnNamespace> namespace_;
+  std::size_t forth_ = 0;
+};
+
+TEST_P(CaTapStreamTest, TwoSegmentsChangePlaces) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 23) + repeat(write(101), 29));
+  circuit.part(kForth, bytes, forth_ + 301, bytes.size());
+  EXPECT_EQ(puts("A") + puts("B"), 0u);
+  EXPECT_EQ(pages(), 1u);
+  circuit.part(kForth, bytes, forth_, forth_ + 301);
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(puts("B"), 29u);
+  EXPECT_EQ(holes_filled(), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, ThirtyHolesAtATime) {
+  RawCircuit circuit(port());
+  open(circuit);
+  constexpr std::size_t kPiece = 1000;
+  const Bytes bytes = stream(repeat(write(100) + write(101), 61 * kPiece / 48 + 1));
+  const auto send = [&](std::size_t piece) {
+    circuit.part(kForth, bytes, forth_ + piece * kPiece, forth_ + (piece + 1) * kPiece);
+  };
+  for (std::size_t piece = 1; piece < 61; piece += 2) send(piece);
+  EXPECT_EQ(puts("A") + puts("B"), 0u);
+  std::vector<std::size_t> missing;
+  for (std::size_t piece = 0; piece < 60; piece += 2) missing.push_back(piece);
+  std::shuffle(missing.begin(), missing.end(), std::mt19937(23));
+  for (const std::size_t piece : missing) send(piece);
+  circuit.part(kForth, bytes, forth_ + 60 * kPiece, bytes.size());
+  EXPECT_EQ(puts("A"), (bytes.size() - forth_) / 48);
+  EXPECT_EQ(puts("B"), (bytes.size() - forth_) / 48);
+  // Holes that were filled behind the first one have joined their neighbours.
+  EXPECT_GE(holes_filled(), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, DuplicatesAndOverlapsCountOnce) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 401));
+  const std::size_t parts[][2] = {{2000, 5000}, {2000, 5000}, {4000, 4700}, {1500, 2300},
+                                  {6000, 7000}, {4990, 6001}, {0, 700},     {0, 700},
+                                  {300, 900},   {800, 1500},  {0, 9000},    {8000, 9624},
+                                  {2000, 9624}, {0, 9624}};
+  for (const auto& [from, to] : parts) circuit.part(kForth, bytes, forth_ + from, forth_ + to);
+  EXPECT_EQ(puts("A"), 401u);
+  EXPECT_GT(holes_filled(), 0u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, HoleInsideOfAnArray) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes array = long_message(4, 6, 12500, 100, 0, Bytes(100000, 1));
+  const Bytes bytes = stream(array + write(101) + array + write(101));
+  circuit.part(kForth, bytes, forth_, forth_ + 30000);
+  circuit.part(kForth, bytes, forth_ + 60000, forth_ + 120000);
+  EXPECT_EQ(puts("A"), 0u);  // not all of it has arrived
+  circuit.part(kForth, bytes, forth_ + 120000, forth_ + 180000);
+  circuit.part(kForth, bytes, forth_ + 180000, bytes.size());
+  circuit.part(kForth, bytes, forth_ + 30000, forth_ + 60000);
+  EXPECT_EQ(puts("A"), 2u);
+  EXPECT_EQ(puts("B"), 2u);
+  EXPECT_EQ(holes_filled(), 1u);
+}
+
+TEST_P(CaTapStreamTest, LargestSegmentsBeforeTheirTurn) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100) + message(23, 0, 0, 0, 0), 10007));
+  std::size_t at = forth_ + 1000;
+  for (; at < bytes.size(); at += 65000)
+    circuit.part(kForth, bytes, at, std::min(at + 65000, bytes.size()));
+  EXPECT_EQ(puts("A"), 0u);
+  circuit.part(kForth, bytes, forth_, forth_ + 1000);
+  EXPECT_EQ(puts("A"), 10007u);
+  EXPECT_EQ(holes_filled(), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, SequenceNumbersStartOver) {
+  RawCircuit circuit(port(), 40001, {0xFFFFFF00u, 0xFFFFFFF0u});
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 2003));
+  for (std::size_t at = forth_ + 1000; at < bytes.size(); at += 1000)
+    circuit.part(kForth, bytes, at, std::min(at + 1000, bytes.size()));
+  circuit.part(kForth, bytes, forth_, forth_ + 1000);
+  EXPECT_EQ(puts("A"), 2003u);
+  EXPECT_EQ(holes_filled(), 1u);
+}
+
+// The connection begins with segments in the wrong order: in both directions.
+TEST_P(CaTapStreamTest, FirstMessagesOutOfOrder) {
+  RawCircuit circuit(port());
+  const Bytes request = version() + host_name("console-1") + client_name("anna") + create(0, "A");
+  circuit.begin();
+  circuit.part(kForth, request, 16, 40);
+  circuit.part(kForth, request, 50, request.size());
+  circuit.part(kForth, request, 0, 16);
+  circuit.part(kForth, request, 40, 50);
+  const Bytes answer = version() + created(0, 100);
+  circuit.part(kBack, answer, 16, 20);
+  circuit.part(kBack, answer, 25, answer.size());
+  circuit.part(kBack, answer, 20, 25);
+  circuit.part(kBack, answer, 0, 16);
+  circuit.segment(kForth, request.size(), repeat(write(100), 23));
+  const auto reading = collect();
+  ASSERT_EQ(reading.puts.size(), 1u);
+  EXPECT_EQ(reading.puts[0].labels,
+            (probes::CaPutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
+  EXPECT_EQ(reading.puts[0].count, 23u);
+  EXPECT_GT(holes_filled(), 0u);
+}
+
+// The receiver has what was not seen here: nobody sends it again.
+TEST_P(CaTapStreamTest, AcknowledgedHoleStaysOpen) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 300));
+  circuit.part(kForth, bytes, forth_, forth_ + 2400);         // 100 puts
+  circuit.part(kForth, bytes, forth_ + 3600, forth_ + 4800);  // 50 puts, after 50 that are not seen
+  circuit.part(kForth, bytes, forth_ + 6000, forth_ + 7200);  // and once more
+  EXPECT_EQ(puts("A"), 100u);
+  circuit.acknowledge(kForth, forth_ + 2400);  // as it does when it misses them too
+  circuit.acknowledge(kForth, forth_ + 3000);
+  EXPECT_EQ(puts("A"), 100u);
+  EXPECT_EQ(drop("stream_gap"), 0u);
+  circuit.acknowledge(kForth, forth_ + 4800);
+  EXPECT_EQ(puts("A"), 150u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("resync"), 1u);
+  EXPECT_EQ(pages(), 1u);  // the second hole may still be filled
+  circuit.part(kForth, bytes, forth_ + 4800, forth_ + 6000);
+  EXPECT_EQ(puts("A"), 250u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("hole_filled"), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+// The first bytes after the hole are the rest of a message.
+TEST_P(CaTapStreamTest, BoundariesAreFoundInTheMiddleOfASegment) {
+  for (const std::size_t cut : {1u, 8u, 13u, 16u, 23u}) {
+    SCOPED_TRACE(cut);
+    RawCircuit circuit(port(), static_cast<std::uint16_t>(43000 + cut));
+    const auto before = puts("A");
+    open(circuit);
+    const Bytes bytes = stream(repeat(write(100), 5000));
+    circuit.part(kForth, bytes, forth_ + 4800 + cut,
+                 forth_ + 60000);  // 200 puts and one are not seen
+    circuit.acknowledge(kForth, forth_ + 60000);
+    EXPECT_EQ(puts("A") - before, 2500u - 201u);
+    circuit.part(kForth, bytes, forth_ + 60000, bytes.size());
+    EXPECT_EQ(puts("A") - before, 5000u - 201u);
+  }
+  EXPECT_EQ(drop("stream_gap"), 5u);
+  EXPECT_EQ(drop("resync"), 5u);
+  EXPECT_EQ(drop("unnamed_put"), 0u);
+}
+
+TEST_P(CaTapStreamTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
+  RawCircuit circuit(port());
+  open(circuit);
+  // An array that holds messages: some with a SID that the circuit has not.
+  const Bytes values = repeat(write(555), 400) + Bytes(400, 0);
+  const Bytes array = message(4, 4, static_cast<std::uint32_t>(values.size()), 101, 0, values);
+  const Bytes bytes = stream(array + repeat(write(100), 23));
+  circuit.part(kForth, bytes, forth_ + 960, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(puts("B"), 0u);
+  EXPECT_EQ(puts(""), 0u);
+  EXPECT_GT(drop("orphan_message"), 0u);
+  EXPECT_EQ(drop("resync"), 1u);
+}
+
+TEST_P(CaTapStreamTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
+  RawCircuit circuit(port());
+  const Bytes bytes = repeat(write(300), 500);
+  circuit.part(kForth, bytes, 4, 40);  // not at a multiple of 8: nobody knows that yet
+  EXPECT_EQ(puts(""), 0u);
+  circuit.part(kForth, bytes, 40, 2400);
+  give_up_on_seed();
+  EXPECT_EQ(puts(""), 98u);
+  // Now it is known where messages can start.
+  circuit.part(kForth, bytes, 4803, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(puts(""), 98u + 299u);
+  EXPECT_EQ(drop("joined_late"), 1u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("resync"), 2u);
+}
+
+TEST_P(CaTapStreamTest, AcknowledgedHoleInsideOfAPayloadLosesNothing) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(long_message(4, 6, 12500, 100, 0, Bytes(100000, 1)) + write(101));
+  circuit.part(kForth, bytes, forth_, forth_ + 30000);
+  circuit.part(kForth, bytes, forth_ + 60000, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(puts("A"), 1u);
+  EXPECT_EQ(puts("B"), 1u);
+  EXPECT_EQ(drop("stream_gap"), 0u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, BytesOutOfTheWindowsReach) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 30011));
+  constexpr std::size_t kPiece = 2400;  // 100 puts
+  for (std::size_t at = forth_ + kPiece; at < bytes.size(); at += kPiece)
+    circuit.part(kForth, bytes, at, std::min(at + kPiece, bytes.size()));
+  EXPECT_EQ(puts("A"), 29911u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("windows_full"), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, NoRoomForWindows) {
+  bpf::CaTapSizes sizes;
+  sizes.max_pages = 2;
+  start(sizes);
+  RawCircuit one(port(), 40001), two(port(), 40002), three(port(), 40003);
+  for (auto* circuit : {&one, &two, &three}) open(*circuit);
+  const Bytes bytes = stream(repeat(write(100), 200));
+  for (auto* circuit : {&one, &two, &three})
+    circuit->part(kForth, bytes, forth_ + 2400, bytes.size());
+  EXPECT_EQ(puts("A"), 100u);  // the third's: it can not wait for what is missing
+  EXPECT_EQ(drop("windows_full"), 1u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  for (auto* circuit : {&one, &two, &three}) circuit->part(kForth, bytes, forth_, forth_ + 2400);
+  EXPECT_EQ(puts("A"), 500u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, MoreHolesThanAreKept) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 100));
+  for (std::size_t i = 1; i < 100; i += 2)
+    circuit.part(kForth, bytes, forth_ + i * 24, forth_ + (i + 1) * 24);
+  EXPECT_EQ(drop("windows_full"), 18u);  // 50 segments, 32 places
+  EXPECT_EQ(drop("stream_gap"), 18u);
+  EXPECT_EQ(puts("A"), 18u);
+  for (std::size_t i = 36; i < 100; i += 2)
+    circuit.part(kForth, bytes, forth_ + i * 24, forth_ + (i + 1) * 24);
+  EXPECT_EQ(puts("A"), 82u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, FinBeforeTheLastBytes) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 100));
+  circuit.part(kForth, bytes, forth_ + 1200, bytes.size(),
+               RawCircuit::kFin | RawCircuit::kAck | RawCircuit::kPush);
+  EXPECT_EQ(puts("A"), 0u);
+  circuit.part(kForth, bytes, forth_, forth_ + 600);
+  EXPECT_EQ(puts("A"), 25u);
+  circuit.part(kForth, bytes, forth_ + 600, forth_ + 1200);
+  EXPECT_EQ(puts("A"), 100u);
+  EXPECT_GT(holes_filled(), 0u);
+  // Now it has ended.
+  circuit.segment(kForth, bytes.size() + 1, write(100));
+  EXPECT_EQ(puts("A"), 100u);
+  EXPECT_EQ(drop("after_end"), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+TEST_P(CaTapStreamTest, LoneFinBeforeTheLastBytes) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 100));
+  circuit.part(kForth, bytes, bytes.size(), bytes.size(), RawCircuit::kFin | RawCircuit::kAck);
+  circuit.part(kForth, bytes, forth_, bytes.size());
+  EXPECT_EQ(puts("A"), 100u);
+  EXPECT_EQ(holes_filled(), 0u);  // no data came before its turn
+}
+
+TEST_P(CaTapStreamTest, ResetGivesTheWindowsBack) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 3000));
+  circuit.part(kForth, bytes, forth_ + 12000, forth_ + 60000);
+  circuit.segment(kBack, 5000, Bytes(16, 0));
+  EXPECT_EQ(pages(), 5u);
+  circuit.segment(kBack, 5000, {}, RawCircuit::kRst | RawCircuit::kAck);
+  EXPECT_EQ(pages(), 0u);
+  EXPECT_EQ(puts("A"), 0u);  // the server never had them
+  EXPECT_EQ(drop("stream_gap"), 0u);
+}
+
+TEST_P(CaTapStreamTest, NewCircuitOnTheSamePorts) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 100));
+  circuit.part(kForth, bytes, forth_ + 1200, bytes.size());
+  EXPECT_EQ(pages(), 1u);
+  RawCircuit next(port(), 40001, {777777, 888888});
+  open(next);
+  EXPECT_EQ(pages(), 0u);
+  next.part(kForth, bytes, forth_, bytes.size());
+  EXPECT_EQ(puts("A"), 100u);
+}
+
+TEST_P(CaTapStreamTest, PagesOfConnectionsThatAreGoneAreGivenBack) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 1000));
+  circuit.part(kForth, bytes, forth_ + 2400, bytes.size());
+  const auto later = CaTap::Clock::now() + std::chrono::hours(1);
+  EXPECT_GT(pages(later), 0u);
+  // The namespace has no such socket: two looks, and then the time in which no program runs on.
+  EXPECT_GT(pages(later + CaTap::kSocketLook), 0u);
+  EXPECT_EQ(pages(later + CaTap::kSocketLook + CaTap::kGrace), 0u);
+  // They can be used again: all of them.
+  bpf::CaTapSizes sizes;
+  for (std::uint16_t i = 0; i < sizes.max_pages; ++i) {
+    RawCircuit other(port(), static_cast<std::uint16_t>(41000 + i));
+    open(other);
+    other.part(kForth, bytes, forth_ + 2400, forth_ + 4800);
+  }
+  EXPECT_EQ(drop("windows_full"), 0u);
+}
+
+// A seeded sender whose segments are lost, repeated, cut anew and come in any order within a
+// window; what it sends again is what the receiver does not have.
+struct Sender {
+  std::mt19937 random;
+  std::size_t in_flight, largest;
+
+  void send(RawCircuit& circuit, RawCircuit::Direction direction, const Bytes& bytes,
+            std::size_t from) {
+    std::vector<bool> received(bytes.size());
+    std::size_t has = from;
+    while (has < bytes.size()) {
+      std::vector<std::pair<std::size_t, std::size_t>> parts;
+      for (std::size_t at = has; at < std::min(bytes.size(), has + in_flight);) {
+        const std::size_t to = std::min(bytes.size(), at + 1 + random() % largest);
+        const auto fate = random() % 100;
+        if (fate >= 20) parts.emplace_back(at, to);
+        if (fate >= 90) parts.emplace_back(at, to);
+        at = fate % 5 == 0 ? to - (to - at) / 2 : to;  // the next one overlaps
+      }
+      std::shuffle(parts.begin(), parts.end(), random);
+      for (const auto& [first, last] : parts) {
+        circuit.part(direction, bytes, first, last);
+        for (std::size_t i = first; i < last; ++i) received[i] = true;
+        while (has < bytes.size() && received[has]) ++has;
+        if (random() % 3 == 0) circuit.acknowledge(direction, has);
+      }
+    }
+  }
+};
+
+TEST_P(CaTapStreamTest, RandomLossReorderDuplicatesAndOverlaps) {
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Sender sender{std::mt19937(seed), seed % 4 == 0 ? 200000u : 12000u,
+                  seed % 3 == 0 ? 16000u : 1448u};
+    RawCircuit circuit(
+        port(), static_cast<std::uint16_t>(42000 + seed),
+        {static_cast<std::uint32_t>(sender.random()), static_cast<std::uint32_t>(sender.random())});
+    const std::string pv = "PV:" + std::to_string(seed), array = "ARRAY:" + std::to_string(seed);
+    const Bytes request =
+        version() + host_name("h") + client_name("u") + create(0, pv) + create(1, array);
+    const Bytes answer = version() + created(0, 100) + created(1, 101);
+    circuit.begin();
+    sender.send(circuit, kForth, request, 0);
+    sender.send(circuit, kBack, answer, 0);
+    circuit.set_sent(kBack, answer.size());
+    Bytes bytes = request;
+    std::uint64_t small = 0, large = 0;
+    while (bytes.size() < 60000) {
+      const Bytes payload((1 + sender.random() % 900) * 8, 3);
+      switch (sender.random() % 8) {
+        case 0:
+          bytes = std::move(bytes) +
+                  message(4, 6, static_cast<std::uint32_t>(payload.size() / 8), 101, 0, payload);
+          ++large;
+          break;
+        case 1:
+          bytes = std::move(bytes) + message(23, 0, 0, 0, 0);
+          break;
+        default: {
+          const std::size_t some = 1 + sender.random() % 50;
+          bytes = std::move(bytes) + repeat(write(100), some);
+          small += some;
+        }
+      }
+    }
+    sender.send(circuit, kForth, bytes, request.size());
+    ASSERT_EQ(puts(pv), small);
+    ASSERT_EQ(puts(array), large);
+  }
+  EXPECT_GT(holes_filled(), 40u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+IOCX_WITH_BOTH_LOCKS(CaTapStreamTest);
+
+}  // namespace
