@@ -165,6 +165,25 @@ TEST_P(CaTapPacketTest, FragmentsOfWatchedPortsAreCounted) {
   EXPECT_EQ(drop("not_parsed"), 3u);
 }
 
+// Options stand where the ports are in other packets. That they are read shows in what they count.
+TEST_P(CaTapPacketTest, PortsBehindIpv4OptionsAreFound) {
+  const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
+  const Bytes options[] = {{0x94, 4, 0, 0},                               // router alert
+                           {1, 1, 1, 1},                                  // no operation
+                           {0, 0, 0, 0},                                  // end of the list
+                           {1, 0x83, 7, 4, 127, 0, 0, 1},                 // source route
+                           {1, 1, 0x82, 6, 0, 0, 0, 0},                   // security
+                           Bytes{0x07, 39, 4} + Bytes(36, 0) + Bytes{0},  // record route
+                           Bytes{0x44, 40, 5, 0} + Bytes(36, 0)};         // timestamp
+  constexpr std::uint16_t kMore = 0x2000;
+  std::uint64_t sent = 0;
+  for (const Bytes& one : options) {
+    send_on_loopback_v4(kMore, other, one);
+    send_on_loopback_v4(kMore, watched, one);
+    EXPECT_EQ(drop("not_parsed"), ++sent);
+  }
+}
+
 TEST_P(CaTapPacketTest, ExtensionHeadersOfWatchedPortsAreCounted) {
   const Bytes watched = tcp_segment(5, listener_.port()), other = tcp_segment(5, 6);
   const Bytes padding{1, 4, 0, 0, 0, 0};  // option PadN

@@ -35,17 +35,17 @@ inline Bytes tcp_segment(std::uint16_t from, std::uint16_t to, std::uint32_t seq
   return bytes + Bytes{0x50, flags, 1, 0, 0, 0, 0, 0} + payload;
 }
 
-// Addresses as in Endpoint. `fragment`: flags and offset field.
+// Addresses as in Endpoint. `fragment`: flags and offset field; `options`: a multiple of 4 bytes.
 inline Bytes ipv4_packet(const std::string& from, const std::string& to, const Bytes& payload,
-                         std::uint16_t fragment = 0) {
-  Bytes bytes{0x45, 0};
-  append_u16(bytes, static_cast<std::uint32_t>(20 + payload.size()));
+                         std::uint16_t fragment = 0, const Bytes& options = {}) {
+  Bytes bytes{static_cast<std::uint8_t>(0x45 + options.size() / 4), 0};
+  append_u16(bytes, static_cast<std::uint32_t>(20 + options.size() + payload.size()));
   append_u16(bytes, 1);
   append_u16(bytes, fragment);
   bytes = bytes + Bytes{9, IPPROTO_TCP, 0, 0} + Bytes(8, 0);
   EXPECT_EQ(::inet_pton(AF_INET, from.c_str(), &bytes[12]), 1);
   EXPECT_EQ(::inet_pton(AF_INET, to.c_str(), &bytes[16]), 1);
-  return bytes + payload;
+  return bytes + options + payload;
 }
 
 inline Bytes ipv6_packet(const std::string& from, const std::string& to, std::uint8_t next,
@@ -64,8 +64,9 @@ inline void send_on_loopback(const std::string& address, const Bytes& packet) {
   ASSERT_EQ(::sendto(fd.get(), packet.data(), packet.size(), 0, to.get(), to.size()),
             static_cast<ssize_t>(packet.size()));
 }
-inline void send_on_loopback_v4(std::uint16_t fragment, const Bytes& payload) {
-  send_on_loopback("127.0.0.1", ipv4_packet("127.0.0.1", "127.0.0.1", payload, fragment));
+inline void send_on_loopback_v4(std::uint16_t fragment, const Bytes& payload,
+                                const Bytes& options = {}) {
+  send_on_loopback("127.0.0.1", ipv4_packet("127.0.0.1", "127.0.0.1", payload, fragment, options));
 }
 inline void send_on_loopback_v6(std::uint8_t next, const Bytes& payload) {
   send_on_loopback("::1", ipv6_packet("::1", "::1", next, payload));
