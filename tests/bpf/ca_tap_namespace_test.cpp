@@ -115,6 +115,39 @@ TEST_P(CaTapNamespaceTest, CircuitsInNamespacesStayWhileTheyHaveASocket) {
   expect_nothing_lost();
 }
 
+// As the program that reads datagrams does (learn_server() of bpf/ca_servers.bpf.h).
+TEST_P(CaTapNamespaceTest, ServersThatTheProgramsLearnAreHandedOver) {
+  const Listener named, forgotten;
+  const auto servers =
+      bpf::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
+  ASSERT_TRUE(servers);
+  for (const Listener* one : {&named, &forgotten})
+    ASSERT_TRUE(servers->update({{}, one->port(), 0, 0}, probes::kCaIocToCome));
+  const auto now = CaTap::Clock::now();
+  const auto found = learned(now);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].ioc, probes::kCaIocToCome);
+  EXPECT_FALSE(found[0].remote);
+  // Its clients are counted before anybody has named it.
+  Circuit early(named), lost(forgotten);
+  put_some(early, 23);
+  put_some(lost, 29);
+  reap();
+  EXPECT_EQ(entries("ca_circuits"), 2u);
+  EXPECT_EQ(all_puts(), 0u);
+  ASSERT_TRUE(tap_->set_servers({server_at(0, named.port(), 4)}, now));
+  EXPECT_EQ(puts_of(4, "A"), 23u);
+  EXPECT_EQ(learned(now).size(), 1u);
+  ASSERT_TRUE(tap_->set_servers({server_at(0, named.port(), 4)}, now + CaTap::kKeepServer));
+  EXPECT_TRUE(learned(now + CaTap::kKeepServer).empty());
+  reap_all();
+  lost.to_server(write(100));
+  early.to_server(write(100));
+  EXPECT_EQ(entries("ca_circuits"), 1u);
+  EXPECT_EQ(puts_of(4, "A"), 24u);
+  EXPECT_EQ(drop("not_an_ioc"), 29u);
+}
+
 // Clients here, their servers on another host.
 TEST_P(CaTapNamespaceTest, CountsPutsToServersElsewhere) {
   start_with_remote();
