@@ -16,7 +16,7 @@ apt_packages() {
       "libgmock-dev nlohmann-json3-dev $(apt_bpftool)" ;;
     test) echo "python3 python3-venv ca-certificates prometheus busybox-static iproute2 $(apt_qemu) $(apt_fuzzer)" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus curl" ;;
-    bench) echo "bpftrace binutils iproute2" ;;
+    bench) echo "bpftrace binutils iproute2 tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
   esac
 }
@@ -46,7 +46,7 @@ dnf_packages() {
       "elfutils-libelf-devel zlib-devel cxxopts-devel re2-devel spdlog-devel gtest-devel gmock-devel json-devel" ;;
     test) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
-    bench) echo "bpftrace binutils iproute" ;;
+    bench) echo "bpftrace binutils iproute tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
   esac
 }
