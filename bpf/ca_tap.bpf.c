@@ -49,11 +49,13 @@ static __always_inline struct work *get_work(void)
 	return bpf_map_lookup_elem(&ca_work, &zero);
 }
 
+const volatile __u64 cfg_last_id; /* of the runs before, whose tables may still be in use */
+
 /* Never used twice: the CPU stands in the upper bits. */
 static __always_inline __u64 new_id(struct work *w)
 {
 	w->last_id++;
-	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | w->last_id;
+	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
 #include "ca_tap_channels.bpf.h"

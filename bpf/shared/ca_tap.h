@@ -20,6 +20,12 @@
 extern "C" {
 #endif
 
+/*
+ * Of what is kept in bpffs from one run to the next: another one wherever the meaning of ca_flows, ca_sids,
+ * ca_cids, ca_channels or ca_channel_info changes without a change of their sizes.
+ */
+#define IOCX_CA_LAYOUT 1u
+
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Ids of circuits and channels that user space makes have this in their upper bits, where the kernel's
  * have the number of a CPU. */

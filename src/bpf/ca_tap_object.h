@@ -41,12 +41,16 @@ struct CaSharedMaps {
   int local = -1;
 };
 
+class CaPins;
+
 // Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
 class CaTapObject {
  public:
   // `remote_servers`: the programs also read what this host's clients send elsewhere.
+  // `pins`: with the tables that are kept there, which they are from now on. Tables of an earlier
+  // run hold what it left; free_slots() follows when it has been put right.
   static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
-                                  bool remote_servers = false);
+                                  bool remote_servers = false, CaPins* pins = nullptr);
 
   CaTapObject(CaTapObject&&) noexcept;
   CaTapObject& operator=(CaTapObject&&) noexcept;
@@ -62,6 +66,10 @@ class CaTapObject {
   iocx_ca_channel* channels() const;
   // A slot that is free, for the caller alone; nothing when there is none.
   Result<std::optional<std::uint32_t>> take_slot() const;
+  // Lets the program use every slot that is free: once, and before a CaPacketFilter is attached.
+  Result<void> free_slots() const;
+  // What every id of a circuit or channel of an earlier run is at most, in its lower 48 bits.
+  std::uint64_t last_id_before() const;
   // Zeroes a slot that the program no longer uses and lets it be used again.
   Result<void> give_slot(std::uint32_t slot) const;
 

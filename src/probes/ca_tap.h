@@ -39,6 +39,7 @@
 #include "probes/ca_put_totals.h"
 #include "probes/ca_server.h"
 #include "probes/ca_server_totals.h"
+#include "probes/ca_tap_pin.h"
 #include "probes/ca_tap_seed.h"
 #include "probes/samples.h"
 #include "util/result.h"
@@ -53,6 +54,9 @@ struct CaTapOptions {
   bpf::CaTapLock lock = bpf::CaTapLock::choose;
   // Read also what clients on this host send to the servers elsewhere that are named or learned.
   bool remote_servers = false;
+  // In a bpffs: the channel table is kept there for the next run, which takes it over, so that
+  // channels that were open before it have their names. "": not kept.
+  std::string pin_directory;
 };
 
 // Servers stand with the caller's numbers. Puts of channels whose server has none yet wait until it
@@ -120,6 +124,11 @@ class CaTap {
   // some, it is worth reading the server's tables for seed() again.
   const std::map<std::uint32_t, std::uint64_t>& unnamed_channels() const { return unnamed_; }
 
+  // What became of the channel table of CaTapOptions::pin_directory: one line for the log, and
+  // whether it is kept for the next run.
+  const std::string& pin_report() const { return kept_.report; }
+  bool is_kept() const { return kept_.pins != nullptr; }
+
   std::optional<bpf::ProgramStats> stats() const { return namespaces_.stats(); }
   bpf::CaTapLock lock() const { return object_.lock(); }
   // For programs that read datagrams.
@@ -150,7 +159,7 @@ class CaTap {
     std::string user, host;
   };
 
-  CaTap(CaTapOptions options, bpf::CaTapObject object, CaNamespaces namespaces);
+  CaTap(CaTapOptions options, CaKept kept, bpf::CaTapObject object, CaNamespaces namespaces);
 
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
   Result<void> update_servers(const ServerMap& wanted);
@@ -186,6 +195,10 @@ class CaTap {
   Result<void> name_ended(const iocx_ca_channel_info& info, const CaSeedChannel& channel);
   Result<void> name_info(std::uint32_t slot, const iocx_ca_channel_info& named);
   Result<void> relabel_circuits(const std::set<std::uint64_t>& circuits);
+  Result<SeedOutcome> check_name(std::uint32_t slot, const iocx_ca_channel_info& info);
+  void end_missing(std::uint64_t circuit, const CaSeedCircuit& memory);
+  bool is_from_before(std::uint64_t id) const;
+  Result<void> note_for_next_run(const Ends& ends);
   std::uint64_t new_id() { return IOCX_CA_USER_IDS | ++last_id_; }
   Result<void> read_flows(Ends& ends);
   Result<void> look_at_sockets(Ends& ends, Clock::time_point now);
@@ -203,6 +216,7 @@ class CaTap {
   void look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
 
   CaTapOptions options_;
+  CaKept kept_;  // goes last: its lock says that nobody writes to the tables
   bpf::CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;
@@ -231,6 +245,7 @@ class CaTap {
   std::set<std::pair<std::uint64_t, std::uint32_t>> outcome_keys_;
   std::uint64_t late_answers_ = 0;
   std::optional<Since> swept_;
+  Since started_ = Clock::now();
   std::map<std::uint32_t, std::uint64_t> unnamed_;  // by IOC
   std::map<std::uint32_t, Held> held_;              // slots that wait for seed()
   std::map<std::uint64_t, Identity> identities_;    // of circuits whose own the kernel has not seen

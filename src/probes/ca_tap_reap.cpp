@@ -60,6 +60,7 @@ Result<void> CaTap::reap(Clock::time_point now) {
     swept_ = now;
   }
   if (auto ok = free_pages(ends, now); !ok) return ok;
+  if (auto ok = note_for_next_run(ends); !ok) return ok;
   return free_flows(ends, now);
 }
 
@@ -130,7 +131,10 @@ Result<void> CaTap::read_flows(Ends& ends) {
 // Moves circuits from `alive` to `ended` that have no server any more, or no socket.
 Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
   for (const auto& flow : ends.flows) {
-    if (is_served(flow.key) || ends.alive.erase(flow.circuit) == 0) continue;
+    if (is_served(flow.key)) continue;
+    // Its server may not be found again yet.
+    if (is_from_before(flow.circuit) && now - started_ < kKeepServer) continue;
+    if (ends.alive.erase(flow.circuit) == 0) continue;
     if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
   }
   if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
@@ -254,6 +258,32 @@ Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circu
   server_totals_.close(key);
   --circuits_;
   return {};
+}
+
+// Notes the sockets of new circuits, and that we are here.
+Result<void> CaTap::note_for_next_run(const Ends& ends) {
+  if (!kept_.pins) return {};
+  const bpf::CaPins& pins = *kept_.pins;
+  for (const auto& [key, circuit] : ends.flows) {
+    if (key.net != 0 || !kept_.sockets || !ends.alive.contains(circuit)) continue;
+    if (!kept_.noted.insert(circuit).second) continue;
+    auto cookie = kept_.sockets->find(key);
+    if (!cookie) {  // no inet_diag: the next run asks for connections by their addresses alone
+      kept_.sockets.reset();
+      break;
+    }
+    if (!*cookie) continue;
+    auto noted = pins.cookies().update(circuit, **cookie);
+    if (!noted && noted.error().code != std::errc::argument_list_too_long) return noted;
+  }
+  std::vector<std::uint64_t> gone;
+  for (const std::uint64_t circuit : kept_.noted)
+    if (!ends.alive.contains(circuit)) gone.push_back(circuit);
+  for (const std::uint64_t circuit : gone) {
+    kept_.noted.erase(circuit);
+    if (auto erased = pins.cookies().erase(circuit); !erased) return std::move(erased).error();
+  }
+  return pins.note_alive();
 }
 
 }  // namespace ioc_exporter::probes

@@ -1,6 +1,7 @@
 # The Channel Access tap: on loopback, with raw sockets that play client and server, and with raw packets.
 add_executable(bpf_ca_tap
   ca_tap_messages_test.cpp
+  ca_tap_pin_test.cpp
   ca_tap_seed_test.cpp
   ca_tap_candidate_test.cpp
   ca_tap_namespace_test.cpp

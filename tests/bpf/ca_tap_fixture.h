@@ -24,16 +24,21 @@ class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
     start({});
   }
   void start(bpf::CaTapSizes sizes, const std::string& root = "/") {
+    start_blind(sizes, root);
+    if (tap_) watch(listener_);
+  }
+  // Nothing is watched yet.
+  void start_blind(bpf::CaTapSizes sizes, const std::string& root = "/") {
     sizes.max_channels = std::min(sizes.max_channels, 4096u);
     probes::CaTapOptions options;
     options.fs = RootedFs(root);
     options.sizes = sizes;
     options.lock = GetParam();
+    options.pin_directory = pin_directory_;
     tap_.reset();
     auto tap = probes::CaTap::start(std::move(options));
     ASSERT_TRUE(tap) << tap.error().message();
     tap_.emplace(std::move(*tap));
-    watch(listener_);
   }
   void watch(const Listener& listener, std::uint32_t ioc = kIoc) {
     probes::CaServer server;
@@ -96,6 +101,7 @@ class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
   }
 
   Listener listener_;
+  std::string pin_directory_;
   std::optional<probes::CaTap> tap_;
   int reaps_ = 0;
 };
