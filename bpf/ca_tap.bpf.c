@@ -142,6 +142,8 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 		d = &flow->directions[direction];
 		if (!acquire(&lock, flow, d, segment->direction, swap)) {
 			count(IOCX_CA_DROP_LOCK_TIMEOUT);
+			if (segment->flags & TCP_RST)
+				flow->ended = 1;
 			return;
 		}
 		on_data(skb, w, flow, d, segment);
