@@ -53,6 +53,13 @@ inline std::uint16_t port_of(const UniqueFd& fd) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);  // as in sockaddr_in6
 }
 
+// Nothing waits for ever: a call on the socket fails after some seconds.
+inline void limit_waiting(const UniqueFd& fd) {
+  constexpr timeval kLimit{20, 0};
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
+    ASSERT_EQ(::setsockopt(fd.get(), SOL_SOCKET, option, &kLimit, sizeof kLimit), 0);
+}
+
 // A stream socket in the network namespace of `ns_fd`; -1: in the caller's.
 inline UniqueFd stream_socket(int family, int ns_fd) {
   UniqueFd fd;
@@ -62,6 +69,7 @@ inline UniqueFd stream_socket(int family, int ns_fd) {
   else
     EXPECT_TRUE(in_net_namespace(ns_fd, open));
   EXPECT_GE(fd.get(), 0);
+  limit_waiting(fd);
   return fd;
 }
 
@@ -156,8 +164,9 @@ class Circuit {
     EXPECT_EQ(::bind(client_.get(), local.get(), local.size()), 0);
     EXPECT_EQ(::connect(client_.get(), peer.get(), peer.size()), 0) << address;
     server_.reset(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    EXPECT_GE(server_.get(), 0);
+    ASSERT_GE(server_.get(), 0);
     set_flag(server_, IPPROTO_TCP, TCP_NODELAY);
+    limit_waiting(server_);
   }
   static void transfer(const UniqueFd& from, const UniqueFd& to, const Bytes& bytes,
                        std::size_t piece) {
