@@ -139,8 +139,10 @@ void CaSeeding::plan_next(State& state, bool success, bool hopeless, Clock::time
 Result<probes::CaSeed> CaSeeding::read(const IocWatch::Served& served,
                                        std::uint64_t& left_out) const {
   const discovery::Ioc& ioc = *served.ioc;
+  auto sockets = SocketTable::of_process(fs_, ioc.id.pid);
+  if (!sockets) return std::move(sockets).error();
   auto flows = probes::read_tcp_connections(
-      fs_, [&served](std::uint16_t port) { return serves_ca(served, port); }, ioc.id.pid);
+      *sockets, [&served](std::uint16_t port) { return serves_ca(served, port); });
   if (!flows) return std::move(flows).error();
   // Its clients come later: the tap sees them from their first byte.
   if (flows->empty()) return probes::CaSeed{served.number, {}};

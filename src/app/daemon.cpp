@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -52,9 +51,10 @@ bool may_look_into_processes(const RootedFs& fs) {
   return (std::strtoull(status->c_str() + at + kField.size(), nullptr, 16) >> 19 & 1) != 0;
 }
 
-iocx_ca_address v4_mapped(const std::array<std::uint8_t, 4>& address) {
-  const std::uint8_t octets[4] = {address[0], address[1], address[2], address[3]};
-  return probes::ca_address_v4(octets);
+iocx_ca_address ca_address(const InetAddress& address) {
+  iocx_ca_address in_keys{};
+  std::copy(address.begin(), address.end(), in_keys.bytes);
+  return in_keys;
 }
 
 double seconds_since(Daemon::Clock::time_point start) {
@@ -172,7 +172,7 @@ void Daemon::serve_ports() {
     if (!served.ioc->own_net_namespace) continue;
     for (const auto& socket : served.ioc->listening) {
       probes::CaServer server;
-      if (socket.address) server.address = v4_mapped(*socket.address);
+      if (socket.address) server.address = ca_address(*socket.address);
       server.port = socket.port;
       server.ioc = served.number;
       servers.push_back(server);

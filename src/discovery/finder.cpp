@@ -197,19 +197,34 @@ void Finder::describe(Process& process) const {
 }
 
 void Finder::update_sockets(Clock::time_point now) {
-  const bool due = now >= next_sockets_;
-  if (due) next_sockets_ = now + options_.sockets_interval;
   std::map<std::uint64_t, std::optional<Listeners>> namespaces;
   for (auto& [pid, process] : processes_) {
     if (!process.tracked || !process.tracked->wanted) continue;
     Tracked& tracked = *process.tracked;
-    const bool young = now - tracked.found < options_.young;
-    if (!young && !due) continue;
     std::optional<Listeners>& listeners = namespaces[tracked.ioc.net_namespace];
     // Through the first IOC of the namespace that still answers.
-    if (!listeners) listeners = read_listeners(fs_, pid);
+    if (!listeners) listeners = listeners_near(process);
+    const bool young = now - tracked.found < options_.young;
     if (listeners) tracked.ioc.listening = tracked.sockets.update(fs_, pid, *listeners, young);
   }
+  // A table keeps its namespace alive.
+  std::erase_if(socket_tables_,
+                [&](const auto& table) { return !namespaces.contains(table.first); });
+}
+
+// The listeners of the network namespace in which the process is; nothing: it is gone.
+std::optional<Listeners> Finder::listeners_near(const Process& process) {
+  const std::uint64_t net = process.tracked->ioc.net_namespace;
+  auto table = socket_tables_.find(net);
+  if (table == socket_tables_.end()) {
+    auto opened = SocketTable::of_process(fs_, process.stat.id.pid);
+    if (!opened) return {};
+    table = socket_tables_.emplace(net, std::move(*opened)).first;
+  }
+  auto listeners = read_listeners(table->second);
+  if (listeners) return std::move(*listeners);
+  socket_tables_.erase(table);
+  return {};
 }
 
 std::vector<Ioc> Finder::iocs() const {

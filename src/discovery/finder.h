@@ -31,10 +31,9 @@ struct FinderOptions {
   // and one that did not seem to change after `recheck_interval`, spread over the processes.
   std::chrono::milliseconds maps_interval{2000};
   std::chrono::milliseconds recheck_interval{30000};
-  // Sockets are looked at with each poll for as long as an IOC is young, then at this interval:
-  // reading /proc/net/tcp walks the kernel's whole hash table of connections (milliseconds).
+  // For so long an IOC's descriptors are looked at with each poll; later, when a new listener has
+  // come to its network namespace.
   std::chrono::milliseconds young{10000};
-  std::chrono::milliseconds sockets_interval{4000};
 };
 
 // In this order: a process that becomes another IOC by exec ends and starts under the same IocId.
@@ -100,6 +99,7 @@ class Finder {
   void end(Process& process, Changes& changes);
   void describe(Process& process) const;
   void update_sockets(Clock::time_point now);
+  std::optional<Listeners> listeners_near(const Process& process);
   std::uint64_t net_namespace(const std::string& process) const;
   double time_of_day(std::uint64_t start_ticks) const;
 
@@ -110,7 +110,7 @@ class Finder {
   NameRegistry names_;
   std::uint64_t own_namespace_;
   std::uint64_t maps_read_ = 0;
-  Clock::time_point next_sockets_ = Clock::time_point::min();
+  std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace
   std::map<pid_t, Process> processes_;
 };
 

@@ -1,7 +1,6 @@
 // Ioc: what the finder tells about one running IOC. Plain data.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "discovery/ioc_id.h"
+#include "util/socket_table.h"
 
 namespace ioc_exporter::discovery {
 
@@ -33,10 +33,9 @@ struct ProbeTarget {
   bool operator==(const ProbeTarget&) const = default;
 };
 
-// A TCP socket in state LISTEN that takes IPv4 connections. A socket on one IPv6 address takes none
-// and is not listed; one on "::" is listed as any.
+// A TCP socket in state LISTEN.
 struct ListeningSocket {
-  std::optional<std::array<std::uint8_t, 4>> address;  // in order of writing; none = any address
+  std::optional<InetAddress> address;  // none = any address, of IPv4 or IPv6
   std::uint16_t port = 0;
 
   auto operator<=>(const ListeningSocket&) const = default;

@@ -1,19 +1,14 @@
 // TCP connections of this host and addresses as the tap's maps hold them.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "shared/ca_tap.h"
 #include "util/result.h"
-#include "util/rooted_fs.h"
+#include "util/socket_table.h"
 
 namespace ioc_exporter::probes {
 
@@ -35,19 +30,18 @@ bool is_loopback(const iocx_ca_address& address);
 // "10.0.0.7", "fe80::1"; an IPv4 address without "::ffff:".
 std::string ca_address_text(const iocx_ca_address& address);
 
-// A line of /proc/net/tcp or tcp6 (proc(5)), taken as a server's end: the local side is the server.
-// Nothing for a header, a listener, and a connection that is over (TIME_WAIT, CLOSE).
-std::optional<iocx_ca_flow_key> parse_tcp_connection(std::string_view line);
+// A connection as the tap calls it, taken as a server's end: the local side is the server.
+iocx_ca_flow_key ca_flow_key(const InetSocket& socket, std::uint32_t net);
 
 // The connection with its ends exchanged: the server is at the other end.
 iocx_ca_flow_key as_client(const iocx_ca_flow_key& key);
 
-// All connections of the calling thread's network namespace, or of a process', with a port that
-// `wanted` accepts: as a server's end when it is the local one, as a client's when it is the other
-// one.
-Result<CaFlowKeys> read_tcp_connections(const RootedFs& fs,
+// All connections of a network namespace with a port that `wanted` accepts, those that are over
+// left out: as a server's end when it is the local one, as a client's when it is the other one.
+// `net`: what the tap calls the namespace.
+Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
                                         const std::function<bool(std::uint16_t)>& wanted,
-                                        std::optional<pid_t> process = {});
+                                        std::uint32_t net = 0);
 
 // Addresses of the calling thread's network namespace (getifaddrs(3)).
 Result<CaAddresses> read_local_addresses();

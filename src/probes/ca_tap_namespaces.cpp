@@ -50,12 +50,10 @@ Result<CaFlowKeys> CaTap::read_all_connections() const {
   CaFlowKeys all;
   auto done = namespaces_.in_each([&](std::uint32_t net) -> Result<void> {
     const auto watched = [&](std::uint16_t port) { return ports_.contains({net, port, 0}); };
-    auto keys = read_tcp_connections(options_.fs, watched);
+    SocketTable sockets = SocketTable::of_thread(options_.fs);
+    auto keys = read_tcp_connections(sockets, watched, net);
     if (!keys) return std::move(keys).error();
-    for (iocx_ca_flow_key key : *keys) {
-      key.net = net;
-      all.insert(key);
-    }
+    all.merge(*keys);
     return {};
   });
   if (!done) return done.error();

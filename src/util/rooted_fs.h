@@ -16,6 +16,9 @@ class RootedFs {
   // `root` is a directory; "" and "/" both mean the host's own.
   explicit RootedFs(std::string root = "/");
 
+  // False: what the kernel says about this host, other than in files, is not about this tree.
+  bool is_host() const { return root_.empty(); }
+
   // Absolute path of `path` (which starts with '/') below the root.
   std::string path(std::string_view path) const;
 

@@ -58,7 +58,8 @@ TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
   const auto port = static_cast<std::uint16_t>(target.command("listen"));
   changes = poll();
   ASSERT_EQ(changes.changed.size(), 1u);
-  EXPECT_EQ(changes.changed[0].listening, (std::vector{ListeningSocket{{{127, 0, 0, 1}}, port}}));
+  EXPECT_EQ(changes.changed[0].listening,
+            (std::vector{ListeningSocket{ipv4_address(127, 0, 0, 1), port}}));
 
   target.stop();
   changes = poll();

@@ -7,52 +7,38 @@
 namespace ioc_exporter::discovery {
 namespace {
 
-// Address bytes as the kernel of a little-endian machine prints them.
-std::string line(const std::string& local, const std::string& state, int inode) {
-  return "   0: " + local + " 00000000:0000 " + state +
-         " 00000000:00000000 00:00000000 00000000     0        0 " + std::to_string(inode) +
-         " 1 0000000000000000 100 0 0 10 0\n";
-}
-const std::string kHeader = "  sl  local_address rem_address   st tx_queue rx_queue tr ...\n";
-const ListeningSocket kLoopback5064{{{127, 0, 0, 1}}, 5064};
+const ListeningSocket kLoopback5064{ipv4_address(127, 0, 0, 1), 5064};
 
-TEST(TcpLine, Addresses) {
-  const auto loopback = parse_tcp_line(line("0100007F:13C8", "0A", 77));
-  ASSERT_TRUE(loopback);
-  EXPECT_TRUE(loopback->listening);
-  EXPECT_EQ(loopback->inode, 77u);
-  EXPECT_EQ(loopback->socket, kLoopback5064);
-  EXPECT_EQ(parse_tcp_line(line("00000000:13C8", "0A", 77))->socket, (ListeningSocket{{}, 5064}));
-  EXPECT_FALSE(parse_tcp_line(line("0100007F:13C8", "01", 77))->listening);
-  const std::string zeros = "000000000000000000000000";
-  EXPECT_EQ(parse_tcp_line(line(zeros + "00000000:13C8", "0A", 7))->socket,
-            (ListeningSocket{{}, 5064}));
-  EXPECT_EQ(parse_tcp_line(line("0000000000000000FFFF00000100007F:13C8", "0A", 7))->socket,
-            kLoopback5064);
-  EXPECT_FALSE(parse_tcp_line(line(zeros + "01000000:13C8", "0A", 7))->socket)
-      << "::1 takes no IPv4";
-  for (const char* bad :
-       {"", "0: x:y", "0: 0100007F:13C8 0:0 0A", "0: 0100007F13C8 0:0 0A 0 0 0 0 0 7",
-        "0: 010000:13C8 0:0 0A 0 0 0 0 0 7", "0: 0100007G:13C8 0:0 0A 0 0 0 0 0 7"})
-    EXPECT_FALSE(parse_tcp_line(bad)) << bad;
+TEST(Listeners, AddressesAndTheWildcard) {
+  TemporaryFolder folder;
+  const std::string rest = ":0000 0A 0:0 00:0 0 0 0 ";
+  folder.write("/proc/7/net/tcp", "   0: 0100007F:13C8 00000000" + rest + "50 1\n" +
+                                      "   1: 00000000:13D3 00000000" + rest + "60 1\n");
+  const std::string zeros(24, '0');
+  folder.write("/proc/7/net/tcp6", "   0: " + zeros + "00000000:13C9 " + zeros + "00000000" + rest +
+                                       "70 1\n" + "   1: " + zeros + "01000000:13CA " + zeros +
+                                       "00000000" + rest + "80 1\n");
+  auto sockets = SocketTable::of_process(RootedFs(folder.path()), 7);
+  ASSERT_TRUE(sockets);
+  const auto listeners = read_listeners(*sockets);
+  ASSERT_TRUE(listeners);
+  InetAddress loopback{};
+  loopback[15] = 1;
+  EXPECT_EQ(
+      *listeners,
+      (Listeners{{50, kLoopback5064}, {60, {{}, 5075}}, {70, {{}, 5065}}, {80, {loopback, 5066}}}));
 }
 
-TEST(Listeners, ReadingEndsAtTheFirstOtherLine) {
+TEST(SocketInodes, OfWhatIsNoSocketNothing) {
   TemporaryFolder folder;
   const RootedFs fs(folder.path());
-  EXPECT_FALSE(read_listeners(fs, 7));
-  std::string many = kHeader;
-  for (int i = 0; i < 200; ++i) many += line("0100007F:13C8", "0A", 100 + i);
-  folder.write("/proc/7/net/tcp",
-               many + line("0100007F:9999", "01", 1) + line("0100007F:13C9", "0A", 2));
-  const auto only_v4 = read_listeners(fs, 7);
-  ASSERT_TRUE(only_v4) << "no IPv6 in the kernel";
-  EXPECT_EQ(only_v4->size(), 200u);
-  folder.write("/proc/7/net/tcp6", kHeader + line(std::string(32, '0') + ":13D3", "0A", 3));
-  const auto both = read_listeners(fs, 7);
-  ASSERT_TRUE(both);
-  EXPECT_EQ(both->size(), 201u);
-  EXPECT_EQ(both->at(3), (ListeningSocket{{}, 5075}));
+  EXPECT_TRUE(socket_inodes(fs, 7).empty());
+  folder.link("/proc/7/fd/3", "socket:[50]");
+  folder.link("/proc/7/fd/4", "/dev/null");
+  folder.link("/proc/7/fd/5", "socket:[x]");
+  folder.link("/proc/7/fd/6", "socket:[51");
+  folder.link("/proc/7/fd/7", "socket:[52]]");
+  EXPECT_EQ(socket_inodes(fs, 7), std::set<std::uint64_t>{50});
 }
 
 TEST(OwnedSockets, DescriptorsAreReadAgainOnlyForANewListener) {
@@ -68,6 +54,7 @@ TEST(OwnedSockets, DescriptorsAreReadAgainOnlyForANewListener) {
   EXPECT_EQ(sockets.update(fs, 7, listeners, false), std::vector{kLoopback5064})
       << "known: not read";
   EXPECT_EQ(sockets.update(fs, 7, listeners, true), (std::vector{other, kLoopback5064}));
+  EXPECT_EQ(sockets.inodes(), (std::set<std::uint64_t>{50, 60}));
   listeners.erase(60);
   EXPECT_EQ(sockets.update(fs, 7, listeners, false), std::vector{kLoopback5064});
   listeners.emplace(70, other);

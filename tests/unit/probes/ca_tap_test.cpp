@@ -162,35 +162,6 @@ TEST(CaConnections, AddressTexts) {
   EXPECT_EQ(ca_address_text(v6), "::1");
 }
 
-TEST(CaConnections, ReadsALineOfTcp) {
-  // 127.0.0.1:5064 <- 127.0.0.2:40000, ESTABLISHED
-  const auto key = parse_tcp_connection(
-      "   1: 0100007F:13C8 0200007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 "
-      "1");
-  ASSERT_TRUE(key);
-  EXPECT_EQ(ca_address_text(key->server), "127.0.0.1");
-  EXPECT_EQ(key->server_port, 5064);
-  EXPECT_EQ(ca_address_text(key->client), "127.0.0.2");
-  EXPECT_EQ(key->client_port, 40000);
-}
-
-TEST(CaConnections, ReadsAMappedLineOfTcp6) {
-  const auto key = parse_tcp_connection(
-      "   0: 0000000000000000FFFF00000100007F:13C8 0000000000000000FFFF00000200007F:9C40 01 0:0");
-  ASSERT_TRUE(key);
-  EXPECT_EQ(ca_address_text(key->server), "127.0.0.1");
-  EXPECT_EQ(ca_address_text(key->client), "127.0.0.2");
-}
-
-TEST(CaConnections, LeavesOutListenersWhatIsOverAndNonsense) {
-  for (const char* line :
-       {"  sl  local_address rem_address   st tx_queue rx_queue",
-        "   0: 00000000:13C8 00000000:0000 0A 0:0", "   0: 0100007F:13C8 0200007F:9C40 06 0:0",
-        "   0: 0100007F:13C8 0200007F:9C40 07 0:0", "", "   ", "   0:", "   0: 0100007F13C8",
-        "   0: 0100007F:13C8 0200007F:9C40 zz", "   0: 0100007X:13C8 0200007F:9C40 01"})
-    EXPECT_FALSE(parse_tcp_connection(line)) << line;
-}
-
 class ProcTree : public ::testing::Test {
  protected:
   ProcTree() {
@@ -205,26 +176,29 @@ class ProcTree : public ::testing::Test {
   std::filesystem::path root_;
 };
 
-TEST_F(ProcTree, ReadsBothLists) {
+TEST_F(ProcTree, ConnectionsOfAPortUnderTheTapsNames) {
   write("tcp",
-        "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0\n"
-        "   1: 0100007F:0016 0200007F:9C41 01 0:0\n");
+        "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0 0:0 0 0 0 7 1\n"
+        "   1: 0100007F:0016 0200007F:9C41 01 0:0 0:0 0 0 0 8 1\n");
   write("tcp6",
         "  sl\n   0: 0000000000000000FFFF00000100007F:13C8 "
-        "0000000000000000FFFF00000300007F:9C40 08 0:0\n");
-  const auto keys =
-      read_tcp_connections(RootedFs(root_), [](std::uint16_t port) { return port == 5064; });
+        "0000000000000000FFFF00000300007F:9C40 08 0:0 0:0 0 0 0 9 1\n");
+  SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
+  const auto keys = read_tcp_connections(
+      sockets, [](std::uint16_t port) { return port == 5064; }, 3);
   ASSERT_TRUE(keys);
-  EXPECT_EQ(keys->size(), 2u);
-}
-
-TEST_F(ProcTree, DoesWithoutIpv6) {
-  write("tcp", "  sl\n");
-  EXPECT_TRUE(read_tcp_connections(RootedFs(root_), [](std::uint16_t) { return true; }));
+  ASSERT_EQ(keys->size(), 2u);
+  const iocx_ca_flow_key& first = *keys->begin();
+  EXPECT_EQ(ca_address_text(first.server), "127.0.0.1");
+  EXPECT_EQ(first.server_port, 5064);
+  EXPECT_EQ(ca_address_text(first.client), "127.0.0.2");
+  EXPECT_EQ(first.client_port, 40000);
+  EXPECT_EQ(first.net, 3u);
 }
 
 TEST_F(ProcTree, SaysWhatIsMissing) {
-  const auto keys = read_tcp_connections(RootedFs(root_), [](std::uint16_t) { return true; });
+  SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
+  const auto keys = read_tcp_connections(sockets, [](std::uint16_t) { return true; });
   ASSERT_FALSE(keys);
   EXPECT_THAT(keys.error().message(), ::testing::HasSubstr("net/tcp"));
 }
