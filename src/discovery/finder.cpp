@@ -104,7 +104,7 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
     judge(process, now, changes);
   } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
              !is_fork_of_ioc(process)) {
-    start(process, now);  // a fork of an IOC that went on to be one
+    start(process, IocKind::base, now);  // a fork of an IOC that went on to be one
   }
 }
 
@@ -138,16 +138,16 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
   const bool has_execed = std::exchange(process.execed, false);
   if (process.tracked) {
     const Ioc& ioc = process.tracked->ioc;
+    const bool other_kind = found.is_ioc() != (ioc.kind == IocKind::base);
     const bool other_library =
         ioc.target && found.target && (ioc.target->file != found.target->file);
-    if (!found.is_ioc() || has_execed || other_library || ioc.executable != found.executable)
+    if (other_kind || has_execed || other_library || ioc.executable != found.executable)
       end(process, changes);
   }
-  if (!found.is_ioc()) return;
   if (process.tracked)
     describe(process);
-  else if (!is_fork_of_ioc(process))
-    start(process, now);
+  else if (found.is_ioc() && !is_fork_of_ioc(process))
+    start(process, IocKind::base, now);
 }
 
 // system() in an IOC's shell: for a moment there is a second process on the library, on its way to
@@ -160,14 +160,17 @@ bool Finder::is_fork_of_ioc(const Process& process) const {
   return target && target->file == process.inspection->target->file;
 }
 
-void Finder::start(Process& process, Clock::time_point now) {
+void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   Tracked& tracked = process.tracked.emplace();
   Ioc& ioc = tracked.ioc;
   ioc.id = process.stat.id;
+  ioc.kind = kind;
   tracked.found = now;
   ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
-  const std::string name =
-      ioc_name(fs_, ioc.id.pid, process.inspection->executable, options_.name_sources);
+  // Of a process that may not be looked into there is only this.
+  const std::string& executable =
+      process.inspection ? process.inspection->executable : process.stat.comm;
+  const std::string name = ioc_name(fs_, ioc.id.pid, executable, options_.name_sources);
   tracked.wanted = options_.filter.wants(name);
   ioc.name = tracked.wanted ? names_.take(name, ioc.id) : name;
   describe(process);
@@ -184,7 +187,7 @@ void Finder::end(Process& process, Changes& changes) {
 // Takes over what the last look at the process found.
 void Finder::describe(Process& process) const {
   Ioc& ioc = process.tracked->ioc;
-  const Inspection& found = *process.inspection;
+  const Inspection found = process.inspection.value_or(Inspection{});
   ioc.executable = found.executable;
   ioc.base_version = found.base_version;
   ioc.target = found.target;
@@ -194,37 +197,6 @@ void Finder::describe(Process& process) const {
   ioc.problem = found.problem;
   ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));
   ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
-}
-
-void Finder::update_sockets(Clock::time_point now) {
-  std::map<std::uint64_t, std::optional<Listeners>> namespaces;
-  for (auto& [pid, process] : processes_) {
-    if (!process.tracked || !process.tracked->wanted) continue;
-    Tracked& tracked = *process.tracked;
-    std::optional<Listeners>& listeners = namespaces[tracked.ioc.net_namespace];
-    // Through the first IOC of the namespace that still answers.
-    if (!listeners) listeners = listeners_near(process);
-    const bool young = now - tracked.found < options_.young;
-    if (listeners) tracked.ioc.listening = tracked.sockets.update(fs_, pid, *listeners, young);
-  }
-  // A table keeps its namespace alive.
-  std::erase_if(socket_tables_,
-                [&](const auto& table) { return !namespaces.contains(table.first); });
-}
-
-// The listeners of the network namespace in which the process is; nothing: it is gone.
-std::optional<Listeners> Finder::listeners_near(const Process& process) {
-  const std::uint64_t net = process.tracked->ioc.net_namespace;
-  auto table = socket_tables_.find(net);
-  if (table == socket_tables_.end()) {
-    auto opened = SocketTable::of_process(fs_, process.stat.id.pid);
-    if (!opened) return {};
-    table = socket_tables_.emplace(net, std::move(*opened)).first;
-  }
-  auto listeners = read_listeners(table->second);
-  if (listeners) return std::move(*listeners);
-  socket_tables_.erase(table);
-  return {};
 }
 
 std::vector<Ioc> Finder::iocs() const {

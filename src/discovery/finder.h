@@ -3,12 +3,17 @@
 // A process is an IOC when a file that it maps executable defines dbProcess (libdbCore since Base
 // 3.15, libdbIoc before, or its own executable), or when its threads have an IOC's names although
 // no dbProcess can be found (then it has no probe target, and a problem in words).
+//
+// Other programs that serve Channel Access cannot be told by looking at them: a process is taken
+// for one when it holds a listening socket of which speaks_ca() was said, or on one of the given
+// ports.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +36,8 @@ struct FinderOptions {
   // and one that did not seem to change after `recheck_interval`, spread over the processes.
   std::chrono::milliseconds maps_interval{2000};
   std::chrono::milliseconds recheck_interval{30000};
+  // Who listens there serves Channel Access, whatever it is.
+  std::set<std::uint16_t> server_ports;
   // For so long an IOC's descriptors are looked at with each poll; later, when a new listener has
   // come to its network namespace.
   std::chrono::milliseconds young{10000};
@@ -43,6 +50,15 @@ struct Changes {
   std::vector<Ioc> changed;  // the same IOC with other ports, addresses, problem, ...
 
   bool empty() const { return ended.empty() && started.empty() && changed.empty(); }
+};
+
+// A listening socket in a network namespace that is looked at.
+struct Listener {
+  std::uint64_t net_namespace = 0;
+  std::uint64_t inode = 0;
+  ListeningSocket socket;
+
+  auto operator<=>(const Listener&) const = default;
 };
 
 // What the looking costs, from the start on.
@@ -68,6 +84,14 @@ class Finder {
 
   // The IOCs that run, as of the last poll, oldest first.
   std::vector<Ioc> iocs() const;
+  // The listeners in the exporter's network namespace, and in those of IOCs, as of the last poll,
+  // that are nobody's who is known: not of an IOC (also one that the filter leaves out) or another
+  // known server, and not the exporter's.
+  const std::set<Listener>& unclaimed() const { return unclaimed_; }
+  // The next poll takes the process that holds this listener for a CA server.
+  void speaks_ca(const Listener& listener);
+  // Of those, the ones whose process cannot be found.
+  std::vector<Listener> ownerless() const;
   FinderCosts costs() const;
 
  private:
@@ -77,6 +101,7 @@ class Finder {
     Clock::time_point found;
     OwnedSockets sockets;
   };
+  using NamespaceListeners = std::map<std::uint64_t, Listeners>;  // by network namespace
   struct Process {
     ProcessStat stat;
     std::optional<Inspection> inspection;
@@ -95,11 +120,13 @@ class Finder {
   bool look(Process& process, bool thorough, Clock::time_point now);
   void judge(Process& process, Clock::time_point now, Changes& changes);
   bool is_fork_of_ioc(const Process& process) const;
-  void start(Process& process, Clock::time_point now);
+  void start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Changes& changes);
   void describe(Process& process) const;
   void update_sockets(Clock::time_point now);
-  std::optional<Listeners> listeners_near(const Process& process);
+  NamespaceListeners read_all_listeners();
+  bool read_namespace(std::uint64_t net, const Process* near, NamespaceListeners& into);
+  void start_servers(const NamespaceListeners& listeners, Clock::time_point now);
   std::uint64_t net_namespace(const std::string& process) const;
   double time_of_day(std::uint64_t start_ticks) const;
 
@@ -111,6 +138,9 @@ class Finder {
   std::uint64_t own_namespace_;
   std::uint64_t maps_read_ = 0;
   std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace
+  std::set<Listener> unclaimed_;
+  std::map<Listener, unsigned> speaking_;  // of unclaimed ones: how often no holder was found
+  OwnedSockets own_sockets_;               // the exporter's
   std::map<pid_t, Process> processes_;
 };
 

@@ -1,4 +1,5 @@
-// Ioc: what the finder tells about one running IOC. Plain data.
+// Ioc: what the finder tells about one running IOC, or another program that serves Channel Access.
+// Plain data.
 #pragma once
 
 #include <compare>
@@ -50,8 +51,14 @@ struct CaServerSymbols {
   bool operator==(const CaServerSymbols&) const = default;
 };
 
+enum class IocKind {
+  base,       // runs EPICS Base's database: has dbProcess, or an IOC's threads
+  ca_server,  // serves Channel Access without it: caproto, pcaspy, a gateway, ...
+};
+
 struct Ioc {
   IocId id;
+  IocKind kind = IocKind::base;
   std::string name;               // label `ioc`: unique among the running ones, printable UTF-8
   std::string executable;         // path as the IOC sees it, without " (deleted)"
   double start_time_seconds = 0;  // time of day, UTC
@@ -61,6 +68,7 @@ struct Ioc {
   std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read
   bool own_net_namespace = true;           // it is also the exporter's
   std::vector<ListeningSocket> listening;  // sorted, each once
+  std::optional<std::uint16_t> ca_port;    // ca_server only: the first that was seen to speak it
   std::optional<ProbeTarget> target;       // none: `problem` says why
   // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it
   // may hold a copy relocation of a library's variable), then the libraries' in the order of the
