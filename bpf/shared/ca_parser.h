@@ -365,7 +365,7 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 
 /*
  * What the first message of a direction says about the protocol. VERSION has no payload; its type is a
- * priority (99 is the highest), its count the minor version.
+ * priority (99 is the highest), its count the minor version. caproto's servers put a 1 where others have 0.
  */
 IOCX_CA_INLINE void iocx_ca_judge_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
 					struct iocx_ca_event *e)
@@ -374,7 +374,7 @@ IOCX_CA_INLINE void iocx_ca_judge_first(struct iocx_ca_stream *s, const struct i
 
 	s->first = 0;
 	if (h->command == IOCX_CA_CMD_VERSION && h->size == 0 && h->type <= 99 && h->count >= 1 &&
-	    h->count <= 31 && h->parameter1 == 0 && h->parameter2 == 0)
+	    h->count <= 31 && h->parameter1 <= (w->direction == IOCX_CA_TO_CLIENT) && h->parameter2 == 0)
 		s->begins_ca = 1;
 	else if (w->direction == IOCX_CA_TO_SERVER && h->command != IOCX_CA_CMD_VERSION)
 		e->kind = IOCX_CA_NOT_CA;

@@ -69,7 +69,7 @@ void CaSeeding::advance(const std::vector<IocWatch::Served>& served, const Unnam
   for (auto& [id, state] : states_) state.seen = false;
   for (const IocWatch::Served& one : served) {
     const discovery::Ioc& ioc = *one.ioc;
-    if (!ioc.own_net_namespace || ioc.listening.empty()) continue;
+    if (ioc.kind != discovery::IocKind::base || !one.net || ioc.listening.empty()) continue;
     State& state = states_[ioc.id];
     if (state.listening != ioc.listening) {
       state = {};
@@ -142,7 +142,7 @@ Result<probes::CaSeed> CaSeeding::read(const IocWatch::Served& served,
   auto sockets = SocketTable::of_process(fs_, ioc.id.pid);
   if (!sockets) return std::move(sockets).error();
   auto flows = probes::read_tcp_connections(
-      *sockets, [&served](std::uint16_t port) { return serves_ca(served, port); });
+      *sockets, [&served](std::uint16_t port) { return serves_ca(served, port); }, *served.net);
   if (!flows) return std::move(flows).error();
   // Its clients come later: the tap sees them from their first byte.
   if (flows->empty()) return probes::CaSeed{served.number, {}};

@@ -10,6 +10,7 @@ namespace {
 TableRow ioc_row(const IocSample& ioc, bool records_work) {
   std::string state = ioc.problem;
   if (state.empty() && ioc.records_attached) state = "counting records";
+  if (state.empty() && !ioc.base) state = "counting puts, no EPICS Base";
   if (state.empty()) state = records_work ? "no database loaded yet" : "found";
   return {ioc.name,
           std::to_string(ioc.pid),

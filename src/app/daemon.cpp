@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 #include <utility>
+
+#include "protocol/ca_ports.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -15,8 +16,8 @@ using std::chrono::seconds;
 
 constexpr const char* kRecordProbe = "record_process";
 constexpr const char* kTapProbe = "ca_tap";
+constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kThreadCheckInterval{30};
-constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
 constexpr std::chrono::milliseconds kYoungInterval{250};
 constexpr const char* kInitialPidNamespace =
     "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
@@ -25,6 +26,7 @@ discovery::FinderOptions finder_options(const Options& options) {
   discovery::FinderOptions finder;
   finder.name_sources = options.name_sources;
   finder.filter = options.filter;
+  finder.server_ports.insert(options.server_ports.begin(), options.server_ports.end());
   return finder;
 }
 
@@ -51,10 +53,20 @@ bool may_look_into_processes(const RootedFs& fs) {
   return (std::strtoull(status->c_str() + at + kField.size(), nullptr, 16) >> 19 & 1) != 0;
 }
 
-iocx_ca_address ca_address(const InetAddress& address) {
-  iocx_ca_address in_keys{};
-  std::copy(address.begin(), address.end(), in_keys.bytes);
-  return in_keys;
+AddressedServers::Options addressed_options(const Options& options,
+                                            const std::set<std::uint16_t>& ports) {
+  AddressedServers::Options addressed;
+  addressed.remote = options.remote_servers;
+  addressed.ports = ports;
+  addressed.filter = options.filter;
+  addressed.keep = options.keep_gone;
+  return addressed;
+}
+
+std::set<std::uint16_t> expected_ports(const Options& options) {
+  std::set<std::uint16_t> ports(options.server_ports.begin(), options.server_ports.end());
+  ports.insert(protocol::kCaServerPort);
+  return ports;
 }
 
 double seconds_since(Daemon::Clock::time_point start) {
@@ -65,6 +77,9 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 Daemon::Daemon(const Options& options)
     : finder_(fs_, finder_options(options)),
+      namespaces_(fs_, finder_.own_namespace()),
+      addressed_(addressed_options(options, expected_ports(options))),
+      server_ports_(expected_ports(options)),
       seeding_(fs_),
       records_wanted_(options.records),
       puts_wanted_(options.puts),
@@ -85,23 +100,17 @@ Result<void> Daemon::load_records(const Options& options) {
   return {};
 }
 
-Result<void> Daemon::load_tap() {
-  probes::CaTapOptions options;
-  options.fs = fs_;
-  auto tap = probes::CaTap::start(std::move(options));
-  if (!tap) return std::move(tap).error();
-  tap_.emplace(std::move(*tap));
-  return {};
-}
-
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(options));
   if (options.records)
     if (auto loaded = daemon->load_records(options); !loaded)
       daemon->failed_[kRecordProbe] = explain(kRecordProbe, loaded.error());
   if (options.puts)
-    if (auto loaded = daemon->load_tap(); !loaded)
+    if (auto loaded = daemon->load_tap(options); !loaded)
       daemon->failed_[kTapProbe] = explain(kTapProbe, loaded.error());
+  if (daemon->tap_)
+    if (auto loaded = daemon->load_udp(options); !loaded)
+      daemon->failed_[kUdpProbe] = explain(kUdpProbe, loaded.error());
 
   const bool none_works = !daemon->records_ && !daemon->tap_;
   if (!daemon->failed_.empty() && (none_works || options.strict))
@@ -147,7 +156,7 @@ void Daemon::tick(Clock::time_point now) {
   {
     const std::scoped_lock lock(mutex_);
     report("find IOCs", found);
-    serve_ports();
+    serve_ports(now);
   }
   seed_tap(now);
   const std::scoped_lock lock(mutex_);
@@ -161,46 +170,9 @@ std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
   return iocs_->any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
 }
 
-// Tells the tap where to look: at the ports of the IOCs, and at those where one is likely to
-// appear. Its first clients are there within milliseconds, and their channels get their names only
-// if they are seen.
-void Daemon::serve_ports() {
-  if (!tap_) return;
-  std::vector<probes::CaServer> servers;
-  std::set<std::uint16_t> taken;
-  for (const IocWatch::Served& served : iocs_->served()) {
-    if (!served.ioc->own_net_namespace) continue;
-    for (const auto& socket : served.ioc->listening) {
-      probes::CaServer server;
-      if (socket.address) server.address = ca_address(*socket.address);
-      server.port = socket.port;
-      server.ioc = served.number;
-      servers.push_back(server);
-      taken.insert(socket.port);
-    }
-  }
-  std::vector<std::uint16_t> expected = iocs_->ports_of_gone();
-  expected.push_back(kDefaultCaPort);
-  for (const std::uint16_t port : expected)
-    if (taken.insert(port).second) servers.push_back({{}, port, probes::kCaIocToCome});
-  report("watch the ports of IOCs", tap_->set_servers(servers));
-  for (const std::uint32_t number : iocs_->take_forgotten())
-    report("forget the puts of an IOC that is gone", tap_->forget(number));
-}
-
-// After the ports were given to the tap: what opens from then on it sees itself.
-void Daemon::seed_tap(Clock::time_point now) {
-  if (!tap_) return;
-  const auto seed = [this, now](const probes::CaSeed& what) {
-    const std::scoped_lock lock(mutex_);
-    return tap_->seed(what, now);
-  };
-  // Only reap() changes what unnamed_channels() gives, in this thread.
-  seeding_.advance(iocs_->served(), tap_->unnamed_channels(), seed, mutex_, now);
-}
-
 void Daemon::reap(Clock::time_point now) {
-  if (tap_) report("take over the counts of closed channels", tap_->reap());
+  if (tap_) report("take over the counts of closed channels", tap_->reap(now));
+  if (udp_) report("look at searches and beacons", udp_->look(now));
   if (!records_) return;
   // Clients that come and go leave a thread's stack behind with each connection.
   const auto use = records_->use();
@@ -227,7 +199,8 @@ Snapshot Daemon::snapshot() {
   }
   began = Clock::now();
   if (puts_wanted_) {
-    const bool complete = add_puts(snapshot);
+    bool complete = add_puts(snapshot);
+    complete = add_searches(snapshot) && complete;
     snapshot.collectors.push_back({"puts", complete, seconds_since(began)});
   }
   add_unnamed_channels(snapshot);

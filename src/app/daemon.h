@@ -11,16 +11,21 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "app/addressed_servers.h"
 #include "app/ca_seeding.h"
 #include "app/ioc_watch.h"
+#include "app/listener_judge.h"
 #include "app/options.h"
 #include "app/pv_records.h"
+#include "app/tapped_namespaces.h"
 #include "app/wall_clock.h"
 #include "discovery/finder.h"
 #include "probes/ca_tap.h"
+#include "probes/ca_udp.h"
 #include "probes/record_process.h"
 #include "probes/samples.h"
 #include "util/rooted_fs.h"
@@ -54,12 +59,19 @@ class Daemon {
   explicit Daemon(const Options& options);
 
   Result<void> load_records(const Options& options);
-  Result<void> load_tap();
+  Result<void> load_tap(const Options& options);
+  Result<void> load_udp(const Options& options);
   std::string why_failed() const;
-  void serve_ports();
+  std::vector<IocWatch::Served> served() const;
+  void serve_ports(Clock::time_point now);
+  std::vector<probes::CaServer> places_of_servers(
+      const std::vector<IocWatch::Served>& served) const;
+  std::vector<probes::CaServer> addressed_now(const std::vector<probes::CaServer>& learned) const;
+  void let_addressed_go(Clock::time_point now);
   void seed_tap(Clock::time_point now);
   void reap(Clock::time_point now);
-  bool add_puts(Snapshot& snapshot);  // false when something could not be read
+  bool add_puts(Snapshot& snapshot);      // false when something could not be read
+  bool add_searches(Snapshot& snapshot);  // the same
   void add_record_self(Snapshot& snapshot);
   void add_unnamed_channels(Snapshot& snapshot) const;
 
@@ -68,6 +80,11 @@ class Daemon {
   discovery::Finder finder_;
   std::optional<probes::RecordProcess> records_;
   std::optional<probes::CaTap> tap_;
+  std::optional<probes::CaUdp> udp_;  // goes before the tap
+  TappedNamespaces namespaces_;
+  ListenerJudge judge_;
+  AddressedServers addressed_;
+  std::set<std::uint16_t> server_ports_;  // where a CA server is expected
   std::optional<IocWatch> iocs_;
   WallClock wall_clock_;
   PvRecords pv_records_;
@@ -82,6 +99,7 @@ class Daemon {
   std::string discovery_problem_;
   std::map<std::string, CollectorSample> tick_results_;  // of collectors that work in tick()
   Clock::time_point next_thread_check_{};
+  Clock::time_point next_letting_go_{};
 
   void report(const std::string& action, const Result<void>& result);
 };

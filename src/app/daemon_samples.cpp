@@ -75,4 +75,24 @@ bool Daemon::add_puts(Snapshot& snapshot) {
   return true;
 }
 
+bool Daemon::add_searches(Snapshot& snapshot) {
+  if (!udp_) {
+    snapshot.probes.push_back(probe_sample("ca_udp", false, 0, std::nullopt));
+    return false;
+  }
+  snapshot.probes.push_back(probe_sample("ca_udp", true, 1, std::nullopt));
+  auto reading = udp_->collect();
+  if (!reading) {
+    report("read the counts of searches", reading.error());
+    return false;
+  }
+  report("read the counts of searches", {});
+  snapshot.searches = std::move(reading->searches);
+  snapshot.searched_names = std::move(reading->names);
+  snapshot.beacons = std::move(reading->beacons);
+  snapshot.drops.insert(snapshot.drops.end(), reading->drops.begin(), reading->drops.end());
+  snapshot.maps.insert(snapshot.maps.end(), reading->maps.begin(), reading->maps.end());
+  return true;
+}
+
 }  // namespace ioc_exporter::app

@@ -8,6 +8,7 @@
 #include "app/record_samples.h"
 #include "ioc/ca_server_port.h"
 #include "ioc/memory.h"
+#include "protocol/ca_ports.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -17,15 +18,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestPause{30'000};  // between two attempts to read a broken IOC
 constexpr milliseconds kYouth{10'000};
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
-constexpr milliseconds kPortPatience{60'000};   // how long a CA server may take to get its port
-constexpr std::uint16_t kDefaultCaPort = 5064;  // CA protocol specification, "Port numbers"
-
-// The tap's socket sees the exporter's own network namespace only.
-constexpr const char* kOtherNetwork =
-    "it runs in another network namespace than the exporter: puts to it are not counted";
+constexpr milliseconds kPortPatience{60'000};  // how long a CA server may take to get its port
 
 std::string subject_of(const discovery::Ioc& ioc) {
-  return "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")";
+  return (ioc.kind == discovery::IocKind::base ? "ioc " : "CA server ") + ioc.name + " (pid " +
+         std::to_string(ioc.id.pid) + ")";
 }
 
 bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
@@ -35,7 +32,7 @@ bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
 
 // For an IOC whose memory does not tell: the well-known port, or the only one there is.
 std::optional<std::uint16_t> guess_ca_port(const discovery::Ioc& ioc) {
-  if (listens_on(ioc, kDefaultCaPort)) return kDefaultCaPort;
+  if (listens_on(ioc, protocol::kCaServerPort)) return protocol::kCaServerPort;
   if (ioc.listening.size() == 1) return ioc.listening.front().port;
   return std::nullopt;
 }
@@ -73,19 +70,23 @@ void IocWatch::advance(const discovery::Changes& changes, Clock::time_point now,
 }
 
 void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
-  const auto [number, is_new] = numbers_.try_emplace(ioc.name, next_number_);
-  if (is_new) ++next_number_;
+  const std::uint32_t number = number_of(ioc.name);
   gone_.erase(ioc.name);
   Live& live = live_[ioc.id];
   live.ioc = ioc;
-  live.number = number->second;
+  live.number = number;
   live.found = now;
   live.next_read = now;
   live.problem = ioc.problem;
-  spdlog::info("found {}, Base {}, executable {}", subject_of(ioc),
-               ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable);
+  live.ca_port = ioc.ca_port;
+  if (ioc.kind == discovery::IocKind::ca_server)
+    spdlog::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
+                 ioc.executable);
+  else
+    spdlog::info("found {}, Base {}, executable {}", subject_of(ioc),
+                 ioc.base_version.empty() ? "of unknown version" : ioc.base_version,
+                 ioc.executable);
   if (!ioc.problem.empty()) spdlog::warn("ioc {}: {}", ioc.name, ioc.problem);
-  if (!ioc.own_net_namespace) spdlog::warn("ioc {}: {}", ioc.name, kOtherNetwork);
 }
 
 void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
@@ -100,7 +101,6 @@ void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
   gone.sample.problem.clear();
   gone.sample.database.reset();
   gone.number = live.number;
-  gone.ports = gone.sample.tcp_ports;
   gone.until = now + options_.keep_gone;
   spdlog::info("{} has ended", subject_of(ioc));
   gone_.insert_or_assign(live.ioc.name, std::move(gone));
@@ -207,11 +207,24 @@ std::vector<IocWatch::Served> IocWatch::served() const {
   return all;
 }
 
-std::vector<std::uint16_t> IocWatch::ports_of_gone() const {
-  std::vector<std::uint16_t> ports;
-  for (const auto& [name, gone] : gone_)
-    ports.insert(ports.end(), gone.ports.begin(), gone.ports.end());
-  return ports;
+std::uint32_t IocWatch::number_of(const std::string& name) {
+  const auto [number, is_new] = numbers_.try_emplace(name, next_number_);
+  if (is_new) ++next_number_;
+  return number->second;
+}
+
+void IocWatch::release(const std::string& name) {
+  const auto number = numbers_.find(name);
+  const bool is_ioc = gone_.contains(name) || std::ranges::any_of(live_, [&name](const auto& one) {
+                        return one.second.ioc.name == name;
+                      });
+  if (number == numbers_.end() || is_ioc) return;
+  forgotten_.push_back(number->second);
+  numbers_.erase(number);
+}
+
+void IocWatch::set_network_problems(std::map<std::uint64_t, std::string> problems) {
+  network_problems_ = std::move(problems);
 }
 
 bool IocWatch::any_young(Clock::time_point now) const {
@@ -233,6 +246,7 @@ IocSample IocWatch::describe(const Live& live) const {
   IocSample sample;
   sample.name = live.ioc.name;
   sample.up = true;
+  sample.base = live.ioc.kind == discovery::IocKind::base;
   sample.pid = live.ioc.id.pid;
   sample.start_time_seconds = live.ioc.start_time_seconds;
   sample.base_version = live.ioc.base_version;
@@ -244,8 +258,11 @@ IocSample IocWatch::describe(const Live& live) const {
       sample.tcp_ports.push_back(socket.port);
   sample.records_attached = live.slot.has_value();
   sample.problem = live.problem;
-  if (sample.problem.empty() && records_ == nullptr) sample.problem = why_no_records_;
-  if (sample.problem.empty() && !live.ioc.own_net_namespace) sample.problem = kOtherNetwork;
+  if (sample.problem.empty() && records_ == nullptr && sample.base)
+    sample.problem = why_no_records_;
+  const auto network = network_problems_.find(live.ioc.net_namespace);
+  if (sample.problem.empty() && network != network_problems_.end())
+    sample.problem = "puts to it are not counted: " + network->second;
   sample.database = live.database;
   return sample;
 }

@@ -1,5 +1,6 @@
 // IocWatch: what the exporter does for each IOC that the finder tells of. It reads the IOC's
-// database from its memory, has its records counted, and turns all that into samples.
+// database from its memory, has its records counted, and turns all that into samples. CA servers
+// that are no IOCs are followed and named like them, and have no records.
 //
 // One thread changes it (advance() and what it calls); samples may be taken from others at the same
 // time, under the mutex that is given to both. Reading an IOC's memory happens outside that mutex.
@@ -44,10 +45,15 @@ class IocWatch {
     std::uint32_t number = 0;
     const discovery::Ioc* ioc = nullptr;
     std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
+    // What the tap calls its network namespace; nothing: it does not look into it.
+    std::optional<std::uint32_t> net = std::nullopt;
   };
   std::vector<Served> served() const;
-  // Ports of IOCs that are gone: their next start is likely to take them again.
-  std::vector<std::uint16_t> ports_of_gone() const;
+  // The number of a server that is no process of this host, by its name; the same until release().
+  std::uint32_t number_of(const std::string& name);
+  void release(const std::string& name);
+  // Why puts to IOCs in a network namespace, told by its inode, are not counted.
+  void set_network_problems(std::map<std::uint64_t, std::string> problems);
   // An IOC is young: what it listens on may change at any moment.
   bool any_young(Clock::time_point now) const;
   // Numbers whose IOC is gone for longer than keep_gone, since the last call.
@@ -80,7 +86,6 @@ class IocWatch {
   struct Gone {
     IocSample sample;
     std::uint32_t number = 0;
-    std::vector<std::uint16_t> ports;
     Clock::time_point until;
   };
   struct Reading {
@@ -108,6 +113,7 @@ class IocWatch {
   std::map<std::string, Gone> gone_;
   std::map<std::string, std::uint32_t> numbers_;
   std::vector<std::uint32_t> forgotten_;
+  std::map<std::uint64_t, std::string> network_problems_;
   std::uint32_t next_number_ = 1;
   std::uint64_t records_seen_ = 0;
   bool complete_ = true;

@@ -9,11 +9,13 @@
 
 #include "app/duration.h"
 #include "app/version.h"
+#include "bpf/ca_tap_object.h"
 #include "http/listen_address.h"
 
 namespace ioc_exporter::app {
 namespace {
 
+constexpr const char* kDefaultPin = "/sys/fs/bpf/ioc_exporter";
 constexpr std::array kLogLevels = {"debug", "info", "warn", "error"};
 
 cxxopts::Options describe() {
@@ -22,6 +24,7 @@ cxxopts::Options describe() {
       "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
       "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).");
+  const bpf::CaTapSizes sizes;
   options.set_width(100);
   options.add_options("Web")(
       "web.listen-address", "Address to listen on (repeatable); port 0 picks a free one",
@@ -51,6 +54,18 @@ cxxopts::Options describe() {
       "records.max-threads",
       "Threads that may process records at a time, over all IOCs (2 KiB each)",
       cxxopts::value<std::uint32_t>()->default_value("4096"), "N");
+  options.add_options("Channel Access")(
+      "ca.server-port",
+      "TCP ports of CA servers, whatever listens there; others are found by what they speak",
+      cxxopts::value<std::vector<std::uint16_t>>(), "LIST")(
+      "ca.remote-servers", "Count also what clients on this host send to CA servers elsewhere")(
+      "ca.max-channels", "Channels of all clients together (about 800 bytes each)",
+      cxxopts::value<std::uint32_t>()->default_value(std::to_string(sizes.max_channels)),
+      "N")("ca.max-circuits", "TCP connections of clients (about 1 KiB each)",
+           cxxopts::value<std::uint32_t>()->default_value(std::to_string(sizes.max_circuits)), "N")(
+      "state.pin",
+      "Folder in a bpffs where the names of open channels outlive the exporter; none: nowhere",
+      cxxopts::value<std::string>()->default_value(kDefaultPin), "DIR");
   options.add_options("Modes")("once", "Count for so long, print one scrape and exit",
                                cxxopts::value<std::string>(), "DURATION")(
       "check",
@@ -129,6 +144,28 @@ Result<void> read_iocs(const cxxopts::ParseResult& parsed, Options& options) {
   return {};
 }
 
+Result<void> read_channel_access(const cxxopts::ParseResult& parsed, Options& options) {
+  if (parsed.count("ca.server-port") > 0)
+    options.server_ports = parsed["ca.server-port"].as<std::vector<std::uint16_t>>();
+  if (std::ranges::find(options.server_ports, 0) != options.server_ports.end())
+    return wrong("ca.server-port", "must be 1 to 65535");
+  options.remote_servers = parsed.count("ca.remote-servers") > 0;
+  const auto room = [&parsed](const char* option, std::uint32_t& into) -> Result<void> {
+    into = parsed[option].as<std::uint32_t>();
+    if (into < 1024 || into > 4'194'304) return wrong(option, "must be 1024 to 4194304");
+    return {};
+  };
+  if (auto ok = room("ca.max-channels", options.max_channels); !ok) return ok;
+  if (auto ok = room("ca.max-circuits", options.max_circuits); !ok) return ok;
+  const auto pin = parsed["state.pin"].as<std::string>();
+  if (pin == "none") return {};
+  if (!pin.starts_with('/'))
+    return wrong("state.pin", "\"" + pin + "\" is neither an absolute path nor none");
+  options.pin_directory = pin;
+  options.pin_is_default = parsed.count("state.pin") == 0;
+  return {};
+}
+
 Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
   options.records = parsed.count("no-collector.records") == 0;
   options.puts = parsed.count("no-collector.puts") == 0;
@@ -157,7 +194,7 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
     Options options;
-    for (const auto& read : {read_web, read_iocs, read_durations, read_rest})
+    for (const auto& read : {read_web, read_iocs, read_durations, read_channel_access, read_rest})
       if (auto ok = read(parsed, options); !ok) return ok.error();
     return Answer(std::move(options));
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option

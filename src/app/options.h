@@ -30,6 +30,13 @@ struct Options {
   bool puts = true;
   std::uint32_t record_threads = 0;
 
+  std::vector<std::uint16_t> server_ports;  // of CA servers, whatever listens there
+  bool remote_servers = false;
+  std::uint32_t max_channels = 0;
+  std::uint32_t max_circuits = 0;
+  std::string pin_directory;    // "" = none
+  bool pin_is_default = false;  // nobody asked for it: without a bpffs it is none
+
   bool check = false;
   bool strict = false;
   std::optional<std::chrono::milliseconds> once;

@@ -51,7 +51,7 @@ http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot) {
   row.name = ioc.name;
   row.up = ioc.up;
   row.pid = ioc.pid;
-  row.base_version = ioc.base_version;
+  row.base_version = ioc.base ? ioc.base_version : "another CA server";
   row.ca_port = ioc.ca_port;
   if (ioc.database) row.records = ioc.database->records.size();
   const auto clients = std::ranges::find(snapshot.ca_servers, ioc.name, &CaServerSample::ioc);

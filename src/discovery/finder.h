@@ -93,6 +93,8 @@ class Finder {
   // Of those, the ones whose process cannot be found.
   std::vector<Listener> ownerless() const;
   FinderCosts costs() const;
+  // Inode of the exporter's network namespace.
+  std::uint64_t own_namespace() const { return own_namespace_; }
 
  private:
   struct Tracked {  // a process that is an IOC

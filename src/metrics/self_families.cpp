@@ -81,7 +81,7 @@ void add_attached(const Snapshot& snapshot, Families& to) {
   auto attached = flag("ioc_exporter_ioc_records_attached",
                        "Whether the records of the running IOC are counted.");
   for (const IocSample* ioc : distinct_iocs(snapshot))
-    if (ioc->up) attached.add({{"ioc", ioc->name}}, ioc->records_attached ? 1 : 0);
+    if (ioc->up && ioc->base) attached.add({{"ioc", ioc->name}}, ioc->records_attached ? 1 : 0);
   attached.append_to(to);
 }
 

@@ -58,10 +58,12 @@ struct RecordSample {
   std::array<std::uint64_t, kHistogramSlots> buckets{};  // not cumulative
 };
 
-// One IOC. Those that are gone stay for a while with `up` false and no records.
+// One IOC, or another program that serves Channel Access. Those that are gone stay for a while with
+// `up` false and no records.
 struct IocSample {
   std::string name;  // label `ioc`, unique
   bool up = false;
+  bool base = true;  // runs EPICS Base's database; false: has no records
   std::int32_t pid = 0;
   double start_time_seconds = 0;  // time of day
   std::string base_version;       // "7.0.8.1"; "" when it could not be told

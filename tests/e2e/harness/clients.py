@@ -4,6 +4,7 @@ import pathlib
 import pwd
 import shutil
 import socket
+from typing import Sequence
 
 import pytest
 
@@ -16,8 +17,9 @@ HOST = socket.gethostname()
 LIBCA_USER = pwd.getpwuid(os.getuid()).pw_name
 
 
-def _client_env(ports: list[int], user: str | None = None) -> dict[str, str]:
-    environment = {"EPICS_CA_ADDR_LIST": " ".join(f"{LOOPBACK}:{port}" for port in ports),
+def _client_env(ports: list[int], user: str | None = None,
+                address: str = LOOPBACK) -> dict[str, str]:
+    environment = {"EPICS_CA_ADDR_LIST": " ".join(f"{address}:{port}" for port in ports),
                    "EPICS_CA_AUTO_ADDR_LIST": "NO", "EPICS_CA_MAX_ARRAY_BYTES": "1000000"}
     return environment | ({"LOGNAME": user, "USER": user} if user else {})
 
@@ -51,11 +53,12 @@ class Client(Process):
 
 
 def libca(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int, op: str = "write",
-          kind: str = "double", length: int = 1, batch: int = 1) -> Client:
-    """tests/tools/ca_flood.c: as fast as libca can."""
+          kind: str = "double", length: int = 1, batch: int = 1, address: str = LOOPBACK,
+          prefix: Sequence[str] = ()) -> Client:
+    """tests/tools/ca_flood.c: as fast as libca can. `prefix`: a command that runs it elsewhere."""
     c_op = {"write": "put", "write_notify": "notify"}[op]
-    return Client("ca_flood", [env.tool("ca_flood"), count, c_op, kind, length, batch, *pvs],
-                  log_dir, _client_env(ports))
+    argv = [*prefix, env.tool("ca_flood"), count, c_op, kind, length, batch, *pvs]
+    return Client("ca_flood", argv, log_dir, _client_env(ports, address=address))
 
 
 def pyepics(log_dir: pathlib.Path, ports: list[int], pvs: list[str], count: int,

@@ -14,9 +14,16 @@ FOUND_WITHIN = 5.0  # seconds: what the exporter promises for an IOC's start and
 class Exporter:
     def __init__(self, log_dir: pathlib.Path, *options: str):
         self.process = Process("exporter", [env.exporter_binary(),
-                                            "--web.listen-address=127.0.0.1:0", *options], log_dir)
+                                            "--web.listen-address=127.0.0.1:0", *self._defaults(options),
+                                            *options], log_dir)
         match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=30)
         self.port = int(match[1])
+
+    @staticmethod
+    def _defaults(options: tuple[str, ...]) -> list[str]:
+        """What one test's exporter knew is nothing for the next one's."""
+        pinned = any(option.startswith("--state.pin") for option in options)
+        return [] if pinned else ["--state.pin=none"]
 
     @property
     def pid(self) -> int:
@@ -52,7 +59,7 @@ class Exporter:
                                  f"{last[0].text[-6000:] if last else 'none'}") from None
         return last[0]
 
-    def wait_up(self, ioc) -> Scrape:
+    def wait_up(self, ioc, timeout: float = FOUND_WITHIN) -> Scrape:
         """Until this IOC, by pid and by its CA port, is found and its records are known."""
         def up(scrape: Scrape) -> bool:
             label = scrape.ioc_of_pid(ioc.pid)
@@ -60,7 +67,8 @@ class Exporter:
                     and bool(scrape.series("epics_ioc_info", ioc=label, ca_port=str(ioc.port)))
                     and bool(scrape.series("epics_record_info", ioc=label)))
 
-        return self.wait_scrape(up, f"IOC {ioc.name} (pid {ioc.pid}, port {ioc.port}) is up")
+        return self.wait_scrape(up, f"IOC {ioc.name} (pid {ioc.pid}, port {ioc.port}) is up",
+                                timeout)
 
     def stop(self) -> int:
         return self.process.terminate()

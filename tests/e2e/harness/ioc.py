@@ -2,6 +2,7 @@
 import pathlib
 import re
 import shutil
+from typing import Sequence
 
 from . import env
 from .ports import free_port
@@ -11,10 +12,10 @@ from .waiting import wait_stable, wait_until
 _DONE = re.compile(r"^@done\n", re.MULTILINE)
 
 
-def ca_server_env(port: int) -> dict[str, str]:
+def ca_server_env(port: int, address: str = "127.0.0.1") -> dict[str, str]:
     return {
         "EPICS_CA_SERVER_PORT": str(port),
-        "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1",
+        "EPICS_CAS_INTF_ADDR_LIST": address,
         "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO",
         "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1",
         "EPICS_CA_ADDR_LIST": "127.0.0.1",
@@ -23,18 +24,22 @@ def ca_server_env(port: int) -> dict[str, str]:
 
 
 class Ioc:
-    """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C."""
+    """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
+
+    `prefix` is a command that runs it elsewhere, under the same pid; `address` the one it serves.
+    """
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
                  macros: str = "", port: int | None = None, late: bool = False,
-                 lib_dir: pathlib.Path | None = None, access_security: str | None = None):
+                 lib_dir: pathlib.Path | None = None, access_security: str | None = None,
+                 address: str = "127.0.0.1", prefix: Sequence[str] = ()):
         self.name = name
         self.base = base
         self.port = port or free_port()
         directory = env.base_dir(base)
         db_path = log_dir / f"{name}-{self.port}.db"
         db_path.write_text(database)
-        environment = {**ca_server_env(self.port), "IOCNAME": name}
+        environment = {**ca_server_env(self.port, address), "IOCNAME": name}
         if base == env.PYTHON_BASE and lib_dir is None:
             argv = [env.python(), env.TOOLS_SOURCE_DIR / "python_ioc.py"]
             argv += ["--late"] if late else []
@@ -47,7 +52,7 @@ class Ioc:
             argv = [env.tool(f"ioc_launcher_{base}"), directory / "dbd"]
             if lib_dir is not None:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)
-        self.process = Process(name, [*argv, macros, db_path], log_dir, environment)
+        self.process = Process(name, [*prefix, *argv, macros, db_path], log_dir, environment)
         self._late = late
 
     @property

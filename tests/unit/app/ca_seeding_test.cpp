@@ -97,7 +97,7 @@ class CaSeedingPlan : public testing::Test {
     std::vector<int> told;
     for (int i = 0; i < seconds; ++i, ++second_)
       seeding_.advance(
-          {{23, &ioc_, {}}}, unnamed_,
+          {{23, &ioc_, {}, net_}}, unnamed_,
           [&](const probes::CaSeed& seed) {
             EXPECT_EQ(seed.ioc, 23u);
             EXPECT_TRUE(seed.circuits.empty());
@@ -114,6 +114,7 @@ class CaSeedingPlan : public testing::Test {
 
   std::string root_ = testing::TempDir() + "ca_seeding." + std::to_string(::getpid());
   discovery::Ioc ioc_;
+  std::optional<std::uint32_t> net_ = 0;
   CaSeeding seeding_{RootedFs(root_)};
   Result<probes::CaSeedResult> result_ = probes::CaSeedResult{};
   std::mutex mutex_;
@@ -131,7 +132,7 @@ TEST_F(CaSeedingPlan, TwiceAndAgainWhenItListensElsewhere) {
   ioc_.listening.clear();
   EXPECT_EQ(run(3), (std::vector<int>{}));
   ioc_.listening = {{{}, 5064}};
-  ioc_.own_net_namespace = false;
+  net_.reset();
   EXPECT_EQ(run(3), (std::vector<int>{})) << "the tap does not see its puts";
 }
 

@@ -35,6 +35,25 @@ TEST(Options, Defaults) {
   EXPECT_EQ(options.name_sources, discovery::default_name_sources());
   EXPECT_FALSE(options.once);
   EXPECT_FALSE(options.check);
+  EXPECT_TRUE(options.server_ports.empty());
+  EXPECT_FALSE(options.remote_servers);
+  EXPECT_EQ(options.max_channels, 131072u);
+  EXPECT_EQ(options.max_circuits, 65536u);
+  EXPECT_EQ(options.pin_directory, "/sys/fs/bpf/ioc_exporter");
+  EXPECT_TRUE(options.pin_is_default);
+}
+
+TEST(Options, ChannelAccess) {
+  const Options options =
+      parsed({"--ca.server-port=5064,6064", "--ca.server-port=7064", "--ca.remote-servers",
+              "--ca.max-channels=1024", "--ca.max-circuits=4194304", "--state.pin=/sys/fs/bpf/x"});
+  EXPECT_EQ(options.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
+  EXPECT_TRUE(options.remote_servers);
+  EXPECT_EQ(options.max_channels, 1024u);
+  EXPECT_EQ(options.max_circuits, 4194304u);
+  EXPECT_EQ(options.pin_directory, "/sys/fs/bpf/x");
+  EXPECT_FALSE(options.pin_is_default);
+  EXPECT_EQ(parsed({"--state.pin=none"}).pin_directory, "");
 }
 
 TEST(Options, Values) {
@@ -62,6 +81,11 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--web.max-requests=many"}).find("many"), std::string::npos);
   EXPECT_NE(refusal({"--web.telemetry-path=metrics"}).find("metrics"), std::string::npos);
   EXPECT_NE(refusal({"--web.listen-address=nowhere:port"}).find("nowhere:port"), std::string::npos);
+  EXPECT_NE(refusal({"--ca.server-port=5064,0"}).find("--ca.server-port"), std::string::npos);
+  EXPECT_NE(refusal({"--ca.server-port=65536"}).find("65536"), std::string::npos);
+  EXPECT_NE(refusal({"--ca.max-channels=1023"}).find("--ca.max-channels"), std::string::npos);
+  EXPECT_NE(refusal({"--ca.max-circuits=4194305"}).find("--ca.max-circuits"), std::string::npos);
+  EXPECT_NE(refusal({"--state.pin=here"}).find("\"here\""), std::string::npos);
   EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);
   EXPECT_NE(refusal({"--no-collector.records", "--no-collector.puts"}).find("collectors"),
             std::string::npos);

@@ -1,0 +1,183 @@
+"""CA servers that are no IOCs of EPICS Base, on other hosts, or in other network namespaces."""
+import http.server
+import threading
+import urllib.request
+
+import pytest
+
+from harness import clients, databases, env
+from harness.caproto_server import CaprotoServer
+from harness.network import OtherNetwork, enter_own_network
+from harness.scrape import PUTS
+from harness.waiting import wait_until
+
+PVS = ["S:one", "S:two", "S:three"]
+
+
+@pytest.fixture
+def start_server(started, log_dir):
+    """start_server(port=..., name=...) -> a running CaprotoServer."""
+    def start(**options) -> CaprotoServer:
+        return started.add(CaprotoServer(log_dir, PVS, **options)).wait_running()
+
+    return start
+
+
+def puts(scrape, server, user=clients.LIBCA_USER, client=clients.LOOPBACK):
+    """PV to count; nobody else has written to the server."""
+    series = scrape.series(PUTS, ioc=server)
+    assert all(labels["user"] == user and labels["client"] == client and
+               labels["host"] == clients.HOST for labels, _ in series), series
+    return {labels["pv"]: value for labels, value in series}
+
+
+def is_found(scrape, server) -> bool:
+    return bool(scrape.series("epics_ioc_info", ioc=server.name, pid=str(server.pid)))
+
+
+def test_found_by_what_it_speaks(start_server, start_exporter, connect):
+    """On a port that nobody named. It gets its name with its first client, who is counted from the start."""
+    server = start_server()
+    exporter = start_exporter("--ioc.include=caproto_server")
+    assert not is_found(exporter.scrape(), server), "nobody has talked to it yet"
+    sender = connect(clients.libca, [server], PVS, 211, batch=10)
+    scrape = exporter.wait_scrape(lambda s: is_found(s, server), "the server is found")
+    assert scrape.value("epics_ioc_info", ioc=server.name, pid=str(server.pid), base_version="",
+                        ca_port=str(server.port)) == 1
+    assert scrape.value("epics_ioc_up", ioc=server.name) == 1
+    assert not scrape.series("ioc_exporter_ioc_records_attached", ioc=server.name), "it has none"
+    assert sender.send() == 211 * len(PVS)
+    assert server.counts() == dict.fromkeys(PVS, 211)
+    scrape = exporter.scrape()
+    assert puts(scrape, server.name) == dict.fromkeys(PVS, 211)
+    assert scrape.count("epics_ca_channels", ioc=server.name, access="read_write") == len(PVS)
+    assert scrape.count("epics_ca_circuits", ioc=server.name) == 1
+    status, _, page = exporter.request("/")
+    assert status == 200 and "caproto_server" in page.decode()
+    assert "another CA server" in page.decode()
+
+    server.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc=server.name) == 0, "it is gone")
+    assert puts(exporter.scrape(), server.name) == dict.fromkeys(PVS, 211)
+
+
+def test_port_that_was_given(start_server, start_exporter, connect):
+    """Known without a client; its counts go on when it is restarted."""
+    server = start_server(name="given")
+    exporter = start_exporter("--ioc.include=given", f"--ca.server-port={server.port}")
+    exporter.wait_scrape(lambda s: is_found(s, server), "the server is found")
+    connect(clients.libca, [server], PVS, 101, op="write_notify").send()
+    assert puts(exporter.scrape(), "given") == dict.fromkeys(PVS, 101)
+
+    server.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="given") == 0, "it is gone")
+    again = start_server(name="given", port=server.port)
+    connect(clients.libca, [again], PVS, 13, op="write_notify").send()
+    exporter.wait_scrape(lambda s: is_found(s, again), "it is back")
+    assert puts(exporter.scrape(), "given") == dict.fromkeys(PVS, 114)
+
+
+def test_what_is_left_out(start_server, start_exporter, connect):
+    server = start_server(name="left-out")
+    other = start_server(name="wanted")
+    exporter = start_exporter("--ioc.include=wanted")
+    exporter.scrape()
+    connect(clients.libca, [server], PVS, 23).send()
+    connect(clients.libca, [other], PVS, 23).send()
+    scrape = exporter.wait_scrape(lambda s: is_found(s, other), "the other server is found")
+    assert not scrape.series(PUTS, ioc="left-out")
+    assert not scrape.series("epics_ioc_up", ioc="left-out")
+
+
+def test_other_listeners_are_no_servers(start_server, start_exporter, connect):
+    """A web server that is used is not taken for a CA server, and is not asked about any more."""
+    enter_own_network()  # no other program's listeners
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    thread = threading.Thread(target=web.serve_forever)
+    thread.start()
+    try:
+        server = start_server()
+        exporter = start_exporter()
+        exporter.scrape()
+        for _ in range(7):
+            with urllib.request.urlopen(f"http://127.0.0.1:{web.server_port}/") as answer:
+                answer.read()
+        connect(clients.libca, [server], PVS, 23).send()
+        scrape = exporter.wait_scrape(lambda s: is_found(s, server), "the server is found")
+        up = {labels["ioc"] for labels, _ in scrape.series("epics_ioc_up")}
+        assert up == {server.name}
+    finally:
+        web.shutdown()
+        thread.join()
+        web.server_close()
+
+
+@pytest.fixture
+def other_network(started):
+    enter_own_network()
+    return started.add(OtherNetwork())
+
+
+def test_ioc_in_another_network_namespace(other_network, start_ioc, start_exporter, connect):
+    """Its puts are counted, from clients inside and outside, and it ends like any other."""
+    ioc = start_ioc("inside", databases.put_targets("N:", 3), prefix=other_network.prefix,
+                    address=other_network.there)
+    exporter = start_exporter("--ioc.include=inside", sees=[ioc])
+    pvs = [f"N:set{i}" for i in range(1, 4)]
+    connect(clients.libca, [ioc], pvs, 211, address=other_network.there).send()
+    connect(clients.libca, [ioc], pvs, 101, address=other_network.there,
+            prefix=other_network.prefix).send()
+    scrape = exporter.scrape()
+    for pv in pvs:
+        assert scrape.count(PUTS, ioc="inside", pv=pv, client=other_network.here) == 211
+        assert scrape.count(PUTS, ioc="inside", pv=pv, client=other_network.there) == 101
+        assert ioc.get(f"{pv}:count.VAL") == 312
+    assert len(scrape.series(PUTS)) == 2 * len(pvs)
+    ioc.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="inside") == 0, "the IOC is down")
+    assert exporter.scrape().total(PUTS, ioc="inside") == 312 * len(pvs)
+
+
+def test_namespace_is_let_go_with_its_last_process(other_network, start_ioc, start_exporter):
+    """An open tap would keep the namespace, and its network devices, alive."""
+    ioc = start_ioc("inside", databases.put_targets("N:", 1), prefix=other_network.prefix,
+                    address=other_network.there)
+    exporter = start_exporter("--ioc.include=inside", sees=[ioc])
+    ioc.kill()
+    other_network.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="inside") == 0, "the IOC is down")
+    # The namespace goes, and with it the device that leads there.
+    wait_until(lambda: "to_other" not in open("/proc/self/net/dev", encoding="ascii").read(),
+               "the namespace is gone", timeout=15)
+
+
+def test_remote_servers(other_network, start_ioc, start_exporter, connect):
+    """A server elsewhere is named by its address."""
+    ioc = start_ioc("elsewhere", databases.put_targets("R:", 3), prefix=other_network.prefix,
+                    address=other_network.there)
+    name = f"{other_network.there}:{ioc.port}"
+    exporter = start_exporter("--ioc.include=10[.]213[.].*", "--ca.remote-servers",
+                              f"--ca.server-port={ioc.port}")
+    exporter.scrape()
+    pvs = [f"R:set{i}" for i in range(1, 4)]
+    sender = connect(clients.libca, [ioc], pvs, 211, address=other_network.there)
+    sender.send()
+    expected = dict.fromkeys(pvs, 211)
+    scrape = exporter.wait_scrape(lambda s: s.total(PUTS, ioc=name) == 211 * 3, "they are counted")
+    assert puts(scrape, name, client=other_network.here) == expected
+    assert scrape.count("epics_ca_circuits", ioc=name) == 1
+    assert len(scrape.series(PUTS)) == len(pvs)
+    for pv in pvs:
+        assert ioc.get(f"{pv}:count.VAL") == 211
+
+
+def test_remote_servers_are_not_counted_unasked(other_network, start_ioc, start_exporter, connect):
+    ioc = start_ioc("elsewhere", databases.put_targets("R:", 1), prefix=other_network.prefix,
+                    address=other_network.there)
+    here = start_ioc("here", databases.put_targets("H:", 1))
+    exporter = start_exporter("--ioc.include=10[.]213[.].*|here", f"--ca.server-port={ioc.port}",
+                              sees=[here])
+    connect(clients.libca, [ioc], ["R:set1"], 23, address=other_network.there).send()
+    connect(clients.libca, [here], ["H:set1"], 23).send()
+    scrape = exporter.scrape()
+    assert {labels["ioc"] for labels, _ in scrape.series(PUTS)} == {"here"}
