@@ -84,7 +84,34 @@ Result<std::optional<std::uint64_t>> read_answer(int fd) {
 Result<SocketCookies> SocketCookies::open() {
   UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   if (!fd) return last_error(kAction);
-  return SocketCookies(std::move(fd));
+  SocketCookies cookies(std::move(fd));
+  if (auto ok = cookies.check(); !ok) return ok.error();
+  return cookies;
+}
+
+// A kernel without inet_diag answers a question for one socket as if that were not there: ENOENT
+// (__sock_diag_cmd()). A list of the sockets in no state at all comes to its end only with it.
+Result<void> SocketCookies::check() const {
+  Request request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request.body.sdiag_family = AF_INET;
+  request.body.sdiag_protocol = IPPROTO_TCP;
+  if (::send(fd_.get(), &request, sizeof request, 0) < 0) return last_error(kAction);
+  alignas(nlmsghdr) std::array<char, 8192> buffer;
+  const ssize_t length = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+  if (length < 0) return last_error(kAction);
+  nlmsghdr header{};
+  std::int32_t error = 0;  // what NLMSG_ERROR and NLMSG_DONE both begin with
+  if (static_cast<std::size_t>(length) < NLMSG_HDRLEN + sizeof error)
+    return error_from_errno(EPROTO, kAction);
+  std::memcpy(&header, buffer.data(), sizeof header);
+  std::memcpy(&error, buffer.data() + NLMSG_HDRLEN, sizeof error);
+  if (header.nlmsg_type != NLMSG_ERROR && header.nlmsg_type != NLMSG_DONE)
+    return error_from_errno(EPROTO, kAction);
+  if (error < 0) return error_from_errno(-error, kAction);
+  return {};
 }
 
 Result<std::optional<std::uint64_t>> SocketCookies::find(const iocx_ca_flow_key& connection) const {

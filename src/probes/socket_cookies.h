@@ -13,7 +13,7 @@ namespace ioc_exporter::probes {
 
 class SocketCookies {
  public:
-  // In the calling thread's network namespace.
+  // In the calling thread's network namespace. Fails where the kernel has no inet_diag.
   static Result<SocketCookies> open();
 
   // The cookie (SO_COOKIE) of the connection's socket at the server's end, or at the client's when
@@ -23,6 +23,8 @@ class SocketCookies {
 
  private:
   explicit SocketCookies(UniqueFd fd) : fd_(std::move(fd)) {}
+  Result<void> check() const;
+
   UniqueFd fd_;
 };
 

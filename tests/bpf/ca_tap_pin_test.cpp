@@ -135,8 +135,7 @@ TEST_P(CaTapPinTest, WhatEndedMeanwhileGoes) {
 
 // The socket's cookie tells them apart.
 TEST_P(CaTapPinTest, SameFourTupleMeanwhileIsAnotherCircuit) {
-  const auto cookies = probes::SocketCookies::open();
-  if (!cookies || !cookies->find({})) GTEST_SKIP() << "the kernel has no inet_diag";
+  if (!probes::SocketCookies::open()) GTEST_SKIP() << "the kernel has no inet_diag";
   auto before = std::make_unique<Circuit>(listener_);
   before->open("anna", "h1", {"A"});
   const std::uint16_t port = before->client_port();

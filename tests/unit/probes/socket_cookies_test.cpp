@@ -52,12 +52,8 @@ class SocketCookiesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = SocketCookies::open();
-    ASSERT_TRUE(opened) << opened.error().message();
+    if (!opened) GTEST_SKIP() << opened.error().message();
     cookies_.emplace(std::move(*opened));
-    iocx_ca_flow_key nobody{};
-    nobody.client = nobody.server = probes::ca_address_v4({127, 0, 0, 1});
-    if (auto found = cookies_->find(nobody); !found)
-      GTEST_SKIP() << "the kernel has no inet_diag: " << found.error().message();
   }
   void open_v4(Connection& connection) {
     sockaddr_in address{};
