@@ -55,7 +55,10 @@ static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flo
 	if (!window)
 		return 0;
 	__builtin_memset(window->extents, 0, sizeof window->extents);
-	__builtin_memset(window->pages, 0, sizeof window->pages);
+	for (__u32 i = 0; i < IOCX_CA_WINDOW_PAGES; i++) {
+		IOCX_CA_OPAQUE(i);
+		window->pages[i] = 0;
+	}
 	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
 	window->pages[place] = first;
 	d->window = first;

@@ -13,8 +13,12 @@
 #include "shared/ca_header.h"
 
 #define IOCX_CA_PAGE 16384u
-#define IOCX_CA_WINDOW_PAGES 32u /* a window reaches over 496 KiB at least */
-#define IOCX_CA_EXTENTS 32u      /* and knows of so many holes */
+/*
+ * A window reaches over 4,080 KiB at least: what is in flight is bounded by the receive buffer, 6 MiB by
+ * default (tcp_rmem), of which Linux offers the sender a half or so; hundreds of KiB are usual.
+ */
+#define IOCX_CA_WINDOW_PAGES 256u
+#define IOCX_CA_EXTENTS 32u /* holes that a window knows of */
 /* Copied at once into or out of a page, which is as much longer: no copy ends outside it. */
 #define IOCX_CA_PAGE_CHUNK 2048u
 

@@ -24,9 +24,9 @@ struct CaTapSizes {
   std::uint32_t max_pending = 16384;    // WRITE_NOTIFYs that wait for their answers; 100 bytes each
   std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
   std::uint32_t max_failures = 65536;   // channels with failed puts, by status
-  // 18 KiB each at once. A direction of a connection uses one or more while a segment of it is
+  // 19 KiB each at once. A direction of a connection uses one or more while a segment of it is
   // missing.
-  std::uint32_t max_pages = 256;
+  std::uint32_t max_pages = 512;
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap

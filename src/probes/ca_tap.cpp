@@ -17,7 +17,7 @@ static_assert(sizeof(iocx_ca_flow) == 864 && offsetof(iocx_ca_flow, counts) == 4
 static_assert(sizeof(iocx_ca_pending) == 24 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 16);
 static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
-static_assert(sizeof(iocx_ca_page) == 18816 && offsetof(iocx_ca_page, bytes) == 384);
+static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
 static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_info, name) == 160);
 
