@@ -146,7 +146,6 @@ void Daemon::report(const std::string& action, const Result<void>& result) {
 void Daemon::tick(Clock::time_point now) {
   const auto began = Clock::now();
   auto changes = finder_.poll(now);
-  if (changes) iocs_->advance(*changes, now, mutex_);
   Result<void> found;
   if (!changes) found = changes.error();
   const auto unreadable = finder_.costs().unreadable;
@@ -154,10 +153,13 @@ void Daemon::tick(Clock::time_point now) {
     found = error_in_words(std::to_string(unreadable) +
                            " processes could not be looked into: run as root, with CAP_SYS_PTRACE");
   {
+    // At one go: a scrape that shows an IOC shows also what was put to it before it was found.
     const std::scoped_lock lock(mutex_);
     report("find IOCs", found);
+    if (changes) iocs_->take_in(*changes, now);
     serve_ports(now);
   }
+  iocs_->read_due(now, mutex_);
   seed_tap(now);
   const std::scoped_lock lock(mutex_);
   reap(now);

@@ -46,18 +46,17 @@ IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
       records_(records),
       why_no_records_(std::move(why_no_records)) {}
 
-void IocWatch::advance(const discovery::Changes& changes, Clock::time_point now,
-                       std::mutex& mutex) {
-  {
-    const std::scoped_lock lock(mutex);
-    for (const auto& ioc : changes.ended) end(ioc, now);
-    for (const auto& ioc : changes.started) start(ioc, now);
-    for (const auto& ioc : changes.changed) {
-      const auto found = live_.find(ioc.id);
-      if (found != live_.end()) found->second.ioc = ioc;
-    }
-    forget_gone(now);
+void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now) {
+  for (const auto& ioc : changes.ended) end(ioc, now);
+  for (const auto& ioc : changes.started) start(ioc, now);
+  for (const auto& ioc : changes.changed) {
+    const auto found = live_.find(ioc.id);
+    if (found != live_.end()) found->second.ioc = ioc;
   }
+  forget_gone(now);
+}
+
+void IocWatch::read_due(Clock::time_point now, std::mutex& mutex) {
   // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
   for (auto& [id, live] : live_) {
     if (!is_due(live, now)) continue;
@@ -280,7 +279,7 @@ void IocWatch::add_records(Live& live, IocSample& sample) {
   const bool unknown =
       std::any_of(sample.records.begin(), sample.records.end(),
                   [](const auto& record) { return record.record == RecordSample::kUnknown; });
-  if (unknown) live.unknown_records = true;  // the database is read again at the next advance()
+  if (unknown) live.unknown_records = true;  // the database is read again at the next read_due()
 }
 
 std::vector<IocSample> IocWatch::sample() {

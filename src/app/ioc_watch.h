@@ -2,8 +2,9 @@
 // database from its memory, has its records counted, and turns all that into samples. CA servers
 // that are no IOCs are followed and named like them, and have no records.
 //
-// One thread changes it (advance() and what it calls); samples may be taken from others at the same
-// time, under the mutex that is given to both. Reading an IOC's memory happens outside that mutex.
+// One thread changes it (take_in(), read_due() and what they call); samples may be taken from
+// others at the same time, under the mutex that is given to both. Reading an IOC's memory happens
+// outside that mutex.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,10 @@ class IocWatch {
   IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
            std::string why_no_records);
 
-  // Takes in what the finder saw, then reads and attaches whatever is due.
-  void advance(const discovery::Changes& changes, Clock::time_point now, std::mutex& mutex);
+  // Takes in what the finder saw. Under the mutex.
+  void take_in(const discovery::Changes& changes, Clock::time_point now);
+  // Reads and attaches whatever is due.
+  void read_due(Clock::time_point now, std::mutex& mutex);
 
   // A number for each IOC's name that stays the same when the IOC is restarted; for the tap.
   struct Served {
