@@ -41,7 +41,8 @@ class Sockets {
       diag_.reset();  // no inet_diag in this kernel
     }
     if (!connections_) {
-      auto read = read_tcp_connections(fs_, [](std::uint16_t) { return true; });
+      SocketTable sockets = SocketTable::of_thread(fs_);
+      auto read = read_tcp_connections(sockets, [](std::uint16_t) { return true; });
       if (!read) return std::move(read).error();
       connections_ = std::move(*read);
     }
