@@ -152,7 +152,7 @@ class Ways:
         seconds = tool.cpu_seconds()
         tool.process.terminate()
         tool.process.wait()
-        seen = [int(n) for n in re.findall(r"^(\d+) packets (?:received|dropped)", tool.text(), re.M)]
+        seen = [int(n) for n in re.findall(r"^(\d+) packets? (?:received|dropped)", tool.text(), re.M)]
         self.notes["tcpdump"].append((seconds, seen[0], seen[1]))
 
     def table(self):
