@@ -39,9 +39,7 @@ Result<CaPacketFilter> CaPacketFilter::load(std::uint32_t net, const CaSharedMap
                                              {own.ca_programs, maps.programs},
                                              {own.ca_watched, maps.watched}};
   for (const auto& [map, fd] : shared)
-    if (const int err = bpf_map__reuse_fd(map, fd); err < 0)
-      return libbpf_error(err,
-                          std::string("share BPF map ") + bpf_map__name(map) + " with ca_packet");
+    if (auto ok = share_map(map, fd, "ca_packet"); !ok) return ok.error();
   if (const int err = ca_packet_bpf__load(loaded->skeleton.get()); err < 0)
     return libbpf_error(err, "load BPF object ca_packet");
   return CaPacketFilter(std::move(loaded));

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <iterator>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "bpf/ca_pins.h"
@@ -112,32 +111,24 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
       {maps.ca_free_pages, sizes.max_pages},
       // Ended channels keep theirs until they are reaped, while new ones come.
       {maps.ca_channel_info, sizes.max_channels * 2}};
-  for (const auto& [map, entries] : wanted) {
-    const int err = bpf_map__set_max_entries(map, entries);
-    if (err < 0) return libbpf_error(err, std::string("size BPF map ") + bpf_map__name(map));
-  }
+  for (const auto& [map, entries] : wanted)
+    if (auto ok = size_map(map, entries); !ok) return ok;
   return {};
 }
 
 Result<void> CaTapObject::Loaded::open_views() {
-  const auto open = [](auto& view, const bpf_map* map) -> Result<void> {
-    auto opened = std::remove_reference_t<decltype(view)>::from_fd(bpf_map__fd(map));
-    if (!opened) return std::move(opened).error();
-    view = std::move(*opened);
-    return {};
-  };
   const auto& maps = skeleton->maps;
-  if (auto ok = open(servers, maps.ca_servers); !ok) return ok;
-  if (auto ok = open(ports, maps.ca_ports); !ok) return ok;
-  if (auto ok = open(local_addresses, maps.ca_local); !ok) return ok;
-  if (auto ok = open(flows, maps.ca_flows); !ok) return ok;
-  if (auto ok = open(sids, maps.ca_sids); !ok) return ok;
-  if (auto ok = open(cids, maps.ca_cids); !ok) return ok;
-  if (auto ok = open(channel_info, maps.ca_channel_info); !ok) return ok;
-  if (auto ok = open(pending, maps.ca_pending); !ok) return ok;
-  if (auto ok = open(outcomes, maps.ca_outcomes); !ok) return ok;
-  if (auto ok = open(failures, maps.ca_failures); !ok) return ok;
-  return open(drops, maps.ca_drops);
+  if (auto ok = open_view(servers, maps.ca_servers); !ok) return ok;
+  if (auto ok = open_view(ports, maps.ca_ports); !ok) return ok;
+  if (auto ok = open_view(local_addresses, maps.ca_local); !ok) return ok;
+  if (auto ok = open_view(flows, maps.ca_flows); !ok) return ok;
+  if (auto ok = open_view(sids, maps.ca_sids); !ok) return ok;
+  if (auto ok = open_view(cids, maps.ca_cids); !ok) return ok;
+  if (auto ok = open_view(channel_info, maps.ca_channel_info); !ok) return ok;
+  if (auto ok = open_view(pending, maps.ca_pending); !ok) return ok;
+  if (auto ok = open_view(outcomes, maps.ca_outcomes); !ok) return ok;
+  if (auto ok = open_view(failures, maps.ca_failures); !ok) return ok;
+  return open_view(drops, maps.ca_drops);
 }
 
 Result<void> CaTapObject::Loaded::map_into_memory() {

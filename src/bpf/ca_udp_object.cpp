@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "bpf/libbpf_support.h"
@@ -44,10 +43,8 @@ Result<void> CaUdpObject::Loaded::set_sizes(const CaUdpSizes& sizes) const {
   const std::pair<bpf_map*, std::uint32_t> wanted[] = {{maps.ca_search_clients, sizes.max_clients},
                                                        {maps.ca_searches, sizes.max_searches},
                                                        {maps.ca_beacons, sizes.max_beacons}};
-  for (const auto& [map, entries] : wanted) {
-    const int err = bpf_map__set_max_entries(map, entries);
-    if (err < 0) return libbpf_error(err, std::string("size BPF map ") + bpf_map__name(map));
-  }
+  for (const auto& [map, entries] : wanted)
+    if (auto ok = size_map(map, entries); !ok) return ok;
   return {};
 }
 
@@ -58,27 +55,18 @@ Result<void> CaUdpObject::Loaded::share(const CaSharedMaps& with) const {
       {maps.ca_watched, with.watched},  {maps.ca_ports, with.ports},
       {maps.ca_servers, with.servers},  {maps.ca_local, with.local},
       {maps.ca_programs, with.programs}};
-  for (const auto& [map, fd] : shared) {
-    const int err = bpf_map__reuse_fd(map, fd);
-    if (err < 0)
-      return libbpf_error(err, std::string("share BPF map ") + bpf_map__name(map) + " with ca_udp");
-  }
+  for (const auto& [map, fd] : shared)
+    if (auto ok = share_map(map, fd, "ca_udp"); !ok) return ok;
   return {};
 }
 
 Result<void> CaUdpObject::Loaded::open_views() {
-  const auto open = [](auto& view, const bpf_map* map) -> Result<void> {
-    auto opened = std::remove_reference_t<decltype(view)>::from_fd(bpf_map__fd(map));
-    if (!opened) return std::move(opened).error();
-    view = std::move(*opened);
-    return {};
-  };
   const auto& maps = skeleton->maps;
-  if (auto ok = open(clients, maps.ca_search_clients); !ok) return ok;
-  if (auto ok = open(searches, maps.ca_searches); !ok) return ok;
-  if (auto ok = open(beacons, maps.ca_beacons); !ok) return ok;
-  if (auto ok = open(lower_devices, maps.ca_lower_devices); !ok) return ok;
-  return open(counters, maps.ca_udp_drops);
+  if (auto ok = open_view(clients, maps.ca_search_clients); !ok) return ok;
+  if (auto ok = open_view(searches, maps.ca_searches); !ok) return ok;
+  if (auto ok = open_view(beacons, maps.ca_beacons); !ok) return ok;
+  if (auto ok = open_view(lower_devices, maps.ca_lower_devices); !ok) return ok;
+  return open_view(counters, maps.ca_udp_drops);
 }
 
 Result<void> CaUdpObject::Loaded::enter(int into) {

@@ -54,6 +54,19 @@ Error libbpf_error(int err, std::string context) {
   return error_from_errno(-err, std::move(context));
 }
 
+Result<void> size_map(bpf_map* map, std::uint32_t entries) {
+  const int err = bpf_map__set_max_entries(map, entries);
+  if (err < 0) return libbpf_error(err, std::string("size BPF map ") + bpf_map__name(map));
+  return {};
+}
+
+Result<void> share_map(bpf_map* map, int fd, const char* object) {
+  const int err = bpf_map__reuse_fd(map, fd);
+  if (err < 0)
+    return libbpf_error(err, std::string("share BPF map ") + bpf_map__name(map) + " with " + object);
+  return {};
+}
+
 std::optional<ProgramStats> program_stats(const bpf_program* program) {
   bpf_prog_info info{};
   std::uint32_t length = sizeof info;

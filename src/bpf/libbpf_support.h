@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "bpf/map.h"
 #include "bpf/program_stats.h"
 #include "util/result.h"
 
@@ -26,6 +28,20 @@ void capture_libbpf_messages();
 // An error from libbpf: `err` is a negative errno. Adds the last line of libbpf's latest warning or
 // of the verifier's log where there is one, since the errno alone rarely tells the cause.
 Error libbpf_error(int err, std::string context);
+
+// Before the map is created.
+Result<void> size_map(bpf_map* map, std::uint32_t entries);
+// The map is the one of `fd`, another object's; before it is created. `object` is for the error.
+Result<void> share_map(bpf_map* map, int fd, const char* object);
+
+// A created map as `view`.
+template <class K, class V>
+Result<void> open_view(MapView<K, V>& view, const bpf_map* map) {
+  auto opened = MapView<K, V>::from_fd(bpf_map__fd(map));
+  if (!opened) return std::move(opened).error();
+  view = std::move(*opened);
+  return {};
+}
 
 // Runs and run time of one loaded program; nothing while kernel.bpf_stats_enabled is 0.
 std::optional<ProgramStats> program_stats(const bpf_program* program);
