@@ -32,7 +32,8 @@ cxxopts::Options describe() {
       "ADDRESS")("web.telemetry-path", "Path of the metrics",
                  cxxopts::value<std::string>()->default_value("/metrics"), "PATH")(
       "web.max-requests", "Requests that are answered at a time; more get status 503",
-      cxxopts::value<std::size_t>()->default_value("8"), "N");
+      cxxopts::value<std::size_t>()->default_value("8"),
+      "N")("web.enable-lifecycle", "Answer POST /-/detach and POST /-/attach");
   options.add_options("IOCs")("ioc.include",
                               "Only IOCs whose whole name this expression (RE2) matches",
                               cxxopts::value<std::string>()->default_value(""), "RE")(
@@ -50,10 +51,27 @@ cxxopts::Options describe() {
                                     "Count and time what records do; off: --no-collector.records")(
       "no-collector.records", "")(
       "collector.puts", "Count Channel Access puts; off: --no-collector.puts")("no-collector.puts",
-                                                                               "")(
+                                                                               "");
+  options.add_options("Records")(
       "records.max-threads",
       "Threads that may process records at a time, over all IOCs (2 KiB each)",
-      cxxopts::value<std::uint32_t>()->default_value("4096"), "N");
+      cxxopts::value<std::uint32_t>()->default_value("4096"), "N")(
+      "records.timed-rate",
+      "Processings of one record a second that are timed; of a busier one, one in n is timed and "
+      "counts n times (all are counted; needs Linux 6.13); 0: time all",
+      cxxopts::value<std::uint32_t>()->default_value("100"),
+      "N")("records.causes", "Count each record's processings by their cause, too")(
+      "records.links", "Links from record to record that are counted; 0: none",
+      cxxopts::value<std::uint32_t>()->default_value("0"),
+      "N")("records.puts", "Count the writes inside IOCs by their source; off: --no-records.puts")(
+      "no-records.puts", "")("records.put-clients",
+                             "Count the writes by Channel Access with their client, too")(
+      "records.stuck-after", "A record that is active (PACT) for longer is called stuck",
+      cxxopts::value<std::string>()->default_value("30s"), "DURATION")(
+      "overhead.budget",
+      "Percent of one core that the probes may cost each IOC; above it, the IOC is looked at in "
+      "slices of time and its counts are estimates; 0: no bound",
+      cxxopts::value<double>()->default_value("5"), "PERCENT");
   options.add_options("Channel Access")(
       "ca.server-port",
       "TCP ports of CA servers, whatever listens there; others are found by what they speak",
@@ -84,13 +102,14 @@ Error wrong(const std::string& option, const std::string& what) {
 
 // The help without the line of each --no- option: the positive one says it.
 std::string help_text(const cxxopts::Options& options) {
-  const std::string all = options.help({"Web", "IOCs", "Collectors", "Modes", "Other"});
+  const std::string all =
+      options.help({"Web", "IOCs", "Collectors", "Records", "Channel Access", "Modes", "Other"});
   std::string text;
   for (std::size_t at = 0; at < all.size();) {
     std::size_t end = all.find('\n', at);
     end = end == std::string::npos ? all.size() : end + 1;
     const std::string_view line(all.data() + at, end - at);
-    if (!line.starts_with("      --no-collector.")) text += line;
+    if (!line.starts_with("      --no-")) text += line;
     at = end;
   }
   return text;
@@ -105,6 +124,7 @@ Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options
   };
   if (auto ok = read("ioc.keep-gone", options.keep_gone); !ok) return ok;
   if (auto ok = read("discovery.interval", options.discovery_interval); !ok) return ok;
+  if (auto ok = read("records.stuck-after", options.stuck_after); !ok) return ok;
   if (options.discovery_interval < std::chrono::milliseconds(100))
     return wrong("discovery.interval", "must be at least 100ms");
   if (parsed.count("once") > 0) {
@@ -119,6 +139,7 @@ Result<void> read_web(const cxxopts::ParseResult& parsed, Options& options) {
   for (const std::string& address : options.listen)
     if (auto ok = http::ListenAddress::parse(address); !ok)
       return wrong("web.listen-address", ok.error().message());
+  options.lifecycle = parsed.count("web.enable-lifecycle") > 0;
   options.telemetry_path = parsed["web.telemetry-path"].as<std::string>();
   options.max_requests = parsed["web.max-requests"].as<std::size_t>();
   const std::string& path = options.telemetry_path;
@@ -138,9 +159,26 @@ Result<void> read_iocs(const cxxopts::ParseResult& parsed, Options& options) {
   auto sources = discovery::parse_name_sources(words);
   if (!sources) return wrong("ioc.name-source", sources.error().message());
   options.name_sources = *sources;
-  options.record_threads = parsed["records.max-threads"].as<std::uint32_t>();
-  if (options.record_threads < 16 || options.record_threads > 1'000'000)
-    return wrong("records.max-threads", "must be 16 to 1000000");
+  return {};
+}
+
+Result<void> read_records(const cxxopts::ParseResult& parsed, Options& options) {
+  const auto number = [&parsed](const char* option, std::uint32_t least, std::uint32_t most,
+                                std::uint32_t& into) -> Result<void> {
+    into = parsed[option].as<std::uint32_t>();
+    if (into >= least && into <= most) return {};
+    return wrong(option, "must be " + std::to_string(least) + " to " + std::to_string(most));
+  };
+  if (auto ok = number("records.max-threads", 16, 1'000'000, options.record_threads); !ok)
+    return ok;
+  if (auto ok = number("records.timed-rate", 0, 1'000'000, options.timed_rate); !ok) return ok;
+  if (auto ok = number("records.links", 0, 1'000'000, options.record_links); !ok) return ok;
+  options.record_causes = parsed.count("records.causes") > 0;
+  options.record_puts = parsed.count("no-records.puts") == 0;
+  options.record_put_clients = parsed.count("records.put-clients") > 0;
+  options.overhead_budget = parsed["overhead.budget"].as<double>();
+  if (!(options.overhead_budget >= 0 && options.overhead_budget <= 1000))
+    return wrong("overhead.budget", "must be 0 to 1000");
   return {};
 }
 
@@ -194,7 +232,8 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
     Options options;
-    for (const auto& read : {read_web, read_iocs, read_durations, read_channel_access, read_rest})
+    for (const auto& read :
+         {read_web, read_iocs, read_records, read_durations, read_channel_access, read_rest})
       if (auto ok = read(parsed, options); !ok) return ok.error();
     return Answer(std::move(options));
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option

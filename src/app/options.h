@@ -20,6 +20,7 @@ struct Options {
   std::vector<std::string> listen;
   std::string telemetry_path;
   std::size_t max_requests = 0;
+  bool lifecycle = false;  // POST /-/detach and /-/attach
 
   discovery::IocFilter filter;
   std::vector<discovery::NameSource> name_sources;
@@ -29,6 +30,13 @@ struct Options {
   bool records = true;  // collectors
   bool puts = true;
   std::uint32_t record_threads = 0;
+  std::uint32_t timed_rate = 0;     // timed processings of one record a second; 0 = all
+  bool record_causes = false;       // each record's processings by cause
+  std::uint32_t record_links = 0;   // edges from record to record that are counted; 0 = none
+  bool record_puts = true;          // writes inside the IOC
+  bool record_put_clients = false;  // writes by CA with their client
+  std::chrono::milliseconds stuck_after{};  // how long a record may be active
+  double overhead_budget = 0;               // percent of one core for each IOC; 0 = no bound
 
   std::vector<std::uint16_t> server_ports;  // of CA servers, whatever listens there
   bool remote_servers = false;
