@@ -56,6 +56,33 @@ TEST(Options, ChannelAccess) {
   EXPECT_EQ(parsed({"--state.pin=none"}).pin_directory, "");
 }
 
+TEST(Options, Records) {
+  const Options defaults = parsed({});
+  EXPECT_EQ(defaults.record_threads, 4096u);
+  EXPECT_EQ(defaults.timed_rate, 100u);
+  EXPECT_EQ(defaults.record_links, 0u);
+  EXPECT_FALSE(defaults.record_causes);
+  EXPECT_TRUE(defaults.record_puts);
+  EXPECT_FALSE(defaults.record_put_clients);
+  EXPECT_EQ(defaults.stuck_after, std::chrono::seconds(30));
+  EXPECT_EQ(defaults.overhead_budget, 5.0);
+  EXPECT_FALSE(defaults.lifecycle);
+
+  const Options options =
+      parsed({"--records.max-threads=16", "--records.timed-rate=0", "--records.links=1000000",
+              "--records.causes", "--no-records.puts", "--records.put-clients",
+              "--records.stuck-after=2m", "--overhead.budget=0.5", "--web.enable-lifecycle"});
+  EXPECT_EQ(options.record_threads, 16u);
+  EXPECT_EQ(options.timed_rate, 0u);
+  EXPECT_EQ(options.record_links, 1'000'000u);
+  EXPECT_TRUE(options.record_causes);
+  EXPECT_FALSE(options.record_puts);
+  EXPECT_TRUE(options.record_put_clients);
+  EXPECT_EQ(options.stuck_after, std::chrono::minutes(2));
+  EXPECT_EQ(options.overhead_budget, 0.5);
+  EXPECT_TRUE(options.lifecycle);
+}
+
 TEST(Options, Values) {
   const Options options =
       parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
@@ -86,6 +113,13 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--ca.max-channels=1023"}).find("--ca.max-channels"), std::string::npos);
   EXPECT_NE(refusal({"--ca.max-circuits=4194305"}).find("--ca.max-circuits"), std::string::npos);
   EXPECT_NE(refusal({"--state.pin=here"}).find("\"here\""), std::string::npos);
+  EXPECT_NE(refusal({"--records.max-threads=15"}).find("--records.max-threads"), std::string::npos);
+  EXPECT_NE(refusal({"--records.timed-rate=1000001"}).find("--records.timed-rate"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--records.links=1000001"}).find("--records.links"), std::string::npos);
+  EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);
+  EXPECT_NE(refusal({"--overhead.budget=-1"}).find("--overhead.budget"), std::string::npos);
+  EXPECT_NE(refusal({"--overhead.budget=nan"}).find("nan"), std::string::npos);
   EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);
   EXPECT_NE(refusal({"--no-collector.records", "--no-collector.puts"}).find("collectors"),
             std::string::npos);
@@ -95,11 +129,11 @@ TEST(Options, HelpShowsEachOptionOnce) {
   const auto help = parse({"--help"});
   ASSERT_TRUE(help);
   const std::string& text = std::get<PrintAndExit>(*help).text;
-  for (const char* option :
-       {"--web.listen-address", "--ioc.include", "--collector.records", "--once", "--check"})
+  for (const char* option : {"--web.listen-address", "--ioc.include", "--collector.records",
+                             "--records.puts", "--ca.max-channels", "--once", "--check"})
     EXPECT_NE(text.find(std::string("  ") + option + " "), std::string::npos) << option << "\n"
                                                                               << text;
-  EXPECT_EQ(text.find("\n      --no-collector"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n      --no-"), std::string::npos) << text;
 }
 
 }  // namespace
