@@ -88,7 +88,7 @@ def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_clie
     exporter = start_exporter(sees=[ioc])
     for name in NAMES:
         early.put(name, 7)
-    early.clear(*NAMES[:3])
+    early.close(*NAMES[:3])
     early.open(*reversed(NAMES[:3]))
     for name in NAMES:
         early.put(name, 11)
