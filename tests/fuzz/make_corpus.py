@@ -1,6 +1,6 @@
-"""Writes the seeds of tests/fuzz/corpus/ca_stream: conversations with real clients' habits.
+"""Writes the seeds of the fuzz targets: circuits (ca_stream) and datagrams (ca_datagram) as real programs send them.
 
-    make_corpus.py DIRECTORY     (they are checked in; run it again when the input format changes)
+    make_corpus.py tests/fuzz/corpus     (they are checked in; run it again when an input format changes)
 """
 import pathlib
 import struct
@@ -49,13 +49,42 @@ SERVER = {
 }
 
 
-def main() -> None:
-    directory = pathlib.Path(sys.argv[1])
+def search(cid, name, kind=5):
+    return message(6, name + b"\0", kind, 13, cid, cid)
+
+
+TO_SERVER, FROM_SERVER = 1, 2
+DATAGRAMS = {
+    "searches": (TO_SERVER, message(0, kind=1, count=13) + b"".join(
+        search(cid, b"PS:%d:SP" % cid) for cid in range(40))),
+    "long_names": (TO_SERVER, message(0, count=13) + search(1, b"X" * 95) + search(2, b"Y" * 96) + search(3, b"Z" * 250)),
+    "empty_name": (TO_SERVER, message(0, count=13) + search(1, b"") + message(6, b"", 5, 13, 2, 2)),
+    "extended": (TO_SERVER, message(6, b"A" * 7, 10, 70000, 3, 3)),
+    "answers": (FROM_SERVER, message(0, count=13) + message(6, struct.pack(">H", 13), 5064, 0, 0xFFFFFFFF, 1)
+                + message(6, b"", 5066, 0, 0x7F000001, 2) + message(14, b"", 10, 13, 3, 3)),
+    "beacon": (TO_SERVER, message(13, b"", 13, 5064, 17, 0x7F000001)),
+    "repeater": (TO_SERVER, message(24, p2=0x7F000001) + message(17, p2=0x7F000001) + message(23)),
+    "not_ca": (TO_SERVER, b"M-SEARCH * HTTP/1.1\r\n\r\n"),
+}
+
+
+def write_datagrams(directory: pathlib.Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, (flags, datagram) in DATAGRAMS.items():
+        (directory / name).write_bytes(bytes([flags]) + datagram)
+
+
+def write_circuits(directory: pathlib.Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for flags, conversations in ((0, CLIENT), (1, SERVER)):
         for name, stream in conversations.items():
             (directory / name).write_bytes(bytes([flags, 17]) + stream)
     (directory / "joined").write_bytes(bytes([2, 17]) + write(5) * 20)
+
+
+def main() -> None:
+    write_circuits(pathlib.Path(sys.argv[1]) / "ca_stream")
+    write_datagrams(pathlib.Path(sys.argv[1]) / "ca_datagram")
 
 
 if __name__ == "__main__":
