@@ -21,9 +21,10 @@ class Exporter:
 
     @staticmethod
     def _defaults(options: tuple[str, ...]) -> list[str]:
-        """What one test's exporter knew is nothing for the next one's."""
-        pinned = any(option.startswith("--state.pin") for option in options)
-        return [] if pinned else ["--state.pin=none"]
+        """What one test's exporter knew is nothing for the next one's; and a flood is counted whole."""
+        defaults = ["--state.pin=none", "--overhead.budget=0"]
+        return [default for default in defaults
+                if not any(option.startswith(default.split("=")[0]) for option in options)]
 
     @property
     def pid(self) -> int:
