@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "discovery/held.h"
+
 namespace ioc_exporter::discovery {
 namespace {
 
@@ -106,6 +108,12 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
              !is_fork_of_ioc(process)) {
     start(process, IocKind::base, now);  // a fork of an IOC that went on to be one
   }
+  if (process.tracked) ask_who_holds(process);
+}
+
+void Finder::ask_who_holds(Process& process) const {
+  auto held = why_held(fs_, process.stat.id.pid);
+  if (held) process.tracked->ioc.held = std::move(*held);
 }
 
 // False: nothing can be said now (the process is ending, or we may not look).

@@ -121,6 +121,7 @@ class Finder {
   void visit(Process& process, Clock::time_point now, Changes& changes);
   bool look(Process& process, bool thorough, Clock::time_point now);
   void judge(Process& process, Clock::time_point now, Changes& changes);
+  void ask_who_holds(Process& process) const;
   bool is_fork_of_ioc(const Process& process) const;
   void start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Changes& changes);

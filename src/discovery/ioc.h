@@ -77,6 +77,9 @@ struct Ioc {
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;  // one a file that defines both
   std::string problem;                     // "" = none
+  // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
+  // words, "" = nothing. As of the last poll.
+  std::string held;
 
   bool operator==(const Ioc&) const = default;
 };
