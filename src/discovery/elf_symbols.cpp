@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -65,7 +66,9 @@ bool defined(const GElf_Sym& symbol) {
 class ElfReader {
  public:
   ElfReader(Elf* elf, std::string what, std::span<const std::string> wanted)
-      : elf_(elf), what_(std::move(what)), wanted_(wanted.begin(), wanted.end()) {}
+      : elf_(elf), what_(std::move(what)), wanted_(wanted.begin(), wanted.end()) {
+    for (const std::string_view name : wanted_) longest_ = std::max(longest_, name.size());
+  }
 
   Result<ElfSymbols> run() {
     auto segments = read_segments();
@@ -141,18 +144,16 @@ class ElfReader {
     return {};
   }
 
-  // `name` begins at the symbol's name and ends with the table.
-  void keep(const GElf_Sym& symbol, std::string_view name) {
-    for (const std::string_view wanted : wanted_) {
-      if (name.size() <= wanted.size() || name[wanted.size()] != '\0' || !name.starts_with(wanted))
-        continue;
-      const ElfSymbol found{symbol.st_value, file_offset(symbol.st_value)};
-      if (GELF_ST_BIND(symbol.st_info) != STB_LOCAL)
-        out_.symbols_.emplace(wanted, found);
-      else if (!locals_.emplace(wanted, found).second)
-        ambiguous_.emplace(wanted);
-      return;
-    }
+  // `rest` begins at the symbol's name and ends with the table.
+  void keep(const GElf_Sym& symbol, std::string_view rest) {
+    const std::string_view name = rest.substr(0, rest.substr(0, longest_ + 1).find('\0'));
+    const auto wanted = wanted_.find(name);
+    if (wanted == wanted_.end()) return;
+    const ElfSymbol found{symbol.st_value, file_offset(symbol.st_value), symbol.st_size};
+    if (GELF_ST_BIND(symbol.st_info) != STB_LOCAL)
+      out_.symbols_.emplace(*wanted, found);
+    else if (!locals_.emplace(*wanted, found).second)
+      ambiguous_.emplace(*wanted);
   }
 
   std::optional<std::uint64_t> file_offset(std::uint64_t address) const {
@@ -164,7 +165,8 @@ class ElfReader {
 
   Elf* elf_;
   std::string what_;
-  std::vector<std::string_view> wanted_;
+  std::set<std::string_view> wanted_;
+  std::size_t longest_ = 0;  // of the wanted names
   std::uint64_t bytes_ = 0;  // of the tables read
   ElfSymbols out_;
   std::map<std::string, ElfSymbol, std::less<>> locals_;

@@ -24,6 +24,7 @@ struct LoadSegment {
 struct ElfSymbol {
   std::uint64_t value = 0;                   // st_value
   std::optional<std::uint64_t> file_offset;  // none: not in the file (.bss)
+  std::uint64_t size = 0;                    // st_size: bytes of code or data, 0 = not told
 };
 
 class ElfSymbols {

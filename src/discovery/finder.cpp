@@ -202,6 +202,7 @@ void Finder::describe(Process& process) const {
   ioc.pdbbase = found.pdbbase;
   ioc.ca_server_port = found.ca_server_port;
   ioc.ca_server = found.ca_server;
+  ioc.variables = found.variables;
   ioc.problem = found.problem;
   ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));
   ioc.own_net_namespace = ioc.net_namespace == own_namespace_;

@@ -16,6 +16,18 @@ constexpr std::size_t kMaxThreadsRead = 256;
 // rsrv, callbacks and scan threads: no IOC runs with fewer once it is initialized.
 constexpr std::uint64_t kFewestIocThreads = 4;
 
+// Of EPICS Base. dbDbPutValue (dbDbLink.c, since 3.15) and scanList (dbScan.c) are static.
+constexpr const char* kProbedFunctions[] = {"dbPut",           "dbPutField", "dbPutLink",
+                                            "dbDbPutValue",    "dbpf",
+                                            "dbProcessNotify",  // since 3.15.0.1
+                                            "dbPutNotify",      // before
+                                            "recGblFwdLink",   "scanList"};
+// Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
+// callbackQ was before.
+constexpr const char* kReadVariables[] = {"nPeriodic",  "papPeriodic", "callbackQueue",
+                                          "callbackQ",  "onceQ",       "onceQOverruns",
+                                          "pthreadList"};
+
 std::string in_proc(pid_t pid, std::string_view name) {
   std::string path = "/proc/" + std::to_string(pid);
   path += '/';
@@ -28,10 +40,29 @@ std::string_view file_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+std::map<std::string, CodeRange> functions_of(const ElfSymbols& elf) {
+  std::map<std::string, CodeRange> functions;
+  for (const char* const name : kProbedFunctions)
+    if (const ElfSymbol* const function = elf.find(name); function && function->file_offset)
+      functions.emplace(name, CodeRange{*function->file_offset, function->size});
+  return functions;
+}
+
 }  // namespace
 
 std::vector<std::string> Inspector::wanted_symbols() {
-  return {"dbProcess", "pdbbase", "ca_server_port", "pCaBucket", "clientQ"};
+  std::vector<std::string> all{"dbProcess", "pdbbase", "ca_server_port", "pCaBucket", "clientQ"};
+  all.insert(all.end(), std::begin(kProbedFunctions), std::end(kProbedFunctions));
+  all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
+  return all;
+}
+
+std::span<const char* const> Inspector::probed_functions() {
+  return kProbedFunctions;
+}
+
+std::span<const char* const> Inspector::read_variables() {
+  return kReadVariables;
 }
 
 Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
@@ -101,8 +132,8 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     const Mapping& mapping = *module.mapping;
     const ElfSymbol* process = elf.find("dbProcess");
     if (process != nullptr && process->file_offset && !found.target)
-      found.target = ProbeTarget{fs_.path(module.path), mapping.path, mapping.deleted,
-                                 module.facts->id, *process->file_offset};
+      found.target = ProbeTarget{fs_.path(module.path), mapping.path,          mapping.deleted,
+                                 module.facts->id,      *process->file_offset, functions_of(elf)};
     const auto bias = elf.load_bias(mapping.start, mapping.offset);
     if (!bias) continue;
     if (const ElfSymbol* base = elf.find("pdbbase")) found.pdbbase.push_back(*bias + base->value);
@@ -112,7 +143,14 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     const ElfSymbol* const queue = elf.find("clientQ");
     if (bucket != nullptr && queue != nullptr)
       found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
+    find_variables(elf, *bias, found);
   }
+}
+
+void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found) {
+  for (const char* const name : kReadVariables)
+    if (const ElfSymbol* const variable = elf.find(name))
+      found.variables[name].push_back({bias + variable->value, variable->size});
 }
 
 // libCom holds the string since 3.15, libmiscIoc before; a static executable holds it itself.

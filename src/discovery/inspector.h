@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Inspection {
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;
+  VariablePlaces variables;
   std::string base_version;
   std::string problem;
 
@@ -35,6 +37,10 @@ class Inspector {
 
   // The symbols a FileCache for this class looks for.
   static std::vector<std::string> wanted_symbols();
+  // Of those, the functions told in ProbeTarget::functions, and the variables in
+  // Inspection::variables.
+  static std::span<const char* const> probed_functions();
+  static std::span<const char* const> read_variables();
 
   // `before`: the last look at the same process, reused when it maps the same files still;
   // `thorough` reads the threads' names again also when there are as many. An error means that the
@@ -50,6 +56,7 @@ class Inspector {
 
   std::vector<Module> open_modules(pid_t pid, Inspection& found);
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
+  static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
   void find_version(const std::vector<Module>& modules, Inspection& found);
   bool has_ioc_threads(const ProcessStat& stat) const;
   std::string why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,13 +24,24 @@ struct FileId {
   auto operator<=>(const FileId&) const = default;
 };
 
-// Where dbProcess is.
+// Bytes of a function in its file.
+struct CodeRange {
+  std::uint64_t file_offset = 0;  // of the first instruction
+  std::uint64_t size = 0;         // as the symbol table says, 0 = not told
+
+  bool operator==(const CodeRange&) const = default;
+};
+
+// Where dbProcess is, and other functions of the same file.
 struct ProbeTarget {
   std::string attach_path;   // for perf_event_open: valid as long as this process maps the file
   std::string display_path;  // as the IOC sees it, without " (deleted)"
   bool deleted = false;      // the file has no name any more (upgraded under the running IOC)
   FileId file;
   std::uint64_t offset = 0;  // of dbProcess' first instruction, in the file
+  // By name, of Inspector::probed_functions(), those that the file defines. Some are local to their
+  // source file: a stripped file does not have them.
+  std::map<std::string, CodeRange> functions = {};
 
   bool operator==(const ProbeTarget&) const = default;
 };
@@ -50,6 +62,16 @@ struct CaServerSymbols {
 
   bool operator==(const CaServerSymbols&) const = default;
 };
+
+// A variable in an IOC's memory.
+struct VariablePlace {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;  // bytes, as the symbol table says, 0 = not told
+
+  bool operator==(const VariablePlace&) const = default;
+};
+// By name; each with the places at which it may live, in the order of Ioc::pdbbase.
+using VariablePlaces = std::map<std::string, std::vector<VariablePlace>>;
 
 enum class IocKind {
   base,       // runs EPICS Base's database: has dbProcess, or an IOC's threads
@@ -76,7 +98,10 @@ struct Ioc {
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;  // one a file that defines both
-  std::string problem;                     // "" = none
+  // Of Inspector::read_variables(). They are local to their source files: in a stripped file there
+  // are none.
+  VariablePlaces variables;
+  std::string problem;  // "" = none
   // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
   // words, "" = nothing. As of the last poll.
   std::string held;

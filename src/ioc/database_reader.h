@@ -22,6 +22,13 @@ struct FieldOffsets {
   std::uint16_t disa = 0;  // epicsInt16
   std::uint16_t disv = 0;  // epicsInt16
   std::uint16_t stat = 0;  // epicsEnum16
+  std::uint16_t sevr = 0;  // epicsEnum16
+  std::uint16_t disp = 0;  // epicsUInt8
+  std::uint16_t putf = 0;  // epicsUInt8
+  std::uint16_t rpro = 0;  // epicsUInt8
+  std::uint16_t lcnt = 0;  // epicsUInt8 (char in 3.14): calls since it became active, at most 10
+  std::uint16_t ppn = 0;   // struct processNotify * (putNotify * in 3.14)
+  std::uint16_t time = 0;  // epicsTimeStamp: two epicsUInt32
   // SDIS, a struct link, once iocInit has run and only when links are seen to be laid out as in
   // link.h since Base 3.16.1: the owning record's address at 0, a short `type` at 8. (Before,
   // `type` stood behind a union whose size differs between versions.)

@@ -29,6 +29,31 @@ Result<T> read_struct(Memory& memory, std::uint64_t address, const std::string& 
   return value;
 }
 
+// A common field, its bytes, and where its offset goes.
+struct WantedField {
+  std::string_view name;
+  std::int16_t size;
+  std::uint16_t* offset;
+};
+constexpr std::int16_t kAnySize = 0;
+
+std::array<WantedField, 13> wanted_fields(CommonFields& fields) {
+  FieldOffsets& at = fields.offsets;
+  return {{{"PACT", 1, &at.pact},
+           {"DISA", 2, &at.disa},
+           {"DISV", 2, &at.disv},
+           {"STAT", 2, &at.stat},
+           {"SEVR", 2, &at.sevr},
+           {"DISP", 1, &at.disp},
+           {"PUTF", 1, &at.putf},
+           {"RPRO", 1, &at.rpro},
+           {"LCNT", 1, &at.lcnt},
+           {"PPN", 8, &at.ppn},
+           {"TIME", 8, &at.time},
+           {"RSET", 8, &fields.rset},
+           {"SDIS", kAnySize, &fields.sdis}}};
+}
+
 std::string announced(const std::string& what, std::int32_t walked, std::int32_t count) {
   return what + ": " + std::to_string(walked) + " nodes walked, " + std::to_string(count) +
          " announced";
@@ -98,15 +123,8 @@ Result<RecordType> read_record_type(Memory& memory, std::uint64_t address) {
 }
 
 Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const RecordType& type) {
-  struct Wanted {
-    std::string_view name;
-    std::int16_t size;
-    std::uint16_t offset = 0;
-    bool found = false;
-  };
-  constexpr std::int16_t kAnySize = 0;
-  std::array<Wanted, 6> wanted{
-      {{"PACT", 1}, {"DISA", 2}, {"DISV", 2}, {"STAT", 2}, {"RSET", 8}, {"SDIS", kAnySize}}};
+  CommonFields fields;
+  std::array<WantedField, 13> wanted = wanted_fields(fields);
   const std::string what = "fields of record type " + type.name;
   if (type.raw.rec_size == 0) return std::optional<CommonFields>();
   std::size_t found = 0;
@@ -118,25 +136,19 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
     if (!field) return field.error();
     const auto name = read_name(memory, field->name, 64, what);
     if (!name) return name.error();
-    for (Wanted& want : wanted) {
-      if (want.found || want.name != *name) continue;
-      if (field->offset == 0) return std::optional<CommonFields>();
-      const bool right_size = want.size == kAnySize ? field->size > 0 : field->size == want.size;
-      if (!right_size || field->offset + field->size > type.raw.rec_size)
-        return error_in_words(what + ": " + *name + " has " + std::to_string(field->size) +
-                              " bytes at " + std::to_string(field->offset) + " of " +
-                              std::to_string(type.raw.rec_size));
-      want.offset = field->offset;
-      want.found = true;
-      ++found;
-    }
+    const auto want = std::ranges::find(wanted, std::string_view(*name), &WantedField::name);
+    if (want == wanted.end() || *want->offset != 0) continue;
+    if (field->offset == 0) return std::optional<CommonFields>();
+    const bool right_size = want->size == kAnySize ? field->size > 0 : field->size == want->size;
+    if (!right_size || field->offset + field->size > type.raw.rec_size)
+      return error_in_words(what + ": " + *name + " has " + std::to_string(field->size) +
+                            " bytes at " + std::to_string(field->offset) + " of " +
+                            std::to_string(type.raw.rec_size));
+    *want->offset = field->offset;
+    ++found;
   }
-  for (const Wanted& want : wanted)
-    if (!want.found) return error_in_words(what + ": no field " + std::string(want.name));
-  CommonFields fields;
-  fields.offsets = {wanted[0].offset, wanted[1].offset, wanted[2].offset, wanted[3].offset, {}};
-  fields.rset = wanted[4].offset;
-  fields.sdis = wanted[5].offset;
+  for (const WantedField& want : wanted)
+    if (*want.offset == 0) return error_in_words(what + ": no field " + std::string(want.name));
   return std::optional(fields);
 }
 

@@ -18,7 +18,8 @@
 namespace ioc_exporter::discovery {
 namespace {
 
-const std::vector<std::string> kWanted{"dbProcess", "pdbbase", "printf", "prctl"};
+const std::vector<std::string> kWanted{"dbProcess", "pdbbase",   "printf",
+                                       "prctl",     "nPeriodic", "scanList"};
 
 std::string content_of(const std::string& path) {
   std::ostringstream text;
@@ -76,6 +77,10 @@ TEST(ElfSymbols, ExecutableHasThemInSymtabUnlessStripped) {
   EXPECT_NE(full->find("dbProcess"), nullptr);
   EXPECT_FALSE(full->stripped());
   EXPECT_EQ(stripped->find("dbProcess"), nullptr);
+  ASSERT_NE(full->find("nPeriodic"), nullptr) << "local to its source file";
+  EXPECT_EQ(full->find("nPeriodic")->size, sizeof(int));
+  ASSERT_NE(full->find("scanList"), nullptr);
+  EXPECT_GT(full->find("scanList")->size, 0u);
   EXPECT_TRUE(stripped->stripped());
 }
 

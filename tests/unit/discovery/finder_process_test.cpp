@@ -1,5 +1,6 @@
 // The finder on the host's /proc, with real processes: see target.c.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 
 #include "discovery/finder.h"
 #include "target_process.h"
+#include "util/unique_fd.h"
 
 namespace ioc_exporter::discovery {
 namespace {
@@ -65,6 +67,41 @@ TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
   changes = poll();
   ASSERT_EQ(changes.ended.size(), 1u);
   EXPECT_TRUE(changes.changed.empty());
+}
+
+TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {
+  TargetProcess target(TARGET_IOC, named("local"));
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc& ioc = changes.started[0];
+  ASSERT_TRUE(ioc.target);
+  std::vector<std::string> functions;
+  for (const auto& [name, range] : ioc.target->functions) {
+    functions.push_back(name);
+    EXPECT_GT(range.file_offset, 0u) << name;
+    EXPECT_GT(range.size, 0u) << name;
+  }
+  EXPECT_EQ(functions, (std::vector<std::string>{"dbPut", "scanList"}));
+
+  ASSERT_EQ(ioc.variables.size(), 1u);
+  const std::vector<VariablePlace>& places = ioc.variables.at("nPeriodic");
+  ASSERT_EQ(places.size(), 1u);
+  EXPECT_EQ(places[0].size, sizeof(int));
+  const std::string path = "/proc/" + std::to_string(target.pid()) + "/mem";
+  const UniqueFd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  int value = 0;
+  ASSERT_EQ(::pread(memory.get(), &value, sizeof value, static_cast<off_t>(places[0].address)),
+            static_cast<ssize_t>(sizeof value));
+  EXPECT_EQ(value, 7);
+}
+
+TEST_F(FinderOnHost, AStrippedFileHasNoLocalSymbols) {
+  TargetProcess target(TARGET_STRIPPED, named("stripped"));
+  target.command("threads");
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_FALSE(changes.started[0].target);
+  EXPECT_TRUE(changes.started[0].variables.empty());
 }
 
 TEST_F(FinderOnHost, LibraryLoadedLate) {

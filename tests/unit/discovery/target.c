@@ -20,6 +20,10 @@ unsigned short ca_server_port;
 const char *volatile epics_version = "EPICS R3.15.9";
 __attribute__((noinline, used)) long dbProcess(void *record);
 long dbProcess(void *record) { return record != 0; }
+static volatile int nPeriodic = 7;
+__attribute__((noinline, used)) static int scanList(int n) { return n + nPeriodic; }
+int dbPut(int n);
+int dbPut(int n) { return scanList(n); }
 #endif
 
 static void *wait_forever(void *name) {

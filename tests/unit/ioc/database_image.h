@@ -18,6 +18,8 @@ struct RecordImage {
   alignas(8) char name[base::kRecordNameSize];
   char rest[300 - base::kRecordNameSize];
 };
+inline constexpr std::uint16_t kSevrAt = 122;
+inline constexpr std::uint16_t kPactAt = 131;
 inline constexpr std::uint16_t kRsetAt = 200;
 inline constexpr std::uint16_t kSdisAt = 208;
 

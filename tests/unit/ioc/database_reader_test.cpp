@@ -59,6 +59,13 @@ TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
   EXPECT_EQ(reading->offsets.disa, 112);
   EXPECT_EQ(reading->offsets.disv, 110);
   EXPECT_EQ(reading->offsets.stat, 120);
+  EXPECT_EQ(reading->offsets.sevr, kSevrAt);
+  EXPECT_EQ(reading->offsets.disp, 134);
+  EXPECT_EQ(reading->offsets.putf, 132);
+  EXPECT_EQ(reading->offsets.rpro, 133);
+  EXPECT_EQ(reading->offsets.lcnt, 130);
+  EXPECT_EQ(reading->offsets.ppn, 160);
+  EXPECT_EQ(reading->offsets.time, 168);
 }
 
 TEST_F(ReadDatabase, AliasesByNameWithTheirRecord) {
