@@ -44,6 +44,7 @@ IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
     : fs_(std::move(fs)),
       options_(options),
       records_(records),
+      health_(fs_),
       why_no_records_(std::move(why_no_records)) {}
 
 void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now) {
@@ -70,6 +71,8 @@ void IocWatch::read_due(Clock::time_point now, std::mutex& mutex) {
 
 void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
   const std::uint32_t number = number_of(ioc.name);
+  const auto [restarts, is_new] = restarts_.try_emplace(ioc.name, 0);
+  if (!is_new) ++restarts->second;
   gone_.erase(ioc.name);
   Live& live = live_[ioc.id];
   live.ioc = ioc;
@@ -99,6 +102,7 @@ void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
   gone.sample.records_attached = false;
   gone.sample.problem.clear();
   gone.sample.database.reset();
+  health_.forget(ioc.id);
   gone.number = live.number;
   gone.until = now + options_.keep_gone;
   spdlog::info("{} has ended", subject_of(ioc));
@@ -114,6 +118,7 @@ void IocWatch::forget_gone(Clock::time_point now) {
     }
     forgotten_.push_back(gone->second.number);
     numbers_.erase(gone->first);
+    restarts_.erase(gone->first);
     gone = gone_.erase(gone);
   }
 }
@@ -263,6 +268,7 @@ IocSample IocWatch::describe(const Live& live) const {
   if (sample.problem.empty() && network != network_problems_.end())
     sample.problem = "puts to it are not counted: " + network->second;
   sample.database = live.database;
+  sample.restarts = restarts_.at(live.ioc.name);
   return sample;
 }
 
@@ -286,8 +292,10 @@ std::vector<IocSample> IocWatch::sample() {
   std::vector<IocSample> samples;
   records_seen_ = 0;
   complete_ = true;
+  const auto now = Clock::now();
   for (auto& [id, live] : live_) {
     samples.push_back(describe(live));
+    samples.back().health = health_.look(id, now);
     add_records(live, samples.back());
   }
   for (const auto& [name, gone] : gone_) samples.push_back(gone.sample);

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "app/ioc_health.h"
 #include "discovery/finder.h"
 #include "discovery/ioc.h"
 #include "ioc/database_reader.h"
@@ -111,10 +112,12 @@ class IocWatch {
   RootedFs fs_;
   Options options_;
   probes::RecordProcess* records_;
+  IocHealth health_;
   std::string why_no_records_;
   std::map<discovery::IocId, Live> live_;
   std::map<std::string, Gone> gone_;
   std::map<std::string, std::uint32_t> numbers_;
+  std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_
   std::vector<std::uint32_t> forgotten_;
   std::map<std::uint64_t, std::string> network_problems_;
   std::uint32_t next_number_ = 1;

@@ -19,8 +19,10 @@ struct ProcessStat {
   char state = '?';
   pid_t parent = 0;
   std::uint64_t flags = 0;
+  std::uint64_t cpu_ticks = 0;  // user and system, of all its threads, ended ones too
   std::uint64_t threads = 0;
   std::uint64_t vsize = 0;  // bytes
+  std::uint64_t resident_pages = 0;
   // Both move with every exec (address randomization); 0 or 1 without the right to trace the
   // process.
   std::uint64_t start_code = 0;
@@ -61,9 +63,12 @@ inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
         stat.parent = static_cast<pid_t>(parent);
         continue;
       case 9:
+      case 14:
+      case 15:
       case 20:
       case 22:
       case 23:
+      case 24:
       case 26:
       case 28:
         if (std::from_chars(word.data(), last, number).ec != std::errc{}) return {};
@@ -72,9 +77,11 @@ inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
         continue;
     }
     if (field == 9) stat.flags = number;
+    if (field == 14 || field == 15) stat.cpu_ticks += number;
     if (field == 20) stat.threads = number;
     if (field == 22) stat.id.start_ticks = number;
     if (field == 23) stat.vsize = number;
+    if (field == 24) stat.resident_pages = number;
     if (field == 26) stat.start_code = number;
     if (field == 28) stat.start_stack = number;
   }

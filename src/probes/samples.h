@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "probes/health_samples.h"
 #include "shared/put_histogram_shape.h"
 #include "shared/record_process.h"
 
@@ -74,6 +75,8 @@ struct IocSample {
   std::string problem;                       // why something of it is missing; "" = all is well
   std::shared_ptr<const Database> database;  // null while it could not be read
   std::vector<RecordSample> records;         // in the database's order
+  std::uint64_t restarts = 0;                // times that an IOC of this name came again
+  std::optional<HealthSample> health;        // while it runs
 };
 
 enum class PutOp { write, write_notify };

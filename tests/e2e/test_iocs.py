@@ -105,10 +105,13 @@ def test_restarted_ioc_is_up_again(start_ioc, start_exporter):
     exporter = start_exporter(sees=[first])
     process_and_check(exporter, first, "R:n", times=11)
     first.kill()
-    exporter.wait_scrape(lambda s: s.value(UP, ioc="phoenix") == 0, "up of phoenix is 0")
+    gone = exporter.wait_scrape(lambda s: s.value(UP, ioc="phoenix") == 0, "up of phoenix is 0")
+    assert gone.value("epics_ioc_restarts_total", ioc="phoenix") == 0
+    assert gone.series("epics_ioc_threads", ioc="phoenix") == []
     second = start_ioc("phoenix", database("R"), port=first.port)
     scrape = exporter.wait_up(second)
     assert scrape.ioc_of_pid(second.pid) == "phoenix"
+    assert scrape.value("epics_ioc_restarts_total", ioc="phoenix") == 1
     assert [value for _, value in scrape.series(UP, ioc="phoenix")] == [1]
     second.process_once("R:n", 7)
     assert exporter.scrape().count(PROCESSED, ioc="phoenix", record="R:n") == 7

@@ -1,18 +1,25 @@
 """A soft IOC inside a Python process, with the shell protocol of ioc_launcher.c.
 
-    python_ioc.py [--late] [--access-security FILE] [MACROS DB]...
+    python_ioc.py [--late] [--spin] [--access-security FILE] [MACROS DB]...
 
 With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
-before): the process is long an ordinary Python by then.
+before): the process is long an ordinary Python by then. With --spin one of its threads never rests.
 """
 import argparse
 import sys
+import threading
 import time
+
+
+def spin() -> None:
+    while True:
+        pass
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--late", action="store_true")
+    parser.add_argument("--spin", action="store_true")
     parser.add_argument("--access-security")
     parser.add_argument("databases", nargs="*")
     args = parser.parse_args()
@@ -27,6 +34,8 @@ def main() -> None:
         sys.exit(f"python_ioc: no access security from {args.access_security}")
     pairs = list(zip(args.databases[1::2], args.databases[0::2]))
     ioc.start_ioc(dbs=pairs)
+    if args.spin:
+        threading.Thread(target=spin, daemon=True).start()
     print("@running", flush=True)
     for line in iter(sys.stdin.readline, ""):
         if ioc.ioc(line.rstrip("\n")):

@@ -30,7 +30,7 @@ class Ioc:
     """
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
-                 macros: str = "", port: int | None = None, late: bool = False,
+                 macros: str = "", port: int | None = None, late: bool = False, spin: bool = False,
                  lib_dir: pathlib.Path | None = None, access_security: str | None = None,
                  address: str = "127.0.0.1", prefix: Sequence[str] = ()):
         self.name = name
@@ -43,6 +43,7 @@ class Ioc:
         if base == env.PYTHON_BASE and lib_dir is None:
             argv = [env.python(), env.TOOLS_SOURCE_DIR / "python_ioc.py"]
             argv += ["--late"] if late else []
+            argv += ["--spin"] if spin else []
             if access_security is not None:
                 rules = log_dir / f"{name}-{self.port}.acf"
                 rules.write_text(access_security)

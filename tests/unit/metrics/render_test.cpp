@@ -153,7 +153,8 @@ TEST(Render, AnIocThatIsGoneIsOnlyDown) {
   snapshot.iocs[0].up = false;
   const Scrape parsed = scrape(snapshot);
   EXPECT_EQ(value(parsed, "epics_ioc_up", {{"ioc", "i"}}), "0");
-  EXPECT_EQ(parsed.size(), 2u);  // and build_info
+  EXPECT_EQ(value(parsed, "epics_ioc_restarts_total", {{"ioc", "i"}}), "0");
+  EXPECT_EQ(parsed.size(), 3u);  // and build_info
 }
 
 TEST(Render, AnIocThatCameAgainIsUp) {

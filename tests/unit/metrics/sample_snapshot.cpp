@@ -21,6 +21,14 @@ IocSample power_supplies() {
   ioc.executable = "/opt/ioc/bin/ps";
   ioc.ca_port = 5064;
   ioc.records_attached = true;
+  ioc.restarts = 3;
+  ioc.health = {{{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
+                125'000'000,
+                {{7, 3, 1, 11, 0, 1, 5}},
+                1,
+                53 << 20,
+                43,
+                1024};
   ioc.database = sample_database();
 
   RecordSample set;

@@ -1,0 +1,64 @@
+"""What /metrics says of an IOC's process is what the kernel says."""
+import os
+import re
+import resource
+
+from harness import clients, databases
+from harness.scrape import exact
+
+CPU, THREADS = "epics_ioc_cpu_seconds_total", "epics_ioc_threads"
+# Base's own: seven periods, three priorities, one scanOnce.
+OF_EVERY_IOC = {"scan": 7, "callback": 3, "once": 1, "main": 1}
+
+
+def cpu_ticks(pid: int) -> int:
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_process_of_an_ioc(base, start_ioc, start_exporter, connect):
+    ioc = start_ioc("healthy", databases.put_targets("H:", 1), base=base)
+    exporter = start_exporter(sees=[ioc])
+    first = exporter.scrape()
+    check_threads_memory_and_descriptors(ioc, first)
+    for _ in range(2):
+        client = connect(clients.libca, [ioc], ["H:set1"], 997)
+        assert client.send() == 997
+        client.close()
+    check_cpu(ioc, exporter, first)
+
+
+def check_threads_memory_and_descriptors(ioc, scrape):
+    threads = {labels["thread_class"]: exact(value)
+               for labels, value in scrape.series(THREADS, ioc=ioc.name)}
+    assert {name: threads[name] for name in OF_EVERY_IOC} == OF_EVERY_IOC
+    assert threads["ca"] >= 2  # CAS-TCP and CAS-UDP at least
+    assert sum(threads.values()) == len(os.listdir(f"/proc/{ioc.pid}/task"))
+    assert scrape.count("epics_ioc_open_fds", ioc=ioc.name) == len(os.listdir(f"/proc/{ioc.pid}/fd"))
+    assert (scrape.count("epics_ioc_max_fds", ioc=ioc.name)
+            == resource.prlimit(ioc.pid, resource.RLIMIT_NOFILE)[0])
+    with open(f"/proc/{ioc.pid}/status") as status:
+        high_water = int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) * 1024
+    assert 0 < scrape.count("epics_ioc_resident_memory_bytes", ioc=ioc.name) <= high_water
+    assert scrape.count("epics_ioc_threads_spinning", ioc=ioc.name) == 0
+    assert scrape.count("epics_ioc_restarts_total", ioc=ioc.name) == 0
+
+
+def check_cpu(ioc, exporter, first):
+    """The classes add up to the process, also with the threads of clients that are gone."""
+    before = cpu_ticks(ioc.pid)
+    scrape = exporter.scrape()
+    after = cpu_ticks(ioc.pid)
+    seconds = sum(value for _, value in scrape.series(CPU, ioc=ioc.name))
+    total = round(seconds * os.sysconf("SC_CLK_TCK"), 6)
+    assert before <= total < after + 3  # the kernel cuts user and system time to ticks each
+    for labels, value in first.series(CPU, ioc=ioc.name):
+        assert scrape.value(CPU, **labels) >= value
+
+
+def test_a_thread_that_never_rests(start_ioc, start_exporter):
+    ioc = start_ioc("spinner", databases.counting(), macros="P=S:", spin=True)
+    exporter = start_exporter(sees=[ioc])
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_threads_spinning", ioc="spinner") == 1,
+                         "one thread of spinner spins", timeout=15)
