@@ -4,8 +4,10 @@
 
 With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
 before): the process is long an ordinary Python by then. With --spin one of its threads never rests.
+The line "@exec" makes it begin anew in the same process.
 """
 import argparse
+import os
 import sys
 import threading
 import time
@@ -38,6 +40,8 @@ def main() -> None:
         threading.Thread(target=spin, daemon=True).start()
     print("@running", flush=True)
     for line in iter(sys.stdin.readline, ""):
+        if line == "@exec\n":
+            os.execv(sys.executable, [sys.executable, *sys.argv])
         if ioc.ioc(line.rstrip("\n")):
             print(f"python_ioc: command failed: {line.rstrip()}", file=sys.stderr, flush=True)
         print("\n@done", flush=True)

@@ -26,13 +26,14 @@ def ca_server_env(port: int, address: str = "127.0.0.1") -> dict[str, str]:
 class Ioc:
     """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
 
-    `prefix` is a command that runs it elsewhere, under the same pid; `address` the one it serves.
+    `prefix` is a command that runs it elsewhere, under the same pid, or with `child` as its only
+    child; `address` the one it serves.
     """
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
                  macros: str = "", port: int | None = None, late: bool = False, spin: bool = False,
                  lib_dir: pathlib.Path | None = None, access_security: str | None = None,
-                 address: str = "127.0.0.1", prefix: Sequence[str] = ()):
+                 address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False):
         self.name = name
         self.base = base
         self.port = port or free_port()
@@ -55,10 +56,15 @@ class Ioc:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)
         self.process = Process(name, [*prefix, *argv, macros, db_path], log_dir, environment)
         self._late = late
+        self._child = child
 
     @property
     def pid(self) -> int:
-        return self.process.pid
+        if not self._child:
+            return self.process.pid
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            return int(children.read())
 
     def wait_running(self) -> "Ioc":
         """Until iocInit is done and the shell answers with a record's value."""

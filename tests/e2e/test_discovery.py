@@ -1,0 +1,168 @@
+"""IOCs in the forms that hosts have them: each found, and every processing counted."""
+import os
+import random
+import shutil
+import subprocess
+
+import pytest
+
+from harness import env
+from harness.ioc import Ioc, copy_of_libraries
+from harness.process import Process
+from harness.scrape import PROCESSED
+
+COUNT = 23
+UP, RESTARTS = "epics_ioc_up", "epics_ioc_restarts_total"
+ATTACHMENTS = "ioc_exporter_probe_attachments"
+
+
+def database(prefix):
+    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
+
+
+def process_and_check(exporter, ioc, record, label, times=COUNT):
+    before = exporter.scrape().count(PROCESSED, ioc=label, record=record)
+    ioc.process_once(record, times)
+    assert ioc.get(f"{record}.VAL") == before + times
+    assert exporter.scrape().count(PROCESSED, ioc=label, record=record) == before + times
+
+
+def held_in_kernel(scrape):
+    """Attachments, and room for records, that the record probes have there now."""
+    return (scrape.count(ATTACHMENTS, probe="record_process"),
+            scrape.count("ioc_exporter_map_capacity", map="ioc_records"))
+
+
+def test_static_executable(started, start_exporter, log_dir):
+    """All that it has in its own symbol table, and nothing in a library."""
+    program = env.tool("static_ioc")
+    ioc = started.add(Process("static", [program, "ST:a", "ST:b"], log_dir, {"IOCNAME": "static"}))
+    ioc.wait_for("^@running")
+    exporter = start_exporter("--ioc.include=static")
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="static"), "its records are known")
+    ioc.send_line(f"ST:a {COUNT}")
+    ioc.send_line("ST:b 7")
+    ioc.wait_for("@done\n@done")
+    scrape = exporter.scrape()
+    assert scrape.count(PROCESSED, ioc="static", record="ST:a") == COUNT
+    assert scrape.count(PROCESSED, ioc="static", record="ST:b") == 7
+    assert scrape.series("epics_ioc_info", ioc="static")[0][0]["base_version"] == "7.0.7"
+    assert scrape.value("epics_ioc_records", ioc="static", record_type="calc") == 2
+
+
+def test_container(started, start_exporter, log_dir):
+    """Mount, pid and network namespaces of its own: its libraries and its database are on a file
+    system that the host does not see, and its CA server is on another loopback."""
+    inside = log_dir / "inside"
+    inside.mkdir()
+    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
+    script = (f"mount -t tmpfs none {inside} && cp {libraries}/* $4 {inside} && "
+              f"mv {inside}/{'*'}.db {inside}/boxed.db && ip link set lo up && unset IOCNAME && "
+              f'exec "$1" "$2" "$3" {inside}/boxed.db')
+    prefix = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", script, "sh"]
+    ioc = started.add(Ioc("box", database("B"), log_dir, base="7.0.7", lib_dir=inside, prefix=prefix,
+                          child=True)).wait_running()
+    assert list(inside.iterdir()) == [], "the host must not see its files"
+    with open(f"/proc/{ioc.pid}/status") as status:
+        assert f"NSpid:\t{ioc.pid}\t1\n" in status.read()
+    exporter = start_exporter("--ioc.include=boxed", sees=[ioc])
+    process_and_check(exporter, ioc, "B:n", "boxed")
+
+
+def test_library_replaced_under_a_running_ioc(start_ioc, start_exporter, log_dir):
+    """Another file stands under the library's name: one IOC runs the old one, one the new one."""
+    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
+    old = start_ioc("old", database("O"), base="7.0.7", lib_dir=libraries)
+    for library in libraries.iterdir():
+        copy = library.with_name("new")
+        shutil.copy2(library, copy)
+        copy.replace(library)
+    new = start_ioc("new", database("N"), base="7.0.7", lib_dir=libraries)
+    exporter = start_exporter("--ioc.include=old|new", sees=[old, new])
+    process_and_check(exporter, old, "O:n", "old")
+    process_and_check(exporter, new, "N:n", "new", times=11)
+    assert exporter.scrape().count(PROCESSED, ioc="old", record="O:n") == COUNT
+    assert f"{old.process.name} (pid {old.pid}) in {libraries}" in exporter.process.stderr()
+    assert exporter.process.stderr().count("(deleted on disk)") == 1
+
+
+def test_exec_in_place(start_ioc, start_exporter):
+    """The same process becomes another IOC: it is counted from the start, without what was before."""
+    ioc = start_ioc("execs", database("E"))
+    exporter = start_exporter("--ioc.include=execs", sees=[ioc])
+    process_and_check(exporter, ioc, "E:n", "execs", times=11)
+    pid, before = ioc.pid, held_in_kernel(exporter.scrape())
+    ioc.process.send_line("@exec")
+    ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=30)
+    exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc="execs") == 1
+                         and s.series("epics_record_info", ioc="execs"), "it is another one")
+    assert ioc.pid == pid
+    process_and_check(exporter, ioc, "E:n", "execs", times=7)
+    assert held_in_kernel(exporter.scrape()) == before
+
+
+def test_pid_given_out_again(start_ioc, start_exporter, started, log_dir):
+    first = start_ioc("first", database("F"), base="7.0.7")
+    exporter = start_exporter("--ioc.include=first|second", "--discovery.interval=3s", sees=[first])
+    process_and_check(exporter, first, "F:n", "first", times=11)
+    pid, before = first.pid, held_in_kernel(exporter.scrape())
+    first.kill()
+    second = Ioc("second", database("S"), log_dir, base="7.0.7", child=True,
+                 prefix=[str(env.tool("run_as_pid")), str(pid)])
+    started.add(second)
+    if second.process.popen.poll() == 77:
+        pytest.skip(second.process.stderr())
+    second.wait_running()
+    assert second.pid == pid
+    scrape = exporter.wait_up(second, timeout=10)
+    assert scrape.ioc_of_pid(pid) == "second"
+    assert scrape.value(UP, ioc="first") == 0 and scrape.series(PROCESSED, ioc="first") == []
+    process_and_check(exporter, second, "S:n", "second")
+    assert held_in_kernel(exporter.scrape()) == before
+
+
+STORM = 40
+
+
+def test_storm_of_starts_and_ends(start_ioc, start_exporter, log_dir):
+    """IOCs that end at any moment of their start, several at once: the one that stays is exact, and of
+    the others nothing is left behind."""
+    stays = start_ioc("stays", database("S"), base="7.0.7")
+    exporter = start_exporter("--ioc.include=stays|storm.*", "--ioc.keep-gone=1s", sees=[stays])
+    before = held_in_kernel(exporter.scrape())
+    random.seed(7)
+    running: list[subprocess.Popen] = []
+    for i in range(STORM):
+        running.append(subprocess.Popen(
+            [env.tool("ioc_launcher_7.0.7"), env.base_dir("7.0.7") / "dbd", "",
+             next(log_dir.glob("stays-*.db"))],
+            env={**os.environ, "IOCNAME": f"storm{i % 5}", "EPICS_CA_SERVER_PORT": str(stays.port)},
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        stays.process_once("S:n")
+        if len(running) == 4:
+            victim = running.pop(random.randrange(4))
+            victim.kill()
+            victim.communicate()
+    for process in running:
+        process.kill()
+        process.communicate()
+    stays.process_once("S:n", 7)
+    exporter.wait_scrape(lambda s: len(s.series(UP)) == 1, "the storm is forgotten", timeout=15)
+    assert stays.get("S:n.VAL") == STORM + 7
+    scrape = exporter.scrape()
+    assert scrape.count(PROCESSED, ioc="stays", record="S:n") == STORM + 7
+    assert held_in_kernel(scrape) == before
+    assert scrape.total("ioc_exporter_dropped_total", probe="record_process") == 0
+
+
+def test_gone_is_down_then_forgotten_and_all_of_it_freed(start_ioc, start_exporter):
+    ioc = start_ioc("leaves", database("L"), base="7.0.7")
+    exporter = start_exporter("--ioc.include=leaves", "--ioc.keep-gone=2s", sees=[ioc])
+    process_and_check(exporter, ioc, "L:n", "leaves")
+    assert all(held_in_kernel(exporter.scrape()))
+    ioc.kill()
+    down = exporter.wait_scrape(lambda s: s.value(UP, ioc="leaves") == 0, "up is 0")
+    assert held_in_kernel(down) == (0, 0)
+    assert down.value("ioc_exporter_map_entries", map="ioc_records") == 0
+    gone = exporter.wait_scrape(lambda s: s.series(UP) == [], "its series are gone")
+    assert not [line for line in gone.text.splitlines() if 'ioc="leaves"' in line]
