@@ -9,28 +9,18 @@
 #include <set>
 #include <utility>
 
-#include "discovery/held.h"
-
 namespace ioc_exporter::discovery {
 namespace {
 
-std::optional<pid_t> as_pid(const std::string& name) {
-  pid_t pid = 0;
-  const char* const last = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data(), last, pid);
-  return error == std::errc{} && stop == last && pid > 0 ? std::optional(pid) : std::nullopt;
-}
-
 constexpr unsigned kDenialsThatCount = 2;
+
+bool is_older(const Ioc& a, const Ioc& b) {
+  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+}
 
 bool denied(const Error& error) {
   return error.code == std::errc::permission_denied ||
          error.code == std::errc::operation_not_permitted;
-}
-
-// Another program runs in the process than at the last look.
-bool execed(const ProcessStat& before, const ProcessStat& now) {
-  return before.start_code != now.start_code || before.start_stack != now.start_stack;
 }
 
 }  // namespace
@@ -43,60 +33,26 @@ Finder::Finder(RootedFs fs, FinderOptions options)
       own_namespace_(net_namespace("self")) {}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
-  // What stands now, to tell afterwards which IOCs changed.
-  std::map<IocId, Ioc> before;
-  for (Ioc& ioc : iocs()) before.emplace(ioc.id, std::move(ioc));
-
   Changes changes;
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   update_sockets(now);
 
-  for (const Ioc& ended : changes.ended) before.erase(ended.id);
-  for (Ioc& ioc : iocs()) {
-    const auto known = before.find(ioc.id);
-    if (known == before.end())
-      changes.started.push_back(std::move(ioc));
-    else if (!(known->second == ioc))
-      changes.changed.push_back(std::move(ioc));
+  for (auto& [pid, process] : processes_) {
+    if (!process.tracked || !process.tracked->wanted) continue;
+    Tracked& tracked = *process.tracked;
+    if (!tracked.told)
+      changes.started.push_back(tracked.ioc);
+    else if (tracked.changed)
+      changes.changed.push_back(tracked.ioc);
+    tracked.told = true;
+    tracked.changed = false;
   }
+  std::ranges::sort(changes.started, is_older);
   return changes;
 }
 
-Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
-  auto names = fs_.list("/proc");
-  if (!names) return std::move(names).error();
-  std::vector<ProcessStat> stats;
-  for (const std::string& name : *names) {
-    const auto pid = as_pid(name);
-    if (!pid) continue;
-    auto stat = read_process_stat(fs_, *pid);
-    if (stat && stat->id.pid == *pid && !stat->kernel_thread() && !stat->dead())
-      stats.push_back(std::move(*stat));
-  }
-  // Parents before children, and of two with one name the older one gets it.
-  std::ranges::sort(stats, [](const ProcessStat& a, const ProcessStat& b) {
-    return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
-  });
-
-  std::set<IocId> there;
-  for (const ProcessStat& stat : stats) there.insert(stat.id);
-  for (auto item = processes_.begin(); item != processes_.end();) {
-    const bool gone = !there.contains(item->second.stat.id);
-    if (gone && item->second.tracked) end(item->second, changes);
-    item = gone ? processes_.erase(item) : std::next(item);
-  }
-  for (ProcessStat& stat : stats) {
-    const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
-    Process& process = item->second;
-    if (!is_new && execed(process.stat, stat)) process.execed = process.stale = true;
-    process.stat = std::move(stat);
-    visit(process, now, changes);
-  }
-  return {};
-}
-
-// Every poll costs one small file a process; the maps are read only for a reason.
+// The maps are read only for a reason.
 void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
   const bool due = now >= process.next_check;
   const bool grown = process.stat.vsize != process.vsize_looked_at &&
@@ -108,12 +64,6 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
              !is_fork_of_ioc(process)) {
     start(process, IocKind::base, now);  // a fork of an IOC that went on to be one
   }
-  if (process.tracked) ask_who_holds(process);
-}
-
-void Finder::ask_who_holds(Process& process) const {
-  auto held = why_held(fs_, process.stat.id.pid);
-  if (held) process.tracked->ioc.held = std::move(*held);
 }
 
 // False: nothing can be said now (the process is ending, or we may not look).
@@ -170,6 +120,7 @@ bool Finder::is_fork_of_ioc(const Process& process) const {
 
 void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   Tracked& tracked = process.tracked.emplace();
+  owners_stale_ = true;
   Ioc& ioc = tracked.ioc;
   ioc.id = process.stat.id;
   ioc.kind = kind;
@@ -181,20 +132,26 @@ void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   const std::string name = ioc_name(fs_, ioc.id.pid, executable, options_.name_sources);
   tracked.wanted = options_.filter.wants(name);
   ioc.name = tracked.wanted ? names_.take(name, ioc.id) : name;
+  if (tracked.wanted && fs_.is_host()) {
+    const std::string folder = "/proc/" + std::to_string(ioc.id.pid);
+    tracked.memory = KeptFile::open(fs_, folder + "/environ");
+    tracked.status = KeptFile::open(fs_, folder + "/status");
+  }
   describe(process);
 }
 
 void Finder::end(Process& process, Changes& changes) {
+  owners_stale_ = true;
   if (process.tracked->wanted) {
     names_.release(process.tracked->ioc.name);
-    changes.ended.push_back(std::move(process.tracked->ioc));
+    if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
   }
   process.tracked.reset();
 }
 
 // Takes over what the last look at the process found.
 void Finder::describe(Process& process) const {
-  Ioc& ioc = process.tracked->ioc;
+  Ioc ioc = process.tracked->ioc;
   const Inspection found = process.inspection.value_or(Inspection{});
   ioc.executable = found.executable;
   ioc.base_version = found.base_version;
@@ -206,15 +163,16 @@ void Finder::describe(Process& process) const {
   ioc.problem = found.problem;
   ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));
   ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
+  if (ioc == process.tracked->ioc) return;
+  process.tracked->ioc = std::move(ioc);
+  process.tracked->changed = true;
 }
 
 std::vector<Ioc> Finder::iocs() const {
   std::vector<Ioc> all;
   for (const auto& [pid, process] : processes_)
     if (process.tracked && process.tracked->wanted) all.push_back(process.tracked->ioc);
-  std::ranges::sort(all, [](const Ioc& a, const Ioc& b) {
-    return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
-  });
+  std::ranges::sort(all, is_older);
   return all;
 }
 

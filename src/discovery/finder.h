@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "discovery/file_cache.h"
+#include "discovery/glance.h"
 #include "discovery/inspector.h"
 #include "discovery/ioc.h"
 #include "discovery/ioc_filter.h"
@@ -35,11 +36,12 @@ struct FinderOptions {
   // A process whose size changed is looked at again this long after the last time at the earliest,
   // and one that did not seem to change after `recheck_interval`, spread over the processes.
   std::chrono::milliseconds maps_interval{2000};
-  std::chrono::milliseconds recheck_interval{30000};
+  std::chrono::milliseconds recheck_interval{120000};
   // Who listens there serves Channel Access, whatever it is.
   std::set<std::uint16_t> server_ports;
-  // For so long an IOC's descriptors are looked at with each poll; later, when a new listener has
-  // come to its network namespace.
+  // For so long a process is looked at with each poll, and an IOC's descriptors; later, when there
+  // is a sign that it changed (discovery/glance.h), and when a new listener has come to its network
+  // namespace.
   std::chrono::milliseconds young{10000};
 };
 
@@ -99,8 +101,13 @@ class Finder {
  private:
   struct Tracked {  // a process that is an IOC
     Ioc ioc;
-    bool wanted = true;  // by the filter; others are followed but not told
+    bool wanted = true;    // by the filter; others are followed but not told
+    bool told = false;     // of its start
+    bool changed = false;  // since it was told
     Clock::time_point found;
+    Clock::time_point next_held = Clock::time_point::min();
+    KeptFile memory;  // environ, status
+    KeptFile status;
     OwnedSockets sockets;
   };
   using NamespaceListeners = std::map<std::uint64_t, Listeners>;  // by network namespace
@@ -108,6 +115,9 @@ class Finder {
     ProcessStat stat;
     std::optional<Inspection> inspection;
     std::uint64_t vsize_looked_at = 0;
+    std::optional<MemorySizes> sizes;
+    Clock::time_point seen{};  // first, or as what it is since its exec
+    Clock::time_point next_glance = Clock::time_point::min();
     Clock::time_point last_look{};
     Clock::time_point next_check = Clock::time_point::min();
     unsigned denials = 0;  // in a row
@@ -118,15 +128,18 @@ class Finder {
   };
 
   Result<void> read_processes(Clock::time_point now, Changes& changes);
+  std::vector<pid_t> suspects(const Folder& proc, Clock::time_point now);
+  bool must_read(const Folder& proc, Process& process, Clock::time_point now) const;
   void visit(Process& process, Clock::time_point now, Changes& changes);
   bool look(Process& process, bool thorough, Clock::time_point now);
   void judge(Process& process, Clock::time_point now, Changes& changes);
-  void ask_who_holds(Process& process) const;
+  void ask_who_holds(Process& process, Clock::time_point now) const;
   bool is_fork_of_ioc(const Process& process) const;
   void start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Changes& changes);
   void describe(Process& process) const;
   void update_sockets(Clock::time_point now);
+  void find_owners(Clock::time_point now);
   NamespaceListeners read_all_listeners();
   bool read_namespace(std::uint64_t net, const Process* near, NamespaceListeners& into);
   void start_servers(const NamespaceListeners& listeners, Clock::time_point now);
@@ -141,10 +154,16 @@ class Finder {
   std::uint64_t own_namespace_;
   std::uint64_t maps_read_ = 0;
   std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace
+  NamespaceListeners listeners_;                        // at the last poll
+  bool owners_stale_ = true;                            // an IOC is young, came or went
   std::set<Listener> unclaimed_;
   std::map<Listener, unsigned> speaking_;  // of unclaimed ones: how often no holder was found
   OwnedSockets own_sockets_;               // the exporter's
   std::map<pid_t, Process> processes_;
+  std::set<pid_t> kernel_threads_;
+  std::optional<Pulse> pulse_;  // at the last listing
+  Clock::time_point next_listing_{};
+  Clock::time_point next_kernel_threads_{};
 };
 
 }  // namespace ioc_exporter::discovery

@@ -22,7 +22,16 @@ void Finder::speaks_ca(const Listener& listener) {
 }
 
 void Finder::update_sockets(Clock::time_point now) {
-  const NamespaceListeners listeners = read_all_listeners();
+  NamespaceListeners listeners = read_all_listeners();
+  const bool same = listeners == listeners_;
+  listeners_ = std::move(listeners);
+  if (!same || std::exchange(owners_stale_, false)) find_owners(now);
+  start_servers(listeners_, now);
+}
+
+// Whose the listeners are, of those that are known.
+void Finder::find_owners(Clock::time_point now) {
+  const NamespaceListeners& listeners = listeners_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed;  // namespace, inode
   const auto claim = [&](std::uint64_t net, const OwnedSockets& sockets) {
     for (const std::uint64_t inode : sockets.inodes()) claimed.emplace(net, inode);
@@ -33,7 +42,12 @@ void Finder::update_sockets(Clock::time_point now) {
     const auto near = listeners.find(tracked.ioc.net_namespace);
     if (near == listeners.end()) continue;
     const bool young = now - tracked.found < options_.young;
-    tracked.ioc.listening = tracked.sockets.update(fs_, pid, near->second, young);
+    owners_stale_ = owners_stale_ || young;
+    auto listening = tracked.sockets.update(fs_, pid, near->second, young);
+    if (listening != tracked.ioc.listening) {
+      tracked.ioc.listening = std::move(listening);
+      tracked.changed = true;
+    }
     claim(near->first, tracked.sockets);
   }
   if (const auto own = listeners.find(own_namespace_); own != listeners.end()) {
@@ -45,7 +59,6 @@ void Finder::update_sockets(Clock::time_point now) {
     for (const auto& [inode, socket] : in_it)
       if (!claimed.contains({net, inode})) unclaimed_.insert({net, inode, socket});
   std::erase_if(speaking_, [this](const auto& one) { return !unclaimed_.contains(one.first); });
-  start_servers(listeners, now);
 }
 
 // In the exporter's namespace, and in those of the IOCs that are watched.

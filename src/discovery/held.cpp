@@ -9,6 +9,8 @@
 namespace ioc_exporter::discovery {
 namespace {
 
+constexpr std::size_t kMostStatus = 8192;
+
 // What follows `field` ("\nState:\t") up to the end of the line.
 std::optional<std::string_view> value_of(std::string_view status, std::string_view field) {
   const auto at = status.find(field);
@@ -19,10 +21,14 @@ std::optional<std::string_view> value_of(std::string_view status, std::string_vi
 
 }  // namespace
 
-Result<std::string> why_held(const RootedFs& fs, pid_t pid) {
+Result<std::string> why_held(const RootedFs& fs, pid_t pid, const KeptFile& kept) {
   const std::string path = "/proc/" + std::to_string(pid) + "/status";
-  const auto status = fs.read(path, 8192);
-  if (!status) return status.error();
+  std::optional<std::string> status = kept.is_open() ? kept.read(kMostStatus) : std::nullopt;
+  if (!status) {
+    auto read = fs.read(path, kMostStatus);
+    if (!read) return std::move(read).error();
+    status = std::move(*read);
+  }
   // The process' name comes first, with its newlines escaped: no field can be forged by it.
   const auto state = value_of(*status, "\nState:\t");
   const auto tracer = value_of(*status, "\nTracerPid:\t");

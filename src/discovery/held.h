@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "discovery/glance.h"
 #include "util/result.h"
 #include "util/rooted_fs.h"
 
@@ -14,6 +15,7 @@ namespace ioc_exporter::discovery {
 // "traced by gdb (pid 4711)", "stopped by a signal"; "" when nobody holds it. The same text as long
 // as the same one holds it. CRIU traces what it checkpoints. Only the main thread is asked: whoever
 // traces another one alone is not seen. An error: the process has ended, or the file is no status.
-Result<std::string> why_held(const RootedFs& fs, pid_t pid);
+// `kept` is that file when it is open already.
+Result<std::string> why_held(const RootedFs& fs, pid_t pid, const KeptFile& kept = {});
 
 }  // namespace ioc_exporter::discovery

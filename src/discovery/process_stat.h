@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "discovery/ioc_id.h"
+#include "util/folder.h"
 #include "util/rooted_fs.h"
 
 namespace ioc_exporter::discovery {
@@ -96,6 +97,18 @@ inline Result<ProcessStat> read_process_stat(const RootedFs& fs, pid_t pid) {
   auto stat = parse_process_stat(*text);
   if (!stat) return error_in_words("read " + path + ": not in the form of proc(5)");
   return std::move(*stat);
+}
+
+// The same through the open folder /proc; nothing: it has ended.
+inline std::optional<ProcessStat> read_process_stat(const Folder& proc, pid_t pid) {
+  char buffer[2048];
+  const auto text = proc.read((std::to_string(pid) + "/stat").c_str(), buffer);
+  return text ? parse_process_stat(*text) : std::nullopt;
+}
+
+// Another program runs in the process than before.
+inline bool execed(const ProcessStat& before, const ProcessStat& now) {
+  return before.start_code != now.start_code || before.start_stack != now.start_stack;
 }
 
 }  // namespace ioc_exporter::discovery

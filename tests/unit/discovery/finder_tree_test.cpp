@@ -25,11 +25,16 @@ struct Fake {
 
 class FinderOnTree : public testing::Test {
  protected:
-  FinderOnTree() : finder_(RootedFs(folder_.path()), FinderOptions{}) {
+  FinderOnTree() : finder_(RootedFs(folder_.path()), options()) {
     folder_.write("/proc/stat", "cpu 1\nbtime 1700000000\n");
     folder_.write("/proc/meminfo", "");
   }
 
+  static FinderOptions options() {
+    FinderOptions options;
+    options.recheck_interval = seconds(30);
+    return options;
+  }
   void put(const Fake& fake) {
     const std::string process = "/proc/" + std::to_string(fake.pid);
     const auto number = [](auto n) { return std::to_string(n) + " "; };
