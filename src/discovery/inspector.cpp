@@ -16,17 +16,19 @@ constexpr std::size_t kMaxThreadsRead = 256;
 // rsrv, callbacks and scan threads: no IOC runs with fewer once it is initialized.
 constexpr std::uint64_t kFewestIocThreads = 4;
 
-// Of EPICS Base. dbDbPutValue (dbDbLink.c, since 3.15) and scanList (dbScan.c) are static.
-constexpr const char* kProbedFunctions[] = {"dbPut",           "dbPutField", "dbPutLink",
-                                            "dbDbPutValue",    "dbpf",
-                                            "dbProcessNotify",  // since 3.15.0.1
-                                            "dbPutNotify",      // before
-                                            "recGblFwdLink",   "scanList"};
+// Of EPICS Base. Not every version has each: dbProcessNotify is since 3.15.0.1 what dbPutNotify was
+// before; dbDbPutValue (static, since 3.15) and dbPutLinkValue (before) do what dbPutLink is for;
+// dbCanSetLink (7.0) and dbPutFieldLink (static, mostly inlined) are for link fields; scanList is
+// static. dbPut.part.0 is dbPut's body where a compiler has split it off.
+constexpr const char* kProbedFunctions[] = {
+    "dbPut",     "dbPut.part.0",   "dbPutField",   "dbPutFieldLink",  "dbCanSetLink",
+    "dbPutLink", "dbPutLinkValue", "dbDbPutValue", "dbProcessNotify", "dbPutNotify",
+    "dbpf",      "recGblFwdLink",  "scanList"};
 // Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
 // callbackQ was before.
-constexpr const char* kReadVariables[] = {"nPeriodic",  "papPeriodic", "callbackQueue",
-                                          "callbackQ",  "onceQ",       "onceQOverruns",
-                                          "pthreadList"};
+constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callbackQueue",
+                                          "callbackQ",     "onceQ",       "onceQOverruns",
+                                          "onceQueueSize", "pthreadList"};
 
 std::string in_proc(pid_t pid, std::string_view name) {
   std::string path = "/proc/" + std::to_string(pid);

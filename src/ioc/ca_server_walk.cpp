@@ -91,10 +91,6 @@ class HashReader {
 
 }  // namespace
 
-bool is_pointer(std::uint64_t address) {
-  return address != 0 && address % alignof(void*) == 0;
-}
-
 std::uint32_t bucket_of_sid(std::uint32_t sid, const base::Bucket& bucket) {
   std::uint32_t hash = sid;
   for (std::uint32_t rest = sid >> bucket.bits; rest != 0; rest >>= bucket.bits) hash ^= rest;

@@ -46,6 +46,4 @@ Result<std::vector<ClientNode>> read_client_queue(Memory& memory, std::uint64_t 
 Result<std::optional<std::string>> read_text(Memory& memory, std::uint64_t address,
                                              std::size_t most);
 
-bool is_pointer(std::uint64_t address);
-
 }  // namespace ioc_exporter::ioc

@@ -15,14 +15,10 @@ constexpr std::int16_t kMostFields = 4096;
 constexpr std::size_t kLongestTypeName = 128;
 constexpr std::size_t kLongestAlias = 256;  // Base sets no limit to it; to records it does
 
-bool pointer_ok(std::uint64_t address) {
-  return address != 0 && address % alignof(void*) == 0;
-}
-
 // The struct at an address that must look like one.
 template <class T>
 Result<T> read_struct(Memory& memory, std::uint64_t address, const std::string& what) {
-  if (!pointer_ok(address))
+  if (!is_pointer(address))
     return error_in_words(what + ": " + hex_address(address) + " is no pointer");
   auto value = memory.value<T>(address);
   if (!value) return error_in_words(what + ": " + value.error().message());
@@ -163,7 +159,7 @@ Result<void> read_records(Memory& memory, const RecordType& type, std::uint32_t 
                        aliases.push_back({node->record_name, node->precord});
                        return {};
                      }
-                     if (!pointer_ok(node->precord))
+                     if (!is_pointer(node->precord))
                        return error_in_words(what + ": record at " + hex_address(node->precord) +
                                              " is no pointer");
                      records.push_back({node->precord, {}, type_index});

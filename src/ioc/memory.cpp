@@ -1,19 +1,43 @@
 #include "ioc/memory.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <limits>
 
 #include "discovery/process_stat.h"
 
 namespace ioc_exporter::ioc {
+namespace {
+
+constexpr std::size_t kMostPieces = 1024;  // UIO_MAXIOV, linux/uio.h
+
+}  // namespace
 
 std::string hex_address(std::uint64_t address) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   return text;
+}
+
+bool is_pointer(std::uint64_t address) {
+  return address != 0 && address % alignof(void*) == 0;
+}
+
+Result<std::size_t> Memory::gather(std::span<const std::uint64_t> addresses, std::size_t size,
+                                   std::span<std::byte> into) {
+  std::size_t done = 0;
+  for (const std::uint64_t address : addresses) {
+    auto read_all = read(address, into.subspan(done * size, size));
+    if (!read_all && done == 0) return std::move(read_all).error();
+    if (!read_all) break;
+    ++done;
+  }
+  return done;
 }
 
 Result<void> Memory::read(std::uint64_t address, std::span<std::byte> into) {
@@ -53,6 +77,24 @@ Result<std::size_t> ProcMemory::read_some(std::uint64_t address, std::span<std::
     if (errno == EIO) return error_in_words(what() + ": not mapped");
     if (errno != EINTR) return last_error(what());
   }
+}
+
+Result<std::size_t> ProcMemory::gather(std::span<const std::uint64_t> addresses, std::size_t size,
+                                       std::span<std::byte> into) {
+  addresses = addresses.first(std::min(addresses.size(), kMostPieces));
+  if (addresses.empty()) return std::size_t{0};
+  std::array<iovec, kMostPieces> pieces;
+  for (std::size_t i = 0; i < addresses.size(); ++i)
+    pieces[i] = {reinterpret_cast<void*>(addresses[i]), size};
+  const iovec to{into.data(), addresses.size() * size};
+  const ssize_t got = ::process_vm_readv(pid_, &to, 1, pieces.data(), addresses.size(), 0);
+  // Not mapped, not allowed, not in this kernel: what reads one by one knows, and says so.
+  if (got < static_cast<ssize_t>(size)) return Memory::gather(addresses, size, into);
+  // The pid led to our process if that is still there with the same memory.
+  std::byte probe;
+  auto there = read_some(addresses[0], std::span(&probe, 1));
+  if (!there) return std::move(there).error();
+  return static_cast<std::size_t>(got) / size;
 }
 
 }  // namespace ioc_exporter::ioc

@@ -22,6 +22,11 @@ class Memory {
   // error when not even the first byte can be read.
   virtual Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) = 0;
 
+  // `size` bytes from each of `addresses`, one after the other into `into`. How many of the
+  // addresses were read, at least one: an error that names the first when that cannot be read.
+  virtual Result<std::size_t> gather(std::span<const std::uint64_t> addresses, std::size_t size,
+                                     std::span<std::byte> into);
+
   // All of `into`, or an error that names the address.
   Result<void> read(std::uint64_t address, std::span<std::byte> into);
 
@@ -39,6 +44,9 @@ class Memory {
 // "0x7f12...", for messages.
 std::string hex_address(std::uint64_t address);
 
+// Whether it may be the address of a struct.
+bool is_pointer(std::uint64_t address);
+
 // /proc/PID/mem. The descriptor stays with the memory that the process had when it was opened:
 // after its end, or an exec, reads fail; another process with the same pid is never read. Needs the
 // right to trace the process (CAP_SYS_PTRACE). It keeps the memory's page tables alive, so do not
@@ -49,6 +57,9 @@ class ProcMemory : public Memory {
   static Result<std::unique_ptr<ProcMemory>> open(const RootedFs& fs, const discovery::IocId& id);
 
   Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override;
+  // In one system call where the kernel has process_vm_readv(2).
+  Result<std::size_t> gather(std::span<const std::uint64_t> addresses, std::size_t size,
+                             std::span<std::byte> into) override;
 
  private:
   ProcMemory(UniqueFd fd, pid_t pid) : fd_(std::move(fd)), pid_(pid) {}
