@@ -80,6 +80,7 @@ Daemon::Daemon(const Options& options)
       namespaces_(fs_, finder_.own_namespace()),
       addressed_(addressed_options(options, expected_ports(options))),
       server_ports_(expected_ports(options)),
+      memory_(fs_, options.stuck_after),
       seeding_(fs_),
       records_wanted_(options.records),
       puts_wanted_(options.puts),
@@ -188,12 +189,24 @@ void Daemon::reap(Clock::time_point now) {
          }));
 }
 
+// Outside the mutex: an IOC may make us wait.
+void Daemon::look_at_memory() {
+  std::vector<MemoryWatch::Job> jobs;
+  {
+    const std::scoped_lock lock(mutex_);
+    jobs = iocs_->memory_jobs();
+  }
+  memory_.look(std::move(jobs));
+}
+
 Snapshot Daemon::snapshot() {
   looked_once_.wait();
+  look_at_memory();
   const std::scoped_lock lock(mutex_);
   Snapshot snapshot;
   auto began = Clock::now();
   snapshot.iocs = iocs_->sample();
+  memory_.add_to(snapshot.iocs);
   if (records_wanted_) {
     add_record_self(snapshot);
     snapshot.collectors.push_back(

@@ -70,6 +70,7 @@ class Daemon {
   void let_addressed_go(Clock::time_point now);
   void seed_tap(Clock::time_point now);
   void reap(Clock::time_point now);
+  void look_at_memory();
   bool add_puts(Snapshot& snapshot);      // false when something could not be read
   bool add_searches(Snapshot& snapshot);  // the same
   void add_record_self(Snapshot& snapshot);
@@ -86,6 +87,7 @@ class Daemon {
   AddressedServers addressed_;
   std::set<std::uint16_t> server_ports_;  // where a CA server is expected
   std::optional<IocWatch> iocs_;
+  MemoryWatch memory_;
   WallClock wall_clock_;
   PvRecords pv_records_;
   CaSeeding seeding_;

@@ -155,6 +155,7 @@ void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now, Clock
   std::string problem = std::move(reading.problem);
   if (reading.database.ready()) {
     live.database = reading.database.database;
+    live.offsets = reading.database.offsets;
     live.initialized = reading.database.initialized;
     live.unknown_records = false;
     if (auto counted = count_records(live, reading.database.offsets); !counted)
@@ -209,6 +210,14 @@ std::vector<IocWatch::Served> IocWatch::served() const {
   std::vector<Served> all;
   for (const auto& [id, live] : live_) all.push_back({live.number, &live.ioc, live.ca_port});
   return all;
+}
+
+std::vector<MemoryWatch::Job> IocWatch::memory_jobs() const {
+  std::vector<MemoryWatch::Job> jobs;
+  for (const auto& [id, live] : live_)
+    if (live.database && live.initialized && live.ioc.held.empty())
+      jobs.push_back({id, live.ioc.variables, live.database, live.offsets});
+  return jobs;
 }
 
 std::uint32_t IocWatch::number_of(const std::string& name) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/ioc_health.h"
+#include "app/memory_watch.h"
 #include "discovery/finder.h"
 #include "discovery/ioc.h"
 #include "ioc/database_reader.h"
@@ -53,6 +54,8 @@ class IocWatch {
     std::optional<std::uint32_t> net = std::nullopt;
   };
   std::vector<Served> served() const;
+  // The running IOCs whose database is known and final, without those that somebody holds.
+  std::vector<MemoryWatch::Job> memory_jobs() const;
   // The number of a server that is no process of this host, by its name; the same until release().
   std::uint32_t number_of(const std::string& name);
   void release(const std::string& name);
@@ -78,6 +81,7 @@ class IocWatch {
     std::uint32_t number = 0;
     std::optional<std::uint32_t> slot;  // of the record probes
     std::shared_ptr<const Database> database;
+    ioc::FieldOffsets offsets;                  // with the database
     bool initialized = false;                   // iocInit has run: the database is final
     std::atomic<bool> unknown_records = false;  // set by sample(), in any thread
     std::optional<std::uint16_t> ca_port;

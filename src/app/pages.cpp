@@ -61,6 +61,7 @@ http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot) {
         std::accumulate(clients->channels.begin(), clients->channels.end(), std::uint64_t{0});
   }
   row.problem = ioc.problem;
+  row.notes = ioc.notes;
   return row;
 }
 

@@ -82,7 +82,10 @@ std::string ioc_row(const LandingIoc& ioc) {
   row += number_cell(ioc.circuits);
   row += number_cell(ioc.channels);
   row += element("td", ioc.problem.empty() ? "" : "bad", escaped(ioc.problem));
-  return element("tr", "", row) + "\n";
+  std::string notes;
+  for (const std::string& note : ioc.notes) notes += element("p", "dim", escaped(note));
+  if (!notes.empty()) notes = joined({"<tr><td></td><td colspan=\"8\">", notes, "</td></tr>\n"});
+  return element("tr", "", row) + "\n" + notes;
 }
 
 std::string links_section(const std::vector<LandingLink>& links) {

@@ -23,8 +23,9 @@ struct LandingIoc {
   std::optional<std::uint16_t> ca_port;
   std::optional<std::size_t> records;  // none while the database is not read
   std::optional<std::uint64_t> circuits,
-      channels;         // of CA clients; none while they are not counted
-  std::string problem;  // "" = all is well
+      channels;                    // of CA clients; none while they are not counted
+  std::string problem;             // "" = all is well
+  std::vector<std::string> notes;  // under the IOC
 };
 // Any other section of the page.
 struct LandingTable {

@@ -5,6 +5,7 @@
 #include "metrics/ca_families.h"
 #include "metrics/health_families.h"
 #include "metrics/ioc_families.h"
+#include "metrics/ioc_memory_families.h"
 #include "metrics/prometheus_family.h"
 #include "metrics/put_families.h"
 #include "metrics/record_families.h"
@@ -22,7 +23,7 @@ std::size_t estimated_size(const Snapshot& snapshot, const ShownEdges& edges) {
                       snapshot.ca_servers.size() * 15 + snapshot.ca_clients.size() * 3 +
                       snapshot.put_durations.size() * (edges.puts.ks().size() + 3);
   for (const IocSample& ioc : snapshot.iocs) {
-    lines += 24 + ioc.records.size() * lines_per_sample;
+    lines += 88 + ioc.records.size() * lines_per_sample;
     if (ioc.database) lines += ioc.database->records.size() * 2;
   }
   return lines * kLine;
@@ -35,6 +36,7 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
   const auto iocs = distinct_iocs(snapshot);
   encode_iocs(iocs, encoder);
   encode_health(iocs, encoder);
+  encode_ioc_memory(iocs, encoder);
   encode_records(iocs, edges.process, encoder);
   encode_puts(snapshot, edges.puts, encoder);
   encode_ca_servers(snapshot.ca_servers, encoder);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "probes/health_samples.h"
+#include "probes/ioc_memory_samples.h"
 #include "shared/put_histogram_shape.h"
 #include "shared/record_process.h"
 
@@ -77,6 +78,8 @@ struct IocSample {
   std::vector<RecordSample> records;         // in the database's order
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   std::optional<HealthSample> health;        // while it runs
+  std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
+  std::vector<std::string> notes;                 // what this IOC does not tell, and why
 };
 
 enum class PutOp { write, write_notify };

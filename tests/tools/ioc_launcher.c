@@ -17,6 +17,8 @@
 #include <iocsh.h>
 #include <iocshRegisterCommon.h>
 
+#include "ioc_commands.h"
+
 static int fail(const char *action, const char *object)
 {
 	fprintf(stderr, "ioc_launcher: %s %s failed\n", action, object);
@@ -45,6 +47,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	iocshRegisterCommon();
+	register_test_commands();
 	if (dbLoadDatabase("base.dbd", argv[1], NULL))
 		return fail("load base.dbd from", argv[1]);
 	if (registerAllRecordDeviceDrivers(pdbbase))

@@ -35,6 +35,33 @@ TEST(LandingTables, ClientsByIocAndAddress) {
   EXPECT_EQ(table(snapshot, "Clients").rest, "");
 }
 
+IocSample ioc_with_stuck(const std::string& name, std::vector<ActiveRecord> stuck) {
+  auto database = std::make_shared<Database>();
+  database->types = {"ai", "motor"};
+  database->records = {{1, name + ":a", 0}, {2, name + ":m", 1}};
+  auto memory = std::make_shared<IocMemorySample>();
+  memory->records.emplace().stuck = stuck.size();
+  memory->records->longest_stuck = std::move(stuck);
+  IocSample ioc;
+  ioc.name = name;
+  ioc.up = true;
+  ioc.database = std::move(database);
+  ioc.memory = std::move(memory);
+  return ioc;
+}
+
+TEST(LandingTables, StuckRecordsTheLongestFirst) {
+  Snapshot snapshot;
+  snapshot.iocs = {ioc_with_stuck("x", {{1, 61}, {0, 12}}), ioc_with_stuck("y", {{0, 3600}}),
+                   ioc_with_stuck("z", {{7, 99}})};  // of another database
+  EXPECT_EQ(table(snapshot, "Stuck records").rows, (Rows{{"y", "y:a", "ai", "1 h"},
+                                                         {"x", "x:m", "motor", "1 min 1 s"},
+                                                         {"x", "x:a", "ai", "12 s"}}));
+  snapshot.iocs = {ioc_with_stuck("x", std::vector<ActiveRecord>(kStuckShown + 23, {0, 12}))};
+  EXPECT_EQ(table(snapshot, "Stuck records").rows.size(), kStuckShown);
+  EXPECT_THAT(table(snapshot, "Stuck records").rest, HasSubstr("23 more"));
+}
+
 TEST(LandingTables, ManyClientsAreCutAndCounted) {
   Snapshot snapshot;
   for (std::size_t i = 0; i < kClientsShown + 23; ++i)

@@ -11,6 +11,16 @@ std::shared_ptr<const Database> sample_database() {
   return database;
 }
 
+std::shared_ptr<const IocMemorySample> sample_memory() {
+  auto memory = std::make_shared<IocMemorySample>();
+  // The second as before Base 3.14.12.4, the second queue as before 3.16.2.
+  memory->scan_lists = {{"0.1", 23, 5}, {"10", 7, {}}};
+  memory->queues = {{"low", 3, 2000, 17, 2}, {"once", 1, 1000, {}, {}}};
+  memory->suspended_threads = {"cbLow"};
+  memory->records = {1790000400.5, {1, 0, 2, 0}, 2, 1, {{0, 61.5}}};
+  return memory;
+}
+
 IocSample power_supplies() {
   IocSample ioc;
   ioc.name = "power-supplies";
@@ -30,6 +40,7 @@ IocSample power_supplies() {
                 43,
                 1024};
   ioc.database = sample_database();
+  ioc.memory = sample_memory();
 
   RecordSample set;
   set.record = 0;
