@@ -8,6 +8,7 @@ const volatile __u32 thread_mask = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* user space reads the counts without system calls */
 	__uint(max_entries, 1);
 	__type(key, __u32); /* tid & thread_mask */
 	__type(value, struct iocx_thread);
@@ -65,6 +66,22 @@ struct {
 	__type(key, __u32); /* enum iocx_record_drop */
 	__type(value, __u64);
 } record_drops SEC(".maps");
+
+/* Processings by threads that have no stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__type(value, __u64);
+} threadless SEC(".maps");
+
+/* 1: a record of the IOC was seen to complete later than its dbProcess returned. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__type(value, __u8);
+} ioc_asynchronous SEC(".maps");
 
 /* Zeroes to start a new thread and a new record from: neither fits on the BPF stack. Never written. */
 struct {

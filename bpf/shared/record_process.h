@@ -25,14 +25,27 @@ extern "C" {
 #define IOCX_MAX_IOCS 1024  /* slots of IOCs, one an IOC that is watched */
 #define IOCX_MAX_DEPTH 64   /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */
 
-/* One record's counts. Written by one thread at a time: dbProcess runs under the record's lock. */
+/*
+ * One record's counts. Written by one thread at a time: dbProcess runs under the record's lock. A call that
+ * is timed stands for those before it that were not: it weighs `owed` + 1 in the sums and buckets.
+ * At rest, processed = sum of the buckets + owed + untimed.
+ */
 struct iocx_record_stats {
+	__u64 processed;        /* all processings; each is counted once and at once */
 	__u64 sum_ns;           /* of dbProcess, children included; what the buckets hold */
 	__u64 self_ns;          /* the same without the records that were processed in turn */
 	__u64 untimed;          /* processed, but no return probe could time it (nested too deep) */
 	__u64 skipped_active;   /* calls that found PACT set */
 	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
-	__u64 buckets[IOCX_HIST_SLOTS]; /* timed processings; their sum + untimed = all processings */
+	__u64 timed_ns;         /* when the last timed call began, CLOCK_MONOTONIC */
+	__u64 async_start_ns;   /* the same of a call that returned with PACT set; 0 = none is under way */
+	__u32 owed;             /* processed since the last timed call, and not timed by choice */
+	__u32 skip;             /* calls that are still to go by before one is timed */
+	__u32 mean;             /* one call in so many is timed, about */
+	__u8 severity;          /* 1 + SEVR when it was last processed; 0 = not seen yet */
+	__u8 asynchronous;      /* was seen to return from dbProcess with PACT set */
+	__u8 pad[2];
+	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
 };
 
 /* How a library's probes are attached: see src/probes/record_process.h. */
@@ -45,7 +58,7 @@ struct iocx_record_stats {
  * IOCX_LAYOUT_ANY: at the offsets in iocx_ioc_config, read in two steps.
  * The others: DISV, DISA, SDIS and PACT lie within one window of known shape, so that one read at entry
  * decides. The window starts at DISV; DISA follows it, then SDIS, a struct link whose `type` (link.h) is
- * 8 bytes in, as since Base 3.16.1; PACT ends it.
+ * 8 bytes in, as since Base 3.16.1; then SEVR, and PACT ends it.
  */
 #define IOCX_LAYOUT_ANY 0
 #define IOCX_LAYOUT_160 1 /* Base 7.0.4: PACT at DISV + 159 */
@@ -54,6 +67,7 @@ struct iocx_record_stats {
 #define IOCX_WINDOW_DISA 2
 #define IOCX_WINDOW_SDIS 6
 #define IOCX_WINDOW_SDIS_TYPE 14
+#define IOCX_WINDOW_SEVR 146
 
 /* One watched IOC, at index `slot` of ioc_config. Offsets in bytes within struct dbCommon. */
 struct iocx_ioc_config {
@@ -63,23 +77,65 @@ struct iocx_ioc_config {
 	__u16 disa;       /* epicsInt16 */
 	__u16 disv;       /* epicsInt16 */
 	__u16 stat;       /* epicsEnum16 */
+	__u16 sevr;       /* epicsEnum16 */
 	__u8 attach;      /* IOCX_ATTACH_* bits whose programs count; both while switching over */
 	__u8 layout;      /* IOCX_LAYOUT_* */
-	__u8 pad[6];
+	__u32 epoch;      /* changes whenever the probes were detached for a while */
+};
+
+/* What a frame's call is, and what is to be done when it returns. */
+enum iocx_frame_state {
+	IOCX_FRAME_TIMED,
+	IOCX_FRAME_UNDECIDED, /* timed; whether the record was disabled is known when the call returns */
+	IOCX_FRAME_SKIPPED,   /* was counted as skipped; has a return probe all the same */
+	IOCX_FRAME_UNTIMED    /* was counted; has no return probe: see frame_is_live() */
 };
 
 /* Where a thread stands in the nesting of dbProcess. */
 struct iocx_frame {
 	__u64 sp;       /* stack pointer at entry: tells which call a return belongs to */
-	__u64 record;   /* struct dbCommon *; with IOCX_FRAME_* in its low bits */
-	__u64 start_ns; /* CLOCK_MONOTONIC */
+	__u64 record;   /* struct dbCommon * */
+	__u64 start_ns; /* CLOCK_MONOTONIC; of an untimed call the return address that stood at `sp` */
 	__u64 child_ns; /* time of the records processed in turn */
+	__u32 state;    /* enum iocx_frame_state */
+	__u32 severity; /* SEVR at entry */
 };
 
-/* In the low bits of a frame's `record`, which is a pointer to what malloc() gave. */
-#define IOCX_FRAME_UNDECIDED 1ULL /* whether the record was disabled is known when the call returns */
-#define IOCX_FRAME_SKIPPED 2ULL   /* the call was counted as skipped already */
-#define IOCX_FRAME_FLAGS 3ULL
+/* What a thread works for, by its name (epicsThreadCreate's, since Base 3.15.0.1). */
+enum iocx_cause {
+	IOCX_CAUSE_OTHER,
+	IOCX_CAUSE_SCAN,     /* scan-<period> */
+	IOCX_CAUSE_CALLBACK, /* cbLow, cbMedium, cbHigh */
+	IOCX_CAUSE_ONCE,     /* scanOnce */
+	IOCX_CAUSE_CA,       /* CAS-client */
+	IOCX_CAUSE_PVA,      /* PVXTCP, TCP-rx */
+	IOCX_CAUSE_MAIN,     /* the process' first thread */
+	IOCX_CAUSE_LINK,     /* no thread's: the record was processed by another */
+	IOCX_CAUSES
+};
+
+#define IOCX_COMM_LEN 16 /* TASK_COMM_LEN */
+#define IOCX_SEVERITIES 4 /* menuAlarmSevr: NO_ALARM, MINOR, MAJOR, INVALID */
+
+/* What one thread did for the IOC that it is bound to; written by that thread alone. */
+struct iocx_thread_counts {
+	__u64 entries; /* hits of entry probes, of any function */
+	__u64 returns; /* hits of return probes */
+	__u64 roots;   /* processings for the thread's own cause */
+	__u64 nested;  /* processings by another record */
+	__u64 timed;   /* of both, those whose duration was measured */
+	__u64 transitions[IOCX_SEVERITIES]; /* records that were found to have changed to this severity */
+};
+
+/* The probe hit that the thread came by last: see counts_here(). */
+struct iocx_last_hit {
+	__u64 sp;
+	__u32 function; /* any number that is the function's own */
+	__u8 by;        /* IOCX_ATTACH_*: the kind of attachment whose program it was */
+	__u8 attach;    /* of iocx_ioc_config, as that program went by it */
+	__u8 second;    /* the other kind's program had seen the hit before */
+	__u8 pad;
+};
 
 /*
  * One thread's stack. Most live in the array record_threads, at the index that the low bits of the thread
@@ -89,8 +145,13 @@ struct iocx_thread {
 	__u64 owner; /* tgid << 32 | tid; 0 = free. Set by that thread, cleared when it is gone */
 	__u32 slot;
 	__u32 generation;
+	__u32 epoch; /* of iocx_ioc_config, when the frames were made */
 	__u32 depth;
+	__u32 cause; /* enum iocx_cause */
 	__u32 pad;
+	char comm[IOCX_COMM_LEN]; /* when it was bound */
+	struct iocx_thread_counts counts; /* since it was bound */
+	struct iocx_last_hit last;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 

@@ -191,6 +191,7 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   target.disa = offsets.disa;
   target.disv = offsets.disv;
   target.stat = offsets.stat;
+  target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
   target.records = count;
   if (live.slot) return records_->update(*live.slot, target);

@@ -9,9 +9,9 @@ namespace {
 RecordSample to_sample(const iocx_record_stats& stats, std::uint32_t record) {
   RecordSample sample;
   sample.record = record;
+  sample.processed = stats.processed;
   sample.sum_ns = stats.sum_ns;
   sample.self_ns = stats.self_ns;
-  sample.untimed = stats.untimed;
   sample.skipped_active = stats.skipped_active;
   sample.skipped_disabled = stats.skipped_disabled;
   std::copy(std::begin(stats.buckets), std::end(stats.buckets), sample.buckets.begin());

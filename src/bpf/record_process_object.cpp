@@ -16,21 +16,21 @@ struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
 };
 
-Result<LinkPtr> attach_one(const bpf_program* program, bool at_return, const std::string& path,
-                           std::uint64_t offset, std::int32_t pid) {
+Result<LinkPtr> attach_one(const bpf_program* program, bool at_return, const std::string& function,
+                           const std::string& path, std::uint64_t offset, std::int32_t pid) {
   LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
   LinkPtr link(bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options));
   if (link) return link;
   const int err = -errno;
-  return libbpf_error(err, std::string("attach ") + (at_return ? "uretprobe" : "uprobe") +
-                               " dbProcess in " + path +
+  return libbpf_error(err, std::string("attach ") + (at_return ? "uretprobe " : "uprobe ") +
+                               function + " in " + path +
                                (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
 }
 
 }  // namespace
 
 struct RecordAttachment::Links {
-  LinkPtr at_return;  // attached first and detached last: an entry never lacks its return
+  LinkPtr at_return;  // attached first and detached last
   LinkPtr at_entry;
 };
 
@@ -42,11 +42,20 @@ RecordAttachment::~RecordAttachment() = default;
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
   MapView<std::uint32_t, iocx_thread> threads;
+  MappedArray<iocx_thread> mapped_threads;
   MapView<std::uint32_t, std::uint64_t> thread_owners;
   MapView<std::uint64_t, iocx_thread> overflow_threads;
   MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
   MapView<std::uint32_t, iocx_ioc_config> ioc_config;
+  MapView<std::uint32_t, std::uint64_t> threadless;
+  MapView<std::uint32_t, std::uint8_t> asynchronous;
   MapView<std::uint32_t, std::uint64_t> drops;
+
+  Result<const bpf_program*> program(const char* name) const {
+    const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
+    if (found != nullptr) return found;
+    return error_in_words(std::string("BPF object record_process has no program ") + name);
+  }
 };
 
 RecordProcessObject::RecordProcessObject(std::unique_ptr<Loaded> loaded)
@@ -54,6 +63,23 @@ RecordProcessObject::RecordProcessObject(std::unique_ptr<Loaded> loaded)
 RecordProcessObject::RecordProcessObject(RecordProcessObject&&) noexcept = default;
 RecordProcessObject& RecordProcessObject::operator=(RecordProcessObject&&) noexcept = default;
 RecordProcessObject::~RecordProcessObject() = default;
+
+Result<void> RecordProcessObject::open_views(Loaded& loaded) {
+  const auto& maps = loaded.skeleton->maps;
+  if (auto ok = open_view(loaded.threads, maps.record_threads); !ok) return ok;
+  if (auto ok = open_view(loaded.thread_owners, maps.record_thread_owners); !ok) return ok;
+  if (auto ok = open_view(loaded.overflow_threads, maps.record_threads_overflow); !ok) return ok;
+  if (auto ok = open_view(loaded.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
+  if (auto ok = open_view(loaded.ioc_config, maps.ioc_config); !ok) return ok;
+  if (auto ok = open_view(loaded.threadless, maps.threadless); !ok) return ok;
+  if (auto ok = open_view(loaded.asynchronous, maps.ioc_asynchronous); !ok) return ok;
+  if (auto ok = open_view(loaded.drops, maps.record_drops); !ok) return ok;
+  auto mapped = MappedArray<iocx_thread>::map(loaded.threads.fd(), loaded.threads.capacity(),
+                                              loaded.threads.name());
+  if (!mapped) return std::move(mapped).error();
+  loaded.mapped_threads = std::move(*mapped);
+  return {};
+}
 
 Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
   capture_libbpf_messages();
@@ -63,53 +89,33 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   record_process_bpf* skeleton = loaded->skeleton.get();
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
   skeleton->rodata->thread_mask = places - 1;
-  int err = bpf_map__set_max_entries(skeleton->maps.record_threads, places);
-  if (err == 0) err = bpf_map__set_max_entries(skeleton->maps.record_thread_owners, places);
-  if (err == 0)
-    err =
-        bpf_map__set_max_entries(skeleton->maps.record_threads_overflow, std::max(places / 8, 64u));
-  if (err < 0) return libbpf_error(err, "size the BPF maps of threads");
-  err = record_process_bpf__load(skeleton);
+  if (auto ok = size_map(skeleton->maps.record_threads, places); !ok) return ok.error();
+  if (auto ok = size_map(skeleton->maps.record_thread_owners, places); !ok) return ok.error();
+  const std::uint32_t more = std::max(places / 8, 64u);
+  if (auto ok = size_map(skeleton->maps.record_threads_overflow, more); !ok) return ok.error();
+  const int err = record_process_bpf__load(skeleton);
   if (err < 0) return libbpf_error(err, "load BPF object record_process");
-
-  const auto open_view = [](auto& view, const bpf_map* map) -> Result<void> {
-    auto opened = std::remove_reference_t<decltype(view)>::from_fd(bpf_map__fd(map));
-    if (!opened) return std::move(opened).error();
-    view = std::move(*opened);
-    return {};
-  };
-  if (auto ok = open_view(loaded->threads, skeleton->maps.record_threads); !ok) return ok.error();
-  if (auto ok = open_view(loaded->thread_owners, skeleton->maps.record_thread_owners); !ok)
-    return ok.error();
-  if (auto ok = open_view(loaded->overflow_threads, skeleton->maps.record_threads_overflow); !ok)
-    return ok.error();
-  if (auto ok = open_view(loaded->ioc_by_tgid, skeleton->maps.ioc_by_tgid); !ok) return ok.error();
-  if (auto ok = open_view(loaded->ioc_config, skeleton->maps.ioc_config); !ok) return ok.error();
-  if (auto ok = open_view(loaded->drops, skeleton->maps.record_drops); !ok) return ok.error();
+  if (auto ok = open_views(*loaded); !ok) return ok.error();
   return RecordProcessObject(std::move(loaded));
 }
 
-Result<RecordAttachment> RecordProcessObject::attach(const bpf_program* entry,
-                                                     const std::string& path, std::uint64_t offset,
-                                                     std::int32_t pid) const {
-  auto at_return = attach_one(loaded_->skeleton->progs.record_return, true, path, offset, pid);
-  if (!at_return) return std::move(at_return).error();
-  auto at_entry = attach_one(entry, false, path, offset, pid);
-  if (!at_entry) return std::move(at_entry).error();
-  return RecordAttachment(std::make_unique<RecordAttachment::Links>(
-      RecordAttachment::Links{std::move(*at_return), std::move(*at_entry)}));
-}
-
-Result<RecordAttachment> RecordProcessObject::attach_to_process(const std::string& path,
-                                                                std::uint64_t offset,
-                                                                std::int32_t pid) const {
-  return attach(loaded_->skeleton->progs.record_entry_process, path, offset, pid);
-}
-
-Result<RecordAttachment> RecordProcessObject::attach_to_all(const std::string& path,
-                                                            std::uint64_t offset) const {
-  constexpr std::int32_t kAllProcesses = -1;
-  return attach(loaded_->skeleton->progs.record_entry_all, path, offset, kAllProcesses);
+Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, const std::string& path,
+                                                     std::uint64_t offset, std::int32_t pid) const {
+  const RecordProgramNames& names = names_of(program);
+  auto links = std::make_unique<RecordAttachment::Links>();
+  const auto attach = [&](LinkPtr& link, const char* name, bool at_return) -> Result<void> {
+    if (name == nullptr) return {};
+    auto found = loaded_->program(name);
+    if (!found) return std::move(found).error();
+    auto attached = attach_one(*found, at_return, names.function, path, offset, pid);
+    if (!attached) return std::move(attached).error();
+    link = std::move(*attached);
+    return {};
+  };
+  const char* entry = pid == kAllProcesses ? names.entry_all : names.entry_process;
+  if (auto ok = attach(links->at_return, names.at_return, true); !ok) return ok.error();
+  if (auto ok = attach(links->at_entry, entry, false); !ok) return ok.error();
+  return RecordAttachment(std::move(links));
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {
@@ -145,6 +151,9 @@ Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
 const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::thread_owners() const {
   return loaded_->thread_owners;
 }
+const MappedArray<iocx_thread>& RecordProcessObject::threads() const {
+  return loaded_->mapped_threads;
+}
 const MapView<std::uint64_t, iocx_thread>& RecordProcessObject::overflow_threads() const {
   return loaded_->overflow_threads;
 }
@@ -160,15 +169,20 @@ const MapView<std::uint32_t, std::uint32_t>& RecordProcessObject::ioc_by_tgid() 
 const MapView<std::uint32_t, iocx_ioc_config>& RecordProcessObject::ioc_config() const {
   return loaded_->ioc_config;
 }
+const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::threadless() const {
+  return loaded_->threadless;
+}
+const MapView<std::uint32_t, std::uint8_t>& RecordProcessObject::asynchronous() const {
+  return loaded_->asynchronous;
+}
 const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::drops() const {
   return loaded_->drops;
 }
 
 std::optional<ProgramStats> RecordProcessObject::stats() const {
   std::optional<ProgramStats> sum;
-  const auto& programs = loaded_->skeleton->progs;
-  for (const bpf_program* program :
-       {programs.record_entry_process, programs.record_entry_all, programs.record_return}) {
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, loaded_->skeleton->obj) {
     const auto one = program_stats(program);
     if (!one) continue;
     if (!sum) sum.emplace();

@@ -7,18 +7,19 @@
 #include <string>
 
 #include "bpf/map.h"
+#include "bpf/mapped_array.h"
 #include "bpf/program_stats.h"
+#include "bpf/record_programs.h"
 #include "shared/record_process.h"
 #include "util/result.h"
-
-struct bpf_program;
 
 namespace ioc_exporter::bpf {
 
 using RecordsMap = MapView<std::uint64_t, iocx_record_stats>;
 using OwnedRecordsMap = OwnedMap<std::uint64_t, iocx_record_stats>;
 
-// An entry and a return probe on dbProcess. Detached when it is destroyed.
+// The probes of one RecordProgram at one place, for one process or for all. Detached when it is
+// destroyed, the entry probe first: an entry never lacks its return.
 class RecordAttachment {
  public:
   RecordAttachment(RecordAttachment&&) noexcept;
@@ -33,7 +34,7 @@ class RecordAttachment {
 };
 
 struct RecordProcessOptions {
-  // Threads that process records, 2 KiB each. Rounded up to a power of two.
+  // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
 };
 
@@ -46,10 +47,10 @@ class RecordProcessObject {
   RecordProcessObject& operator=(RecordProcessObject&&) noexcept;
   ~RecordProcessObject();
 
-  // Attaches to the code at `offset` bytes in the file at `path`, for one process or for all.
-  Result<RecordAttachment> attach_to_process(const std::string& path, std::uint64_t offset,
-                                             std::int32_t pid) const;
-  Result<RecordAttachment> attach_to_all(const std::string& path, std::uint64_t offset) const;
+  static constexpr std::int32_t kAllProcesses = -1;
+  // Attaches to the code at `offset` bytes in the file at `path`.
+  Result<RecordAttachment> attach(RecordProgram program, const std::string& path,
+                                  std::uint64_t offset, std::int32_t pid) const;
 
   // A map for the records of one IOC, and the place where the programs find it.
   Result<OwnedRecordsMap> make_records_map(std::uint32_t capacity) const;
@@ -58,25 +59,29 @@ class RecordProcessObject {
   Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
   Result<void> clear_records_map(std::uint32_t slot) const;
 
-  // Places in the array of threads that are taken, with who has them; and the threads that found
-  // theirs taken, by id.
+  // Places in the array of threads that are taken, with who has them; the array; and the threads
+  // that found theirs taken, by id.
   const MapView<std::uint32_t, std::uint64_t>& thread_owners() const;
+  const MappedArray<iocx_thread>& threads() const;
   const MapView<std::uint64_t, iocx_thread>& overflow_threads() const;
   // Frees the place of a thread that is gone.
   Result<void> free_thread_place(std::uint32_t place) const;
 
   const MapView<std::uint32_t, std::uint32_t>& ioc_by_tgid() const;
   const MapView<std::uint32_t, iocx_ioc_config>& ioc_config() const;
+  // Processings by threads without a stack, by slot.
+  const MapView<std::uint32_t, std::uint64_t>& threadless() const;
+  // By slot: 1 once a record was seen to complete later than its dbProcess returned.
+  const MapView<std::uint32_t, std::uint8_t>& asynchronous() const;
   const MapView<std::uint32_t, std::uint64_t>& drops() const;
 
-  // Sum over the three programs.
+  // Sum over all programs.
   std::optional<ProgramStats> stats() const;
 
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
-  Result<RecordAttachment> attach(const bpf_program* entry, const std::string& path,
-                                  std::uint64_t offset, std::int32_t pid) const;
+  static Result<void> open_views(Loaded& loaded);
   std::unique_ptr<Loaded> loaded_;
 };
 

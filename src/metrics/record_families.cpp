@@ -30,7 +30,7 @@ void for_each_row(const std::vector<RecordRows>& tables, Each&& each) {
 }
 
 bool was_processed(const RecordRow& row) {
-  return row.counts && processed(*row.counts) > 0;
+  return row.counts && row.counts->processed > 0;
 }
 
 bool was_called(const RecordRow& row) {
@@ -65,7 +65,7 @@ void encode_records(const std::vector<const IocSample*>& iocs, const HistogramEd
   });
   encoder.begin_family(kProcess);
   for_each_row(tables, [&](const RecordRow& row) {
-    encoder.count(row.labels, row.counts ? processed(*row.counts) : 0);
+    encoder.count(row.labels, row.counts ? row.counts->processed : 0);
   });
   encoder.begin_histograms(kDuration, edges);
   for_each_row(tables, [&](const RecordRow& row) {

@@ -1,18 +1,13 @@
 #include "metrics/record_rows.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace ioc_exporter::metrics {
 
-std::uint64_t processed(const RecordSample& sample) {
-  return std::accumulate(sample.buckets.begin(), sample.buckets.end(), sample.untimed);
-}
-
 void add_counts(RecordSample& sum, const RecordSample& more) {
+  sum.processed += more.processed;
   sum.sum_ns += more.sum_ns;
   sum.self_ns += more.self_ns;
-  sum.untimed += more.untimed;
   sum.skipped_active += more.skipped_active;
   sum.skipped_disabled += more.skipped_disabled;
   for (std::size_t i = 0; i < sum.buckets.size(); ++i) sum.buckets[i] += more.buckets[i];

@@ -12,8 +12,6 @@
 
 namespace ioc_exporter::metrics {
 
-// All processings: the timed ones and those that no return probe could time.
-std::uint64_t processed(const RecordSample& sample);
 // Adds the counts of `more` to `sum`.
 void add_counts(RecordSample& sum, const RecordSample& more);
 

@@ -15,10 +15,15 @@ enum class Attachment { per_process, all_processes };
 // switching to and fro.
 inline constexpr std::size_t kMostPerProcess = 4;
 inline constexpr std::size_t kFewestForAll = 2;
+// An attachment for all cannot leave out an IOC that is paused: then more may be attached alone.
+inline constexpr std::size_t kMostBesidePaused = 16;
 
-constexpr Attachment choose_attachment(Attachment current, std::size_t watched) {
-  if (watched > kMostPerProcess) return Attachment::all_processes;
-  if (watched <= kFewestForAll) return Attachment::per_process;
+// `active` IOCs on the file are to be counted, `paused` ones are not.
+constexpr Attachment choose_attachment(Attachment current, std::size_t active,
+                                       std::size_t paused = 0) {
+  if (paused > 0 && active <= kMostBesidePaused) return Attachment::per_process;
+  if (active > kMostPerProcess) return Attachment::all_processes;
+  if (active <= kFewestForAll) return Attachment::per_process;
   return current;
 }
 

@@ -9,12 +9,14 @@
 namespace ioc_exporter::probes {
 namespace {
 
-static_assert(sizeof(iocx_record_stats) == 5 * 8 + IOCX_HIST_SLOTS * 8);
-static_assert(offsetof(iocx_record_stats, buckets) == 40);
+static_assert(sizeof(iocx_record_stats) == 10 * 8 + IOCX_HIST_SLOTS * 8);
+static_assert(offsetof(iocx_record_stats, buckets) == 80);
 static_assert(sizeof(iocx_ioc_config) == 24);
-static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 16);
-static_assert(sizeof(iocx_frame) == 32);
-static_assert(sizeof(iocx_thread) == 24 + IOCX_MAX_DEPTH * 32);
+static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
+static_assert(sizeof(iocx_frame) == 40);
+static_assert(sizeof(iocx_thread_counts) == 9 * 8 && sizeof(iocx_last_hit) == 16);
+static_assert(offsetof(iocx_thread, counts) == 48);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 16 + IOCX_MAX_DEPTH * 40);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -23,24 +25,27 @@ std::uint32_t capacity_for(std::uint32_t records) {
   return std::max(64u, records + records / 8);
 }
 
-std::uint8_t bit_of(Attachment mode) {
+}  // namespace
+
+std::uint8_t attach_bit(Attachment mode) {
   return mode == Attachment::all_processes ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
 }
 
-}  // namespace
-
 void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
+  into.processed += from.processed;
   into.sum_ns += from.sum_ns;
   into.self_ns += from.self_ns;
   into.untimed += from.untimed;
   into.skipped_active += from.skipped_active;
   into.skipped_disabled += from.skipped_disabled;
+  into.owed += from.owed;
   for (std::size_t i = 0; i < IOCX_HIST_SLOTS; ++i) into.buckets[i] += from.buckets[i];
 }
 
 std::uint8_t record_layout(const RecordTarget& target) {
   const bool neighbours = target.disa == target.disv + IOCX_WINDOW_DISA;
   if (!neighbours || target.sdis != target.disv + IOCX_WINDOW_SDIS) return IOCX_LAYOUT_ANY;
+  if (target.sevr != target.disv + IOCX_WINDOW_SEVR) return IOCX_LAYOUT_ANY;
   if (target.pact == target.disv + 239) return IOCX_LAYOUT_240;
   if (target.pact == target.disv + 159) return IOCX_LAYOUT_160;
   return IOCX_LAYOUT_ANY;
@@ -93,6 +98,8 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.disa = watched.target.disa;
   config.disv = watched.target.disv;
   config.stat = watched.target.stat;
+  config.sevr = watched.target.sevr;
+  config.epoch = watched.epoch;
   config.attach = attach;
   config.layout = record_layout(watched.target);
   return object_.ioc_config().update(slot, config);
@@ -105,17 +112,10 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
   if (!map) return std::move(map).error();
   watched.records = std::move(*map);
   if (auto ok = object_.set_records_map(slot, watched.records.view); !ok) return ok;
+  if (auto ok = object_.threadless().update(slot, 0); !ok) return ok;
+  if (auto ok = object_.asynchronous().update(slot, 0); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
   return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
-}
-
-Result<void> RecordProcess::attach(std::uint32_t slot, Library& library,
-                                   const RecordTarget& target) {
-  if (library.mode == Attachment::all_processes) return {};
-  auto attachment = object_.attach_to_process(target.attach_path, target.file.offset, target.pid);
-  if (!attachment) return std::move(attachment).error();
-  library.by_slot.emplace(slot, std::move(*attachment));
-  return {};
 }
 
 Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
@@ -127,8 +127,11 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.generation = next_generation_++;
   watched.capacity = capacity_for(target.records);
-  auto done = register_ioc(*slot, watched, bit_of(library.mode));
-  if (done) done = attach(*slot, library, target);
+  auto done = register_ioc(*slot, watched, attach_bit(library.mode));
+  if (done)
+    done = library.mode == Attachment::all_processes
+               ? attach_target(library.for_all, target, bpf::RecordProcessObject::kAllProcesses)
+               : attach_target(library.by_slot[*slot], target, target.pid);
   if (!done) {
     unwatch(*slot);
     return done.error();
@@ -172,7 +175,8 @@ Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& targe
   if (auto ok = ensure_capacity(slot, watched, target.records); !ok) return ok;
   if (target.sdis == watched.target.sdis) return {};
   watched.target.sdis = target.sdis;
-  return write_config(slot, watched, bit_of(libraries_.at(watched.target.file).mode));
+  const Attachment mode = libraries_.at(watched.target.file).mode;
+  return write_config(slot, watched, watched.paused ? 0 : attach_bit(mode));
 }
 
 Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched,
@@ -190,49 +194,6 @@ Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched
   watched.records = std::move(*larger);
   watched.capacity = capacity;
   return moved;
-}
-
-// Both kinds of program count while both are attached, and the one that comes second to a call
-// finds it on the stack: no call is missed and none is counted twice, whenever it falls.
-Result<void> RecordProcess::switch_to_all(Library& library) {
-  const RecordTarget& any = watched_.at(library.slots.front()).target;
-  auto attachment = object_.attach_to_all(any.attach_path, any.file.offset);
-  if (!attachment) return std::move(attachment).error();
-  library.for_all = std::make_unique<bpf::RecordAttachment>(std::move(*attachment));
-  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
-  if (auto ok = set_attach(library, IOCX_ATTACH_ALL); !ok) return ok;
-  library.mode = Attachment::all_processes;
-  library.by_slot.clear();
-  return {};
-}
-
-Result<void> RecordProcess::switch_to_processes(Library& library) {
-  std::map<std::uint32_t, bpf::RecordAttachment> by_slot;
-  for (const std::uint32_t slot : library.slots) {
-    const RecordTarget& target = watched_.at(slot).target;
-    auto attachment = object_.attach_to_process(target.attach_path, target.file.offset, target.pid);
-    if (!attachment) return std::move(attachment).error();
-    by_slot.emplace(slot, std::move(*attachment));
-  }
-  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
-  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS); !ok) return ok;
-  library.by_slot = std::move(by_slot);
-  library.mode = Attachment::per_process;
-  library.for_all.reset();
-  return {};
-}
-
-Result<void> RecordProcess::rebalance(Library& library) {
-  const Attachment wanted = choose_attachment(library.mode, library.slots.size());
-  if (wanted == library.mode) return {};
-  return wanted == Attachment::all_processes ? switch_to_all(library)
-                                             : switch_to_processes(library);
-}
-
-Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
-  for (const std::uint32_t slot : library.slots)
-    if (auto ok = write_config(slot, watched_.at(slot), attach); !ok) return ok;
-  return {};
 }
 
 Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const {
@@ -257,26 +218,50 @@ Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const 
   return records;
 }
 
+const RecordProcess::Watched* RecordProcess::watched_by(const iocx_thread& thread) const {
+  const auto found = watched_.find(thread.slot);
+  if (found == watched_.end() || found->second.generation != thread.generation) return nullptr;
+  return &found->second;
+}
+
+Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
+  std::map<std::uint32_t, IocCounts> counts;
+  for (const auto& [slot, watched] : watched_) {
+    IocCounts& of_slot = counts.emplace(slot, watched.ended).first->second;
+    auto threadless = object_.threadless().lookup(slot);
+    if (!threadless) return std::move(threadless).error();
+    if (*threadless && **threadless > 0) of_slot.causes["other"] += **threadless;
+  }
+  auto read = for_each_thread(object_, [&](const iocx_thread& thread) {
+    if (watched_by(thread) != nullptr) add_thread(counts[thread.slot], thread);
+  });
+  if (!read) return read.error();
+  return counts;
+}
+
+Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
+  std::map<std::uint32_t, ProbeHits> hits;
+  for (const auto& [slot, watched] : watched_) hits.emplace(slot, watched.ended.hits);
+  auto read = for_each_thread(object_, [&](const iocx_thread& thread) {
+    if (watched_by(thread) == nullptr) return;
+    hits[thread.slot].entries += thread.counts.entries;
+    hits[thread.slot].returns += thread.counts.returns;
+  });
+  if (!read) return read.error();
+  return hits;
+}
+
+Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
+  auto seen = object_.asynchronous().lookup(slot);
+  if (!seen) return std::move(seen).error();
+  return *seen && **seen != 0;
+}
+
 Result<void> RecordProcess::free_ended_threads(
     const std::function<bool(std::int32_t, std::int32_t)>& alive) {
-  const auto is_alive = [&alive](std::uint64_t id) {
-    return alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff));
-  };
-  std::vector<std::uint32_t> ended;
-  auto read = object_.thread_owners().for_each([&](std::uint32_t place, std::uint64_t id) {
-    if (!is_alive(id)) ended.push_back(place);
+  return probes::free_ended_threads(object_, alive, [this](const iocx_thread& thread) {
+    if (watched_by(thread) != nullptr) add_thread(watched_.at(thread.slot).ended, thread);
   });
-  if (!read) return read;
-  for (const std::uint32_t place : ended)
-    if (auto freed = object_.free_thread_place(place); !freed) return freed;
-  auto overflow = object_.overflow_threads().keys();
-  if (!overflow) return std::move(overflow).error();
-  for (const std::uint64_t id : *overflow) {
-    if (is_alive(id)) continue;
-    if (auto erased = object_.overflow_threads().erase(id); !erased)
-      return std::move(erased).error();
-  }
-  return {};
 }
 
 Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
@@ -291,8 +276,10 @@ Result<RecordProcessUse> RecordProcess::use() const {
   RecordProcessUse use;
   use.threads = threads->size() + overflow->size();
   use.threads_capacity = object_.thread_owners().capacity() + object_.overflow_threads().capacity();
-  for (const auto& [file, library] : libraries_)
-    use.attachments += library.by_slot.size() + (library.for_all ? 1 : 0);
+  for (const auto& [file, library] : libraries_) {
+    use.attachments += library.for_all.size();
+    for (const auto& [slot, attached] : library.by_slot) use.attachments += attached.size();
+  }
   for (const auto& [slot, watched] : watched_) use.records_capacity += watched.capacity;
   return use;
 }

@@ -13,10 +13,18 @@
 
 #include "bpf/record_process_object.h"
 #include "probes/attach_policy.h"
+#include "probes/record_threads.h"
 #include "shared/record_process.h"
 #include "util/result.h"
 
 namespace ioc_exporter::probes {
+
+// One more function of the same file whose entry, and return where its program wants that, is
+// looked at.
+struct ProbePoint {
+  bpf::RecordProgram program{};
+  std::uint64_t offset = 0;  // bytes into the file
+};
 
 // A library file, or static executable, and where dbProcess is in it.
 struct ProbeFile {
@@ -35,11 +43,13 @@ struct RecordTarget {
   std::uint16_t disa = 0;
   std::uint16_t disv = 0;
   std::uint16_t stat = 0;
+  std::uint16_t sevr = 0;
   // Offset of SDIS when its links are known to be laid out as since Base 3.16.1
   // (ioc/database_reader.h): then one read of the record decides what a call does. Otherwise it
   // takes two.
   std::optional<std::uint16_t> sdis;
-  std::uint32_t records = 0;  // in its database now
+  std::uint32_t records = 0;       // in its database now
+  std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
 };
 
 struct RawRecord {
@@ -67,8 +77,26 @@ class RecordProcess {
   // Detaches, and frees what the kernel holds for this IOC.
   void unwatch(std::uint32_t slot);
 
+  // One more function of a watched IOC, from now on. Nothing happens when its program is there.
+  // On an IOC that is paused it waits for resume().
+  Result<void> add(std::uint32_t slot, const ProbePoint& point);
+
+  // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
+  // duration. False: the probes stay, though they count nothing, since more than kMostBesidePaused
+  // other IOCs on the same library are counted, by an attachment for all processes; each hit then
+  // costs a little less only. On an error they count nothing either.
+  Result<bool> pause(std::uint32_t slot);
+  Result<void> resume(std::uint32_t slot);
+  bool paused(std::uint32_t slot) const;
+
   // Every record of the IOC that was processed or skipped since watch(), by address, unsorted.
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
+  // What the watched IOCs' threads counted, by slot: all at once, since that costs one look at the
+  // threads. hits() is the part of it that is cheap to take at each tick.
+  Result<std::map<std::uint32_t, IocCounts>> counts() const;
+  Result<std::map<std::uint32_t, ProbeHits>> hits() const;
+  // Whether a record was seen to complete later than its dbProcess returned.
+  Result<bool> saw_asynchronous(std::uint32_t slot) const;
 
   // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
@@ -81,14 +109,18 @@ class RecordProcess {
   struct Watched {
     RecordTarget target;
     std::uint32_t generation = 0;
+    std::uint32_t epoch = 0;
+    bool paused = false;
     std::uint32_t capacity = 0;
     bpf::OwnedRecordsMap records;
     std::unordered_map<std::uint64_t, iocx_record_stats> outgrown;  // counts of smaller maps before
+    IocCounts ended;                                                // of threads that are gone
   };
+  using Attached = std::map<bpf::RecordProgram, bpf::RecordAttachment>;
   struct Library {
     Attachment mode = Attachment::per_process;
-    std::unique_ptr<bpf::RecordAttachment> for_all;
-    std::map<std::uint32_t, bpf::RecordAttachment> by_slot;
+    Attached for_all;
+    std::map<std::uint32_t, Attached> by_slot;
     std::vector<std::uint32_t> slots;
   };
 
@@ -97,12 +129,18 @@ class RecordProcess {
   Result<std::uint32_t> free_slot() const;
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
-  Result<void> attach(std::uint32_t slot, Library& library, const RecordTarget& target);
+  Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
+  const Watched* watched_by(const iocx_thread& thread) const;
+
+  // record_attach.cpp
+  Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
+                               std::int32_t pid) const;
+  Result<void> attach_target(Attached& to, const RecordTarget& target, std::int32_t pid) const;
+  std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);
   Result<void> switch_to_all(Library& library);
   Result<void> switch_to_processes(Library& library);
   Result<void> set_attach(const Library& library, std::uint8_t attach);
-  Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
 
   bpf::RecordProcessObject object_;  // before the attachments: they die first
   std::map<ProbeFile, Library> libraries_;
@@ -115,6 +153,9 @@ void add_stats(iocx_record_stats& into, const iocx_record_stats& from);
 
 // IOCX_LAYOUT_* for the target's offsets.
 std::uint8_t record_layout(const RecordTarget& target);
+
+// IOCX_ATTACH_* of the programs that count.
+std::uint8_t attach_bit(Attachment mode);
 
 // Text for the label `reason`.
 const char* record_drop_reason(std::uint32_t drop);

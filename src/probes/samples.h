@@ -52,9 +52,9 @@ struct Database {
 struct RecordSample {
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
   std::uint32_t record = kUnknown;  // index into the database's records; kUnknown: name not known
-  std::uint64_t sum_ns = 0;
+  std::uint64_t processed = 0;
+  std::uint64_t sum_ns = 0;  // of those in the buckets
   std::uint64_t self_ns = 0;
-  std::uint64_t untimed = 0;
   std::uint64_t skipped_active = 0;
   std::uint64_t skipped_disabled = 0;
   std::array<std::uint64_t, kHistogramSlots> buckets{};  // not cumulative

@@ -35,7 +35,8 @@ struct record {
 	} sdis;
 	char between[58];
 	uint16_t stat;
-	char after[93];
+	uint16_t sevr;
+	char after[91];
 	uint8_t pact;
 	uint8_t self_disable;
 	uint8_t async;
@@ -47,6 +48,7 @@ struct record {
 _Static_assert(offsetof(struct record, disv) == 266, "Base 7.0.10");
 _Static_assert(offsetof(struct record, sdis) == 272, "Base 7.0.10");
 _Static_assert(offsetof(struct record, stat) == 410, "Base 7.0.10");
+_Static_assert(offsetof(struct record, sevr) == 412, "Base 7.0.10");
 _Static_assert(offsetof(struct record, pact) == 505, "Base 7.0.10");
 
 static struct record records[RECORDS];

@@ -78,6 +78,7 @@ class FakeIoc {
     target.disv = 266;
     target.disa = 268;
     target.stat = 410;
+    target.sevr = 412;
     target.pact = 505;
     if (one_read) target.sdis = 272;
     target.records = records;

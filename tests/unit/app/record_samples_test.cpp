@@ -10,6 +10,7 @@ probes::RawRecord raw(std::uint64_t address, std::uint64_t count) {
   record.stats.buckets[7] = count;
   record.stats.sum_ns = 100 * count;
   record.stats.self_ns = 10 * count;
+  record.stats.processed = count + 1;
   record.stats.untimed = 1;
   record.stats.skipped_active = 2;
   record.stats.skipped_disabled = 3;
@@ -25,7 +26,7 @@ TEST(RecordSamples, FollowTheDatabaseAndUnknownOnesComeLast) {
   EXPECT_EQ(samples[0].buckets[7], 7u);
   EXPECT_EQ(samples[0].sum_ns, 700u);
   EXPECT_EQ(samples[0].self_ns, 70u);
-  EXPECT_EQ(samples[0].untimed, 1u);
+  EXPECT_EQ(samples[0].processed, 8u);
   EXPECT_EQ(samples[0].skipped_active, 2u);
   EXPECT_EQ(samples[0].skipped_disabled, 3u);
   EXPECT_EQ(samples[1].record, 2u);

@@ -46,7 +46,7 @@ IocSample power_supplies() {
   set.record = 0;
   set.sum_ns = 23'000'500;
   set.self_ns = 12'000'000;
-  set.untimed = 1;
+  set.processed = 24;
   set.skipped_active = 2;
   set.buckets[slot_of(-40)] = 20;        // up to 2^-10 s
   set.buckets[slot_of(-39)] = 2;         // just above it
@@ -55,6 +55,7 @@ IocSample power_supplies() {
   calc.record = 1;
   calc.skipped_disabled = 7;  // never processed
   RecordSample nameless;
+  nameless.processed = 1;
   nameless.sum_ns = 500;
   nameless.self_ns = 500;
   nameless.buckets[0] = 1;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* What happens when dbProcess is entered and when it returns. */
+#ifndef IOC_EXPORTER_BPF_RECORD_CALLS_H
+#define IOC_EXPORTER_BPF_RECORD_CALLS_H
+
+/*
+ * A call of a thread that has no stack: counted, without a duration, by what is known at its entry. Reads
+ * the fields one by one: on_entry() above it has most of the BPF stack.
+ */
+static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
+{
+	__u32 tgid = id >> 32;
+	struct iocx_ioc_config *config;
+	enum verdict verdict;
+	__u32 *slot;
+
+	slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
+	config = slot ? bpf_map_lookup_elem(&ioc_config, slot) : NULL;
+	if (!config || !slot)
+		return 0;
+	/* While both kinds of attachment are on, one of them counts. */
+	if (!(config->attach & attach) || (attach == IOCX_ATTACH_ALL && config->attach != attach))
+		return 0;
+	verdict = verdict_alone(config, record);
+	if (verdict == IS_ACTIVE || verdict == IS_DISABLED)
+		count_skipped(*slot, record, verdict == IS_DISABLED);
+	else
+		count_threadless(*slot, record);
+	return 0;
+}
+
+/* A frame for the call, NULL when the thread's stack is full. */
+static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread, __u64 sp, __u64 record,
+						     const struct entry_facts *facts)
+{
+	struct iocx_frame *frame;
+	__u32 depth = thread->depth;
+
+	if (depth >= IOCX_MAX_DEPTH)
+		return NULL;
+	frame = frame_at(thread, depth);
+	frame->sp = sp;
+	frame->record = record;
+	frame->child_ns = 0;
+	frame->severity = facts->severity;
+	thread->depth = depth + 1;
+	return frame;
+}
+
+static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	struct entry_facts facts;
+	struct iocx_frame *frame;
+	__u32 depth;
+	int no_room, settled;
+
+	thread = watched_thread(id, &config, &no_room);
+	if (no_room)
+		count_without_stack(id, record, attach);
+	if (!thread)
+		return 0;
+	if (!(config->attach & attach))
+		return 0;
+
+	/* While both kinds of attachment are on, the second one sees a call that is on the stack. */
+	depth = thread->depth;
+	if (config->attach == (IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL) && depth > 0 && depth <= IOCX_MAX_DEPTH &&
+	    frame_at(thread, depth - 1)->sp == sp)
+		return 0;
+	settled = settle_frames(thread, config, sp);
+	thread->counts.entries += 1;
+
+	facts = facts_of(config, record);
+	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
+		count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
+	frame = settled ? push_frame(thread, sp, record, &facts) : NULL;
+	if (frame) {
+		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
+			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED
+							    : IOCX_FRAME_SKIPPED;
+		frame->start_ns = bpf_ktime_get_ns();
+	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
+		count_untimed(thread, record, settled ? parent_at(thread, thread->depth) : 0);
+	}
+	return 0;
+}
+
+/* A record that returns with PACT set completes later. Looked at in some of the calls only. */
+static __always_inline void note_asynchronous(const struct iocx_ioc_config *config, __u32 slot,
+					      struct iocx_record_stats *stats, __u64 record, __u64 start_ns)
+{
+	__u8 *seen;
+
+	if (!stats->asynchronous && stats->processed > 8 && stats->processed & 63 && !stats->skipped_active)
+		return;
+	if (!read_pact(config, record))
+		return;
+	stats->async_start_ns = start_ns;
+	if (stats->asynchronous)
+		return;
+	stats->asynchronous = 1;
+	seen = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
+	if (seen)
+		*seen = 1;
+}
+
+static __always_inline int on_return(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 id = bpf_get_current_pid_tgid();
+	struct iocx_record_stats *stats;
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	struct iocx_frame *frame;
+	__u64 duration, record, weight;
+	__u32 depth, bucket;
+
+	thread = thread_of(id);
+	if (!thread)
+		return 0;
+	frame = pop_frame(thread, PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE);
+	if (!frame)
+		return 0;
+	thread->counts.returns += 1;
+	if (frame->state == IOCX_FRAME_SKIPPED)
+		return 0;
+	record = frame->record;
+	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!config)
+		return 0;
+	if (frame->state == IOCX_FRAME_UNDECIDED && was_disabled(config, record)) {
+		count_skipped(thread->slot, record, 1);
+		return 0;
+	}
+	stats = stats_of(thread->slot, record);
+	if (!stats)
+		return 0;
+	duration = now - frame->start_ns;
+	bucket = iocx_hist_slot(duration);
+	if (bucket >= IOCX_HIST_SLOTS)
+		return 0;
+	depth = thread->depth;
+	weight = 1 + (__u64)stats->owed;
+	stats->owed = 0;
+	stats->timed_ns = frame->start_ns;
+	stats->sum_ns += duration * weight;
+	stats->self_ns += (duration > frame->child_ns ? duration - frame->child_ns : 0) * weight;
+	stats->buckets[bucket] += weight;
+	thread->counts.timed += 1;
+	count_transition(thread, stats, frame->severity);
+	count_processed(thread, stats, parent_at(thread, depth));
+	note_asynchronous(config, thread->slot, stats, record, frame->start_ns);
+	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
+		frame_at(thread, depth - 1)->child_ns += duration;
+	return 0;
+}
+
+#endif

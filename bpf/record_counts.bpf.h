@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What the record programs count: for each record, and for each thread, which stands for a cause. Each
+ * processing is counted at one place, count_processed(), so that the sums over records and over causes are
+ * equal.
+ */
+#ifndef IOC_EXPORTER_BPF_RECORD_COUNTS_H
+#define IOC_EXPORTER_BPF_RECORD_COUNTS_H
+
+static __always_inline void drop(__u32 reason)
+{
+	__u64 *count = bpf_map_lookup_elem(&record_drops, &reason);
+
+	if (count)
+		*count += 1;
+}
+
+/* The record's counts; made when it is processed for the first time. NULL: counted as dropped. */
+static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 record)
+{
+	struct iocx_record_stats *stats, *zero;
+	__u32 first = 0;
+	void *records;
+
+	records = bpf_map_lookup_elem(&ioc_records, &slot);
+	if (!records) {
+		drop(IOCX_RECORD_DROP_NO_MAP);
+		return NULL;
+	}
+	stats = bpf_map_lookup_elem(records, &record);
+	if (stats)
+		return stats;
+	zero = bpf_map_lookup_elem(&zero_stats, &first);
+	if (!zero)
+		return NULL;
+	bpf_map_update_elem(records, &record, zero, BPF_NOEXIST);
+	stats = bpf_map_lookup_elem(records, &record);
+	if (!stats)
+		drop(IOCX_RECORD_DROP_RECORDS_FULL);
+	return stats;
+}
+
+/* `parent`: the record that processes this one, 0 when there is none. */
+static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats,
+					    __u64 parent)
+{
+	stats->processed += 1;
+	if (parent)
+		thread->counts.nested += 1;
+	else
+		thread->counts.roots += 1;
+}
+
+/* The severity that a record has when it is processed again is what its last processing made of it. */
+static __always_inline void count_transition(struct iocx_thread *thread, struct iocx_record_stats *stats,
+					     __u32 severity)
+{
+	if (severity >= IOCX_SEVERITIES)
+		return;
+	/* The compiler must not know the value below: it would leave out the mask that the verifier wants. */
+	asm volatile("" : "+r"(severity));
+	if (stats->severity && stats->severity != severity + 1)
+		thread->counts.transitions[severity & (IOCX_SEVERITIES - 1)] += 1;
+	stats->severity = (__u8)(severity + 1);
+}
+
+static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent)
+{
+	struct iocx_record_stats *stats;
+
+	if (!thread)
+		return 0;
+	stats = stats_of(thread->slot, record);
+	if (!stats)
+		return 0;
+	stats->untimed += 1;
+	count_processed(thread, stats, parent);
+	return 0;
+}
+
+static __noinline int count_skipped(__u32 slot, __u64 record, __u32 disabled)
+{
+	struct iocx_record_stats *stats = stats_of(slot, record);
+
+	if (!stats)
+		return 0;
+	if (disabled)
+		stats->skipped_disabled += 1;
+	else
+		stats->skipped_active += 1;
+	return 0;
+}
+
+/* A processing by a thread that has no stack: its cause is IOCX_CAUSE_OTHER. */
+static __noinline int count_threadless(__u32 slot, __u64 record)
+{
+	struct iocx_record_stats *stats = stats_of(slot, record);
+	__u64 *count = bpf_map_lookup_elem(&threadless, &slot);
+
+	if (!stats || !count)
+		return 0;
+	stats->processed += 1;
+	stats->untimed += 1;
+	__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+#endif

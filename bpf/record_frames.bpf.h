@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * A thread's stack of dbProcess calls. A frame knows the stack pointer of its call: that tells which frame
+ * a return belongs to, and whether a call that is made now is made within it.
+ */
+#ifndef IOC_EXPORTER_BPF_RECORD_FRAMES_H
+#define IOC_EXPORTER_BPF_RECORD_FRAMES_H
+
+/* What `ret` pops: the stack pointer that a return probe sees, less that at entry. */
+#if defined(__TARGET_ARCH_x86)
+#define RETURN_ADDRESS_SIZE 8
+#else
+#define RETURN_ADDRESS_SIZE 0
+#endif
+
+#define IOCX_LOST_AT_ONCE 8
+
+/* Frame `index` of a thread; it must be less than the depth. */
+static __always_inline struct iocx_frame *frame_at(struct iocx_thread *thread, __u32 index)
+{
+	/* What the compiler knows of the index would let it leave out the mask, which the verifier wants. */
+	asm volatile("" : "+r"(index));
+	return &thread->frames[index & (IOCX_MAX_DEPTH - 1)];
+}
+
+/* The record of the frame below `depth`, 0 at the bottom. */
+static __always_inline __u64 parent_at(struct iocx_thread *thread, __u32 depth)
+{
+	return depth > 0 && depth <= IOCX_MAX_DEPTH ? frame_at(thread, depth - 1)->record : 0;
+}
+
+/*
+ * The depth, in a way that the verifier learns nothing from what was known of it before: else it would
+ * follow each of the depths that a loop may end with on their own.
+ */
+static __always_inline __u32 depth_of(struct iocx_thread *thread)
+{
+	return *(volatile __u32 *)&thread->depth;
+}
+
+/* Pops frames at or below `sp` up to one that still has to be counted: that one, or NULL. */
+static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread, __u64 sp)
+{
+	struct iocx_frame *frame;
+	__u32 depth, i;
+
+	for (i = 0; i < IOCX_MAX_DEPTH; i++) {
+		depth = depth_of(thread);
+		if (depth == 0 || depth > IOCX_MAX_DEPTH)
+			return NULL;
+		frame = frame_at(thread, depth - 1);
+		if (frame->sp > sp)
+			return NULL;
+		if (frame->state < IOCX_FRAME_SKIPPED)
+			return frame;
+		thread->depth = depth - 1;
+	}
+	return NULL;
+}
+
+/*
+ * Takes frames of calls that are over from the stack: those at or below `sp` (stacks grow down). A timed
+ * one that is among them has lost its return (a thread that was ended, a probe detached meanwhile): it is
+ * counted, without a duration. Of those, which are rare, it takes a few at a time.
+ * `unseen`: the probes were detached for a while, so that no return is missed.
+ */
+static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32 unseen)
+{
+	__u32 depth, i;
+
+	if (!thread)
+		return 0;
+	for (i = 0; i < IOCX_LOST_AT_ONCE; i++) {
+		struct iocx_frame *frame = pop_counted(thread, sp);
+
+		if (!frame)
+			return 0;
+		depth = depth_of(thread) - 1;
+		thread->depth = depth;
+		if (!unseen)
+			drop(IOCX_RECORD_DROP_LOST_RETURN);
+		count_untimed(thread, frame->record, parent_at(thread, depth));
+	}
+	pop_counted(thread, sp);
+	return 0;
+}
+
+/* Whether the thread is bound to what its process is now. */
+static __always_inline int is_bound(const struct iocx_thread *thread, const struct iocx_ioc_config *config)
+{
+	return config->generation == thread->generation;
+}
+
+/*
+ * The calling thread and its IOC, bound if it was not. NULL when it is not watched; then `no_room` tells
+ * whether it is, but has no stack. How every probe of a function's entry begins.
+ */
+static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_ioc_config **config,
+							  int *no_room)
+{
+	struct iocx_thread *thread = thread_of(id);
+	int bound;
+
+	*no_room = 0;
+	if (thread) {
+		*config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+		if (*config && is_bound(thread, *config))
+			return thread;
+	}
+	bound = bind_thread(id);
+	*no_room = bound < 0;
+	if (bound <= 0)
+		return NULL;
+	thread = thread_of(id);
+	if (!thread)
+		return NULL;
+	*config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	return *config && is_bound(thread, *config) ? thread : NULL;
+}
+
+/*
+ * Takes from the stack what lies at or below the stack pointer of a function that is entered now: calls
+ * that are over. All of it, after the probes were detached for a while. False when more is left than could
+ * be taken at once.
+ */
+static __always_inline int settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					 __u64 sp)
+{
+	__u32 depth = depth_of(thread), stale = config->epoch != thread->epoch;
+	__u64 limit = stale ? ~0ULL : sp;
+
+	if (depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->sp <= limit) {
+		discard_frames(thread, limit, stale);
+		depth = depth_of(thread);
+		if (depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->sp <= limit)
+			return 0;
+	}
+	thread->epoch = config->epoch;
+	return 1;
+}
+
+/* Pops the frame of the call that returns to `sp`; NULL when there is none on the stack. */
+static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, __u64 sp)
+{
+	struct iocx_frame *frame;
+	__u32 depth = thread->depth;
+
+	if (depth == 0 || depth > IOCX_MAX_DEPTH)
+		return NULL;
+	frame = frame_at(thread, depth - 1);
+	if (frame->sp < sp) {
+		discard_frames(thread, sp - 1, 0);
+		depth = depth_of(thread);
+		if (depth == 0 || depth > IOCX_MAX_DEPTH)
+			return NULL;
+		frame = frame_at(thread, depth - 1);
+	}
+	if (frame->sp != sp) /* a call that was not pushed, or that another attachment has popped */
+		return NULL;
+	thread->depth = depth - 1;
+	return frame;
+}
+
+/*
+ * The record whose dbProcess calls, directly or not, the function that was entered with the stack pointer
+ * `sp`; 0 when that function is not within a dbProcess. For probes on other functions.
+ */
+static __always_inline __u64 current_record(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					    __u64 sp)
+{
+	return settle_frames(thread, config, sp) ? parent_at(thread, thread->depth) : 0;
+}
+
+static __always_inline int inside_process(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					  __u64 sp)
+{
+	return current_record(thread, config, sp) != 0;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Whether a call of dbProcess is a processing (Base, dbAccess.c): with PACT set it returns at once; when
+ * DISA equals DISV after SDIS was read it sets STAT to DISABLE and returns.
+ */
+#ifndef IOC_EXPORTER_BPF_RECORD_VERDICT_H
+#define IOC_EXPORTER_BPF_RECORD_VERDICT_H
+
+#define MENU_ALARM_STAT_DISABLE 18 /* menuAlarmStat.dbd, the same from 3.14 to 7.0 */
+#define LINK_TYPE_CONSTANT 0       /* link.h, CONSTANT */
+
+enum verdict { PROCESSES, IS_ACTIVE, IS_DISABLED, UNDECIDED };
+
+struct entry_facts {
+	enum verdict verdict;
+	__u32 severity; /* SEVR; IOCX_SEVERITIES when it could not be read */
+};
+
+/*
+ * What a call will do, from one read of the fields' window. `pact` is the window's last byte: a constant,
+ * so that the window can stand on the stack on kernels that know no variable offsets there.
+ */
+static __always_inline struct entry_facts facts_from(const char *window, __u32 pact)
+{
+	__s16 disv = *(__s16 *)window, disa = *(__s16 *)(window + IOCX_WINDOW_DISA);
+	__s16 sdis_type = *(__s16 *)(window + IOCX_WINDOW_SDIS_TYPE);
+	struct entry_facts facts = {PROCESSES, *(__u16 *)(window + IOCX_WINDOW_SEVR)};
+
+	if (window[pact])
+		facts.verdict = IS_ACTIVE;
+	else if (sdis_type != LINK_TYPE_CONSTANT)
+		facts.verdict = UNDECIDED; /* dbProcess reads DISA through the link now */
+	else if (disa == disv)
+		facts.verdict = IS_DISABLED;
+	return facts;
+}
+
+static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config *config, __u64 record)
+{
+	/* Starts so that DISV, DISA and the type are aligned; the first two bytes are not used. */
+	struct {
+		char unused[2];
+		char window[240];
+		char end[6];
+	} __attribute__((aligned(8))) fields;
+	struct entry_facts facts = {UNDECIDED, IOCX_SEVERITIES};
+	__u16 severity = IOCX_SEVERITIES;
+	__u8 pact = 0;
+
+	if (config->layout == IOCX_LAYOUT_240) {
+		if (!bpf_probe_read_user(fields.window, 240, (void *)(record + config->disv)))
+			return facts_from(fields.window, 239);
+	} else if (config->layout == IOCX_LAYOUT_160) {
+		if (!bpf_probe_read_user(fields.window, 160, (void *)(record + config->disv)))
+			return facts_from(fields.window, 159);
+	} else if (!bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)) &&
+		   !bpf_probe_read_user(&severity, sizeof(severity), (void *)(record + config->sevr))) {
+		facts.verdict = pact ? IS_ACTIVE : UNDECIDED;
+		facts.severity = severity;
+		return facts;
+	}
+	drop(IOCX_RECORD_DROP_READ);
+	return facts;
+}
+
+/* The record's PACT; 0, and a drop, when it cannot be read. */
+static __always_inline __u8 read_pact(const struct iocx_ioc_config *config, __u64 record)
+{
+	__u8 pact = 0;
+
+	if (bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)))
+		drop(IOCX_RECORD_DROP_READ);
+	return pact;
+}
+
+/* Whether the call that returns now found its record disabled. */
+static __always_inline int was_disabled(const struct iocx_ioc_config *config, __u64 record)
+{
+	__s16 disable[2] = {0, 1}; /* DISV and DISA, which are neighbours in every version of Base */
+	__u16 stat = 0;
+
+	if (config->disa == config->disv + 2) {
+		if (bpf_probe_read_user(disable, sizeof(disable), (void *)(record + config->disv)))
+			drop(IOCX_RECORD_DROP_READ);
+	} else {
+		if (bpf_probe_read_user(&disable[0], 2, (void *)(record + config->disv)) ||
+		    bpf_probe_read_user(&disable[1], 2, (void *)(record + config->disa)))
+			drop(IOCX_RECORD_DROP_READ);
+	}
+	if (disable[0] != disable[1])
+		return 0;
+	/*
+	 * A record may have set its own DISA while it was processed: then its alarm status is not
+	 * DISABLE, or it is asynchronous and still active. A disabled call leaves DISABLE and no PACT.
+	 */
+	if (bpf_probe_read_user(&stat, sizeof(stat), (void *)(record + config->stat)))
+		drop(IOCX_RECORD_DROP_READ);
+	return stat == MENU_ALARM_STAT_DISABLE && !read_pact(config, record);
+}
+
+/* The same before the call, as well as it can be told then, for a call that nobody sees return. */
+static __always_inline enum verdict verdict_alone(const struct iocx_ioc_config *config, __u64 record)
+{
+	__s16 disable[2] = {0, 1}, link = LINK_TYPE_CONSTANT + 1;
+
+	if (read_pact(config, record))
+		return IS_ACTIVE;
+	if (config->layout == IOCX_LAYOUT_ANY)
+		return UNDECIDED;
+	if (bpf_probe_read_user(disable, sizeof(disable), (void *)(record + config->disv)) ||
+	    bpf_probe_read_user(&link, sizeof(link), (void *)(record + config->disv + IOCX_WINDOW_SDIS_TYPE)))
+		drop(IOCX_RECORD_DROP_READ);
+	return link == LINK_TYPE_CONSTANT && disable[0] == disable[1] ? IS_DISABLED : PROCESSES;
+}
+
+#endif

@@ -1,0 +1,24 @@
+// The probes on functions of an IOC that the BPF object of records has programs for.
+#pragma once
+
+#include <cstdint>
+
+namespace ioc_exporter::bpf {
+
+enum class RecordProgram : std::uint8_t {
+  process,  // dbProcess
+};
+
+// Names of BPF programs. A function's entry has one for attachments to one process and one for
+// those to all processes; at its return one does for both. Null: there is none.
+struct RecordProgramNames {
+  RecordProgram program;
+  const char* function;  // for messages
+  const char* entry_process;
+  const char* entry_all;
+  const char* at_return;
+};
+
+const RecordProgramNames& names_of(RecordProgram program);
+
+}  // namespace ioc_exporter::bpf

@@ -1,0 +1,136 @@
+// The part of RecordProcess that attaches: each IOC alone or all processes on a library at once,
+// over and back, and an IOC's probes off and on.
+#include <utility>
+
+#include "probes/record_process.h"
+
+namespace ioc_exporter::probes {
+
+using bpf::RecordProcessObject;
+
+Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
+                                            const ProbePoint& point, std::int32_t pid) const {
+  if (to.contains(point.program)) return {};
+  auto attachment = object_.attach(point.program, target.attach_path, point.offset, pid);
+  if (!attachment) return std::move(attachment).error();
+  to.emplace(point.program, std::move(*attachment));
+  return {};
+}
+
+Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& target,
+                                          std::int32_t pid) const {
+  const ProbePoint process{bpf::RecordProgram::process, target.file.offset};
+  if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
+  for (const ProbePoint& point : target.extras)
+    if (auto ok = attach_function(to, target, point, pid); !ok) return ok;
+  return {};
+}
+
+std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
+  std::vector<std::uint32_t> slots;
+  for (const std::uint32_t slot : library.slots)
+    if (!watched_.at(slot).paused) slots.push_back(slot);
+  return slots;
+}
+
+// Both kinds of program count while both are attached, and the one that comes second to a call
+// finds it on the stack: no call is missed and none is counted twice, whenever it falls.
+Result<void> RecordProcess::switch_to_all(Library& library) {
+  Attached for_all;
+  for (const std::uint32_t slot : active(library)) {
+    const RecordTarget& target = watched_.at(slot).target;
+    if (auto ok = attach_target(for_all, target, RecordProcessObject::kAllProcesses); !ok)
+      return ok;
+  }
+  library.for_all = std::move(for_all);
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_ALL); !ok) return ok;
+  library.mode = Attachment::all_processes;
+  library.by_slot.clear();
+  return {};
+}
+
+Result<void> RecordProcess::switch_to_processes(Library& library) {
+  std::map<std::uint32_t, Attached> by_slot;
+  for (const std::uint32_t slot : active(library)) {
+    const RecordTarget& target = watched_.at(slot).target;
+    if (auto ok = attach_target(by_slot[slot], target, target.pid); !ok) return ok;
+  }
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS); !ok) return ok;
+  library.by_slot = std::move(by_slot);
+  library.mode = Attachment::per_process;
+  library.for_all.clear();
+  return {};
+}
+
+Result<void> RecordProcess::rebalance(Library& library) {
+  const std::size_t counted = active(library).size();
+  const std::size_t paused = library.slots.size() - counted;
+  const Attachment wanted = choose_attachment(library.mode, counted, paused);
+  if (wanted == library.mode) return {};
+  return wanted == Attachment::all_processes ? switch_to_all(library)
+                                             : switch_to_processes(library);
+}
+
+Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
+  for (const std::uint32_t slot : active(library))
+    if (auto ok = write_config(slot, watched_.at(slot), attach); !ok) return ok;
+  return {};
+}
+
+Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  for (const ProbePoint& known : watched.target.extras)
+    if (known.program == point.program) return {};
+  watched.target.extras.push_back(point);
+  if (watched.paused) return {};
+  Library& library = libraries_.at(watched.target.file);
+  const bool all = library.mode == Attachment::all_processes;
+  return attach_function(all ? library.for_all : library.by_slot[slot], watched.target, point,
+                         all ? RecordProcessObject::kAllProcesses : watched.target.pid);
+}
+
+Result<bool> RecordProcess::pause(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  watched.paused = true;
+  if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
+  Library& library = libraries_.at(watched.target.file);
+  library.by_slot.erase(slot);
+  if (auto ok = rebalance(library); !ok) return ok.error();
+  return library.mode == Attachment::per_process;
+}
+
+Result<void> RecordProcess::resume(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  if (!watched.paused) return {};
+  Library& library = libraries_.at(watched.target.file);
+  const RecordTarget& target = watched.target;
+  Result<void> attached;
+  if (library.mode == Attachment::per_process)
+    attached = attach_target(library.by_slot[slot], target, target.pid);
+  else
+    attached = attach_target(library.for_all, target, RecordProcessObject::kAllProcesses);
+  if (!attached) {
+    library.by_slot.erase(slot);
+    return attached;
+  }
+  // Calls from before are over, or were: the programs must not take their frames for live ones.
+  ++watched.epoch;
+  watched.paused = false;
+  if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
+  return rebalance(library);
+}
+
+bool RecordProcess::paused(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  return found != watched_.end() && found->second.paused;
+}
+
+}  // namespace ioc_exporter::probes
