@@ -80,7 +80,7 @@ std::string head_text(mg_connection* connection, const Response& response, const
   add("Content-Length", std::to_string(head.body_size));
   if (head.gzip) add("Content-Encoding", "gzip");
   add("Vary", "Accept-Encoding");
-  if (response.status == 405) add("Allow", "GET, HEAD");
+  if (!response.allow.empty()) add("Allow", response.allow);
   // The pages show names that any client on the network may choose.
   add("X-Content-Type-Options", "nosniff");
   add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
@@ -103,8 +103,12 @@ bool write_all(mg_connection* connection, std::string_view data, Clock::time_poi
 
 Request read_request(const mg_connection* connection) {
   const mg_request_info& info = *mg_get_request_info(connection);
-  return {info.request_method, info.local_uri, info.query_string ? info.query_string : "",
-          header(info, "Accept"), header(info, "Accept-Encoding")};
+  return {info.request_method,
+          info.local_uri,
+          info.query_string ? info.query_string : "",
+          header(info, "Accept"),
+          header(info, "Accept-Encoding"),
+          header(info, "Origin")};
 }
 
 void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {

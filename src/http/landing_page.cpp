@@ -1,70 +1,11 @@
 #include "http/landing_page.h"
 
-#include <initializer_list>
 #include <string_view>
+
+#include "http/html.h"
 
 namespace ioc_exporter::http {
 namespace {
-
-constexpr std::string_view kStyle = R"css(
-:root { color-scheme: light dark; --text: #1d2329; --dim: #5c6670; --line: #d9dee3; --back: #fff;
-  --panel: #f6f8fa; --link: #0b5cad; --good: #18794e; --bad: #b42318; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e3e8ed; --dim: #98a3ae; --line: #363d45; --back: #14181c; --panel: #1c2228;
-    --link: #7ab7f5; --good: #5fcf96; --bad: #ff8a7a; } }
-body { margin: 0 auto; padding: 2rem 1.25rem; max-width: 68rem; color: var(--text);
-  background: var(--back); font: 16px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2rem 0 .5rem; font-size: 1.1rem; }
-p { margin: .25rem 0; } .dim { color: var(--dim); } .good { color: var(--good); }
-.bad { color: var(--bad); } a { color: var(--link); }
-ul { margin: .5rem 0; padding-left: 1.25rem; }
-.wide { overflow-x: auto; } table { width: 100%; border-collapse: collapse; }
-table { font-size: .92rem; } .number { white-space: nowrap; } td.bad { min-width: 4rem; }
-th, td { padding: .35rem .6rem; text-align: left; border-bottom: 1px solid var(--line);
-  vertical-align: top; }
-th { background: var(--panel); font-weight: 600; white-space: nowrap; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-)css";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        // HTML allows no other control characters than these, and NUL not even as a reference.
-        out +=
-            (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7f ? '?' : c;
-    }
-  }
-  return out;
-}
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string all;
-  for (const std::string_view part : parts) all += part;
-  return all;
-}
-
-std::string element(std::string_view tag, std::string_view css_class, std::string_view content) {
-  if (css_class.empty()) return joined({"<", tag, ">", content, "</", tag, ">"});
-  return joined({"<", tag, " class=\"", css_class, "\">", content, "</", tag, ">"});
-}
 
 template <class Number>
 std::string number_cell(const std::optional<Number>& number) {
@@ -112,27 +53,6 @@ std::string iocs_section(const std::vector<LandingIoc>& iocs) {
   return html + "</tbody>\n</table></div>\n";
 }
 
-std::string table_section(const LandingTable& table) {
-  if (table.rows.empty()) return {};
-  const auto css_class = [&table](std::size_t i) {
-    return i < table.columns.size() && table.columns[i].number ? "number" : "";
-  };
-  std::string html = element("h2", "", escaped(table.title)) + "\n";
-  if (!table.note.empty()) html += element("p", "dim", escaped(table.note)) + "\n";
-  html += "<div class=\"wide\"><table>\n<thead><tr>";
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    html += element("th", css_class(i), escaped(table.columns[i].title));
-  html += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : table.rows) {
-    std::string cells;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      cells += element("td", css_class(i), row[i].empty() ? "–" : escaped(row[i]));
-    html += element("tr", "", cells) + "\n";
-  }
-  html += "</tbody>\n</table></div>\n";
-  return table.rest.empty() ? html : html + element("p", "dim", escaped(table.rest)) + "\n";
-}
-
 std::string probes_section(const std::vector<LandingProbe>& probes) {
   if (probes.empty()) return {};
   std::string html =
@@ -156,13 +76,7 @@ std::string notes_section(const std::vector<std::string>& notes) {
 }  // namespace
 
 std::string render_landing_page(const LandingPage& page) {
-  std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  html += element("title", "", escaped(page.name)) + "\n<style>";
-  html += kStyle;
-  html += "</style>\n</head>\n<body>\n";
-  html += element("h1", "", escaped(page.name)) + "\n";
+  std::string html = page_head(page.name);
   html += element("p", "dim", joined({"version ", escaped(page.version)})) + "\n";
   if (!page.description.empty()) html += element("p", "", escaped(page.description)) + "\n";
   html += links_section(page.links);

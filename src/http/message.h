@@ -7,17 +7,19 @@
 namespace ioc_exporter::http {
 
 struct Request {
-  std::string method;  // "GET" or "HEAD": the server answers all others itself
+  std::string method;  // "GET" or "HEAD", or "POST" for an action: the server answers all others
   std::string path;    // decoded, without query
   std::string query;   // what follows the '?', as sent; see http/query.h
   std::string accept;  // "" when the client sent none; several headers are joined by commas
   std::string accept_encoding;
+  std::string origin;  // the page from which a browser asks; "" when it is not a browser's POST
 };
 
 struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body;  // not compressed: the server does that
+  std::string body;        // not compressed: the server does that
+  std::string allow = {};  // the methods that are allowed here, with status 405
 };
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.

@@ -46,6 +46,12 @@ Response plain(int status, std::string text) {
   return response;
 }
 
+Response not_allowed(const Request& request, const char* allowed) {
+  Response response = plain(405, "405 " + request.method + " is not allowed here");
+  response.allow = allowed;
+  return response;
+}
+
 std::string join(const std::vector<std::string>& parts) {
   std::string joined;
   for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
@@ -94,6 +100,8 @@ struct Server::State {
   static int on_log(const mg_connection* connection, const char* message) noexcept;
 
   Response respond(const Request& request);
+  Response act(const Handler& action, const Request& request);
+  static Response call(const Handler& handler, const Request& request);
   void answer(mg_connection* connection);
   Result<void> start_civetweb(const std::vector<std::string>& listen);
 
@@ -106,8 +114,9 @@ struct Server::State {
 };
 
 Response Server::State::respond(const Request& request) {
-  if (request.method != "GET" && request.method != "HEAD")
-    return plain(405, "405 " + request.method + " is not allowed here");
+  const auto action = options.actions.find(request.path);
+  if (action != options.actions.end()) return act(action->second, request);
+  if (request.method != "GET" && request.method != "HEAD") return not_allowed(request, "GET, HEAD");
   const auto route = options.routes.find(request.path);
   if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
 
@@ -119,8 +128,20 @@ Response Server::State::respond(const Request& request) {
   if (slot.number > options.max_requests)
     return plain(503,
                  "503 more than " + std::to_string(options.max_requests) + " requests at a time");
+  return call(route->second, request);
+}
+
+// Not among those that are limited: what is asked for when the host is in trouble must be done.
+Response Server::State::act(const Handler& action, const Request& request) {
+  if (request.method != "POST") return not_allowed(request, "POST");
+  if (!request.origin.empty())
+    return plain(403, "403 this is for scripts and the command line, not for pages");
+  return call(action, request);
+}
+
+Response Server::State::call(const Handler& handler, const Request& request) {
   try {
-    return route->second(request);
+    return handler(request);
   } catch (const std::exception& failure) {
     spdlog::error("answer {} {}: {}", request.method, request.path, failure.what());
   } catch (...) {

@@ -1,4 +1,5 @@
-// Server: civetweb with a table of routes. It serves no files, and GET and HEAD only.
+// Server: civetweb with a table of routes. It serves no files; GET and HEAD, and POST where
+// something is to be done.
 //
 // Bodies of 1 KiB and more are compressed when the client asks for it. A thread serves one
 // connection at a time, so an idle one is closed after a second: a client that connects again costs
@@ -22,6 +23,9 @@ namespace ioc_exporter::http {
 struct ServerOptions {
   std::vector<std::string> listen = {":10064"};        // see ListenAddress::parse
   std::map<std::string, Handler, std::less<>> routes;  // by exact path
+  // Answered to POST only, and not to a browser: what is done must not depend on which page
+  // somebody looks at.
+  std::map<std::string, Handler, std::less<>> actions;
   std::size_t max_requests = 8;                        // handlers at a time; more get a 503
   std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer

@@ -73,6 +73,22 @@ TEST_F(ServerTest, OtherMethodsAre405) {
   }
 }
 
+TEST_F(ServerTest, ActionsAreForPostOnly) {
+  EXPECT_EQ(ask(port_, "POST", "/act").body, "did /act");
+  for (const char* method : {"GET", "HEAD", "PUT"}) {
+    HttpClient client(port_);
+    client.send(std::string(method) + " /act HTTP/1.1\r\nHost: x\r\n\r\n");
+    const Answer answer = client.receive(std::string(method) == "HEAD");
+    EXPECT_EQ(answer.status, 405) << method;
+    EXPECT_EQ(answer.headers.at("allow"), "POST") << method;
+  }
+}
+
+TEST_F(ServerTest, ActionsAreNotForPages) {
+  EXPECT_EQ(ask(port_, "POST", "/act", "Origin: http://elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask(port_, "POST", "/act", "Origin: null\r\n").status, 403);
+}
+
 TEST_F(ServerTest, RequestsWithABodyAreAnsweredAndClosed) {
   HttpClient client(port_);
   client.send("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" +

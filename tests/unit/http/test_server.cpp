@@ -26,6 +26,9 @@ ServerOptions options_on(std::vector<std::string> listen) {
                     request.method + " " + request.path +
                         (request.query.empty() ? "" : "?" + request.query) + " " + request.accept};
   };
+  options.actions["/act"] = [](const Request& request) {
+    return Response{200, "text/plain; charset=utf-8", "did " + request.path};
+  };
   options.routes["/throws"] = [](const Request&) -> Response {
     throw std::runtime_error("on purpose");
   };

@@ -14,7 +14,7 @@ namespace ioc_exporter::http {
 // About 500 KB that compress well: the body of /metrics.
 std::string long_text();
 
-// Routes: /metrics, /small (says what it was asked), /throws and /throws-int.
+// Routes: /metrics, /small (says what it was asked), /throws and /throws-int; action: /act.
 ServerOptions options_on(std::vector<std::string> listen);
 
 // Throws when the server does not start.
