@@ -1,5 +1,5 @@
 // ioc_exporter: wiring only. Options, daemon, web server, and a loop that ends with SIGINT or
-// SIGTERM.
+// SIGTERM. SIGUSR1 and SIGUSR2 detach and attach.
 #include <pthread.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -13,6 +13,7 @@
 
 #include "app/check.h"
 #include "app/daemon.h"
+#include "app/lifecycle_signals.h"
 #include "app/logging.h"
 #include "app/options.h"
 #include "app/pages.h"
@@ -55,8 +56,12 @@ bool stopped_before(Clock::time_point when) {
 bool run_until(app::Daemon& daemon, Clock::time_point end) {
   while (true) {
     daemon.tick();
-    const auto next = Clock::now() + daemon.interval();
-    if (stopped_before(std::min(next, end))) return true;
+    const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
+    while (Clock::now() < next_tick) {
+      const auto slice = daemon.next_end_of_slice();
+      if (stopped_before(slice ? std::min(*slice, next_tick) : next_tick)) return true;
+      if (slice) daemon.govern();
+    }
     if (Clock::now() >= end) return false;
   }
 }
@@ -86,6 +91,7 @@ int serve(app::Daemon& daemon, const app::Options& options) {
   web.listen = options.listen;
   web.max_requests = options.max_requests;
   web.routes = app::routes(daemon, options.telemetry_path);
+  if (options.lifecycle) web.actions = app::actions(daemon);
   auto server = http::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses())
@@ -110,15 +116,19 @@ int run(int argc, char** argv) {
   const app::Options& options = std::get<app::Options>(*parsed);
   app::set_up_logging(options.log_level, options.log_format);
 
-  // Before the first thread starts: they all inherit it, and only stopped_before() takes these
-  // signals.
-  const sigset_t set = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  // Before the first thread starts: they all inherit it, and only stopped_before() and
+  // LifecycleSignals take these signals.
+  const sigset_t to_stop = stop_signals(), lifecycle = app::LifecycleSignals::signals();
+  pthread_sigmask(SIG_BLOCK, &to_stop, nullptr);
+  pthread_sigmask(SIG_BLOCK, &lifecycle, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
   spdlog::info("starting ioc_exporter {}", app::build_info().version);
   auto daemon = app::Daemon::start(options);
   if (!daemon) return fail(kStartError, daemon.error().message());
+  const auto signals =
+      app::LifecycleSignals::start([&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); });
+  if (!signals) return fail(kStartError, signals.error().message());
   if (options.check) return run_check(**daemon, options);
   if (options.once) return run_once(**daemon, options);
   return serve(**daemon, options);

@@ -84,6 +84,7 @@ Daemon::Daemon(const Options& options)
       seeding_(fs_),
       records_wanted_(options.records),
       puts_wanted_(options.puts),
+      counts_links_(options.record_links > 0),
       interval_(options.discovery_interval) {}
 
 // BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
@@ -106,6 +107,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   if (options.records)
     if (auto loaded = daemon->load_records(options); !loaded)
       daemon->failed_[kRecordProbe] = explain(kRecordProbe, loaded.error());
+  daemon->make_guard(options);
   if (options.puts)
     if (auto loaded = daemon->load_tap(options); !loaded)
       daemon->failed_[kTapProbe] = explain(kTapProbe, loaded.error());
@@ -122,7 +124,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   const auto failed = daemon->failed_.find(kRecordProbe);
   daemon->iocs_.emplace(daemon->fs_, IocWatch::Options{options.keep_gone},
                         daemon->records_ ? &*daemon->records_ : nullptr,
-                        failed == daemon->failed_.end() ? std::string() : failed->second);
+                        failed == daemon->failed_.end() ? std::string() : failed->second,
+                        daemon->guard_ ? &*daemon->guard_ : nullptr);
   return daemon;
 }
 
@@ -161,6 +164,7 @@ void Daemon::tick(Clock::time_point now) {
     serve_ports(now);
   }
   iocs_->read_due(now, mutex_);
+  govern(now);
   seed_tap(now);
   const std::scoped_lock lock(mutex_);
   reap(now);
@@ -219,6 +223,7 @@ Snapshot Daemon::snapshot() {
     snapshot.collectors.push_back({"puts", complete, seconds_since(began)});
   }
   add_unnamed_channels(snapshot);
+  add_overhead(snapshot);
   for (const auto& [name, result] : tick_results_) snapshot.collectors.push_back(result);
   return snapshot;
 }

@@ -4,6 +4,7 @@
 // tick() is called by one thread, again and again; snapshot() by any thread at any time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <latch>
@@ -21,6 +22,7 @@
 #include "app/listener_judge.h"
 #include "app/options.h"
 #include "app/pv_records.h"
+#include "app/record_guard.h"
 #include "app/tapped_namespaces.h"
 #include "app/wall_clock.h"
 #include "discovery/finder.h"
@@ -46,8 +48,21 @@ class Daemon {
   // sake.
   std::chrono::milliseconds interval(Clock::time_point now = Clock::now()) const;
 
+  // Ends slices and pauses of IOCs that cost more than the budget; cheap when none is due. To be
+  // called by the thread that ticks, also between two ticks: when next_end_of_slice() comes.
+  void govern(Clock::time_point now = Clock::now());
+  std::optional<Clock::time_point> next_end_of_slice();
+
+  // Takes all probes off, at once, and leaves all IOCs' memory alone; and the way back. In any
+  // thread.
+  void detach();
+  void attach();
+
   // Waits for the first tick() to be done: what it gives is never half of the picture.
   Snapshot snapshot();
+
+  // Whether links from record to record are counted.
+  bool counts_links() const { return counts_links_; }
 
   // Why a probe could not be loaded, by its name. Empty: all that are turned on work.
   const std::map<std::string, std::string>& failed_probes() const { return failed_; }
@@ -59,6 +74,8 @@ class Daemon {
   explicit Daemon(const Options& options);
 
   Result<void> load_records(const Options& options);
+  void make_guard(const Options& options);
+  void add_overhead(Snapshot& snapshot) const;
   Result<void> load_tap(const Options& options);
   Result<void> load_udp(const Options& options);
   std::string why_failed() const;
@@ -80,6 +97,10 @@ class Daemon {
   std::mutex mutex_;
   discovery::Finder finder_;
   std::optional<probes::RecordProcess> records_;
+  std::optional<RecordGuard> guard_;  // there when records_ is
+  std::optional<HitCostSample> hit_cost_;
+  bool detached_ = false;
+  std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
   std::optional<probes::CaTap> tap_;
   std::optional<probes::CaUdp> udp_;  // goes before the tap
   TappedNamespaces namespaces_;
@@ -97,6 +118,7 @@ class Daemon {
   bool looked_ = false;
   bool records_wanted_;
   bool puts_wanted_;
+  bool counts_links_;
   std::chrono::milliseconds interval_;
   std::string discovery_problem_;
   std::map<std::string, CollectorSample> tick_results_;  // of collectors that work in tick()

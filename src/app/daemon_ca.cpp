@@ -140,13 +140,19 @@ void Daemon::let_addressed_go(Clock::time_point now) {
 
 // After the ports were given to the tap: what opens from then on it sees itself.
 void Daemon::seed_tap(Clock::time_point now) {
-  if (!tap_) return;
+  if (!tap_ || iocs_->hands_off()) return;
+  if (seed_anew_.exchange(false)) {
+    const std::scoped_lock lock(mutex_);
+    seeding_ = CaSeeding(fs_);
+  }
   const auto seed = [this, now](const probes::CaSeed& what) {
     const std::scoped_lock lock(mutex_);
     return tap_->seed(what, now);
   };
   // Only reap() changes what unnamed_channels() gives, in this thread.
-  seeding_.advance(served(), tap_->unnamed_channels(), seed, mutex_, now);
+  auto readable = served();
+  std::erase_if(readable, [](const auto& one) { return !one.ioc->held.empty(); });
+  seeding_.advance(readable, tap_->unnamed_channels(), seed, mutex_, now);
 }
 
 }  // namespace ioc_exporter::app

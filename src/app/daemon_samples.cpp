@@ -62,7 +62,7 @@ bool Daemon::add_puts(Snapshot& snapshot) {
     snapshot.probes.push_back(probe_sample("ca_tap", false, 0, std::nullopt));
     return false;
   }
-  snapshot.probes.push_back(probe_sample("ca_tap", true, 1, tap_->stats()));
+  snapshot.probes.push_back(probe_sample("ca_tap", true, tap_->attachments(), tap_->stats()));
   auto reading = tap_->collect();
   if (!reading) {
     report("read the counts of puts", reading.error());
@@ -80,7 +80,7 @@ bool Daemon::add_searches(Snapshot& snapshot) {
     snapshot.probes.push_back(probe_sample("ca_udp", false, 0, std::nullopt));
     return false;
   }
-  snapshot.probes.push_back(probe_sample("ca_udp", true, 1, std::nullopt));
+  snapshot.probes.push_back(probe_sample("ca_udp", true, tap_->attachments(), std::nullopt));
   auto reading = udp_->collect();
   if (!reading) {
     report("read the counts of searches", reading.error());

@@ -40,11 +40,12 @@ std::optional<std::uint16_t> guess_ca_port(const discovery::Ioc& ioc) {
 }  // namespace
 
 IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
-                   std::string why_no_records)
+                   std::string why_no_records, RecordGuard* guard)
     : fs_(std::move(fs)),
       options_(options),
       records_(records),
       health_(fs_),
+      guard_(guard),
       why_no_records_(std::move(why_no_records)) {}
 
 void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now) {
@@ -52,7 +53,9 @@ void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now)
   for (const auto& ioc : changes.started) start(ioc, now);
   for (const auto& ioc : changes.changed) {
     const auto found = live_.find(ioc.id);
-    if (found != live_.end()) found->second.ioc = ioc;
+    if (found == live_.end()) continue;
+    found->second.ioc = ioc;
+    follow_held(found->second);
   }
   forget_gone(now);
 }
@@ -65,7 +68,7 @@ void IocWatch::read_due(Clock::time_point now, std::mutex& mutex) {
     Reading reading = read(live.ioc);
     const auto rest = kRestAfterReading * (Clock::now() - began);
     const std::scoped_lock lock(mutex);
-    take_in(live, std::move(reading), now, rest);
+    if (!left_alone(live)) take_in(live, std::move(reading), now, rest);
   }
 }
 
@@ -95,7 +98,10 @@ void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
   Live& live = found->second;
-  if (live.slot && records_ != nullptr) records_->unwatch(*live.slot);
+  if (live.slot && records_ != nullptr) {
+    guard_->forget(*live.slot);
+    records_->unwatch(*live.slot);
+  }
   Gone gone;
   gone.sample = describe(live);
   gone.sample.up = false;
@@ -124,7 +130,7 @@ void IocWatch::forget_gone(Clock::time_point now) {
 }
 
 bool IocWatch::is_due(const Live& live, Clock::time_point now) const {
-  if (now < live.next_read) return false;
+  if (now < live.next_read || left_alone(live)) return false;
   if (!live.ioc.target && live.ioc.pdbbase.empty()) return false;
   if (!live.database || !live.initialized || live.unknown_records) return true;
   if (records_ != nullptr && live.ioc.target && !live.slot) return true;
@@ -202,9 +208,15 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
     return Error{slot.error().code,
                  "count records of " + subject_of(live.ioc) + ": " + slot.error().context};
   live.slot = *slot;
+  guard_->watch(*slot, live.ioc.name);
+  follow_held(live);
   spdlog::info("counting {} records of {} in {}{}", count, subject_of(live.ioc), where.display_path,
                where.deleted ? " (deleted on disk)" : "");
   return {};
+}
+
+void IocWatch::follow_held(const Live& live) {
+  if (live.slot && guard_ != nullptr) guard_->set_held(*live.slot, !live.ioc.held.empty());
 }
 
 std::vector<IocWatch::Served> IocWatch::served() const {
@@ -216,7 +228,7 @@ std::vector<IocWatch::Served> IocWatch::served() const {
 std::vector<MemoryWatch::Job> IocWatch::memory_jobs() const {
   std::vector<MemoryWatch::Job> jobs;
   for (const auto& [id, live] : live_)
-    if (live.database && live.initialized && live.ioc.held.empty())
+    if (live.database && live.initialized && !left_alone(live))
       jobs.push_back({id, live.ioc.variables, live.database, live.offsets});
   return jobs;
 }
@@ -272,6 +284,8 @@ IocSample IocWatch::describe(const Live& live) const {
       sample.tcp_ports.push_back(socket.port);
   sample.records_attached = live.slot.has_value();
   sample.problem = live.problem;
+  if (sample.problem.empty() && !live.ioc.held.empty())
+    sample.problem = "left alone: " + live.ioc.held;
   if (sample.problem.empty() && records_ == nullptr && sample.base)
     sample.problem = why_no_records_;
   const auto network = network_problems_.find(live.ioc.net_namespace);
@@ -290,6 +304,9 @@ void IocWatch::add_records(Live& live, IocSample& sample) {
     spdlog::warn("read the record counts of {}: {}", subject_of(live.ioc), raw.error().message());
     return;
   }
+  guard_->add_hidden(*live.slot, *raw);
+  sample.overhead = guard_->sample(*live.slot);
+  if (sample.overhead && sample.overhead->attached_share == 0) sample.records_attached = false;
   records_seen_ += raw->size();
   sample.records = to_record_samples(std::move(*raw), *live.database);
   const bool unknown =

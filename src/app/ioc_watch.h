@@ -19,6 +19,7 @@
 
 #include "app/ioc_health.h"
 #include "app/memory_watch.h"
+#include "app/record_guard.h"
 #include "discovery/finder.h"
 #include "discovery/ioc.h"
 #include "ioc/database_reader.h"
@@ -36,14 +37,19 @@ class IocWatch {
     std::chrono::milliseconds keep_gone{300'000};
   };
 
-  // `records` may be null: then no record is counted, and each IOC says `why_no_records`.
-  IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
-           std::string why_no_records);
+  // `records` and its guard, both or none, may be null: then no record is counted, and each IOC
+  // says `why_no_records`.
+  IocWatch(RootedFs fs, Options options, probes::RecordProcess* records, std::string why_no_records,
+           RecordGuard* guard = nullptr);
 
   // Takes in what the finder saw. Under the mutex.
   void take_in(const discovery::Changes& changes, Clock::time_point now);
   // Reads and attaches whatever is due.
   void read_due(Clock::time_point now, std::mutex& mutex);
+
+  // While it is set, no IOC's memory is read and nothing is attached. In any thread.
+  void set_hands_off(bool hands_off) { hands_off_ = hands_off; }
+  bool hands_off() const { return hands_off_; }
 
   // A number for each IOC's name that stays the same when the IOC is restarted; for the tap.
   struct Served {
@@ -105,6 +111,9 @@ class IocWatch {
   void start(const discovery::Ioc& ioc, Clock::time_point now);
   void end(const discovery::Ioc& ioc, Clock::time_point now);
   void forget_gone(Clock::time_point now);
+  // Its memory and its code are not to be touched: the operator wants it, or the IOC is held.
+  bool left_alone(const Live& live) const { return hands_off_ || !live.ioc.held.empty(); }
+  void follow_held(const Live& live);
   bool is_due(const Live& live, Clock::time_point now) const;
   Reading read(const discovery::Ioc& ioc) const;
   // `rest`: how long to leave the IOC's memory alone now.
@@ -117,6 +126,8 @@ class IocWatch {
   Options options_;
   probes::RecordProcess* records_;
   IocHealth health_;
+  RecordGuard* guard_;
+  std::atomic<bool> hands_off_ = false;
   std::string why_no_records_;
   std::map<discovery::IocId, Live> live_;
   std::map<std::string, Gone> gone_;

@@ -3,9 +3,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <numeric>
 #include <string>
 
+#include "app/graph_request.h"
 #include "app/landing_tables.h"
 #include "app/time_text.h"
 #include "app/version.h"
@@ -22,6 +25,12 @@ std::string plural(std::uint64_t count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
+std::string percent_text(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g %%", share * 100);
+  return text.data();
+}
+
 std::uint64_t unnamed_puts(const Snapshot& snapshot) {
   return std::accumulate(snapshot.puts.begin(), snapshot.puts.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const PutSample& put) {
@@ -31,6 +40,17 @@ std::uint64_t unnamed_puts(const Snapshot& snapshot) {
 
 std::vector<std::string> notes_of(const Snapshot& snapshot) {
   std::vector<std::string> notes;
+  if (snapshot.detached)
+    notes.push_back(
+        "All probes are detached, by SIGUSR1 or POST /-/detach: nothing is counted. SIGUSR2 "
+        "attaches "
+        "them again.");
+  for (const IocSample& ioc : snapshot.iocs)
+    if (ioc.overhead && ioc.overhead->attached_share > 0 && ioc.overhead->attached_share < 1)
+      notes.push_back("ioc " + ioc.name +
+                      ": its records' counts are estimates. The probes are attached " +
+                      percent_text(ioc.overhead->attached_share) +
+                      " of the time, to stay within --overhead.budget.");
   for (const CaServerSample& server : snapshot.ca_servers)
     if (server.unnamed_channels > 0)
       notes.push_back("ioc " + server.ioc + ": " + plural(server.unnamed_channels, "channel") +
@@ -84,6 +104,7 @@ http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInf
   page.version = build.version;
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {{telemetry_path, "Metrics", "for Prometheus"},
+                {kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
                 {"/-/healthy", "Health", "200 while the exporter runs"}};
   for (const IocSample& ioc : snapshot.iocs) page.iocs.push_back(landing_ioc(ioc, snapshot));
   page.tables = landing_tables(snapshot, now_seconds());
@@ -117,6 +138,9 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
   table[kWhoWrotePath] = [&daemon](const http::Request& request) {
     return answer_who_wrote(daemon, request);
   };
+  table[kGraphPath] = [&daemon](const http::Request& request) {
+    return answer_graph(daemon.snapshot(), daemon.counts_links(), request);
+  };
   const http::Handler ok = [](const http::Request&) {
     http::Response response;
     response.body = "OK\n";
@@ -124,6 +148,23 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
   };
   table["/-/healthy"] = ok;
   table["/-/ready"] = ok;
+  return table;
+}
+
+std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon) {
+  std::map<std::string, http::Handler, std::less<>> table;
+  table["/-/detach"] = [&daemon](const http::Request&) {
+    daemon.detach();
+    http::Response response;
+    response.body = "detached\n";
+    return response;
+  };
+  table["/-/attach"] = [&daemon](const http::Request&) {
+    daemon.attach();
+    http::Response response;
+    response.body = "attached\n";
+    return response;
+  };
   return table;
 }
 

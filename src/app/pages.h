@@ -17,6 +17,9 @@ namespace ioc_exporter::app {
 std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
                                                          const std::string& telemetry_path);
 
+// Handlers of POST "/-/detach" and "/-/attach"; the same.
+std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon);
+
 // One scrape in text format 0.0.4.
 std::string scrape_text(Daemon& daemon);
 

@@ -6,6 +6,7 @@
 #include "metrics/health_families.h"
 #include "metrics/ioc_families.h"
 #include "metrics/ioc_memory_families.h"
+#include "metrics/overhead_families.h"
 #include "metrics/prometheus_family.h"
 #include "metrics/put_families.h"
 #include "metrics/record_families.h"
@@ -29,6 +30,13 @@ std::size_t estimated_size(const Snapshot& snapshot, const ShownEdges& edges) {
   return lines * kLine;
 }
 
+void encode_all(const std::vector<prometheus::MetricFamily>& families, Encoder& encoder) {
+  for (const prometheus::MetricFamily& family : families) {
+    [[maybe_unused]] const bool encoded = encode(family, encoder);
+    assert(encoded);  // they are counters and gauges only
+  }
+}
+
 }  // namespace
 
 void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
@@ -42,10 +50,8 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
   encode_ca_servers(snapshot.ca_servers, encoder);
   encode_ca_clients(snapshot.ca_clients, encoder);
   encode_ca_network(snapshot, encoder);
-  for (const prometheus::MetricFamily& family : self_families(snapshot, exporter)) {
-    [[maybe_unused]] const bool encoded = encode(family, encoder);
-    assert(encoded);  // self_families() makes counters and gauges only
-  }
+  encode_all(overhead_families(snapshot), encoder);
+  encode_all(self_families(snapshot, exporter), encoder);
 }
 
 std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,

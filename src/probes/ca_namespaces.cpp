@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -71,9 +72,11 @@ Result<std::uint32_t> CaNamespaces::add(const bpf::CaTapObject& object, int ns_f
   auto filter = bpf::CaPacketFilter::load(*net, object.shared_maps());
   if (!filter) return std::move(filter).error();
   Result<UniqueFd> socket = UniqueFd();
-  auto entered = in_net_namespace(ns_fd, [&] { socket = filter->attach(); });
-  if (!entered) return std::move(entered).error();
-  if (!socket) return std::move(socket).error();
+  if (!detached_) {
+    auto entered = in_net_namespace(ns_fd, [&] { socket = filter->attach(); });
+    if (!entered) return std::move(entered).error();
+    if (!socket) return std::move(socket).error();
+  }
   all_.emplace(
       *net,
       Namespace{std::move(*filter), std::move(ns), id->st_dev, id->st_ino, std::move(*socket), {}});
@@ -88,6 +91,28 @@ std::optional<std::uint32_t> CaNamespaces::free_number() const {
 
 void CaNamespaces::detach(std::uint32_t net) {
   if (const auto found = all_.find(net); found != all_.end()) found->second.socket.reset();
+}
+
+void CaNamespaces::detach_all() {
+  detached_ = true;
+  for (auto& [net, one] : all_) one.socket.reset();
+}
+
+Result<void> CaNamespaces::attach_all() {
+  detached_ = false;
+  return in_each([this](std::uint32_t net) -> Result<void> {
+    Namespace& one = all_.at(net);
+    if (one.socket) return {};
+    auto socket = one.filter.attach();
+    if (!socket) return std::move(socket).error();
+    one.socket = std::move(*socket);
+    return {};
+  });
+}
+
+std::uint64_t CaNamespaces::attachments() const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      all_, [](const auto& entry) { return static_cast<bool>(entry.second.socket); }));
 }
 
 Result<void> CaNamespaces::release(const bpf::CaTapObject& object, std::uint32_t net) {

@@ -28,6 +28,13 @@ class CaNamespaces {
   bool contains(std::uint32_t net) const { return all_.contains(net); }
   // No packet of the namespace is looked at after this.
   void detach(std::uint32_t net);
+  // No packet of any namespace is looked at, those that are added meanwhile included, until
+  // attach_all().
+  void detach_all();
+  // Goes on after an error and gives the first one; attaches what is not attached.
+  Result<void> attach_all();
+  // Of packet sockets.
+  std::uint64_t attachments() const;
   // The number is free for another namespace: but for addresses, nothing in the maps may name it.
   Result<void> release(const bpf::CaTapObject& object, std::uint32_t net);
 
@@ -49,7 +56,7 @@ class CaNamespaces {
     UniqueFd ns;  // none: the exporter's own
     dev_t device = 0;
     ino_t inode = 0;
-    UniqueFd socket;  // closed before its filter goes
+    UniqueFd socket;  // closed before its filter goes; none while all are detached
     CaAddresses addresses;
   };
   CaNamespaces() = default;
@@ -59,6 +66,7 @@ class CaNamespaces {
   std::map<std::uint32_t, Namespace> all_;
   CaAddresses any_;  // addresses of all of them, as the programs have them
   std::optional<bpf::ProgramStats> past_;
+  bool detached_ = false;
 };
 
 }  // namespace ioc_exporter::probes

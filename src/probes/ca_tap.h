@@ -104,6 +104,12 @@ class CaTap {
   Result<std::uint32_t> add_namespace(int ns_fd);
   // Servers, circuits and channels in it go, what was counted stays. The number may be used again.
   Result<void> remove_namespace(std::uint32_t net);
+  // Takes the filter off all packets, until attach(): what is sent meanwhile is not counted, and the
+  // streams that go on have a gap, as when packets were missed.
+  void detach() { namespaces_.detach_all(); }
+  Result<void> attach() { return namespaces_.attach_all(); }
+  // Of packet sockets.
+  std::uint64_t attachments() const { return namespaces_.attachments(); }
   // Servers that the programs learned of themselves and set_servers() did not name: `ioc` is
   // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeepServer, unless they are
   // named.

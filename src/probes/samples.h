@@ -13,6 +13,8 @@
 
 #include "probes/health_samples.h"
 #include "probes/ioc_memory_samples.h"
+#include "probes/overhead_samples.h"
+#include "probes/record_link_samples.h"
 #include "shared/put_histogram_shape.h"
 #include "shared/record_process.h"
 
@@ -80,6 +82,8 @@ struct IocSample {
   std::optional<HealthSample> health;        // while it runs
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::vector<std::string> notes;                 // what this IOC does not tell, and why
+  std::optional<OverheadSample> overhead = {};    // of the record probes
+  std::vector<RecordLinkSample> links = {};       // with --records.links
 };
 
 enum class PutOp { write, write_notify };
@@ -193,6 +197,8 @@ struct Snapshot {
   std::vector<MapSample> maps;
   std::vector<DropSample> drops;
   std::vector<CollectorSample> collectors;
+  bool detached = false;                  // all probes were taken off by the operator
+  std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
 };
 
 }  // namespace ioc_exporter

@@ -56,8 +56,9 @@ constexpr const char* kSkipped = "epics_record_process_skipped_total";
 
 TEST(Render, NothingSeenIsStillAScrape) {
   const Scrape parsed = scrape({});
-  EXPECT_EQ(parsed.size(), 1u);
+  EXPECT_EQ(parsed.size(), 2u);
   EXPECT_TRUE(parsed.contains("ioc_exporter_build_info"));
+  EXPECT_TRUE(parsed.contains("ioc_exporter_detached"));
 }
 
 TEST(Render, EveryKnownRecordHasAProcessTotalFromTheStart) {
@@ -154,7 +155,7 @@ TEST(Render, AnIocThatIsGoneIsOnlyDown) {
   const Scrape parsed = scrape(snapshot);
   EXPECT_EQ(value(parsed, "epics_ioc_up", {{"ioc", "i"}}), "0");
   EXPECT_EQ(value(parsed, "epics_ioc_restarts_total", {{"ioc", "i"}}), "0");
-  EXPECT_EQ(parsed.size(), 3u);  // and build_info
+  EXPECT_EQ(parsed.size(), 4u);  // and build_info, and that nothing is detached
 }
 
 TEST(Render, AnIocThatCameAgainIsUp) {

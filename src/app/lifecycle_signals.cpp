@@ -1,0 +1,64 @@
+#include "app/lifecycle_signals.h"
+
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <utility>
+
+namespace ioc_exporter::app {
+
+sigset_t LifecycleSignals::signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGUSR2);
+  return set;
+}
+
+LifecycleSignals::LifecycleSignals(UniqueFd signals, UniqueFd stop)
+    : signals_(std::move(signals)), stop_(std::move(stop)) {}
+
+Result<std::unique_ptr<LifecycleSignals>> LifecycleSignals::start(std::function<void()> detach,
+                                                                  std::function<void()> attach) {
+  const sigset_t set = signals();
+  UniqueFd taken(::signalfd(-1, &set, SFD_CLOEXEC));
+  if (!taken) return last_error("wait for SIGUSR1 and SIGUSR2");
+  UniqueFd stop(::eventfd(0, EFD_CLOEXEC));
+  if (!stop) return last_error("make an eventfd to end the thread that waits for signals");
+  std::unique_ptr<LifecycleSignals> waiting(
+      new LifecycleSignals(std::move(taken), std::move(stop)));
+  waiting->thread_ = std::thread([own = waiting.get(), detach = std::move(detach),
+                                  attach = std::move(attach)] { own->run(detach, attach); });
+  return waiting;
+}
+
+LifecycleSignals::~LifecycleSignals() {
+  if (!thread_.joinable()) return;
+  const std::uint64_t one = 1;
+  while (::write(stop_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
+  thread_.join();
+}
+
+void LifecycleSignals::run(const std::function<void()>& detach,
+                           const std::function<void()>& attach) const {
+  std::array<pollfd, 2> events = {{{stop_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+  while (true) {
+    if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) return;
+    if (events[0].revents != 0) return;
+    signalfd_siginfo info{};
+    if (events[1].revents == 0 || ::read(signals_.get(), &info, sizeof info) != sizeof info)
+      continue;
+    try {
+      info.ssi_signo == SIGUSR1 ? detach() : attach();
+    } catch (const std::exception& problem) {
+      spdlog::error("signal {}: {}", info.ssi_signo, problem.what());
+    }
+  }
+}
+
+}  // namespace ioc_exporter::app

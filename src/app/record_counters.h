@@ -1,0 +1,22 @@
+// The counters of one record as numbered numbers, for app/sliced_counts.h. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/sliced_counts.h"
+#include "probes/record_process.h"
+
+namespace ioc_exporter::app {
+
+using SlicedRecords = SlicedCounts<std::uint64_t>;  // by the record's address
+
+SlicedRecords::Counters counters_of(const iocx_record_stats& stats);
+void add_counters(iocx_record_stats& to, const SlicedRecords::Counters& counters);
+
+SlicedRecords::Table counters_of(const std::vector<probes::RawRecord>& records);
+// Adds to the records what was hidden of them; one that was never counted is not among them.
+void add_hidden(std::vector<probes::RawRecord>& records, const SlicedRecords& hidden,
+                double paused_seconds);
+
+}  // namespace ioc_exporter::app

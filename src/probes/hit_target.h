@@ -1,0 +1,37 @@
+// A child process that does nothing but call a small function when it is told, as an IOC calls
+// dbProcess: with the address of a record. Ends with its owner.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "probes/record_process.h"
+#include "util/result.h"
+#include "util/unique_fd.h"
+
+namespace ioc_exporter::probes {
+
+class HitTarget {
+ public:
+  // Forks: to be called while the process has one thread.
+  static Result<HitTarget> start();
+  HitTarget(HitTarget&&) noexcept;
+  HitTarget& operator=(HitTarget&&) = delete;
+  ~HitTarget();
+
+  // What a probe needs to know: the function in the file of this program, and records that process.
+  RecordTarget target() const;
+  // Seconds that one call takes on average over `calls` of them.
+  Result<double> call(std::uint32_t calls);
+
+ private:
+  HitTarget(pid_t pid, UniqueFd to_child, UniqueFd from_child, std::uint64_t offset);
+
+  pid_t pid_;
+  UniqueFd to_child_, from_child_;
+  std::uint64_t offset_;  // of the function, in the file
+};
+
+}  // namespace ioc_exporter::probes

@@ -1,0 +1,66 @@
+"""/graph: what a record sets in motion."""
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from harness import databases
+from harness.scrape import PROCESSED
+
+CHAIN = ["R:scan", "R:chain1", "R:chain2", "R:chain3", "R:async"]
+
+
+@pytest.fixture
+def ioc(start_ioc, base):
+    ioc = start_ioc(f"graph-{base}", databases.counting(), base=base, macros="P=R:")
+    ioc.put("R:scan.SCAN", "Passive")
+    return ioc
+
+
+def test_graph_of_a_chain(ioc, start_exporter):
+    exporter = start_exporter("--records.links=1000", sees=[ioc])
+    ioc.process_once("R:trigger", times=7)  # another chain, that must not be in it
+    before = exporter.scrape().counts(PROCESSED, ioc.name, CHAIN)
+    ioc.process_once("R:scan", times=23)
+    after = exporter.scrape().counts(PROCESSED, ioc.name, CHAIN)
+    assert after["R:chain3"] - before["R:chain3"] == 23
+
+    status, headers, body = exporter.request("/graph?record=R:scan&format=dot")
+    dot = body.decode()
+    assert (status, headers["content-type"]) == (200, "text/vnd.graphviz; charset=utf-8")
+    names = dict(re.findall(r'(n\d+) \[label="([^\\"]+)', dot))
+    counts = {name: int(count) for name, count in
+              re.findall(r'\[label="(R:\w+)\\n\w+\\n(\d+) ×', dot)}
+    assert {name: counts[name] for name in CHAIN} == after
+    edges = {(names[a], names[b]): int(n) for a, b, n in
+             re.findall(r'(n\d+) -> (n\d+) \[label="(\d+)"\]', dot)}
+    for source, record in zip(CHAIN[:3], CHAIN[1:4]):
+        assert edges[source, record] == after[record]
+    assert "R:trigger" not in dot
+    shallow = exporter.request("/graph?record=R:scan&depth=1&format=dot")[2].decode()
+    assert "R:chain1" in shallow and "R:chain2" not in shallow
+
+
+def test_pages_and_pictures(start_ioc, start_exporter):
+    ioc = start_ioc("pictured", databases.counting(), macros="P=R:")
+    exporter = start_exporter("--records.links=1000", sees=[ioc])
+    ioc.process_once("R:trigger", times=3)
+    status, headers, body = exporter.request("/graph?record=R:trigger&format=svg")
+    if status == 404:
+        assert b"without Graphviz" in body
+    else:
+        assert headers["content-type"] == "image/svg+xml"
+        texts = [element.text for element in ElementTree.fromstring(body).iter() if element.text]
+        assert "R:trigger" in texts and "R:slow" in texts
+    page = exporter.request("/graph?record=R:trigger")[2].decode()
+    assert "R:slow" in page and "<form" in page
+    assert "/graph" in exporter.request("/")[2].decode()
+    for query, status in [("record=R:nothing", 404), ("record=R:scan&depth=x", 400),
+                          ("record=R:nick&format=dot", 200), ("", 200)]:
+        assert exporter.request(f"/graph?{query}")[0] == status, query
+
+
+def test_without_the_option_it_says_so(start_exporter):
+    status, _, body = start_exporter().request("/graph?record=R:scan")
+    assert status == 404
+    assert b"--records.links" in body
