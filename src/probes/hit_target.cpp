@@ -52,9 +52,10 @@ namespace {
 constexpr int kPatienceMs = 2000;
 // Records as in Base 7.0 on LP64, as far as dbProcess' first look goes: neither active nor
 // disabled.
-constexpr std::size_t kRecords = 64;
+constexpr std::uint32_t kRecords = HitTarget::kRecords;
 constexpr std::size_t kRecordSize = 1024;
-constexpr std::uint16_t kDisv = 266, kDisa = 268, kSdis = 272, kStat = 410, kPact = 505;
+constexpr std::uint16_t kDisv = 266, kDisa = 268, kSdis = 272, kStat = 410, kSevr = 412,
+                        kPact = 505;
 
 alignas(64) char records[kRecords][kRecordSize];  // the child has its own copy
 
@@ -148,6 +149,7 @@ RecordTarget HitTarget::target() const {
   target.disa = kDisa;
   target.sdis = kSdis;
   target.stat = kStat;
+  target.sevr = kSevr;
   target.pact = kPact;
   target.records = kRecords;
   return target;

@@ -15,6 +15,8 @@ namespace ioc_exporter::probes {
 
 class HitTarget {
  public:
+  static constexpr std::uint32_t kRecords = 64;  // that it calls the function for, in turn
+
   // Forks: to be called while the process has one thread.
   static Result<HitTarget> start();
   HitTarget(HitTarget&&) noexcept;
