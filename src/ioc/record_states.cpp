@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 namespace ioc_exporter::ioc {
@@ -15,10 +14,6 @@ T field(const std::byte* record, std::size_t offset) {
   T value;
   std::memcpy(&value, record + offset, sizeof value);
   return value;
-}
-
-std::uint64_t processed(const RecordSample& record) {
-  return std::accumulate(record.buckets.begin(), record.buckets.end(), record.untimed);
 }
 
 }  // namespace
@@ -97,7 +92,7 @@ void RecordStates::take_counts(std::span<const RecordSample> counts, Clock::time
   for (auto& [index, activity] : done_.active) {
     const auto record = std::ranges::lower_bound(counts, index, {}, &RecordSample::record);
     const bool counted = record != counts.end() && record->record == index;
-    const std::uint64_t count = counted ? processed(*record) : 0;
+    const std::uint64_t count = counted ? record->processed : 0;
     // More than before: it has completed, and was started anew at some time before this one.
     if (activity.count && *activity.count != count) activity.since = now;
     activity.count = count;

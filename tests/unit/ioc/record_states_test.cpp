@@ -66,7 +66,7 @@ class RecordStatesTest : public testing::Test {
 RecordSample processed(std::uint32_t record, std::uint64_t times) {
   RecordSample sample;
   sample.record = record;
-  sample.untimed = times;
+  sample.processed = times;
   return sample;
 }
 
