@@ -19,7 +19,8 @@ static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
 	if (!config || !slot)
 		return 0;
 	/* While both kinds of attachment are on, one of them counts. */
-	if (!(config->attach & attach) || (attach == IOCX_ATTACH_ALL && config->attach != attach))
+	if (!(config->attach & attach) ||
+	    (attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS))
 		return 0;
 	verdict = verdict_alone(config, record);
 	if (verdict == IS_ACTIVE || verdict == IS_DISABLED)
@@ -47,6 +48,17 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 	return frame;
 }
 
+/* While both kinds of attachment are on, the second one sees a call that is on the stack. */
+static __always_inline int is_second(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
+{
+	__u32 depth = thread->depth;
+
+	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
+		return 0;
+	return frame_at(thread, depth - 1)->sp == sp &&
+	       frame_at(thread, depth - 1)->state != IOCX_FRAME_UNTIMED;
+}
+
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -55,7 +67,6 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
-	__u32 depth;
 	int no_room, settled;
 
 	thread = watched_thread(id, &config, &no_room);
@@ -66,10 +77,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	if (!(config->attach & attach))
 		return 0;
 
-	/* While both kinds of attachment are on, the second one sees a call that is on the stack. */
-	depth = thread->depth;
-	if (config->attach == (IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL) && depth > 0 && depth <= IOCX_MAX_DEPTH &&
-	    frame_at(thread, depth - 1)->sp == sp)
+	if (is_second(thread, config, sp))
 		return 0;
 	settled = settle_frames(thread, config, sp);
 	thread->counts.entries += 1;
@@ -108,6 +116,32 @@ static __always_inline void note_asynchronous(const struct iocx_ioc_config *conf
 		*seen = 1;
 }
 
+#define NS_PER_SECOND 1000000000ULL
+#define LONG_AGO_NS (1ULL << 40) /* so that no product below overflows */
+
+/*
+ * How many calls go by before one is timed again: at random, so that no regular pattern of calls is seen
+ * from one side only, and as many in the mean as the record's rate since the last timed call asks for. That
+ * number at most doubles from one to the next: a burst is looked at from its start on.
+ */
+static __always_inline void plan_next(struct iocx_record_stats *stats, __u64 start_ns, __u64 calls)
+{
+	__u64 since = start_ns - stats->timed_ns, mean, most = 2 * (__u64)stats->mean + 1;
+
+	if (!stats->timed_ns || since >= LONG_AGO_NS || calls >= 1ULL << 32)
+		mean = 1;
+	else
+		mean = calls * NS_PER_SECOND / (since * cfg_timed_rate + 1);
+	if (mean > most)
+		mean = most;
+	if (mean > 1U << 30)
+		mean = 1U << 30;
+	if (mean < 1)
+		mean = 1;
+	stats->mean = (__u32)mean;
+	stats->skip = mean > 1 ? bpf_get_prandom_u32() % (2 * (__u32)mean - 1) : 0;
+}
+
 static __always_inline int on_return(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -126,7 +160,7 @@ static __always_inline int on_return(struct pt_regs *ctx)
 	if (!frame)
 		return 0;
 	thread->counts.returns += 1;
-	if (frame->state == IOCX_FRAME_SKIPPED)
+	if (frame->state >= IOCX_FRAME_SKIPPED)
 		return 0;
 	record = frame->record;
 	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
@@ -145,6 +179,8 @@ static __always_inline int on_return(struct pt_regs *ctx)
 		return 0;
 	depth = thread->depth;
 	weight = 1 + (__u64)stats->owed;
+	if (cfg_timed_rate)
+		plan_next(stats, frame->start_ns, weight);
 	stats->owed = 0;
 	stats->timed_ns = frame->start_ns;
 	stats->sum_ns += duration * weight;
@@ -152,7 +188,7 @@ static __always_inline int on_return(struct pt_regs *ctx)
 	stats->buckets[bucket] += weight;
 	thread->counts.timed += 1;
 	count_transition(thread, stats, frame->severity);
-	count_processed(thread, stats, parent_at(thread, depth));
+	count_processed(thread, stats, record, parent_at(thread, depth));
 	note_asynchronous(config, thread->slot, stats, record, frame->start_ns);
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
 		frame_at(thread, depth - 1)->child_ns += duration;

@@ -40,15 +40,46 @@ static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 reco
 	return stats;
 }
 
+static __always_inline void add_one(void *map, const void *key, __u32 full)
+{
+	__u64 *count = bpf_map_lookup_elem(map, key), one = 1;
+
+	if (count)
+		*count += 1;
+	else if (bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
+		drop(full);
+}
+
+static __always_inline void count_cause(struct iocx_thread *thread, __u64 record, __u64 parent)
+{
+	struct iocx_cause_key key = {.record = record, .generation = thread->generation};
+
+	key.cause = parent ? IOCX_CAUSE_LINK : thread->cause;
+	if (key.cause == IOCX_CAUSE_SCAN)
+		__builtin_memcpy(key.comm, thread->comm, sizeof(key.comm));
+	add_one(&record_causes, &key, IOCX_RECORD_DROP_CAUSES_FULL);
+}
+
+static __always_inline void count_link(struct iocx_thread *thread, __u64 record, __u64 parent)
+{
+	struct iocx_link_key key = {.source = parent, .record = record, .generation = thread->generation};
+
+	add_one(&record_links, &key, IOCX_RECORD_DROP_LINKS_FULL);
+}
+
 /* `parent`: the record that processes this one, 0 when there is none. */
 static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats,
-					    __u64 parent)
+					    __u64 record, __u64 parent)
 {
 	stats->processed += 1;
 	if (parent)
 		thread->counts.nested += 1;
 	else
 		thread->counts.roots += 1;
+	if (cfg_causes)
+		count_cause(thread, record, parent);
+	if (cfg_links && parent)
+		count_link(thread, record, parent);
 }
 
 /* The severity that a record has when it is processed again is what its last processing made of it. */
@@ -74,7 +105,7 @@ static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __
 	if (!stats)
 		return 0;
 	stats->untimed += 1;
-	count_processed(thread, stats, parent);
+	count_processed(thread, stats, record, parent);
 	return 0;
 }
 

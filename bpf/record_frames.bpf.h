@@ -13,7 +13,7 @@
 #define RETURN_ADDRESS_SIZE 0
 #endif
 
-#define IOCX_LOST_AT_ONCE 8
+#define IOCX_LOST_AT_ONCE 4
 
 /* Frame `index` of a thread; it must be less than the depth. */
 static __always_inline struct iocx_frame *frame_at(struct iocx_thread *thread, __u32 index)
@@ -85,6 +85,37 @@ static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32
 	return 0;
 }
 
+/*
+ * An untimed call is over when what stands where its return address stood is another: its caller has called
+ * something else since (every caller of dbProcess lets a lock go afterwards).
+ */
+static __always_inline int is_over(const struct iocx_frame *frame)
+{
+	__u64 now = 0;
+
+	if (frame->state != IOCX_FRAME_UNTIMED)
+		return 0;
+	return bpf_probe_read_user(&now, sizeof(now), (void *)frame->sp) || now != frame->start_ns;
+}
+
+/* Takes untimed calls that are over from the stack: all with the outermost, else from the innermost on. */
+static __noinline int drop_finished(struct iocx_thread *thread)
+{
+	__u32 depth, i;
+
+	if (!thread)
+		return 0;
+	if (is_over(frame_at(thread, 0)))
+		return discard_frames(thread, ~0ULL, 0);
+	for (i = 0; i < IOCX_MAX_DEPTH; i++) {
+		depth = depth_of(thread);
+		if (depth < 2 || depth > IOCX_MAX_DEPTH || !is_over(frame_at(thread, depth - 1)))
+			break;
+		thread->depth = depth - 1;
+	}
+	return 0;
+}
+
 /* Whether the thread is bound to what its process is now. */
 static __always_inline int is_bound(const struct iocx_thread *thread, const struct iocx_ioc_config *config)
 {
@@ -136,6 +167,10 @@ static __always_inline int settle_frames(struct iocx_thread *thread, const struc
 			return 0;
 	}
 	thread->epoch = config->epoch;
+	if (cfg_timed_rate && depth > 0 && depth <= IOCX_MAX_DEPTH &&
+	    (frame_at(thread, 0)->state == IOCX_FRAME_UNTIMED ||
+	     frame_at(thread, depth - 1)->state == IOCX_FRAME_UNTIMED))
+		drop_finished(thread);
 	return 1;
 }
 

@@ -7,7 +7,8 @@
  * a return probe that the kernel dropped, a probe that was detached in the middle of a call, and two
  * attachments that see the same call do no harm.
  *
- * Only pt_regs are touched, no kernel structs; helpers are those of Linux 5.10. A record's counts need no
+ * Only pt_regs are touched, no kernel structs; helpers are those of Linux 5.10, but for the session
+ * programs. A record's counts need no
  * atomics: dbProcess is called with the record's lock set locked, and both probes run within the call.
  */
 #include <linux/types.h>
@@ -24,6 +25,7 @@
 #include "record_frames.bpf.h"
 #include "record_verdict.bpf.h"
 #include "record_calls.bpf.h"
+#include "record_session.bpf.h"
 
 SEC("uprobe")
 int record_entry_process(struct pt_regs *ctx)
@@ -41,6 +43,19 @@ SEC("uretprobe")
 int record_return(struct pt_regs *ctx)
 {
 	return on_return(ctx);
+}
+
+/* The same as session probes; loaded where the kernel has them. */
+SEC("uprobe")
+int session_process(struct pt_regs *ctx)
+{
+	return on_session(ctx, IOCX_ATTACH_PROCESS);
+}
+
+SEC("uprobe")
+int session_all(struct pt_regs *ctx)
+{
+	return on_session(ctx, IOCX_ATTACH_ALL);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -6,6 +6,17 @@
 /* Number of places in record_threads less one; a power of two less one. Set before loading. */
 const volatile __u32 thread_mask = 0;
 
+/*
+ * Session probes only: calls of one record a second that are timed, about; 0 = all. A record that was not
+ * timed for so long is quiet: its next call is.
+ */
+const volatile __u32 cfg_timed_rate = 0;
+const volatile __u64 cfg_quiet_ns = 0;
+
+/* What else is counted of each processing. Set before loading: what is off costs nothing. */
+const volatile __u32 cfg_causes = 0; /* each record's causes */
+const volatile __u32 cfg_links = 0;  /* links from record to record */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* user space reads the counts without system calls */
@@ -66,6 +77,21 @@ struct {
 	__type(key, __u32); /* enum iocx_record_drop */
 	__type(value, __u64);
 } record_drops SEC(".maps");
+
+/* A record's entries are written under its lock, so their counts need no atomics. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_cause_key);
+	__type(value, __u64);
+} record_causes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_link_key);
+	__type(value, __u64);
+} record_links SEC(".maps");
 
 /* Processings by threads that have no stack. */
 struct {

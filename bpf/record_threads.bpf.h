@@ -71,7 +71,6 @@ static __always_inline __u32 cause_of(__u64 id, const char *comm)
 static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id)
 {
 	__builtin_memset(&thread->counts, 0, sizeof(thread->counts));
-	__builtin_memset(&thread->last, 0, sizeof(thread->last));
 	thread->depth = 0; /* frames of an earlier process with the same ids */
 	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
 	thread->cause = cause_of(id, thread->comm);
@@ -109,28 +108,16 @@ static __noinline int bind_thread(__u64 id)
 
 /*
  * Whether this program counts the hit: `attach` is the kind of attachment that it belongs to. While both
- * kinds are on, both run at each hit, one after the other, and the first decides for both, since user
- * space may change its mind between them. For programs that keep no frame of the call, each at most once
- * a hit, with a `function` of its own. Counts the hit, too.
+ * kinds are on, one of them counts. For programs that keep no frame of the call, each at most once a hit;
+ * counts the hit, too. (Between the two programs of one hit, within a microsecond, user space may change
+ * its mind: dbProcess' own programs have a frame that tells, others may count that one hit twice or not.)
  */
 static __always_inline int counts_here(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-				       __u64 sp, __u32 function, __u8 attach)
+				       __u8 attach)
 {
-	struct iocx_last_hit *last = &thread->last;
-	__u8 now = config->attach;
+	__u8 on = config->attach & (IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL);
 
-	last->second = !last->second && last->by != attach && last->sp == sp && last->function == function &&
-		       last->by;
-	if (last->second)
-		now = last->attach;
-	else
-		last->attach = now;
-	last->by = attach;
-	last->sp = sp;
-	last->function = function;
-	if (now == (IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL))
-		now = IOCX_ATTACH_PROCESS;
-	if (now != attach)
+	if (on != attach && !(attach == IOCX_ATTACH_PROCESS && on & attach))
 		return 0;
 	thread->counts.entries += 1;
 	return 1;

@@ -51,6 +51,9 @@ struct iocx_record_stats {
 /* How a library's probes are attached: see src/probes/record_process.h. */
 #define IOCX_ATTACH_PROCESS 1 /* one attachment for this process */
 #define IOCX_ATTACH_ALL 2     /* one attachment for every process that maps the file */
+/* Set while either is attached, the other too: every call has a return probe, so that the program that
+ * comes second to it knows. */
+#define IOCX_ATTACH_SWITCHING 4
 
 /*
  * Where the fields that tell a processing from a skipped call lie in struct dbCommon.
@@ -78,7 +81,7 @@ struct iocx_ioc_config {
 	__u16 disv;       /* epicsInt16 */
 	__u16 stat;       /* epicsEnum16 */
 	__u16 sevr;       /* epicsEnum16 */
-	__u8 attach;      /* IOCX_ATTACH_* bits whose programs count; both while switching over */
+	__u8 attach;      /* IOCX_ATTACH_* bits: whose programs count; both while switching over */
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes whenever the probes were detached for a while */
 };
@@ -127,16 +130,6 @@ struct iocx_thread_counts {
 	__u64 transitions[IOCX_SEVERITIES]; /* records that were found to have changed to this severity */
 };
 
-/* The probe hit that the thread came by last: see counts_here(). */
-struct iocx_last_hit {
-	__u64 sp;
-	__u32 function; /* any number that is the function's own */
-	__u8 by;        /* IOCX_ATTACH_*: the kind of attachment whose program it was */
-	__u8 attach;    /* of iocx_ioc_config, as that program went by it */
-	__u8 second;    /* the other kind's program had seen the hit before */
-	__u8 pad;
-};
-
 /*
  * One thread's stack. Most live in the array record_threads, at the index that the low bits of the thread
  * id give; one that finds its place taken by another lives in the hash record_threads_overflow.
@@ -151,8 +144,23 @@ struct iocx_thread {
 	__u32 pad;
 	char comm[IOCX_COMM_LEN]; /* when it was bound */
 	struct iocx_thread_counts counts; /* since it was bound */
-	struct iocx_last_hit last;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
+};
+
+/* Processings of one record for one cause. */
+struct iocx_cause_key {
+	__u64 record;
+	__u32 generation; /* of the IOC */
+	__u32 cause;      /* enum iocx_cause */
+	char comm[IOCX_COMM_LEN]; /* of a scan thread; else zeros */
+};
+
+/* Processings of one record by another. */
+struct iocx_link_key {
+	__u64 source;
+	__u64 record;
+	__u32 generation; /* of the IOC */
+	__u32 pad;
 };
 
 /* Index into the per-CPU array `record_drops`. */
@@ -162,6 +170,8 @@ enum iocx_record_drop {
 	IOCX_RECORD_DROP_NO_MAP,       /* the IOC's map of records was not there: not counted */
 	IOCX_RECORD_DROP_READ,         /* a field of the record could not be read: counted as processed */
 	IOCX_RECORD_DROP_LOST_RETURN,  /* the return probe did not fire: counted without a duration */
+	IOCX_RECORD_DROP_CAUSES_FULL,  /* no room for another record's cause: counted without it */
+	IOCX_RECORD_DROP_LINKS_FULL,   /* no room for another link: counted without it */
 	IOCX_RECORD_DROPS
 };
 

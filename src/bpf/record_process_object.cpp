@@ -1,12 +1,14 @@
 #include "bpf/record_process_object.h"
 
 #include <bpf/bpf.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "bpf/libbpf_support.h"
+#include "bpf/uprobe_session.h"
 #include "record_process.skel.h"
 
 namespace ioc_exporter::bpf {
@@ -32,6 +34,7 @@ Result<LinkPtr> attach_one(const bpf_program* program, bool at_return, const std
 struct RecordAttachment::Links {
   LinkPtr at_return;  // attached first and detached last
   LinkPtr at_entry;
+  UniqueFd session;
 };
 
 RecordAttachment::RecordAttachment(std::unique_ptr<Links> links) : links_(std::move(links)) {}
@@ -47,6 +50,9 @@ struct RecordProcessObject::Loaded {
   MapView<std::uint64_t, iocx_thread> overflow_threads;
   MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
   MapView<std::uint32_t, iocx_ioc_config> ioc_config;
+  std::optional<std::uint32_t> session_type;  // the kernel has session probes, and we use them
+  MapView<iocx_cause_key, std::uint64_t> causes;
+  MapView<iocx_link_key, std::uint64_t> links;
   MapView<std::uint32_t, std::uint64_t> threadless;
   MapView<std::uint32_t, std::uint8_t> asynchronous;
   MapView<std::uint32_t, std::uint64_t> drops;
@@ -71,6 +77,8 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = open_view(loaded.overflow_threads, maps.record_threads_overflow); !ok) return ok;
   if (auto ok = open_view(loaded.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
   if (auto ok = open_view(loaded.ioc_config, maps.ioc_config); !ok) return ok;
+  if (auto ok = open_view(loaded.causes, maps.record_causes); !ok) return ok;
+  if (auto ok = open_view(loaded.links, maps.record_links); !ok) return ok;
   if (auto ok = open_view(loaded.threadless, maps.threadless); !ok) return ok;
   if (auto ok = open_view(loaded.asynchronous, maps.ioc_asynchronous); !ok) return ok;
   if (auto ok = open_view(loaded.drops, maps.record_drops); !ok) return ok;
@@ -81,22 +89,63 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   return {};
 }
 
-Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
-  capture_libbpf_messages();
+// What is set before loading.
+Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessOptions& options) {
+  record_process_bpf& skeleton = *loaded.skeleton;
+  const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
+  skeleton.rodata->thread_mask = places - 1;
+  skeleton.rodata->cfg_causes = options.causes > 0;
+  skeleton.rodata->cfg_links = options.links > 0;
+  if (loaded.session_type && options.timed_rate > 0) {
+    // Thrice the mean time between two calls that are timed, and a few clock ticks.
+    constexpr std::uint64_t kLeastQuiet = 20'000'000;
+    skeleton.rodata->cfg_timed_rate = options.timed_rate;
+    skeleton.rodata->cfg_quiet_ns =
+        std::max<std::uint64_t>(kLeastQuiet, 3'000'000'000 / options.timed_rate);
+  }
+  for (bpf_program* program : {skeleton.progs.session_process, skeleton.progs.session_all}) {
+    bpf_program__set_autoload(program, loaded.session_type.has_value());
+    if (loaded.session_type)
+      bpf_program__set_expected_attach_type(program,
+                                            static_cast<bpf_attach_type>(*loaded.session_type));
+  }
+  const auto& maps = skeleton.maps;
+  const std::uint32_t overflow = std::max(places / 8, 64u);
+  if (auto ok = size_map(maps.record_threads, places); !ok) return ok;
+  if (auto ok = size_map(maps.record_thread_owners, places); !ok) return ok;
+  if (auto ok = size_map(maps.record_threads_overflow, overflow); !ok) return ok;
+  if (auto ok = size_map(maps.record_causes, std::max(options.causes, 1u)); !ok) return ok;
+  return size_map(maps.record_links, std::max(options.links, 1u));
+}
+
+Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
+    const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
+  if (options.session) loaded->session_type = uprobe_session_type();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return libbpf_error(-errno, "open BPF object record_process");
-  record_process_bpf* skeleton = loaded->skeleton.get();
-  const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
-  skeleton->rodata->thread_mask = places - 1;
-  if (auto ok = size_map(skeleton->maps.record_threads, places); !ok) return ok.error();
-  if (auto ok = size_map(skeleton->maps.record_thread_owners, places); !ok) return ok.error();
-  const std::uint32_t more = std::max(places / 8, 64u);
-  if (auto ok = size_map(skeleton->maps.record_threads_overflow, more); !ok) return ok.error();
-  const int err = record_process_bpf__load(skeleton);
+  if (auto ok = configure(*loaded, options); !ok) return ok.error();
+  const int err = record_process_bpf__load(loaded->skeleton.get());
   if (err < 0) return libbpf_error(err, "load BPF object record_process");
   if (auto ok = open_views(*loaded); !ok) return ok.error();
-  return RecordProcessObject(std::move(loaded));
+  return loaded;
+}
+
+Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
+  capture_libbpf_messages();
+  auto loaded = load_once(options);
+  if (!loaded && options.session) {
+    spdlog::warn("session probes are not used: {}", loaded.error().message());
+    RecordProcessOptions plain = options;
+    plain.session = false;
+    loaded = load_once(plain);
+  }
+  if (!loaded) return std::move(loaded).error();
+  return RecordProcessObject(std::move(*loaded));
+}
+
+bool RecordProcessObject::has_session() const {
+  return loaded_->session_type.has_value();
 }
 
 Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, const std::string& path,
@@ -112,6 +161,16 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, cons
     link = std::move(*attached);
     return {};
   };
+  const char* session = pid == kAllProcesses ? names.session_all : names.session_process;
+  if (loaded_->session_type && session != nullptr) {
+    auto found = loaded_->program(session);
+    if (!found) return std::move(found).error();
+    auto attached = attach_uprobe_session(bpf_program__fd(*found), *loaded_->session_type,
+                                          names.function, path, offset, std::max(pid, 0));
+    if (!attached) return std::move(attached).error();
+    links->session = std::move(*attached);
+    return RecordAttachment(std::move(links));
+  }
   const char* entry = pid == kAllProcesses ? names.entry_all : names.entry_process;
   if (auto ok = attach(links->at_return, names.at_return, true); !ok) return ok.error();
   if (auto ok = attach(links->at_entry, entry, false); !ok) return ok.error();
@@ -174,6 +233,12 @@ const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::threadless() c
 }
 const MapView<std::uint32_t, std::uint8_t>& RecordProcessObject::asynchronous() const {
   return loaded_->asynchronous;
+}
+const MapView<iocx_cause_key, std::uint64_t>& RecordProcessObject::causes() const {
+  return loaded_->causes;
+}
+const MapView<iocx_link_key, std::uint64_t>& RecordProcessObject::links() const {
+  return loaded_->links;
 }
 const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::drops() const {
   return loaded_->drops;

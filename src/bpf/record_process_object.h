@@ -36,6 +36,12 @@ class RecordAttachment {
 struct RecordProcessOptions {
   // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
+  // Use session probes where the kernel has them; without them every call is timed.
+  bool session = true;
+  std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
+  // Most entries; 0: not counted.
+  std::uint32_t causes = 0;  // of records' causes, about 90 bytes each
+  std::uint32_t links = 0;   // of links from record to record, the same
 };
 
 // Loaded programs. Attachments are made from it and must not outlive it.
@@ -51,6 +57,9 @@ class RecordProcessObject {
   // Attaches to the code at `offset` bytes in the file at `path`.
   Result<RecordAttachment> attach(RecordProgram program, const std::string& path,
                                   std::uint64_t offset, std::int32_t pid) const;
+
+  // Whether dbProcess has session probes.
+  bool has_session() const;
 
   // A map for the records of one IOC, and the place where the programs find it.
   Result<OwnedRecordsMap> make_records_map(std::uint32_t capacity) const;
@@ -73,6 +82,8 @@ class RecordProcessObject {
   const MapView<std::uint32_t, std::uint64_t>& threadless() const;
   // By slot: 1 once a record was seen to complete later than its dbProcess returned.
   const MapView<std::uint32_t, std::uint8_t>& asynchronous() const;
+  const MapView<iocx_cause_key, std::uint64_t>& causes() const;
+  const MapView<iocx_link_key, std::uint64_t>& links() const;
   const MapView<std::uint32_t, std::uint64_t>& drops() const;
 
   // Sum over all programs.
@@ -81,7 +92,9 @@ class RecordProcessObject {
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
+  static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
   static Result<void> open_views(Loaded& loaded);
+  static Result<std::unique_ptr<Loaded>> load_once(const RecordProcessOptions& options);
   std::unique_ptr<Loaded> loaded_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 // In the order of RecordProgram.
 constexpr std::array kPrograms = {
     RecordProgramNames{RecordProgram::process, "dbProcess", "record_entry_process",
-                       "record_entry_all", "record_return"},
+                       "record_entry_all", "record_return", "session_process", "session_all"},
 };
 
 constexpr bool is_in_order() {

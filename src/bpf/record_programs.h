@@ -17,6 +17,9 @@ struct RecordProgramNames {
   const char* entry_process;
   const char* entry_all;
   const char* at_return;
+  // Programs of session probes, which take the place of the others where the kernel has them.
+  const char* session_process = nullptr;
+  const char* session_all = nullptr;
 };
 
 const RecordProgramNames& names_of(RecordProgram program);

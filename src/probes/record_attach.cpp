@@ -1,10 +1,20 @@
 // The part of RecordProcess that attaches: each IOC alone or all processes on a library at once,
 // over and back, and an IOC's probes off and on.
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <tuple>
 #include <utility>
 
 #include "probes/record_process.h"
 
 namespace ioc_exporter::probes {
+namespace {
+
+constexpr int kPatienceMs = 100;
+
+}  // namespace
 
 using bpf::RecordProcessObject;
 
@@ -33,35 +43,72 @@ std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
   return slots;
 }
 
-// Both kinds of program count while both are attached, and the one that comes second to a call
-// finds it on the stack: no call is missed and none is counted twice, whenever it falls.
-Result<void> RecordProcess::switch_to_all(Library& library) {
-  Attached for_all;
-  for (const std::uint32_t slot : active(library)) {
-    const RecordTarget& target = watched_.at(slot).target;
-    if (auto ok = attach_target(for_all, target, RecordProcessObject::kAllProcesses); !ok)
-      return ok;
+// Waits for the calls that are timed now: a session probe sees only the returns that it asked for,
+// so the new attachment would miss theirs. One that takes longer is counted without a duration.
+Result<void> RecordProcess::let_calls_return(const Library& library) const {
+  using Call = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;  // thread, sp, start
+  const std::vector<std::uint32_t> slots = active(library);
+  const auto calls = [&](std::set<Call>& into) {
+    return for_each_thread(object_, Frames::read, [&](const iocx_thread& thread) {
+      if (watched_by(thread) == nullptr || std::ranges::find(slots, thread.slot) == slots.end())
+        return;
+      for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
+        if (thread.frames[i].state <= IOCX_FRAME_UNDECIDED)
+          into.emplace(thread.owner, thread.frames[i].sp, thread.frames[i].start_ns);
+    });
+  };
+  std::set<Call> before;
+  if (auto ok = calls(before); !ok) return ok;
+  for (int wait = 0; wait < kPatienceMs && !before.empty(); ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::set<Call> now;
+    if (auto ok = calls(now); !ok) return ok;
+    std::erase_if(before, [&now](const Call& call) { return !now.contains(call); });
   }
-  library.for_all = std::move(for_all);
-  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
-  if (auto ok = set_attach(library, IOCX_ATTACH_ALL); !ok) return ok;
-  library.mode = Attachment::all_processes;
-  library.by_slot.clear();
   return {};
 }
 
+// For a while both kinds are attached and every call has a return probe: the program that comes
+// second to a call finds it on the stack, so that no call is missed and none is counted twice,
+// whenever it falls.
+Result<void> RecordProcess::switch_to_all(Library& library) {
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  Attached for_all;
+  for (const std::uint32_t slot : active(library)) {
+    const RecordTarget& target = watched_.at(slot).target;
+    auto attached = attach_target(for_all, target, RecordProcessObject::kAllProcesses);
+    if (attached) continue;
+    if (auto back = set_attach(library, IOCX_ATTACH_PROCESS); !back) return back;
+    return attached;
+  }
+  library.for_all = std::move(for_all);
+  library.mode = Attachment::all_processes;
+  constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
+  if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  if (auto ok = let_calls_return(library); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  library.by_slot.clear();
+  return set_attach(library, IOCX_ATTACH_ALL);
+}
+
 Result<void> RecordProcess::switch_to_processes(Library& library) {
+  if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
   std::map<std::uint32_t, Attached> by_slot;
   for (const std::uint32_t slot : active(library)) {
     const RecordTarget& target = watched_.at(slot).target;
-    if (auto ok = attach_target(by_slot[slot], target, target.pid); !ok) return ok;
+    auto attached = attach_target(by_slot[slot], target, target.pid);
+    if (attached) continue;
+    if (auto back = set_attach(library, IOCX_ATTACH_ALL); !back) return back;
+    return attached;
   }
-  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL); !ok) return ok;
-  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS); !ok) return ok;
   library.by_slot = std::move(by_slot);
   library.mode = Attachment::per_process;
+  constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
+  if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  if (auto ok = let_calls_return(library); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
   library.for_all.clear();
-  return {};
+  return set_attach(library, IOCX_ATTACH_PROCESS);
 }
 
 Result<void> RecordProcess::rebalance(Library& library) {

@@ -14,9 +14,10 @@ static_assert(offsetof(iocx_record_stats, buckets) == 80);
 static_assert(sizeof(iocx_ioc_config) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 40);
-static_assert(sizeof(iocx_thread_counts) == 9 * 8 && sizeof(iocx_last_hit) == 16);
+static_assert(sizeof(iocx_thread_counts) == 9 * 8);
+static_assert(sizeof(iocx_cause_key) == 32 && sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
-static_assert(sizeof(iocx_thread) == 48 + 72 + 16 + IOCX_MAX_DEPTH * 40);
+static_assert(sizeof(iocx_thread) == 48 + 72 + IOCX_MAX_DEPTH * 40);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -63,19 +64,28 @@ const char* record_drop_reason(std::uint32_t drop) {
       return "read_failed";
     case IOCX_RECORD_DROP_LOST_RETURN:
       return "lost_return";
+    case IOCX_RECORD_DROP_CAUSES_FULL:
+      return "causes_full";
+    case IOCX_RECORD_DROP_LINKS_FULL:
+      return "links_full";
     default:
       return "other";
   }
 }
 
-RecordProcess::RecordProcess(bpf::RecordProcessObject object) : object_(std::move(object)) {}
+RecordProcess::RecordProcess(bpf::RecordProcessObject object,
+                             const bpf::RecordProcessOptions& options)
+    : timed_rate_(options.timed_rate),
+      has_causes_(options.causes > 0),
+      has_links_(options.links > 0),
+      object_(std::move(object)) {}
 
 Result<RecordProcess> RecordProcess::start(const bpf::RecordProcessOptions& options) {
   auto object = bpf::RecordProcessObject::load(options);
   if (!object) return std::move(object).error();
   // The map that gives ioc_records its shape stands in slot 0, where no IOC may find it.
   if (auto cleared = object->clear_records_map(0); !cleared) return cleared.error();
-  return RecordProcess(std::move(*object));
+  return RecordProcess(std::move(*object), options);
 }
 
 Result<std::uint32_t> RecordProcess::free_slot() const {
@@ -160,6 +170,7 @@ void RecordProcess::unwatch(std::uint32_t slot) {
     spdlog::warn("{}", erased.error().message());
   report(object_.ioc_config().update(slot, iocx_ioc_config{}));
   report(object_.clear_records_map(slot));
+  report(forget_causes_and_links(found->second.generation));
   watched_.erase(found);
   if (library == libraries_.end()) return;
   if (library->second.slots.empty())
@@ -232,7 +243,7 @@ Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
     if (!threadless) return std::move(threadless).error();
     if (*threadless && **threadless > 0) of_slot.causes["other"] += **threadless;
   }
-  auto read = for_each_thread(object_, [&](const iocx_thread& thread) {
+  auto read = for_each_thread(object_, Frames::left_out, [&](const iocx_thread& thread) {
     if (watched_by(thread) != nullptr) add_thread(counts[thread.slot], thread);
   });
   if (!read) return read.error();
@@ -242,7 +253,7 @@ Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
 Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
   std::map<std::uint32_t, ProbeHits> hits;
   for (const auto& [slot, watched] : watched_) hits.emplace(slot, watched.ended.hits);
-  auto read = for_each_thread(object_, [&](const iocx_thread& thread) {
+  auto read = for_each_thread(object_, Frames::left_out, [&](const iocx_thread& thread) {
     if (watched_by(thread) == nullptr) return;
     hits[thread.slot].entries += thread.counts.entries;
     hits[thread.slot].returns += thread.counts.returns;

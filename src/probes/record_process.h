@@ -57,6 +57,18 @@ struct RawRecord {
   iocx_record_stats stats{};
 };
 
+// Processings of one record for one cause, or by one other record.
+struct RawCause {
+  std::uint64_t address = 0;
+  std::string cause;  // cause_label()
+  std::uint64_t count = 0;
+};
+struct RawLink {
+  std::uint64_t source = 0;  // struct dbCommon * of the record that processed the other
+  std::uint64_t address = 0;
+  std::uint64_t count = 0;
+};
+
 struct RecordProcessUse {
   std::uint64_t attachments = 0;
   std::uint64_t threads = 0;
@@ -95,12 +107,16 @@ class RecordProcess {
   // threads. hits() is the part of it that is cheap to take at each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
   Result<std::map<std::uint32_t, ProbeHits>> hits() const;
+  // With the options for them, else empty: by slot.
+  Result<std::map<std::uint32_t, std::vector<RawCause>>> causes() const;
+  Result<std::map<std::uint32_t, std::vector<RawLink>>> links() const;
   // Whether a record was seen to complete later than its dbProcess returned.
   Result<bool> saw_asynchronous(std::uint32_t slot) const;
 
   // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
 
+  bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
   Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
   Result<RecordProcessUse> use() const;
   std::optional<bpf::ProgramStats> program_stats() const { return object_.stats(); }
@@ -124,13 +140,15 @@ class RecordProcess {
     std::vector<std::uint32_t> slots;
   };
 
-  explicit RecordProcess(bpf::RecordProcessObject object);
+  RecordProcess(bpf::RecordProcessObject object, const bpf::RecordProcessOptions& options);
 
   Result<std::uint32_t> free_slot() const;
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
   const Watched* watched_by(const iocx_thread& thread) const;
+  std::map<std::uint32_t, std::uint32_t> slots_by_generation() const;
+  Result<void> forget_causes_and_links(std::uint32_t generation) const;
 
   // record_attach.cpp
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
@@ -141,7 +159,11 @@ class RecordProcess {
   Result<void> switch_to_all(Library& library);
   Result<void> switch_to_processes(Library& library);
   Result<void> set_attach(const Library& library, std::uint8_t attach);
+  Result<void> let_calls_return(const Library& library) const;
 
+  std::uint32_t timed_rate_;
+  bool has_causes_;
+  bool has_links_;
   bpf::RecordProcessObject object_;  // before the attachments: they die first
   std::map<ProbeFile, Library> libraries_;
   std::map<std::uint32_t, Watched> watched_;

@@ -15,8 +15,8 @@ constexpr std::size_t kHeadSize = offsetof(iocx_thread, frames);
 static_assert(kHeadSize % 8 == 0);
 
 std::uint64_t id_of_place(const bpf::RecordProcessObject& object, std::uint32_t place,
-                          iocx_thread& into) {
-  object.threads().read(place, &into, kHeadSize);
+                          Frames frames, iocx_thread& into) {
+  object.threads().read(place, &into, frames == Frames::read ? sizeof into : kHeadSize);
   return into.owner;
 }
 
@@ -56,12 +56,12 @@ void add_thread(IocCounts& into, const iocx_thread& thread) {
   for (std::size_t i = 0; i < IOCX_SEVERITIES; ++i) into.transitions[i] += counts.transitions[i];
 }
 
-Result<void> for_each_thread(const bpf::RecordProcessObject& object,
+Result<void> for_each_thread(const bpf::RecordProcessObject& object, Frames frames,
                              const std::function<void(const iocx_thread&)>& each) {
   auto thread = std::make_unique<iocx_thread>();
   auto read = object.thread_owners().for_each([&](std::uint32_t place, std::uint64_t owner) {
     // Its owner has the place, but may not have come to sign it yet.
-    if (place < object.threads().size() && id_of_place(object, place, *thread) == owner)
+    if (place < object.threads().size() && id_of_place(object, place, frames, *thread) == owner)
       each(*thread);
   });
   if (!read) return read;
@@ -82,7 +82,7 @@ Result<void> free_ended_threads(const bpf::RecordProcessObject& object,
   if (!read) return read;
   auto thread = std::make_unique<iocx_thread>();
   for (const auto& [place, id] : places) {
-    if (id_of_place(object, place, *thread) == id) ended(*thread);
+    if (id_of_place(object, place, Frames::left_out, *thread) == id) ended(*thread);
     if (auto freed = object.free_thread_place(place); !freed) return freed;
   }
   auto overflow = object.overflow_threads().keys();

@@ -36,8 +36,10 @@ std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
 // Adds what the thread counted.
 void add_thread(IocCounts& into, const iocx_thread& thread);
 
-// Calls each() for every thread that has a stack; the frames are left out (zero).
-Result<void> for_each_thread(const bpf::RecordProcessObject& object,
+// Calls each() for every thread that has a stack. The frames, most of its size, are there only on
+// demand.
+enum class Frames { left_out, read };
+Result<void> for_each_thread(const bpf::RecordProcessObject& object, Frames frames,
                              const std::function<void(const iocx_thread&)>& each);
 
 // Frees the stacks of the threads that are gone, and calls ended() for each before that.

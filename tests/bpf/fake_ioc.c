@@ -3,8 +3,9 @@
  * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
  *
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record>", then obeys lines:
- *   set <record> <field> <value>    fields: pact disa disv stat link self_disable async sdis_type sdis_value
+ *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
  *   call <record> <times>           dbProcess() on it, in the main thread
+ *   name <name>                     of the threads that are started from now on
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   spin <record>                   calls dbProcess() on it until the next line comes
  * and answers each with "ok <dbProcess calls that processed, over all records>".
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { RECORDS = 128, DISABLE_ALARM = 18, CONSTANT = 0 };
@@ -104,13 +106,21 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static char thread_name[16] = "worker";
+
+static void *named_work(void *arg)
+{
+	prctl(PR_SET_NAME, thread_name);
+	return work(arg);
+}
+
 static void run_threads(int count, long times)
 {
 	pthread_t threads[RECORDS];
 	struct work works[RECORDS];
 	for (int i = 0; i < count; i++) {
 		works[i] = (struct work){&records[i], times};
-		if (pthread_create(&threads[i], NULL, work, &works[i]))
+		if (pthread_create(&threads[i], NULL, named_work, &works[i]))
 			exit(3);
 	}
 	for (int i = 0; i < count; i++)
@@ -123,6 +133,7 @@ static void set_field(struct record *record, const char *field, int value)
 	else if (!strcmp(field, "disa")) record->disa = (int16_t)value;
 	else if (!strcmp(field, "disv")) record->disv = (int16_t)value;
 	else if (!strcmp(field, "stat")) record->stat = (uint16_t)value;
+	else if (!strcmp(field, "sevr")) record->sevr = (uint16_t)value;
 	else if (!strcmp(field, "link")) record->link = value;
 	else if (!strcmp(field, "self_disable")) record->self_disable = (uint8_t)value;
 	else if (!strcmp(field, "sdis_type")) record->sdis.type = (int16_t)value;
@@ -163,6 +174,8 @@ int main(void)
 			set_field(&records[record], field, value);
 		} else if (sscanf(line, "call %d %ld", &record, &times) == 2) {
 			work(&(struct work){&records[record], times});
+		} else if (sscanf(line, "name %15[^\n]", thread_name) == 1) {
+			;
 		} else if (sscanf(line, "threads %d %ld", &value, &times) == 2) {
 			run_threads(value, times);
 		} else if (sscanf(line, "spin %d", &record) == 1) {

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * dbProcess by a session probe (Linux 6.13): one program for entry and return, which says at each entry
+ * whether it wants to see the return. A call without a return probe costs little more than half. So every
+ * call is counted, at its entry, but a busy record is timed in one of n calls, which then weighs n.
+ *
+ * A call that is not timed has a frame, too, since what it processes in turn is its doing; nobody tells
+ * when it is over: see is_over().
+ */
+#ifndef IOC_EXPORTER_BPF_RECORD_SESSION_H
+#define IOC_EXPORTER_BPF_RECORD_SESSION_H
+
+#define WANT_RETURN 0 /* what a session program answers at entry */
+#define NO_RETURN 1
+
+/* A nested call of a timed one is timed: else the time of that without its children would not be known. */
+static __always_inline int parent_is_timed(struct iocx_thread *thread)
+{
+	__u32 depth = thread->depth;
+
+	return depth > 0 && depth <= IOCX_MAX_DEPTH &&
+	       frame_at(thread, depth - 1)->state <= IOCX_FRAME_UNDECIDED;
+}
+
+static __always_inline int must_time(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+				     struct iocx_record_stats *stats)
+{
+#if !defined(__TARGET_ARCH_x86)
+	return 1; /* the return address is in a register: is_over() could not tell */
+#endif
+	if (!cfg_timed_rate || !stats->skip || stats->asynchronous || config->attach & IOCX_ATTACH_SWITCHING)
+		return 1;
+	if ((__s64)(bpf_ktime_get_ns() - stats->timed_ns) > (__s64)cfg_quiet_ns)
+		return 1;
+	return parent_is_timed(thread);
+}
+
+static __noinline int count_at_entry(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
+				     __u32 severity)
+{
+	if (!thread || !stats)
+		return 0;
+	stats->skip -= 1;
+	stats->owed += 1;
+	count_transition(thread, stats, severity);
+	count_processed(thread, stats, record, parent_at(thread, thread->depth));
+	return 0;
+}
+
+/* True when the call is counted now, at its entry, and not to be timed. */
+static __always_inline int is_untimed(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+				      __u64 record, const struct entry_facts *facts)
+{
+	struct iocx_record_stats *stats;
+
+	if (facts->verdict != PROCESSES)
+		return 0;
+	stats = stats_of(thread->slot, record);
+	if (!stats)
+		return 1; /* dropped */
+	if (must_time(thread, config, stats))
+		return 0;
+	count_at_entry(thread, stats, record, facts->severity);
+	return 1;
+}
+
+/* A call that processes its record, or may. */
+static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					     __u64 sp, __u64 record, const struct entry_facts *facts)
+{
+	int untimed = is_untimed(thread, config, record, facts);
+	struct iocx_frame *frame = push_frame(thread, sp, record, facts);
+
+	if (untimed) {
+		if (!frame)
+			return NO_RETURN;
+		frame->state = IOCX_FRAME_UNTIMED;
+		if (bpf_probe_read_user(&frame->start_ns, sizeof(frame->start_ns), (void *)sp))
+			drop(IOCX_RECORD_DROP_READ);
+		return NO_RETURN;
+	}
+	if (!frame) {
+		count_untimed(thread, record, parent_at(thread, thread->depth));
+		return NO_RETURN;
+	}
+	frame->state = facts->verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED;
+	frame->start_ns = bpf_ktime_get_ns();
+	return WANT_RETURN;
+}
+
+static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	struct entry_facts facts;
+	struct iocx_frame *frame;
+	int no_room;
+
+	thread = watched_thread(id, &config, &no_room);
+	if (no_room)
+		count_without_stack(id, record, attach);
+	if (!thread || !(config->attach & attach))
+		return NO_RETURN;
+	if (is_second(thread, config, sp))
+		return WANT_RETURN;
+	if (!settle_frames(thread, config, sp)) {
+		count_without_stack(id, record, attach);
+		return NO_RETURN;
+	}
+	thread->counts.entries += 1;
+	facts = facts_of(config, record);
+	if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED)
+		return session_processes(thread, config, sp, record, &facts);
+	count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
+	if (!(config->attach & IOCX_ATTACH_SWITCHING))
+		return NO_RETURN;
+	frame = push_frame(thread, sp, record, &facts);
+	if (frame)
+		frame->state = IOCX_FRAME_SKIPPED;
+	return WANT_RETURN;
+}
+
+/* The kernel gives a function's address to both; at its return the instruction pointer is the caller's. */
+static __always_inline int on_session(struct pt_regs *ctx, __u8 attach)
+{
+	if (PT_REGS_IP(ctx) == bpf_get_func_ip(ctx))
+		return session_entry(ctx, attach);
+	on_return(ctx);
+	return 0;
+}
+
+#endif
