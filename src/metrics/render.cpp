@@ -6,6 +6,7 @@
 #include "metrics/health_families.h"
 #include "metrics/ioc_families.h"
 #include "metrics/ioc_memory_families.h"
+#include "metrics/link_families.h"
 #include "metrics/overhead_families.h"
 #include "metrics/prometheus_family.h"
 #include "metrics/put_families.h"
@@ -46,6 +47,7 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
   encode_health(iocs, encoder);
   encode_ioc_memory(iocs, encoder);
   encode_records(iocs, edges.process, encoder);
+  encode_links(iocs, encoder);
   encode_puts(snapshot, edges.puts, encoder);
   encode_ca_servers(snapshot.ca_servers, encoder);
   encode_ca_clients(snapshot.ca_clients, encoder);

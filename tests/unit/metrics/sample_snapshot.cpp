@@ -122,6 +122,7 @@ Snapshot sample_snapshot() {
                      {"ca_tap", false, 0, {}, {}}};
   snapshot.maps = {{"record_stats", 3, 65536}, {"record_stats", 4, 65536}, {"ca_puts", 2, 16384}};
   snapshot.drops = {{"record_process", "lost_return", 1}, {"record_process", "records_full", 0}};
+  snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
   snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25};
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
