@@ -161,7 +161,7 @@ void Daemon::tick(Clock::time_point now) {
     const std::scoped_lock lock(mutex_);
     report("find IOCs", found);
     if (changes) iocs_->take_in(*changes, now);
-    serve_ports(now);
+    if (!finder_.rested()) serve_ports(now);
   }
   iocs_->read_due(now, mutex_);
   govern(now);
@@ -178,8 +178,10 @@ std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
 }
 
 void Daemon::reap(Clock::time_point now) {
-  if (tap_) report("take over the counts of closed channels", tap_->reap(now));
-  if (udp_) report("look at searches and beacons", udp_->look(now));
+  // What no thread was started for can wait: a client's circuit is a thread of its server.
+  const bool rests = finder_.rested();
+  if (tap_ && !rests) report("take over the counts of closed channels", tap_->reap(now));
+  if (udp_ && !rests) report("look at searches and beacons", udp_->look(now));
   if (!records_) return;
   // Clients that come and go leave a thread's stack behind with each connection.
   const auto use = records_->use();

@@ -95,12 +95,16 @@ Result<void> map_walk_keys(int fd, const MapShape& shape,
 }
 
 Result<void> map_read_all(int fd, const MapShape& shape, std::size_t stride, RawEntries& into) {
-  constexpr std::size_t kBatchBytes = 1u << 20;
+  // A map is mostly nearly empty: what is asked for first is small, and grows with what there is.
+  constexpr std::size_t kFirstBatchBytes = 32u << 10, kBatchBytes = 1u << 20;
   into = {};
   // The position that the kernel hands back: 4 bytes for hashes; some map types take it for a key.
   std::vector<unsigned char> position(std::max<std::size_t>(shape.key_size, 8));
-  auto batch = static_cast<std::uint32_t>(
-      std::max<std::size_t>(64, kBatchBytes / (shape.key_size + stride)));
+  const std::size_t entry_bytes = shape.key_size + stride;
+  const auto most =
+      static_cast<std::uint32_t>(std::max<std::size_t>(64, kBatchBytes / entry_bytes));
+  auto batch =
+      static_cast<std::uint32_t>(std::max<std::size_t>(64, kFirstBatchBytes / entry_bytes));
   const void* from = nullptr;
   for (;;) {
     const std::size_t keys_at = into.count * shape.key_size;
@@ -123,6 +127,7 @@ Result<void> map_read_all(int fd, const MapShape& shape, std::size_t stride, Raw
     into.count += got;
     from = position.data();
     if (err == -ENOENT) break;  // that was the last of it
+    batch = std::max(batch, std::min(batch * 4, most));
   }
   into.keys.resize(into.count * shape.key_size);
   into.values.resize(into.count * stride);

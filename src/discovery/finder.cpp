@@ -34,6 +34,9 @@ Finder::Finder(RootedFs fs, FinderOptions options)
 
 Result<Changes> Finder::poll(Clock::time_point now) {
   Changes changes;
+  rested_ = may_rest(now);
+  if (rested_) return changes;
+  last_poll_ = now;
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   update_sockets(now);
@@ -49,6 +52,7 @@ Result<Changes> Finder::poll(Clock::time_point now) {
     tracked.changed = false;
   }
   std::ranges::sort(changes.started, is_older);
+  settled_ = settled_ && changes.empty();
   return changes;
 }
 

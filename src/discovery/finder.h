@@ -84,6 +84,9 @@ class Finder {
   // normal; an error means that /proc itself cannot be read. `now` is an argument for tests.
   Result<Changes> poll(Clock::time_point now = Clock::now());
 
+  // The last poll looked for signs of change only, and there were none: no process or thread was
+  // started on the host.
+  bool rested() const { return rested_; }
   // The IOCs that run, as of the last poll, oldest first.
   std::vector<Ioc> iocs() const;
   // The listeners in the exporter's network namespace, and in those of IOCs, as of the last poll,
@@ -128,8 +131,9 @@ class Finder {
   };
 
   Result<void> read_processes(Clock::time_point now, Changes& changes);
+  bool may_rest(Clock::time_point now) const;
   std::vector<pid_t> suspects(const Folder& proc, Clock::time_point now);
-  bool must_read(const Folder& proc, Process& process, Clock::time_point now) const;
+  bool must_read(const Folder& proc, Process& process, Clock::time_point now);
   void visit(Process& process, Clock::time_point now, Changes& changes);
   bool look(Process& process, bool thorough, Clock::time_point now);
   void judge(Process& process, Clock::time_point now, Changes& changes);
@@ -162,6 +166,9 @@ class Finder {
   std::map<pid_t, Process> processes_;
   std::set<pid_t> kernel_threads_;
   std::optional<Pulse> pulse_;  // at the last listing
+  bool rested_ = false;
+  bool settled_ = false;           // nothing is young, nothing changes
+  Clock::time_point last_poll_{};  // that looked at all
   Clock::time_point next_listing_{};
   Clock::time_point next_kernel_threads_{};
 };

@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kListingInterval{3};
 // A process that is there for longer than `young` is glanced at so often; for its exec, or for a
 // library that it loads.
 constexpr std::chrono::seconds kGlanceInterval{3};
-constexpr std::chrono::seconds kHeldInterval{2};
+constexpr std::chrono::milliseconds kHeldInterval{1500};
+constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
 // Kernel threads' pids are given out again as well.
 constexpr std::chrono::seconds kKernelThreadInterval{30};
 
@@ -24,6 +25,17 @@ bool is_older(const ProcessStat& a, const ProcessStat& b) {
 }
 
 }  // namespace
+
+// When nothing has happened for a while, every second poll looks for signs only.
+bool Finder::may_rest(Clock::time_point now) const {
+  if (!fs_.is_host() || !settled_ || now - last_poll_ >= kRest) return false;
+  const auto proc = Folder::open(fs_, "/proc");
+  if (!proc || !pulse_ || read_pulse(*proc) != pulse_) return false;
+  return std::ranges::all_of(processes_, [](const auto& entry) {
+    const auto& tracked = entry.second.tracked;
+    return !tracked || !tracked->wanted || tracked->memory.has_memory();
+  });
+}
 
 Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
   auto proc = Folder::open(fs_, "/proc");
@@ -48,7 +60,10 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
   for (ProcessStat& stat : stats) {
     const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
     Process& process = item->second;
-    if (is_new) process.seen = now;
+    if (is_new) {
+      process.seen = now;
+      settled_ = false;
+    }
     if (!is_new && execed(process.stat, stat)) {
       process.execed = process.stale = true;
       process.seen = now;
@@ -64,6 +79,7 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
 // The processes whose stat must be read.
 std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
   std::vector<pid_t> pids;
+  settled_ = true;
   for (auto& [pid, process] : processes_)
     if (must_read(proc, process, now)) pids.push_back(pid);
   const std::optional<Pulse> pulse = read_pulse(proc);
@@ -88,12 +104,14 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
   return pids;
 }
 
-bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) const {
-  if (process.stale || now < process.seen + options_.young || now >= process.next_check)
-    return true;
-  if (process.stat.vsize != process.vsize_looked_at) return true;
+bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) {
+  // One that cannot be looked into is tried again at its next check.
+  const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
+  const bool changing = grown || now < process.seen + options_.young;
+  if (changing) settled_ = false;
+  if (changing || now >= process.next_check) return true;
   // A fork of an IOC, which may have gone on to be one.
-  if (!process.tracked && process.inspection->is_ioc()) return true;
+  if (!process.tracked && process.inspection && process.inspection->is_ioc()) return true;
   if (process.tracked && process.tracked->memory.is_open() && !process.tracked->memory.has_memory())
     return true;
   if (now < process.next_glance) return false;

@@ -19,6 +19,7 @@ constexpr unsigned kMostSearches = 5;
 
 void Finder::speaks_ca(const Listener& listener) {
   if (unclaimed_.contains(listener)) speaking_.try_emplace(listener, 0);
+  settled_ = false;
 }
 
 void Finder::update_sockets(Clock::time_point now) {

@@ -9,7 +9,7 @@
 namespace ioc_exporter::discovery {
 namespace {
 
-constexpr std::size_t kMostStatus = 8192;
+constexpr std::size_t kMostStatus = 4096;
 
 // What follows `field` ("\nState:\t") up to the end of the line.
 std::optional<std::string_view> value_of(std::string_view status, std::string_view field) {

@@ -131,5 +131,13 @@ TEST_F(FinderWhenSettled, NewProcessAtOnce) {
   EXPECT_EQ(poll(1).started.size(), 1u);
 }
 
+TEST_F(FinderWhenSettled, EverySecondPollRestsUntilSomethingStarts) {
+  // Others' processes come and go on the host: it may take a while until nothing does for a second.
+  for (int i = 0; i < 200 && !finder_.rested(); ++i) poll(1);
+  if (!finder_.rested()) GTEST_SKIP() << "this host never rests";
+  poll(1);
+  EXPECT_FALSE(finder_.rested()) << "twice in a row";
+}
+
 }  // namespace
 }  // namespace ioc_exporter::discovery
