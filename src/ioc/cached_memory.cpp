@@ -6,7 +6,7 @@
 namespace ioc_exporter::ioc {
 
 CachedMemory::CachedMemory(Memory& memory)
-    : memory_(memory), slots_(std::make_unique<std::array<Slot, kSlots>>()) {}
+    : memory_(memory), slots_(std::make_unique_for_overwrite<std::array<Slot, kSlots>>()) {}
 
 Result<std::size_t> CachedMemory::read_some(std::uint64_t address, std::span<std::byte> into) {
   if (into.empty()) return std::size_t{0};

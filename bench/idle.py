@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What the exporter costs when nothing happens: many IOCs that only scan empty lists, and no clients.
+
+Prints how long it took from the first IOC found to the last one counted, the exporter's CPU time in percent of a
+core without a scrape, and the CPU time of a scrape.
+"""
+
+import argparse
+import glob
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+SETTLED = 15  # seconds after which nothing is new to the exporter any more
+
+
+def start_iocs(args, folder):
+    database = folder / "idle.db"
+    database.write_text("".join(f'record(calc,"$(P)n{i}"){{field(CALC,"VAL+1")}}\n' for i in range(args.records)))
+    libraries = folder / "lib"  # that nobody else runs
+    libraries.mkdir()
+    for library in args.base.glob("lib/lib*.so*"):
+        shutil.copy2(library, libraries)
+    iocs = []
+    for i in range(args.iocs):
+        environment = {**os.environ, "IOCNAME": f"idle-{i}", "LD_LIBRARY_PATH": str(libraries),
+                       "EPICS_CA_SERVER_PORT": str(args.port + i), "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1",
+                       "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO", "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1",
+                       "EPICS_CA_ADDR_LIST": "127.0.0.1", "EPICS_CA_AUTO_ADDR_LIST": "NO"}
+        iocs.append(subprocess.Popen([args.ioc, args.base / "dbd", f"P=I{i}:", database], env=environment,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
+    for ioc in iocs:
+        for line in ioc.stdout:
+            if line == b"@running\n":
+                break
+        else:
+            sys.exit("idle.py: an IOC does not start")
+    return iocs
+
+
+def cpu_ns(pid):
+    total = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with open(path) as times:
+            total += int(times.read().split()[0])
+    return total
+
+
+def seconds_of_day(line):
+    hours, minutes, seconds = re.search(r"T(\d+):(\d+):([\d.]+)Z", line).groups()
+    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+def wait_counted(log, count):
+    for _ in range(600):
+        lines = log.read_text().splitlines()
+        counting = [line for line in lines if "counting" in line]
+        address = re.search(r"listening on \S*?(127\.0\.0\.1:\d+)", "\n".join(lines))
+        if len(counting) == count and address:
+            found = next(line for line in lines if "found ioc" in line)
+            return seconds_of_day(counting[-1]) - seconds_of_day(found), address[1]
+        time.sleep(0.1)
+    sys.exit(f"idle.py: not all IOCs are counted:\n{log.read_text()[-3000:]}")
+
+
+def measure(args, folder):
+    log = folder / "exporter.log"
+    with open(log, "w") as out:
+        exporter = subprocess.Popen([args.exporter, "--web.listen-address=127.0.0.1:0", "--state.pin=none",
+                                     "--ioc.include=idle-.*", *args.options], stdout=out, stderr=out)
+    try:
+        attached, address = wait_counted(log, args.iocs)
+        print(f"from the first IOC found to all {args.iocs} counted: {attached:.2f} s", flush=True)
+        time.sleep(SETTLED)
+        idle, scrape = [], []
+        for _ in range(args.rounds):
+            before, began = cpu_ns(exporter.pid), time.monotonic()
+            time.sleep(args.seconds)
+            idle.append((cpu_ns(exporter.pid) - before) / (time.monotonic() - began) / 1e7)
+            before = cpu_ns(exporter.pid)
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as page:
+                page.read()
+            scrape.append((cpu_ns(exporter.pid) - before) / 1e6)
+        print(f"idle: {statistics.median(idle):.3f} % of a core (rounds: {', '.join(f'{x:.3f}' for x in idle)})")
+        print(f"a scrape: {statistics.median(scrape):.1f} ms of CPU time")
+    finally:
+        exporter.terminate()
+        exporter.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--exporter", required=True)
+    parser.add_argument("--ioc", required=True)
+    parser.add_argument("--base", required=True, type=pathlib.Path)
+    parser.add_argument("--iocs", type=int, default=100)
+    parser.add_argument("--records", type=int, default=50, help="of each IOC")
+    parser.add_argument("--port", type=int, default=21000, help="of the first IOC; the others follow")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=20, help="of each round")
+    parser.add_argument("options", nargs="*", help="for the exporter, after --")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        iocs = []
+        try:
+            iocs = start_iocs(args, pathlib.Path(folder))
+            measure(args, pathlib.Path(folder))
+        finally:
+            for ioc in iocs:
+                ioc.kill()
+            for ioc in iocs:
+                ioc.wait()
+
+
+if __name__ == "__main__":
+    main()
