@@ -18,14 +18,22 @@
 #include <bpf/bpf_tracing.h>
 
 #include "shared/histogram.h"
+#include "shared/put_histogram.h"
+#include "shared/record_completion.h"
 #include "shared/record_process.h"
+#include "shared/record_puts.h"
+#include "shared/scan_lists.h"
 #include "record_process_maps.bpf.h"
+#include "record_puts_maps.bpf.h"
 #include "record_counts.bpf.h"
 #include "record_threads.bpf.h"
 #include "record_frames.bpf.h"
 #include "record_verdict.bpf.h"
 #include "record_calls.bpf.h"
 #include "record_session.bpf.h"
+#include "record_puts.bpf.h"
+#include "scan_lists.bpf.h"
+#include "record_completion.bpf.h"
 
 SEC("uprobe")
 int record_entry_process(struct pt_regs *ctx)

@@ -71,6 +71,7 @@ static __always_inline __u32 cause_of(__u64 id, const char *comm)
 static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id)
 {
 	__builtin_memset(&thread->counts, 0, sizeof(thread->counts));
+	__builtin_memset(&thread->puts, 0, sizeof(thread->puts));
 	thread->depth = 0; /* frames of an earlier process with the same ids */
 	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
 	thread->cause = cause_of(id, thread->comm);

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "shared/record_puts.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,6 +48,7 @@ struct iocx_record_stats {
 	__u8 asynchronous;      /* was seen to return from dbProcess with PACT set */
 	__u8 pad[2];
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
+	__u64 puts[IOCX_PUT_SOURCES];   /* writes by enum iocx_put_source; atomic */
 };
 
 /* How a library's probes are attached: see src/probes/record_process.h. */
@@ -144,6 +147,7 @@ struct iocx_thread {
 	__u32 pad;
 	char comm[IOCX_COMM_LEN]; /* when it was bound */
 	struct iocx_thread_counts counts; /* since it was bound */
+	struct iocx_thread_puts puts;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 
@@ -172,6 +176,8 @@ enum iocx_record_drop {
 	IOCX_RECORD_DROP_LOST_RETURN,  /* the return probe did not fire: counted without a duration */
 	IOCX_RECORD_DROP_CAUSES_FULL,  /* no room for another record's cause: counted without it */
 	IOCX_RECORD_DROP_LINKS_FULL,   /* no room for another link: counted without it */
+	IOCX_RECORD_DROP_SCAN_LISTS_FULL,  /* no room for another scan list: its scans are not timed */
+	IOCX_RECORD_DROP_COMPLETIONS_FULL, /* no room for another asynchronous record: not timed */
 	IOCX_RECORD_DROPS
 };
 

@@ -96,6 +96,7 @@ Result<void> Daemon::load_records(const Options& options) {
                           *own + "); run it in the host's (docker run --pid=host)");
   bpf::RecordProcessOptions probe_options;
   probe_options.max_threads = options.record_threads;
+  probe_options.put_clients = options.record_put_clients;
   auto records = probes::RecordProcess::start(probe_options);
   if (!records) return std::move(records).error();
   records_.emplace(std::move(*records));
@@ -122,7 +123,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
     spdlog::error("probe {} is missing: {}", probe, why);
 
   const auto failed = daemon->failed_.find(kRecordProbe);
-  daemon->iocs_.emplace(daemon->fs_, IocWatch::Options{options.keep_gone},
+  daemon->iocs_.emplace(daemon->fs_, IocWatch::Options{options.keep_gone, options.record_puts},
                         daemon->records_ ? &*daemon->records_ : nullptr,
                         failed == daemon->failed_.end() ? std::string() : failed->second,
                         daemon->guard_ ? &*daemon->guard_ : nullptr);
@@ -183,6 +184,7 @@ void Daemon::reap(Clock::time_point now) {
   if (tap_ && !rests) report("take over the counts of closed channels", tap_->reap(now));
   if (udp_ && !rests) report("look at searches and beacons", udp_->look(now));
   if (!records_) return;
+  report("look at clients and asynchronous records", iocs_->look_at_extras());
   // Clients that come and go leave a thread's stack behind with each connection.
   const auto use = records_->use();
   const bool crowded = use && use->threads * 2 > use->threads_capacity;

@@ -38,6 +38,11 @@ void Daemon::add_record_self(Snapshot& snapshot) {
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)
     snapshot.drops.push_back({"record_process", probes::record_drop_reason(i), (*drops)[i]});
+  auto put_drops = bpf::sum_per_cpu_counters(records_->object().puts().drops, IOCX_PUT_DROPS);
+  if (!put_drops) return;
+  (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += iocs_->puts_over_limit();
+  for (std::uint32_t i = 0; i < put_drops->size(); ++i)
+    snapshot.drops.push_back({"record_process", probes::put_drop_reason(i), (*put_drops)[i]});
 }
 
 // How many channels have no name, and why, of IOCs that have no greater problem.

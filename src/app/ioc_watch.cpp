@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/record_points.h"
 #include "app/record_samples.h"
 #include "ioc/ca_server_port.h"
 #include "ioc/memory.h"
@@ -46,7 +47,8 @@ IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
       records_(records),
       health_(fs_),
       guard_(guard),
-      why_no_records_(std::move(why_no_records)) {}
+      why_no_records_(std::move(why_no_records)),
+      extras_(fs_, records) {}
 
 void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now) {
   for (const auto& ioc : changes.ended) end(ioc, now);
@@ -101,12 +103,14 @@ void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
   if (live.slot && records_ != nullptr) {
     guard_->forget(*live.slot);
     records_->unwatch(*live.slot);
+    if (auto ok = extras_.forget(*live.slot); !ok) spdlog::warn("{}", ok.error().message());
   }
   Gone gone;
   gone.sample = describe(live);
   gone.sample.up = false;
   gone.sample.records_attached = false;
   gone.sample.problem.clear();
+  gone.sample.notes.clear();
   gone.sample.database.reset();
   health_.forget(ioc.id);
   gone.number = live.number;
@@ -200,6 +204,9 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
   target.records = count;
+  RecordPoints points = record_points(where, offsets, options_.record_puts);
+  target.extras = std::move(points.extras);
+  target.puts = points.puts;
   if (live.slot) return records_->update(*live.slot, target);
   auto slot = records_->watch(target);
   // It has ended meanwhile; the finder will say so.
@@ -210,6 +217,7 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   live.slot = *slot;
   guard_->watch(*slot, live.ioc.name);
   follow_held(live);
+  live.notes = std::move(points.notes);
   spdlog::info("counting {} records of {} in {}{}", count, subject_of(live.ioc), where.display_path,
                where.deleted ? " (deleted on disk)" : "");
   return {};
@@ -293,6 +301,7 @@ IocSample IocWatch::describe(const Live& live) const {
     sample.problem = "puts to it are not counted: " + network->second;
   sample.database = live.database;
   sample.restarts = restarts_.at(live.ioc.name);
+  sample.notes = live.notes;
   return sample;
 }
 
@@ -309,10 +318,24 @@ void IocWatch::add_records(Live& live, IocSample& sample) {
   if (sample.overhead && sample.overhead->attached_share == 0) sample.records_attached = false;
   records_seen_ += raw->size();
   sample.records = to_record_samples(std::move(*raw), *live.database);
+  if (auto added = extras_.add_to(sample, *live.slot); !added) {
+    complete_ = false;
+    spdlog::warn("{}", added.error().message());
+  }
   const bool unknown =
       std::any_of(sample.records.begin(), sample.records.end(),
                   [](const auto& record) { return record.record == RecordSample::kUnknown; });
   if (unknown) live.unknown_records = true;  // the database is read again at the next read_due()
+}
+
+std::vector<RecordExtras::Watched> IocWatch::watched() const {
+  std::vector<RecordExtras::Watched> all;
+  for (const auto& [id, live] : live_) {
+    if (!live.slot || !live.database || left_alone(live)) continue;
+    all.push_back({*live.slot, id.pid, completion_point(*live.ioc.target),
+                   static_cast<std::uint32_t>(live.database->records.size())});
+  }
+  return all;
 }
 
 std::vector<IocSample> IocWatch::sample() {
@@ -320,6 +343,11 @@ std::vector<IocSample> IocWatch::sample() {
   records_seen_ = 0;
   complete_ = true;
   const auto now = Clock::now();
+  // Before the counts by record, which these are parts of.
+  if (auto followed = extras_.begin_page(watched()); !followed) {
+    complete_ = false;
+    spdlog::warn("{}", followed.error().message());
+  }
   for (auto& [id, live] : live_) {
     samples.push_back(describe(live));
     samples.back().health = health_.look(id, now);

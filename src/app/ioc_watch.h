@@ -19,6 +19,7 @@
 
 #include "app/ioc_health.h"
 #include "app/memory_watch.h"
+#include "app/record_extras.h"
 #include "app/record_guard.h"
 #include "discovery/finder.h"
 #include "discovery/ioc.h"
@@ -35,6 +36,7 @@ class IocWatch {
 
   struct Options {
     std::chrono::milliseconds keep_gone{300'000};
+    bool record_puts = true;  // count writes inside the IOC
   };
 
   // `records` and its guard, both or none, may be null: then no record is counted, and each IOC
@@ -47,6 +49,8 @@ class IocWatch {
   // Reads and attaches whatever is due.
   void read_due(Clock::time_point now, std::mutex& mutex);
 
+  // See RecordExtras. Under the mutex.
+  Result<void> look_at_extras() { return extras_.look(watched()); }
   // While it is set, no IOC's memory is read and nothing is attached. In any thread.
   void set_hands_off(bool hands_off) { hands_off_ = hands_off; }
   bool hands_off() const { return hands_off_; }
@@ -80,12 +84,15 @@ class IocWatch {
   // read.
   std::uint64_t records_seen() const { return records_seen_; }
   bool last_sample_complete() const { return complete_; }
+  // Writes that stand without their client for want of room.
+  std::uint64_t puts_over_limit() const { return extras_.puts_over_limit(); }
 
  private:
   struct Live {
     discovery::Ioc ioc;
     std::uint32_t number = 0;
     std::optional<std::uint32_t> slot;  // of the record probes
+    std::vector<std::string> notes;     // what they do not count, and why
     std::shared_ptr<const Database> database;
     ioc::FieldOffsets offsets;                  // with the database
     bool initialized = false;                   // iocInit has run: the database is final
@@ -121,6 +128,7 @@ class IocWatch {
   Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
   IocSample describe(const Live& live) const;
   void add_records(Live& live, IocSample& sample);
+  std::vector<RecordExtras::Watched> watched() const;
 
   RootedFs fs_;
   Options options_;
@@ -129,6 +137,7 @@ class IocWatch {
   RecordGuard* guard_;
   std::atomic<bool> hands_off_ = false;
   std::string why_no_records_;
+  RecordExtras extras_;
   std::map<discovery::IocId, Live> live_;
   std::map<std::string, Gone> gone_;
   std::map<std::string, std::uint32_t> numbers_;

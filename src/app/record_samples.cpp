@@ -15,10 +15,27 @@ RecordSample to_sample(const iocx_record_stats& stats, std::uint32_t record) {
   sample.skipped_active = stats.skipped_active;
   sample.skipped_disabled = stats.skipped_disabled;
   std::copy(std::begin(stats.buckets), std::end(stats.buckets), sample.buckets.begin());
+  std::copy(std::begin(stats.puts), std::end(stats.puts), sample.puts.begin());
   return sample;
 }
 
 }  // namespace
+
+std::uint32_t record_index(const Database& database, std::uint64_t address) {
+  const auto found = std::lower_bound(
+      database.records.begin(), database.records.end(), address,
+      [](const auto& identity, std::uint64_t wanted) { return identity.address < wanted; });
+  if (found == database.records.end() || found->address != address) return RecordSample::kUnknown;
+  return static_cast<std::uint32_t>(found - database.records.begin());
+}
+
+std::vector<RecordPutClientSample> to_put_samples(const std::vector<probes::ClientPuts>& puts,
+                                                  const Database& database) {
+  std::vector<RecordPutClientSample> samples;
+  for (const probes::ClientPuts& put : puts)
+    samples.push_back({record_index(database, put.record), put.source, put.client, put.count});
+  return samples;
+}
 
 std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw,
                                             const Database& database) {

@@ -29,6 +29,37 @@ Result<LinkPtr> attach_one(const bpf_program* program, bool at_return, const std
                                (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
 }
 
+// Maps of one IOC, by record, within a map by slot.
+template <class Value>
+Result<OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std::uint32_t capacity) {
+  OwnedMap<std::uint64_t, Value> made;
+  const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(std::uint64_t), sizeof(Value),
+                                capacity, nullptr);
+  if (fd < 0)
+    return libbpf_error(fd, std::string("create BPF map ") + name + " for " +
+                                std::to_string(capacity) + " records");
+  made.fd.reset(fd);
+  auto view = MapView<std::uint64_t, Value>::from_fd(fd);
+  if (!view) return std::move(view).error();
+  made.view = std::move(*view);
+  return made;
+}
+
+Result<void> set_inner(const bpf_map* outer, std::uint32_t slot, int fd) {
+  const std::uint32_t inner = static_cast<std::uint32_t>(fd);
+  const int err = bpf_map_update_elem(bpf_map__fd(outer), &slot, &inner, BPF_ANY);
+  if (err == 0) return {};
+  return libbpf_error(
+      err, std::string("set slot ") + std::to_string(slot) + " of BPF map " + bpf_map__name(outer));
+}
+
+Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
+  const int err = bpf_map_delete_elem(bpf_map__fd(outer), &slot);
+  if (err == 0 || err == -ENOENT) return {};
+  return libbpf_error(err, std::string("clear slot ") + std::to_string(slot) + " of BPF map " +
+                               bpf_map__name(outer));
+}
+
 }  // namespace
 
 struct RecordAttachment::Links {
@@ -56,6 +87,8 @@ struct RecordProcessObject::Loaded {
   MapView<std::uint32_t, std::uint64_t> threadless;
   MapView<std::uint32_t, std::uint8_t> asynchronous;
   MapView<std::uint32_t, std::uint64_t> drops;
+  RecordPutMaps puts;
+  MapView<std::uint64_t, iocx_scan_list> scan_lists;
 
   Result<const bpf_program*> program(const char* name) const {
     const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
@@ -82,6 +115,10 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = open_view(loaded.threadless, maps.threadless); !ok) return ok;
   if (auto ok = open_view(loaded.asynchronous, maps.ioc_asynchronous); !ok) return ok;
   if (auto ok = open_view(loaded.drops, maps.record_drops); !ok) return ok;
+  if (auto ok = open_view(loaded.puts.config, maps.put_config); !ok) return ok;
+  if (auto ok = open_view(loaded.puts.clients, maps.put_clients); !ok) return ok;
+  if (auto ok = open_view(loaded.puts.drops, maps.put_drops); !ok) return ok;
+  if (auto ok = open_view(loaded.scan_lists, maps.scan_lists); !ok) return ok;
   auto mapped = MappedArray<iocx_thread>::map(loaded.threads.fd(), loaded.threads.capacity(),
                                               loaded.threads.name());
   if (!mapped) return std::move(mapped).error();
@@ -96,6 +133,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->thread_mask = places - 1;
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
+  skeleton.rodata->cfg_ca_put_clients = options.put_clients;
   if (loaded.session_type && options.timed_rate > 0) {
     // Thrice the mean time between two calls that are timed, and a few clock ticks.
     constexpr std::uint64_t kLeastQuiet = 20'000'000;
@@ -178,33 +216,33 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, cons
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {
-  OwnedRecordsMap made;
-  const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "ioc_records", sizeof(std::uint64_t),
-                                sizeof(iocx_record_stats), capacity, nullptr);
-  if (fd < 0)
-    return libbpf_error(fd, "create BPF map for " + std::to_string(capacity) + " records");
-  made.fd.reset(fd);
-  auto view = RecordsMap::from_fd(fd);
-  if (!view) return std::move(view).error();
-  made.view = std::move(*view);
-  return made;
+  return make_inner<iocx_record_stats>("ioc_records", capacity);
 }
-
 Result<void> RecordProcessObject::set_records_map(std::uint32_t slot,
                                                   const RecordsMap& records) const {
-  const std::uint32_t inner = static_cast<std::uint32_t>(records.fd());
-  const int outer = bpf_map__fd(loaded_->skeleton->maps.ioc_records);
-  const int err = bpf_map_update_elem(outer, &slot, &inner, BPF_ANY);
-  if (err < 0) return libbpf_error(err, "set map of records of slot " + std::to_string(slot));
-  return {};
+  return set_inner(loaded_->skeleton->maps.ioc_records, slot, records.fd());
+}
+Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
+  return clear_inner(loaded_->skeleton->maps.ioc_records, slot);
 }
 
-Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
-  const int outer = bpf_map__fd(loaded_->skeleton->maps.ioc_records);
-  const int err = bpf_map_delete_elem(outer, &slot);
-  if (err < 0 && err != -ENOENT)
-    return libbpf_error(err, "clear map of records of slot " + std::to_string(slot));
-  return {};
+const RecordPutMaps& RecordProcessObject::puts() const {
+  return loaded_->puts;
+}
+const MapView<std::uint64_t, iocx_scan_list>& RecordProcessObject::scan_lists() const {
+  return loaded_->scan_lists;
+}
+
+Result<OwnedCompletionsMap> RecordProcessObject::make_completions_map(
+    std::uint32_t capacity) const {
+  return make_inner<iocx_completion>("ioc_completions", capacity);
+}
+Result<void> RecordProcessObject::set_completions_map(std::uint32_t slot,
+                                                      const OwnedCompletionsMap& map) const {
+  return set_inner(loaded_->skeleton->maps.ioc_completions, slot, map.view.fd());
+}
+Result<void> RecordProcessObject::clear_completions_map(std::uint32_t slot) const {
+  return clear_inner(loaded_->skeleton->maps.ioc_completions, slot);
 }
 
 const MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::thread_owners() const {

@@ -10,13 +10,23 @@
 #include "bpf/mapped_array.h"
 #include "bpf/program_stats.h"
 #include "bpf/record_programs.h"
+#include "shared/record_completion.h"
 #include "shared/record_process.h"
+#include "shared/scan_lists.h"
 #include "util/result.h"
 
 namespace ioc_exporter::bpf {
 
 using RecordsMap = MapView<std::uint64_t, iocx_record_stats>;
 using OwnedRecordsMap = OwnedMap<std::uint64_t, iocx_record_stats>;
+using OwnedCompletionsMap = OwnedMap<std::uint64_t, iocx_completion>;
+
+// Of bpf/record_puts.bpf.h.
+struct RecordPutMaps {
+  MapView<std::uint32_t, iocx_put_config> config;  // by slot
+  MapView<iocx_put_client_key, std::uint64_t> clients;
+  MapView<std::uint32_t, std::uint64_t> drops;  // per CPU, by enum iocx_put_drop
+};
 
 // The probes of one RecordProgram at one place, for one process or for all. Detached when it is
 // destroyed, the entry probe first: an entry never lacks its return.
@@ -42,6 +52,7 @@ struct RecordProcessOptions {
   // Most entries; 0: not counted.
   std::uint32_t causes = 0;  // of records' causes, about 90 bytes each
   std::uint32_t links = 0;   // of links from record to record, the same
+  bool put_clients = false;  // tell writes by CA apart by client
 };
 
 // Loaded programs. Attachments are made from it and must not outlive it.
@@ -67,6 +78,14 @@ class RecordProcessObject {
   // kernel/bpf/syscall.c waits for an RCU grace period after a map in a map was replaced).
   Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
   Result<void> clear_records_map(std::uint32_t slot) const;
+
+  const RecordPutMaps& puts() const;
+  // By tgid << 32 | tid.
+  const MapView<std::uint64_t, iocx_scan_list>& scan_lists() const;
+  // A map for the completions of one IOC's records, and the place where the programs find it.
+  Result<OwnedCompletionsMap> make_completions_map(std::uint32_t capacity) const;
+  Result<void> set_completions_map(std::uint32_t slot, const OwnedCompletionsMap& map) const;
+  Result<void> clear_completions_map(std::uint32_t slot) const;
 
   // Places in the array of threads that are taken, with who has them; the array; and the threads
   // that found theirs taken, by id.

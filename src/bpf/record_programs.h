@@ -6,7 +6,15 @@
 namespace ioc_exporter::bpf {
 
 enum class RecordProgram : std::uint8_t {
-  process,  // dbProcess
+  process,         // dbProcess
+  put,             // dbPut
+  put_link_field,  // dbCanSetLink
+  put_field,       // dbPutField
+  put_link,        // dbPutLink
+  notify,          // dbProcessNotify, dbPutNotify
+  shell,           // dbpf
+  scan_list,       // scanList
+  completion,      // recGblFwdLink
 };
 
 // Names of BPF programs. A function's entry has one for attachments to one process and one for

@@ -10,7 +10,9 @@
 #include "metrics/overhead_families.h"
 #include "metrics/prometheus_family.h"
 #include "metrics/put_families.h"
+#include "metrics/record_extra_families.h"
 #include "metrics/record_families.h"
+#include "metrics/record_put_families.h"
 #include "metrics/text_encoder.h"
 
 namespace ioc_exporter::metrics {
@@ -48,6 +50,9 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
   encode_ioc_memory(iocs, encoder);
   encode_records(iocs, edges.process, encoder);
   encode_links(iocs, encoder);
+  encode_record_puts(iocs, encoder);
+  encode_completions(iocs, edges.puts, encoder);
+  encode_scan_lists(iocs, encoder);
   encode_puts(snapshot, edges.puts, encoder);
   encode_ca_servers(snapshot.ca_servers, encoder);
   encode_ca_clients(snapshot.ca_clients, encoder);

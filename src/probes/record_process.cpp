@@ -9,7 +9,7 @@
 namespace ioc_exporter::probes {
 namespace {
 
-static_assert(sizeof(iocx_record_stats) == 10 * 8 + IOCX_HIST_SLOTS * 8);
+static_assert(sizeof(iocx_record_stats) == 10 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
 static_assert(offsetof(iocx_record_stats, buckets) == 80);
 static_assert(sizeof(iocx_ioc_config) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
@@ -17,7 +17,11 @@ static_assert(sizeof(iocx_frame) == 40);
 static_assert(sizeof(iocx_thread_counts) == 9 * 8);
 static_assert(sizeof(iocx_cause_key) == 32 && sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
-static_assert(sizeof(iocx_thread) == 48 + 72 + IOCX_MAX_DEPTH * 40);
+static_assert(sizeof(iocx_thread_puts) == 4 * 8);
+static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
+static_assert(offsetof(iocx_put_config, ppn) == 36);
+static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 32 + IOCX_MAX_DEPTH * 40);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -41,6 +45,7 @@ void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
   into.skipped_disabled += from.skipped_disabled;
   into.owed += from.owed;
   for (std::size_t i = 0; i < IOCX_HIST_SLOTS; ++i) into.buckets[i] += from.buckets[i];
+  for (std::size_t i = 0; i < IOCX_PUT_SOURCES; ++i) into.puts[i] += from.puts[i];
 }
 
 std::uint8_t record_layout(const RecordTarget& target) {
@@ -68,6 +73,10 @@ const char* record_drop_reason(std::uint32_t drop) {
       return "causes_full";
     case IOCX_RECORD_DROP_LINKS_FULL:
       return "links_full";
+    case IOCX_RECORD_DROP_SCAN_LISTS_FULL:
+      return "scan_lists_full";
+    case IOCX_RECORD_DROP_COMPLETIONS_FULL:
+      return "completions_full";
     default:
       return "other";
   }
@@ -83,8 +92,10 @@ RecordProcess::RecordProcess(bpf::RecordProcessObject object,
 Result<RecordProcess> RecordProcess::start(const bpf::RecordProcessOptions& options) {
   auto object = bpf::RecordProcessObject::load(options);
   if (!object) return std::move(object).error();
-  // The map that gives ioc_records its shape stands in slot 0, where no IOC may find it.
+  // The maps that give ioc_records and ioc_completions their shape stand in slot 0, where no IOC
+  // may find it.
   if (auto cleared = object->clear_records_map(0); !cleared) return cleared.error();
+  if (auto cleared = object->clear_completions_map(0); !cleared) return cleared.error();
   return RecordProcess(std::move(*object), options);
 }
 
@@ -124,6 +135,7 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
   if (auto ok = object_.set_records_map(slot, watched.records.view); !ok) return ok;
   if (auto ok = object_.threadless().update(slot, 0); !ok) return ok;
   if (auto ok = object_.asynchronous().update(slot, 0); !ok) return ok;
+  if (auto ok = object_.puts().config.update(slot, watched.target.puts); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
   return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
 }

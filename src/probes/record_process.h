@@ -50,6 +50,7 @@ struct RecordTarget {
   std::optional<std::uint16_t> sdis;
   std::uint32_t records = 0;       // in its database now
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
+  iocx_put_config puts{};          // for the extras that count writes
 };
 
 struct RawRecord {
@@ -118,6 +119,8 @@ class RecordProcess {
 
   bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
   Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
+  // Its maps, for those who read what the extras count.
+  const bpf::RecordProcessObject& object() const { return object_; }
   Result<RecordProcessUse> use() const;
   std::optional<bpf::ProgramStats> program_stats() const { return object_.stats(); }
 

@@ -14,7 +14,9 @@
 #include "probes/health_samples.h"
 #include "probes/ioc_memory_samples.h"
 #include "probes/overhead_samples.h"
+#include "probes/record_extra_samples.h"
 #include "probes/record_link_samples.h"
+#include "probes/record_put_samples.h"
 #include "shared/put_histogram_shape.h"
 #include "shared/record_process.h"
 
@@ -60,6 +62,7 @@ struct RecordSample {
   std::uint64_t skipped_active = 0;
   std::uint64_t skipped_disabled = 0;
   std::array<std::uint64_t, kHistogramSlots> buckets{};  // not cumulative
+  PutCounts puts{};                                      // writes to its fields
 };
 
 // One IOC, or another program that serves Channel Access. Those that are gone stay for a while with
@@ -84,6 +87,9 @@ struct IocSample {
   std::vector<std::string> notes;                 // what this IOC does not tell, and why
   std::optional<OverheadSample> overhead = {};    // of the record probes
   std::vector<RecordLinkSample> links = {};       // with --records.links
+  std::vector<RecordPutClientSample> put_clients = {};
+  std::vector<ScanTimeSample> scan_times = {};
+  std::vector<CompletionSample> completions = {};
 };
 
 enum class PutOp { write, write_notify };

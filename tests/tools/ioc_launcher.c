@@ -5,7 +5,8 @@
  *
  * Each line of stdin goes to the IOC shell; "@done" on a line of its own follows what the command
  * printed. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a signal
- * ends it. Built once for each Base version that the tests know, against that version's own headers.
+ * ends it. The function `put_inside` for a sub record writes the value of its field A with dbPutField to the
+ * field that its DESC names, as device support does. Built once for each Base version that the tests know, against that version's own headers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include <iocInit.h>
 #include <iocsh.h>
 #include <iocshRegisterCommon.h>
+#include <registryFunction.h>
+#include <subRecord.h>
 
 #include "ioc_commands.h"
 
@@ -23,6 +26,14 @@ static int fail(const char *action, const char *object)
 {
 	fprintf(stderr, "ioc_launcher: %s %s failed\n", action, object);
 	return 1;
+}
+
+static long put_inside(subRecord *record)
+{
+	DBADDR address;
+	long status = dbNameToAddr(record->desc, &address);
+
+	return status ? status : dbPutField(&address, DBR_DOUBLE, &record->a, 1);
 }
 
 static void obey_stdin(void)
@@ -52,6 +63,8 @@ int main(int argc, char **argv)
 		return fail("load base.dbd from", argv[1]);
 	if (registerAllRecordDeviceDrivers(pdbbase))
 		return fail("register", "record, device and driver support");
+	if (!registryFunctionAdd("put_inside", (REGISTRYFUNCTION)put_inside))
+		return fail("register", "put_inside");
 	for (i = 2; i < argc; i += 2) {
 		if (dbLoadRecords(argv[i + 1], argv[i]))
 			return fail("load", argv[i + 1]);

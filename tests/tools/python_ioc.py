@@ -1,10 +1,11 @@
 """A soft IOC inside a Python process, with the shell protocol of ioc_launcher.c.
 
-    python_ioc.py [--late] [--spin] [--access-security FILE] [MACROS DB]...
+    python_ioc.py [--late] [--spin] [--access-security FILE] [--qsrv 1|2] [MACROS DB]...
 
 With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
 before): the process is long an ordinary Python by then. With --spin one of its threads never rests.
-The line "@exec" makes it begin anew in the same process.
+With --qsrv it serves PVA: 1 by EPICS Base's own QSRV, 2 by that of pvxs. The line "@exec" makes it
+begin anew in the same process.
 """
 import argparse
 import os
@@ -18,11 +19,24 @@ def spin() -> None:
         pass
 
 
+def pva_server(qsrv: int | None) -> dict[str, tuple]:
+    """What start_ioc() loads for it."""
+    if qsrv is None:
+        return {}
+    if qsrv == 1:
+        from epicscorelibs import ioc
+        return {"extra_dbd_load": ioc.pva_dbd_load, "extra_dso_load": ioc.pva_dso_load}
+    import pvxslibs.path
+    return {"extra_dbd_load": (("pvxsIoc.dbd", pvxslibs.path.dbd_path),),
+            "extra_dso_load": ("pvxslibs.lib.pvxsIoc",)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--late", action="store_true")
     parser.add_argument("--spin", action="store_true")
     parser.add_argument("--access-security")
+    parser.add_argument("--qsrv", type=int, choices=[1, 2])
     parser.add_argument("databases", nargs="*")
     args = parser.parse_args()
     if args.late:
@@ -35,7 +49,7 @@ def main() -> None:
     if args.access_security and ioc.dbCore.asSetFilename(args.access_security.encode()):
         sys.exit(f"python_ioc: no access security from {args.access_security}")
     pairs = list(zip(args.databases[1::2], args.databases[0::2]))
-    ioc.start_ioc(dbs=pairs)
+    ioc.start_ioc(dbs=pairs, **pva_server(args.qsrv))
     if args.spin:
         threading.Thread(target=spin, daemon=True).start()
     print("@running", flush=True)

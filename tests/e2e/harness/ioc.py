@@ -23,6 +23,20 @@ def ca_server_env(port: int, address: str = "127.0.0.1") -> dict[str, str]:
     }
 
 
+def pva_server_env(port: int, search_port: int) -> dict[str, str]:
+    return {
+        "PVXS_QSRV_ENABLE": "YES",
+        "EPICS_PVAS_SERVER_PORT": str(port),
+        "EPICS_PVAS_BROADCAST_PORT": str(search_port),
+        "EPICS_PVAS_INTF_ADDR_LIST": "127.0.0.1",
+        "EPICS_PVAS_AUTO_BEACON_ADDR_LIST": "NO",
+        "EPICS_PVAS_BEACON_ADDR_LIST": "127.0.0.1",
+        "EPICS_PVA_ADDR_LIST": "127.0.0.1",
+        "EPICS_PVA_AUTO_ADDR_LIST": "NO",
+        "EPICS_PVA_BROADCAST_PORT": str(search_port),
+    }
+
+
 class Ioc:
     """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
 
@@ -33,7 +47,8 @@ class Ioc:
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
                  macros: str = "", port: int | None = None, late: bool = False, spin: bool = False,
                  lib_dir: pathlib.Path | None = None, access_security: str | None = None,
-                 address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False):
+                 address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False,
+                 qsrv: int | None = None):
         self.name = name
         self.base = base
         self.port = port or free_port()
@@ -41,16 +56,20 @@ class Ioc:
         db_path = log_dir / f"{name}-{self.port}.db"
         db_path.write_text(database)
         environment = {**ca_server_env(self.port, address), "IOCNAME": name}
+        if qsrv is not None:
+            self.pva_port, self.pva_search_port = free_port(), free_port()
+            environment |= pva_server_env(self.pva_port, self.pva_search_port)
         if base == env.PYTHON_BASE and lib_dir is None:
             argv = [env.python(), env.TOOLS_SOURCE_DIR / "python_ioc.py"]
             argv += ["--late"] if late else []
             argv += ["--spin"] if spin else []
+            argv += ["--qsrv", qsrv] if qsrv is not None else []
             if access_security is not None:
                 rules = log_dir / f"{name}-{self.port}.acf"
                 rules.write_text(access_security)
                 argv += ["--access-security", rules]
         else:
-            assert access_security is None, "the IOC in C takes no rules"
+            assert access_security is None and qsrv is None, "the IOC in C knows neither rules nor PVA"
             argv = [env.tool(f"ioc_launcher_{base}"), directory / "dbd"]
             if lib_dir is not None:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)

@@ -6,7 +6,7 @@ from typing import Callable
 VERSION, EVENT_ADD, EVENT_CANCEL, WRITE, EVENTS_OFF, EVENTS_ON = 0, 1, 2, 4, 8, 9
 ERROR, CLEAR_CHANNEL, READ_NOTIFY, CREATE_CHAN = 11, 12, 15, 18
 WRITE_NOTIFY, CLIENT_NAME, HOST_NAME, ACCESS_RIGHTS, ECHO = 19, 20, 21, 22, 23
-DOUBLE = 6
+STRING, DOUBLE = 0, 6
 ECA_NORMAL = 1
 _HEADER = struct.Struct(">HHHHII")
 
@@ -49,10 +49,23 @@ class RawClient:
     def write(self, channel: Channel, value: float) -> None:
         self._send(WRITE, DOUBLE, 1, channel.sid, self._new_id(), struct.pack(">d", value))
 
+    def write_text(self, channel: Channel, text: str) -> None:
+        self._send(WRITE, STRING, 1, channel.sid, self._new_id(), text.encode() + b"\0")
+
     def write_notify(self, channel: Channel, value: float) -> int:
         """The status of the answer."""
+        return self.wait_written(self.start_write_notify(channel, value))
+
+    def start_write_notify(self, channel: Channel, value: float | str) -> int:
         ioid = self._new_id()
-        self._send(WRITE_NOTIFY, DOUBLE, 1, channel.sid, ioid, struct.pack(">d", value))
+        if isinstance(value, str):
+            self._send(WRITE_NOTIFY, STRING, 1, channel.sid, ioid, value.encode() + b"\0")
+        else:
+            self._send(WRITE_NOTIFY, DOUBLE, 1, channel.sid, ioid, struct.pack(">d", value))
+        return ioid
+
+    def wait_written(self, ioid: int) -> int:
+        """The status of the answer to start_write_notify()."""
         return self._answer(WRITE_NOTIFY, ioid)
 
     def get(self, channel: Channel) -> None:

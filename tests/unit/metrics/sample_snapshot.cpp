@@ -48,6 +48,7 @@ IocSample power_supplies() {
   set.self_ns = 12'000'000;
   set.processed = 24;
   set.skipped_active = 2;
+  set.puts = {23, 5, 0, 2, 1};
   set.buckets[slot_of(-40)] = 20;        // up to 2^-10 s
   set.buckets[slot_of(-39)] = 2;         // just above it
   set.buckets[kHistogramSlots - 1] = 1;  // above 4 s
@@ -60,6 +61,22 @@ IocSample power_supplies() {
   nameless.self_ns = 500;
   nameless.buckets[0] = 1;
   ioc.records = {set, calc, nameless, nameless};
+  ioc.put_clients = {{0, IOCX_PUT_CA, "10.0.0.7", 11},
+                     {0, IOCX_PUT_CA, "10.0.0.8", 5},
+                     {0, IOCX_PUT_PVA, "10.0.0.7", 5}};
+  ScanTimeSample scan;
+  scan.period = "0.1";
+  scan.period_seconds = 0.1;
+  scan.last_time_seconds = 1790000400.5;
+  scan.sum_ns = 29'000'000;
+  scan.buckets[kPutScale.slot(-40)] = 29;
+  ioc.scan_times = {scan};
+  CompletionSample completion;
+  completion.record = 0;
+  completion.sum_ns = 3'100'000'000;
+  completion.buckets[kPutScale.slot(0)] = 2;
+  completion.buckets[kPutHistogramSlots - 1] = 1;
+  ioc.completions = {completion};
   return ioc;
 }
 

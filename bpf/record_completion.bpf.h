@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Times asynchronous records from the start of dbProcess to their completion: recGblFwdLink(), which ends
+ * every processing, synchronous or not (recGbl.c). It is attached to IOCs that have such records only,
+ * since all the others pay for it, too.
+ */
+#ifndef IOC_EXPORTER_BPF_RECORD_COMPLETION_H
+#define IOC_EXPORTER_BPF_RECORD_COMPLETION_H
+
+/* An IOC's own map; it is freed as a whole when the IOC ends. */
+struct completions_of_ioc {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* struct dbCommon * */
+	__type(value, struct iocx_completion);
+} ioc_completions_template SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__array(values, struct completions_of_ioc);
+} ioc_completions SEC(".maps") = {
+	.values = {[0] = &ioc_completions_template},
+};
+
+/* Zeroes to start from. Never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_completion);
+} zero_completion SEC(".maps");
+
+static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
+{
+	struct iocx_completion *completion;
+	__u32 first = 0, bucket;
+	void *completions, *zero;
+
+	completions = bpf_map_lookup_elem(&ioc_completions, &slot);
+	if (!completions)
+		return 0; /* the IOC's last hits before its probe goes */
+	completion = bpf_map_lookup_elem(completions, &record);
+	if (!completion) {
+		zero = bpf_map_lookup_elem(&zero_completion, &first);
+		if (!zero)
+			return 0;
+		bpf_map_update_elem(completions, &record, zero, BPF_NOEXIST);
+		completion = bpf_map_lookup_elem(completions, &record);
+	}
+	if (!completion) {
+		drop(IOCX_RECORD_DROP_COMPLETIONS_FULL);
+		return 0;
+	}
+	bucket = iocx_put_hist_slot(duration);
+	if (bucket < IOCX_PUT_HIST_SLOTS)
+		completion->buckets[bucket] += 1;
+	completion->sum_ns += duration;
+	return 0;
+}
+
+/* recGblFwdLink(void *record): the record's lock set is locked, also when a callback completes it. */
+static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now, start;
+	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
+	struct iocx_record_stats *stats;
+	struct iocx_ioc_config *config;
+	struct iocx_thread *thread;
+	void *records;
+	int no_room;
+
+	thread = watched_thread(id, &config, &no_room);
+	if (!thread || !counts_here(thread, config, attach))
+		return 0;
+	if (current_record(thread, config, sp) == record)
+		return 0; /* within its dbProcess: synchronous */
+	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
+	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
+	if (!stats || !stats->async_start_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	start = stats->async_start_ns;
+	stats->async_start_ns = 0;
+	return count_completion(thread->slot, record, now - start);
+}
+
+SEC("uprobe")
+int completion_process(struct pt_regs *ctx)
+{
+	return on_completion(ctx, IOCX_ATTACH_PROCESS);
+}
+
+SEC("uprobe")
+int completion_all(struct pt_regs *ctx)
+{
+	return on_completion(ctx, IOCX_ATTACH_ALL);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Times each pass through a periodic scan list: scanList() of dbScan.c, in the threads of periodic scans.
+ * Lists of events and of I/O interrupts, which callback threads pass through, are not told apart.
+ */
+#ifndef IOC_EXPORTER_BPF_SCAN_LISTS_H
+#define IOC_EXPORTER_BPF_SCAN_LISTS_H
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_MAX_SCAN_LISTS);
+	__type(key, __u64); /* tgid << 32 | tid */
+	__type(value, struct iocx_scan_list);
+} scan_lists SEC(".maps");
+
+/* Zeroes to start from. Never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_scan_list);
+} zero_scan_list SEC(".maps");
+
+/* The thread's list, made when it is first passed through. NULL: counted as dropped. */
+static __always_inline struct iocx_scan_list *scan_list_of(const struct iocx_thread *thread)
+{
+	struct iocx_scan_list *list;
+	__u64 id = thread->owner;
+	__u32 first = 0;
+	void *zero;
+
+	list = bpf_map_lookup_elem(&scan_lists, &id);
+	if (!list) {
+		zero = bpf_map_lookup_elem(&zero_scan_list, &first);
+		if (!zero)
+			return NULL;
+		bpf_map_update_elem(&scan_lists, &id, zero, BPF_NOEXIST);
+		list = bpf_map_lookup_elem(&scan_lists, &id);
+	}
+	if (!list)
+		drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
+	return list;
+}
+
+static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct iocx_ioc_config *config;
+	struct iocx_scan_list *list;
+	struct iocx_thread *thread;
+	int no_room;
+
+	thread = watched_thread(id, &config, &no_room);
+	if (!thread || !counts_here(thread, config, attach) ||
+	    thread->cause != IOCX_CAUSE_SCAN)
+		return 0;
+	list = scan_list_of(thread);
+	if (!list)
+		return 0;
+	list->slot = thread->slot;
+	__builtin_memcpy(list->comm, thread->comm, sizeof(list->comm));
+	list->sp = PT_REGS_SP(ctx);
+	list->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int on_scan_return(struct pt_regs *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns(), duration;
+	struct iocx_scan_list *list;
+	struct iocx_thread *thread;
+	__u32 bucket;
+
+	thread = thread_of(id);
+	if (!thread)
+		return 0;
+	thread->counts.returns += 1;
+	if (thread->cause != IOCX_CAUSE_SCAN)
+		return 0;
+	list = bpf_map_lookup_elem(&scan_lists, &id);
+	if (!list || !list->start_ns || list->sp != PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE)
+		return 0;
+	duration = now - list->start_ns;
+	bucket = iocx_put_hist_slot(duration);
+	if (bucket < IOCX_PUT_HIST_SLOTS)
+		list->buckets[bucket] += 1;
+	list->sum_ns += duration;
+	list->end_ns = now;
+	list->start_ns = 0;
+	return 0;
+}
+
+SEC("uprobe")
+int scan_process(struct pt_regs *ctx)
+{
+	return on_scan_entry(ctx, IOCX_ATTACH_PROCESS);
+}
+
+SEC("uprobe")
+int scan_all(struct pt_regs *ctx)
+{
+	return on_scan_entry(ctx, IOCX_ATTACH_ALL);
+}
+
+SEC("uretprobe")
+int scan_return(struct pt_regs *ctx)
+{
+	return on_scan_return(ctx);
+}
+
+#endif

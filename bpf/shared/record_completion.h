@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* What bpf/record_completion.bpf.h and src/probes/record_process.cpp tell each other: a wire format. */
+#ifndef IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
+#define IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
+
+#include <linux/types.h>
+
+#include "shared/put_histogram_shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of one record, by its address: completions that came after dbProcess had returned. */
+struct iocx_completion {
+	__u64 sum_ns; /* from the start of dbProcess */
+	__u64 buckets[IOCX_PUT_HIST_SLOTS];
+};
+
+/* Records of one IOC whose completions are timed. */
+#define IOCX_MAX_COMPLETIONS 16384
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

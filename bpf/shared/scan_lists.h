@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* What bpf/scan_lists.bpf.h and src/probes/scan_lists.cpp tell each other: a wire format. */
+#ifndef IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
+#define IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
+
+#include "shared/put_histogram_shape.h"
+#include "shared/record_process.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A periodic scan list, by its thread: tgid << 32 | tid. Written by that thread alone. */
+struct iocx_scan_list {
+	__u32 slot;
+	__u32 pad;
+	char comm[IOCX_COMM_LEN]; /* "scan-0.1" */
+	__u64 sp;       /* stack pointer of the scan that is under way */
+	__u64 start_ns; /* when it began, CLOCK_MONOTONIC; 0 = none is */
+	__u64 end_ns;   /* when the last one ended; 0 = none has */
+	__u64 sum_ns;
+	__u64 buckets[IOCX_PUT_HIST_SLOTS]; /* scans by duration */
+};
+
+#define IOCX_MAX_SCAN_LISTS 4096
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
