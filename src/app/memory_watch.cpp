@@ -12,12 +12,6 @@
 namespace ioc_exporter::app {
 namespace {
 
-double time_of_day(MemoryWatch::Clock::time_point then) {
-  const auto ago = MemoryWatch::Clock::now() - then;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now - ago).count();
-}
-
 // Moves a reading to where it belongs, or tells why there is none.
 template <class T>
 void take(Result<T> reading, const std::string& what, std::optional<T>& into,
@@ -124,7 +118,6 @@ void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point de
 void MemoryWatch::tell(const Watched& watched) {
   auto sample = std::make_shared<IocMemorySample>(watched.sample);
   sample->records = watched.states.sample();
-  if (sample->records) sample->records->time_seconds = time_of_day(watched.states.looked_at());
   if (!watched.problem.empty())
     sample->notes.push_back("states of records not known: " + watched.problem);
   const std::scoped_lock lock(told_mutex_);
@@ -134,7 +127,8 @@ void MemoryWatch::tell(const Watched& watched) {
 
 void MemoryWatch::take_counts(const IocSample& ioc) {
   const auto found = watched_.find(ioc.pid);
-  if (found == watched_.end() || found->second.states.database() != ioc.database) return;
+  const bool looked_at = found != watched_.end() && found->second.tried != Clock::time_point{};
+  if (!looked_at || found->second.states.database() != ioc.database) return;
   found->second.states.take_counts(ioc.records);
   tell(found->second);
 }

@@ -28,7 +28,7 @@ RecordStates::RecordStates(std::shared_ptr<const Database> database, const Field
       stuck_after_(stuck_after) {}
 
 Result<bool> RecordStates::look(Memory& memory, Clock::time_point deadline) {
-  if (!pass_) pass_.emplace().began = Clock::now();
+  if (!pass_) pass_.emplace();
   const std::size_t records = database_->records.size();
   while (pass_->next < records) {
     auto some = look_at_some(memory);
@@ -102,6 +102,7 @@ void RecordStates::take_counts(std::span<const RecordSample> counts, Clock::time
 std::optional<RecordStatesSample> RecordStates::sample() const {
   if (!ever_done_) return {};
   RecordStatesSample sample;
+  sample.time_seconds = std::chrono::duration<double>(done_.time_of_day.time_since_epoch()).count();
   sample.by_severity = done_.by_severity;
   sample.in_flight = done_.active.size();
   for (const auto& [index, activity] : done_.active) {

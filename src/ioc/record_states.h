@@ -40,9 +40,8 @@ class RecordStates {
   // as never processed, which is right when nothing counts them. Sorted as in an IocSample.
   void take_counts(std::span<const RecordSample> counts, Clock::time_point now = Clock::now());
 
-  // As of the last look that was done; none before. `time_seconds` is 0.
+  // As of the last look that was done; none before.
   std::optional<RecordStatesSample> sample() const;
-  Clock::time_point looked_at() const { return done_.began; }
 
   const std::shared_ptr<const Database>& database() const { return database_; }
 
@@ -54,7 +53,8 @@ class RecordStates {
   };
   using Activities = std::unordered_map<std::uint32_t, Activity>;  // by the record's index
   struct Pass {
-    Clock::time_point began;
+    Clock::time_point began = Clock::now();
+    std::chrono::system_clock::time_point time_of_day = std::chrono::system_clock::now();
     std::size_t next = 0;  // record to look at
     std::array<std::uint64_t, 4> by_severity{};
     Activities active;

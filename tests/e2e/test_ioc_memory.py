@@ -61,8 +61,15 @@ def page(exporter):
     return exporter.request("/")[2].decode()
 
 
-def test_scan_lists_and_states_of_records(ioc, start_exporter, base):
+def test_what_its_variables_say(ioc, start_exporter, base):
+    """One IOC a Base: starting it takes longer than what is looked at."""
     exporter = start_exporter("--records.stuck-after=300ms", sees=[ioc])
+    check_scan_lists_and_states_of_records(ioc, exporter)
+    check_overruns(ioc, exporter)
+    check_queues_and_suspended_threads(ioc, exporter)
+
+
+def check_scan_lists_and_states_of_records(ioc, exporter):
     scrape = exporter.wait_scrape(lambda s: by_label(s, SEVERITY, ioc, "severity") == EXPECTED,
                                   "severities as the database makes them")
     assert by_label(scrape, "epics_ioc_scan_records", ioc, "period") == {
@@ -81,7 +88,9 @@ def test_scan_lists_and_states_of_records(ioc, start_exporter, base):
     text = page(exporter)
     assert "Stuck records" in text and "M:slow" in text
 
-    # Stopped for three periods, it cannot keep up.
+
+def check_overruns(ioc, exporter):
+    """Stopped for three periods, it cannot keep up."""
     before = overruns_told_by(ioc)["0.1"]
     os.kill(ioc.pid, signal.SIGSTOP)
     time.sleep(0.35)
@@ -94,8 +103,7 @@ def test_scan_lists_and_states_of_records(ioc, start_exporter, base):
     exporter.wait_scrape(agree, "the overruns that scanppl tells")
 
 
-def test_queues_and_suspended_threads(ioc, start_exporter, base):
-    exporter = start_exporter(sees=[ioc])
+def check_queues_and_suspended_threads(ioc, exporter):
     scrape = exporter.wait_scrape(lambda s: s.series("epics_ioc_queue_capacity", ioc=ioc.name),
                                   "queues")
     assert by_label(scrape, "epics_ioc_queue_capacity", ioc, "queue") == {
