@@ -18,6 +18,7 @@ constexpr const char* kRecordProbe = "record_process";
 constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kThreadCheckInterval{30};
+constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
 constexpr std::chrono::milliseconds kYoungInterval{250};
 constexpr const char* kInitialPidNamespace =
     "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
@@ -97,6 +98,9 @@ Result<void> Daemon::load_records(const Options& options) {
   bpf::RecordProcessOptions probe_options;
   probe_options.max_threads = options.record_threads;
   probe_options.put_clients = options.record_put_clients;
+  probe_options.timed_rate = options.timed_rate;
+  probe_options.causes = options.record_causes ? kMostRecordCauses : 0;
+  probe_options.links = options.record_links;
   auto records = probes::RecordProcess::start(probe_options);
   if (!records) return std::move(records).error();
   records_.emplace(std::move(*records));

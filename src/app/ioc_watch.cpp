@@ -305,7 +305,7 @@ IocSample IocWatch::describe(const Live& live) const {
   return sample;
 }
 
-void IocWatch::add_records(Live& live, IocSample& sample) {
+void IocWatch::add_records(Live& live, const RecordCauses* causes, IocSample& sample) {
   if (!live.slot) return;
   auto raw = records_->collect(*live.slot);
   if (!raw) {
@@ -322,6 +322,7 @@ void IocWatch::add_records(Live& live, IocSample& sample) {
     complete_ = false;
     spdlog::warn("{}", added.error().message());
   }
+  if (causes != nullptr) causes->add_to(*live.slot, sample);
   const bool unknown =
       std::any_of(sample.records.begin(), sample.records.end(),
                   [](const auto& record) { return record.record == RecordSample::kUnknown; });
@@ -338,6 +339,15 @@ std::vector<RecordExtras::Watched> IocWatch::watched() const {
   return all;
 }
 
+std::optional<RecordCauses> IocWatch::read_causes() {
+  if (records_ == nullptr) return std::nullopt;
+  auto read = RecordCauses::read(*records_);
+  if (read) return std::move(*read);
+  complete_ = false;
+  spdlog::warn("read the causes of processings: {}", read.error().message());
+  return std::nullopt;
+}
+
 std::vector<IocSample> IocWatch::sample() {
   std::vector<IocSample> samples;
   records_seen_ = 0;
@@ -348,10 +358,11 @@ std::vector<IocSample> IocWatch::sample() {
     complete_ = false;
     spdlog::warn("{}", followed.error().message());
   }
+  const std::optional<RecordCauses> causes = read_causes();
   for (auto& [id, live] : live_) {
     samples.push_back(describe(live));
     samples.back().health = health_.look(id, now);
-    add_records(live, samples.back());
+    add_records(live, causes ? &*causes : nullptr, samples.back());
   }
   for (const auto& [name, gone] : gone_) samples.push_back(gone.sample);
   return samples;

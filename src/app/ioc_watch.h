@@ -19,6 +19,7 @@
 
 #include "app/ioc_health.h"
 #include "app/memory_watch.h"
+#include "app/record_causes.h"
 #include "app/record_extras.h"
 #include "app/record_guard.h"
 #include "discovery/finder.h"
@@ -127,8 +128,9 @@ class IocWatch {
   void take_in(Live& live, Reading reading, Clock::time_point now, Clock::duration rest);
   Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
   IocSample describe(const Live& live) const;
-  void add_records(Live& live, IocSample& sample);
   std::vector<RecordExtras::Watched> watched() const;
+  void add_records(Live& live, const RecordCauses* causes, IocSample& sample);
+  std::optional<RecordCauses> read_causes();  // nothing, and not complete, when it failed
 
   RootedFs fs_;
   Options options_;

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "metrics/ca_families.h"
+#include "metrics/cause_families.h"
 #include "metrics/health_families.h"
 #include "metrics/ioc_families.h"
 #include "metrics/ioc_memory_families.h"
@@ -49,6 +50,7 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
   encode_health(iocs, encoder);
   encode_ioc_memory(iocs, encoder);
   encode_records(iocs, edges.process, encoder);
+  encode_causes(iocs, encoder);
   encode_links(iocs, encoder);
   encode_record_puts(iocs, encoder);
   encode_completions(iocs, edges.puts, encoder);

@@ -14,6 +14,7 @@
 #include "probes/health_samples.h"
 #include "probes/ioc_memory_samples.h"
 #include "probes/overhead_samples.h"
+#include "probes/record_cause_samples.h"
 #include "probes/record_extra_samples.h"
 #include "probes/record_link_samples.h"
 #include "probes/record_put_samples.h"
@@ -90,6 +91,8 @@ struct IocSample {
   std::vector<RecordPutClientSample> put_clients = {};
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};
+  std::optional<ProcessingSample> processing = {};    // while its records are counted
+  std::vector<RecordCauseSample> record_causes = {};  // with --records.causes
 };
 
 enum class PutOp { write, write_notify };

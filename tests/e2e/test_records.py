@@ -60,7 +60,7 @@ def test_scan_chain_is_counted_exactly(counting_ioc, start_exporter):
 
 def test_histogram_agrees_with_the_count(counting_ioc, start_exporter):
     ioc = counting_ioc
-    exporter = start_exporter(sees=[ioc])
+    exporter = start_exporter("--records.timed-rate=0", sees=[ioc])
     ioc.put("P:scan.SCAN", "Passive")
     start = values(ioc, ["P:scan"])["P:scan"]
     before = exporter.scrape()
@@ -109,7 +109,7 @@ def test_disabled_record_is_skipped_not_processed(counting_ioc, start_exporter):
 def test_record_that_is_switched_off_and_on(counting_ioc, start_exporter):
     """dbProcess itself fetches DISA through SDIS: the value at its entry is the old one."""
     ioc = counting_ioc
-    exporter = start_exporter(sees=[ioc])
+    exporter = start_exporter("--records.timed-rate=0", sees=[ioc])
     done = {0: 0, 1: 0}
     for gate, times in [(1, 11), (0, 5), (1, 2), (0, 1), (1, 1), (0, 7)]:
         ioc.put("P:gate.VAL", gate)
@@ -146,6 +146,38 @@ def test_active_record_is_skipped(counting_ioc, start_exporter):
     assert scrape.count(PROCESSED, ioc=ioc.name, record="P:trigger") == 7
 
 
+def test_each_processing_has_one_cause(counting_ioc, start_exporter):
+    """Periodic scan, links, the completion of an asynchronous record by a callback, and the shell."""
+    ioc = counting_ioc
+    exporter = start_exporter("--records.causes", "--records.links=100", sees=[ioc])
+    ioc.put("P:scan.SCAN", "Passive")
+    true_before = values(ioc, COUNTING)
+    before = exporter.scrape()
+
+    ioc.put("P:scan.SCAN", ".1 second")
+    wait_until(lambda: ioc.get("P:scan.VAL") >= true_before["P:scan"] + PROCESSINGS, "scans", 20)
+    ioc.put("P:scan.SCAN", "Passive")
+    ioc.process_once("P:chain2", times=7)
+    truth = difference(values(ioc, COUNTING), true_before)
+    after = exporter.scrape()
+
+    def grown(name, **labels):
+        return after.total(name, ioc=ioc.name, **labels) - before.total(name, ioc=ioc.name, **labels)
+
+    linked = {record: truth[record] for record in ("P:chain1", "P:chain3", "P:async")}
+    linked["P:chain2"] = truth["P:chain2"] - 7
+    causes = {"scan_0.1": truth["P:scan"], "main": 7, "callback": truth["P:tail"],
+              "link": sum(linked.values())}
+    assert {cause: grown("epics_ioc_process_total", cause=cause) for cause in causes} == causes
+    assert grown("epics_ioc_process_total") == grown(PROCESSED) == sum(causes.values())
+    for source, record in [("P:scan", "P:chain1"), ("P:chain1", "P:chain2"),
+                           ("P:chain2", "P:chain3"), ("P:chain3", "P:async")]:
+        assert grown("epics_record_link_total", source=source, record=record) == linked[record]
+        assert grown("epics_record_process_cause_total", record=record, cause="link") == linked[record]
+    assert grown("epics_record_process_cause_total", record="P:chain2", cause="main") == 7
+    assert grown("epics_record_process_cause_total") == sum(causes.values())
+
+
 def test_names_and_types_are_those_of_dbl(counting_ioc, start_exporter):
     ioc = counting_ioc
     listed = ioc.records()
@@ -175,7 +207,7 @@ def test_nesting_deeper_than_return_probes_reach(start_ioc, start_exporter):
     """The kernel keeps 64 return probes a thread: deeper records lose their duration, not their count."""
     depth = 100
     ioc = start_ioc("deep", databases.deep_chain("D:", depth))
-    exporter = start_exporter(sees=[ioc])
+    exporter = start_exporter("--records.timed-rate=0", sees=[ioc])
     ioc.process_once("D:1", times=PROCESSINGS)
     scrape = exporter.scrape()
     records = [f"D:{i}" for i in range(1, depth + 1)]

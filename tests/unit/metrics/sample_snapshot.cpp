@@ -77,6 +77,8 @@ IocSample power_supplies() {
   completion.buckets[kPutScale.slot(0)] = 2;
   completion.buckets[kPutHistogramSlots - 1] = 1;
   ioc.completions = {completion};
+  ioc.processing = ProcessingSample{{{"link", 7}, {"scan_0.1", 19}}, 5, {4, 3, 2, 1}};
+  ioc.record_causes = {{0, "link", 5}, {0, "scan_0.1", 19}, {RecordSample::kUnknown, "link", 2}};
   return ioc;
 }
 
