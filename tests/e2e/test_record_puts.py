@@ -114,9 +114,9 @@ def test_clients_of_circuits(start_ioc, start_exporter, connect):
     expected = {(pv, "ca", clients.LOOPBACK): 118 for pv in pvs}
     wait_counted(exporter, ioc, expected)
     first.close()  # its thread ends; what is known stays
-    second.start_sending()
-    second.wait_sent()
-    wait_counted(exporter, ioc, {(pv, "ca", clients.LOOPBACK): 118 + 17 for pv in pvs})
+    third = connect(clients.libca, [ioc], pvs, 19)
+    assert third.send() == 2 * 19
+    wait_counted(exporter, ioc, {(pv, "ca", clients.LOOPBACK): 118 + 19 for pv in pvs})
 
 
 @pytest.mark.parametrize("qsrv, client", [(1, clients.LOOPBACK), (2, "")])
