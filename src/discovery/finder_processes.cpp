@@ -15,6 +15,9 @@ constexpr std::chrono::seconds kListingInterval{3};
 // A process that is there for longer than `young` is glanced at so often; for its exec, or for a
 // library that it loads.
 constexpr std::chrono::seconds kGlanceInterval{3};
+// An IOC that has dbProcess, and whose exec shows otherwise: a library that it loads late brings
+// more of the same.
+constexpr std::chrono::seconds kIocGlanceInterval{15};
 constexpr std::chrono::milliseconds kHeldInterval{1500};
 constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
 // Kernel threads' pids are given out again as well.
@@ -112,10 +115,11 @@ bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point n
   if (changing || now >= process.next_check) return true;
   // A fork of an IOC, which may have gone on to be one.
   if (!process.tracked && process.inspection && process.inspection->is_ioc()) return true;
-  if (process.tracked && process.tracked->memory.is_open() && !process.tracked->memory.has_memory())
-    return true;
+  const bool is_kept = process.tracked && process.tracked->memory.is_open();
+  if (is_kept && !process.tracked->memory.has_memory()) return true;
   if (now < process.next_glance) return false;
-  process.next_glance = now + kGlanceInterval;
+  const bool complete = is_kept && process.tracked->ioc.target;
+  process.next_glance = now + (complete ? kIocGlanceInterval : kGlanceInterval);
   const auto sizes = read_memory_sizes(proc, process.stat.id.pid);
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }

@@ -43,8 +43,10 @@ Result<CaTap> CaTap::start(CaTapOptions options) {
 }
 
 Result<void> CaTap::observe_channels(Clock::time_point now) {
-  for (std::uint32_t slot = 0; slot < object_.max_channels(); ++slot) {
-    const auto& channel = object_.channels()[slot];
+  const std::uint32_t slots = object_.max_channels();
+  const auto* const channels = object_.channels();
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    const auto& channel = channels[slot];
     used_[slot] = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_FREE;
     if (!used_[slot]) continue;
     if (auto ok = observe_channel(slot, now); !ok) return ok;
