@@ -58,8 +58,8 @@ def check_completions(ioc, exporter):
             process(record)
     assert counts() == {"X:slow": before + 7, "X:quick": 7}
     scrape = exporter.scrape()
-    # ODLY of the record: 0.3 s.
-    assert scrape.value(f"{COMPLETION}_sum", ioc=ioc.name, record="X:slow") >= (before + 7) * 0.299
+    # ODLY of the record is 0.3 s; its timer may be early by half a tick of EPICS.
+    assert scrape.value(f"{COMPLETION}_sum", ioc=ioc.name, record="X:slow") > (before + 7) * 0.25
     buckets = {labels["le"]: value for labels, value in
                scrape.series(f"{COMPLETION}_bucket", ioc=ioc.name, record="X:slow")}
     assert buckets["0.25"] == 0 and buckets["+Inf"] == before + 7
