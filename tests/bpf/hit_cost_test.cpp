@@ -29,17 +29,28 @@ TEST(HitTarget, CallsAreCountedExactly) {
   }
 }
 
-TEST(HitCost, IsMeasured) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-  auto records = RecordProcess::start({});
+void expect_measured(const bpf::RecordProcessOptions& options) {
+  auto records = RecordProcess::start(options);
   ASSERT_TRUE(records) << records.error().message();
   auto cost = measure_hit_cost(*records);
   ASSERT_TRUE(cost) << cost.error().message();
   EXPECT_GT(cost->entry_seconds, 0);
   EXPECT_GT(cost->return_seconds, 0);
   EXPECT_EQ(records->use()->attachments, 0u);
-  RecordProperty("entry_ns", static_cast<int>(cost->entry_seconds * 1e9));
-  RecordProperty("return_ns", static_cast<int>(cost->return_seconds * 1e9));
+}
+
+TEST(HitCost, IsMeasuredWhereEveryCallIsTimed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  expect_measured({});
+}
+
+TEST(HitCost, IsMeasuredWhereSomeCallsAreTimed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  bpf::RecordProcessOptions options;
+  options.timed_rate = 100;
+  expect_measured(options);
+  options.timed_rate = 1;
+  expect_measured(options);
 }
 
 }  // namespace

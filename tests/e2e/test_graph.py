@@ -28,7 +28,7 @@ def test_graph_of_a_chain(ioc, start_exporter):
     status, headers, body = exporter.request("/graph?record=R:scan&format=dot")
     dot = body.decode()
     assert (status, headers["content-type"]) == (200, "text/vnd.graphviz; charset=utf-8")
-    names = dict(re.findall(r'(n\d+) \[label="([^\\"]+)', dot))
+    names = dict(re.findall(r'^  (n\d+) \[label="([^\\"]+)', dot, re.MULTILINE))
     counts = {name: int(count) for name, count in
               re.findall(r'\[label="(R:\w+)\\n\w+\\n(\d+) ×', dot)}
     assert {name: counts[name] for name in CHAIN} == after
