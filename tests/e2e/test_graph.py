@@ -18,7 +18,7 @@ def ioc(start_ioc, base):
 
 
 def test_graph_of_a_chain(ioc, start_exporter):
-    exporter = start_exporter("--records.links=1000", sees=[ioc])
+    exporter = start_exporter("--records.links=1000", f"--ioc.include={ioc.name}", sees=[ioc])
     ioc.process_once("R:trigger", times=7)  # another chain, that must not be in it
     before = exporter.scrape().counts(PROCESSED, ioc.name, CHAIN)
     ioc.process_once("R:scan", times=23)
@@ -43,7 +43,7 @@ def test_graph_of_a_chain(ioc, start_exporter):
 
 def test_pages_and_pictures(start_ioc, start_exporter):
     ioc = start_ioc("pictured", databases.counting(), macros="P=R:")
-    exporter = start_exporter("--records.links=1000", sees=[ioc])
+    exporter = start_exporter("--records.links=1000", f"--ioc.include={ioc.name}", sees=[ioc])
     ioc.process_once("R:trigger", times=3)
     status, headers, body = exporter.request("/graph?record=R:trigger&format=svg")
     if status == 404:
