@@ -25,7 +25,7 @@ struct LandingIoc {
   std::optional<std::uint64_t> circuits,
       channels;                    // of CA clients; none while they are not counted
   std::string problem;             // "" = all is well
-  std::vector<std::string> notes;  // under the IOC
+  std::vector<std::string> notes = {};  // under the IOC
 };
 // Any other section of the page.
 struct LandingTable {
@@ -52,7 +52,7 @@ struct LandingPage {
   std::vector<LandingIoc> iocs;
   std::vector<LandingTable> tables;
   std::vector<LandingProbe> probes;
-  std::vector<std::string> notes;  // "12 puts whose PV name is not known"
+  std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"
 };
 
 inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";
