@@ -108,20 +108,36 @@ def ways(args, watched, library, offset):
     exporter = os.path.join(args.build, "ioc_exporter")
     script = open(os.path.join(HERE, "records.bt"), encoding="utf-8").read()
     script = script.replace("LIBRARY", library).replace("PID", str(watched.process.pid))
-    common = [exporter, "--web.listen-address=127.0.0.1:0", f"--ioc.include={watched.name}"]
+    # Without a budget: the load takes a whole core, and would be looked at in slices of time.
+    common = [exporter, "--web.listen-address=127.0.0.1:0", "--ioc.include=BENCH_WATCHED.*",
+              "--overhead.budget=0", "--no-collector.puts", "--state.pin=none"]
+
+    def exporter_way(*options):
+        return lambda: Held([*common, *options], lambda log: log.count("counting") >= args.iocs)
+
     table = {
         "nothing": Nothing,
         "empty pair (floor)": lambda: Held([empty, library, str(offset), str(watched.process.pid)],
                                            lambda log: "attached" in log),
-        "ioc_exporter": lambda: Held(common, lambda log: "counting" in log),
+        "ioc_exporter": exporter_way(),
+        "ioc_exporter, all timed": exporter_way("--records.timed-rate=0"),
         "empty pair, all processes": lambda: Held([empty, library, str(offset), "-1"],
                                                   lambda log: "attached" in log),
     }
     if not args.no_bpftrace:
-        table["bpftrace, a record each"] = lambda: Held(
-            ["bpftrace", "-e", script], lambda log: "Attaching" in log,
-            env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="10000"))
+        attached = {"is_attached": lambda log: "Attaching" in log,
+                    "env": dict(os.environ, BPFTRACE_MAP_KEYS_MAX="10000")}
+        table["bpftrace, filter inside"] = lambda: Held(["bpftrace", "-e", script], **attached)
+        table["bpftrace, filter before"] = lambda: Held(
+            ["bpftrace", "-p", str(watched.process.pid), "-e", script], **attached)
+        table["bpftrace, filter after"] = lambda: Held(["bpftrace", "-e", for_everybody(script)], **attached)
     return table
+
+
+def for_everybody(script):
+    """Counts the records of every process on the library: whoever reads picks out those of one."""
+    script = re.sub(r" /pid == \d+(?: && ([^/]*))?/", lambda m: f" /{m[1]}/" if m[1] else "", script)
+    return script.replace("[$record]", "[pid, $record]")
 
 
 def main():
@@ -131,6 +147,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--batches", type=int, default=7)
+    parser.add_argument("--iocs", type=int, default=1, help="watched IOCs on the library; one is measured")
     parser.add_argument("--no-bpftrace", action="store_true")
     args = parser.parse_args()
 
@@ -141,11 +158,12 @@ def main():
             shutil.copy(name, libraries)
         watched = Ioc(program, args.dbd, "BENCH_WATCHED", libraries)
         other = Ioc(program, args.dbd, "BENCH_OTHER", libraries)
+        more = [Ioc(program, args.dbd, f"BENCH_WATCHED_{i}", libraries) for i in range(2, args.iocs + 1)]
         try:
             report(measure(args, watched, other), args)
         finally:
-            watched.stop()
-            other.stop()
+            for ioc in [watched, other, *more]:
+                ioc.stop()
 
 
 def measure(args, watched, other):
@@ -168,7 +186,8 @@ def report(results, args):
     def added(way, what):
         return statistics.median(a - b for a, b in zip(results[way][what], results["nothing"][what]))
 
-    print(f"ns a dbProcess(), medians of {args.rounds} interleaved rounds of {args.batches} x {args.calls} calls\n")
+    print(f"ns a dbProcess(), medians of {args.rounds} interleaved rounds of {args.batches} x {args.calls} calls, "
+          f"{args.iocs} watched IOCs on the library\n")
     print(f"{'attached':28} {'calc':>7} {'added':>7} {'floor x':>8} {'chain of 5':>11} {'added':>7} {'floor x':>8} {'not watched':>12}")
     floors = {what: added("empty pair (floor)", what) for what in ("watched", "chain")}
     for way, result in results.items():
