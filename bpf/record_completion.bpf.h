@@ -68,13 +68,15 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	struct iocx_record_stats *stats;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
+	struct iocx_frame *frame;
 	void *records;
 	int no_room;
 
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread || !counts_here(thread, config, attach))
 		return 0;
-	if (current_record(thread, config, sp) == record)
+	frame = live_frame(thread, config, sp);
+	if (frame && frame->record == record)
 		return 0; /* within its dbProcess: synchronous */
 	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;

@@ -87,15 +87,38 @@ static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32
 
 /*
  * An untimed call is over when what stands where its return address stood is another: its caller has called
- * something else since (every caller of dbProcess lets a lock go afterwards).
+ * something else since (every caller of dbProcess lets a lock go afterwards). But for the kernel's
+ * trampoline: somebody else wants to see that call return, be it another tool, or the session probe of
+ * another IOC on the same library, which the kernel takes to want every return that it is not asked about.
  */
-static __always_inline int is_over(const struct iocx_frame *frame)
+static __always_inline int is_over(const struct iocx_thread *thread, const struct iocx_frame *frame)
 {
+	struct iocx_trampoline *trampoline;
 	__u64 now = 0;
 
 	if (frame->state != IOCX_FRAME_UNTIMED)
 		return 0;
-	return bpf_probe_read_user(&now, sizeof(now), (void *)frame->sp) || now != frame->start_ns;
+	if (bpf_probe_read_user(&now, sizeof(now), (void *)frame->sp))
+		return 1;
+	if (now == frame->start_ns)
+		return 0;
+	trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
+	return !trampoline || trampoline->generation != thread->generation || now != trampoline->address;
+}
+
+/* Learns the trampoline's address from a call that is timed and not over: it stands on the stack there. */
+static __always_inline void learn_trampoline(struct iocx_thread *thread, const struct iocx_frame *timed)
+{
+	struct iocx_trampoline *trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
+	__u64 address = 0;
+
+	if (!trampoline || trampoline->generation == thread->generation)
+		return;
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)timed->sp))
+		return;
+	trampoline->address = address;
+	barrier(); /* the generation says that the address is there */
+	trampoline->generation = thread->generation;
 }
 
 /* Takes untimed calls that are over from the stack: all with the outermost, else from the innermost on. */
@@ -105,11 +128,11 @@ static __noinline int drop_finished(struct iocx_thread *thread)
 
 	if (!thread)
 		return 0;
-	if (is_over(frame_at(thread, 0)))
+	if (is_over(thread, frame_at(thread, 0)))
 		return discard_frames(thread, ~0ULL, 0);
 	for (i = 0; i < IOCX_MAX_DEPTH; i++) {
 		depth = depth_of(thread);
-		if (depth < 2 || depth > IOCX_MAX_DEPTH || !is_over(frame_at(thread, depth - 1)))
+		if (depth < 2 || depth > IOCX_MAX_DEPTH || !is_over(thread, frame_at(thread, depth - 1)))
 			break;
 		thread->depth = depth - 1;
 	}
@@ -197,19 +220,24 @@ static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, 
 }
 
 /*
- * The record whose dbProcess calls, directly or not, the function that was entered with the stack pointer
- * `sp`; 0 when that function is not within a dbProcess. For probes on other functions.
+ * The innermost dbProcess that calls, directly or not, the function that was entered with the stack pointer
+ * `sp`; NULL when that function is not within one. For probes on other functions: leaves the frames alone.
  */
-static __always_inline __u64 current_record(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-					    __u64 sp)
+static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread,
+						     const struct iocx_ioc_config *config, __u64 sp)
 {
-	return settle_frames(thread, config, sp) ? parent_at(thread, thread->depth) : 0;
-}
+	__u32 depth = depth_of(thread), i;
+	struct iocx_frame *frame;
 
-static __always_inline int inside_process(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-					  __u64 sp)
-{
-	return current_record(thread, config, sp) != 0;
+	if (config->epoch != thread->epoch || depth == 0 || depth > IOCX_MAX_DEPTH ||
+	    is_over(thread, frame_at(thread, 0)))
+		return NULL;
+	for (i = 0; i < IOCX_MAX_DEPTH && i < depth; i++) {
+		frame = frame_at(thread, depth - 1 - i);
+		if (frame->sp > sp && !is_over(thread, frame))
+			return frame;
+	}
+	return NULL;
 }
 
 #endif

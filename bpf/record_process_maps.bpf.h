@@ -109,6 +109,20 @@ struct {
 	__type(value, __u8);
 } ioc_asynchronous SEC(".maps");
 
+/* Where the kernel lets calls with a return probe return to: one address in each process. */
+struct iocx_trampoline {
+	__u64 address;
+	__u32 generation; /* of the IOC that it was seen in; another one's is not known yet */
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOCX_MAX_IOCS);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_trampoline);
+} ioc_trampolines SEC(".maps");
+
 /* Zeroes to start a new thread and a new record from: neither fits on the BPF stack. Never written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

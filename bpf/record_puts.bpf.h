@@ -65,27 +65,23 @@ static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
 
 /* Whether the thread is within dbpf, and not within a dbProcess that dbpf called. */
 static __always_inline int in_shell(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
-				    __u64 record)
+				    const struct iocx_frame *frame)
 {
-	__u32 depth = thread->depth;
-
 	/* The return probe may have been detached too early to see the end of dbpf. */
 	if (sp >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
 		return 0;
-	if (!record || depth == 0 || depth > IOCX_MAX_DEPTH)
-		return 1;
-	return frame_at(thread, depth - 1)->sp > thread->puts.shell_sp;
+	return !frame || frame->sp > thread->puts.shell_sp;
 }
 
 /* The source of a write that no link makes, and the thread whose client it is for. */
 static __always_inline __u32 source_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 					    __u64 sp, __u32 *client)
 {
-	__u64 record = current_record(thread, config, sp);
+	const struct iocx_frame *frame = live_frame(thread, config, sp);
 
-	if (in_shell(thread, config, sp, record))
+	if (in_shell(thread, config, sp, frame))
 		return IOCX_PUT_SHELL;
-	if (record)
+	if (frame)
 		return IOCX_PUT_OTHER;
 	*client = client_of_thread(thread);
 	return source_of_thread(thread);

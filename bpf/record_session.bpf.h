@@ -110,6 +110,9 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 		return NO_RETURN;
 	}
 	thread->counts.entries += 1;
+	/* The outermost: the kernel gives calls that nest too deep no return probe. */
+	if (cfg_timed_rate && thread->depth == 1 && parent_is_timed(thread))
+		learn_trampoline(thread, frame_at(thread, 0));
 	facts = facts_of(config, record);
 	if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED)
 		return session_processes(thread, config, sp, record, &facts);

@@ -94,7 +94,7 @@ enum iocx_frame_state {
 	IOCX_FRAME_TIMED,
 	IOCX_FRAME_UNDECIDED, /* timed; whether the record was disabled is known when the call returns */
 	IOCX_FRAME_SKIPPED,   /* was counted as skipped; has a return probe all the same */
-	IOCX_FRAME_UNTIMED    /* was counted; has no return probe: see frame_is_live() */
+	IOCX_FRAME_UNTIMED    /* was counted; has no return probe: see is_over() */
 };
 
 /* Where a thread stands in the nesting of dbProcess. */

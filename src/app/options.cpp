@@ -54,7 +54,7 @@ cxxopts::Options describe() {
                                                                                "");
   options.add_options("Records")(
       "records.max-threads",
-      "Threads that may process records at a time, over all IOCs (2 KiB each)",
+      "Threads that may process records at a time, over all IOCs (3 KiB each)",
       cxxopts::value<std::uint32_t>()->default_value("4096"), "N")(
       "records.timed-rate",
       "Processings of one record a second that are timed; of a busier one, one in n is timed and "

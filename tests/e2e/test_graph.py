@@ -11,21 +11,23 @@ CHAIN = ["R:scan", "R:chain1", "R:chain2", "R:chain3", "R:async"]
 
 
 @pytest.fixture
-def ioc(start_ioc, base):
-    ioc = start_ioc(f"graph-{base}", databases.counting(), base=base, macros="P=R:")
+def ioc(start_ioc):
+    ioc = start_ioc("graph", databases.counting(), macros="P=R:")
     ioc.put("R:scan.SCAN", "Passive")
     return ioc
 
 
-def test_graph_of_a_chain(ioc, start_exporter):
-    exporter = start_exporter("--records.links=1000", f"--ioc.include={ioc.name}", sees=[ioc])
+def test_graph_of_a_chain(ioc, start_ioc, start_exporter):
+    """With another IOC on the same library, whose probes see this one's calls, too."""
+    other = start_ioc("neighbour", databases.counting(), macros="P=N:")
+    exporter = start_exporter("--records.links=1000", "--ioc.include=graph|neighbour", sees=[ioc, other])
     ioc.process_once("R:trigger", times=7)  # another chain, that must not be in it
     before = exporter.scrape().counts(PROCESSED, ioc.name, CHAIN)
     ioc.process_once("R:scan", times=23)
     after = exporter.scrape().counts(PROCESSED, ioc.name, CHAIN)
     assert after["R:chain3"] - before["R:chain3"] == 23
 
-    status, headers, body = exporter.request("/graph?record=R:scan&format=dot")
+    status, headers, body = exporter.request(f"/graph?ioc={ioc.name}&record=R:scan&format=dot")
     dot = body.decode()
     assert (status, headers["content-type"]) == (200, "text/vnd.graphviz; charset=utf-8")
     names = dict(re.findall(r'^  (n\d+) \[label="([^\\"]+)', dot, re.MULTILINE))
@@ -37,7 +39,7 @@ def test_graph_of_a_chain(ioc, start_exporter):
     for source, record in zip(CHAIN[:3], CHAIN[1:4]):
         assert edges[source, record] == after[record]
     assert "R:trigger" not in dot
-    shallow = exporter.request("/graph?record=R:scan&depth=1&format=dot")[2].decode()
+    shallow = exporter.request(f"/graph?ioc={ioc.name}&record=R:scan&depth=1&format=dot")[2].decode()
     assert "R:chain1" in shallow and "R:chain2" not in shallow
 
 
