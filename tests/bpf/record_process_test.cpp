@@ -516,10 +516,8 @@ INSTANTIATE_TEST_SUITE_P(OneRead, RecordProcessTest, ::testing::Values(Mode{true
 INSTANTIATE_TEST_SUITE_P(TwoReads, RecordProcessTest, ::testing::Values(Mode{false, false, 0}));
 INSTANTIATE_TEST_SUITE_P(SessionOneRead, RecordProcessTest,
                          ::testing::Values(Mode{true, true, 10}));
-INSTANTIATE_TEST_SUITE_P(SessionTwoReads, RecordProcessTest,
-                         ::testing::Values(Mode{false, true, 10}));
-INSTANTIATE_TEST_SUITE_P(SessionAllTimed, RecordProcessTest,
-                         ::testing::Values(Mode{true, true, 0}));
+INSTANTIATE_TEST_SUITE_P(SessionTwoReadsAllTimed, RecordProcessTest,
+                         ::testing::Values(Mode{false, true, 0}));
 
 }  // namespace
 }  // namespace ioc_exporter::probes
