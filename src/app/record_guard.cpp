@@ -126,6 +126,8 @@ void RecordGuard::begin_slices(std::uint32_t slot, Watched& watched) {
 }
 
 void RecordGuard::begin_pause(std::uint32_t slot, Watched& watched) {
+  // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
+  const auto stopped = Clock::now();
   if (!pause(slot, watched)) {
     // To count nothing and cost the same would be the worst of both.
     if (records_.paused(slot)) resume(slot, watched);
@@ -135,10 +137,9 @@ void RecordGuard::begin_pause(std::uint32_t slot, Watched& watched) {
     watched.unbound_until = Clock::now() + kRetry;
     return;
   }
-  const auto now = Clock::now();
-  watched.pause_began = now;
+  watched.pause_began = stopped;
   if (auto table = counters(slot, watched))
-    watched.hidden.slice_ended(std::move(*table), seconds_between(watched.slice_began, now));
+    watched.hidden.slice_ended(std::move(*table), seconds_between(watched.slice_began, stopped));
 }
 
 void RecordGuard::end_pause(std::uint32_t slot, Watched& watched) {
