@@ -147,6 +147,10 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
       bpf_program__set_expected_attach_type(program,
                                             static_cast<bpf_attach_type>(*loaded.session_type));
   }
+  // They do the same: the verifier reads some 100,000 instructions of each.
+  for (bpf_program* program : {skeleton.progs.record_entry_process, skeleton.progs.record_entry_all,
+                               skeleton.progs.record_return})
+    bpf_program__set_autoload(program, !loaded.session_type);
   const auto& maps = skeleton.maps;
   const std::uint32_t overflow = std::max(places / 8, 64u);
   if (auto ok = size_map(maps.record_threads, places); !ok) return ok;
