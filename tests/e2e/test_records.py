@@ -58,8 +58,8 @@ def test_scan_chain_is_counted_exactly(counting_ioc, start_exporter):
         assert after.total(SKIPPED, ioc=ioc.name, record=record) == 0
 
 
-def test_histogram_agrees_with_the_count(counting_ioc, start_exporter):
-    ioc = counting_ioc
+def test_histogram_agrees_with_the_count(start_ioc, start_exporter):
+    ioc = start_ioc("counting", databases.counting(), macros="P=P:")
     exporter = start_exporter("--records.timed-rate=0", sees=[ioc])
     ioc.put("P:scan.SCAN", "Passive")
     start = values(ioc, ["P:scan"])["P:scan"]
