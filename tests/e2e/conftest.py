@@ -67,10 +67,15 @@ def start_ioc(started, log_dir):
 
 
 @pytest.fixture
-def start_exporter(started, log_dir):
-    """start_exporter(option, ..., sees=[ioc]) -> a listening Exporter that has found these IOCs."""
+def start_exporter(started, log_dir, request):
+    """start_exporter(option, ..., sees=[ioc]) -> a listening Exporter that has found these IOCs.
+
+    A file whose tests need no records says so with EXPORTER_OPTIONS: to load their probes takes seconds.
+    """
+    always = getattr(request.module, "EXPORTER_OPTIONS", [])
+
     def start(*options: str, sees=()) -> Exporter:
-        exporter = started.add(Exporter(log_dir, *options))
+        exporter = started.add(Exporter(log_dir, *always, *options))
         for ioc in sees:
             exporter.wait_up(ioc)
         return exporter

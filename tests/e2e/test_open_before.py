@@ -5,6 +5,8 @@ from harness import clients, databases
 from harness.named_client import NamedClient, putting
 from harness.scrape import PUTS
 
+EXPORTER_OPTIONS = ["--no-collector.records"]
+
 TARGETS = 5
 NAMES = [f"W:set{i}" for i in range(1, TARGETS + 1)]
 ALIAS = 'alias("W:set1","W:other")\n'

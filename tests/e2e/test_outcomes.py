@@ -12,6 +12,8 @@ from harness.ports import free_port
 from harness.raw_client import ECA_NORMAL
 from harness.scrape import PUTS
 
+EXPORTER_OPTIONS = ["--no-collector.records"]
+
 FAILURES = "epics_ca_put_failures_total"
 DURATION = "epics_ca_put_duration_seconds"
 LAST = "epics_ca_last_put_timestamp_seconds"

@@ -8,6 +8,8 @@ from harness.caproto_server import CaprotoServer
 from harness.named_client import NamedClient
 from harness.scrape import PUTS
 
+EXPORTER_OPTIONS = ["--no-collector.records"]
+
 PVS = ["K:one", "K:two"]
 
 

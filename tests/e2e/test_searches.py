@@ -9,6 +9,8 @@ from harness import clients, databases
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
+EXPORTER_OPTIONS = ["--no-collector.records"]
+
 SEARCHES = "epics_ca_search_requests_total"
 BEACONS = "epics_ca_beacons_total"
 ANOMALIES = "epics_ca_beacon_anomalies_total"

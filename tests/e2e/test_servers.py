@@ -11,6 +11,8 @@ from harness.network import OtherNetwork, enter_own_network
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
+EXPORTER_OPTIONS = ["--no-collector.records"]
+
 PVS = ["S:one", "S:two", "S:three"]
 
 
