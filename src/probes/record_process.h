@@ -118,6 +118,9 @@ class RecordProcess {
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
 
   bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
+  const AttachLimits& attach_limits() const {
+    return times_some_calls_only() ? kSomeCallsReturn : kEveryCallReturns;
+  }
   Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
   // Its maps, for those who read what the extras count.
   const bpf::RecordProcessObject& object() const { return object_; }

@@ -1,0 +1,123 @@
+// Which processes the record probes are attached to, and what changes of that do to the counts.
+#include "record_process_fixture.h"
+
+namespace ioc_exporter::probes {
+namespace {
+
+TEST_P(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
+  FakeIoc watched, other;
+  const auto slot = watch(watched);
+  other.ask("call 1 41");
+  watched.ask("call 2 19");
+  EXPECT_EQ(all_processed(slot), 19u);
+}
+
+TEST_P(RecordProcessTest, ASlotThatIsUsedAgainStartsAtZero) {
+  std::uint32_t slot = 0;
+  for (const int calls : {3, 5, 7}) {
+    FakeIoc ioc;
+    slot = watch(ioc);
+    EXPECT_EQ(slot, 0u);
+    ioc.ask("call 1 " + std::to_string(calls));
+    EXPECT_EQ(all_processed(slot), static_cast<std::uint64_t>(calls));
+    probe_->unwatch(slot);
+  }
+  EXPECT_FALSE(probe_->collect(slot));
+}
+
+TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwice) {
+  FakeIoc busy;
+  const auto slot = watch(busy);
+  for (int i = 0; i < 9; ++i)
+    busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  busy.send("spin 0");
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::unique_ptr<FakeIoc>> others;
+    std::vector<std::uint32_t> slots;
+    for (std::size_t i = 0; i < kIocs; ++i) {
+      others.push_back(std::make_unique<FakeIoc>());
+      slots.push_back(watch(*others.back()));
+    }
+    EXPECT_EQ(probe_->use()->attachments, 1u);
+    others.back()->ask("call 1 3");
+    EXPECT_EQ(all_processed(slots.back()), 3u);
+    for (const auto other : slots) probe_->unwatch(other);
+    EXPECT_EQ(probe_->use()->attachments, 1u);
+  }
+  const auto processed = busy.ask("call 0 1");
+  EXPECT_EQ(all_processed(slot), processed);
+}
+
+TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
+  probes::RecordTarget target;
+  {
+    FakeIoc ioc;
+    target = ioc.target(128, GetParam().one_read);
+  }
+  const auto slot = probe_->watch(target);
+  ASSERT_FALSE(slot);
+  EXPECT_NE(
+      slot.error().message().find("dbProcess in /proc/" + std::to_string(target.pid) + "/exe"),
+      std::string::npos)
+      << slot.error().message();
+  EXPECT_EQ(probe_->use()->attachments, 0u);
+}
+
+TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
+  FakeIoc ioc, other;
+  const auto slot = watch(ioc), beside = watch(other);
+  ioc.ask("call 1 11");
+  auto off = probe_->pause(slot);
+  ASSERT_TRUE(off) << off.error().message();
+  EXPECT_TRUE(*off);
+  EXPECT_TRUE(probe_->paused(slot));
+  EXPECT_EQ(probe_->use()->attachments, 1u);
+  ioc.ask("call 1 29");
+  other.ask("call 1 3");
+  EXPECT_EQ(all_processed(slot), 11u);
+  ASSERT_TRUE(probe_->resume(slot));
+  ioc.ask("call 1 5");
+  EXPECT_EQ(all_processed(slot), 16u);
+  EXPECT_EQ(all_processed(beside), 3u);
+  EXPECT_EQ(counts(slot).causes.at("main"), 16u);
+  EXPECT_EQ(probe_->hits()->at(slot).entries, 16u);
+}
+
+TEST_P(RecordProcessTest, OneOfManyIsPausedAlone) {
+  std::vector<std::unique_ptr<FakeIoc>> iocs;
+  std::vector<std::uint32_t> slots;
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    iocs.push_back(std::make_unique<FakeIoc>());
+    slots.push_back(watch(*iocs.back()));
+  }
+  EXPECT_EQ(probe_->use()->attachments, 1u);
+  ASSERT_TRUE(probe_->pause(slots[2]));
+  EXPECT_EQ(probe_->use()->attachments, kIocs - 1);
+  for (auto& ioc : iocs) ioc->ask("call 1 7");
+  ASSERT_TRUE(probe_->resume(slots[2]));
+  EXPECT_EQ(probe_->use()->attachments, 1u);
+  for (auto& ioc : iocs) ioc->ask("call 1 4");
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    EXPECT_EQ(all_processed(slots[i]), i == 2 ? 4u : 11u);
+}
+
+// Another tool, or another exporter, that wants to see every call return leaves the kernel's
+// trampoline where the return address of an untimed call stood.
+TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  bpf::RecordProcessOptions theirs;
+  theirs.session = false;
+  auto other = RecordProcess::start(theirs);
+  ASSERT_TRUE(other) << other.error().message();
+  ASSERT_TRUE(other->watch(ioc.target(128, GetParam().one_read)));
+  for (int i = 0; i < 4; ++i)
+    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  ioc.ask("call 0 1009");
+  EXPECT_EQ(all_processed(slot), 5u * 1009);
+  EXPECT_EQ(counts(slot).causes.at("main"), 1009u);
+  EXPECT_EQ(counts(slot).causes.at("link"), 4u * 1009);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::probes

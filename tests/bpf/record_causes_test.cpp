@@ -1,0 +1,113 @@
+// What the record probes say of why a record was processed.
+#include "record_process_fixture.h"
+
+namespace ioc_exporter::probes {
+namespace {
+
+// 31 roots, each with one nested record, in 31 threads; then the main thread.
+TEST_P(RecordProcessTest, CausesAddUpToTheProcessings) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  for (int i = 0; i < 31; ++i)
+    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
+  ioc.ask("name scan-0.1");
+  ioc.ask("threads 31 97");
+  ioc.ask("name cbHigh-2");
+  ioc.ask("threads 2 13");
+  ioc.ask("name scanOnce");
+  ioc.ask("threads 1 11");
+  ioc.ask("name CAS-client");
+  ioc.ask("threads 1 7");
+  ioc.ask("name TCP-rx 127.0.0.1");
+  ioc.ask("threads 1 5");
+  ioc.ask("name PVXTCP");
+  ioc.ask("threads 1 3");
+  ioc.ask("name save_restore");
+  ioc.ask("threads 1 2");
+  ioc.ask("call 0 17");
+  const std::uint64_t roots = 31 * 97 + 2 * 13 + 11 + 7 + 5 + 3 + 2 + 17;
+  const std::map<std::string, std::uint64_t> expected = {
+      {"scan_0.1", 31 * 97}, {"callback", 26}, {"once", 11},   {"ca", 7}, {"pva", 8},
+      {"other", 2},          {"main", 17},     {"link", roots}};
+  EXPECT_EQ(counts(slot).causes, expected);
+  EXPECT_EQ(all_processed(slot), 2 * roots);
+  // Threads that are gone leave their counts.
+  ASSERT_TRUE(
+      probe_->free_ended_threads([&](std::int32_t, std::int32_t tid) { return tid == ioc.pid(); }));
+  EXPECT_EQ(probe_->use()->threads, 1u);
+  EXPECT_EQ(counts(slot).causes, expected);
+  EXPECT_EQ(counts(slot).hits.entries, 2 * roots);
+}
+
+TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
+  bpf::RecordProcessOptions options;
+  options.causes = 64;
+  options.links = 64;
+  start(options);
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 0 link 1");
+  ioc.ask("set 1 link 2");
+  ioc.ask("set 5 link 2");
+  ioc.ask("set 6 link 7");
+  ioc.ask("set 7 pact 1");  // is called, and does not process
+  ioc.ask("call 0 2003");
+  ioc.ask("call 5 401");
+  ioc.ask("call 1 19");
+  ioc.ask("call 6 3");
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> links;
+  const auto all_links = probe_->links();
+  ASSERT_TRUE(all_links);
+  for (const RawLink& link : all_links->at(slot)) links[{link.source, link.address}] += link.count;
+  const std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> expected = {
+      {{ioc.record(0), ioc.record(1)}, 2003},
+      {{ioc.record(1), ioc.record(2)}, 2022},
+      {{ioc.record(5), ioc.record(2)}, 401}};
+  EXPECT_EQ(links, expected);
+  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> causes;
+  const auto all_causes = probe_->causes();
+  ASSERT_TRUE(all_causes);
+  for (const RawCause& cause : all_causes->at(slot))
+    causes[{cause.address, cause.cause}] += cause.count;
+  EXPECT_EQ((causes[{ioc.record(1), "link"}]), 2003u);
+  EXPECT_EQ((causes[{ioc.record(1), "main"}]), 19u);
+  EXPECT_EQ((causes[{ioc.record(2), "link"}]), 2423u);
+  EXPECT_EQ((causes[{ioc.record(0), "main"}]), 2003u);
+  EXPECT_EQ(causes.size(), 6u);
+  probe_->unwatch(slot);
+  EXPECT_TRUE(probe_->links()->empty());
+}
+
+TEST_P(RecordProcessTest, ALinkWithoutRoomIsADrop) {
+  expect_drops_ = true;
+  bpf::RecordProcessOptions options;
+  options.links = 1;
+  start(options);
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 0 link 1");
+  ioc.ask("set 2 link 3");
+  ioc.ask("call 0 5");
+  ioc.ask("call 2 7");
+  EXPECT_EQ(probe_->links()->at(slot).size(), 1u);
+  EXPECT_EQ((*probe_->drops())[IOCX_RECORD_DROP_LINKS_FULL], 7u);
+  EXPECT_EQ(all_processed(slot), 24u);
+}
+
+TEST_P(RecordProcessTest, AChangeOfSeverityIsSeenAtTheNextProcessing) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 sevr 3");  // INVALID, as before the first processing
+  for (const char* severity : {"0", "2", "2", "1", "0", "2"}) {
+    ioc.ask("call 3 3");
+    ioc.ask(std::string("set 3 sevr ") + severity);
+  }
+  const std::array<std::uint64_t, IOCX_SEVERITIES> before = {2, 1, 1, 0};
+  EXPECT_EQ(counts(slot).transitions, before);
+  ioc.ask("call 3 1");
+  const std::array<std::uint64_t, IOCX_SEVERITIES> after = {2, 1, 2, 0};
+  EXPECT_EQ(counts(slot).transitions, after);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::probes

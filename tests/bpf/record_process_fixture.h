@@ -1,0 +1,93 @@
+// The record probes on processes whose every call of dbProcess is known: what all their tests
+// share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <numeric>
+
+#include "bpf/uprobe_session.h"
+#include "fake_ioc.h"
+#include "probes/record_process.h"
+
+namespace ioc_exporter::probes {
+using test::FakeIoc;
+
+// More than are attached one by one, in every mode.
+inline constexpr std::size_t kIocs = kEveryCallReturns.most_per_process + 2;
+
+// What a test's counts must not depend on.
+struct Mode {
+  bool one_read;             // one read of the record a call, or two
+  bool session;              // session probes, or an entry and a return probe
+  std::uint32_t timed_rate;  // session probes time all calls, or not
+};
+
+class RecordProcessTest : public ::testing::TestWithParam<Mode> {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    if (GetParam().session && !bpf::uprobe_session_type())
+      GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
+    start({});
+  }
+  void start(bpf::RecordProcessOptions options) {
+    probe_.reset();
+    options.session = GetParam().session;
+    options.timed_rate = GetParam().timed_rate;
+    auto started = RecordProcess::start(options);
+    ASSERT_TRUE(started) << started.error().message();
+    probe_ = std::make_unique<RecordProcess>(std::move(*started));
+    EXPECT_EQ(probe_->times_some_calls_only(), options.session && options.timed_rate > 0);
+  }
+  void TearDown() override {
+    if (!probe_ || expect_drops_) return;
+    const auto drops = probe_->drops();
+    ASSERT_TRUE(drops);
+    for (std::uint32_t i = 0; i < drops->size(); ++i)
+      EXPECT_EQ((*drops)[i], 0u) << record_drop_reason(i);
+  }
+  std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
+    auto slot = probe_->watch(ioc.target(records, GetParam().one_read));
+    EXPECT_TRUE(slot) << slot.error().message();
+    return slot ? *slot : 0;
+  }
+  iocx_record_stats stats(std::uint32_t slot, std::uint64_t address) {
+    const auto records = probe_->collect(slot);
+    EXPECT_TRUE(records);
+    for (const RawRecord& record : *records)
+      if (record.address == address) return record.stats;
+    return {};
+  }
+  std::uint64_t all_processed(std::uint32_t slot) {
+    const auto records = probe_->collect(slot);
+    EXPECT_TRUE(records);
+    std::uint64_t sum = 0;
+    for (const RawRecord& record : *records) {
+      sum += record.stats.processed;
+      EXPECT_EQ(record.stats.processed, timed(record.stats) + record.stats.untimed);
+    }
+    return sum;
+  }
+  // Those in the histogram, and those that the next timed call will stand for.
+  static std::uint64_t timed(const iocx_record_stats& stats) {
+    return std::accumulate(std::begin(stats.buckets), std::end(stats.buckets),
+                           std::uint64_t{stats.owed});
+  }
+  IocCounts counts(std::uint32_t slot) {
+    auto all = probe_->counts();
+    EXPECT_TRUE(all);
+    return all->at(slot);
+  }
+  // A call that only its return decides, as with two reads, is timed.
+  bool times_all() const {
+    return !GetParam().session || GetParam().timed_rate == 0 || !GetParam().one_read;
+  }
+
+  std::unique_ptr<RecordProcess> probe_;
+  bool expect_drops_ = false;
+};
+
+}  // namespace ioc_exporter::probes
