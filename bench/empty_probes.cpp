@@ -1,6 +1,6 @@
 // Attaches an empty uprobe and uretprobe to dbProcess and holds them until its stdin ends.
 //
-//   empty_probes FILE OFFSET PID     PID -1: all processes
+//   empty_probes FILE OFFSET PID [entry]     PID -1: all processes; entry: no uretprobe
 #include <bpf/libbpf.h>
 
 #include <cstdio>
@@ -20,15 +20,16 @@ bpf_link* attach(const bpf_program* program, bool at_return, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: empty_probes FILE OFFSET PID\n", stderr);
+  const bool entry_only = argc == 5 && std::string(argv[4]) == "entry";
+  if (argc != 4 && !entry_only) {
+    std::fputs("usage: empty_probes FILE OFFSET PID [entry]\n", stderr);
     return 2;
   }
   empty_probes_bpf* skeleton = empty_probes_bpf__open_and_load();
   if (skeleton == nullptr) return 1;
   bpf_link* at_entry = attach(skeleton->progs.empty_entry, false, argv);
-  bpf_link* at_return = attach(skeleton->progs.empty_return, true, argv);
-  if (at_entry == nullptr || at_return == nullptr) {
+  bpf_link* at_return = entry_only ? nullptr : attach(skeleton->progs.empty_return, true, argv);
+  if (at_entry == nullptr || (at_return == nullptr && !entry_only)) {
     std::fprintf(stderr, "empty_probes: attach to %s failed\n", argv[1]);
     return 1;
   }

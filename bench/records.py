@@ -119,6 +119,8 @@ def ways(args, watched, library, offset):
         "nothing": Nothing,
         "empty pair (floor)": lambda: Held([empty, library, str(offset), str(watched.process.pid)],
                                            lambda log: "attached" in log),
+        "empty entry alone": lambda: Held([empty, library, str(offset), str(watched.process.pid), "entry"],
+                                          lambda log: "attached" in log),
         "ioc_exporter": exporter_way(),
         "ioc_exporter, all timed": exporter_way("--records.timed-rate=0"),
         "empty pair, all processes": lambda: Held([empty, library, str(offset), "-1"],
@@ -131,7 +133,8 @@ def ways(args, watched, library, offset):
         table["bpftrace, filter before"] = lambda: Held(
             ["bpftrace", "-p", str(watched.process.pid), "-e", script], **attached)
         table["bpftrace, filter after"] = lambda: Held(["bpftrace", "-e", for_everybody(script)], **attached)
-    return table
+    keep = re.compile(f"nothing|empty pair \\(floor\\)|{args.only}" if args.only else "")
+    return {way: held for way, held in table.items() if keep.match(way)}
 
 
 def for_everybody(script):
@@ -149,6 +152,7 @@ def main():
     parser.add_argument("--batches", type=int, default=7)
     parser.add_argument("--iocs", type=int, default=1, help="watched IOCs on the library; one is measured")
     parser.add_argument("--no-bpftrace", action="store_true")
+    parser.add_argument("--only", help="expression (re) of the ways to measure; nothing and the floor always are")
     args = parser.parse_args()
 
     program = os.path.join(args.build, "bench", "dbprocess_load")
