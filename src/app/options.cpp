@@ -7,7 +7,7 @@
 
 #include <cxxopts.hpp>
 
-#include "app/duration.h"
+#include "util/duration.h"
 #include "app/version.h"
 #include "bpf/ca_tap_object.h"
 #include "http/listen_address.h"

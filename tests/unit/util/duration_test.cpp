@@ -1,8 +1,8 @@
-#include "app/duration.h"
+#include "util/duration.h"
 
 #include <gtest/gtest.h>
 
-namespace ioc_exporter::app {
+namespace ioc_exporter {
 namespace {
 
 using std::chrono::milliseconds;
@@ -27,4 +27,4 @@ TEST(Duration, RefusesTheRestAndNamesIt) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter

@@ -7,9 +7,9 @@
 
 #include "util/result.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter {
 
 // The error names the text. Negative and absurdly long ones (over 10 years) are refused.
 Result<std::chrono::milliseconds> parse_duration(const std::string& text);
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter

@@ -1,10 +1,10 @@
-#include "app/duration.h"
+#include "util/duration.h"
 
 #include <charconv>
 #include <cmath>
 #include <string_view>
 
-namespace ioc_exporter::app {
+namespace ioc_exporter {
 namespace {
 
 constexpr double kLongestSeconds = 10.0 * 365 * 24 * 3600;
@@ -47,4 +47,4 @@ Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
   return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter
