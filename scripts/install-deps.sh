@@ -14,8 +14,9 @@ apt_packages() {
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev libspdlog-dev libgtest-dev" \
       "libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev libgraphviz-dev $(apt_bpftool)" ;;
-    test) echo "python3 python3-venv ca-certificates prometheus busybox-static iproute2 openssl stunnel4 $(apt_qemu) $(apt_fuzzer)" ;;
-    demo) echo "python3 python3-venv ca-certificates prometheus curl" ;;
+    test) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager busybox-static iproute2" \
+      "openssl stunnel4 $(apt_qemu) $(apt_fuzzer)" ;;
+    demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
   esac
@@ -66,20 +67,27 @@ as_root() {
   fi
 }
 
-# Debian's prometheus package starts a service on port 9090. When it is we who install it, the service is
-# neither started now nor enabled for the next boot; one that was installed before is left as it is.
-without_prometheus_service() {
-  if ! command -v systemctl >/dev/null; then
+# Debian's prometheus and prometheus-alertmanager start a service on port 9090 and 9093. When it is we who
+# install one, its service is neither started now nor enabled for the next boot; one that was installed before
+# is left as it is.
+#
+#   without_services "SERVICE..." COMMAND...
+without_services() {
+  local services=()
+  read -ra services <<<"$1"
+  shift
+  if [ ${#services[@]} -eq 0 ] || ! command -v systemctl >/dev/null; then
     "$@"
     return
   fi
-  trap 'as_root systemctl unmask --quiet prometheus.service' EXIT
-  as_root systemctl mask --quiet prometheus.service
+  # shellcheck disable=SC2064  # the names of now
+  trap "as_root systemctl unmask --quiet ${services[*]}" EXIT
+  as_root systemctl mask --quiet "${services[@]}"
   "$@"
-  as_root systemctl unmask --quiet prometheus.service
+  as_root systemctl unmask --quiet "${services[@]}"
   trap - EXIT
-  as_root systemctl disable --quiet prometheus.service
-  say "prometheus.service was left off (systemctl enable --now prometheus starts it)"
+  as_root systemctl disable --quiet "${services[@]}"
+  say "left off: ${services[*]} (systemctl enable --now starts them)"
 }
 
 apt_install() {
@@ -89,7 +97,7 @@ apt_install() {
 }
 
 with_apt() {
-  local group package missing=()
+  local group package missing=() services=()
   # On a machine whose package lists were never fetched, what is asked of them below has no answer.
   apt-cache show clang 2>/dev/null | grep -q '^Package:' ||
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
@@ -100,10 +108,11 @@ with_apt() {
   done
   if [ ${#missing[@]} -eq 0 ]; then
     say "packages for $*: nothing is missing"
-  elif [[ " ${missing[*]} " == *" prometheus "* ]]; then
-    without_prometheus_service apt_install "${missing[@]}"
   else
-    apt_install "${missing[@]}"
+    for package in prometheus prometheus-alertmanager; do
+      [[ " ${missing[*]} " != *" $package "* ]] || services+=("$package.service")
+    done
+    without_services "${services[*]}" apt_install "${missing[@]}"
   fi
 }
 
@@ -125,7 +134,8 @@ with_dnf() {
       "Build both from source with -DCMAKE_INSTALL_PREFIX=/usr/local before this project."
   fi
   command -v prometheus >/dev/null ||
-    say "prometheus (with promtool) is not packaged there: put both into PATH, or go without them"
+    say "prometheus (with promtool) and alertmanager (with amtool) are not packaged there: put them into PATH," \
+      "or go without them"
 }
 
 [ $# -gt 0 ] || die "usage: scripts/install-deps.sh build|test|demo..."

@@ -1,0 +1,98 @@
+"""Alerts, recording rules, their unit tests, runbooks and the example configurations."""
+import re
+
+import yaml
+
+from project import ALERTS, ROOT, RUNBOOKS, alerts, documented_metrics, rule_files, rules, run_tool, unknown_names
+
+SECTIONS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
+
+
+def unit_tests() -> list[dict]:
+    return [test for path in sorted((ALERTS / "tests").glob("*.yml"))
+            for test in yaml.safe_load(path.read_text())["tests"]]
+
+
+def minutes(time: str) -> int:
+    match = re.fullmatch(r"(\d+)m", time)
+    assert match, f"write {time} in minutes"
+    return int(match[1])
+
+
+def test_prometheus_takes_the_rules():
+    run_tool("promtool", "check", "rules", "--lint=all", "--lint-fatal", *rule_files())
+
+
+def test_alerts_fire_stay_silent_and_resolve():
+    run_tool("promtool", "test", "rules", *sorted((ALERTS / "tests").glob("*.yml")))
+
+
+def test_each_alert_has_such_a_test():
+    complete = set()
+    for test in unit_tests():
+        checks = sorted((minutes(check["eval_time"]), check["alertname"], bool(check.get("exp_alerts")))
+                        for check in test.get("alert_rule_test", []))
+        for name in {name for _, name, _ in checks}:
+            fires = [fires for _, alert, fires in checks if alert == name]
+            if len(fires) >= 3 and not fires[0] and any(fires) and not fires[-1]:
+                complete.add(name)
+    assert complete == set(alerts())
+
+
+def test_alerts_say_what_they_must():
+    for name, alert in alerts().items():
+        assert re.fullmatch(r"(Epics|IocExporter)[A-Z][A-Za-z]+", name)
+        assert alert["labels"]["severity"] in ("critical", "warning", "info"), name
+        notes = alert["annotations"]
+        assert set(notes) == {"summary", "description", "runbook_url"}, name
+        assert notes["runbook_url"] == f"https://runbooks.example.org/ioc_exporter/{name}.md"
+        assert "$labels." in notes["summary"] and "$labels.instance" in notes["description"], name
+
+
+def test_recording_rules_are_named_level_metric_operations():
+    pattern = r"(instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+:(rate5m|mean5m|avg1d|worst|attention)"
+    for rule in rules():
+        assert "alert" in rule or re.fullmatch(pattern, rule["record"]), rule
+
+
+def test_each_alert_has_its_page_and_each_page_its_alert():
+    assert {page.stem for page in RUNBOOKS.glob("*.md")} == set(alerts())
+    for page in RUNBOOKS.glob("*.md"):
+        text = page.read_text()
+        assert text.startswith(f"# {page.stem}\n"), page
+        assert re.findall(r"^## (.*)$", text, re.M) == SECTIONS, page
+        for section in re.split(r"^## .*$", text, flags=re.M)[1:]:
+            assert section.strip(), f"{page}: an empty section"
+
+
+def test_pages_link_to_files_and_name_metrics_that_exist():
+    for page in [*RUNBOOKS.glob("*.md"), ROOT / "docs/scaling.md"]:
+        text = page.read_text()
+        for target, _ in LINK.findall(text):
+            assert (page.parent / target).exists(), f"{page} links to {target}"
+        assert not unknown_names(text), page
+
+
+def test_rules_use_metrics_that_exist():
+    assert "epics_ca_puts_total" in documented_metrics()
+    unknown = {name for rule in rules() for name in unknown_names(rule["expr"])}
+    unknown |= {name for alert in alerts().values() for text in alert["annotations"].values()
+                for name in unknown_names(text)}
+    assert not unknown
+
+
+def test_example_configurations():
+    run_tool("promtool", "check", "config", ALERTS / "examples/prometheus.yml")
+    run_tool("amtool", "check-config", ALERTS / "examples/alertmanager.yml")
+
+
+def test_example_routes():
+    config = ALERTS / "examples/alertmanager.yml"
+    receivers = {"EpicsForbiddenPut": "control-room,policy", "EpicsUnexpectedPut": "policy",
+                 "EpicsIocDown": "control-room", "EpicsScanOverrun": "experts", "EpicsPutsRefused": "nobody"}
+    for name, wanted in receivers.items():
+        severity = alerts()[name]["labels"]["severity"]
+        told = run_tool("amtool", "config", "routes", "test", f"--config.file={config}",
+                        f"alertname={name}", f"severity={severity}")
+        assert told.strip() == wanted, name
