@@ -1,0 +1,59 @@
+"""A dashboard: its variables, and its panels from left to right."""
+from dataclasses import dataclass
+
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.models import dashboard as models
+
+from panels import SOURCE, Row
+
+RUNBOOKS = "https://runbooks.example.org/ioc_exporter"
+
+
+def variable(name: str, label: str, query: str, several: bool):
+    """A list from Prometheus; with `several` any number of it, and all of it at first."""
+    choice = (dashboard.QueryVariable(name).label(label).query({"query": query, "refId": name}).datasource(SOURCE)
+              .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
+              .multi(several).include_all(several))
+    if several:
+        choice = choice.all_value(".*").current(models.VariableOption(text="All", value="$__all", selected=True))
+    return choice
+
+
+@dataclass
+class Board:
+    """`iocs`: whether the IOC is chosen among "all", or is "one", or there is "none" to choose."""
+    uid: str
+    title: str
+    description: str
+    iocs: str
+    panels: list
+
+    def build(self) -> models.Dashboard:
+        board = (dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags(["epics"])
+                 .editable().tooltip(models.DashboardCursorSync.CROSSHAIR).refresh("30s").time("now-1h", "now")
+                 .timezone("browser")
+                 .link(dashboard.DashboardLink("EPICS").type(models.DashboardLinkType.DASHBOARDS).tags(["epics"])
+                       .as_dropdown(False).include_vars(True).keep_time(True))
+                 .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+                 .with_variable(variable("job", "Job", "label_values(ioc_exporter_build_info, job)", True))
+                 .with_variable(variable("instance", "Exporter",
+                                         'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', True)))
+        if self.iocs != "none":
+            board = board.with_variable(variable(
+                "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)',
+                self.iocs == "all"))
+        board = board.with_variable(dashboard.ConstantVariable("runbooks").label("Runbooks").value(RUNBOOKS))
+        x = y = height = 0
+        for number, panel in enumerate(self.panels, 1):
+            if isinstance(panel, Row):
+                y, x, height = y + height, 0, 0
+                board = board.with_row(dashboard.Row(panel.title).id(number).grid_pos(
+                    models.GridPos(x=0, y=y, w=24, h=1)))
+                y += 1
+                continue
+            if x + panel.width > 24:
+                y, x, height = y + height, 0, 0
+            board = board.with_panel(panel.build().id(number).grid_pos(
+                models.GridPos(x=x, y=y, w=panel.width, h=panel.height)))
+            x, height = x + panel.width, max(height, panel.height)
+        return board.build()

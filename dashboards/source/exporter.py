@@ -1,0 +1,84 @@
+"""Dashboard Exporter: what it costs, and whether it sees everything."""
+from board import Board
+from panels import COLLECTORS, CRITICAL, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
+
+HOSTS = 'job=~"$job", instance=~"$instance"'
+USUAL = "joined_late|resync|hole_filled|orphan_message|unnamed_put|not_ca|not_an_ioc|orphan_answer|late_answer"
+
+
+def board() -> Board:
+    return Board(
+        uid="ioc-exporter-exporter", title="EPICS / Exporter", iocs="none",
+        description="What the exporters cost, and whether what they show is all there is.",
+        panels=[
+            Stat("Exporters", "Exporters that answer.", [Query(f"count(up{{{HOSTS}}} == 1) or vector(0)")], unit="short"),
+            Stat("Down", "Exporters that do not answer.", [Query(f"count(up{{{HOSTS}}} == 0) or vector(0)")],
+                 unit="short", steps=[(None, GOOD), (1, CRITICAL)]),
+            Stat("Detached or not loaded", "Exporters whose probes were taken off, and probes that the kernel refused.",
+                 [Query(f"(sum(ioc_exporter_detached{{{HOSTS}}}) or vector(0)) "
+                        f"+ (count(ioc_exporter_probe_loaded{{{HOSTS}}} == 0) or vector(0))")], unit="short",
+                 steps=[(None, GOOD), (1, CRITICAL)]),
+            Stat("Lost events", "Events a second that could not be counted, or not with all their labels, for reasons "
+                 "that are not usual.",
+                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit="ops",
+                 steps=[(None, GOOD), (0.001, WARNING)]),
+            Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
+                 [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")], unit="short",
+                 steps=[(None, GOOD), (1, WARNING)]),
+            Stat("Estimated IOCs", "IOCs whose probes are on for slices of time only, to stay within the budget.",
+                 [Query(f"count(ioc_exporter_record_sampling_ratio{{{HOSTS}}} < 1) or vector(0)")], unit="short",
+                 steps=[(None, GOOD), (1, WARNING)]),
+
+            Row("What it costs"),
+            Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "
+                   "core. The default budget is 5 %.",
+                   [Query("sum by (instance, ioc) (ioc_exporter_ioc_overhead_ratio{" + HOSTS + "}@END)",
+                          "{{ioc}}")], unit="percentunit", line=(0.05, "red")),
+            Ranked("CPU time of the exporters", "The six exporters with the most CPU time, in cores. What the probes "
+                   "cost is not in it: they run in the IOCs' time.",
+                   [Query("sum by (instance) (rate(process_cpu_seconds_total{" + HOSTS + "}[$__rate_interval]@END))",
+                          "{{instance}}")], unit="percentunit"),
+            Ranked("Memory of the exporters", "Resident memory of the six largest.",
+                   [Query("sum by (instance) (process_resident_memory_bytes{" + HOSTS + "}@END)",
+                          "{{instance}}")], unit="bytes", width=8),
+            Ranked("Duration of a scrape", "As Prometheus measures it, the six slowest.",
+                   [Query("sum by (instance) (scrape_duration_seconds{" + HOSTS + "}@END)",
+                          "{{instance}}")], unit="s", width=8),
+            Ranked("Samples of a scrape", "The six largest.",
+                   [Query("sum by (instance) (scrape_samples_scraped{" + HOSTS + "}@END)",
+                          "{{instance}}")], unit="short", width=8),
+
+            Row("What it sees"),
+            Bars("What was dropped", "Events in the time shown that could not be counted, or not with all their labels: "
+                 "the ten most frequent reasons that are not usual.",
+                 [Query(f'topk(10, sum by (probe, reason) (increase(ioc_exporter_dropped_total{{{HOSTS}, '
+                        f'reason!~"{USUAL}"}}[$__range])))', "{{probe}}: {{reason}}", instant=True)],
+                 unit="short", decimals=0, width=12, steps=[(None, GOOD), (1, WARNING)]),
+            Bars("Fill of kernel maps", "Entries in use of those that there is room for: the ten fullest. Without "
+                 "maps that are made to fit one IOC, and those whose oldest entry makes room for the next.",
+                 [Query(f"topk(10, max by (map) (ioc_exporter_map_entries{{{HOSTS}, map!~\"ioc_.+|ca_searches|put_notifies\"}} "
+                        f"/ ioc_exporter_map_capacity{{{HOSTS}}}))", "{{map}}", instant=True)],
+                 unit="percentunit", decimals=1, maximum=1, width=12,
+                 steps=[(None, GOOD), (0.75, WARNING), (0.9, CRITICAL)]),
+            TimeSeries("Attachments", "Uprobes and sockets that feed each probe.",
+                       [Query(f"sum by (probe) (ioc_exporter_probe_attachments{{{HOSTS}}})", "{{probe}}")],
+                       unit="short", width=8, colors=PROBES),
+            TimeSeries("Duration of collectors", "Time that each part took for a scrape: the slowest exporter.",
+                       [Query(f"max by (collector) (ioc_exporter_collector_duration_seconds{{{HOSTS}}})",
+                              "{{collector}}")], unit="s", width=8, colors=COLLECTORS),
+            Bars("Cost of a hit", "What one hit of a record probe costs, as each exporter measured it at its start: the "
+                 "slowest machine.",
+                 [Query(f"max by (kind) (ioc_exporter_probe_hit_seconds{{{HOSTS}}})", "{{kind}}", instant=True)],
+                 unit="s", width=8),
+            Table("Series over their limit", "Families of which some series were summed in one, 20 at most.",
+                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=12, height=6,
+                  sort="Series", empty_when_healthy=True,
+                  columns=[Column("instance", "Exporter"), Column("family", "Family"),
+                           Column("Value", "Series", width=90, unit="short")]),
+            Table("IOCs that are estimated", "IOCs whose record probes are not attached all the time: the 20 that are "
+                  "counted least.",
+                  [Query(f"bottomk(20, ioc_exporter_record_sampling_ratio{{{HOSTS}}} < 1)", instant=True)], width=12,
+                  height=6, sort="Time counted", empty_when_healthy=True,
+                  columns=[Column("instance", "Exporter"), Column("ioc", "IOC"),
+                           Column("Value", "Time counted", width=120, unit="percentunit", decimals=0)]),
+        ])

@@ -1,0 +1,110 @@
+"""Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
+from board import Board
+from panels import (CRITICAL, GOOD, PERIODS, SEVERITIES, STATES, UP_DOWN, WARNING, Bars, Column, Query, Ranked, Row, Stat,
+                    StateTimeline, Table, TimeSeries)
+
+IOCS = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
+# The 30 that need attention most, in every query of the table.
+SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
+
+
+def column(expression: str) -> Query:
+    return Query(f"sum by (job, instance, ioc) ({expression}) {SHOWN}", instant=True)
+
+
+def count_state(title: str, value: int, color: str, text: str) -> Stat:
+    return Stat(title, text, [Query(f"count(ioc:epics_alerts:worst{{{IOCS}}} == {value}) or vector(0)")], unit="short",
+                steps=[(None, GOOD), (1, color)])
+
+
+def board() -> Board:
+    return Board(
+        uid="ioc-exporter-iocs", title="EPICS / IOCs", iocs="all",
+        description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
+        panels=[
+            Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short"),
+            Stat("IOCs down", "IOCs that have ended, and whose series have not left yet.",
+                 [Query(f"count(epics_ioc_up{{{IOCS}}} == 0) or vector(0)")], unit="short",
+                 steps=[(None, GOOD), (1, CRITICAL)]),
+            count_state("Critical", 3, CRITICAL, "IOCs with a critical alert that fires."),
+            count_state("Warning", 2, WARNING, "IOCs whose worst alert that fires is a warning."),
+            Stat("Restarts", "Starts of IOCs again in the time shown.",
+                 [Query(f"sum(increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) or vector(0)")], unit="short",
+                 decimals=0, steps=[(None, GOOD), (0.5, WARNING)]),
+            Stat("Records", "Records of all IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short"),
+
+            Table("IOCs by what needs attention", "The 30 IOCs with the worst alerts, then with the most CPU time. A "
+                  "name links to what this IOC does.",
+                  [column(f"ioc:epics_alerts:worst{{{IOCS}}}"), column(f"epics_ioc_up{{{IOCS}}}"),
+                   column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
+                   column(f"ioc:epics_ioc_process:rate5m{{{IOCS}}}"),
+                   column(f"ioc:epics_ca_puts:rate5m{{{IOCS}}}"),
+                   column(f"epics_ioc_records_stuck{{{IOCS}}}"),
+                   column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
+                  width=15, height=10, sort="State",
+                  columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("instance", "Exporter", width=150),
+                           Column("Value #A", "State", width=80, mapping=STATES),
+                           Column("Value #B", "Runs", width=70, mapping=UP_DOWN),
+                           Column("Value #C", "CPU", width=75, unit="percentunit", decimals=1),
+                           Column("Value #D", "Processings", width=105, unit="ops", decimals=1),
+                           Column("Value #E", "Puts", width=90, unit="wps", decimals=1),
+                           Column("Value #F", "Stuck", width=60, unit="short"),
+                           Column("Value #G", "Memory", width=90, unit="bytes", decimals=0)]),
+            Table("Alerts that fire", "Alerts about IOCs, 50 at most. An alert links to what to do.",
+                  [Query(f'topk(50, ALERTS{{alertstate="firing", {IOCS}}})', instant=True)], width=9, height=10,
+                  empty_when_healthy=True,
+                  columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
+                           Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=130)]),
+            StateTimeline("Health over time", "The worst alert of the 15 IOCs that need attention most at the end of the "
+                          "time shown.",
+                          [Query(f"ioc:epics_alerts:worst{{{IOCS}}} and on (job, instance, ioc) "
+                                 f"topk(15, ioc:epics_ioc:attention{{{IOCS}}} @ end())", "{{ioc}}")],
+                          mapping=STATES, width=12, height=8),
+            Ranked("CPU time", "The six IOCs with the most CPU time at the end of the time shown, in cores.",
+                   [Query("sum by (instance, ioc) (ioc:epics_ioc_cpu_seconds:rate5m{" + IOCS + "}@END)",
+                          "{{ioc}}")], unit="percentunit"),
+
+            Row("The chosen IOC (the sum where several are chosen)"),
+            TimeSeries("CPU time by kind of thread", "scan, callback, ca and so on, by the threads' names.",
+                       [Query(f"sum by (thread_class) (rate(epics_ioc_cpu_seconds_total{{{IOCS}}}[$__rate_interval]))",
+                              "{{thread_class}}")], unit="percentunit", width=8, stack=True,
+                       colors={"scan": "blue", "callback": "teal", "once": "yellow", "ca": "orange", "pva": "magenta",
+                               "main": "red", "other": "grey", "ended": "cyan"}),
+            TimeSeries("Memory", "Resident memory.",
+                       [Query(f"sum(epics_ioc_resident_memory_bytes{{{IOCS}}})", "resident")], unit="bytes", width=8,
+                       colors={"resident": "blue"}),
+            TimeSeries("Threads and descriptors", "Threads, and open file descriptors beside how many may be open.",
+                       [Query(f"sum(epics_ioc_threads{{{IOCS}}})", "threads"),
+                        Query(f"sum(epics_ioc_open_fds{{{IOCS}}})", "open files")], unit="short", width=8,
+                       colors={"threads": "orange", "open files": "blue"}),
+            TimeSeries("Load of the scan lists", "How much of its period a pass through a periodic scan list takes, on "
+                       "average; the worst IOC. Over 100 % the scan overruns.",
+                       [Query(f"max by (period) (rate(epics_ioc_scan_list_duration_seconds_sum{{{IOCS}}}[$__rate_interval]) "
+                              f"/ rate(epics_ioc_scan_list_duration_seconds_count{{{IOCS}}}[$__rate_interval]) "
+                              f"/ epics_ioc_scan_period_seconds{{{IOCS}}}) "
+                              f"or max by (period) (histogram_sum(rate(epics_ioc_scan_list_duration_seconds{{{IOCS}}}"
+                              f"[$__rate_interval])) / histogram_count(rate(epics_ioc_scan_list_duration_seconds"
+                              f"{{{IOCS}}}[$__rate_interval])) / epics_ioc_scan_period_seconds{{{IOCS}}})",
+                              "{{period}} s")], unit="percentunit", width=8, colors=PERIODS),
+            TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
+                       [Query(f"sum by (period) (rate(epics_ioc_scan_overruns_total{{{IOCS}}}[$__rate_interval]))",
+                              "{{period}} s")], unit="ops", width=8, colors=PERIODS),
+            Bars("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
+                 "hold; the eight fullest.",
+                 [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",
+                        "{{ioc}} {{queue}}", instant=True)], unit="percentunit", width=8, maximum=1,
+                 steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)]),
+            TimeSeries("Records by severity", "Records that are in alarm, by severity.",
+                       [Query(f'sum by (severity) (epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})',
+                              "{{severity}}")], unit="short", width=8, stack=True,
+                       colors={"minor": "yellow", "major": "red", "invalid": "magenta"}),
+            TimeSeries("Records that wait", "Active records (PACT), and those that are stuck.",
+                       [Query(f"sum(epics_ioc_records_in_flight{{{IOCS}}})", "active"),
+                        Query(f"sum(epics_ioc_records_stuck{{{IOCS}}})", "stuck")], unit="short", width=8,
+                       colors={"active": "blue", "stuck": "red"}),
+            TimeSeries("Clients", "Connections, channels and subscriptions that Channel Access clients hold.",
+                       [Query(f"sum(epics_ca_circuits{{{IOCS}}})", "connections"),
+                        Query(f"sum(epics_ca_channels{{{IOCS}}})", "channels"),
+                        Query(f"sum(epics_ca_monitors{{{IOCS}}})", "subscriptions")], unit="short", width=8,
+                       colors={"connections": "orange", "channels": "blue", "subscriptions": "magenta"}),
+        ])

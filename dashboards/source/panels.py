@@ -1,0 +1,231 @@
+"""What the dashboards are made of: a board, its panels, and how they look.
+
+The classes say what a panel shows; build() turns each into what the Grafana Foundation SDK, which knows the
+schema, writes as JSON.
+"""
+from dataclasses import dataclass, field
+
+from grafana_foundation_sdk.builders import (bargauge, common, dashboard, heatmap, prometheus, stat, statetimeline, table,
+                                             timeseries)
+from grafana_foundation_sdk.models import common as shapes
+from grafana_foundation_sdk.models import dashboard as models
+from grafana_foundation_sdk.models import heatmap as heatmap_models
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+
+# Paul Tol's "vibrant" scheme, and the yellow of his "bright" one: colours that people with any kind of colour
+# blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
+TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
+       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#BBBBBB"}
+REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
+RANKS = ["blue", "orange", "teal", "magenta", "yellow", "cyan"]
+GOOD, WARNING, CRITICAL = TOL["blue"], TOL["yellow"], TOL["red"]
+
+STATES = {"0": ("ok", GOOD), "1": ("info", TOL["cyan"]), "2": ("warning", WARNING), "3": ("critical", CRITICAL)}
+UP_DOWN = {"0": ("down", CRITICAL), "1": ("up", GOOD)}
+SEVERITIES = {"info": ("info", TOL["cyan"]), "warning": ("warning", WARNING), "critical": ("critical", CRITICAL)}
+PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
+           "10 s": "grey"}
+PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal"}
+COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "memory": "magenta"}
+
+SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
+
+
+@dataclass
+class Query:
+    expression: str
+    legend: str = ""
+    instant: bool = False
+
+    def build(self, ref: str, kind: PromQueryFormat) -> prometheus.Dataquery:
+        query = prometheus.Dataquery().expr(self.expression).ref_id(ref).format(kind)
+        query = query.instant() if self.instant else query.range()
+        return query.legend_format(self.legend) if self.legend else query
+
+
+@dataclass
+class Column:
+    """A field of a table: its name in the data, and how it is shown."""
+    name: str
+    title: str
+    width: int | None = None
+    unit: str | None = None
+    decimals: int | None = None
+    mapping: dict | None = None
+    runbook: bool = False  # the cell is an alert's name: links to its page
+    board: str | None = None  # the cell is an IOC's name: links to this board
+
+    def properties(self) -> list[models.DynamicConfigValue]:
+        wanted = {"custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
+        if self.mapping:
+            wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-text"}}
+        if self.runbook:
+            wanted["links"] = [{"title": "What to do", "url": "${runbooks}/${__value.raw}.md", "targetBlank": True}]
+        if self.board:
+            wanted["links"] = [{"title": "This IOC", "url": f"/d/{self.board}?${{datasource:queryparam}}"
+                                "&${__url_time_range}&var-ioc=${__value.raw}"}]
+        return [models.DynamicConfigValue(key, value) for key, value in wanted.items() if value is not None]
+
+
+def mappings(mapping: dict) -> models.ValueMap:
+    return models.ValueMap(options={
+        value: models.ValueMappingResult(text=text, color=color, index=index)
+        for index, (value, (text, color)) in enumerate(mapping.items())})
+
+
+def fixed(color: str) -> list[models.DynamicConfigValue]:
+    return [models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": color})]
+
+
+def thresholds(steps) -> dashboard.ThresholdsConfig:
+    return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(
+        [models.Threshold(value=value, color=color) for value, color in steps])
+
+
+@dataclass
+class Panel:
+    title: str
+    description: str
+    queries: list[Query]
+    unit: str = "short"
+    width: int = 12
+    height: int = 8
+    decimals: int | None = None
+    steps: list = field(default_factory=lambda: [(None, GOOD)])
+    # In a healthy system there is nothing to show; the panel says so.
+    empty_when_healthy: bool = False
+
+    def finish(self, panel, kind: PromQueryFormat = PromQueryFormat.TIME_SERIES):
+        panel = (panel.title(self.title).description(self.description).datasource(SOURCE).unit(self.unit)
+                 .thresholds(thresholds(self.steps)).span(self.width).height(self.height))
+        if self.decimals is not None:
+            panel = panel.decimals(self.decimals)
+        if self.empty_when_healthy:
+            panel = panel.no_value("none")
+        for ref, query in zip(REFS, self.queries):
+            panel = panel.with_target(query.build(ref, kind))
+        return panel
+
+
+@dataclass
+class Row:
+    title: str
+
+
+@dataclass
+class Stat(Panel):
+    width: int = 4
+    height: int = 4
+    area: bool = False
+
+    def build(self):
+        return self.finish(
+            stat.Panel().color_mode(shapes.BigValueColorMode.VALUE).text_mode(shapes.BigValueTextMode.VALUE)
+            .graph_mode(shapes.BigValueGraphMode.AREA if self.area else shapes.BigValueGraphMode.NONE)
+            .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
+
+
+@dataclass
+class TimeSeries(Panel):
+    stack: bool = False
+    # Name in the legend, or /regular expression/, to name of a colour.
+    colors: dict[str, str] = field(default_factory=dict)
+    line: tuple[float, str] | None = None  # a bound that is drawn
+    logarithmic: bool = False
+
+    def build(self):
+        stacking = shapes.StackingMode.NORMAL if self.stack else shapes.StackingMode.NONE
+        if self.line:
+            self.steps = [(None, GOOD), (self.line[0], TOL[self.line[1]])]
+        panel = self.finish(
+            timeseries.Panel().min(0).line_width(2).fill_opacity(35 if self.stack else 8)
+            .show_points(shapes.VisibilityMode.NEVER).stacking(common.StackingConfig().mode(stacking))
+            .legend(common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
+                    .placement(shapes.LegendPlacement.BOTTOM).show_legend(True))
+            .tooltip(common.VizTooltipOptions().mode(shapes.TooltipDisplayMode.MULTI)
+                     .sort(shapes.SortOrder.DESCENDING)))
+        if self.line:
+            panel = panel.thresholds_style(
+                common.GraphThresholdsStyleConfig().mode(shapes.GraphThresholdsStyleMode.DASHED))
+        if self.logarithmic:
+            panel = panel.scale_distribution(
+                common.ScaleDistributionConfig().type(shapes.ScaleDistribution.LOG).log(10))
+        for name, color in self.colors.items():
+            matcher = panel.override_by_regexp if name.startswith("/") else panel.override_by_name
+            panel = matcher(name, fixed(TOL[color]))
+        return panel
+
+
+@dataclass
+class Ranked(TimeSeries):
+    """The six largest series at the end of the time shown, each a query of its own: so each rank has its colour,
+    and no series comes and goes. `queries` is one expression, with @END behind each selector."""
+
+    def build(self):
+        expression, = self.queries
+        now, at_end = expression.expression.replace("@END", ""), expression.expression.replace("@END", " @ end()")
+        self.queries = []
+        for rank in range(1, len(RANKS) + 1):
+            chosen = f"topk({rank}, {at_end})" + (f" unless topk({rank - 1}, {at_end})" if rank > 1 else "")
+            self.queries.append(Query(f"{now} and ({chosen})", expression.legend))
+        panel = super().build()
+        for ref, color in zip(REFS, RANKS):
+            panel = panel.override_by_query(ref, fixed(TOL[color]))
+        return panel
+
+
+@dataclass
+class Bars(Panel):
+    maximum: float | None = None
+
+    def build(self):
+        panel = self.finish(
+            bargauge.Panel().display_mode(shapes.BarGaugeDisplayMode.BASIC).min(0)
+            .text(common.VizTextDisplayOptions().title_size(13).value_size(14))
+            .orientation(shapes.VizOrientation.HORIZONTAL)
+            .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
+        return panel if self.maximum is None else panel.max(self.maximum)
+
+
+@dataclass
+class Heatmap(Panel):
+    def build(self):
+        color = (heatmap.HeatmapColorOptions().mode(heatmap_models.HeatmapColorMode.SCHEME).scheme("Viridis")
+                 .exponent(0.5).steps(64).reverse(False))
+        return self.finish(heatmap.Panel().calculate(False).cell_gap(1).color(color)
+                           .y_axis(heatmap.YAxisConfig().unit(self.unit)), PromQueryFormat.HEATMAP)
+
+
+@dataclass
+class StateTimeline(Panel):
+    mapping: dict = field(default_factory=dict)
+
+    def build(self):
+        return self.finish(
+            statetimeline.Panel().mappings([mappings(self.mapping)]).show_value(shapes.VisibilityMode.AUTO)
+            .row_height(0.8).fill_opacity(80)
+            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
+
+
+@dataclass
+class Table(Panel):
+    columns: list[Column] = field(default_factory=list)
+    sort: str | None = None  # the title of a column, largest first
+
+    def build(self):
+        names = [column.name for column in self.columns]
+        panel = table.Panel()
+        if len(self.queries) > 1:
+            panel = panel.with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
+        panel = panel.with_transformation(models.DataTransformerConfig(
+            id_val="filterFieldsByName", options={"include": {"names": names}}))
+        panel = panel.with_transformation(models.DataTransformerConfig(id_val="organize", options={
+            "indexByName": {name: index for index, name in enumerate(names)},
+            "renameByName": {column.name: column.title for column in self.columns}, "excludeByName": {}}))
+        for column in self.columns:
+            panel = panel.override_by_name(column.title, column.properties())
+        if self.sort:
+            panel = panel.sort_by([common.TableSortByFieldState().display_name(self.sort).desc(True)])
+        return self.finish(panel, PromQueryFormat.TABLE)

@@ -1,0 +1,106 @@
+"""Dashboard Puts: who writes where."""
+from board import Board
+from panels import (CRITICAL, GOOD, SEVERITIES, WARNING, Bars, Column, Heatmap, Query, Ranked, Row, Stat,
+                    Table, TimeSeries)
+
+IOCS = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
+PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
+UNEXPECTED = f"epics_ca_unexpected_puts_total{{{IOCS}}}"
+
+
+def unexpected_stat(title: str, action: str, color: str, text: str) -> Stat:
+    return Stat(title, text, [Query(
+        f'sum(increase(epics_ca_unexpected_puts_total{{{IOCS}, action="{action}"}}[$__range])) or vector(0)')],
+        unit="short", decimals=0, steps=[(None, GOOD), (0.5, color)])
+
+
+def board() -> Board:
+    # The name of the alert behind each row, for the link to its page.
+    page = (f'label_replace(label_replace(topk(50, sum by (ioc, pv, client, user, host, rule, action) '
+            f'(increase({UNEXPECTED}[$__range])) > 0), "alert", "EpicsUnexpectedPut", "action", "unexpected"), '
+            f'"alert", "EpicsForbiddenPut", "action", "forbidden")')
+    return Board(
+        uid="ioc-exporter-puts", title="EPICS / Puts", iocs="all",
+        description="Who writes where over Channel Access: unexpected puts first, then rates, failures and latency.",
+        panels=[
+            unexpected_stat("Forbidden puts", "forbidden", CRITICAL,
+                            "Puts in the time shown that the site's policy forbids. They were carried out unless "
+                            "the IOC refused them."),
+            unexpected_stat("Unexpected puts", "unexpected", WARNING,
+                            "Puts in the time shown that no rule of the site's policy expects."),
+            Stat("Puts", "Puts a second, of all clients to all PVs.",
+                 [Query(f"sum(ioc:epics_ca_puts:rate5m{{{IOCS}}})")], unit="wps", area=True),
+            Stat("Failed puts", "Puts a second that the IOC answered with an error, refused ones included.",
+                 [Query(f"sum(ioc_reason:epics_ca_put_failures:rate5m{{{IOCS}}}) or vector(0)")], unit="wps",
+                 steps=[(None, GOOD), (0.001, WARNING)], area=True),
+            Stat("Clients that write", "Clients (user, host and address) with a put in the last five minutes.",
+                 [Query(f"count(ioc_client_user:epics_ca_puts:rate5m{{{IOCS}}} > 0) or vector(0)")], unit="short"),
+            Stat("PVs written to", "PVs with a put in the last five minutes.",
+                 [Query(f"count(ioc_pv:epics_ca_puts:rate5m{{{IOCS}}} > 0) or vector(0)")], unit="short"),
+
+            Table("Unexpected and forbidden puts", "Puts in the time shown that the policy does not expect, the most "
+                  "frequent first, 50 at most. A row's alert links to what to do.",
+                  [Query(page, instant=True)], width=14, height=7, sort="Puts", empty_when_healthy=True,
+                  columns=[Column("alert", "Alert", width=170, runbook=True), Column("pv", "PV"),
+                           Column("user", "User", width=100), Column("host", "Host", width=110),
+                           Column("client", "Address", width=110), Column("ioc", "IOC", width=110),
+                           Column("rule", "Rule", width=120),
+                           Column("Value", "Puts", width=70, unit="short", decimals=0)]),
+            Table("Alerts that fire", "Alerts about puts and searches, 50 at most. An alert links to what to do.",
+                  [Query(f'topk(50, ALERTS{{alertstate="firing", job=~"$job", instance=~"$instance", {PUT_ALERTS}}})',
+                         instant=True)], width=10, height=7, empty_when_healthy=True,
+                  columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
+                           Column("alertname", "Alert", width=170, runbook=True), Column("ioc", "IOC", width=100),
+                           Column("pv", "PV"), Column("user", "User", width=90)]),
+
+            Row("Who writes where"),
+            Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time.",
+                   [Query("sum by (user, host, client) (ioc_client_user:epics_ca_puts:rate5m{" + IOCS + "}@END)",
+                          "{{user}}@{{host}} ({{client}})")], unit="wps"),
+            Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time.",
+                   [Query("sum by (ioc, pv) (ioc_pv:epics_ca_puts:rate5m{" + IOCS + "}@END)",
+                          "{{pv}}")], unit="wps"),
+            Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
+                  "minutes.",
+                  [Query(f"topk(20, sum by (ioc, pv, user, host, client) (rate(epics_ca_puts_total{{{IOCS}}}[5m])) > 0)",
+                         instant=True)], width=14, height=9, sort="Puts",
+                  columns=[Column("pv", "PV"), Column("user", "User", width=130), Column("host", "Host", width=130),
+                           Column("client", "Address", width=130), Column("ioc", "IOC", width=130),
+                           Column("Value", "Puts", width=110, unit="wps", decimals=2)]),
+            TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",
+                       [Query('sum by (action) (rate(ioc_exporter_policy_puts_total{job=~"$job", '
+                              'instance=~"$instance"}[$__rate_interval]))', "{{action}}")],
+                       unit="wps", width=10, height=9, stack=True,
+                       colors={"allowed": "grey", "expected": "blue", "unexpected": "orange", "forbidden": "red"}),
+
+            Row("Failures"),
+            TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
+                       "its answer.",
+                       [Query(f"sum by (reason) (ioc_reason:epics_ca_put_failures:rate5m{{{IOCS}}})", "{{reason}}")],
+                       unit="wps", width=10, height=8,
+                       colors={"no_write_access": "orange", "put_failed": "red"}),
+            Table("Whose puts fail", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
+                  [Query(f"topk(20, sum by (ioc, pv, user, client, reason) (epics_ca_put_failures_total{{{IOCS}}}))",
+                         instant=True)], width=14, height=8, sort="Failed",
+                  columns=[Column("pv", "PV"), Column("user", "User", width=120), Column("client", "Address", width=120),
+                           Column("ioc", "IOC", width=120), Column("reason", "Reason", width=150),
+                           Column("Value", "Failed", width=80, unit="short", decimals=0)]),
+
+            Row("Latency of put-callbacks"),
+            Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "
+                    "more of them.",
+                    [Query(f"sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{{{IOCS}}}) "
+                    f"or sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
+            TimeSeries("Latency: median and worst", "Half, 95 % and 99 % of put-callbacks took no longer, interpolated "
+                       "between the edges of the buckets, which are factors of 4 apart.",
+                       [Query(quantile(q), name) for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))],
+                       unit="s", width=12, logarithmic=True, colors={"median": "blue", "95 %": "orange", "99 %": "red"}),
+            Bars("Slowest PVs", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
+                 [Query(f"topk(10, ioc_pv:epics_ca_put_duration_seconds:mean5m{{{IOCS}}})", "{{pv}}", instant=True)],
+                 unit="s", width=24, height=7),
+        ])
+
+
+def quantile(q: float) -> str:
+    return (f"histogram_quantile({q}, sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{{{IOCS}}})) "
+            f"or histogram_quantile({q}, sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval])))")

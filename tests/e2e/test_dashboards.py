@@ -1,0 +1,135 @@
+"""Every panel of the dashboards and every rule, on a real Prometheus that scraped a real IOC with clients."""
+import contextlib
+import re
+import socket
+import struct
+import time
+
+import yaml
+
+from harness.grafana import PROJECT, fill, panels
+from harness.prometheus import Prometheus
+from harness.raw_client import ECA_NORMAL
+from harness.waiting import wait_until
+
+# Chains, an asynchronous record, one that is skipped as active and one as disabled, alarms that come and go, and
+# targets of puts: one that is switched off and one that only experts may write to.
+RECORDS = """
+record(calc, "D:scan") { field(SCAN, ".1 second") field(CALC, "VAL+1") field(FLNK, "D:next") }
+record(calc, "D:next") { field(CALC, "VAL+1") }
+record(calc, "D:alarm") { field(SCAN, ".1 second") field(CALC, "VAL?0:1") field(HIGH, "0.5") field(HSV, "MINOR") }
+record(calc, "D:never") { field(SCAN, ".1 second") field(DISA, "1") }
+record(calcout, "D:quick") { field(SCAN, ".1 second") field(CALC, "VAL+1") field(ODLY, "0.02") }
+record(calcout, "D:slow") { field(SCAN, ".1 second") field(CALC, "VAL+1") field(ODLY, "0.25") }
+record(calcout, "D:wait") { field(CALC, "A") field(ODLY, "0.02") }
+record(ao, "D:set") { field(OUT, "D:target PP") }
+record(ao, "D:target") { }
+record(ao, "D:off") { field(DISP, "1") }
+record(ao, "D:closed") { field(ASG, "EXPERTS") }
+"""
+ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(EXPERTS) { RULE(1, READ) }\n"
+EXPORTER_OPTIONS = ["--records.causes", "--records.links=1000"]
+
+# Panels that have nothing to show here, and why.
+EMPTY_PANELS = {
+    "puts: Unexpected and forbidden puts": "the exporter knows no policy yet",
+    "puts: Puts as the policy judges them": "the exporter knows no policy yet",
+    "exporter: Series over a limit": "the exporter has no limits yet",
+    "exporter: Series over their limit": "no family is over its limit",
+    "exporter: IOCs that are estimated": "no IOC is over its budget",
+}
+# Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
+EMPTY_SERIES = {
+    'epics_ca_unexpected_puts_total{action="forbidden"}': "the exporter knows no policy yet",
+    'epics_ca_unexpected_puts_total{action="unexpected"}': "the exporter knows no policy yet",
+    "ioc_exporter_series_limited": "the exporter has no limits yet",
+    "ioc_exporter_config_last_reload_successful": "the exporter has no configuration file yet",
+    "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
+    "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
+    "ioc_pv:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
+    "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",
+}
+
+
+def rules_without_patience() -> dict[str, str]:
+    """The rule files, evaluated each second, with alerts that fire at once."""
+    return {path.name: re.sub(r"\bfor: \w+", "for: 0s", re.sub(r"\n +interval: \w+", "", path.read_text()))
+            for path in (PROJECT / "alerts").glob("*.yml")}
+
+
+def selectors(expression: str) -> set[str]:
+    """The metrics that an expression asks for, with their matchers."""
+    names = r"(?:epics|ioc_exporter)_\w+|[a-z_]+:[a-z0-9_]+:[a-z0-9_]+|up"
+    return set(re.findall(rf"(?<![\w:\"])(?:{names})\b(?![:\"(=])(?:\{{[^}}]*\}})?", expression))
+
+
+def search_for_nobody(port: int) -> None:
+    """A client's UDP search for a name that no server has."""
+    version = struct.pack(">HHHHII", 0, 0, 1, 13, 7, 0)
+    name = b"NO:SUCH:PV\0".ljust(16, b"\0")
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as client:
+        client.sendto(version + struct.pack(">HHHHII", 6, len(name), 5, 13, 1, 1) + name, ("127.0.0.1", port))
+
+
+class Puts:
+    """Clients that write a little each time; some of it fails."""
+
+    def __init__(self, connect_raw, ioc):
+        self.operator = connect_raw(ioc, "operator", "console1")
+        self.rogue = connect_raw(ioc, "rogue", "laptop")
+        self.good = [self.operator.create("D:set"), self.operator.create("D:wait.A")]
+        self.bad = [self.rogue.create("D:off"), self.rogue.create("D:closed")]
+
+    def send(self) -> None:
+        for channel in self.good:
+            assert self.operator.write_notify(channel, 7) == ECA_NORMAL
+            self.operator.write(channel, 5)
+        for channel in self.bad:
+            assert self.rogue.write_notify(channel, 3) != ECA_NORMAL
+
+
+def is_empty(prometheus: Prometheus, panel, now: float) -> bool:
+    variables = {"job": "ioc_exporter", "instance": ".*", "ioc": "demo", "__rate_interval": "10s", "__range": "60s",
+                 "__interval": "1s"}
+    for expression, instant in panel.targets:
+        query = fill(expression, **variables)
+        found = prometheus.series(query) if instant else prometheus.ranges(query, now - 10, now)
+        if found:
+            return False
+    return True
+
+
+def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, started, log_dir):
+    ioc = start_ioc("demo", RECORDS, access_security=ACCESS)
+    exporter = start_exporter(sees=[ioc])
+    prometheus = started.add(Prometheus(log_dir, exporter.port, rules_without_patience()))
+    puts = Puts(raw_client, ioc)
+
+    waiting = panels()
+
+    def all_have_shown_data() -> bool:
+        puts.send()
+        ioc.put("D:target", 1)
+        search_for_nobody(ioc.port)
+        now = time.time()
+        waiting[:] = [panel for panel in waiting if is_empty(prometheus, panel, now)]
+        return {panel.name for panel in waiting} == set(EMPTY_PANELS)
+
+    with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
+        wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", 45, every=0.5)
+    assert {panel.name for panel in waiting} == set(EMPTY_PANELS)
+    check_rules(prometheus)
+
+
+def check_rules(prometheus: Prometheus) -> None:
+    groups = prometheus.get("rules")["groups"]
+    problems = [f"{rule['name']}: {rule['lastError']}" for group in groups for rule in group["rules"]
+                if rule.get("lastError") or rule["health"] != "ok"]
+    assert not problems
+    texts = [path.read_text() for path in (PROJECT / "alerts").glob("*.yml")]
+    rules = [rule for text in texts for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+    assert len(rules) == sum(len(group["rules"]) for group in groups), "Prometheus has read all rules"
+    asked = {selector for rule in rules for selector in selectors(rule["expr"])}
+    asked |= {rule["record"] for rule in rules if "record" in rule}
+    empty = {selector for selector in asked if not prometheus.series(selector)}
+    assert empty - set(EMPTY_SERIES) == set()

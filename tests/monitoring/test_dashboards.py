@@ -1,0 +1,102 @@
+"""The dashboards as files: made from their source, importable, and by the rules that dashboards/README.md states."""
+import json
+import re
+import subprocess
+import sys
+
+from project import DASHBOARDS, documented_metrics, unknown_names
+
+
+def boards() -> dict[str, dict]:
+    return {path.stem: json.loads(path.read_text()) for path in sorted(DASHBOARDS.glob("*.json"))}
+
+
+def panels():
+    for name, board in boards().items():
+        for panel in board["panels"]:
+            if panel["type"] != "row":
+                yield f"{name}: {panel['title']}", panel
+
+
+def queries():
+    for name, panel in panels():
+        for target in panel["targets"]:
+            yield name, target["expr"], bool(target.get("instant"))
+
+
+def test_files_are_what_the_program_writes(tmp_path):
+    subprocess.run([sys.executable, DASHBOARDS / "source/generate.py", tmp_path], check=True)
+    made = {path.name: path.read_text() for path in tmp_path.glob("*.json")}
+    assert made == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
+    assert set(made) == {"puts.json", "records.json", "iocs.json", "exporter.json"}
+
+
+def test_dashboards_can_be_imported():
+    found = boards()
+    assert len({board["uid"] for board in found.values()}) == len(found)
+    for name, board in found.items():
+        assert 0 < len(board["uid"]) <= 40 and board["title"] and "id" not in board
+        ids = [panel["id"] for panel in board["panels"]]
+        assert len(set(ids)) == len(ids), name
+        variables = {variable["name"]: variable for variable in board["templating"]["list"]}
+        assert {"datasource", "job", "instance", "runbooks"} <= set(variables), name
+        assert ("ioc" in variables) == (name != "exporter")
+
+
+def test_panels_do_not_overlap():
+    for name, board in boards().items():
+        taken = set()
+        for panel in board["panels"]:
+            at = panel["gridPos"]
+            cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+            assert at["x"] + at["w"] <= 24 and not cells & taken, f"{name}: {panel.get('title')}"
+            taken |= cells
+
+
+def test_panels_say_what_they_show():
+    for name, panel in panels():
+        assert panel["description"].endswith("."), name
+        assert panel["fieldConfig"]["defaults"]["unit"], name
+        assert panel["datasource"]["uid"] == "${datasource}", name
+        assert panel["targets"] and len({target["refId"] for target in panel["targets"]}) == len(panel["targets"]), name
+
+
+def test_queries_match_what_was_chosen():
+    selector = re.compile(r"(?<![\w:\"])((?:epics|ioc_exporter|process|scrape)_\w+|up|ALERTS|[a-z_]+:[a-z0-9_]+:[a-z0-9_]+)"
+                          r"\b(?![:\"(=])(\{[^}]*\})?")
+    for name, query, _ in queries():
+        bare = re.sub(r"\b(?:by|on) \([^)]*\)", "", query)
+        found = selector.findall(bare)
+        assert found, f"{name}: {query}"
+        for metric, matchers in found:
+            for variable in ("job", "instance") + (("ioc",) if has_ioc(name, metric) else ()):
+                assert f'{variable}=~"${variable}"' in matchers, f"{name}: {metric}{matchers}"
+
+
+def has_ioc(panel: str, metric: str) -> bool:
+    """Whether the series of this metric belong to an IOC, on a dashboard where one can be chosen."""
+    of_the_host = {"ioc_exporter_policy_puts_total", "ALERTS"}
+    return not panel.startswith("exporter") and metric not in of_the_host
+
+
+def test_queries_use_metrics_that_exist():
+    assert documented_metrics()
+    assert not {(name, metric) for name, query, _ in queries() for metric in unknown_names(query)}
+
+
+def test_counters_stand_in_rates_only():
+    """And a rate over time takes the interval that Grafana gives it; one of now, what it says."""
+    for name, query, instant in queries():
+        for rate, window in re.findall(r"\b(rate|increase|histogram_\w+)\((?:rate\()?[a-z_]+\{[^}]*\}\[([^\]]*)\]", query):
+            allowed = ("5m", "$__range") if instant or rate == "increase" else ("$__rate_interval",)
+            assert window in allowed, f"{name}: {query}"
+        outside = re.sub(r"\b(?:rate|increase)\([a-z_]+\{[^}]*\}\[[^\]]*\]", "", query)
+        counters = set(re.findall(r"\b[a-z_]+_total\b", outside)) - {"epics_ca_put_failures_total"}
+        assert not counters, f"{name}: {query}"
+
+
+def test_rows_are_bounded():
+    for name, panel in panels():
+        if panel["type"] in ("table", "bargauge", "state-timeline"):
+            for target in panel["targets"]:
+                assert re.search(r"\b(top|bottom)k\(\d+,", target["expr"]) or "max by (kind)" in target["expr"], name
