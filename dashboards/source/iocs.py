@@ -41,8 +41,8 @@ def board() -> Board:
                    column(f"ioc:epics_ca_puts:rate5m{{{IOCS}}}"),
                    column(f"epics_ioc_records_stuck{{{IOCS}}}"),
                    column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
-                  width=15, height=10, sort="State",
-                  columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("instance", "Exporter", width=150),
+                  width=16, height=10, sort="State",
+                  columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("instance", "Exporter", width=140),
                            Column("Value #A", "State", width=80, mapping=STATES),
                            Column("Value #B", "Runs", width=70, mapping=UP_DOWN),
                            Column("Value #C", "CPU", width=75, unit="percentunit", decimals=1),
@@ -51,10 +51,10 @@ def board() -> Board:
                            Column("Value #F", "Stuck", width=60, unit="short"),
                            Column("Value #G", "Memory", width=90, unit="bytes", decimals=0)]),
             Table("Alerts that fire", "Alerts about IOCs, 50 at most. An alert links to what to do.",
-                  [Query(f'topk(50, ALERTS{{alertstate="firing", {IOCS}}})', instant=True)], width=9, height=10,
+                  [Query(f'topk(50, ALERTS{{alertstate="firing", ioc!="", {IOCS}}})', instant=True)], width=8, height=10,
                   empty_when_healthy=True,
                   columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
-                           Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=130)]),
+                           Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=120)]),
             StateTimeline("Health over time", "The worst alert of the 15 IOCs that need attention most at the end of the "
                           "time shown.",
                           [Query(f"ioc:epics_alerts:worst{{{IOCS}}} and on (job, instance, ioc) "
@@ -88,7 +88,7 @@ def board() -> Board:
                               "{{period}} s")], unit="percentunit", width=8, colors=PERIODS),
             TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
                        [Query(f"sum by (period) (rate(epics_ioc_scan_overruns_total{{{IOCS}}}[$__rate_interval]))",
-                              "{{period}} s")], unit="ops", width=8, colors=PERIODS),
+                              "{{period}} s")], unit="ops", width=8, at_least=1, colors=PERIODS),
             Bars("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
                  "hold; the eight fullest.",
                  [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",

@@ -15,7 +15,7 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 # Paul Tol's "vibrant" scheme, and the yellow of his "bright" one: colours that people with any kind of colour
 # blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
 TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
-       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#BBBBBB"}
+       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888"}
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
 RANKS = ["blue", "orange", "teal", "magenta", "yellow", "cyan"]
 GOOD, WARNING, CRITICAL = TOL["blue"], TOL["yellow"], TOL["red"]
@@ -52,6 +52,7 @@ class Column:
     unit: str | None = None
     decimals: int | None = None
     mapping: dict | None = None
+    bar: bool = False  # the value, with a bar beside it
     runbook: bool = False  # the cell is an alert's name: links to its page
     board: str | None = None  # the cell is an IOC's name: links to this board
 
@@ -59,6 +60,8 @@ class Column:
         wanted = {"custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
         if self.mapping:
             wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-text"}}
+        if self.bar:
+            wanted |= {"min": 0, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
         if self.runbook:
             wanted["links"] = [{"title": "What to do", "url": "${runbooks}/${__value.raw}.md", "targetBlank": True}]
         if self.board:
@@ -133,13 +136,14 @@ class TimeSeries(Panel):
     colors: dict[str, str] = field(default_factory=dict)
     line: tuple[float, str] | None = None  # a bound that is drawn
     logarithmic: bool = False
+    at_least: float | None = None  # how far the axis goes when all is 0
 
     def build(self):
         stacking = shapes.StackingMode.NORMAL if self.stack else shapes.StackingMode.NONE
         if self.line:
             self.steps = [(None, GOOD), (self.line[0], TOL[self.line[1]])]
         panel = self.finish(
-            timeseries.Panel().min(0).line_width(2).fill_opacity(35 if self.stack else 8)
+            timeseries.Panel().min(0).line_width(2).fill_opacity(35 if self.stack else 0)
             .show_points(shapes.VisibilityMode.NEVER).stacking(common.StackingConfig().mode(stacking))
             .legend(common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
                     .placement(shapes.LegendPlacement.BOTTOM).show_legend(True))
@@ -148,6 +152,8 @@ class TimeSeries(Panel):
         if self.line:
             panel = panel.thresholds_style(
                 common.GraphThresholdsStyleConfig().mode(shapes.GraphThresholdsStyleMode.DASHED))
+        if self.at_least is not None:
+            panel = panel.axis_soft_max(self.at_least)
         if self.logarithmic:
             panel = panel.scale_distribution(
                 common.ScaleDistributionConfig().type(shapes.ScaleDistribution.LOG).log(10))
@@ -167,7 +173,9 @@ class Ranked(TimeSeries):
         now, at_end = expression.expression.replace("@END", ""), expression.expression.replace("@END", " @ end()")
         self.queries = []
         for rank in range(1, len(RANKS) + 1):
-            chosen = f"topk({rank}, {at_end})" + (f" unless topk({rank - 1}, {at_end})" if rank > 1 else "")
+            chosen = f"topk({rank}, {at_end})"
+            if rank > 1:  # of several that are equal, one
+                chosen = f"topk(1, {chosen} unless topk({rank - 1}, {at_end}))"
             self.queries.append(Query(f"{now} and ({chosen})", expression.legend))
         panel = super().build()
         for ref, color in zip(REFS, RANKS):

@@ -1,6 +1,6 @@
 """Dashboard Puts: who writes where."""
 from board import Board
-from panels import (CRITICAL, GOOD, SEVERITIES, WARNING, Bars, Column, Heatmap, Query, Ranked, Row, Stat,
+from panels import (CRITICAL, GOOD, SEVERITIES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat,
                     Table, TimeSeries)
 
 IOCS = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
@@ -95,9 +95,11 @@ def board() -> Board:
                        "between the edges of the buckets, which are factors of 4 apart.",
                        [Query(quantile(q), name) for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))],
                        unit="s", width=12, logarithmic=True, colors={"median": "blue", "95 %": "orange", "99 %": "red"}),
-            Bars("Slowest PVs", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
-                 [Query(f"topk(10, ioc_pv:epics_ca_put_duration_seconds:mean5m{{{IOCS}}})", "{{pv}}", instant=True)],
-                 unit="s", width=24, height=7),
+            Table("Slowest PVs", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
+                  [Query(f"topk(10, ioc_pv:epics_ca_put_duration_seconds:mean5m{{{IOCS}}})", instant=True)],
+                  width=24, height=7, sort="Mean",
+                  columns=[Column("pv", "PV", width=300), Column("ioc", "IOC", width=200),
+                           Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
         ])
 
 

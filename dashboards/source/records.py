@@ -1,10 +1,17 @@
 """Dashboard Records: what the records of one IOC do."""
 from board import Board
-from panels import (GOOD, WARNING, Bars, Column, Heatmap, Query, Ranked, Row, Stat, Table, TimeSeries)
+from panels import (GOOD, WARNING, Column, Heatmap, Query, Ranked, Row, Stat, Table, TimeSeries)
 
 IOC = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
-CAUSES = {"/scan_.*/": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
+CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
           "main": "red", "other": "grey"}
+
+
+def mean(histogram: str) -> str:
+    """The ten records with the largest mean, classic or native."""
+    over = f"{{{IOC}}}[$__range]"
+    return (f"topk(10, rate({histogram}_sum{over}) / (rate({histogram}_count{over}) > 0) "
+            f"or histogram_sum(rate({histogram}{over})) / (histogram_count(rate({histogram}{over})) > 0))")
 
 
 def board() -> Board:
@@ -30,7 +37,10 @@ def board() -> Board:
             Row("How often, and why"),
             TimeSeries("Processings by cause", "What set the processings off: a periodic scan, a link of another "
                        "record, a callback (I/O Intr, Event), a client, scanOnce.",
-                       [Query(f"sum by (cause) (rate(epics_ioc_process_total{{{IOC}}}[$__rate_interval]))", "{{cause}}")],
+                       [Query(f'sum(rate(epics_ioc_process_total{{{IOC}, cause=~"scan_.+"}}[$__rate_interval]))',
+                              "scan"),
+                        Query(f'sum by (cause) (rate(epics_ioc_process_total{{{IOC}, cause!~"scan_.+"}}'
+                              "[$__rate_interval]))", "{{cause}}")],
                        unit="ops", stack=True, colors=CAUSES),
             Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
                    [Query("rate(epics_record_process_total{" + IOC + "}[$__rate_interval]@END)",
@@ -38,7 +48,7 @@ def board() -> Board:
             TimeSeries("Skipped, by reason", "active: the record still waited for its completion. disabled: DISA was "
                        "equal to DISV.",
                        [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOC}}})", "{{reason}}")],
-                       unit="ops", width=8, colors={"active": "orange", "disabled": "grey"}),
+                       unit="ops", width=8, colors={"active": "orange", "disabled": "blue"}),
             TimeSeries("Writes inside the IOC", "Writes to fields of records by what made them; puts of clients among "
                        "them as ca and pva.",
                        [Query(f"sum by (source) (rate(epics_record_puts_total{{{IOC}}}[$__rate_interval]))", "{{source}}")],
@@ -55,26 +65,22 @@ def board() -> Board:
                     "the further along the scale, the more of them.",
                     [Query(f"sum by (le) (rate(epics_record_process_duration_seconds_bucket{{{IOC}}}[$__rate_interval])) "
                     f"or sum(rate(epics_record_process_duration_seconds{{{IOC}}}[$__rate_interval]))")], unit="s"),
-            Bars("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
-                 "processed in turn, as a part of one core; average of the time shown.",
-                 [Query(f"topk(10, rate(epics_record_process_self_seconds_total{{{IOC}}}[$__range]))", "{{record}}",
-                        instant=True)], unit="percentunit", decimals=3, width=12),
+            Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
+                  "processed in turn, as a part of one core; average of the time shown.",
+                  [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{IOC}}}[$__range])))",
+                         instant=True)], sort="Of a core",
+                  columns=[Column("record", "Record", width=260),
+                           Column("Value", "Of a core", unit="percentunit", decimals=3, bar=True)]),
             Table("Longest processings", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn.",
-                  [Query(f"topk(10, rate(epics_record_process_duration_seconds_sum{{{IOC}}}[$__range]) "
-                         f"/ (rate(epics_record_process_duration_seconds_count{{{IOC}}}[$__range]) > 0) "
-                         f"or histogram_sum(rate(epics_record_process_duration_seconds{{{IOC}}}[$__range])) "
-                         f"/ (histogram_count(rate(epics_record_process_duration_seconds{{{IOC}}}[$__range])) > 0))",
-                         instant=True)], width=12, sort="Mean",
-                  columns=[Column("record", "Record"), Column("ioc", "IOC", width=160),
-                           Column("Value", "Mean", width=110, unit="s", decimals=1)]),
-            Bars("Asynchronous records: longest completions", "The ten records that take longest from the start of "
-                 "dbProcess to their completion; mean of the time shown.",
-                 [Query(f"topk(10, rate(epics_record_completion_duration_seconds_sum{{{IOC}}}[$__range]) "
-                        f"/ (rate(epics_record_completion_duration_seconds_count{{{IOC}}}[$__range]) > 0) "
-                        f"or histogram_sum(rate(epics_record_completion_duration_seconds{{{IOC}}}[$__range])) "
-                        f"/ (histogram_count(rate(epics_record_completion_duration_seconds{{{IOC}}}[$__range])) > 0))",
-                        "{{record}}", instant=True)], unit="s", width=12),
+                  [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort="Mean",
+                  columns=[Column("record", "Record", width=260),
+                           Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
+            Table("Asynchronous records: longest completions", "The ten records that take longest from the start of "
+                  "dbProcess to their completion; mean of the time shown.",
+                  [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort="Mean",
+                  columns=[Column("record", "Record", width=260),
+                           Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("What sets off what"),
             Table("Chains", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
