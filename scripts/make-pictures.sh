@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Makes the pictures in docs/pictures again, from a demo that runs (./run.sh --demo) for two minutes or more:
+# Makes the pictures in docs/pictures again, from a demo that runs (./run.sh --demo) for ten minutes or more:
 #
 #   scripts/make-pictures.sh [EXPORTER_PORT [PROMETHEUS_PORT]]      default: 10064 9090
 #
-# Needs chromium (Debian: apt-get install chromium). Each picture is to be looked at before it is committed.
+# Needs chromium (Debian: apt-get install chromium), and what scripts/draw-grafana.sh needs for the dashboards. Each
+# picture is to be looked at before it is committed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -36,3 +37,10 @@ http_get "$exporter" / >/dev/null || die "no exporter answers on port $exporter:
 http_get "$prometheus" /-/ready >/dev/null || die "no Prometheus answers on port $prometheus"
 picture landing.png 1000,1150 "http://localhost:$exporter/"
 picture puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
+
+# The dashboards as operators see them first: two dark, two light.
+FROM=now-10m WIDTH=1200 HEIGHT=1000 scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
+for drawn in puts-dark iocs-light records-dark exporter-light; do
+  cp "$profile/dashboards/$drawn.png" "docs/pictures/dashboard-${drawn%-*}.png"
+  say "docs/pictures/dashboard-${drawn%-*}.png: $(stat -c %s "docs/pictures/dashboard-${drawn%-*}.png") bytes"
+done

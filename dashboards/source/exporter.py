@@ -49,17 +49,21 @@ def board() -> Board:
                           "{{instance}}")], unit="short", width=8),
 
             Row("What it sees"),
-            Bars("What was dropped", "Events in the time shown that could not be counted, or not with all their labels: "
-                 "the ten most frequent reasons that are not usual.",
-                 [Query(f'topk(10, sum by (probe, reason) (increase(ioc_exporter_dropped_total{{{HOSTS}, '
-                        f'reason!~"{USUAL}"}}[$__range])))', "{{probe}}: {{reason}}", instant=True)],
-                 unit="short", decimals=0, width=12, steps=[(None, GOOD), (1, WARNING)]),
-            Bars("Fill of kernel maps", "Entries in use of those that there is room for: the ten fullest. Without "
-                 "maps that are made to fit one IOC, and those whose oldest entry makes room for the next.",
-                 [Query(f"topk(10, max by (map) (ioc_exporter_map_entries{{{HOSTS}, map!~\"ioc_.+|ca_searches|put_notifies\"}} "
-                        f"/ ioc_exporter_map_capacity{{{HOSTS}}}))", "{{map}}", instant=True)],
-                 unit="percentunit", decimals=1, maximum=1, width=12,
-                 steps=[(None, GOOD), (0.75, WARNING), (0.9, CRITICAL)]),
+            Table("What was dropped", "Events in the time shown that could not be counted, or not with all their labels: "
+                  "the ten most frequent reasons that are not usual.",
+                  [Query(f'topk(10, sum by (probe, reason) (increase(ioc_exporter_dropped_total{{{HOSTS}, '
+                         f'reason!~"{USUAL}"}}[$__range])))', instant=True)],
+                  sort="Events", steps=[(None, GOOD), (1, WARNING)],
+                  columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
+                           Column("Value", "Events", unit="short", decimals=0, bar=True)]),
+            Table("Fill of kernel maps", "Entries in use of those that there is room for: the ten fullest. Without maps "
+                  "that are made to fit one IOC, and those whose oldest entry makes room for the next.",
+                  [Query(f'topk(10, max by (map) (ioc_exporter_map_entries{{{HOSTS}, '
+                         f'map!~"ioc_.+|ca_searches|put_notifies"}} / ioc_exporter_map_capacity{{{HOSTS}}}))',
+                         instant=True)],
+                  sort="In use", steps=[(None, GOOD), (0.75, WARNING), (0.9, CRITICAL)],
+                  columns=[Column("map", "Map", width=190),
+                           Column("Value", "In use", unit="percentunit", decimals=1, bar=True, maximum=1)]),
             TimeSeries("Attachments", "Uprobes and sockets that feed each probe.",
                        [Query(f"sum by (probe) (ioc_exporter_probe_attachments{{{HOSTS}}})", "{{probe}}")],
                        unit="short", width=8, colors=PROBES),
@@ -70,15 +74,16 @@ def board() -> Board:
                  "slowest machine.",
                  [Query(f"max by (kind) (ioc_exporter_probe_hit_seconds{{{HOSTS}}})", "{{kind}}", instant=True)],
                  unit="s", width=8),
-            Table("Series over their limit", "Families of which some series were summed in one, 20 at most.",
-                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=12, height=6,
-                  sort="Series", empty_when_healthy=True,
+            Table("Series over their limit", "How many series were summed in one because their family is over its "
+                  "limit: the 20 families with most of them.",
+                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}})", instant=True)], width=12, height=6,
+                  sort="Series",
                   columns=[Column("instance", "Exporter"), Column("family", "Family"),
-                           Column("Value", "Series", width=90, unit="short")]),
-            Table("IOCs that are estimated", "IOCs whose record probes are not attached all the time: the 20 that are "
-                  "counted least.",
-                  [Query(f"bottomk(20, ioc_exporter_record_sampling_ratio{{{HOSTS}}} < 1)", instant=True)], width=12,
-                  height=6, sort="Time counted", empty_when_healthy=True,
+                           Column("Value", "Series", width=90, unit="short", decimals=0)]),
+            Table("IOCs that are counted least", "How much of the time the record probes are attached: below 100 % the "
+                  "counts of the IOC's records contain estimates. The 20 lowest.",
+                  [Query(f"bottomk(20, ioc_exporter_record_sampling_ratio{{{HOSTS}}})", instant=True)], width=12,
+                  height=6, sort="Time counted", descending=False,
                   columns=[Column("instance", "Exporter"), Column("ioc", "IOC"),
                            Column("Value", "Time counted", width=120, unit="percentunit", decimals=0)]),
         ])

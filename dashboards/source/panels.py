@@ -53,6 +53,7 @@ class Column:
     decimals: int | None = None
     mapping: dict | None = None
     bar: bool = False  # the value, with a bar beside it
+    maximum: float | None = None  # of the bar, where it is not the largest value
     runbook: bool = False  # the cell is an alert's name: links to its page
     board: str | None = None  # the cell is an IOC's name: links to this board
 
@@ -61,7 +62,7 @@ class Column:
         if self.mapping:
             wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-text"}}
         if self.bar:
-            wanted |= {"min": 0, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
+            wanted |= {"min": 0, "max": self.maximum, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
         if self.runbook:
             wanted["links"] = [{"title": "What to do", "url": "${runbooks}/${__value.raw}.md", "targetBlank": True}]
         if self.board:
@@ -220,7 +221,8 @@ class StateTimeline(Panel):
 @dataclass
 class Table(Panel):
     columns: list[Column] = field(default_factory=list)
-    sort: str | None = None  # the title of a column, largest first
+    sort: str | None = None  # the title of a column
+    descending: bool = True
 
     def build(self):
         names = [column.name for column in self.columns]
@@ -235,5 +237,5 @@ class Table(Panel):
         for column in self.columns:
             panel = panel.override_by_name(column.title, column.properties())
         if self.sort:
-            panel = panel.sort_by([common.TableSortByFieldState().display_name(self.sort).desc(True)])
+            panel = panel.sort_by([common.TableSortByFieldState().display_name(self.sort).desc(self.descending)])
         return self.finish(panel, PromQueryFormat.TABLE)

@@ -35,8 +35,7 @@ EMPTY_PANELS = {
     "puts: Unexpected and forbidden puts": "the exporter knows no policy yet",
     "puts: Puts as the policy judges them": "the exporter knows no policy yet",
     "exporter: Series over a limit": "the exporter has no limits yet",
-    "exporter: Series over their limit": "no family is over its limit",
-    "exporter: IOCs that are estimated": "no IOC is over its budget",
+    "exporter: Series over their limit": "the exporter has no limits yet",
 }
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
