@@ -2,7 +2,7 @@
 // scrape.
 //
 // Use: labels() makes a series' label set in the format's own form, once; begin_family() and then
-// count() or number() for each series, or begin_histograms() and histogram(); take() at the end.
+// count() or number() for each series, or begin_histograms() and histogram(); finish() at the end.
 // All series of a family stand together, and no family comes twice: text 0.0.4 and OpenMetrics 1.0
 // ask for it.
 #pragma once
@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "metrics/histogram_edges.h"
+#include "util/byte_buffer.h"
 
 namespace ioc_exporter::metrics {
 
@@ -42,13 +43,33 @@ struct EncodedLabels {
   auto operator<=>(const EncodedLabels&) const = default;
 };
 
+// The same, kept elsewhere.
+struct LabelView {
+  std::string_view bytes;
+
+  LabelView() = default;
+  explicit LabelView(std::string_view encoded) : bytes(encoded) {}
+  LabelView(const EncodedLabels& labels) : bytes(labels.bytes) {}
+};
+
+// How an encoder writes labels: what one made, another of the same form may use.
+enum class LabelForm { text, protobuf };
+
+// One event among those that a counter counted.
+struct Exemplar {
+  LabelView labels;
+  double value = 0;         // by which the counter grew
+  double time_seconds = 0;  // time of day; 0: not known
+};
+
 class Encoder {
  public:
   virtual ~Encoder() = default;
 
-  // Of an HTTP answer with what take() returns.
+  // Of an HTTP answer with what finish() returns.
   virtual std::string_view content_type() const = 0;
 
+  virtual LabelForm label_form() const = 0;
   virtual EncodedLabels labels(std::span<const Label> labels) const = 0;
   EncodedLabels labels(std::initializer_list<Label> list) const {
     return labels(std::span<const Label>(list.begin(), list.size()));
@@ -61,24 +82,35 @@ class Encoder {
   virtual void begin_histograms(const Family& family, const HistogramEdges& edges) = 0;
 
   // One series of a counter, gauge or untyped family. `more` is appended to `labels`.
-  virtual void count(const EncodedLabels& labels, const EncodedLabels& more,
-                     std::uint64_t value) = 0;
-  virtual void number(const EncodedLabels& labels, const EncodedLabels& more, double value) = 0;
-  void count(const EncodedLabels& labels, std::uint64_t value) { count(labels, {}, value); }
-  void number(const EncodedLabels& labels, double value) { number(labels, {}, value); }
+  virtual void count(LabelView labels, LabelView more, std::uint64_t value) = 0;
+  virtual void number(LabelView labels, LabelView more, double value) = 0;
+  void count(LabelView labels, std::uint64_t value) { count(labels, {}, value); }
+  void number(LabelView labels, double value) { number(labels, {}, value); }
+  // One series of a counter with an exemplar, in the formats that have them.
+  virtual bool has_exemplars() const { return false; }
+  virtual void count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
+    static_cast<void>(exemplar);
+    count(labels, {}, value);
+  }
 
   // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
   // its count is their sum.
-  virtual void histogram(const EncodedLabels& labels, std::span<const std::uint64_t> buckets,
+  virtual void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                          double sum_seconds) = 0;
 
+  // Room for a scrape of about that size, so that the buffer need not grow.
+  virtual void reserve(std::size_t bytes) = 0;
   // All that was encoded; the encoder is empty afterwards.
-  virtual std::string take() = 0;
+  virtual ByteBuffer finish() = 0;
+  // The same, as a string.
+  std::string take() { return std::string(finish().view()); }
 
  protected:
   Encoder() = default;
   Encoder(const Encoder&) = default;
+  Encoder(Encoder&&) = default;
   Encoder& operator=(const Encoder&) = default;
+  Encoder& operator=(Encoder&&) = default;
 };
 
 }  // namespace ioc_exporter::metrics

@@ -2,32 +2,41 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <string_view>
 
 namespace ioc_exporter::metrics {
 namespace {
 
-// 32 characters hold every uint64 (20) and every shortest double (24).
+char* write_text(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+
 template <class Number>
-void append_chars(std::string& out, Number value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  out.append(text, end);
+void append(std::string& out, Number value) {
+  char text[kNumberRoom];
+  out.append(text, write_number(text, value));
 }
 
 }  // namespace
 
+char* write_number(char* to, std::uint64_t value) {
+  return std::to_chars(to, to + kNumberRoom, value).ptr;
+}
+
+char* write_number(char* to, double value) {
+  if (std::isnan(value)) return write_text(to, "NaN");
+  if (std::isinf(value)) return write_text(to, value > 0 ? "+Inf" : "-Inf");
+  return std::to_chars(to, to + kNumberRoom, value).ptr;
+}
+
 void append_number(std::string& out, std::uint64_t value) {
-  append_chars(out, value);
+  append(out, value);
 }
 
 void append_number(std::string& out, double value) {
-  if (std::isnan(value)) {
-    out += "NaN";
-  } else if (std::isinf(value)) {
-    out += value > 0 ? "+Inf" : "-Inf";
-  } else {
-    append_chars(out, value);
-  }
+  append(out, value);
 }
 
 double seconds_from_ns(std::uint64_t ns) {

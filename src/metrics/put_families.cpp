@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <utility>
 
+#include "metrics/label_text.h"
 #include "metrics/merged_series.h"
 #include "metrics/number_text.h"
 
@@ -29,8 +31,38 @@ std::string_view op_name(PutOp op) {
   return op == PutOp::write ? "write" : "write_notify";
 }
 
+std::size_t characters(std::string_view utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
+}
+
+// The last put: when it was, and who sent it; with as many of the labels as OpenMetrics 1.0 allows,
+// which is 128 characters, names included. The client's address is always among them.
+std::vector<Label> exemplar_labels(const PutSample& put) {
+  constexpr std::size_t kMost = 128;
+  std::vector<Label> labels;
+  std::size_t total = 0;
+  for (const Label& label :
+       {Label{"client", put.client}, Label{"user", put.user}, Label{"host", put.host}}) {
+    total += label.name.size() + characters(utf8_safe(label.value));
+    if (total > kMost) break;
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+struct Puts {
+  std::uint64_t count = 0;
+  const PutSample* last = nullptr;
+};
+
+void merge(Puts& into, const Puts& other) {
+  into.count += other.count;
+  if (into.last->last_time_seconds < other.last->last_time_seconds) into.last = other.last;
+}
+
 void encode_counts_of_puts(const std::vector<PutSample>& puts, Encoder& encoder) {
-  SeriesList<std::uint64_t> series;
+  SeriesList<Puts> series;
   series.reserve(puts.size());
   for (const PutSample& put : puts)
     series.emplace_back(encoder.labels({{"ioc", put.ioc},
@@ -39,8 +71,14 @@ void encode_counts_of_puts(const std::vector<PutSample>& puts, Encoder& encoder)
                                         {"user", put.user},
                                         {"host", put.host},
                                         {"op", op_name(put.op)}}),
-                        put.count);
-  encode_counts(kPuts, std::move(series), encoder);
+                        Puts{put.count, &put});
+  encoder.begin_family(kPuts);
+  for_each_merged(std::move(series), merge, [&encoder](const EncodedLabels& labels, Puts all) {
+    if (!encoder.has_exemplars() || all.last->last_time_seconds <= 0)
+      return encoder.count(labels, all.count);
+    const EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
+    encoder.count(labels, all.count, Exemplar{who, 1, all.last->last_time_seconds});
+  });
 }
 
 void encode_failures(const std::vector<PutFailureSample>& failures, Encoder& encoder) {

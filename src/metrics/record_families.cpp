@@ -1,5 +1,8 @@
 #include "metrics/record_families.h"
 
+#include <map>
+#include <string_view>
+
 #include "metrics/number_text.h"
 #include "metrics/record_rows.h"
 
@@ -38,6 +41,17 @@ bool was_called(const RecordRow& row) {
          (row.counts && (row.counts->skipped_active > 0 || row.counts->skipped_disabled > 0));
 }
 
+void encode_info(const std::vector<RecordRows>& tables, Encoder& encoder) {
+  encoder.begin_family(kInfo);
+  std::map<std::string_view, EncodedLabels> types;
+  for_each_row(tables, [&](const RecordRow& row) {
+    if (row.type.empty()) return;
+    EncodedLabels& type = types[row.type];
+    if (type.bytes.empty()) type = encoder.labels({{"record_type", row.type}});
+    encoder.count(row.labels, type, 1);
+  });
+}
+
 void encode_skipped(const std::vector<RecordRows>& tables, Encoder& encoder) {
   encoder.begin_family(kSkipped);
   const EncodedLabels active = encoder.labels({{"reason", "active"}});
@@ -52,17 +66,13 @@ void encode_skipped(const std::vector<RecordRows>& tables, Encoder& encoder) {
 }  // namespace
 
 void encode_records(const std::vector<const IocSample*>& iocs, const HistogramEdges& edges,
-                    Encoder& encoder) {
+                    LabelCache& cache, Encoder& encoder) {
   std::vector<RecordRows> tables;
   tables.reserve(iocs.size());
   for (const IocSample* ioc : iocs)
-    if (ioc->up) tables.emplace_back(*ioc, encoder);
+    if (ioc->up) tables.emplace_back(*ioc, cache.of(*ioc, encoder));
 
-  encoder.begin_family(kInfo);
-  for_each_row(tables, [&](const RecordRow& row) {
-    if (!row.type.empty())
-      encoder.count(row.labels, encoder.labels({{"record_type", row.type}}), 1);
-  });
+  encode_info(tables, encoder);
   encoder.begin_family(kProcess);
   for_each_row(tables, [&](const RecordRow& row) {
     encoder.count(row.labels, row.counts ? row.counts->processed : 0);

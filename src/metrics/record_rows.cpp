@@ -1,6 +1,7 @@
 #include "metrics/record_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ioc_exporter::metrics {
 
@@ -13,17 +14,17 @@ void add_counts(RecordSample& sum, const RecordSample& more) {
   for (std::size_t i = 0; i < sum.buckets.size(); ++i) sum.buckets[i] += more.buckets[i];
 }
 
-RecordRows::RecordRows(const IocSample& ioc, const Encoder& encoder) {
-  const std::size_t known = ioc.database ? ioc.database->records.size() : 0;
+RecordRows::RecordRows(const IocSample& ioc, std::shared_ptr<const RecordLabels> labels)
+    : labels_(std::move(labels)) {
+  const std::size_t known = labels_->records();
   const bool unknown = std::any_of(ioc.records.begin(), ioc.records.end(),
                                    [&](const RecordSample& s) { return s.record >= known; });
   rows_.resize(known + (unknown ? 1 : 0));
+  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].labels = labels_->of(i);
   for (std::size_t i = 0; i < known; ++i) {
     const RecordIdentity& record = ioc.database->records[i];
-    rows_[i].labels = encoder.labels({{"ioc", ioc.name}, {"record", record.name}});
     if (record.type < ioc.database->types.size()) rows_[i].type = ioc.database->types[record.type];
   }
-  if (unknown) rows_[known].labels = encoder.labels({{"ioc", ioc.name}, {"record", ""}});
   for (const RecordSample& sample : ioc.records)
     add(std::min<std::size_t>(sample.record, known), sample);
 }

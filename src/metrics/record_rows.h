@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "metrics/encoder.h"
+#include "metrics/record_labels.h"
 #include "probes/samples.h"
 
 namespace ioc_exporter::metrics {
@@ -16,7 +18,7 @@ namespace ioc_exporter::metrics {
 void add_counts(RecordSample& sum, const RecordSample& more);
 
 struct RecordRow {
-  EncodedLabels labels;                  // ioc, record
+  LabelView labels;                      // ioc, record
   const RecordSample* counts = nullptr;  // null: neither processed nor skipped
   std::string_view type;                 // "" for the row of unknown names
 };
@@ -26,7 +28,7 @@ struct RecordRow {
 // outlive it.
 class RecordRows {
  public:
-  RecordRows(const IocSample& ioc, const Encoder& encoder);
+  RecordRows(const IocSample& ioc, std::shared_ptr<const RecordLabels> labels);
   RecordRows(RecordRows&&) = default;  // addresses in sums_ survive a move, not a copy
 
   const std::vector<RecordRow>& rows() const { return rows_; }
@@ -34,6 +36,7 @@ class RecordRows {
  private:
   void add(std::size_t row, const RecordSample& sample);
 
+  std::shared_ptr<const RecordLabels> labels_;
   std::vector<RecordRow> rows_;
   std::deque<RecordSample> sums_;  // of rows with several samples; a deque keeps addresses
 };

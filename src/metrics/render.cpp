@@ -44,12 +44,14 @@ void encode_all(const std::vector<prometheus::MetricFamily>& families, Encoder& 
 }  // namespace
 
 void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
-                     const ShownEdges& edges, Encoder& encoder) {
+                     const ShownEdges& edges, LabelCache& cache, Encoder& encoder) {
+  encoder.reserve(estimated_size(snapshot, edges));
+  cache.drop_gone();
   const auto iocs = distinct_iocs(snapshot);
   encode_iocs(iocs, encoder);
   encode_health(iocs, encoder);
   encode_ioc_memory(iocs, encoder);
-  encode_records(iocs, edges.process, encoder);
+  encode_records(iocs, edges.process, cache, encoder);
   encode_causes(iocs, encoder);
   encode_links(iocs, encoder);
   encode_record_puts(iocs, encoder);
@@ -66,8 +68,8 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
 std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,
                         const ShownEdges& edges) {
   TextEncoder encoder;
-  encoder.reserve(estimated_size(snapshot, edges));
-  encode_snapshot(snapshot, exporter, edges, encoder);
+  LabelCache cache;
+  encode_snapshot(snapshot, exporter, edges, cache, encoder);
   return encoder.take();
 }
 

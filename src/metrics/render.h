@@ -5,6 +5,7 @@
 
 #include "metrics/encoder.h"
 #include "metrics/histogram_edges.h"
+#include "metrics/record_labels.h"
 #include "metrics/self_families.h"
 #include "probes/samples.h"
 
@@ -18,10 +19,11 @@ struct ShownEdges {
 
 // Everything that is known, through any encoder: IOCs, records, puts, then the exporter itself.
 // The reference of all families is docs/metrics.md.
+// `cache`: to be the same at all scrapes.
 void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
-                     const ShownEdges& edges, Encoder& encoder);
+                     const ShownEdges& edges, LabelCache& cache, Encoder& encoder);
 
-// The same in text format 0.0.4, to be served as TextEncoder::kContentType.
+// The same in text format 0.0.4, once.
 std::string render_text(const Snapshot& snapshot, const ExporterInfo& exporter,
                         const ShownEdges& edges = {});
 

@@ -1,5 +1,7 @@
 #include "metrics/text_encoder.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "metrics/label_text.h"
@@ -22,14 +24,13 @@ std::string_view type_name(FamilyType type) {
   return "untyped";
 }
 
-std::string le_label(double upper_bound) {
-  std::string text = "le=\"";
-  append_number(text, upper_bound);
-  text += "\"} ";
-  return text;
+char* write(char* at, std::string_view text) {
+  std::memcpy(at, text.data(), text.size());
+  return at + text.size();
 }
 
 constexpr std::string_view kInfinity = "le=\"+Inf\"} ";
+constexpr std::size_t kPunctuation = 8;  // of a line: braces, comma, space, end
 
 }  // namespace
 
@@ -46,6 +47,19 @@ EncodedLabels TextEncoder::labels(std::span<const Label> labels) const {
   return encoded;
 }
 
+void TextEncoder::append_header(std::string& header, const Family& family) const {
+  header.append("# HELP ").append(family.name) += ' ';
+  append_help(header, family.help);
+  header.append("\n# TYPE ").append(family.name) += ' ';
+  header.append(type_name(family.type)) += '\n';
+}
+
+std::string TextEncoder::edge_text(double upper_bound) const {
+  std::string text;
+  append_number(text, upper_bound);
+  return text;
+}
+
 void TextEncoder::begin_family(const Family& family) {
   family_ = family;
   header_written_ = false;
@@ -53,85 +67,93 @@ void TextEncoder::begin_family(const Family& family) {
 
 void TextEncoder::begin_histograms(const Family& family, const HistogramEdges& edges) {
   begin_family(family);
-  bucket_start_ = std::string(family.name) + "_bucket{";
+  const std::string name(family.name);
+  bucket_start_ = name + "_bucket{";
+  sum_start_ = name + "_sum";
+  count_start_ = name + "_count";
   edges_.clear();
-  for (const int k : edges.ks())
-    edges_.push_back({edges.scale().slot(k), le_label(edge_seconds(k))});
+  longest_edge_ = kInfinity.size();
+  for (const int k : edges.ks()) {
+    edges_.push_back({edges.scale().slot(k), "le=\"" + edge_text(edge_seconds(k)) + "\"} "});
+    longest_edge_ = std::max(longest_edge_, edges_.back().end_of_labels.size());
+  }
 }
 
 void TextEncoder::write_header() {
   if (header_written_) return;
   header_written_ = true;
-  text_ += "# HELP ";
-  text_ += family_.name;
-  text_ += ' ';
-  append_help(text_, family_.help);
-  text_ += "\n# TYPE ";
-  text_ += family_.name;
-  text_ += ' ';
-  text_ += type_name(family_.type);
-  text_ += '\n';
+  header_.clear();
+  append_header(header_, family_);
+  text_.append(header_);
 }
 
-void TextEncoder::write_series(std::string_view suffix, const EncodedLabels& labels,
-                               const EncodedLabels& more) {
-  text_ += family_.name;
-  text_ += suffix;
+// start{labels,more} value
+template <class Number>
+char* TextEncoder::write_line(char* at, std::string_view start, LabelView labels, LabelView more,
+                              Number value) const {
+  at = write(at, start);
   if (!labels.bytes.empty() || !more.bytes.empty()) {
-    text_ += '{';
-    text_ += labels.bytes;
-    if (!labels.bytes.empty() && !more.bytes.empty()) text_ += ',';
-    text_ += more.bytes;
-    text_ += '}';
+    *at++ = '{';
+    at = write(at, labels.bytes);
+    if (!labels.bytes.empty() && !more.bytes.empty()) *at++ = ',';
+    at = write(at, more.bytes);
+    *at++ = '}';
   }
-  text_ += ' ';
+  *at++ = ' ';
+  at = write_number(at, value);
+  *at++ = '\n';
+  return at;
 }
 
-void TextEncoder::count(const EncodedLabels& labels, const EncodedLabels& more,
-                        std::uint64_t value) {
+template <class Number>
+void TextEncoder::write_sample(LabelView labels, LabelView more, Number value) {
   write_header();
-  write_series({}, labels, more);
-  append_number(text_, value);
-  text_ += '\n';
+  char* at = text_.room(family_.name.size() + labels.bytes.size() + more.bytes.size() +
+                        kNumberRoom + kPunctuation);
+  text_.set_end(write_line(at, family_.name, labels, more, value));
 }
 
-void TextEncoder::number(const EncodedLabels& labels, const EncodedLabels& more, double value) {
-  write_header();
-  write_series({}, labels, more);
-  append_number(text_, value);
-  text_ += '\n';
+void TextEncoder::count(LabelView labels, LabelView more, std::uint64_t value) {
+  write_sample(labels, more, value);
 }
 
-void TextEncoder::write_bucket(const EncodedLabels& labels, std::string_view end_of_labels,
-                               std::uint64_t cumulative) {
-  text_ += bucket_start_;
-  text_ += labels.bytes;
-  if (!labels.bytes.empty()) text_ += ',';
-  text_ += end_of_labels;
-  append_number(text_, cumulative);
-  text_ += '\n';
+void TextEncoder::number(LabelView labels, LabelView more, double value) {
+  write_sample(labels, more, value);
 }
 
-void TextEncoder::histogram(const EncodedLabels& labels, std::span<const std::uint64_t> buckets,
+// Nearly all of a scrape is written here. All lines of the buckets begin alike.
+void TextEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                             double sum_seconds) {
   write_header();
+  const std::size_t line =
+      bucket_start_.size() + labels.bytes.size() + longest_edge_ + kNumberRoom + kPunctuation;
+  char* at = text_.room(line * (edges_.size() + 3));
+  const char* const first = at;
+  at = write(at, bucket_start_);
+  at = write(at, labels.bytes);
+  if (!labels.bytes.empty()) *at++ = ',';
+  const std::string_view start(first, static_cast<std::size_t>(at - first));
+
   std::uint64_t cumulative = 0;
   std::size_t slot = 0;
+  const auto end_line = [&](std::string_view end_of_labels) {
+    at = write(at, end_of_labels);
+    at = write_number(at, cumulative);
+    *at++ = '\n';
+  };
   for (const Edge& edge : edges_) {
     for (; slot <= edge.slot; ++slot) cumulative += buckets[slot];
-    write_bucket(labels, edge.end_of_labels, cumulative);
+    end_line(edge.end_of_labels);
+    at = write(at, start);
   }
   for (; slot < buckets.size(); ++slot) cumulative += buckets[slot];
-  write_bucket(labels, kInfinity, cumulative);
-  write_series("_sum", labels, {});
-  append_number(text_, sum_seconds);
-  text_ += '\n';
-  write_series("_count", labels, {});
-  append_number(text_, cumulative);
-  text_ += '\n';
+  end_line(kInfinity);
+  at = write_line(at, sum_start_, labels, {}, sum_seconds);
+  at = write_line(at, count_start_, labels, {}, cumulative);
+  text_.set_end(at);
 }
 
-std::string TextEncoder::take() {
+ByteBuffer TextEncoder::finish() {
   return std::exchange(text_, {});
 }
 

@@ -11,25 +11,31 @@
 
 namespace ioc_exporter::metrics {
 
-class TextEncoder final : public Encoder {
+class TextEncoder : public Encoder {
  public:
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-  // Room for a scrape of about that size, so that the buffer need not grow.
-  void reserve(std::size_t bytes) { text_.reserve(bytes); }
-
   std::string_view content_type() const override { return kContentType; }
+  LabelForm label_form() const override { return LabelForm::text; }
   using Encoder::labels;
   EncodedLabels labels(std::span<const Label> labels) const override;
   void begin_family(const Family& family) override;
   void begin_histograms(const Family& family, const HistogramEdges& edges) override;
   using Encoder::count;
-  void count(const EncodedLabels& labels, const EncodedLabels& more, std::uint64_t value) override;
+  void count(LabelView labels, LabelView more, std::uint64_t value) override;
   using Encoder::number;
-  void number(const EncodedLabels& labels, const EncodedLabels& more, double value) override;
-  void histogram(const EncodedLabels& labels, std::span<const std::uint64_t> buckets,
+  void number(LabelView labels, LabelView more, double value) override;
+  void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                  double sum_seconds) override;
-  std::string take() override;
+  void reserve(std::size_t bytes) override { text_.reserve(bytes); }
+  ByteBuffer finish() override;
+
+ protected:
+  // What another text format writes in another way.
+  virtual void append_header(std::string& header, const Family& family) const;
+  virtual std::string edge_text(double upper_bound) const;
+
+  ByteBuffer& text() { return text_; }
 
  private:
   struct Edge {
@@ -38,17 +44,20 @@ class TextEncoder final : public Encoder {
   };
 
   void write_header();
-  // name suffix {labels,more} and a space
-  void write_series(std::string_view suffix, const EncodedLabels& labels,
-                    const EncodedLabels& more);
-  void write_bucket(const EncodedLabels& labels, std::string_view end_of_labels,
-                    std::uint64_t cumulative);
+  template <class Number>
+  void write_sample(LabelView labels, LabelView more, Number value);
+  template <class Number>
+  char* write_line(char* at, std::string_view start, LabelView labels, LabelView more,
+                   Number value) const;
 
-  std::string text_;
+  ByteBuffer text_;
   Family family_{};
   bool header_written_ = false;
-  std::vector<Edge> edges_;   // of a family of histograms
+  std::string header_;
+  std::vector<Edge> edges_;  // of a family of histograms
+  std::size_t longest_edge_ = 0;
   std::string bucket_start_;  // its name_bucket{
+  std::string sum_start_, count_start_;
 };
 
 }  // namespace ioc_exporter::metrics

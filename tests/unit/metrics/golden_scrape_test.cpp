@@ -1,5 +1,6 @@
-// The whole scrape, byte for byte, and what promtool says about it. After a wanted change, run once
-// with IOC_EXPORTER_UPDATE_GOLDEN=1 and read the difference.
+// The whole scrape in each format, byte for byte, and what promtool says about the text. After a
+// wanted change, run once with IOC_EXPORTER_UPDATE_GOLDEN=1 and read the difference; what the other
+// two say is compared with the text by protobuf_encoder_test.cpp and tests/e2e/test_formats.py.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -8,29 +9,50 @@
 #include <fstream>
 #include <sstream>
 
+#include "metrics/openmetrics_encoder.h"
+#include "metrics/protobuf_encoder.h"
+#include "metrics/text_encoder.h"
 #include "sample_snapshot.h"
 
 namespace ioc_exporter::metrics {
 namespace {
 
-std::string read_golden() {
-  std::ifstream file(IOC_EXPORTER_GOLDEN_SCRAPE);
+const std::string kGolden = IOC_EXPORTER_GOLDEN_SCRAPE;  // .txt, .openmetrics.txt, .pb
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   std::stringstream content;
   content << file.rdbuf();
   return content.str();
 }
 
+template <class Format>
+void expect_golden(const std::string& ending) {
+  Format encoder;
+  LabelCache cache;
+  encode_snapshot(sample_snapshot(), sample_exporter(), {}, cache, encoder);
+  const std::string scrape = encoder.take();
+  if (std::getenv("IOC_EXPORTER_UPDATE_GOLDEN"))
+    std::ofstream(kGolden + ending, std::ios::binary) << scrape;
+  EXPECT_TRUE(scrape == read_file(kGolden + ending)) << scrape;
+}
+
 TEST(GoldenScrape, IsRenderedByteForByte) {
-  const std::string text = render_text(sample_snapshot(), sample_exporter());
-  if (std::getenv("IOC_EXPORTER_UPDATE_GOLDEN")) std::ofstream(IOC_EXPORTER_GOLDEN_SCRAPE) << text;
-  EXPECT_EQ(text, read_golden());
+  expect_golden<TextEncoder>(".txt");
+}
+
+TEST(GoldenScrape, IsRenderedByteForByteInOpenMetrics) {
+  expect_golden<OpenMetricsEncoder>(".openmetrics.txt");
+}
+
+TEST(GoldenScrape, IsRenderedByteForByteInProtobuf) {
+  expect_golden<ProtobufEncoder>(".pb");
 }
 
 TEST(GoldenScrape, PassesPromtool) {
   if (std::system("command -v promtool >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "no promtool in PATH";
-  const std::string command =
-      "promtool check metrics < '" + std::string(IOC_EXPORTER_GOLDEN_SCRAPE) + "' 2>&1";
+  const std::string command = "promtool check metrics < '" + kGolden + ".txt' 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string said;

@@ -1,0 +1,194 @@
+#include "metrics/protobuf_encoder.h"
+
+#include <cmath>
+#include <utility>
+
+#include "metrics/label_text.h"
+#include "metrics/protobuf_buffer.h"
+
+namespace ioc_exporter::metrics {
+namespace {
+
+// Field numbers and enum values of metrics.proto.
+enum MetricFamilyField { kFamilyName = 1, kFamilyHelp = 2, kFamilyType = 3, kFamilyMetric = 4 };
+enum MetricField { kLabel = 1, kGauge = 2, kCounter = 3, kUntyped = 5, kHistogram = 7 };
+enum LabelPairField { kLabelName = 1, kLabelValue = 2 };
+enum ValueField { kValue = 1, kCounterExemplar = 2 };  // of Gauge, Counter and Untyped
+enum ExemplarField { kExemplarLabel = 1, kExemplarValue = 2, kExemplarTimestamp = 3 };
+enum TimestampField { kTimestampSeconds = 1, kTimestampNanos = 2 };
+enum HistogramField {
+  kSampleCount = 1,
+  kSampleSum = 2,
+  kSchema = 5,
+  kZeroThreshold = 6,
+  kZeroCount = 7,
+  kPositiveSpan = 12,
+  kPositiveDelta = 13
+};
+enum BucketSpanField { kSpanOffset = 1, kSpanLength = 2 };
+
+constexpr std::int32_t kQuarters = 2;  // the schema: bounds are 2^(k/4)
+// Its bucket above the largest double (prometheus/prometheus, model/histogram, getBound): 2^1024
+// stands for that double, k = 4096.
+constexpr std::int32_t kOverflowK = 4 * 1024 + 1;
+constexpr std::int32_t kWorthASpan = 3;  // so many empty buckets cost more than another span
+
+std::int32_t type_number(FamilyType type) {
+  switch (type) {
+    case FamilyType::counter:
+      return 0;
+    case FamilyType::gauge:
+      return 1;
+    case FamilyType::histogram:
+      return 4;
+    case FamilyType::untyped:
+      break;
+  }
+  return 3;
+}
+
+std::int32_t value_field(FamilyType type) {
+  if (type == FamilyType::counter) return kCounter;
+  return type == FamilyType::gauge ? kGauge : kUntyped;
+}
+
+void write_exemplar(ProtobufWriter& counter, ByteBuffer& bytes, const Exemplar& exemplar) {
+  static_assert(static_cast<int>(kExemplarLabel) == static_cast<int>(kLabel),
+                "labels() makes labels of a Metric");
+  ProtobufWriter writer(counter, kCounterExemplar);
+  bytes.append(exemplar.labels.bytes);
+  writer.add_double(kExemplarValue, exemplar.value);
+  if (exemplar.time_seconds <= 0) return;
+  ProtobufWriter time(writer, kExemplarTimestamp);
+  const double seconds = std::floor(exemplar.time_seconds);
+  time.add_int64(kTimestampSeconds, static_cast<std::int64_t>(seconds));
+  time.add_int32(kTimestampNanos,
+                 static_cast<std::int32_t>((exemplar.time_seconds - seconds) * 1e9));
+}
+
+}  // namespace
+
+// Fields of a Metric, to be copied into it.
+EncodedLabels ProtobufEncoder::labels(std::span<const Label> labels) const {
+  ByteBuffer encoded;
+  ProtobufWriter metric(encoded);
+  for (const Label& label : labels) {
+    const std::string value = utf8_safe(label.value);
+    ProtobufWriter pair(metric, kLabel);
+    pair.add_string(kLabelName, label.name.data(), label.name.size());
+    pair.add_string(kLabelValue, value);
+  }
+  return {std::string(encoded.view())};
+}
+
+void ProtobufEncoder::begin_family(const Family& family) {
+  end_family();
+  family_ = family;
+}
+
+void ProtobufEncoder::begin_histograms(const Family& family, const HistogramEdges& edges) {
+  begin_family(family);
+  scale_ = edges.scale();
+}
+
+void ProtobufEncoder::write_header() {
+  if (header_written_) return;
+  header_written_ = true;
+  begin_ = bytes_.size();
+  ProtobufWriter family(bytes_);
+  family.add_string(kFamilyName, family_.name.data(), family_.name.size());
+  family.add_string(kFamilyHelp, utf8_safe(family_.help));
+  family.add_enum(kFamilyType, type_number(family_.type));
+}
+
+// Only now its length is known, which stands before it.
+void ProtobufEncoder::end_family() {
+  if (!std::exchange(header_written_, false)) return;
+  ByteBuffer length;
+  protozero::add_varint_to_buffer(&length, bytes_.size() - begin_);
+  bytes_.insert(begin_, length.view());
+}
+
+void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value,
+                                  const Exemplar* exemplar) {
+  write_header();
+  ProtobufWriter family(bytes_);
+  ProtobufWriter metric(family, kFamilyMetric);
+  bytes_.append(labels.bytes);
+  bytes_.append(more.bytes);
+  ProtobufWriter writer(metric, static_cast<protozero::pbf_tag_type>(value_field(family_.type)));
+  writer.add_double(kValue, value);
+  if (exemplar != nullptr) write_exemplar(writer, bytes_, *exemplar);
+}
+
+void ProtobufEncoder::count(LabelView labels, LabelView more, std::uint64_t value) {
+  write_value(labels, more, static_cast<double>(value), nullptr);
+}
+
+void ProtobufEncoder::count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
+  write_value(labels, {}, static_cast<double>(value),
+              family_.type == FamilyType::counter ? &exemplar : nullptr);
+}
+
+void ProtobufEncoder::number(LabelView labels, LabelView more, double value) {
+  write_value(labels, more, value, nullptr);
+}
+
+void ProtobufEncoder::add_bucket(std::int32_t k, std::uint64_t count) {
+  const std::int32_t gap = k - next_k_;
+  if (spans_.empty() || gap >= kWorthASpan) {
+    spans_.push_back({gap, 0});
+  } else {
+    for (std::int32_t i = 0; i < gap; ++i) {  // empty ones
+      deltas_.push_back(-static_cast<std::int64_t>(last_count_));
+      last_count_ = 0;
+      ++spans_.back().length;
+    }
+  }
+  ++spans_.back().length;
+  deltas_.push_back(static_cast<std::int64_t>(count) - static_cast<std::int64_t>(last_count_));
+  last_count_ = count;
+  next_k_ = k + 1;
+}
+
+void ProtobufEncoder::find_spans(std::span<const std::uint64_t> buckets) {
+  spans_.clear();
+  deltas_.clear();
+  next_k_ = 0;
+  last_count_ = 0;
+  const std::size_t overflow = buckets.size() - 1;
+  for (std::size_t slot = 1; slot < overflow; ++slot)
+    if (buckets[slot] > 0)
+      add_bucket(scale_.first_k + static_cast<std::int32_t>(slot), buckets[slot]);
+  if (buckets[overflow] > 0) add_bucket(kOverflowK, buckets[overflow]);
+}
+
+void ProtobufEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
+                                double sum_seconds) {
+  write_header();
+  find_spans(buckets);
+  std::uint64_t count = 0;
+  for (const std::uint64_t bucket : buckets) count += bucket;
+  ProtobufWriter family(bytes_);
+  ProtobufWriter metric(family, kFamilyMetric);
+  bytes_.append(labels.bytes);
+  ProtobufWriter histogram(metric, kHistogram);
+  histogram.add_uint64(kSampleCount, count);
+  histogram.add_double(kSampleSum, sum_seconds);
+  histogram.add_sint32(kSchema, kQuarters);
+  histogram.add_double(kZeroThreshold, edge_seconds(scale_.first_k));
+  histogram.add_uint64(kZeroCount, buckets.front());
+  for (const Span& span : spans_) {
+    ProtobufWriter writer(histogram, kPositiveSpan);
+    writer.add_sint32(kSpanOffset, span.offset);
+    writer.add_uint32(kSpanLength, span.length);
+  }
+  histogram.add_packed_sint64(kPositiveDelta, deltas_.begin(), deltas_.end());
+}
+
+ByteBuffer ProtobufEncoder::finish() {
+  end_family();
+  return std::exchange(bytes_, {});
+}
+
+}  // namespace ioc_exporter::metrics
