@@ -211,18 +211,26 @@ void Daemon::look_at_memory() {
   memory_.look(std::move(jobs));
 }
 
+IocWatch::Page Daemon::begin_page() {
+  const std::scoped_lock lock(mutex_);
+  return iocs_->begin_page();
+}
+
 Snapshot Daemon::snapshot() {
   looked_once_.wait();
   look_at_memory();
-  const std::scoped_lock lock(mutex_);
-  Snapshot snapshot;
   auto began = Clock::now();
-  snapshot.iocs = iocs_->sample();
+  IocWatch::Page page = begin_page();
+  IocWatch::read_records(page);
+  const std::scoped_lock lock(mutex_);
+  iocs_->end_page(page);
+  Snapshot snapshot;
+  snapshot.iocs = std::move(page.iocs);
   memory_.add_to(snapshot.iocs);
   if (records_wanted_) {
-    add_record_self(snapshot);
+    add_record_self(page.records, snapshot);
     snapshot.collectors.push_back(
-        {"records", records_.has_value() && iocs_->last_sample_complete(), seconds_since(began)});
+        {"records", records_.has_value() && page.complete, seconds_since(began)});
   }
   began = Clock::now();
   if (puts_wanted_) {

@@ -90,7 +90,8 @@ class Daemon {
   void look_at_memory();
   bool add_puts(Snapshot& snapshot);      // false when something could not be read
   bool add_searches(Snapshot& snapshot);  // the same
-  void add_record_self(Snapshot& snapshot);
+  IocWatch::Page begin_page();
+  void add_record_self(std::uint64_t records, Snapshot& snapshot);
   void add_unnamed_channels(Snapshot& snapshot) const;
 
   RootedFs fs_;

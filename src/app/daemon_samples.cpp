@@ -22,7 +22,7 @@ ProbeSample probe_sample(const char* name, bool loaded, std::uint64_t attachment
 
 }  // namespace
 
-void Daemon::add_record_self(Snapshot& snapshot) {
+void Daemon::add_record_self(std::uint64_t records, Snapshot& snapshot) {
   if (!records_) {
     snapshot.probes.push_back(probe_sample("record_process", false, 0, std::nullopt));
     return;
@@ -33,7 +33,7 @@ void Daemon::add_record_self(Snapshot& snapshot) {
       probe_sample("record_process", true, use ? use->attachments : 0, records_->program_stats()));
   if (use) {
     snapshot.maps.push_back({"record_threads", use->threads, use->threads_capacity});
-    snapshot.maps.push_back({"ioc_records", iocs_->records_seen(), use->records_capacity});
+    snapshot.maps.push_back({"ioc_records", records, use->records_capacity});
   }
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)

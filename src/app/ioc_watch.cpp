@@ -6,12 +6,17 @@
 #include <utility>
 
 #include "app/record_points.h"
-#include "app/record_samples.h"
 #include "ioc/ca_server_port.h"
 #include "ioc/memory.h"
 #include "protocol/ca_ports.h"
 
 namespace ioc_exporter::app {
+
+std::string subject_of(const discovery::Ioc& ioc) {
+  return (ioc.kind == discovery::IocKind::base ? "ioc " : "CA server ") + ioc.name + " (pid " +
+         std::to_string(ioc.id.pid) + ")";
+}
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -20,11 +25,6 @@ constexpr milliseconds kLongestPause{30'000};  // between two attempts to read a
 constexpr milliseconds kYouth{10'000};
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
 constexpr milliseconds kPortPatience{60'000};  // how long a CA server may take to get its port
-
-std::string subject_of(const discovery::Ioc& ioc) {
-  return (ioc.kind == discovery::IocKind::base ? "ioc " : "CA server ") + ioc.name + " (pid " +
-         std::to_string(ioc.id.pid) + ")";
-}
 
 bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
   return std::any_of(ioc.listening.begin(), ioc.listening.end(),
@@ -276,59 +276,6 @@ std::map<std::uint32_t, std::string> IocWatch::names() const {
   return by_number;
 }
 
-IocSample IocWatch::describe(const Live& live) const {
-  IocSample sample;
-  sample.name = live.ioc.name;
-  sample.up = true;
-  sample.base = live.ioc.kind == discovery::IocKind::base;
-  sample.pid = live.ioc.id.pid;
-  sample.start_time_seconds = live.ioc.start_time_seconds;
-  sample.base_version = live.ioc.base_version;
-  sample.executable = live.ioc.executable;
-  sample.ca_port = live.ca_port;
-  for (const auto& socket : live.ioc.listening)
-    if (std::find(sample.tcp_ports.begin(), sample.tcp_ports.end(), socket.port) ==
-        sample.tcp_ports.end())
-      sample.tcp_ports.push_back(socket.port);
-  sample.records_attached = live.slot.has_value();
-  sample.problem = live.problem;
-  if (sample.problem.empty() && !live.ioc.held.empty())
-    sample.problem = "left alone: " + live.ioc.held;
-  if (sample.problem.empty() && records_ == nullptr && sample.base)
-    sample.problem = why_no_records_;
-  const auto network = network_problems_.find(live.ioc.net_namespace);
-  if (sample.problem.empty() && network != network_problems_.end())
-    sample.problem = "puts to it are not counted: " + network->second;
-  sample.database = live.database;
-  sample.restarts = restarts_.at(live.ioc.name);
-  sample.notes = live.notes;
-  return sample;
-}
-
-void IocWatch::add_records(Live& live, const RecordCauses* causes, IocSample& sample) {
-  if (!live.slot) return;
-  auto raw = records_->collect(*live.slot);
-  if (!raw) {
-    complete_ = false;
-    spdlog::warn("read the record counts of {}: {}", subject_of(live.ioc), raw.error().message());
-    return;
-  }
-  guard_->add_hidden(*live.slot, *raw);
-  sample.overhead = guard_->sample(*live.slot);
-  if (sample.overhead && sample.overhead->attached_share == 0) sample.records_attached = false;
-  records_seen_ += raw->size();
-  sample.records = to_record_samples(std::move(*raw), *live.database);
-  if (auto added = extras_.add_to(sample, *live.slot); !added) {
-    complete_ = false;
-    spdlog::warn("{}", added.error().message());
-  }
-  if (causes != nullptr) causes->add_to(*live.slot, sample);
-  const bool unknown =
-      std::any_of(sample.records.begin(), sample.records.end(),
-                  [](const auto& record) { return record.record == RecordSample::kUnknown; });
-  if (unknown) live.unknown_records = true;  // the database is read again at the next read_due()
-}
-
 std::vector<RecordExtras::Watched> IocWatch::watched() const {
   std::vector<RecordExtras::Watched> all;
   for (const auto& [id, live] : live_) {
@@ -337,35 +284,6 @@ std::vector<RecordExtras::Watched> IocWatch::watched() const {
                    static_cast<std::uint32_t>(live.database->records.size())});
   }
   return all;
-}
-
-std::optional<RecordCauses> IocWatch::read_causes() {
-  if (records_ == nullptr) return std::nullopt;
-  auto read = RecordCauses::read(*records_);
-  if (read) return std::move(*read);
-  complete_ = false;
-  spdlog::warn("read the causes of processings: {}", read.error().message());
-  return std::nullopt;
-}
-
-std::vector<IocSample> IocWatch::sample() {
-  std::vector<IocSample> samples;
-  records_seen_ = 0;
-  complete_ = true;
-  const auto now = Clock::now();
-  // Before the counts by record, which these are parts of.
-  if (auto followed = extras_.begin_page(watched()); !followed) {
-    complete_ = false;
-    spdlog::warn("{}", followed.error().message());
-  }
-  const std::optional<RecordCauses> causes = read_causes();
-  for (auto& [id, live] : live_) {
-    samples.push_back(describe(live));
-    samples.back().health = health_.look(id, now);
-    add_records(live, causes ? &*causes : nullptr, samples.back());
-  }
-  for (const auto& [name, gone] : gone_) samples.push_back(gone.sample);
-  return samples;
 }
 
 }  // namespace ioc_exporter::app

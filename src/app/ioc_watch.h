@@ -19,6 +19,7 @@
 
 #include "app/ioc_health.h"
 #include "app/memory_watch.h"
+#include "app/pending_records.h"
 #include "app/record_causes.h"
 #include "app/record_extras.h"
 #include "app/record_guard.h"
@@ -30,6 +31,9 @@
 #include "util/rooted_fs.h"
 
 namespace ioc_exporter::app {
+
+// "ioc NAME (pid 812)", for messages.
+std::string subject_of(const discovery::Ioc& ioc);
 
 class IocWatch {
  public:
@@ -79,12 +83,17 @@ class IocWatch {
   // The IOCs' names by their numbers; those that are gone are there until they are forgotten.
   std::map<std::uint32_t, std::string> names() const;
 
-  // Under the mutex. Nothing in it points to this object.
-  std::vector<IocSample> sample();
-  // Records that were counted at the last sample(), and whether all of the kernel's maps could be
-  // read.
-  std::uint64_t records_seen() const { return records_seen_; }
-  bool last_sample_complete() const { return complete_; }
+  // The IOCs for a page, in three steps: to read the counts of many records takes long, and must
+  // hold nobody up. Nothing in it points to this object.
+  struct Page {
+    std::vector<IocSample> iocs;
+    std::vector<PendingRecords> pending = {};
+    std::uint64_t records = 0;  // that were counted
+    bool complete = true;       // all of the kernel's maps could be read
+  };
+  Page begin_page();                     // under the mutex: all but the counts of records
+  static void read_records(Page& page);  // without it
+  void end_page(const Page& page);       // under the mutex: takes in what was seen
   // Writes that stand without their client for want of room.
   std::uint64_t puts_over_limit() const { return extras_.puts_over_limit(); }
 
@@ -97,7 +106,7 @@ class IocWatch {
     std::shared_ptr<const Database> database;
     ioc::FieldOffsets offsets;                  // with the database
     bool initialized = false;                   // iocInit has run: the database is final
-    std::atomic<bool> unknown_records = false;  // set by sample(), in any thread
+    std::atomic<bool> unknown_records = false;  // set by end_page(), in any thread
     std::optional<std::uint16_t> ca_port;
     std::string problem;
     std::string reported;   // the problem that was logged last
@@ -129,8 +138,8 @@ class IocWatch {
   Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
   IocSample describe(const Live& live) const;
   std::vector<RecordExtras::Watched> watched() const;
-  void add_records(Live& live, const RecordCauses* causes, IocSample& sample);
-  std::optional<RecordCauses> read_causes();  // nothing, and not complete, when it failed
+  void add_records(const Live& live, const RecordCauses* causes, Page& page);
+  std::optional<RecordCauses> read_causes(Page& page);  // nothing, and not complete, when it failed
 
   RootedFs fs_;
   Options options_;
@@ -147,8 +156,6 @@ class IocWatch {
   std::vector<std::uint32_t> forgotten_;
   std::map<std::uint64_t, std::string> network_problems_;
   std::uint32_t next_number_ = 1;
-  std::uint64_t records_seen_ = 0;
-  bool complete_ = true;
 };
 
 }  // namespace ioc_exporter::app

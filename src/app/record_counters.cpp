@@ -42,16 +42,12 @@ SlicedRecords::Table counters_of(const std::vector<probes::RawRecord>& records) 
   return table;
 }
 
-void add_hidden(std::vector<probes::RawRecord>& records, const SlicedRecords& hidden,
-                double paused_seconds) {
-  std::unordered_map<std::uint64_t, SlicedRecords::Counters> by_address;
+HiddenCounts hidden_counts(const SlicedRecords& hidden, double paused_seconds) {
+  HiddenCounts by_address;
   hidden.for_each(paused_seconds, [&](std::uint64_t address, SlicedRecords::Counters counters) {
     by_address.emplace(address, std::move(counters));
   });
-  if (by_address.empty()) return;
-  for (probes::RawRecord& record : records)
-    if (const auto found = by_address.find(record.address); found != by_address.end())
-      add_counters(record.stats, found->second);
+  return by_address;
 }
 
 }  // namespace ioc_exporter::app

@@ -15,8 +15,9 @@ SlicedRecords::Counters counters_of(const iocx_record_stats& stats);
 void add_counters(iocx_record_stats& to, const SlicedRecords::Counters& counters);
 
 SlicedRecords::Table counters_of(const std::vector<probes::RawRecord>& records);
-// Adds to the records what was hidden of them; one that was never counted is not among them.
-void add_hidden(std::vector<probes::RawRecord>& records, const SlicedRecords& hidden,
-                double paused_seconds);
+
+// What was hidden of each record, by address; one of which nothing was hidden is not among them.
+using HiddenCounts = SlicedRecords::Table;
+HiddenCounts hidden_counts(const SlicedRecords& hidden, double paused_seconds);
 
 }  // namespace ioc_exporter::app

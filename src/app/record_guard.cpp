@@ -197,13 +197,12 @@ std::optional<RecordGuard::Clock::time_point> RecordGuard::next_end() const {
   return next;
 }
 
-void RecordGuard::add_hidden(std::uint32_t slot, std::vector<probes::RawRecord>& records,
-                             Clock::time_point now) const {
+HiddenCounts RecordGuard::hidden(std::uint32_t slot, Clock::time_point now) const {
   const auto found = watched_.find(slot);
-  if (found == watched_.end()) return;
+  if (found == watched_.end()) return {};
   const Watched& watched = found->second;
   const double paused = watched.pause_began ? seconds_between(*watched.pause_began, now) : 0;
-  app::add_hidden(records, watched.hidden, paused);
+  return hidden_counts(watched.hidden, paused);
 }
 
 std::optional<OverheadSample> RecordGuard::sample(std::uint32_t slot) const {

@@ -46,9 +46,8 @@ class RecordGuard {
   // are to be looked at about once a second.
   std::optional<Clock::time_point> next_end() const;
 
-  // Adds what pauses have hidden to what RecordProcess::collect() gave.
-  void add_hidden(std::uint32_t slot, std::vector<probes::RawRecord>& records,
-                  Clock::time_point now = Clock::now()) const;
+  // What pauses have hidden, to be added to what RecordProcess counted.
+  HiddenCounts hidden(std::uint32_t slot, Clock::time_point now = Clock::now()) const;
   // Nothing when the slot is not watched.
   std::optional<OverheadSample> sample(std::uint32_t slot) const;
 

@@ -6,9 +6,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-RecordSample to_sample(const iocx_record_stats& stats, std::uint32_t record) {
-  RecordSample sample;
-  sample.record = record;
+void fill(RecordSample& sample, const iocx_record_stats& stats) {
   sample.processed = stats.processed;
   sample.sum_ns = stats.sum_ns;
   sample.self_ns = stats.self_ns;
@@ -16,7 +14,6 @@ RecordSample to_sample(const iocx_record_stats& stats, std::uint32_t record) {
   sample.skipped_disabled = stats.skipped_disabled;
   std::copy(std::begin(stats.buckets), std::end(stats.buckets), sample.buckets.begin());
   std::copy(std::begin(stats.puts), std::end(stats.puts), sample.puts.begin());
-  return sample;
 }
 
 }  // namespace
@@ -37,25 +34,16 @@ std::vector<RecordPutClientSample> to_put_samples(const std::vector<probes::Clie
   return samples;
 }
 
-std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw,
-                                            const Database& database) {
-  std::sort(raw.begin(), raw.end(),
-            [](const auto& a, const auto& b) { return a.address < b.address; });
-  std::vector<RecordSample> samples, unknown;
-  samples.reserve(raw.size());
-  auto known = database.records.begin();
-  for (const probes::RawRecord& record : raw) {
-    known = std::lower_bound(
-        known, database.records.end(), record.address,
-        [](const auto& identity, std::uint64_t address) { return identity.address < address; });
-    if (known != database.records.end() && known->address == record.address)
-      samples.push_back(
-          to_sample(record.stats, static_cast<std::uint32_t>(known - database.records.begin())));
-    else
-      unknown.push_back(to_sample(record.stats, RecordSample::kUnknown));
-  }
-  samples.insert(samples.end(), unknown.begin(), unknown.end());
-  return samples;
+void RecordSamples::add(std::uint64_t address, const iocx_record_stats& stats) {
+  if (samples_.empty()) samples_.reserve(database_.records.size());
+  RecordSample& sample = samples_.emplace_back();
+  sample.record = record_index(database_, address);
+  any_unknown_ |= sample.record == RecordSample::kUnknown;
+  const auto hidden = hidden_.find(address);
+  if (hidden == hidden_.end()) return fill(sample, stats);
+  iocx_record_stats sum = stats;
+  add_counters(sum, hidden->second);
+  fill(sample, sum);
 }
 
 }  // namespace ioc_exporter::app

@@ -1,17 +1,35 @@
 // From what the kernel counted by address to samples by record.
 #pragma once
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "app/record_counters.h"
 #include "probes/put_client_totals.h"
 #include "probes/record_process.h"
 #include "probes/samples.h"
 
 namespace ioc_exporter::app {
 
-// In the database's order; addresses that the database does not have come last, as kUnknown.
-std::vector<RecordSample> to_record_samples(std::vector<probes::RawRecord> raw,
-                                            const Database& database);
+// One sample for each record that was counted, in the order in which they are added.
+class RecordSamples {
+ public:
+  // `hidden`: what was not counted, and is added.
+  RecordSamples(const Database& database, HiddenCounts hidden)
+      : database_(database), hidden_(std::move(hidden)) {}
+
+  // Addresses that the database does not have become kUnknown.
+  void add(std::uint64_t address, const iocx_record_stats& stats);
+  bool any_unknown() const { return any_unknown_; }
+  std::vector<RecordSample> take() { return std::move(samples_); }
+
+ private:
+  const Database& database_;
+  HiddenCounts hidden_;
+  std::vector<RecordSample> samples_;
+  bool any_unknown_ = false;
+};
 
 // Index into the database's records; RecordSample::kUnknown: it has none at that address.
 std::uint32_t record_index(const Database& database, std::uint64_t address);

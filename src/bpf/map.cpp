@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 namespace ioc_exporter::bpf {
@@ -26,19 +27,23 @@ Error map_error(int negative_errno, const char* action, const std::string& name)
   return error_from_errno(-negative_errno, std::string(action) + " BPF map " + name);
 }
 
-Result<void> read_one_by_one(int fd, const MapShape& shape, std::size_t stride, RawEntries& into) {
+Result<void> read_one_by_one(int fd, const MapShape& shape, std::size_t stride,
+                             const std::function<void(const RawEntries&)>& each) {
+  const auto value = std::make_unique_for_overwrite<unsigned char[]>(stride);
   return map_walk_keys(fd, shape, [&](const void* key) {
-    const std::size_t at = into.values.size();
-    into.values.resize(at + stride);
-    if (bpf_map_lookup_elem(fd, key, into.values.data() + at) < 0) {  // gone meanwhile
-      into.values.resize(at);
-      return;
-    }
-    const auto* bytes = static_cast<const unsigned char*>(key);
-    into.keys.insert(into.keys.end(), bytes, bytes + shape.key_size);
-    ++into.count;
+    if (bpf_map_lookup_elem(fd, key, value.get()) < 0) return;  // gone meanwhile
+    each({static_cast<const unsigned char*>(key), value.get(), 1});
   });
 }
+
+// Memory that nobody wrote to yet: the kernel fills it. Aligned for any type, as all that is from
+// operator new.
+struct Batch {
+  Batch(std::size_t key_bytes, std::size_t value_bytes)
+      : keys(std::make_unique_for_overwrite<unsigned char[]>(key_bytes)),
+        values(std::make_unique_for_overwrite<unsigned char[]>(value_bytes)) {}
+  std::unique_ptr<unsigned char[]> keys, values;
+};
 
 }  // namespace
 
@@ -94,10 +99,11 @@ Result<void> map_walk_keys(int fd, const MapShape& shape,
   return {};
 }
 
-Result<void> map_read_all(int fd, const MapShape& shape, std::size_t stride, RawEntries& into) {
-  // A map is mostly nearly empty: what is asked for first is small, and grows with what there is.
-  constexpr std::size_t kFirstBatchBytes = 32u << 10, kBatchBytes = 1u << 20;
-  into = {};
+Result<void> map_read_batches(int fd, const MapShape& shape, std::size_t stride,
+                              const std::function<void(const RawEntries&)>& each) {
+  // A map is mostly nearly empty: what is asked for first is small, and grows with what there is. A
+  // batch stays small enough for the processor's cache: who gets it reads it at once.
+  constexpr std::size_t kFirstBatchBytes = 32u << 10, kBatchBytes = 256u << 10;
   // The position that the kernel hands back: 4 bytes for hashes; some map types take it for a key.
   std::vector<unsigned char> position(std::max<std::size_t>(shape.key_size, 8));
   const std::size_t entry_bytes = shape.key_size + stride;
@@ -105,33 +111,29 @@ Result<void> map_read_all(int fd, const MapShape& shape, std::size_t stride, Raw
       static_cast<std::uint32_t>(std::max<std::size_t>(64, kBatchBytes / entry_bytes));
   auto batch =
       static_cast<std::uint32_t>(std::max<std::size_t>(64, kFirstBatchBytes / entry_bytes));
+  Batch memory(batch * shape.key_size, batch * stride);
+  const auto enlarge = [&](std::uint32_t entries) {
+    batch = entries;
+    memory = Batch(batch * shape.key_size, batch * stride);
+  };
   const void* from = nullptr;
   for (;;) {
-    const std::size_t keys_at = into.count * shape.key_size;
-    const std::size_t values_at = into.count * stride;
-    into.keys.resize(keys_at + std::size_t{batch} * shape.key_size);
-    into.values.resize(values_at + std::size_t{batch} * stride);
     std::uint32_t got = batch;
     const int err = bpf_map_lookup_batch(fd, const_cast<void*>(from), position.data(),
-                                         into.keys.data() + keys_at, into.values.data() + values_at,
-                                         &got, nullptr);
+                                         memory.keys.get(), memory.values.get(), &got, nullptr);
     if (err == -ENOSPC) {  // one bucket of the hash holds more than the whole batch
-      batch *= 2;
+      enlarge(batch * 2);
       continue;
     }
     if (err < 0 && err != -ENOENT) {
       if (from != nullptr) return map_error(err, "read a batch of", shape.name);
-      into = {};
-      return read_one_by_one(fd, shape, stride, into);
+      return read_one_by_one(fd, shape, stride, each);
     }
-    into.count += got;
+    each({memory.keys.get(), memory.values.get(), got});
+    if (err == -ENOENT) return {};  // that was the last of it
     from = position.data();
-    if (err == -ENOENT) break;  // that was the last of it
-    batch = std::max(batch, std::min(batch * 4, most));
+    if (batch < most) enlarge(std::min(batch * 4, most));
   }
-  into.keys.resize(into.count * shape.key_size);
-  into.values.resize(into.count * stride);
-  return {};
 }
 
 }  // namespace detail

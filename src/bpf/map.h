@@ -32,15 +32,16 @@ Result<void> map_update(int fd, const std::string& name, const void* key, const 
 Result<bool> map_erase(int fd, const std::string& name, const void* key);
 // All entries, keys and values back to back, in batches where the map type has them (5.6), one by
 // one where it has not. An entry that comes or goes meanwhile may be missing; none is there twice.
+// After an error, some may have been given.
 struct RawEntries {
-  std::vector<unsigned char> keys;
-  std::vector<unsigned char> values;
+  const unsigned char* keys = nullptr;
+  const unsigned char* values = nullptr;  // the first is aligned for any type
   std::size_t count = 0;
 };
+Result<void> map_read_batches(int fd, const MapShape& shape, std::size_t value_stride,
+                              const std::function<void(const RawEntries&)>& each);
 Result<void> map_walk_keys(int fd, const MapShape& shape,
                            const std::function<void(const void*)>& each);
-Result<void> map_read_all(int fd, const MapShape& shape, std::size_t value_stride,
-                          RawEntries& into);
 }  // namespace detail
 
 // Number of possible CPUs: how many values a per-CPU map gives for one key.
@@ -52,6 +53,8 @@ class MapView {
   static_assert(std::is_trivially_copyable_v<K> && std::is_trivially_copyable_v<V>);
 
  public:
+  using Key = K;
+
   MapView() = default;
   // Fails when the map's sizes are not those of K and V.
   static Result<MapView> from_fd(int fd) {
@@ -100,20 +103,19 @@ class MapView {
     return all;
   }
 
-  // Calls each(key, value) for every entry. Not for per-CPU maps.
+  // Calls each(key, value) for every entry. Not for per-CPU maps. The references are good
+  // for the call only, which may change other maps but not this one.
   template <class Each>
   Result<void> for_each(Each&& each) const {
-    detail::RawEntries raw;
-    auto read = detail::map_read_all(fd_, shape_, sizeof(V), raw);
-    if (!read) return read;
-    for (std::size_t i = 0; i < raw.count; ++i) {
-      K key;
-      V value;
-      __builtin_memcpy(&key, raw.keys.data() + i * sizeof(K), sizeof(K));
-      __builtin_memcpy(&value, raw.values.data() + i * sizeof(V), sizeof(V));
-      each(static_cast<const K&>(key), static_cast<const V&>(value));
-    }
-    return {};
+    return detail::map_read_batches(
+        fd_, shape_, sizeof(V), [&each](const detail::RawEntries& entries) {
+          for (std::size_t i = 0; i < entries.count; ++i) {
+            K key;
+            __builtin_memcpy(&key, entries.keys + i * sizeof(K), sizeof(K));
+            each(static_cast<const K&>(key),
+                 *reinterpret_cast<const V*>(entries.values + i * sizeof(V)));
+          }
+        });
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 
 namespace ioc_exporter::ioc {
@@ -89,10 +90,12 @@ Result<void> RecordStates::note_activities(Memory& memory, std::span<const std::
 }
 
 void RecordStates::take_counts(std::span<const RecordSample> counts, Clock::time_point now) {
+  if (done_.active.empty()) return;
+  std::unordered_map<std::uint32_t, std::uint64_t> processed;
+  for (const RecordSample& record : counts)
+    if (done_.active.contains(record.record)) processed[record.record] = record.processed;
   for (auto& [index, activity] : done_.active) {
-    const auto record = std::ranges::lower_bound(counts, index, {}, &RecordSample::record);
-    const bool counted = record != counts.end() && record->record == index;
-    const std::uint64_t count = counted ? record->processed : 0;
+    const std::uint64_t count = processed[index];
     // More than before: it has completed, and was started anew at some time before this one.
     if (activity.count && *activity.count != count) activity.since = now;
     activity.count = count;

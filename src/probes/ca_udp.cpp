@@ -45,18 +45,17 @@ std::string server_label(const iocx_ca_beacon_key& key) {
 // Erases the entries of `map` that `unwanted(key, value)` accepts; gives how many there were.
 template <class Map, class Unwanted>
 Result<std::uint64_t> erase_from(const Map& map, Unwanted&& unwanted) {
-  std::uint64_t erased = 0;
-  Result<void> failure;
+  std::vector<typename Map::Key> keys;
   auto read = map.for_each([&](const auto& key, const auto& value) {
-    if (!failure || !unwanted(key, value)) return;
-    auto one = map.erase(key);
-    if (!one)
-      failure = one.error();
-    else if (*one)
-      ++erased;
+    if (unwanted(key, value)) keys.push_back(key);
   });
   if (!read) return read.error();
-  if (!failure) return failure.error();
+  std::uint64_t erased = 0;
+  for (const auto& key : keys) {
+    auto one = map.erase(key);
+    if (!one) return std::move(one).error();
+    if (*one) ++erased;
+  }
   return erased;
 }
 

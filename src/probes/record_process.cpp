@@ -36,18 +36,6 @@ std::uint8_t attach_bit(Attachment mode) {
   return mode == Attachment::all_processes ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
 }
 
-void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
-  into.processed += from.processed;
-  into.sum_ns += from.sum_ns;
-  into.self_ns += from.self_ns;
-  into.untimed += from.untimed;
-  into.skipped_active += from.skipped_active;
-  into.skipped_disabled += from.skipped_disabled;
-  into.owed += from.owed;
-  for (std::size_t i = 0; i < IOCX_HIST_SLOTS; ++i) into.buckets[i] += from.buckets[i];
-  for (std::size_t i = 0; i < IOCX_PUT_SOURCES; ++i) into.puts[i] += from.puts[i];
-}
-
 std::uint8_t record_layout(const RecordTarget& target) {
   const bool neighbours = target.disa == target.disv + IOCX_WINDOW_DISA;
   if (!neighbours || target.sdis != target.disv + IOCX_WINDOW_SDIS) return IOCX_LAYOUT_ANY;
@@ -131,8 +119,8 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
                                          std::uint8_t attach) {
   auto map = object_.make_records_map(watched.capacity);
   if (!map) return std::move(map).error();
-  watched.records = std::move(*map);
-  if (auto ok = object_.set_records_map(slot, watched.records.view); !ok) return ok;
+  watched.records = std::make_shared<const bpf::OwnedRecordsMap>(std::move(*map));
+  if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
   if (auto ok = object_.threadless().update(slot, 0); !ok) return ok;
   if (auto ok = object_.asynchronous().update(slot, 0); !ok) return ok;
   if (auto ok = object_.puts().config.update(slot, watched.target.puts); !ok) return ok;
@@ -210,34 +198,32 @@ Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched
   if (!larger) return std::move(larger).error();
   if (auto ok = object_.set_records_map(slot, larger->view); !ok) return ok;
   // Nothing writes to the old map any more: its counts move over here, once and for all.
+  auto outgrown = watched.outgrown ? std::make_shared<RecordCounts::Table>(*watched.outgrown)
+                                   : std::make_shared<RecordCounts::Table>();
   auto moved =
-      watched.records.view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
-        add_stats(watched.outgrown[address], stats);
+      watched.records->view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+        add_stats((*outgrown)[address], stats);
       });
-  watched.records = std::move(*larger);
+  watched.outgrown = std::move(outgrown);
+  watched.records = std::make_shared<const bpf::OwnedRecordsMap>(std::move(*larger));
   watched.capacity = capacity;
   return moved;
 }
 
-Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const {
+Result<RecordCounts> RecordProcess::counts_of(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
-  const Watched& watched = found->second;
+  return RecordCounts(found->second.records, found->second.outgrown);
+}
+
+Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const {
+  auto counts = counts_of(slot);
+  if (!counts) return std::move(counts).error();
   std::vector<RawRecord> records;
-  auto read =
-      watched.records.view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
-        records.push_back({address, stats});
-      });
+  auto read = counts->for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+    records.push_back({address, stats});
+  });
   if (!read) return read.error();
-  if (watched.outgrown.empty()) return records;
-  auto outgrown = watched.outgrown;
-  for (RawRecord& record : records) {
-    const auto before = outgrown.find(record.address);
-    if (before == outgrown.end()) continue;
-    add_stats(record.stats, before->second);
-    outgrown.erase(before);
-  }
-  for (const auto& [address, stats] : outgrown) records.push_back({address, stats});
   return records;
 }
 

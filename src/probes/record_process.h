@@ -13,6 +13,7 @@
 
 #include "bpf/record_process_object.h"
 #include "probes/attach_policy.h"
+#include "probes/record_counts.h"
 #include "probes/record_threads.h"
 #include "shared/record_process.h"
 #include "util/result.h"
@@ -104,6 +105,8 @@ class RecordProcess {
 
   // Every record of the IOC that was processed or skipped since watch(), by address, unsorted.
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
+  // The same, to be read later. What unwatch() and watch() do meanwhile makes no difference to it.
+  Result<RecordCounts> counts_of(std::uint32_t slot) const;
   // What the watched IOCs' threads counted, by slot: all at once, since that costs one look at the
   // threads. hits() is the part of it that is cheap to take at each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
@@ -134,9 +137,10 @@ class RecordProcess {
     std::uint32_t epoch = 0;
     bool paused = false;
     std::uint32_t capacity = 0;
-    bpf::OwnedRecordsMap records;
-    std::unordered_map<std::uint64_t, iocx_record_stats> outgrown;  // counts of smaller maps before
-    IocCounts ended;                                                // of threads that are gone
+    // Shared with RecordCounts: replaced, never changed.
+    std::shared_ptr<const bpf::OwnedRecordsMap> records;
+    std::shared_ptr<const RecordCounts::Table> outgrown;  // counts of smaller maps before
+    IocCounts ended;                                      // of threads that are gone
   };
   using Attached = std::map<bpf::RecordProgram, bpf::RecordAttachment>;
   struct Library {
@@ -175,9 +179,6 @@ class RecordProcess {
   std::map<std::uint32_t, Watched> watched_;
   std::uint32_t next_generation_ = 1;
 };
-
-// Adds the counts of `from` to `into`.
-void add_stats(iocx_record_stats& into, const iocx_record_stats& from);
 
 // IOCX_LAYOUT_* for the target's offsets.
 std::uint8_t record_layout(const RecordTarget& target);

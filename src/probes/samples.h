@@ -81,7 +81,7 @@ struct IocSample {
   bool records_attached = false;             // are its records counted?
   std::string problem;                       // why something of it is missing; "" = all is well
   std::shared_ptr<const Database> database;  // null while it could not be read
-  std::vector<RecordSample> records;         // in the database's order
+  std::vector<RecordSample> records;         // in any order
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   std::optional<HealthSample> health;        // while it runs
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
