@@ -8,6 +8,8 @@ find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf>=1.1)
 pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 # Headers only.
 find_path(PROTOZERO_INCLUDE_DIR protozero/basic_pbf_writer.hpp REQUIRED)
 add_library(protozero INTERFACE)

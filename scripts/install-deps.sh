@@ -12,10 +12,12 @@ set -euo pipefail
 apt_packages() {
   case $1 in
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
-      "prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev libspdlog-dev libgtest-dev" \
-      "libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev libgraphviz-dev $(apt_bpftool)" ;;
+      "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
+      "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
+      "libcap-dev libseccomp-dev libgraphviz-dev $(apt_bpftool)" ;;
     test) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager busybox-static iproute2" \
-      "openssl stunnel4 $(apt_qemu) $(apt_fuzzer)" ;;
+      "openssl stunnel4 zstd libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" \
+      "$(apt_qemu) $(apt_fuzzer)" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
@@ -44,7 +46,8 @@ apt_fuzzer() {
 dnf_packages() {
   case $1 in
     build) echo "cmake ninja-build gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
-      "elfutils-libelf-devel zlib-devel cxxopts-devel re2-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
+      "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
+      "yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
       "graphviz-devel" ;;
     test) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;

@@ -17,6 +17,7 @@
 #include "app/logging.h"
 #include "app/options.h"
 #include "app/pages.h"
+#include "app/scraper.h"
 #include "app/version.h"
 #include "app/who_wrote_command.h"
 #include "http/server.h"
@@ -83,7 +84,7 @@ int run_check(app::Daemon& daemon, const app::Options& options) {
 
 int run_once(app::Daemon& daemon, const app::Options& options) {
   if (run_until(daemon, Clock::now() + *options.once)) return 0;
-  return print(app::scrape_text(daemon), 0);
+  return print(app::Scraper([&daemon] { return daemon.snapshot(); }).text(), 0);
 }
 
 int serve(app::Daemon& daemon, const app::Options& options) {

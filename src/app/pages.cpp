@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 #include <string>
 
 #include "app/graph_request.h"
 #include "app/landing_tables.h"
+#include "app/scraper.h"
 #include "app/time_text.h"
 #include "app/version.h"
 #include "app/who_wrote.h"
 #include "http/query.h"
-#include "metrics/render.h"
-#include "metrics/text_encoder.h"
 #include "util/process_stats.h"
 
 namespace ioc_exporter::app {
@@ -115,14 +115,6 @@ http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInf
   return page;
 }
 
-std::string scrape_text(Daemon& daemon) {
-  const Snapshot snapshot = daemon.snapshot();
-  metrics::ExporterInfo exporter;
-  exporter.build = build_info();
-  if (auto process = read_process_stats(RootedFs())) exporter.process = *process;
-  return metrics::render_text(snapshot, exporter);
-}
-
 std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
                                                          const std::string& telemetry_path) {
   std::map<std::string, http::Handler, std::less<>> table;
@@ -131,10 +123,9 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
         200, http::kHtmlContentType,
         render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
   };
-  table[telemetry_path] = [&daemon](const http::Request&) {
-    return http::Response{200, std::string(metrics::TextEncoder::kContentType),
-                          scrape_text(daemon)};
-  };
+  table[telemetry_path] = [scraper = std::make_shared<Scraper>([&daemon] {
+                             return daemon.snapshot();
+                           })](const http::Request& request) { return scraper->answer(request); };
   table[kWhoWrotePath] = [&daemon](const http::Request& request) {
     return answer_who_wrote(daemon, request);
   };

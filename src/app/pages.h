@@ -20,9 +20,6 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
 // Handlers of POST "/-/detach" and "/-/attach"; the same.
 std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon);
 
-// One scrape in text format 0.0.4.
-std::string scrape_text(Daemon& daemon);
-
 http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
                                const std::string& telemetry_path);
 

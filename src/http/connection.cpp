@@ -64,7 +64,7 @@ std::string http_date() {
 }
 
 struct Head {
-  bool gzip = false;
+  std::string_view coding;
   bool keep_alive = false;
   std::size_t body_size = 0;
 };
@@ -78,14 +78,33 @@ std::string head_text(mg_connection* connection, const Response& response, const
   add("Date", http_date());
   add("Content-Type", response.content_type);
   add("Content-Length", std::to_string(head.body_size));
-  if (head.gzip) add("Content-Encoding", "gzip");
-  add("Vary", "Accept-Encoding");
+  if (!head.coding.empty()) add("Content-Encoding", head.coding);
+  add("Vary", response.vary);
   if (!response.allow.empty()) add("Allow", response.allow);
   // The pages show names that any client on the network may choose.
   add("X-Content-Type-Options", "nosniff");
   add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
   add("Connection", head.keep_alive ? "keep-alive" : "close");
   return text += "\r\n";
+}
+
+// What goes over the wire: the body as it is, or compressed into `packed`.
+std::string_view body_to_send(const Request& request, const Response& response,
+                              std::optional<ByteBuffer>& packed, Head& head) {
+  std::string_view body = response.body;
+  if (response.shared_body) {
+    body = response.shared_body->view();
+    head.coding = response.content_encoding;
+  } else if (body.size() >= kCompressFrom) {
+    const Coding coding = best_coding(request.accept_encoding);
+    packed = compress(body, coding);
+    if (packed) {
+      body = packed->view();
+      head.coding = coding_name(coding);
+    }
+  }
+  head.body_size = body.size();
+  return body;
 }
 
 bool write_all(mg_connection* connection, std::string_view data, Clock::time_point deadline) {
@@ -130,12 +149,10 @@ void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {
 void send_response(mg_connection* connection, const Request& request, const Response& response,
                    std::chrono::milliseconds timeout) {
   const mg_request_info& info = *mg_get_request_info(connection);
-  std::optional<std::string> packed;
-  if (response.body.size() >= kCompressFrom && accepts_gzip(request.accept_encoding))
-    packed = gzip(response.body);
-  const std::string_view body = packed ? *packed : response.body;
-
-  const Head head{packed.has_value(), keeps_alive(info) && !has_body(info), body.size()};
+  std::optional<ByteBuffer> packed;
+  Head head;
+  head.keep_alive = keeps_alive(info) && !has_body(info);
+  const std::string_view body = body_to_send(request, response, packed, head);
   if (!head.keep_alive) mg_disable_connection_keep_alive(connection);
   std::string start = head_text(connection, response, head);
   const auto deadline = Clock::now() + timeout;

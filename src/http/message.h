@@ -2,7 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+
+#include "util/byte_buffer.h"
 
 namespace ioc_exporter::http {
 
@@ -20,6 +23,10 @@ struct Response {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;        // not compressed: the server does that
   std::string allow = {};  // the methods that are allowed here, with status 405
+  // A body that several answers share, instead of `body`: sent as it is, in its coding.
+  std::shared_ptr<const ByteBuffer> shared_body = {};
+  std::string content_encoding = {};     // of `shared_body`; "" = none
+  std::string vary = "Accept-Encoding";  // headers that made the answer what it is
 };
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.

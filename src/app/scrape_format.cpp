@@ -1,0 +1,61 @@
+#include "app/scrape_format.h"
+
+#include <optional>
+
+#include "http/quality.h"
+#include "metrics/openmetrics_encoder.h"
+#include "metrics/protobuf_encoder.h"
+#include "metrics/text_encoder.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// Whether a parameter is missing, or one of the values that go with the format.
+bool is_or_missing(std::string_view parameters, std::string_view name, std::string_view value) {
+  const auto given = http::parameter(parameters, name);
+  return !given || http::equal_ignoring_case(*given, value);
+}
+
+std::optional<ScrapeFormat> format_of(std::string_view type, std::string_view parameters) {
+  const auto is = [type](std::string_view other) { return http::equal_ignoring_case(type, other); };
+  if (is("application/vnd.google.protobuf") && http::parameter(parameters, "proto") &&
+      is_or_missing(parameters, "proto", "io.prometheus.client.MetricFamily") &&
+      is_or_missing(parameters, "encoding", "delimited"))
+    return ScrapeFormat::protobuf;
+  if (is("application/openmetrics-text") && is_or_missing(parameters, "version", "1.0.0"))
+    return ScrapeFormat::openmetrics;
+  if (is("text/plain") && is_or_missing(parameters, "version", "0.0.4")) return ScrapeFormat::text;
+  if (is("text/*") || is("*/*")) return ScrapeFormat::text;
+  return {};
+}
+
+}  // namespace
+
+ScrapeFormat best_format(std::string_view accept) {
+  ScrapeFormat best = ScrapeFormat::text;
+  double most = 0;
+  while (!accept.empty()) {
+    std::string_view parameters = http::next_part(accept, ',');
+    const std::string_view type = http::next_part(parameters, ';');
+    const double q = http::quality(parameters);
+    const auto format = format_of(type, parameters);
+    if (!format || q <= most) continue;
+    best = *format;
+    most = q;
+  }
+  return best;
+}
+
+std::unique_ptr<metrics::Encoder> make_encoder(ScrapeFormat format) {
+  switch (format) {
+    case ScrapeFormat::openmetrics:
+      return std::make_unique<metrics::OpenMetricsEncoder>();
+    case ScrapeFormat::protobuf:
+      return std::make_unique<metrics::ProtobufEncoder>();
+    case ScrapeFormat::text:
+      break;
+  }
+  return std::make_unique<metrics::TextEncoder>();
+}
+
+}  // namespace ioc_exporter::app
