@@ -2,7 +2,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(civetweb REQUIRED)
-find_package(prometheus-cpp REQUIRED COMPONENTS core)
+find_package(prometheus-cpp REQUIRED COMPONENTS core OPTIONAL_COMPONENTS pull)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
