@@ -16,8 +16,8 @@ apt_packages() {
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev libgraphviz-dev $(apt_bpftool)" ;;
     test) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager busybox-static iproute2" \
-      "openssl stunnel4 zstd libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" \
-      "$(apt_qemu) $(apt_fuzzer)" ;;
+      "openssl stunnel4 zstd dpkg-dev rpm groff-base libprotobuf-dev protobuf-compiler" \
+      "golang-github-prometheus-client-model-dev $(apt_qemu) $(apt_fuzzer)" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;

@@ -11,6 +11,11 @@ ECA_NORMAL = 1
 _HEADER = struct.Struct(">HHHHII")
 
 
+def _bytes(name: str) -> bytes:
+    """Bytes that are no UTF-8 stand in a name as Python's surrogates do: "\\udcff"."""
+    return name.encode("utf-8", "surrogateescape")
+
+
 class Channel:
     def __init__(self, name: str, cid: int):
         self.name, self.cid = name, cid
@@ -32,13 +37,13 @@ class RawClient:
         self._buffer = b""
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
         self._send(VERSION, count=13)
-        self._send(HOST_NAME, payload=host.encode() + b"\0")
-        self._send(CLIENT_NAME, payload=user.encode() + b"\0")
+        self._send(HOST_NAME, payload=_bytes(host) + b"\0")
+        self._send(CLIENT_NAME, payload=_bytes(user) + b"\0")
 
     def create(self, name: str) -> Channel:
         channel = Channel(name, self._new_id())
         self._channels[channel.cid] = channel
-        self._send(CREATE_CHAN, p1=channel.cid, p2=13, payload=name.encode() + b"\0")
+        self._send(CREATE_CHAN, p1=channel.cid, p2=13, payload=_bytes(name) + b"\0")
         self._wait(lambda: channel.sid is not None and channel.rights is not None)
         return channel
 

@@ -1,0 +1,178 @@
+"""/metrics in its formats: parsers that are not ours, and real Prometheus servers, read the same in each."""
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as text_format
+
+from harness import databases
+from harness.exporter import Exporter
+from harness.named_client import NamedClient
+from harness.formats import OPENMETRICS, PROTOBUF, TEXT, FormatProxy, Prometheus
+from harness.scrape import DURATION, PROCESSED, PUTS
+from harness.waiting import wait_until
+
+FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures"
+# A channel filter is JSON, with any white space: names with quotes and newlines, as long as one likes.
+LONG_PV = 'F:set1{"ts":\n{}' + " " * 4096 + "}"
+HOSTILE_USER = 'o"p\\e\nr\udcff\\xFF{}'
+HOSTILE_HOST = "höst,a=\"b\"} 1\n"
+
+
+def in_text(name: str) -> str:
+    """A name's bytes as label values show them: what is no UTF-8 as \\xNN, and what could be mistaken for it."""
+    return name.replace("\\x", "\\x5Cx").encode("utf-8", "surrogateescape").decode(
+        "utf-8", "backslashreplace").replace("\\xff", "\\xFF")
+
+
+def samples(families) -> dict:
+    """(name, labels) to value of what is the same in each format: edges as numbers."""
+    found = {}
+    for family in families:
+        for sample in family.samples:
+            labels = dict(sample.labels)
+            if "le" in labels:
+                labels["le"] = float(labels["le"])
+            key = (sample.name, frozenset(labels.items()))
+            assert key not in found, key
+            found[key] = sample.value
+    return found
+
+
+def test_golden_scrapes_say_the_same_to_the_parsers():
+    text = samples(text_format((FIXTURES / "golden-scrape.txt").read_text()))
+    other = samples(openmetrics((FIXTURES / "golden-scrape.openmetrics.txt").read_text()))
+    assert text == other and len(text) > 200
+
+
+@pytest.fixture
+def served(start_ioc, start_exporter, started):
+    """An exporter whose IOC has counted processings and puts, some by names that are hard to print."""
+    ioc = start_ioc("formats", databases.put_targets("F:", 2))
+    exporter = start_exporter(sees=[ioc])
+    client = started.add(NamedClient(ioc.port, HOSTILE_USER, HOSTILE_HOST))
+    client.open("F:set1", "F:set2.VAL", LONG_PV)
+    client.put("F:set1", 23)
+    client.put("F:set2.VAL", 7)
+    client.put(LONG_PV, 5)
+    client.wait_done()
+    return ioc, exporter
+
+
+def mine(found: dict, ioc: str) -> dict:
+    return {key: value for key, value in found.items() if ("ioc", ioc) in key[1]
+            and not key[0].startswith(("epics_ioc_", "epics_ca_"))}
+
+
+def test_formats_and_codings_by_header(served):
+    ioc, exporter = served
+    answers = {}
+    for accept in (TEXT, OPENMETRICS, PROTOBUF):
+        status, headers, body = exporter.request("/metrics", headers={"Accept": accept})
+        assert status == 200 and headers["vary"] == "Accept, Accept-Encoding"
+        answers[accept] = headers["content-type"], body
+        head = exporter.request("/metrics", "HEAD", headers={"Accept": accept})
+        assert (head[0], head[1]["content-type"], head[2]) == (200, headers["content-type"], b"")
+    assert answers[TEXT][0] == "text/plain; version=0.0.4; charset=utf-8"
+    assert answers[OPENMETRICS][0] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert answers[PROTOBUF][0] == ("application/vnd.google.protobuf; "
+                                    "proto=io.prometheus.client.MetricFamily; encoding=delimited")
+    text = samples(text_format(answers[TEXT][1].decode()))
+    other = samples(openmetrics(answers[OPENMETRICS][1].decode()))
+    assert mine(text, ioc.name) == mine(other, ioc.name) and mine(text, ioc.name)
+    puts = {dict(labels)["pv"]: (value, dict(labels)) for (name, labels), value in other.items()
+            if name == PUTS}
+    cut = in_text(LONG_PV[:231])
+    assert {pv: value for pv, (value, _) in puts.items()} == {"F:set1": 23, "F:set2.VAL": 7, cut: 5}
+    for _, labels in puts.values():
+        assert labels["user"] == in_text(HOSTILE_USER) and labels["host"] == in_text(HOSTILE_HOST)
+    assert in_text(HOSTILE_USER).encode() in answers[PROTOBUF][1]
+
+    status, headers, body = exporter.request("/metrics", headers={
+        "Accept-Encoding": "gzip;q=0.5, zstd"})
+    assert (status, headers["content-encoding"]) == (200, "zstd")
+    unpacked = subprocess.run(["zstd", "-dc"], input=body, capture_output=True, check=True).stdout
+    assert mine(samples(text_format(unpacked.decode())), ioc.name) == mine(text, ioc.name)
+
+
+def test_requests_that_are_refused(start_exporter):
+    exporter = start_exporter("--no-collector.records")
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        status, headers, _ = exporter.request("/metrics", method)
+        assert (status, headers["allow"]) == (405, "GET, HEAD"), method
+    assert exporter.request("/metrics/")[0] == 404
+    assert exporter.request("/metrics", headers={"X-Long": "x" * 100_000})[0] in (413, 431)
+    assert exporter.request("/metrics")[0] == 200
+
+
+def check_all_formats(binary, options, served, log_dir, started, settings=""):
+    """Three jobs of one Prometheus, one a format."""
+    ioc, exporter = served
+    ioc.process_once("F:set1", 3)
+    proxy = FormatProxy(exporter.port)
+    try:
+        server = started.add(Prometheus(
+            binary, log_dir,
+            {path[1:]: f"127.0.0.1:{proxy.port}{path}" for path in FormatProxy.ACCEPT}, *options,
+            settings=settings))
+        of_ioc = f'{{ioc="{ioc.name}",record="F:set1"}}'
+        wait_until(lambda: len(server.query(f"{PROCESSED}{of_ioc}")) == 3,
+                   "three formats in Prometheus", 30)
+        assert set(proxy.content_types) == set(FormatProxy.ACCEPT)
+        compare(server, exporter, ioc)
+    finally:
+        proxy.close()
+
+
+def by_job(answers) -> dict[str, list]:
+    jobs: dict[str, list] = {}
+    for labels, value in answers:
+        rest = {k: v for k, v in labels.items() if k not in ("job", "__name__", "instance")}
+        jobs.setdefault(labels["job"], []).append((sorted(rest.items()), value))
+    return {job: sorted(found) for job, found in jobs.items()}
+
+
+def compare(server: Prometheus, exporter: Exporter, ioc) -> None:
+    for expression in (PROCESSED, PUTS, "epics_record_info", "epics_ca_last_put_timestamp_seconds",
+                       "epics_record_process_self_seconds_total"):
+        jobs = by_job(server.query(f'{expression}{{ioc="{ioc.name}"}}'))
+        assert set(jobs) == {"text", "openmetrics", "protobuf"}, expression
+        assert jobs["text"] == jobs["openmetrics"] == jobs["protobuf"], expression
+    scrape = exporter.scrape()
+    native = f'{DURATION}{{job="protobuf",ioc="{ioc.name}",record="F:set1"}}'
+    (_, count), = server.query(f"histogram_count({native})")
+    (_, total), = server.query(f"histogram_sum({native})")
+    labels = {"ioc": ioc.name, "record": "F:set1"}
+    assert count == scrape.value(f"{DURATION}_count", **labels) > 0
+    assert total == scrape.value(f"{DURATION}_sum", **labels)
+    for edge, cumulative in scrape.buckets(ioc.name, "F:set1"):
+        if edge < math.inf:
+            (_, share), = server.query(f"histogram_fraction(0, {edge!r}, {native})")
+            assert round(share * count, 6) == cumulative, edge
+    exemplars = server.api("query_exemplars", query=f'{PUTS}{{pv="F:set1"}}', start="0",
+                           end="9999999999")
+    for job in ("openmetrics", "protobuf"):
+        found, = [e["exemplars"] for e in exemplars if e["seriesLabels"]["job"] == job]
+        assert found[0]["labels"]["client"] == "127.0.0.1"
+        assert found[0]["labels"]["user"] == in_text(HOSTILE_USER)
+
+
+def test_debian_prometheus_reads_all(served, log_dir, started):
+    binary = shutil.which("prometheus")
+    if not binary:
+        pytest.skip("prometheus is not installed (package prometheus)")
+    check_all_formats(binary, ["--enable-feature=native-histograms,exemplar-storage"], served,
+                      log_dir, started)
+
+
+def test_prometheus_3_reads_all(served, log_dir, started):
+    binary = os.environ.get("IOC_EXPORTER_PROMETHEUS_3")
+    if not binary:
+        pytest.skip("no Prometheus 3: scripts/make-prometheus-3.sh builds one, "
+                    "and IOC_EXPORTER_PROMETHEUS_3 says where it is")
+    check_all_formats(binary, ["--enable-feature=native-histograms,exemplar-storage"], served,
+                      log_dir, started)
