@@ -18,6 +18,8 @@
 #include "app/options.h"
 #include "app/pages.h"
 #include "app/scraper.h"
+#include "app/reload.h"
+#include "app/site_config.h"
 #include "app/version.h"
 #include "app/who_wrote_command.h"
 #include "http/server.h"
@@ -84,15 +86,19 @@ int run_check(app::Daemon& daemon, const app::Options& options) {
 
 int run_once(app::Daemon& daemon, const app::Options& options) {
   if (run_until(daemon, Clock::now() + *options.once)) return 0;
-  return print(app::Scraper([&daemon] { return daemon.snapshot(); }).text(), 0);
+  return print(app::Scraper([&daemon] { return daemon.scrape_snapshot(); }).text(), 0);
 }
 
-int serve(app::Daemon& daemon, const app::Options& options) {
+int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options) {
   http::ServerOptions web;
   web.listen = options.listen;
   web.max_requests = options.max_requests;
   web.routes = app::routes(daemon, options.telemetry_path);
-  if (options.lifecycle) web.actions = app::actions(daemon);
+  if (options.lifecycle) web.actions = app::actions(daemon, reload);
+  if (!options.web_config_file.empty()) {
+    web.refuse = [&reload](const http::Request& request) { return reload.refuse(request); };
+    web.headers = [&reload] { return reload.headers(); };
+  }
   auto server = http::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses())
@@ -114,7 +120,18 @@ int run(int argc, char** argv) {
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
   if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);
-  const app::Options& options = std::get<app::Options>(*parsed);
+  app::Options& options = std::get<app::Options>(*parsed);
+  if (options.config_check) {
+    const app::ConfigCheck checked = app::check_config(options);
+    if (checked.valid) return print(checked.text, 0);
+    std::fputs(checked.text.c_str(), stderr);
+    return kStartError;
+  }
+  const auto site = app::site_config(options);
+  if (!site) return fail(kStartError, site.error().message());
+  app::use_at_start(*site, options);
+  app::Reload reload(options, *site);
+  if (auto opened = reload.open_web(); !opened) return fail(kStartError, opened.error().message());
   app::set_up_logging(options.log_level, options.log_format);
 
   // Before the first thread starts: they all inherit it, and only stopped_before() and
@@ -127,12 +144,15 @@ int run(int argc, char** argv) {
   spdlog::info("starting ioc_exporter {}", app::build_info().version);
   auto daemon = app::Daemon::start(options);
   if (!daemon) return fail(kStartError, daemon.error().message());
-  const auto signals =
-      app::LifecycleSignals::start([&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); });
+  (*daemon)->use(*site);
+  reload.connect({[&](const config::Config& config) { (*daemon)->use(config); },
+                  [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); }});
+  const auto signals = app::LifecycleSignals::start(
+      {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
   if (options.check) return run_check(**daemon, options);
   if (options.once) return run_once(**daemon, options);
-  return serve(**daemon, options);
+  return serve(**daemon, reload, options);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/site_config.h"
 #include "protocol/ca_ports.h"
 
 namespace ioc_exporter::app {
@@ -20,6 +21,8 @@ constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kThreadCheckInterval{30};
 constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
 constexpr std::chrono::milliseconds kYoungInterval{250};
+constexpr std::chrono::hours kPutExpiry{30 * 24};
+constexpr seconds kPutExpiryInterval{10};
 constexpr const char* kInitialPidNamespace =
     "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
@@ -86,7 +89,9 @@ Daemon::Daemon(const Options& options)
       records_wanted_(options.records),
       puts_wanted_(options.puts),
       counts_links_(options.record_links > 0),
-      interval_(options.discovery_interval) {}
+      interval_(options.discovery_interval),
+      bounds_(metrics::BoundsOptions()),
+      put_expiry_(kPutExpiry) {}
 
 // BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
 // numbers.
@@ -185,6 +190,7 @@ std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
 void Daemon::reap(Clock::time_point now) {
   // What no thread was started for can wait: a client's circuit is a thread of its server.
   const bool rests = finder_.rested();
+  expire_puts(now);
   if (tap_ && !rests) report("take over the counts of closed channels", tap_->reap(now));
   if (udp_ && !rests) report("look at searches and beacons", udp_->look(now));
   if (!records_) return;
@@ -199,6 +205,32 @@ void Daemon::reap(Clock::time_point now) {
            const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
            return ::access(fs_.path(task).c_str(), F_OK) == 0;
          }));
+}
+
+// CLOCK_MONOTONIC is the clock of steady_clock and of the kernel's times alike.
+void Daemon::expire_puts(Clock::time_point now) {
+  if (!tap_ || now < next_put_expiry_) return;
+  next_put_expiry_ = now + kPutExpiryInterval;
+  const auto before =
+      std::chrono::duration_cast<std::chrono::nanoseconds>((now - put_expiry_).time_since_epoch());
+  if (before.count() > 0) tap_->expire_puts(static_cast<std::uint64_t>(before.count()));
+}
+
+void Daemon::use(const config::Config& config) {
+  bounds_.configure(bounds_options(config));
+  const std::scoped_lock lock(mutex_);
+  put_expiry_ = config.put_expiry.value_or(kPutExpiry);
+}
+
+void Daemon::tell_config(const ConfigSample& sample) {
+  const std::scoped_lock lock(mutex_);
+  config_ = sample;
+}
+
+Snapshot Daemon::scrape_snapshot() {
+  Snapshot shown = snapshot();
+  bounds_.apply(shown);
+  return shown;
 }
 
 // Outside the mutex: an IOC may make us wait.
@@ -225,6 +257,7 @@ Snapshot Daemon::snapshot() {
   const std::scoped_lock lock(mutex_);
   iocs_->end_page(page);
   Snapshot snapshot;
+  snapshot.config = config_;
   snapshot.iocs = std::move(page.iocs);
   memory_.add_to(snapshot.iocs);
   if (records_wanted_) {

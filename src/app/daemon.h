@@ -25,7 +25,9 @@
 #include "app/record_guard.h"
 #include "app/tapped_namespaces.h"
 #include "app/wall_clock.h"
+#include "config/config.h"
 #include "discovery/finder.h"
+#include "metrics/bounds.h"
 #include "probes/ca_tap.h"
 #include "probes/ca_udp.h"
 #include "probes/record_process.h"
@@ -60,6 +62,13 @@ class Daemon {
 
   // Waits for the first tick() to be done: what it gives is never half of the picture.
   Snapshot snapshot();
+  // The same within the site's bounds: what is shown on /metrics.
+  Snapshot scrape_snapshot();
+
+  // From now on these bounds are kept. In any thread; nothing that was counted is lost.
+  void use(const config::Config& config);
+  // What the snapshots say about that from now on. In any thread.
+  void tell_config(const ConfigSample& sample);
 
   // Whether links from record to record are counted.
   bool counts_links() const { return counts_links_; }
@@ -88,6 +97,7 @@ class Daemon {
   void seed_tap(Clock::time_point now);
   void reap(Clock::time_point now);
   void look_at_memory();
+  void expire_puts(Clock::time_point now);
   bool add_puts(Snapshot& snapshot);      // false when something could not be read
   bool add_searches(Snapshot& snapshot);  // the same
   IocWatch::Page begin_page();
@@ -122,6 +132,10 @@ class Daemon {
   bool counts_links_;
   std::chrono::milliseconds interval_;
   std::string discovery_problem_;
+  metrics::Bounds bounds_;
+  std::optional<ConfigSample> config_;
+  std::chrono::milliseconds put_expiry_;
+  Clock::time_point next_put_expiry_{};
   std::map<std::string, CollectorSample> tick_results_;  // of collectors that work in tick()
   Clock::time_point next_thread_check_{};
   Clock::time_point next_letting_go_{};

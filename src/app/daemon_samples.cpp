@@ -63,6 +63,7 @@ void Daemon::add_unnamed_channels(Snapshot& snapshot) const {
 }
 
 bool Daemon::add_puts(Snapshot& snapshot) {
+  snapshot.puts_missing = true;
   if (!tap_) {
     snapshot.probes.push_back(probe_sample("ca_tap", false, 0, std::nullopt));
     return false;
@@ -74,6 +75,7 @@ bool Daemon::add_puts(Snapshot& snapshot) {
     return false;
   }
   report("read the counts of puts", {});
+  snapshot.puts_missing = false;
   wall_clock_.update(WallClock::read());
   add_ca_samples(iocs_->names(), std::move(*reading), wall_clock_, snapshot);
   snapshot.pvs = pv_records_.resolve(snapshot.iocs, snapshot.puts);
@@ -81,6 +83,7 @@ bool Daemon::add_puts(Snapshot& snapshot) {
 }
 
 bool Daemon::add_searches(Snapshot& snapshot) {
+  snapshot.searches_missing = true;
   if (!udp_) {
     snapshot.probes.push_back(probe_sample("ca_udp", false, 0, std::nullopt));
     return false;
@@ -92,6 +95,7 @@ bool Daemon::add_searches(Snapshot& snapshot) {
     return false;
   }
   report("read the counts of searches", {});
+  snapshot.searches_missing = false;
   snapshot.searches = std::move(reading->searches);
   snapshot.searched_names = std::move(reading->names);
   snapshot.beacons = std::move(reading->beacons);

@@ -17,23 +17,23 @@ sigset_t LifecycleSignals::signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
   sigaddset(&set, SIGUSR2);
+  sigaddset(&set, SIGHUP);
   return set;
 }
 
 LifecycleSignals::LifecycleSignals(UniqueFd signals, UniqueFd stop)
     : signals_(std::move(signals)), stop_(std::move(stop)) {}
 
-Result<std::unique_ptr<LifecycleSignals>> LifecycleSignals::start(std::function<void()> detach,
-                                                                  std::function<void()> attach) {
+Result<std::unique_ptr<LifecycleSignals>> LifecycleSignals::start(Actions actions) {
   const sigset_t set = signals();
   UniqueFd taken(::signalfd(-1, &set, SFD_CLOEXEC));
-  if (!taken) return last_error("wait for SIGUSR1 and SIGUSR2");
+  if (!taken) return last_error("wait for SIGUSR1, SIGUSR2 and SIGHUP");
   UniqueFd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop) return last_error("make an eventfd to end the thread that waits for signals");
   std::unique_ptr<LifecycleSignals> waiting(
       new LifecycleSignals(std::move(taken), std::move(stop)));
-  waiting->thread_ = std::thread([own = waiting.get(), detach = std::move(detach),
-                                  attach = std::move(attach)] { own->run(detach, attach); });
+  waiting->thread_ =
+      std::thread([own = waiting.get(), actions = std::move(actions)] { own->run(actions); });
   return waiting;
 }
 
@@ -44,8 +44,7 @@ LifecycleSignals::~LifecycleSignals() {
   thread_.join();
 }
 
-void LifecycleSignals::run(const std::function<void()>& detach,
-                           const std::function<void()>& attach) const {
+void LifecycleSignals::run(const Actions& actions) const {
   std::array<pollfd, 2> events = {{{stop_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
   while (true) {
     if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) return;
@@ -54,7 +53,10 @@ void LifecycleSignals::run(const std::function<void()>& detach,
     if (events[1].revents == 0 || ::read(signals_.get(), &info, sizeof info) != sizeof info)
       continue;
     try {
-      info.ssi_signo == SIGUSR1 ? detach() : attach();
+      const auto& act = info.ssi_signo == SIGUSR1   ? actions.detach
+                        : info.ssi_signo == SIGUSR2 ? actions.attach
+                                                    : actions.reload;
+      if (act) act();
     } catch (const std::exception& problem) {
       spdlog::error("signal {}: {}", info.ssi_signo, problem.what());
     }

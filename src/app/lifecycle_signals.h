@@ -1,5 +1,5 @@
-// LifecycleSignals: SIGUSR1 takes all probes off, SIGUSR2 attaches them again. A thread of its own
-// waits for them, so that neither waits for what the exporter is doing.
+// LifecycleSignals: SIGUSR1 takes all probes off, SIGUSR2 attaches them again, SIGHUP reloads the
+// configuration. A thread of its own waits for them, so that none waits for what the exporter does.
 #pragma once
 
 #include <signal.h>
@@ -19,15 +19,17 @@ class LifecycleSignals {
   // others.
   static sigset_t signals();
 
-  static Result<std::unique_ptr<LifecycleSignals>> start(std::function<void()> detach,
-                                                         std::function<void()> attach);
+  struct Actions {
+    std::function<void()> detach, attach, reload;
+  };
+  static Result<std::unique_ptr<LifecycleSignals>> start(Actions actions);
   ~LifecycleSignals();
   LifecycleSignals(const LifecycleSignals&) = delete;
   LifecycleSignals& operator=(const LifecycleSignals&) = delete;
 
  private:
   LifecycleSignals(UniqueFd signals, UniqueFd stop);
-  void run(const std::function<void()>& detach, const std::function<void()>& attach) const;
+  void run(const Actions& actions) const;
 
   UniqueFd signals_, stop_;
   std::thread thread_;

@@ -7,10 +7,10 @@
 
 #include <cxxopts.hpp>
 
-#include "util/duration.h"
 #include "app/version.h"
 #include "bpf/ca_tap_object.h"
 #include "http/listen_address.h"
+#include "util/duration.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -33,7 +33,15 @@ cxxopts::Options describe() {
                  cxxopts::value<std::string>()->default_value("/metrics"), "PATH")(
       "web.max-requests", "Requests that are answered at a time; more get status 503",
       cxxopts::value<std::size_t>()->default_value("8"),
-      "N")("web.enable-lifecycle", "Answer POST /-/detach and POST /-/attach");
+      "N")("web.config.file",
+           "Passwords, headers and a rate limit, in the format of Prometheus' exporter-toolkit; "
+           "without TLS (docs/configuration.md)",
+           cxxopts::value<std::string>()->default_value(""),
+           "FILE")("web.enable-lifecycle", "Answer POST /-/detach, /-/attach and /-/reload");
+  options.add_options("Configuration")(
+      "config.file", "The site's YAML file (docs/configuration.md); flags stand above it",
+      cxxopts::value<std::string>()->default_value(""), "FILE")(
+      "config.check", "Check the file, say what is wrong with it and exit (1 when anything is)");
   options.add_options("IOCs")("ioc.include",
                               "Only IOCs whose whole name this expression (RE2) matches",
                               cxxopts::value<std::string>()->default_value(""), "RE")(
@@ -72,6 +80,21 @@ cxxopts::Options describe() {
       "Percent of one core that the probes may cost each IOC; above it, the IOC is looked at in "
       "slices of time and its counts are estimates; 0: no bound",
       cxxopts::value<double>()->default_value("5"), "PERCENT");
+  options.add_options("Series")("records.include",
+                                "Only records whose whole name this expression (RE2) matches",
+                                cxxopts::value<std::string>(), "RE")(
+      "records.exclude", "No records whose whole name this expression (RE2) matches",
+      cxxopts::value<std::string>(),
+      "RE")("pvs.include", "Only puts to PVs whose whole name this expression (RE2) matches",
+            cxxopts::value<std::string>(),
+            "RE")("pvs.exclude", "No puts to PVs whose whole name this expression (RE2) matches",
+                  cxxopts::value<std::string>(), "RE")(
+      "pvs.expire", "How long a client's puts to a PV are shown after the last one and its channel",
+      cxxopts::value<std::string>(),
+      "DURATION")("limit",
+                  "Series of their own that things of a kind may have, such as puts=5000 or "
+                  "puts.per_client=500 (repeatable); what is above is summed up",
+                  cxxopts::value<std::vector<std::string>>(), "KIND=N");
   options.add_options("Channel Access")(
       "ca.server-port",
       "TCP ports of CA servers, whatever listens there; others are found by what they speak",
@@ -102,8 +125,8 @@ Error wrong(const std::string& option, const std::string& what) {
 
 // The help without the line of each --no- option: the positive one says it.
 std::string help_text(const cxxopts::Options& options) {
-  const std::string all =
-      options.help({"Web", "IOCs", "Collectors", "Records", "Channel Access", "Modes", "Other"});
+  const std::string all = options.help({"Web", "Configuration", "IOCs", "Collectors", "Records",
+                                        "Series", "Channel Access", "Modes", "Other"});
   std::string text;
   for (std::size_t at = 0; at < all.size();) {
     std::size_t end = all.find('\n', at);
@@ -130,6 +153,12 @@ Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options
   if (parsed.count("once") > 0) {
     options.once.emplace();
     if (auto ok = read("once", *options.once); !ok) return ok;
+  }
+  if (parsed.count("pvs.expire") > 0) {
+    options.put_expiry.emplace();
+    if (auto ok = read("pvs.expire", *options.put_expiry); !ok) return ok;
+    if (*options.put_expiry < std::chrono::minutes(1))
+      return wrong("pvs.expire", "must be at least 1m");
   }
   return {};
 }
@@ -159,6 +188,27 @@ Result<void> read_iocs(const cxxopts::ParseResult& parsed, Options& options) {
   auto sources = discovery::parse_name_sources(words);
   if (!sources) return wrong("ioc.name-source", sources.error().message());
   options.name_sources = *sources;
+  options.filter_given = parsed.count("ioc.include") > 0 || parsed.count("ioc.exclude") > 0;
+  options.name_sources_given = parsed.count("ioc.name-source") > 0;
+  return {};
+}
+
+Result<void> read_series(const cxxopts::ParseResult& parsed, Options& options) {
+  const auto pattern = [&parsed](const char* option, std::optional<Pattern>& into) -> Result<void> {
+    if (parsed.count(option) == 0) return {};
+    auto compiled = Pattern::compile(parsed[option].as<std::string>());
+    if (!compiled) return wrong(option, compiled.error().message());
+    into = *compiled;
+    return {};
+  };
+  if (auto ok = pattern("records.include", options.records_shown.include); !ok) return ok;
+  if (auto ok = pattern("records.exclude", options.records_shown.exclude); !ok) return ok;
+  if (auto ok = pattern("pvs.include", options.pvs_shown.include); !ok) return ok;
+  if (auto ok = pattern("pvs.exclude", options.pvs_shown.exclude); !ok) return ok;
+  if (parsed.count("limit") > 0)
+    for (const std::string& limit : parsed["limit"].as<std::vector<std::string>>())
+      if (auto ok = config::set_limit(limit, options.limits); !ok)
+        return wrong("limit", ok.error().message());
   return {};
 }
 
@@ -207,6 +257,11 @@ Result<void> read_channel_access(const cxxopts::ParseResult& parsed, Options& op
 Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
   options.records = parsed.count("no-collector.records") == 0;
   options.puts = parsed.count("no-collector.puts") == 0;
+  options.web_config_file = parsed["web.config.file"].as<std::string>();
+  options.config_file = parsed["config.file"].as<std::string>();
+  options.config_check = parsed.count("config.check") > 0;
+  if (options.config_check && options.config_file.empty() && options.web_config_file.empty())
+    return wrong("config.check", "which file? give --config.file or --web.config.file, too");
   options.check = parsed.count("check") > 0;
   options.strict = parsed.count("strict") > 0;
   options.log_level = parsed["log.level"].as<std::string>();
@@ -232,8 +287,8 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
     Options options;
-    for (const auto& read :
-         {read_web, read_iocs, read_records, read_durations, read_channel_access, read_rest})
+    for (const auto& read : {read_web, read_iocs, read_series, read_records, read_durations,
+                             read_channel_access, read_rest})
       if (auto ok = read(parsed, options); !ok) return ok.error();
     return Answer(std::move(options));
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option

@@ -8,8 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "config/config.h"
 #include "discovery/ioc_filter.h"
 #include "discovery/ioc_name.h"
+#include "util/pattern.h"
 #include "util/result.h"
 
 namespace ioc_exporter::app {
@@ -20,10 +22,12 @@ struct Options {
   std::vector<std::string> listen;
   std::string telemetry_path;
   std::size_t max_requests = 0;
-  bool lifecycle = false;  // POST /-/detach and /-/attach
+  bool lifecycle = false;  // POST /-/detach, /-/attach and /-/reload
 
   discovery::IocFilter filter;
+  bool filter_given = false;  // by a flag: it stands above the configuration file
   std::vector<discovery::NameSource> name_sources;
+  bool name_sources_given = false;
   std::chrono::milliseconds keep_gone{};
   std::chrono::milliseconds discovery_interval{};
 
@@ -44,6 +48,14 @@ struct Options {
   std::uint32_t max_circuits = 0;
   std::string pin_directory;    // "" = none
   bool pin_is_default = false;  // nobody asked for it: without a bpffs it is none
+
+  std::string config_file;      // "" = none
+  std::string web_config_file;  // the same
+  bool config_check = false;
+  // What flags say stands above the configuration file.
+  NameFilter records_shown, pvs_shown;
+  std::optional<std::chrono::milliseconds> put_expiry;
+  config::Limits limits;
 
   bool check = false;
   bool strict = false;

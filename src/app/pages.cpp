@@ -124,7 +124,7 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
         render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
   };
   table[telemetry_path] = [scraper = std::make_shared<Scraper>([&daemon] {
-                             return daemon.snapshot();
+                             return daemon.scrape_snapshot();
                            })](const http::Request& request) { return scraper->answer(request); };
   table[kWhoWrotePath] = [&daemon](const http::Request& request) {
     return answer_who_wrote(daemon, request);
@@ -142,7 +142,7 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
   return table;
 }
 
-std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon) {
+std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon, Reload& reload) {
   std::map<std::string, http::Handler, std::less<>> table;
   table["/-/detach"] = [&daemon](const http::Request&) {
     daemon.detach();
@@ -154,6 +154,13 @@ std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon) {
     daemon.attach();
     http::Response response;
     response.body = "attached\n";
+    return response;
+  };
+  table["/-/reload"] = [&reload](const http::Request&) {
+    const auto result = reload.reload();
+    http::Response response;
+    response.status = result ? 200 : 500;
+    response.body = (result ? "reloaded" : result.error().message()) + "\n";
     return response;
   };
   return table;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/daemon.h"
+#include "app/reload.h"
 #include "http/landing_page.h"
 #include "http/message.h"
 #include "metrics/self_families.h"
@@ -17,8 +18,8 @@ namespace ioc_exporter::app {
 std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
                                                          const std::string& telemetry_path);
 
-// Handlers of POST "/-/detach" and "/-/attach"; the same.
-std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon);
+// Handlers of POST "/-/detach", "/-/attach" and "/-/reload"; the same.
+std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon, Reload& reload);
 
 http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
                                const std::string& telemetry_path);

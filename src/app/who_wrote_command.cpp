@@ -9,6 +9,7 @@
 #include "discovery/utf8.h"
 #include "http/fetch.h"
 #include "http/query.h"
+#include "util/rooted_fs.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -19,7 +20,7 @@ constexpr const char* kHelp = R"help(NAME
   ioc_exporter who-wrote - who wrote to a PV last, over Channel Access
 
 SYNOPSIS
-  ioc_exporter who-wrote [--url=URL] [--limit=N] [--json] PV
+  ioc_exporter who-wrote [--url=URL] [--login-file=FILE] [--limit=N] [--json] PV
 
 DESCRIPTION
   Asks the ioc_exporter that runs on the IOC's host for the last put of every client to PV, and
@@ -41,6 +42,8 @@ DESCRIPTION
 
 OPTIONS
   --url=URL   where the exporter answers (default: http://localhost:10064)
+  --login-file=FILE
+              a file with one line USER:PASSWORD, where the exporter asks for a password
   --limit=N   print the last N lines only, 0 for all (default: 20)
   --json      print the exporter's answer as it is, times in seconds since 1970
   --help      print this text
@@ -55,6 +58,7 @@ EXAMPLES
 
 struct Arguments {
   std::string url = "http://localhost:10064";
+  std::string login_file;
   std::size_t limit = 20;
   bool json = false;
   bool help = false;
@@ -79,6 +83,8 @@ Result<Arguments> parse(int count, const char* const* given) {
       arguments.json = true;
     } else if (const char* url = value_of(word, "url", count, given, i)) {
       arguments.url = url;
+    } else if (const char* file = value_of(word, "login-file", count, given, i)) {
+      arguments.login_file = file;
     } else if (const char* limit = value_of(word, "limit", count, given, i)) {
       const std::string_view text = limit;
       const char* const end = text.data() + text.size();
@@ -95,6 +101,17 @@ Result<Arguments> parse(int count, const char* const* given) {
   }
   if (arguments.pv.empty() && !arguments.help) return error_in_words("no PV was given");
   return arguments;
+}
+
+// "USER:PASSWORD", the file's first line; "" where no file was given.
+Result<std::string> read_login(const std::string& file) {
+  if (file.empty()) return std::string();
+  auto text = RootedFs().read(file, 4096);
+  if (!text) return error_in_words("read " + file + ": " + text.error().code.message());
+  std::string login = text->substr(0, text->find_first_of("\r\n"));
+  if (login.find(':') == std::string::npos)
+    return error_in_words("read " + file + ": its first line is not USER:PASSWORD");
+  return login;
 }
 
 CommandResult failed(int status, const std::string& why) {
@@ -164,8 +181,11 @@ CommandResult who_wrote_command(int count, const char* const* given) {
   std::string url = arguments->url;
   while (url.ends_with('/')) url.pop_back();
   const std::string what = "ask the exporter at " + arguments->url + ": ";
+  const auto login = read_login(arguments->login_file);
+  if (!login) return failed(kFailed, login.error().message());
   const auto fetched =
-      http::fetch(url + kWhoWrotePath + "?pv=" + http::percent_encoded(arguments->pv));
+      http::fetch(url + kWhoWrotePath + "?pv=" + http::percent_encoded(arguments->pv),
+                  std::chrono::seconds(10), *login);
   if (!fetched)
     return failed(kFailed, what + fetched.error().message() +
                                " (does ioc_exporter run there? --url says where it listens)");

@@ -82,8 +82,12 @@ std::string head_text(mg_connection* connection, const Response& response, const
   add("Vary", response.vary);
   if (!response.allow.empty()) add("Allow", response.allow);
   // The pages show names that any client on the network may choose.
-  add("X-Content-Type-Options", "nosniff");
-  add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+  std::map<std::string, std::string> more = {
+      {"X-Content-Type-Options", "nosniff"},
+      {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"}};
+  for (const auto& [name, value] : response.headers) more[name] = value;
+  for (const auto& [name, value] : more)
+    if (!value.empty()) add(name, value);
   add("Connection", head.keep_alive ? "keep-alive" : "close");
   return text += "\r\n";
 }
@@ -127,6 +131,7 @@ Request read_request(const mg_connection* connection) {
           info.query_string ? info.query_string : "",
           header(info, "Accept"),
           header(info, "Accept-Encoding"),
+          header(info, "Authorization"),
           header(info, "Origin")};
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "http/base64.h"
 #include "util/unique_fd.h"
 
 namespace ioc_exporter::http {
@@ -41,7 +42,7 @@ Result<Url> parse_url(const std::string& text) {
   url.authority = rest.substr(0, end);
   const std::string target = rest.substr(end, std::min(rest.find('#'), rest.size()) - end);
   url.target = target.starts_with('/') ? target : std::string("/").append(target);
-  if (url.authority.find('@') != std::string::npos) return refuse("passwords are not supported");
+  if (url.authority.find('@') != std::string::npos) return refuse("it must hold no password");
   const std::size_t bracket = url.authority.find(']');
   const std::size_t colon = url.authority.find(':', bracket == std::string::npos ? 0 : bracket + 1);
   url.host = url.authority.substr(0, colon);
@@ -164,15 +165,18 @@ Result<Fetched> parse_answer(std::string bytes, const std::string& what) {
 
 }  // namespace
 
-Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds timeout) {
+Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds timeout,
+                      const std::string& login) {
   auto url = parse_url(url_text);
   if (!url) return std::move(url).error();
   const auto deadline = Clock::now() + timeout;
   auto fd = connect_to(*url, deadline);
   if (!fd) return std::move(fd).error();
   const std::string where = url->host + " port " + url->port;
-  const std::string request = "GET " + url->target + " HTTP/1.0\r\nHost: " + url->authority +
-                              "\r\nConnection: close\r\n\r\n";
+  std::string request =
+      "GET " + url->target + " HTTP/1.0\r\nHost: " + url->authority + "\r\nConnection: close\r\n";
+  if (!login.empty()) request += "Authorization: Basic " + encode_base64(login) + "\r\n";
+  request += "\r\n";
   if (auto sent = send_all(fd->get(), request, deadline, "send the request to " + where); !sent)
     return sent.error();
   const std::string what = "read the answer of " + where;

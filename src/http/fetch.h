@@ -17,7 +17,9 @@ struct Fetched {
 // `url`: http://HOST[:PORT][/PATH][?QUERY], encoded already; port 80 where none is given. Any
 // status is an answer. `timeout` is for the whole. Errors say what failed: the URL, the host's
 // name, the connection, an answer that is cut short, over 64 MiB or no HTTP.
+// `login`: "USER:PASSWORD" for basic authentication, "" = none.
 Result<Fetched> fetch(const std::string& url,
-                      std::chrono::milliseconds timeout = std::chrono::seconds(10));
+                      std::chrono::milliseconds timeout = std::chrono::seconds(10),
+                      const std::string& login = "");
 
 }  // namespace ioc_exporter::http

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <map>
 #include <string>
 
 #include "util/byte_buffer.h"
@@ -15,7 +16,9 @@ struct Request {
   std::string query;   // what follows the '?', as sent; see http/query.h
   std::string accept;  // "" when the client sent none; several headers are joined by commas
   std::string accept_encoding;
-  std::string origin;  // the page from which a browser asks; "" when it is not a browser's POST
+  std::string authorization = {};  // the header, "" when the client sent none
+  std::string origin =
+      {};  // the page from which a browser asks; "" when it is not a browser's POST
 };
 
 struct Response {
@@ -27,6 +30,7 @@ struct Response {
   std::shared_ptr<const ByteBuffer> shared_body = {};
   std::string content_encoding = {};     // of `shared_body`; "" = none
   std::string vary = "Accept-Encoding";  // headers that made the answer what it is
+  std::map<std::string, std::string> headers = {};  // more of them
 };
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.

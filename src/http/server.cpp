@@ -114,6 +114,8 @@ struct Server::State {
 };
 
 Response Server::State::respond(const Request& request) {
+  if (options.refuse)
+    if (auto refusal = options.refuse(request)) return std::move(*refusal);
   const auto action = options.actions.find(request.path);
   if (action != options.actions.end()) return act(action->second, request);
   if (request.method != "GET" && request.method != "HEAD") return not_allowed(request, "GET, HEAD");
@@ -153,7 +155,10 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 void Server::State::answer(mg_connection* connection) {
   const Request request = read_request(connection);
   drain_body(connection, options.request_timeout);
-  send_response(connection, request, respond(request), options.response_timeout);
+  Response response = respond(request);
+  if (options.headers)
+    for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
+  send_response(connection, request, response, options.response_timeout);
 }
 
 int Server::State::on_request(mg_connection* connection) noexcept {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct ServerOptions {
   // Answered to POST only, and not to a browser: what is done must not depend on which page
   // somebody looks at.
   std::map<std::string, Handler, std::less<>> actions;
+  // Asked before anything is done: what to answer instead. Empty: all are let in.
+  std::function<std::optional<Response>(const Request&)> refuse;
+  // Of every answer; "" takes one of the server's own away.
+  std::function<std::map<std::string, std::string>()> headers;
   std::size_t max_requests = 8;                        // handlers at a time; more get a 503
   std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer

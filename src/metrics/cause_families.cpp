@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "metrics/merged_series.h"
+#include "metrics/record_label.h"
 
 namespace ioc_exporter::metrics {
 namespace {
@@ -29,11 +30,6 @@ void for_each_counted(const Family& family, const Iocs& iocs, Encoder& encoder, 
     if (ioc->up && ioc->processing) each(*ioc, *ioc->processing);
 }
 
-std::string_view name_of(const IocSample& ioc, std::uint32_t record) {
-  if (!ioc.database || record >= ioc.database->records.size()) return {};
-  return ioc.database->records[record].name;
-}
-
 }  // namespace
 
 void encode_causes(const Iocs& iocs, Encoder& encoder) {
@@ -47,7 +43,7 @@ void encode_causes(const Iocs& iocs, Encoder& encoder) {
     for (const RecordCauseSample& one : ioc->record_causes)
       of_records.emplace_back(
           encoder.labels(
-              {{"ioc", ioc->name}, {"record", name_of(*ioc, one.record)}, {"cause", one.cause}}),
+              {{"ioc", ioc->name}, record_label(*ioc, one.record), {"cause", one.cause}}),
           one.count);
   }
   encode_counts(kRecordCauses, std::move(of_records), encoder);

@@ -31,9 +31,11 @@ void encode_info(const IocSample& ioc, Encoder& encoder) {
 
 void encode_record_counts(const IocSample& ioc, Encoder& encoder) {
   if (!ioc.database) return;
-  std::vector<std::uint64_t> counts(ioc.database->types.size());
-  for (const RecordIdentity& record : ioc.database->records)
-    if (record.type < counts.size()) ++counts[record.type];
+  std::vector<std::uint64_t> counts = ioc.database->type_totals;
+  counts.resize(ioc.database->types.size());
+  if (ioc.database->type_totals.empty())
+    for (const RecordIdentity& record : ioc.database->records)
+      if (record.type < counts.size()) ++counts[record.type];
   for (std::size_t type = 0; type < counts.size(); ++type) {
     if (counts[type] == 0) continue;
     encoder.count(encoder.labels({{"ioc", ioc.name}, {"record_type", ioc.database->types[type]}}),

@@ -4,15 +4,21 @@
 #include <string_view>
 #include <utility>
 
+#include "metrics/record_label.h"
+
 namespace ioc_exporter::metrics {
 namespace {
 
 constexpr Family kLinks{"epics_record_link_total", FamilyType::counter,
                         "Times that one record (source) made another process through its links."};
 
-std::string_view name_of(const IocSample& ioc, std::uint32_t record) {
-  if (!ioc.database || record >= ioc.database->records.size()) return {};
-  return ioc.database->records[record].name;
+// To sort by: the names, then whether they are groups'.
+using Names = std::pair<std::pair<std::string_view, std::string_view>,
+                        std::pair<std::string_view, std::string_view>>;
+
+Names names_of(const IocSample& ioc, const RecordLinkSample& link) {
+  const Label source = source_label(ioc, link.source), record = record_label(ioc, link.record);
+  return {{source.value, record.value}, {source.name, record.name}};
 }
 
 }  // namespace
@@ -21,13 +27,15 @@ void encode_links(const std::vector<const IocSample*>& iocs, Encoder& encoder) {
   encoder.begin_family(kLinks);
   for (const IocSample* ioc : iocs) {
     if (!ioc->up) continue;
-    std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> counts;
-    for (const RecordLinkSample& link : ioc->links)
-      counts[{name_of(*ioc, link.source), name_of(*ioc, link.record)}] += link.count;
-    for (const auto& [names, count] : counts)
+    std::map<Names, std::uint64_t> counts;
+    for (const RecordLinkSample& link : ioc->links) counts[names_of(*ioc, link)] += link.count;
+    for (const auto& [names, count] : counts) {
+      const auto& [values, labels] = names;
       encoder.count(
-          encoder.labels({{"ioc", ioc->name}, {"source", names.first}, {"record", names.second}}),
+          encoder.labels(
+              {{"ioc", ioc->name}, {labels.first, values.first}, {labels.second, values.second}}),
           count);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "metrics/merged_series.h"
 #include "metrics/number_text.h"
+#include "metrics/record_label.h"
 
 namespace ioc_exporter::metrics {
 namespace {
@@ -81,10 +82,8 @@ void encode_completions(const std::vector<const IocSample*>& iocs, const Histogr
   for (const IocSample* ioc : iocs) {
     if (!ioc->up || !ioc->database) continue;
     for (const CompletionSample& completion : ioc->completions) {
-      const bool known = completion.record < ioc->database->records.size();
       series.emplace_back(
-          encoder.labels({{"ioc", ioc->name},
-                          {"record", known ? ioc->database->records[completion.record].name : ""}}),
+          encoder.labels({{"ioc", ioc->name}, record_label(*ioc, completion.record)}),
           Sums{completion.sum_ns, completion.buckets});
     }
   }

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
+#include "metrics/record_label.h"
+
 namespace ioc_exporter::metrics {
 
 RecordLabels::RecordLabels(const std::string& ioc, const Database* database,
                            const Encoder& encoder) {
-  const auto add = [&](std::string_view record) {
-    bytes_ += encoder.labels({{"ioc", ioc}, {"record", record}}).bytes;
+  const auto add = [&](const Label& record) {
+    bytes_ += encoder.labels({{"ioc", ioc}, record}).bytes;
     ends_.push_back(bytes_.size());
   };
   if (database != nullptr) {
     ends_.reserve(database->records.size() + 1);
-    for (const RecordIdentity& record : database->records) add(record.name);
+    for (const RecordIdentity& record : database->records) add(record_label(record));
   }
-  add("");
+  add({"record", ""});
   bytes_.shrink_to_fit();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "metrics/merged_series.h"
+#include "metrics/record_label.h"
 
 namespace ioc_exporter::metrics {
 namespace {
@@ -29,17 +30,12 @@ std::string_view source_name(std::size_t source) {
   }
 }
 
-std::string_view record_name(const IocSample& ioc, std::uint32_t record) {
-  if (!ioc.database || record >= ioc.database->records.size()) return "";
-  return ioc.database->records[record].name;
-}
-
 using Series = SeriesList<std::uint64_t>;
 
 void add(const IocSample& ioc, std::uint32_t record, std::size_t source, std::string_view client,
          std::uint64_t count, const Encoder& encoder, Series& series) {
   series.emplace_back(encoder.labels({{"ioc", ioc.name},
-                                      {"record", record_name(ioc, record)},
+                                      record_label(ioc, record),
                                       {"source", source_name(source)},
                                       {"client", client}}),
                       count);

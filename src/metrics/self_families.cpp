@@ -77,6 +77,26 @@ void add_drops(const std::vector<DropSample>& drops, Families& to) {
   dropped.append_to(to);
 }
 
+void add_config(const ConfigSample& config, Families& to) {
+  gauge("ioc_exporter_config_last_reload_successful",
+        "Whether the last attempt to load the configuration files succeeded.")
+      .add({}, config.successful ? 1 : 0)
+      .append_to(to);
+  gauge("ioc_exporter_config_last_reload_success_timestamp_seconds",
+        "When the configuration files were loaded successfully last, in seconds since 1970.")
+      .add({}, config.success_time_seconds)
+      .append_to(to);
+}
+
+void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
+  auto things = gauge("ioc_exporter_series_limited",
+                      "Things without series of their own, because there are more than --limit "
+                      "allows: they are summed up under (other).");
+  for (const LimitedSample& kind : limited)
+    things.add({{"family", kind.family}}, as_double(kind.things));
+  things.append_to(to);
+}
+
 void add_attached(const Snapshot& snapshot, Families& to) {
   auto attached = flag("ioc_exporter_ioc_records_attached",
                        "Whether the records of the running IOC are counted.");
@@ -128,6 +148,8 @@ Families self_families(const Snapshot& snapshot, const ExporterInfo& exporter) {
   add_probes(snapshot.probes, families);
   add_maps(snapshot.maps, families);
   add_drops(snapshot.drops, families);
+  if (snapshot.config) add_config(*snapshot.config, families);
+  add_limited(snapshot.limited, families);
   add_attached(snapshot, families);
   add_collectors(snapshot.collectors, families);
   if (exporter.process) add_process(*exporter.process, families);

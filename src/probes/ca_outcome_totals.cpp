@@ -67,6 +67,16 @@ void CaOutcomeTotals::forget(std::uint32_t ioc) {
   std::erase_if(durations_, [ioc](const auto& entry) { return entry.first.first == ioc; });
 }
 
+void CaOutcomeTotals::forget_failures(const CaPutLabels& labels) {
+  auto failure = failures_.lower_bound({labels, ""});
+  while (failure != failures_.end() && failure->first.first == labels)
+    failure = failures_.erase(failure);
+}
+
+void CaOutcomeTotals::forget_durations(std::uint32_t ioc, const std::string& pv) {
+  durations_.erase({ioc, pv});
+}
+
 std::vector<CaPutFailure> CaOutcomeTotals::failures() const {
   std::vector<CaPutFailure> all;
   for (const auto& [series, count] : failures_) all.push_back({series.first, series.second, count});

@@ -45,6 +45,10 @@ class CaOutcomeTotals {
   void close(std::uint64_t channel);
   // Drops the totals of an IOC.
   void forget(std::uint32_t ioc);
+  // Drops a client's failures at a PV, and the PV's durations. No channel must add to them any
+  // more.
+  void forget_failures(const CaPutLabels& labels);
+  void forget_durations(std::uint32_t ioc, const std::string& pv);
 
   std::vector<CaPutFailure> failures() const;
   std::vector<CaPutDuration> durations() const;

@@ -81,6 +81,23 @@ void CaPutTotals::forget(std::uint32_t ioc) {
   std::erase_if(series_, [ioc](const auto& entry) { return entry.first.ioc == ioc; });
 }
 
+std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
+  std::vector<CaPutLabels> expired;
+  std::erase_if(series_, [&](const auto& entry) {
+    const Series& series = entry.second;
+    const std::uint64_t last = *std::ranges::max_element(series.last_ns);
+    if (series.channels > 0 || last == 0 || last >= before_ns) return false;
+    expired.push_back(entry.first);
+    return true;
+  });
+  return expired;
+}
+
+bool CaPutTotals::knows(std::uint32_t ioc, const std::string& pv) const {
+  const auto first = series_.lower_bound({ioc, pv, "", "", ""});
+  return first != series_.end() && first->first.ioc == ioc && first->first.pv == pv;
+}
+
 std::vector<CaPutCount> CaPutTotals::counts() const {
   std::vector<CaPutCount> all;
   for (const auto& [labels, series] : series_) {

@@ -54,6 +54,11 @@ class CaPutTotals {
   void close(std::uint32_t slot);
   // Drops the totals of an IOC; what its channels still count is in forgotten() only.
   void forget(std::uint32_t ioc);
+  // Drops what has no channel any more and had its last put before `before_ns` (CLOCK_MONOTONIC);
+  // what was dropped. Puts whose time is not known stay.
+  std::vector<CaPutLabels> expire(std::uint64_t before_ns);
+  // Whether anybody's puts to the PV are known.
+  bool knows(std::uint32_t ioc, const std::string& pv) const;
 
   std::vector<CaPutCount> counts() const;
   std::uint64_t overflowed() const { return overflowed_; }

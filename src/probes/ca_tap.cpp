@@ -100,4 +100,11 @@ Result<void> CaTap::forget(std::uint32_t ioc) {
   return {};
 }
 
+void CaTap::expire_puts(std::uint64_t before_ns) {
+  for (const CaPutLabels& labels : totals_.expire(before_ns)) {
+    outcomes_.forget_failures(labels);
+    if (!totals_.knows(labels.ioc, labels.pv)) outcomes_.forget_durations(labels.ioc, labels.pv);
+  }
+}
+
 }  // namespace ioc_exporter::probes

@@ -104,8 +104,8 @@ class CaTap {
   Result<std::uint32_t> add_namespace(int ns_fd);
   // Servers, circuits and channels in it go, what was counted stays. The number may be used again.
   Result<void> remove_namespace(std::uint32_t net);
-  // Takes the filter off all packets, until attach(): what is sent meanwhile is not counted, and the
-  // streams that go on have a gap, as when packets were missed.
+  // Takes the filter off all packets, until attach(): what is sent meanwhile is not counted, and
+  // the streams that go on have a gap, as when packets were missed.
   void detach() { namespaces_.detach_all(); }
   Result<void> attach() { return namespaces_.attach_all(); }
   // Of packet sockets.
@@ -125,6 +125,9 @@ class CaTap {
   Result<CaSeedResult> seed(const CaSeed& seed, Clock::time_point now = Clock::now());
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
+  // Drops what clients without a channel to the PV wrote to it, the last time before `before_ns`
+  // (CLOCK_MONOTONIC): counts, failures, and durations of PVs that nobody else wrote to.
+  void expire_puts(std::uint64_t before_ns);
 
   // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
   // some, it is worth reading the server's tables for seed() again.

@@ -22,7 +22,7 @@ static_assert(sizeof(iocx_ca_beacon_key) == 24 && sizeof(iocx_ca_beacon) == 32);
 static_assert(sizeof(iocx_ca_device) == 8);
 
 constexpr const char* kProbe = "ca_udp";
-constexpr const char* kOther = "other";
+constexpr const char* kOther = "(other)";
 constexpr std::chrono::minutes kForgetEvery{1};
 
 // Label `reason`, in the order of enum iocx_ca_udp_drop.

@@ -28,7 +28,7 @@ struct CaUdpOptions {
 };
 
 struct CaUdpReading {
-  std::vector<SearchSample> searches;  // by client; the last one is "other", if it has any
+  std::vector<SearchSample> searches;  // by client; the last one is "(other)", if it has any
   std::vector<SearchedName> names;     // most requests first
   std::vector<BeaconSample> beacons;
   std::vector<DropSample> drops;  // every reason, also those that are 0

@@ -37,6 +37,7 @@ struct RecordIdentity {
   std::uint64_t address = 0;  // struct dbCommon *, in the IOC
   std::string name;
   std::uint32_t type = 0;  // index into Database::types
+  bool group = false;      // no record, but several that are shown as one; see metrics/bounds.h
 };
 
 // Another name of a record.
@@ -51,6 +52,8 @@ struct Database {
   std::vector<std::string> types;
   std::vector<RecordIdentity> records;
   std::vector<RecordAlias> aliases = {};
+  // Records of each type, where `records` are not all of them, or groups; else empty.
+  std::vector<std::uint64_t> type_totals = {};
 };
 
 // Counts of one record that was processed or skipped at least once.
@@ -149,7 +152,7 @@ struct PvSample {
 
 // UDP name searches of one client.
 struct SearchSample {
-  std::string client;  // address; "other": clients for which there was no room
+  std::string client;  // address; "(other)": clients for which there was no room
   std::uint64_t requests = 0;
 };
 // A name that a client searches again and again and that no server of this host has answered for.
@@ -190,6 +193,18 @@ struct CollectorSample {
   double duration_seconds = 0;
 };
 
+// Things of a kind that have no series of their own, but are summed up.
+struct LimitedSample {
+  std::string family;  // "records", "puts", ...
+  std::uint64_t things = 0;
+};
+
+// How the last attempt to load the configuration went.
+struct ConfigSample {
+  bool successful = false;
+  double success_time_seconds = 0;  // time of day of the last one that was
+};
+
 // One scrape.
 struct Snapshot {
   std::vector<IocSample> iocs;
@@ -206,6 +221,11 @@ struct Snapshot {
   std::vector<MapSample> maps;
   std::vector<DropSample> drops;
   std::vector<CollectorSample> collectors;
+  std::vector<LimitedSample> limited;
+  std::optional<ConfigSample> config;
+  // What could not be read this time is absent, not gone: puts and clients, or searches and
+  // beacons.
+  bool puts_missing = false, searches_missing = false;
   bool detached = false;                  // all probes were taken off by the operator
   std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
 };

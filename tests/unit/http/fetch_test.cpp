@@ -60,7 +60,7 @@ TEST(FetchUrl, RefusedInWords) {
   for (const char* bad :
        {"http://h:", "http://h:0", "http://h:65536", "http://h:1x", "http://[::1]:x"})
     EXPECT_THAT(failure(bad), HasSubstr("bad port")) << bad;
-  EXPECT_THAT(failure("http://user:secret@h/"), HasSubstr("passwords are not supported"));
+  EXPECT_THAT(failure("http://user:secret@h/"), HasSubstr("it must hold no password"));
   EXPECT_THAT(failure("http://h/a b"), HasSubstr("must be encoded"));
   EXPECT_THAT(failure("http://h/\r\nX: y"), HasSubstr("must be encoded"));
   EXPECT_THAT(failure("http://no-such-host.invalid/"),

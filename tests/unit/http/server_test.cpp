@@ -43,6 +43,35 @@ TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {
   }
 }
 
+TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.refuse = [](const Request& request) -> std::optional<Response> {
+    if (request.authorization == "Basic x") return std::nullopt;
+    Response response;
+    response.status = 401;
+    response.headers["WWW-Authenticate"] = "Basic";
+    return response;
+  };
+  options.headers = [] {
+    return std::map<std::string, std::string>{{"X-Frame-Options", "deny"},
+                                              {"X-Content-Type-Options", ""},
+                                              {"Content-Security-Policy", "a"}};
+  };
+  const auto server = start(std::move(options));
+  for (const char* path : {"/metrics", "/throws", "/none"}) {
+    const Answer refused = ask(server->port(), "GET", path);
+    EXPECT_EQ(refused.status, 401) << path;
+    EXPECT_EQ(refused.headers.at("www-authenticate"), "Basic");
+    EXPECT_EQ(refused.headers.at("x-frame-options"), "deny");
+  }
+  EXPECT_EQ(ask(server->port(), "POST", "/act").status, 401);
+  const Answer allowed = ask(server->port(), "GET", "/metrics", "Authorization: Basic x\r\n");
+  EXPECT_EQ(allowed.status, 200);
+  EXPECT_EQ(allowed.headers.at("x-frame-options"), "deny");
+  EXPECT_EQ(allowed.headers.at("content-security-policy"), "a");
+  EXPECT_FALSE(allowed.headers.contains("x-content-type-options"));
+}
+
 TEST_F(ServerTest, CompressesWhenAsked) {
   const Answer answer = ask(port_, "GET", "/metrics", "Accept-Encoding: deflate, gzip;q=0.5\r\n");
   EXPECT_EQ(answer.headers.at("content-encoding"), "gzip");

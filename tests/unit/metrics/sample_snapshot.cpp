@@ -116,7 +116,7 @@ void add_channel_access(Snapshot& snapshot) {
                          {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
   snapshot.pvs = {{"power-supplies", "PS:Q1:SetCur", "PS:Q1:SetCur", "VAL"},
                   {"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
-  snapshot.searches = {{"10.0.0.7", 4001}, {"other", 13}};
+  snapshot.searches = {{"10.0.0.7", 4001}, {"(other)", 13}};
   snapshot.searched_names = {{"10.0.0.7", "PS:Q1:SetCurr", 3989, 1790000000, 1790000300}};
   snapshot.beacons = {{"10.0.0.2:5064", 1009, 3}};
 }
@@ -144,6 +144,8 @@ Snapshot sample_snapshot() {
   snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
   snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25};
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
+  snapshot.config = ConfigSample{true, 1790000123.5};
+  snapshot.limited = {{"records", 0}, {"puts", 23}};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
   return snapshot;
 }

@@ -21,6 +21,21 @@ iocx_ca_outcome outcome(std::uint64_t sum_ns, std::size_t slot, std::uint64_t co
 }
 constexpr std::uint32_t kPutFailed = 160, kNoWrite = 376;
 
+TEST(CaOutcomeTotals, ForgetsOneClientAndOnePv) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.observe_failures({1, kNoWrite, 0}, labels(1, "A"), 7);
+  totals.observe_failures({2, kNoWrite, 0}, labels(1, "A", "v"), 3);
+  totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
+  totals.observe_durations(3, labels(1, "B"), outcome(100, 3, 5));
+  totals.forget_failures(labels(1, "A"));
+  ASSERT_EQ(totals.failures().size(), 1u);
+  EXPECT_EQ(totals.failures()[0].labels.user, "v");
+  totals.forget_durations(1, "A");
+  ASSERT_EQ(totals.durations().size(), 1u);
+  EXPECT_EQ(totals.durations()[0].pv, "B");
+}
+
 TEST(CaOutcomeTotals, AddsWhatIsNew) {
   CaOutcomeTotals totals(10);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);

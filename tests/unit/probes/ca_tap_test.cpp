@@ -139,6 +139,32 @@ TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
   EXPECT_EQ(totals.labels(1, 100), nullptr);
 }
 
+TEST(CaPutTotals, WhatNobodyWritesToAnyMoreExpires) {
+  CaPutTotals totals(10);
+  totals.open(0, 1, {1, "A", "c", "u", "h"});
+  totals.open(1, 2, {1, "A", "c2", "u", "h"});
+  totals.open(2, 3, {1, "B", "c", "u", "h"});
+  totals.observe(0, {23, 0}, 1000);
+  totals.observe(1, {7, 0}, 2000);
+  totals.observe(2, {5, 0}, 1000);
+  EXPECT_TRUE(totals.expire(5000).empty());  // all have their channels
+  totals.close(0);
+  totals.close(1);
+  const auto expired = totals.expire(2000);
+  ASSERT_EQ(expired.size(), 1u);
+  EXPECT_EQ(expired[0].client, "c");
+  EXPECT_TRUE(totals.knows(1, "A"));  // by the other client
+  EXPECT_EQ(totals.expire(2001).size(), 1u);
+  EXPECT_FALSE(totals.knows(1, "A"));
+  EXPECT_TRUE(totals.knows(1, "B"));
+  EXPECT_FALSE(totals.knows(2, "B"));
+  // Who comes back begins anew.
+  totals.open(0, 4, {1, "A", "c", "u", "h"});
+  totals.observe(0, {2, 0}, 9000);
+  EXPECT_EQ(totals.counts().size(), 2u);
+  EXPECT_EQ(totals.counts()[0].count, 2u);
+}
+
 TEST(CaPutTotals, ForgetsOneIoc) {
   CaPutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));

@@ -1,0 +1,120 @@
+#include "app/reload.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/site_config.h"
+#include "app/time_text.h"
+#include "config/web_config.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+constexpr std::chrono::seconds kWebLookInterval{1};
+
+std::string text_of(const config::Config::Iocs& iocs) {
+  std::string text = (iocs.include ? iocs.include->text() : "") + '\n' +
+                     (iocs.exclude ? iocs.exclude->text() : "");
+  for (const std::string& source : iocs.name_sources) text += '\n' + source;
+  return text;
+}
+
+// One log line for each problem.
+void log_lines(const std::string& file, const std::string& problems) {
+  spdlog::error("load {}: it is wrong, what was in force stays", file);
+  for (std::size_t at = 0; at <= problems.size();) {
+    const std::size_t end = std::min(problems.find('\n', at), problems.size());
+    spdlog::error("{}", problems.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+Reload::Reload(const Options& options, const config::Config& config)
+    : options_(options), iocs_(text_of(config.iocs)), success_time_(now_seconds()) {}
+
+void Reload::connect(Users users) {
+  const std::scoped_lock lock(mutex_);
+  users_ = std::move(users);
+  tell();
+}
+
+Reload::Stamp Reload::stamp_of(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino, found.st_size,
+          std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
+void Reload::tell() {
+  if (users_.tell) users_.tell({site_good_ && web_good_, success_time_});
+}
+
+Result<void> Reload::open_web() {
+  const std::scoped_lock lock(mutex_);
+  return read_web();
+}
+
+Result<void> Reload::read_web() {
+  if (options_.web_config_file.empty()) return {};
+  // Before the file: a change in between is seen at the next look.
+  web_stamp_ = stamp_of(options_.web_config_file);
+  auto rules = config::read_web_config(options_.web_config_file);
+  web_good_ = rules.ok();
+  if (!rules) return rules.error();
+  access_.use(std::move(*rules));
+  return {};
+}
+
+Result<void> Reload::read_site() {
+  const auto config = site_config(options_);
+  site_good_ = config.ok();
+  if (!config) return config.error();
+  if (text_of(config->iocs) != iocs_)
+    spdlog::warn(
+        "load {}: the section iocs has changed, which is used at the start only: restart "
+        "ioc_exporter for it",
+        options_.config_file);
+  if (users_.use) users_.use(*config);
+  return {};
+}
+
+Result<void> Reload::reload() {
+  const std::scoped_lock lock(mutex_);
+  std::string problems;
+  const auto note = [&problems](const std::string& file, const Result<void>& result) {
+    if (result) return;
+    log_lines(file, result.error().message());
+    problems += (problems.empty() ? "" : "\n") + result.error().message();
+  };
+  note(options_.config_file, read_site());
+  note(options_.web_config_file, read_web());
+  if (problems.empty()) success_time_ = now_seconds();
+  tell();
+  if (!problems.empty()) return error_in_words(problems);
+  spdlog::info("reloaded the configuration");
+  return {};
+}
+
+void Reload::look_at_web(Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  if (options_.web_config_file.empty() || now < next_look_) return;
+  next_look_ = now + kWebLookInterval;
+  if (stamp_of(options_.web_config_file) == web_stamp_) return;
+  if (const auto result = read_web(); !result)
+    log_lines(options_.web_config_file, result.error().message());
+  else
+    spdlog::info("reloaded {}", options_.web_config_file);
+  if (web_good_ && site_good_) success_time_ = now_seconds();
+  tell();
+}
+
+std::optional<http::Response> Reload::refuse(const http::Request& request) {
+  look_at_web(Clock::now());
+  return access_.refuse(request);
+}
+
+}  // namespace ioc_exporter::app

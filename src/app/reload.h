@@ -1,0 +1,71 @@
+// Reload: the configuration files in use, and the way to newer ones. A file that is wrong leaves
+// what was in force.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "app/options.h"
+#include "config/config.h"
+#include "http/access.h"
+#include "probes/samples.h"
+#include "util/result.h"
+
+namespace ioc_exporter::app {
+
+class Reload {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Users {
+    std::function<void(const config::Config&)> use;  // called with each good configuration
+    std::function<void(ConfigSample)> tell;          // how the last attempt went, for /metrics
+  };
+
+  // `config`: what was read at the start, and is in use already.
+  Reload(const Options& options, const config::Config& config);
+
+  // Reads the file of --web.config.file for the first time. The error is that file's.
+  Result<void> open_web();
+  // From now on these are told. What they refer to must outlive this.
+  void connect(Users users);
+
+  // Reads all files again, and logs what came of it. The error says what is wrong, a line each.
+  Result<void> reload();
+
+  // For http::ServerOptions. A file of --web.config.file that has changed is read first.
+  std::optional<http::Response> refuse(const http::Request& request);
+  std::map<std::string, std::string> headers() const { return access_.headers(); }
+
+ private:
+  // What tells that a file is another one; all 0 when it cannot be looked at.
+  struct Stamp {
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t size = 0;
+    std::int64_t changed_ns = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp stamp_of(const std::string& path);
+
+  Result<void> read_site();
+  Result<void> read_web();
+  void look_at_web(Clock::time_point now);
+  void tell();
+
+  Options options_;
+  Users users_;
+  http::Access access_;
+  std::mutex mutex_;
+  std::string iocs_;  // the section that is used at the start only, as text
+  Stamp web_stamp_;
+  Clock::time_point next_look_{};
+  bool site_good_ = true, web_good_ = true;
+  double success_time_;
+};
+
+}  // namespace ioc_exporter::app

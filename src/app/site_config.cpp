@@ -1,0 +1,91 @@
+#include "app/site_config.h"
+
+#include <array>
+#include <utility>
+
+#include "config/web_config.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+template <class Value>
+void overrule(std::optional<Value>& value, const std::optional<Value>& by) {
+  if (by) value = by;
+}
+
+void set(metrics::SeriesLimit& limit, const config::Limit& by) {
+  limit.series = by.series.value_or(limit.series);
+  limit.per_ioc = by.per_ioc.value_or(limit.per_ioc);
+  limit.per_client = by.per_client.value_or(limit.per_client);
+}
+
+std::string text_of(const std::optional<Pattern>& pattern) {
+  return pattern ? pattern->text() : std::string();
+}
+
+}  // namespace
+
+ConfigCheck check_config(const Options& options) {
+  ConfigCheck checked{"", true};
+  const auto note = [&checked](const std::string& file, const Error* error) {
+    checked.text += (error != nullptr ? error->message() : file + ": valid") + "\n";
+    checked.valid = checked.valid && error == nullptr;
+  };
+  if (!options.config_file.empty()) {
+    const auto config = config::read_config(options.config_file);
+    note(options.config_file, config ? nullptr : &config.error());
+  }
+  if (!options.web_config_file.empty()) {
+    const auto web = config::read_web_config(options.web_config_file);
+    note(options.web_config_file, web ? nullptr : &web.error());
+  }
+  return checked;
+}
+
+Result<config::Config> site_config(const Options& options) {
+  config::Config config;
+  if (!options.config_file.empty()) {
+    auto read = config::read_config(options.config_file);
+    if (!read) return std::move(read).error();
+    config = std::move(*read);
+  }
+  overrule(config.records.include, options.records_shown.include);
+  overrule(config.records.exclude, options.records_shown.exclude);
+  overrule(config.pvs.include, options.pvs_shown.include);
+  overrule(config.pvs.exclude, options.pvs_shown.exclude);
+  overrule(config.put_expiry, options.put_expiry);
+  for (std::size_t i = 0; i < config.limits.size(); ++i) {
+    overrule(config.limits[i].series, options.limits[i].series);
+    overrule(config.limits[i].per_ioc, options.limits[i].per_ioc);
+    overrule(config.limits[i].per_client, options.limits[i].per_client);
+  }
+  return config;
+}
+
+metrics::BoundsOptions bounds_options(const config::Config& config) {
+  metrics::BoundsOptions options;
+  options.records = config.records;
+  options.pvs = config.pvs;
+  for (const config::RecordGroup& group : config.groups)
+    options.groups.push_back({group.match, group.group});
+  // In the order of config::kLimitKinds.
+  const std::array<metrics::SeriesLimit*, config::kLimitKindCount> limits = {
+      &options.record_limit, &options.put_limit,    &options.failure_limit, &options.duration_limit,
+      &options.pv_limit,     &options.client_limit, &options.search_limit,  &options.beacon_limit};
+  for (std::size_t i = 0; i < limits.size(); ++i) set(*limits[i], config.limits[i]);
+  return options;
+}
+
+void use_at_start(const config::Config& config, Options& options) {
+  if (!options.filter_given) {
+    // The expressions compiled when the file was read.
+    auto filter =
+        discovery::IocFilter::create(text_of(config.iocs.include), text_of(config.iocs.exclude));
+    if (filter) options.filter = *filter;
+  }
+  if (options.name_sources_given || config.iocs.name_sources.empty()) return;
+  auto sources = discovery::parse_name_sources(config.iocs.name_sources);
+  if (sources) options.name_sources = *sources;
+}
+
+}  // namespace ioc_exporter::app

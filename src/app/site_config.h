@@ -1,0 +1,29 @@
+// The site's configuration file together with the flags, which stand above it.
+#pragma once
+
+#include <string>
+
+#include "app/options.h"
+#include "config/config.h"
+#include "metrics/bounds_options.h"
+#include "util/result.h"
+
+namespace ioc_exporter::app {
+
+// What --config.check prints and ends with.
+struct ConfigCheck {
+  std::string text;
+  bool valid = false;
+};
+ConfigCheck check_config(const Options& options);
+
+// The configuration that is to be used: the file's (when there is one) with what the flags say.
+Result<config::Config> site_config(const Options& options);
+
+// What bounds the series, with the defaults for what nobody said.
+metrics::BoundsOptions bounds_options(const config::Config& config);
+
+// Takes over what is used at the start only: the section `iocs`.
+void use_at_start(const config::Config& config, Options& options);
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,110 @@
+#include "app/reload.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace ioc_exporter::app {
+namespace {
+
+// Of "secret".
+const std::string kHash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW";
+
+class ReloadTest : public ::testing::Test {
+ protected:
+  ReloadTest() {
+    options_.config_file = path("site");
+    options_.web_config_file = path("web");
+    write("site", "limits: {puts: {series: 7}}\n");
+    write("web", "http_server_config: {headers: {X-Frame-Options: deny}}\n");
+  }
+  ~ReloadTest() override {
+    std::filesystem::remove(path("site"));
+    std::filesystem::remove(path("web"));
+  }
+  static std::string path(const std::string& name) {
+    return std::filesystem::temp_directory_path() /
+           ("reload_test." + std::to_string(::getpid()) + "." + name);
+  }
+  static void write(const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+  }
+  Reload::Users users() {
+    return {[this](const config::Config& config) { used_.push_back(*config.limits[1].series); },
+            [this](ConfigSample sample) { told_ = sample; }};
+  }
+
+  Options options_;
+  std::vector<std::uint64_t> used_;
+  ConfigSample told_;
+};
+
+TEST_F(ReloadTest, ABadFileLeavesTheOldInForce) {
+  Reload reload(options_, {});
+  ASSERT_TRUE(reload.open_web());
+  reload.connect(users());
+  EXPECT_TRUE(told_.successful);
+  const double began = told_.success_time_seconds;
+  EXPECT_GT(began, 1e9);
+  EXPECT_TRUE(used_.empty());  // the start uses it itself
+
+  write("site", "limits: {puts: {series: many}}\n");
+  const auto result = reload.reload();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message(),
+            path("site") +
+                ":1:25: limits.puts.series: \"many\" is no whole number from 1 to "
+                "10000000");
+  EXPECT_TRUE(used_.empty());
+  EXPECT_FALSE(told_.successful);
+  EXPECT_EQ(told_.success_time_seconds, began);
+
+  write("site", "limits: {puts: {series: 11}}\n");
+  EXPECT_TRUE(reload.reload());
+  EXPECT_EQ(used_, std::vector<std::uint64_t>{11});
+  EXPECT_TRUE(told_.successful);
+  EXPECT_GE(told_.success_time_seconds, began);
+}
+
+TEST_F(ReloadTest, FlagsStayAboveTheNewFile) {
+  options_.limits[1].series = 5;
+  Reload reload(options_, {});
+  reload.connect(users());
+  EXPECT_TRUE(reload.reload());
+  EXPECT_EQ(used_, std::vector<std::uint64_t>{5});
+}
+
+TEST_F(ReloadTest, ABadWebFileIsToldToo) {
+  Reload reload(options_, {});
+  ASSERT_TRUE(reload.open_web());
+  reload.connect(users());
+  EXPECT_EQ(reload.headers().at("X-Frame-Options"), "deny");
+  write("web", "tls_server_config: {}\n");
+  EXPECT_FALSE(reload.reload());
+  EXPECT_FALSE(told_.successful);
+  EXPECT_EQ(used_.size(), 1u);  // the other file is good
+  EXPECT_EQ(reload.headers().at("X-Frame-Options"), "deny");
+}
+
+TEST_F(ReloadTest, AWebFileThatChangedIsReadBeforeTheNextAnswer) {
+  Reload reload(options_, {});
+  ASSERT_TRUE(reload.open_web());
+  write("web", "basic_auth_users: {alice: " + kHash + "}\n");
+  http::Request request;
+  const auto refusal = reload.refuse(request);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 401);
+  EXPECT_TRUE(reload.headers().empty());
+}
+
+TEST_F(ReloadTest, AWebFileThatIsWrongAtTheStartIsAnError) {
+  write("web", "basic_auth_users: {alice: secret}\n");
+  Reload reload(options_, {});
+  EXPECT_FALSE(reload.open_web());
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app

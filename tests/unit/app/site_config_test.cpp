@@ -1,0 +1,87 @@
+#include "app/site_config.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace ioc_exporter::app {
+namespace {
+
+// A file that goes with the test.
+class SiteFile {
+ public:
+  explicit SiteFile(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() /
+              ("site_config_test." + std::to_string(::getpid()) + ".yml")) {
+    std::ofstream(path_) << text;
+  }
+  ~SiteFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Options parsed(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "ioc_exporter");
+  std::vector<const char*> words;
+  for (const std::string& argument : arguments) words.push_back(argument.c_str());
+  auto result = parse_options(static_cast<int>(words.size()), words.data());
+  EXPECT_TRUE(result) << result.error().message();
+  return result ? std::get<Options>(*result) : Options{};
+}
+
+TEST(SiteConfig, FlagsStandAboveTheFile) {
+  const SiteFile file(
+      "records: {include: 'A.*', exclude: 'B.*'}\n"
+      "pvs: {include: 'C.*', expire: 1h}\n"
+      "limits: {puts: {series: 11, per_ioc: 7}, beacons: {series: 3}}\n");
+  const auto config = site_config(parsed({"--config.file=" + file.path(), "--records.exclude=X.*",
+                                          "--pvs.expire=2h", "--limit=puts=13,searches=5"}));
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->records.include->text(), "A.*");
+  EXPECT_EQ(config->records.exclude->text(), "X.*");
+  EXPECT_EQ(config->pvs.include->text(), "C.*");
+  EXPECT_EQ(config->put_expiry, std::chrono::hours(2));
+  EXPECT_EQ(config->limits[1].series, 13u);
+  EXPECT_EQ(config->limits[1].per_ioc, 7u);
+  EXPECT_EQ(config->limits[6].series, 5u);
+  EXPECT_EQ(config->limits[7].series, 3u);
+}
+
+TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {
+  const SiteFile file("iocs: {exclude: 'test-.*', name_sources: [exe]}\n");
+  Options options = parsed({"--config.file=" + file.path()});
+  use_at_start(*site_config(options), options);
+  EXPECT_FALSE(options.filter.wants("test-1"));
+  EXPECT_TRUE(options.filter.wants("ps"));
+  ASSERT_EQ(options.name_sources.size(), 1u);
+
+  options =
+      parsed({"--config.file=" + file.path(), "--ioc.include=.*", "--ioc.name-source=script,exe"});
+  use_at_start(*site_config(options), options);
+  EXPECT_TRUE(options.filter.wants("test-1"));
+  EXPECT_EQ(options.name_sources.size(), 2u);
+}
+
+TEST(SiteConfig, CheckSaysWhatIsWrong) {
+  const SiteFile bad("limit:\n");
+  const ConfigCheck checked = check_config(parsed({"--config.file=" + bad.path()}));
+  EXPECT_EQ(checked.text, bad.path() + ":1:1: limit: no such key\n");
+  EXPECT_FALSE(checked.valid);
+  EXPECT_FALSE(site_config(parsed({"--config.file=" + bad.path()})));
+  EXPECT_TRUE(site_config(parsed({})));
+}
+
+TEST(SiteConfig, CheckOfAValidFile) {
+  const SiteFile good("limits:\n");
+  const ConfigCheck checked = check_config(parsed({"--config.file=" + good.path()}));
+  EXPECT_EQ(checked.text, good.path() + ": valid\n");
+  EXPECT_TRUE(checked.valid);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app
