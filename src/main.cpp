@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -15,13 +16,17 @@
 #include "app/daemon.h"
 #include "app/lifecycle_signals.h"
 #include "app/logging.h"
+#include "app/notify.h"
 #include "app/options.h"
 #include "app/pages.h"
-#include "app/scraper.h"
+#include "app/privileges.h"
 #include "app/reload.h"
+#include "app/sandbox.h"
+#include "app/scraper.h"
 #include "app/site_config.h"
 #include "app/version.h"
 #include "app/who_wrote_command.h"
+#include "http/listen_address.h"
 #include "http/server.h"
 
 namespace {
@@ -55,18 +60,56 @@ bool stopped_before(Clock::time_point when) {
   return sigtimedwait(&set, nullptr, &timeout) > 0;
 }
 
-// Looks at the host again and again, until `end` or a signal; true when it was a signal.
-bool run_until(app::Daemon& daemon, Clock::time_point end) {
+// Says READY after the first look at the host, and from then on what changes.
+void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
+  std::string state = daemon.state_in_words();
+  if (said.empty())
+    notifier.ready(state);
+  else if (state != said)
+    notifier.status(state);
+  said = std::move(state);
+  notifier.alive();
+}
+
+// Looks at the host again and again, until `end` or a signal; true when it was a signal. The
+// watchdog hears from here only, and after what takes the daemon's lock: a loop or a lock that
+// hangs is one that it should know of.
+bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifier) {
+  std::string said;
   while (true) {
     daemon.tick();
+    tell(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
     while (Clock::now() < next_tick) {
       const auto slice = daemon.next_end_of_slice();
-      if (stopped_before(slice ? std::min(*slice, next_tick) : next_tick)) return true;
-      if (slice) daemon.govern();
+      auto next = slice ? std::min(*slice, next_tick) : next_tick;
+      if (const auto alive = notifier.next_alive()) next = std::min(*alive, next);
+      if (stopped_before(next)) return true;
+      daemon.govern();
+      notifier.alive();
     }
     if (Clock::now() >= end) return false;
   }
+}
+
+// The ports that only root may listen on, unless the host says otherwise.
+bool is_privileged_port(const std::string& text) {
+  const auto address = http::ListenAddress::parse(text);
+  return address && address->port > 0 && address->port < 1024;
+}
+
+// The first threads are started after this: they inherit what is left.
+Result<void> confine(const app::Options& options) {
+  const bool keeps_pins = !options.check && !options.once;
+  app::Privileges keep = options.privileges;
+  if (std::ranges::any_of(options.listen, is_privileged_port))
+    keep.capabilities.push_back(CAP_NET_BIND_SERVICE);
+  auto left = app::drop_privileges(keep, keeps_pins ? options.pin_directory : std::string());
+  if (!left) return std::move(left).error();
+  if (options.sandbox)
+    if (auto ok = app::enter_sandbox({keep.keeps(CAP_SYS_ADMIN)}); !ok) return ok;
+  spdlog::info("{}{}", *left, options.sandbox ? ", in a sandbox" : "");
+  return {};
 }
 
 int print(const std::string& text, int status) {
@@ -78,18 +121,21 @@ int print(const std::string& text, int status) {
 
 int run_check(app::Daemon& daemon, const app::Options& options) {
   // Two looks: what is in the middle of a start or an exec at the first is done at the second.
-  if (run_until(daemon, Clock::now() + options.discovery_interval)) return 0;
+  app::Notifier nobody;
+  if (run_until(daemon, Clock::now() + options.discovery_interval, nobody)) return 0;
   daemon.tick();
   const app::CheckResult result = app::check(daemon);
   return print(result.text, result.complete ? 0 : kStartError);
 }
 
 int run_once(app::Daemon& daemon, const app::Options& options) {
-  if (run_until(daemon, Clock::now() + *options.once)) return 0;
+  app::Notifier nobody;
+  if (run_until(daemon, Clock::now() + *options.once, nobody)) return 0;
   return print(app::Scraper([&daemon] { return daemon.scrape_snapshot(); }).text(), 0);
 }
 
-int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options) {
+int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
+          app::Notifier notifier) {
   http::ServerOptions web;
   web.listen = options.listen;
   web.max_requests = options.max_requests;
@@ -103,7 +149,8 @@ int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options)
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses())
     spdlog::info("listening on {}", address);
-  run_until(daemon, Clock::time_point::max());
+  run_until(daemon, Clock::time_point::max(), notifier);
+  notifier.stopping();
   spdlog::info("stopping");
   return 0;
 }
@@ -141,18 +188,22 @@ int run(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &lifecycle, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  auto notifier = app::Notifier::from_environment();
+  if (!notifier) spdlog::warn("{}", notifier.error().message());
   spdlog::info("starting ioc_exporter {}", app::build_info().version);
   auto daemon = app::Daemon::start(options);
   if (!daemon) return fail(kStartError, daemon.error().message());
   (*daemon)->use(*site);
   reload.connect({[&](const config::Config& config) { (*daemon)->use(config); },
                   [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); }});
+  if (auto confined = confine(options); !confined)
+    return fail(kStartError, confined.error().message());
   const auto signals = app::LifecycleSignals::start(
       {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
   if (options.check) return run_check(**daemon, options);
   if (options.once) return run_once(**daemon, options);
-  return serve(**daemon, reload, options);
+  return serve(**daemon, reload, options, notifier ? std::move(*notifier) : app::Notifier());
 }
 
 }  // namespace

@@ -183,6 +183,19 @@ void Daemon::tick(Clock::time_point now) {
   if (!std::exchange(looked_, true)) looked_once_.count_down();
 }
 
+std::string Daemon::state_in_words() {
+  const std::scoped_lock lock(mutex_);
+  const std::size_t count = iocs_->live();
+  std::string probes;
+  for (const auto& [name, loaded] : {std::pair{kTapProbe, tap_.has_value()},
+                                     std::pair{kUdpProbe, udp_.has_value()},
+                                     std::pair{kRecordProbe, records_.has_value()}})
+    if (loaded) probes += (probes.empty() ? "" : ", ") + std::string(name);
+  std::string text = std::to_string(count) + (count == 1 ? " IOC; " : " IOCs; ");
+  text += detached_ ? "detached" : probes;
+  return failed_.empty() ? text : text + "; missing: " + why_failed();
+}
+
 std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
   return iocs_->any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
 }

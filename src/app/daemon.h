@@ -70,6 +70,9 @@ class Daemon {
   // What the snapshots say about that from now on. In any thread.
   void tell_config(const ConfigSample& sample);
 
+  // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
+  std::string state_in_words();
+
   // Whether links from record to record are counted.
   bool counts_links() const { return counts_links_; }
 

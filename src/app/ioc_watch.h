@@ -69,6 +69,7 @@ class IocWatch {
     std::optional<std::uint32_t> net = std::nullopt;
   };
   std::vector<Served> served() const;
+  std::size_t live() const { return live_.size(); }
   // The running IOCs whose database is known and final, without those that somebody holds.
   std::vector<MemoryWatch::Job> memory_jobs() const;
   // The number of a server that is no process of this host, by its name; the same until release().

@@ -7,6 +7,7 @@
 
 #include <cxxopts.hpp>
 
+#include "app/manual.h"
 #include "app/version.h"
 #include "bpf/ca_tap_object.h"
 #include "http/listen_address.h"
@@ -17,6 +18,18 @@ namespace {
 
 constexpr const char* kDefaultPin = "/sys/fs/bpf/ioc_exporter";
 constexpr std::array kLogLevels = {"debug", "info", "warn", "error"};
+
+const std::vector<std::string> kGroups = {
+    "Web",    "Configuration",  "IOCs",     "Collectors", "Records",
+    "Series", "Channel Access", "Security", "Modes",      "Other"};
+
+// cxxopts 3.1 has a list of names, earlier ones have one.
+[[maybe_unused]] std::string long_name(const std::string& name) {
+  return name;
+}
+[[maybe_unused]] std::string long_name(const std::vector<std::string>& names) {
+  return names.empty() ? "" : names.front();
+}
 
 cxxopts::Options describe() {
   cxxopts::Options options(
@@ -107,6 +120,16 @@ cxxopts::Options describe() {
       "state.pin",
       "Folder in a bpffs where the names of open channels outlive the exporter; none: nowhere",
       cxxopts::value<std::string>()->default_value(kDefaultPin), "DIR");
+  options.add_options("Security")(
+      "security.user",
+      "Whom to become once all is opened, when started as root; root: stay it. Where nothing is "
+      "said: ioc_exporter if there is such a user, else nobody",
+      cxxopts::value<std::string>()->default_value(""), "USER")(
+      "security.capabilities", "Capabilities to keep, or none, or all: see docs/security.md",
+      cxxopts::value<std::vector<std::string>>()->default_value(kDefaultCapabilities),
+      "LIST")("security.sandbox",
+              "Refuse itself the system calls that it does not need; off: --no-security.sandbox")(
+      "no-security.sandbox", "");
   options.add_options("Modes")("once", "Count for so long, print one scrape and exit",
                                cxxopts::value<std::string>(), "DURATION")(
       "check",
@@ -115,7 +138,9 @@ cxxopts::Options describe() {
   options.add_options("Other")("log.level", "debug, info, warn or error",
                                cxxopts::value<std::string>()->default_value("info"), "LEVEL")(
       "log.format", "logfmt or json", cxxopts::value<std::string>()->default_value("logfmt"),
-      "FORMAT")("version", "Print the version and exit")("h,help", "Print this and exit");
+      "FORMAT")("version", "Print the version and exit")("h,help", "Print this and exit")(
+      "help-man", "Print the manual page and exit")("completion-script-bash",
+                                                    "Print the completion for bash and exit");
   return options;
 }
 
@@ -125,8 +150,7 @@ Error wrong(const std::string& option, const std::string& what) {
 
 // The help without the line of each --no- option: the positive one says it.
 std::string help_text(const cxxopts::Options& options) {
-  const std::string all = options.help({"Web", "Configuration", "IOCs", "Collectors", "Records",
-                                        "Series", "Channel Access", "Modes", "Other"});
+  const std::string all = options.help(kGroups);
   std::string text;
   for (std::size_t at = 0; at < all.size();) {
     std::size_t end = all.find('\n', at);
@@ -136,6 +160,23 @@ std::string help_text(const cxxopts::Options& options) {
     at = end;
   }
   return text;
+}
+
+// The same for the manual and the completion.
+std::vector<OptionGroup> option_texts(const cxxopts::Options& options) {
+  std::vector<OptionGroup> groups;
+  for (const std::string& title : kGroups) {
+    OptionGroup group{title, {}};
+    for (const cxxopts::HelpOptionDetails& option : options.group_help(title).options) {
+      const std::string name = long_name(option.l);
+      const bool is_no = name.starts_with("no-");
+      group.options.push_back({name, option.is_boolean ? "" : option.arg_help,
+                               is_no ? "Turns --" + name.substr(3) + " off" : option.desc,
+                               option.is_boolean ? "" : option.default_value});
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options) {
@@ -254,6 +295,18 @@ Result<void> read_channel_access(const cxxopts::ParseResult& parsed, Options& op
   return {};
 }
 
+Result<void> read_security(const cxxopts::ParseResult& parsed, Options& options) {
+  options.privileges.user = parsed["security.user"].as<std::string>();
+  const auto words = parsed["security.capabilities"].as<std::vector<std::string>>();
+  options.privileges.keep_all = words == std::vector<std::string>{"all"};
+  options.sandbox = parsed.count("no-security.sandbox") == 0;
+  if (options.privileges.keep_all) return {};
+  auto capabilities = parse_capabilities(words);
+  if (!capabilities) return wrong("security.capabilities", capabilities.error().message());
+  options.privileges.capabilities = std::move(*capabilities);
+  return {};
+}
+
 Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
   options.records = parsed.count("no-collector.records") == 0;
   options.puts = parsed.count("no-collector.puts") == 0;
@@ -283,12 +336,16 @@ Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* 
     cxxopts::Options description = describe();
     const auto parsed = description.parse(argc, argv);
     if (parsed.count("help") > 0) return Answer(PrintAndExit{help_text(description)});
+    if (parsed.count("help-man") > 0)
+      return Answer(PrintAndExit{man_page(option_texts(description))});
+    if (parsed.count("completion-script-bash") > 0)
+      return Answer(PrintAndExit{bash_completion(option_texts(description))});
     if (parsed.count("version") > 0) return Answer(PrintAndExit{version_text()});
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
     Options options;
     for (const auto& read : {read_web, read_iocs, read_series, read_records, read_durations,
-                             read_channel_access, read_rest})
+                             read_channel_access, read_security, read_rest})
       if (auto ok = read(parsed, options); !ok) return ok.error();
     return Answer(std::move(options));
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "app/privileges.h"
 #include "discovery/ioc_filter.h"
 #include "discovery/ioc_name.h"
 #include "util/pattern.h"
@@ -56,6 +57,8 @@ struct Options {
   NameFilter records_shown, pvs_shown;
   std::optional<std::chrono::milliseconds> put_expiry;
   config::Limits limits;
+  Privileges privileges;  // what is kept once all is opened
+  bool sandbox = true;    // a filter of system calls
 
   bool check = false;
   bool strict = false;

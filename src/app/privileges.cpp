@@ -1,0 +1,176 @@
+#include "app/privileges.h"
+
+#include <grp.h>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace ioc_exporter::app {
+namespace {
+
+constexpr const char* kOwnUser = "ioc_exporter";  // the packages make it
+constexpr const char* kOtherUser = "nobody";
+constexpr uid_t kOverflowId = 65534;  // what the kernel calls nobody, also without /etc/passwd
+
+struct User {
+  std::string name;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+struct CapsDeleter {
+  void operator()(cap_t caps) const { cap_free(caps); }
+};
+using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, CapsDeleter>;
+
+std::optional<User> find_user(const std::string& name) {
+  if (const passwd* entry = ::getpwnam(name.c_str()))
+    return User{name, entry->pw_uid, entry->pw_gid};
+  if (name == kOtherUser) return User{name, kOverflowId, kOverflowId};
+  uid_t uid = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, problem] = std::from_chars(name.data(), end, uid);
+  if (problem != std::errc() || rest != end) return std::nullopt;
+  const passwd* entry = ::getpwuid(uid);
+  return User{name, uid, entry ? entry->pw_gid : static_cast<gid_t>(uid)};
+}
+
+Result<User> wanted_user(const std::string& name) {
+  if (name.empty())
+    if (const auto own = find_user(kOwnUser)) return *own;
+  if (const auto user = find_user(name.empty() ? kOtherUser : name)) return *user;
+  return error_in_words("become user " + name + ": there is no such user");
+}
+
+std::string capability_name(cap_value_t capability) {
+  char* text = cap_to_name(capability);
+  const std::string name = text ? text : std::to_string(capability);
+  cap_free(text);
+  return name.starts_with("cap_") ? name.substr(4) : name;
+}
+
+std::vector<cap_value_t> permitted() {
+  std::vector<cap_value_t> all;
+  const Caps caps(cap_get_proc());
+  cap_flag_value_t is_set = CAP_CLEAR;
+  for (cap_value_t each = 0; each < cap_max_bits(); ++each)
+    if (caps && cap_get_flag(caps.get(), each, CAP_PERMITTED, &is_set) == 0 && is_set == CAP_SET)
+      all.push_back(each);
+  return all;
+}
+
+// How many threads this process has; 0: not known.
+int threads(const RootedFs& fs) {
+  constexpr std::string_view kField = "\nThreads:\t";
+  const auto status = fs.read("/proc/self/status");
+  const std::size_t at = status ? status->find(kField) : std::string::npos;
+  int count = 0;
+  if (at != std::string::npos)
+    std::from_chars(status->data() + at + kField.size(), status->data() + status->size(), count);
+  return count;
+}
+
+Result<void> give_pins(const std::string& folder, const User& user, const RootedFs& fs) {
+  struct statfs kind {};
+  if (::statfs(fs.path(folder).c_str(), &kind) != 0 ||
+      static_cast<std::uint64_t>(kind.f_type) != BPF_FS_MAGIC)
+    return {};  // nothing is kept there
+  const auto names = fs.list(folder);
+  if (!names) return names.error();
+  std::vector<std::string> paths = {fs.path(folder)};
+  for (const std::string& name : *names) paths.push_back(fs.path(folder) + "/" + name);
+  for (const std::string& path : paths)
+    if (::chown(path.c_str(), user.uid, user.gid) != 0)
+      return last_error("give " + path + " to user " + user.name);
+  return {};
+}
+
+Result<void> become(const User& user) {
+  const std::string action = "become user " + user.name + " (uid " + std::to_string(user.uid) + ")";
+  if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return last_error(action);
+  if (::setgroups(0, nullptr) != 0) return last_error(action);
+  if (::setresgid(user.gid, user.gid, user.gid) != 0) return last_error(action);
+  if (::setresuid(user.uid, user.uid, user.uid) != 0) return last_error(action);
+  return {};
+}
+
+// While CAP_SETPCAP is there; without it the set bounds nothing any more, for there is no exec.
+Result<void> bound(const std::vector<cap_value_t>& kept) {
+  for (cap_value_t each = 0; each < cap_max_bits(); ++each) {
+    if (std::ranges::find(kept, each) != kept.end() || cap_get_bound(each) != 1) continue;
+    if (cap_drop_bound(each) != 0 && errno != EPERM)
+      return last_error("drop " + capability_name(each) + " from the bounding set");
+  }
+  return {};
+}
+
+Result<void> set_capabilities(const std::vector<cap_value_t>& kept) {
+  const std::string action = "keep " + std::to_string(kept.size()) + " capabilities";
+  const Caps caps(cap_init());
+  if (!caps) return last_error(action);
+  const int count = static_cast<int>(kept.size());
+  for (const cap_flag_t flag : {CAP_PERMITTED, CAP_EFFECTIVE})
+    if (count > 0 && cap_set_flag(caps.get(), flag, count, kept.data(), CAP_SET) != 0)
+      return last_error(action);
+  if (cap_set_proc(caps.get()) != 0) return last_error(action);
+  return {};
+}
+
+std::string in_words(const std::string& user, const std::vector<cap_value_t>& kept) {
+  std::string text = "runs as user " + user;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    text += (i == 0 ? " with " : ",") + capability_name(kept[i]);
+  return kept.empty() ? text + " without capabilities" : text;
+}
+
+}  // namespace
+
+Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::string>& words) {
+  std::vector<cap_value_t> all;
+  if (words == std::vector<std::string>{"none"}) return all;
+  for (const std::string& word : words) {
+    const std::string name =
+        word.starts_with("cap_") || word.starts_with("CAP_") ? word.substr(4) : word;
+    cap_value_t value = 0;
+    // cap_from_name() takes numbers, too.
+    if (name.empty() || (name[0] >= '0' && name[0] <= '9') ||
+        cap_from_name(("cap_" + name).c_str(), &value) != 0)
+      return error_in_words("\"" + word + "\" is no capability, such as bpf or sys_ptrace");
+    all.push_back(value);
+  }
+  return all;
+}
+
+Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins,
+                                    const RootedFs& fs) {
+  if (const int count = threads(fs); count > 1)
+    return error_in_words("drop privileges: " + std::to_string(count) + " threads run already");
+  auto user = ::geteuid() == 0 ? wanted_user(keep.user)
+                               : User{std::to_string(::geteuid()), ::geteuid(), ::getegid()};
+  if (!user) return std::move(user).error();
+  std::vector<cap_value_t> kept = permitted();
+  if (!keep.keep_all) {
+    std::erase_if(kept, [&keep](cap_value_t each) { return !keep.keeps(each); });
+    if (auto ok = bound(kept); !ok) return ok.error();
+  }
+  if (user->uid != ::geteuid()) {
+    if (!pins.empty())
+      if (auto ok = give_pins(pins, *user, fs); !ok) return ok.error();
+    if (auto ok = become(*user); !ok) return ok.error();
+  }
+  if (cap_reset_ambient() != 0 && errno != ENOSYS)
+    return last_error("empty the set of ambient capabilities");
+  if (auto ok = set_capabilities(kept); !ok) return ok.error();
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return last_error("set no_new_privs");
+  return in_words(user->name, kept);
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,41 @@
+// Privileges: what the exporter keeps of root's rights once all is opened. docs/security.md says
+// what each capability is for.
+#pragma once
+
+#include <sys/capability.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "util/result.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::app {
+
+// What it takes to attach to IOCs that start later, in --security.capabilities' words.
+inline constexpr const char* kDefaultCapabilities = "sys_admin,sys_ptrace,dac_read_search,net_raw";
+
+struct Privileges {
+  std::string user;                       // name or number; "" = ioc_exporter, else nobody
+  std::vector<cap_value_t> capabilities;  // that are kept, as far as they are there
+  bool keep_all = false;                  // all capabilities
+
+  bool keeps(cap_value_t capability) const {
+    return keep_all || std::ranges::find(capabilities, capability) != capabilities.end();
+  }
+};
+
+// "bpf", "CAP_BPF"; "none" alone is the empty list. Errors name the word.
+Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::string>& words);
+
+// Becomes the user, keeps these capabilities and none besides, in no set; no program that is run
+// from then on gets others (no_new_privs). To be called before the first thread is started: what a
+// thread may do is its own. `pins`: folder in a bpffs (else it is left alone)
+// that is to be the user's, or "". Where the
+// process is not root already, the user stays what it is. Returns what it may do from now on, in
+// words.
+Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins = {},
+                                    const RootedFs& fs = RootedFs());
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,105 @@
+#include "app/privileges.h"
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ioc_exporter::app {
+namespace {
+
+std::vector<cap_value_t> parsed(const std::vector<std::string>& words) {
+  auto capabilities = parse_capabilities(words);
+  EXPECT_TRUE(capabilities) << capabilities.error().message();
+  return capabilities ? *capabilities : std::vector<cap_value_t>{};
+}
+
+// Whether `holds` does so in a child process: rights do not come back.
+bool in_child(const std::function<bool()>& holds) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(holds() ? 0 : 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+bool has(cap_value_t capability, cap_flag_t set) {
+  cap_t caps = cap_get_proc();
+  cap_flag_value_t value = CAP_CLEAR;
+  cap_get_flag(caps, capability, set, &value);
+  cap_free(caps);
+  return value == CAP_SET;
+}
+
+TEST(Privileges, Words) {
+  EXPECT_EQ(parsed({"bpf", "CAP_SYS_PTRACE", "cap_net_raw"}),
+            (std::vector<cap_value_t>{CAP_BPF, CAP_SYS_PTRACE, CAP_NET_RAW}));
+  EXPECT_TRUE(parsed({"none"}).empty());
+  for (const char* word : {"", "bfp", "38", "none", "all"}) {
+    const auto refused = parse_capabilities({"bpf", word});
+    ASSERT_FALSE(refused) << word;
+    EXPECT_EQ(refused.error().message(), std::string("\"").append(word).append(
+                                             "\" is no capability, such as bpf or sys_ptrace"));
+  }
+}
+
+TEST(Privileges, OnlyWhatIsKeptIsLeft) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
+  EXPECT_TRUE(in_child([] {
+    const auto text = drop_privileges({"nobody", {CAP_NET_RAW, CAP_DAC_READ_SEARCH}});
+    return text && *text == "runs as user nobody with dac_read_search,net_raw" &&
+           ::getuid() == 65534 && ::geteuid() == 65534 && ::getgroups(0, nullptr) == 0 &&
+           has(CAP_NET_RAW, CAP_EFFECTIVE) && !has(CAP_SYS_ADMIN, CAP_PERMITTED) &&
+           !has(CAP_NET_RAW, CAP_INHERITABLE) && cap_get_bound(CAP_SYS_ADMIN) == 0 &&
+           ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 && ::setuid(0) != 0;
+  }));
+}
+
+TEST(Privileges, NoneAtAll) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
+  EXPECT_TRUE(in_child([] {
+    const auto text = drop_privileges({"12345", {}});
+    return text && *text == "runs as user 12345 without capabilities" && ::getuid() == 12345 &&
+           ::getgid() == 12345 && !has(CAP_NET_RAW, CAP_PERMITTED);
+  }));
+}
+
+TEST(Privileges, RootStaysWithoutTheRest) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
+  EXPECT_TRUE(in_child([] {
+    const auto text = drop_privileges({"root", {CAP_NET_RAW}});
+    return text && *text == "runs as user root with net_raw" && ::geteuid() == 0 &&
+           has(CAP_NET_RAW, CAP_EFFECTIVE) && !has(CAP_CHOWN, CAP_PERMITTED);
+  }));
+  EXPECT_TRUE(in_child([] {
+    Privileges all{"root", {}, true};
+    return drop_privileges(all) && has(CAP_CHOWN, CAP_EFFECTIVE);
+  }));
+}
+
+TEST(Privileges, UnknownUserIsAnError) {
+  if (::geteuid() != 0) GTEST_SKIP() << "who is not root stays who he is";
+  const auto text = drop_privileges({"no-such-user", {}});
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().message(), "become user no-such-user: there is no such user");
+}
+
+// A thread keeps what it has.
+TEST(Privileges, OnlyBeforeThreads) {
+  std::latch over(1);
+  std::thread other([&over] { over.wait(); });
+  const auto text = drop_privileges({"", {}});
+  over.count_down();
+  other.join();
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().message(), "drop privileges: 2 threads run already");
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app

@@ -1,0 +1,124 @@
+// What the sandbox refuses, and what it does not, in child processes: it is for good.
+#include "app/sandbox.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace ioc_exporter::app {
+namespace {
+
+constexpr int kNoSandbox = 255;
+
+// errno of `call` in the sandbox, 0 when it succeeded.
+int in_sandbox(const std::function<long()>& call, SandboxOptions options = {}) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!enter_sandbox(options)) ::_exit(kNoSandbox);
+    errno = 0;
+    ::_exit(call() < 0 ? errno : 0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_NE(WEXITSTATUS(status), kNoSandbox);
+  return WEXITSTATUS(status);
+}
+
+// Calls that would fail otherwise too, with another errno than EPERM, also as root: nothing happens
+// to the machine when the sandbox does not work.
+TEST(Sandbox, RefusesWhatIsNeverNeeded) {
+  char byte = 0;
+  iovec here{&byte, 1};
+  EXPECT_EQ(in_sandbox([] { return ::execl("/nowhere", "nowhere", nullptr); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::ptrace(PTRACE_ATTACH, -1, nullptr, nullptr); }), EPERM);
+  EXPECT_EQ(in_sandbox([&] { return ::process_vm_writev(-1, &here, 1, &here, 1, 0); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::mount("", "/nowhere", "none", 0, nullptr); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::umount2("/nowhere", 0); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::chroot("/nowhere"); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_finit_module, -1, "", 0); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_kexec_load, 0, 0, nullptr, -1ul); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_reboot, 0, 0, 0, nullptr); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_io_uring_setup, 0, nullptr); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::kill(-1 - 0x7ffffff0, 0); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_tgkill, 1, 0x7ffffff0, 0); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::unlink("/nowhere/file"); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::mkdir("/nowhere/folder", 0700); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::unshare(-1); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::setns(-1, CLONE_NEWNS); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::fork(); }), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::socket(AF_ALG, 0, 0); }), EPERM);
+}
+
+TEST(Sandbox, FilesAreOpenedToReadOnly) {
+  const auto open = [](int flags) { return [flags] { return ::open("/dev/null", flags); }; };
+  EXPECT_EQ(in_sandbox(open(O_RDONLY)), 0);
+  EXPECT_EQ(in_sandbox(open(O_RDONLY | O_CLOEXEC | O_NONBLOCK)), 0);
+  for (const int flags : {O_WRONLY, O_RDWR, O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC, O_ACCMODE})
+    EXPECT_EQ(in_sandbox(open(flags)), EPERM) << flags;
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_openat2, AT_FDCWD, "/dev/null", nullptr, 0); }),
+            ENOSYS);
+}
+
+TEST(Sandbox, ThreadsSocketsAndOtherMemoryAreThere) {
+  EXPECT_EQ(in_sandbox([] {
+              long sum = 0;
+              std::thread([&sum] { sum = 7; }).join();
+              return sum == 7 ? 0l : -1l;
+            }),
+            0);
+  for (const int family : {AF_INET, AF_UNIX, AF_NETLINK})
+    EXPECT_EQ(in_sandbox([family] { return ::socket(family, SOCK_DGRAM, 0); }), 0) << family;
+  char from = 7, to = 0;
+  EXPECT_EQ(in_sandbox([&] {
+              iovec source{&from, 1}, target{&to, 1};
+              return ::process_vm_readv(::getpid(), &target, 1, &source, 1, 0) == 1 ? 0 : -1;
+            }),
+            0);
+  EXPECT_EQ(in_sandbox([] { return ::setns(-1, CLONE_NEWNET); }), EBADF);
+  EXPECT_EQ(in_sandbox([] { return ::syscall(SYS_tgkill, ::getpid(), ::gettid(), 0); }), 0);
+}
+
+// A size that no kernel takes: EINVAL or E2BIG where the command is let through, or EPERM from the
+// kernel itself for who may not use BPF.
+TEST(Sandbox, BpfCommands) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may use BPF";
+  const auto bpf = [](unsigned command) {
+    return [command] { return ::syscall(SYS_bpf, command, nullptr, 0x7fffffff); };
+  };
+  for (const unsigned command : {BPF_MAP_CREATE, BPF_MAP_LOOKUP_BATCH, BPF_LINK_CREATE})
+    EXPECT_EQ(in_sandbox(bpf(command)), E2BIG) << command;
+  for (const unsigned command :
+       {BPF_OBJ_PIN, BPF_OBJ_GET, BPF_PROG_GET_FD_BY_ID, BPF_RAW_TRACEPOINT_OPEN, BPF_ITER_CREATE})
+    EXPECT_EQ(in_sandbox(bpf(command)), EPERM) << command;
+  EXPECT_EQ(in_sandbox(bpf(200)), EPERM);
+}
+
+TEST(Sandbox, ProgramsAreLoadedForNetworkNamespacesOnly) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may use BPF";
+  const auto load = [] { return ::syscall(SYS_bpf, BPF_PROG_LOAD, nullptr, 0x7fffffff); };
+  EXPECT_EQ(in_sandbox(load), E2BIG);
+  EXPECT_EQ(in_sandbox(load, {.net_namespaces = false}), EPERM);
+  EXPECT_EQ(in_sandbox([] { return ::setns(-1, CLONE_NEWNET); }, {.net_namespaces = false}), EPERM);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app
