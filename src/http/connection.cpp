@@ -156,7 +156,7 @@ void send_response(mg_connection* connection, const Request& request, const Resp
   const mg_request_info& info = *mg_get_request_info(connection);
   std::optional<ByteBuffer> packed;
   Head head;
-  head.keep_alive = keeps_alive(info) && !has_body(info);
+  head.keep_alive = keeps_alive(info) && !has_body(info) && !response.close;
   const std::string_view body = body_to_send(request, response, packed, head);
   if (!head.keep_alive) mg_disable_connection_keep_alive(connection);
   std::string start = head_text(connection, response, head);

@@ -31,6 +31,7 @@ struct Response {
   std::string content_encoding = {};     // of `shared_body`; "" = none
   std::string vary = "Accept-Encoding";  // headers that made the answer what it is
   std::map<std::string, std::string> headers = {};  // more of them
+  bool close = false;      // the connection, whatever the client wishes
 };
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.

@@ -1,21 +1,19 @@
 #include "http/server.h"
 
 #include <civetweb.h>
-#include <fcntl.h>
 #include <malloc.h>
-#include <netinet/in.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <mutex>
 #include <utility>
 
 #include "http/connection.h"
+#include "http/crowd.h"
 #include "http/listen_address.h"
-#include "util/rooted_fs.h"
+#include "http/own_sockets.h"
 
 namespace ioc_exporter::http {
 namespace {
@@ -25,6 +23,12 @@ namespace {
 // monitor) delay a scrape by no more than a request_timeout or two.
 constexpr std::size_t kSpareThreads = 120;
 constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
+// See Crowd: from how many connections on, and for how long a new one may wait then.
+constexpr std::size_t kCrowd = 80;
+constexpr std::chrono::milliseconds kPatience{100};
+// Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
+// thousands of records is some ten megabytes, and a client may take 30 s for it.
+constexpr std::size_t kMostUntaken = 256u << 20;
 
 // An answer takes tens of megabytes where there are ten thousands of records, and any thread may be
 // the one that makes it. glibc's heap of each such thread would keep that for the next time, to no
@@ -58,36 +62,13 @@ std::string join(const std::vector<std::string>& parts) {
   return joined;
 }
 
-// Port of the socket's own end; 0 when it is no TCP socket.
-std::uint16_t local_port(int fd) {
-  int type = 0;
-  socklen_t type_size = sizeof type;
-  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 || type != SOCK_STREAM)
-    return 0;
-  sockaddr_in6 address{};  // large enough for IPv4, which has its port in the same place
-  socklen_t size = sizeof address;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  if (address.sin6_family != AF_INET6 && address.sin6_family != AF_INET) return 0;
-  return ntohs(address.sin6_port);
-}
-
 // civetweb 1.15 looks at its stop flag once in 2 s (SOCKET_TIMEOUT_QUANTUM) while a socket is
-// silent. Shutting its sockets down wakes all its threads. It keeps them to itself, so they are
-// found by their port. Each is examined and shut down through a duplicate: its number may be
-// another file's by then.
+// silent. Shutting its sockets down wakes all its threads.
 void wake_sockets(const std::vector<std::uint16_t>& ports) {
-  const auto numbers = RootedFs().list("/proc/self/fd");
-  if (!numbers) return;  // then the stop takes 2 s
-  for (const std::string& number : *numbers) {
-    int fd = -1;
-    if (std::from_chars(number.data(), number.data() + number.size(), fd).ec != std::errc())
-      continue;
-    const UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!copy) continue;
-    const std::uint16_t port = local_port(copy.get());
-    if (port != 0 && std::find(ports.begin(), ports.end(), port) != ports.end())
-      ::shutdown(copy.get(), SHUT_RDWR);
-  }
+  visit_own_sockets(ports, [](int fd) {
+    ::shutdown(fd, SHUT_RDWR);
+    return false;
+  });
 }
 
 }  // namespace
@@ -96,7 +77,9 @@ struct Server::State {
   explicit State(ServerOptions given) : options(std::move(given)) {}
 
   // The callbacks that civetweb calls from C: nothing is thrown out of them.
+  static int on_connection(const mg_connection* connection, void** data) noexcept;
   static int on_request(mg_connection* connection) noexcept;
+  static void on_closed(const mg_connection* connection) noexcept;
   static int on_log(const mg_connection* connection, const char* message) noexcept;
 
   Response respond(const Request& request);
@@ -107,6 +90,8 @@ struct Server::State {
 
   ServerOptions options;
   std::atomic<std::size_t> running{0};
+  std::atomic<std::size_t> untaken{0};  // bytes
+  Crowd crowd{kCrowd, kPatience};
   mg_context* context = nullptr;
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
@@ -153,12 +138,40 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 }
 
 void Server::State::answer(mg_connection* connection) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  const Crowd::Turn turn(crowd, {info.remote_addr, info.remote_port});
   const Request request = read_request(connection);
   drain_body(connection, options.request_timeout);
   Response response = respond(request);
+  struct Untaken {
+    std::atomic<std::size_t>& bytes;
+    const std::size_t size;
+    const std::size_t all = bytes += size;
+    ~Untaken() { bytes -= size; }
+  } untaken_now{untaken, response.shared_body ? response.shared_body->size()
+                                              : response.body.size()};
+  if (untaken_now.all > kMostUntaken && untaken_now.all > untaken_now.size)
+    response = plain(503, "503 too many clients have not taken their answers yet");
+  response.close = crowd.is_there();
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
   send_response(connection, request, response, options.response_timeout);
+}
+
+// Who gets here is told by the connection's own data when it ends.
+int Server::State::on_connection(const mg_connection* connection, void** data) noexcept {
+  try {
+    auto* state = static_cast<State*>(mg_get_user_data(mg_get_context(connection)));
+    *data = state;
+    state->crowd.arrived();
+  } catch (...) {  // then it waits as any does
+  }
+  return 0;
+}
+
+void Server::State::on_closed(const mg_connection* connection) noexcept {
+  auto* state = static_cast<State*>(mg_get_user_connection_data(connection));
+  if (state != nullptr) state->crowd.left();
 }
 
 int Server::State::on_request(mg_connection* connection) noexcept {
@@ -213,7 +226,9 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                             "1",
                             nullptr};
   mg_callbacks callbacks{};
+  callbacks.init_connection = on_connection;
   callbacks.begin_request = on_request;
+  callbacks.connection_closed = on_closed;
   callbacks.log_message = on_log;
   char text[256] = "";
   unsigned code = 0;
@@ -259,11 +274,13 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     server->ports_.push_back(addresses[i].port);
     server->addresses_.push_back(addresses[i].text());
   }
+  server->state_->crowd.start(server->ports_);
   return server;
 }
 
 Server::~Server() {
   if (!state_->context) return;
+  state_->crowd.stop();
   wake_sockets(ports_);
   mg_stop(state_->context);
 }
