@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The Debian package: what is in it, and that it installs, works, is removed and purged, on a copy of this
+# machine's files (an overlay in a mount namespace of its own) that is gone afterwards.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/packaging/lib.sh
+. "$here/lib.sh"
+
+inside() { # FOLDER PACKAGE: in the mount namespace
+  local folder=$1 package=$2 root=$1/root
+  mount -t tmpfs tmpfs "$folder" && mkdir "$folder/upper" "$folder/work" "$root"
+  mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$root" ||
+    skip "no overlay file system"
+  cp "$package" "$root/package.deb"
+  mount -t proc proc "$root/proc"
+  chroot "$root" /bin/bash -euo pipefail <<'CHROOT'
+fail() { echo "FAILED: $*" >&2; exit 1; }
+files() { find /usr /etc -xdev \( -name '*ioc_exporter*' -o -name '*ioc-exporter*' \) | sort; }
+name=ioc-exporter
+before=$(files)
+dpkg -i /package.deb
+[ "$(dpkg-query -W -f '${db:Status-Status}' $name)" = installed ] || fail "not installed"
+getent passwd ioc_exporter >/dev/null || fail "postinst made no user"
+/usr/sbin/ioc_exporter --version | grep -q ioc_exporter || fail "the program does not start"
+if command -v man >/dev/null; then
+  text=$(MANWIDTH=100 man -P cat ioc_exporter 2>&1) || fail "man: $text"
+  grep -q -e --security.capabilities <<<"$text" || fail "the manual page has no --security.capabilities"
+fi
+unit=/usr/lib/systemd/system/ioc_exporter.service
+grep -q '^ExecStart=/usr/sbin/ioc_exporter ' $unit || fail "the unit does not name the program"
+if command -v systemd-analyze >/dev/null; then
+  said=$(systemd-analyze verify $unit 2>&1) || fail "systemd-analyze verify: $said"
+  [ -z "$said" ] || fail "systemd-analyze verify: $said"
+fi
+echo 'IOC_EXPORTER_OPTIONS="--log.level=debug"' >/etc/default/ioc_exporter
+dpkg -i --force-confold /package.deb   # the same again: an upgrade
+grep -q debug /etc/default/ioc_exporter || fail "an upgrade lost the options"
+dpkg -r $name
+grep -q debug /etc/default/ioc_exporter || fail "removing it lost the options"
+[ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
+dpkg -P $name
+! getent passwd ioc_exporter >/dev/null || fail "purge left the user"
+after=$(files)
+[ "$before" = "$after" ] || fail "left behind: $(diff <(echo "$before") <(echo "$after"))"
+! dpkg-query -W $name 2>/dev/null || fail "dpkg still knows it"
+CHROOT
+}
+if [ "${1:-}" = inside ]; then
+  shift
+  inside "$@"
+  exit
+fi
+
+build=$1
+command -v dpkg-shlibdeps >/dev/null || skip "dpkg-shlibdeps (package dpkg-dev) is not installed"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+make_package "$build" DEB "$folder"
+package=$(echo "$folder"/*.deb)
+content=$(dpkg-deb -c "$package" | awk '{print $6}')
+for file in ./usr/sbin/ioc_exporter ./usr/lib/systemd/system/ioc_exporter.service ./etc/default/ioc_exporter \
+  ./usr/share/man/man8/ioc_exporter.8.gz ./usr/share/bash-completion/completions/ioc_exporter \
+  ./usr/share/doc/ioc-exporter/copyright; do
+  grep -qxF "$file" <<<"$content" || fail "$file is not in the package: $content"
+done
+is "owners in the package" "root/root" "$(dpkg-deb -c "$package" | awk '{print $2}' | sort -u)"
+holds "$(dpkg-deb -f "$package" Depends)" libbpf
+is conffiles /etc/default/ioc_exporter "$(dpkg-deb -I "$package" conffiles)"
+[ "$(id -u)" -eq 0 ] || skip "only root can install the package (its content is as it should be)"
+unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$package"
