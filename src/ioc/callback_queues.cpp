@@ -45,8 +45,9 @@ Result<QueueSample> to_sample(const base::Ring& ring, const RingKind& kind, cons
                               Version version) {
   QueueSample sample;
   sample.queue = name;
-  const std::int32_t room = ring.size - kind.unused;
-  std::int32_t used = ring.next_push - ring.next_pop;
+  // In 64 bits: nothing of it may make sense.
+  const std::int64_t room = std::int64_t{ring.size} - kind.unused;
+  std::int64_t used = std::int64_t{ring.next_push} - ring.next_pop;
   if (used < 0) used += ring.size;
   const bool marked = version == Version::v7_0;
   if (!makes_sense(ring, kind) || used > room ||

@@ -1,4 +1,5 @@
-"""Writes the seeds of the fuzz targets: circuits (ca_stream) and datagrams (ca_datagram) as real programs send them.
+"""Writes the seeds of the fuzz targets: circuits (ca_stream) and datagrams (ca_datagram) as real programs send
+them, small ELF files (elf_symbols), changes to an IOC's memory (ioc_memory), requests (http_pages).
 
     make_corpus.py tests/fuzz/corpus     (they are checked in; run it again when an input format changes)
 """
@@ -82,9 +83,58 @@ def write_circuits(directory: pathlib.Path) -> None:
     (directory / "joined").write_bytes(bytes([2, 17]) + write(5) * 20)
 
 
+def section(name, kind, offset, size, link=0, entry=0):
+    return struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, offset, size, link, 0, 1, entry)
+
+
+def elf(symtab=True, version=b"EPICS R3.15.9"):
+    """x86_64: one executable and one data segment, .dynsym, .symtab, their strings."""
+    names = b"\0dbProcess\0pdbbase\0x\0"
+    data = b"\x55\x5d\xc3" + b"\0" * 13 + b"\0" + version + b"\0"
+    symbols = struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0)
+    for name, info, value in ((1, 0x12, 0x1100), (11, 0x11, 0x2100), (19, 0x02, 0x1104)):
+        symbols += struct.pack("<IBBHQQ", name, info, 0, 1, value, 8)
+    start = 64 + 2 * 56
+    parts = [data, names, symbols, names, symbols if symtab else b""]
+    offsets = [start + sum(map(len, parts[:i])) for i in range(len(parts))]
+    headers = [section(0, 0, 0, 0), section(1, 1, offsets[0], len(data)), section(1, 3, offsets[1], len(names)),
+               section(1, 11, offsets[2], len(symbols), 2, 24), section(1, 3, offsets[3], len(names))]
+    if symtab:
+        headers.append(section(1, 2, offsets[4], len(symbols), 4, 24))
+    body = b"".join(parts)
+    head = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, start + len(body), 0, 64,
+                                                    56, 2, 64, len(headers), 2)
+    loads = b"".join(struct.pack("<IIQQQQQQ", 1, flags, start, address, address, len(body), len(body), 4096)
+                     for flags, address in ((5, 0x1100), (6, 0x2100)))
+    return head + loads + body + b"".join(headers)
+
+
+def change(after, kind, size, where, value):
+    """As ioc_memory_fuzz.cpp says."""
+    return struct.pack("<BBHH", after, kind | size << 2, where, value)
+
+
+ELF_FILES = {"whole": elf(), "stripped": elf(symtab=False), "new_base": elf(version=b"EPICS 7.0.10.1-DEV"),
+             "cut": elf()[:300], "not_elf": b"#!/bin/sh\n"}
+CHANGES = {"none": b"", "zeroes": change(0, 0, 8, 1000, 0), "circle": change(0, 1, 8, 2000, 1000) * 3,
+           "later": change(9, 2, 4, 512, 0) + change(30, 3, 8, 900, 800), "counts": change(0, 0, 2, 40, 0x7fff)}
+REQUESTS = {"graph": b"record=F:one&depth=3&format=dot\0gzip;q=0.5, *\0F:one\0ann\0console\0ioc",
+            "svg": b"record=%46%3Aone&format=svg&ioc=ioc\0identity\0F:one\0ann\0console\0ioc",
+            "hostile": b"pv=%zz&pv=%00+%ff\0gzip;q=x\0<b>\"'&\xff\xc0\n\\\0</td>\0<!--\0<script>",
+            "page": b"\0\0PV\0\0\0ioc"}
+
+
+def write_all(directory: pathlib.Path, seeds: dict[str, bytes]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, seed in seeds.items():
+        (directory / name).write_bytes(seed)
+
+
 def main() -> None:
     write_circuits(pathlib.Path(sys.argv[1]) / "ca_stream")
     write_datagrams(pathlib.Path(sys.argv[1]) / "ca_datagram")
+    for target, seeds in (("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS)):
+        write_all(pathlib.Path(sys.argv[1]) / target, seeds)
 
 
 if __name__ == "__main__":

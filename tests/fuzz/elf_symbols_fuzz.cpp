@@ -1,0 +1,57 @@
+// libFuzzer target for what is read of an IOC's executables and libraries: the symbols of an ELF
+// file, and the version of Base in it. Input: the file.
+//
+// What must hold for any bytes: nothing outside its own memory is touched (sanitizers), no more
+// memory than the file's tables may take, and each symbol is one that was asked for, at a place
+// that a segment holds.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "discovery/base_version.h"
+#include "discovery/elf_symbols.h"
+
+namespace {
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "elf_symbols_fuzz: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace ioc_exporter::discovery;
+  static const int file = ::memfd_create("elf", MFD_CLOEXEC);
+  static const std::array<std::string, 4> wanted{"dbProcess", "pdbbase", "x", ""};
+  check(::ftruncate(file, 0) == 0 && ::pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
+        "no file");
+  const auto symbols = ElfSymbols::read(file, "file", wanted);
+  if (!symbols) {
+    check(symbols.error().message().find("file") != std::string::npos, "the error names no file");
+    return 0;
+  }
+  for (const std::string& name : wanted) {
+    const ElfSymbol* symbol = symbols->find(name);
+    if (symbol == nullptr || !symbol->file_offset) continue;
+    check(std::ranges::any_of(symbols->segments(),
+                              [&](const LoadSegment& segment) {
+                                return symbol->value - segment.address < segment.file_size &&
+                                       symbol->value - segment.address + segment.offset ==
+                                           *symbol->file_offset;
+                              }),
+          "a symbol is in no segment");
+  }
+  symbols->load_bias(0x7f0000000000, 0x1000);
+  const std::string version = base_version_of_file(file, symbols->segments());
+  check(version.size() < 64 && base_version_in(version).empty(), "no version");
+  base_version_from_name({reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 256)});
+  return 0;
+}

@@ -1,0 +1,121 @@
+// libFuzzer target for what a client sends over HTTP, and for the names on the pages, which any
+// client on the network chooses too.
+//
+// Input: parts that a zero byte separates: the query of a URL, Accept-Encoding, the name of a PV,
+// user, host, an IOC.
+//
+// What must hold for any bytes: nothing outside its own memory is touched (sanitizers); what is
+// encoded is decoded to the same; JSON is read back as it was; nothing on a page opens a tag that
+// is not ours; an answer has a status of HTTP.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "app/graph_request.h"
+#include "app/landing_tables.h"
+#include "app/who_wrote.h"
+#include "http/compression.h"
+#include "http/landing_page.h"
+#include "http/query.h"
+
+namespace {
+
+using namespace ioc_exporter;
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "http_pages_fuzz: %s\n", what);
+  std::abort();
+}
+
+std::array<std::string, 6> parts_of(std::string_view input) {
+  std::array<std::string, 6> parts;
+  for (std::string& part : parts) {
+    const std::size_t end = std::min(input.find('\0'), input.size());
+    part = input.substr(0, end);
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+  return parts;
+}
+
+// The snapshot of a host with one IOC, two records that process each other, and one put.
+Snapshot snapshot_of(const std::array<std::string, 6>& names) {
+  auto database = std::make_shared<Database>();
+  database->types = {"calc"};
+  database->records = {{0x1000, names[2], 0}, {0x2000, "other", 0}};
+  Snapshot snapshot;
+  IocSample ioc;
+  ioc.name = names[5];
+  ioc.up = true;
+  ioc.database = database;
+  snapshot.iocs.push_back(std::move(ioc));
+  PutSample put;
+  put.ioc = names[5];
+  put.pv = names[2];
+  put.client = "127.0.0.1";
+  put.user = names[3];
+  put.host = names[4];
+  put.count = 23;
+  put.last_time_seconds = 1e9;
+  snapshot.puts.push_back(std::move(put));
+  snapshot.collectors.push_back({"puts", true, 0});
+  return snapshot;
+}
+
+// Each '<' begins a tag that the pages are made of.
+void check_tags(std::string_view html) {
+  static const std::set<std::string_view> kOurs = {
+      "!DOCTYPE", "html",   "head", "meta",   "title",  "style",  "body",   "h1",      "h2",
+      "p",        "ul",     "li",   "a",      "span",   "div",    "table",  "thead",   "tbody",
+      "tr",       "th",     "td",   "form",   "label",  "input",  "button", "details", "summary",
+      "section",  "header", "main", "footer", "nav",    "dl",     "dt",     "dd",      "code",
+      "strong",   "small",  "br",   "figure", "select", "option", "meter",  "caption"};
+  for (std::size_t at = 0; (at = html.find('<', at)) != std::string_view::npos; ++at) {
+    std::string_view tag = html.substr(at + 1, 16);
+    if (tag.starts_with('/')) tag.remove_prefix(1);
+    check(kOurs.contains(tag.substr(0, tag.find_first_of(" >\n"))), "a tag that is not ours");
+  }
+}
+
+void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
+  const app::WhoWrote answer = app::who_wrote(snapshot, pv);
+  const std::string json = app::to_json(answer);
+  const auto read = app::who_wrote_from_json(json);
+  check(read.ok(), "its own JSON is not read");
+  check(app::to_json(*read) == json, "JSON is read as something else");
+  check(answer.puts.size() == 1 || pv.empty(), "the put to the PV is not told");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto parts = parts_of({reinterpret_cast<const char*>(data), size});
+  const auto& [query, accept_encoding, pv, user, host, ioc] = parts;
+  for (const char* name : {"pv", "record", "depth", ""}) http::query_value(query, name);
+  const auto back = http::query_value("a=b&pv=" + http::percent_encoded(query), "pv");
+  check(back == query, "what was encoded is decoded to something else");
+  http::accepts_gzip(accept_encoding);
+  check(!http::accepts_gzip(""), "gzip without being asked for");
+
+  const Snapshot snapshot = snapshot_of(parts);
+  check_who_wrote(snapshot, pv);
+  http::Request request;
+  request.query = query;
+  for (const bool counted : {false, true}) {
+    const http::Response answer = app::answer_graph(snapshot, counted, request);
+    check(answer.status >= 200 && answer.status < 600, "no status");
+    if (answer.content_type == http::kHtmlContentType) check_tags(answer.body);
+  }
+  http::LandingPage page;
+  page.name = page.version = page.description = ioc;
+  page.tables = app::landing_tables(snapshot, 2e9);
+  page.notes = {user, host};
+  check_tags(http::render_landing_page(page));
+  return 0;
+}

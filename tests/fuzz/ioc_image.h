@@ -1,0 +1,98 @@
+// A small IOC's memory in one block of bytes, as EPICS Base lays it out, for fuzz targets: a
+// database, a CA server with clients and channels, scan lists, callback queues, threads.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "discovery/ioc.h"
+#include "ioc/base_layout.h"
+#include "ioc/rsrv_layout.h"
+#include "ioc/scan_layout.h"
+
+namespace fuzz {
+
+namespace ioc = ioc_exporter::ioc;
+namespace base = ioc_exporter::ioc::base;
+namespace discovery = ioc_exporter::discovery;
+
+inline constexpr std::uint64_t kImageStart = 0x7f0000000000;
+inline constexpr std::uint32_t kImageRecords = 5, kImageChannels = 4;
+
+class IocImage {
+ public:
+  IocImage() {
+    bytes_.resize(64);
+    make_database();
+    make_ca_server();
+    make_scan_lists();
+    make_queues();
+    make_threads();
+    bytes_.resize((bytes_.size() + 4095) / 4096 * 4096);  // whole pages, as memory is mapped
+  }
+
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  std::uint64_t pdbbase = 0, server_port = 0;
+  discovery::CaServerSymbols server;
+  discovery::VariablePlaces variables;
+
+ private:
+  std::uint64_t place(std::span<const std::byte> what) {
+    bytes_.resize((bytes_.size() + 15) / 16 * 16);
+    const std::uint64_t at = kImageStart + bytes_.size();
+    bytes_.insert(bytes_.end(), what.begin(), what.end());
+    return at;
+  }
+  template <class T>
+  std::uint64_t add(const T& value) {
+    return place(std::as_bytes(std::span<const T, 1>(&value, 1)));
+  }
+  std::uint64_t add_text(std::string_view text) {
+    const std::uint64_t at = place(std::as_bytes(std::span(text)));
+    bytes_.push_back(std::byte{0});
+    return at;
+  }
+  template <class T>
+  void set(std::uint64_t at, const T& value) {
+    std::memcpy(bytes_.data() + (at - kImageStart), &value, sizeof value);
+  }
+  template <class T>
+  T get(std::uint64_t at) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + (at - kImageStart), sizeof value);
+    return value;
+  }
+  template <class T>
+  std::uint64_t add_variable(const char* name, const T& value, std::uint64_t size = sizeof(T)) {
+    const std::uint64_t at = add(value);
+    variables[name].push_back({at, size});
+    return at;
+  }
+  // Each of `nodes` begins with an EllNode.
+  base::EllList chain(std::span<const std::uint64_t> nodes) {
+    base::EllList list{};
+    for (const std::uint64_t at : nodes) {
+      set(at, base::EllNode{0, list.last});
+      if (list.last != 0) set(list.last, at);
+      if (list.first == 0) list.first = at;
+      list.last = at;
+      ++list.count;
+    }
+    return list;
+  }
+
+  void make_database();
+  std::uint64_t make_type(std::string_view name, std::span<const char* const> records, bool alias);
+  void make_ca_server();
+  void make_scan_lists();
+  void make_queues();
+  void make_threads();
+
+  std::vector<std::byte> bytes_;
+  std::uint64_t first_record_ = 0, field_ = 0;
+};
+
+}  // namespace fuzz
