@@ -9,6 +9,7 @@
 #include "metrics/ioc_memory_families.h"
 #include "metrics/link_families.h"
 #include "metrics/overhead_families.h"
+#include "metrics/policy_families.h"
 #include "metrics/prometheus_family.h"
 #include "metrics/put_families.h"
 #include "metrics/record_extra_families.h"
@@ -25,6 +26,7 @@ std::size_t estimated_size(const Snapshot& snapshot, const ShownEdges& edges) {
   const std::size_t lines_per_sample = edges.process.ks().size() + 6;
   std::size_t lines = 100 + snapshot.puts.size() * 3 + snapshot.pvs.size() +
                       snapshot.put_failures.size() + snapshot.searches.size() +
+                      snapshot.unexpected_puts.size() + snapshot.policy_rules.size() +
                       snapshot.ca_servers.size() * 15 + snapshot.ca_clients.size() * 3 +
                       snapshot.put_durations.size() * (edges.puts.ks().size() + 3);
   for (const IocSample& ioc : snapshot.iocs) {
@@ -58,6 +60,7 @@ void encode_snapshot(const Snapshot& snapshot, const ExporterInfo& exporter,
   encode_completions(iocs, edges.puts, encoder);
   encode_scan_lists(iocs, encoder);
   encode_puts(snapshot, edges.puts, encoder);
+  encode_policy(snapshot, encoder);
   encode_ca_servers(snapshot.ca_servers, encoder);
   encode_ca_clients(snapshot.ca_clients, encoder);
   encode_ca_network(snapshot, encoder);

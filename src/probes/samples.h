@@ -14,6 +14,7 @@
 #include "probes/health_samples.h"
 #include "probes/ioc_memory_samples.h"
 #include "probes/overhead_samples.h"
+#include "probes/policy_samples.h"
 #include "probes/record_cause_samples.h"
 #include "probes/record_extra_samples.h"
 #include "probes/record_link_samples.h"
@@ -211,6 +212,9 @@ struct Snapshot {
   std::vector<PutSample> puts;  // one for each set of labels
   std::vector<PutFailureSample> put_failures;
   std::vector<PutDurationSample> put_durations;
+  std::vector<UnexpectedPutSample> unexpected_puts = {};  // where there is a policy
+  std::vector<PolicyRuleSample> policy_rules = {};        // in their order
+  std::uint64_t policy_look = 0;  // see policy::Scrapers: for whoever serves this
   std::vector<CaServerSample> ca_servers;
   std::vector<CaClientSample> ca_clients;
   std::vector<PvSample> pvs;

@@ -1,0 +1,38 @@
+#include "metrics/policy_families.h"
+
+#include <utility>
+
+#include "metrics/merged_series.h"
+
+namespace ioc_exporter::metrics {
+namespace {
+
+constexpr Family kUnexpected{"epics_ca_unexpected_puts_total", FamilyType::counter,
+                             "Channel Access writes that the site's policy does not expect, or "
+                             "forbids, and the rule that decided."};
+constexpr Family kRules{"ioc_exporter_policy_puts_total", FamilyType::counter,
+                        "Channel Access writes by the rule of the site's policy that decided."};
+
+}  // namespace
+
+void encode_policy(const Snapshot& snapshot, Encoder& encoder) {
+  SeriesList<std::uint64_t> unexpected;
+  unexpected.reserve(snapshot.unexpected_puts.size());
+  for (const UnexpectedPutSample& put : snapshot.unexpected_puts)
+    unexpected.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                            {"pv", put.pv},
+                                            {"client", put.client},
+                                            {"user", put.user},
+                                            {"host", put.host},
+                                            {"rule", put.rule},
+                                            {"action", put.action}}),
+                            put.count);
+  encode_counts(kUnexpected, std::move(unexpected), encoder);
+
+  SeriesList<std::uint64_t> rules;
+  for (const PolicyRuleSample& rule : snapshot.policy_rules)
+    rules.emplace_back(encoder.labels({{"rule", rule.rule}, {"action", rule.action}}), rule.puts);
+  encode_counts(kRules, std::move(rules), encoder);
+}
+
+}  // namespace ioc_exporter::metrics

@@ -1,0 +1,199 @@
+#include "policy/learn.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "policy/client_network.h"
+#include "policy/patterns.h"
+#include "policy/policy.h"
+
+namespace ioc_exporter::policy {
+namespace {
+
+constexpr std::size_t kNamesAlike = 3;
+constexpr std::size_t kAddressesOfNetwork = 5;
+constexpr std::string_view kOther = "(other)";  // what a limit of the exporter has summed up
+
+// Puts that become one rule.
+struct Group {
+  std::uint64_t puts = 0;
+  std::set<std::string> users, hosts, clients;
+  std::map<std::string, std::uint64_t> pvs;  // plain name -> puts
+};
+
+struct PvPattern {
+  std::size_t names = 0;
+  std::uint64_t puts = 0;
+};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// The name's parts in turn: no digits, digits, no digits, ...
+std::vector<std::string> parts_of(const std::string& name) {
+  std::vector<std::string> parts(1);
+  for (const char c : name) {
+    if (is_digit(c) != (parts.size() % 2 == 0)) parts.emplace_back();
+    parts.back() += c;
+  }
+  return parts;
+}
+
+// What is alike in names whose numbers are not.
+std::string skeleton(const std::string& name) {
+  std::string text;
+  const auto parts = parts_of(name);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += i % 2 == 0 ? parts[i] : std::string(1, '\0');
+  return text;
+}
+
+// One pattern for names of one skeleton: [0-9]+ where their numbers differ.
+std::string common_pattern(const std::vector<std::string>& names) {
+  auto parts = parts_of(names.front());
+  std::vector<bool> differ(parts.size());
+  for (const std::string& name : names) {
+    const auto others = parts_of(name);
+    for (std::size_t i = 0; i < parts.size(); ++i) differ[i] = differ[i] || parts[i] != others[i];
+  }
+  std::string pattern;
+  for (std::size_t i = 0; i < parts.size(); ++i) pattern += differ[i] ? "[0-9]+" : literal_pattern(parts[i]);
+  return pattern;
+}
+
+std::map<std::string, PvPattern> patterns_of(const std::map<std::string, std::uint64_t>& pvs) {
+  std::map<std::string, std::vector<std::string>> alike;
+  for (const auto& [name, puts] : pvs) alike[skeleton(name)].push_back(name);
+  std::map<std::string, PvPattern> patterns;
+  for (const auto& [common, names] : alike) {
+    const bool together = names.size() >= kNamesAlike;
+    for (const std::string& name : names) {
+      PvPattern& pattern = patterns[together ? common_pattern(names) : literal_pattern(name)];
+      ++pattern.names;
+      pattern.puts += pvs.at(name);
+    }
+  }
+  return patterns;
+}
+
+std::string network_of(const std::string& address) {
+  return address.substr(0, address.rfind('.') + 1) + "0/24";
+}
+
+std::set<std::string> networks_of(const std::set<std::string>& addresses) {
+  std::map<std::string, std::size_t> sizes;
+  const auto is_ipv4 = [](const std::string& address) {
+    return address.find(':') == std::string::npos;
+  };
+  for (const std::string& address : addresses)
+    if (is_ipv4(address)) ++sizes[network_of(address)];
+  std::set<std::string> networks;
+  for (const std::string& address : addresses) {
+    const bool together = is_ipv4(address) && sizes[network_of(address)] >= kAddressesOfNetwork;
+    networks.insert(together ? network_of(address) : address);
+  }
+  return networks;
+}
+
+// Printable ASCII in, a YAML scalar out.
+std::string yaml(const std::string& text) {
+  std::string scalar = "'";
+  for (const char c : text) scalar += c == '\'' ? std::string("''") : std::string(1, c);
+  return scalar + "'";
+}
+
+std::string yaml_list(const std::set<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "[" : ", ") + yaml(text);
+  return list + "]";
+}
+
+std::set<std::string> all_literal(const std::set<std::string>& names) {
+  std::set<std::string> patterns;
+  for (const std::string& name : names) patterns.insert(literal_pattern(name));
+  return patterns;
+}
+
+std::string counted(std::uint64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// Each once: "operator", "operator-2".
+std::string rule_name(const std::set<std::string>& users, std::map<std::string, unsigned>& used) {
+  std::string name = *users.begin();
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-') c = '_';
+  name = name.empty() ? "unknown-user" : "user-" + name.substr(0, 60);
+  const unsigned count = ++used[name];
+  return count == 1 ? name : name + "." + std::to_string(count);
+}
+
+std::string rule_text(const Group& group, std::map<std::string, unsigned>& used) {
+  std::string text = "    # " + counted(group.puts, "put") + " to " +
+                     counted(group.pvs.size(), "PV") +
+                     "\n    - name: " + yaml(rule_name(group.users, used)) +
+                     "\n      action: expect\n      users: " + yaml_list(all_literal(group.users)) +
+                     "\n      hosts: " + yaml_list(all_literal(group.hosts)) + "\n";
+  const bool all_known = std::ranges::all_of(group.clients, [](const std::string& client) {
+    return parse_client_address(client).has_value();
+  });
+  if (all_known)
+    text += "      clients: " + yaml_list(networks_of(group.clients)) + "\n";
+  else
+    text += "      # The address of one client was not known: a put from any matches.\n";
+  text += "      pvs:\n";
+  for (const auto& [pattern, seen] : patterns_of(group.pvs)) {
+    text += "        - " + yaml(pattern) + "  # " + counted(seen.puts, "put");
+    text += seen.names > 1 ? " to " + counted(seen.names, "PV") + "\n" : "\n";
+  }
+  return text;
+}
+
+std::string comment_text(const std::string& text) {
+  std::string clean = text;
+  for (char& c : clean)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return clean;
+}
+
+}  // namespace
+
+bool is_left_out(const SeenPut& put) {
+  return put.pv.empty() || put.pv == kOther || put.client == kOther;
+}
+
+std::string propose(const std::vector<SeenPut>& puts, LearnBy by, const std::string& source) {
+  std::map<std::tuple<std::string, std::string, std::string>, Group> groups;
+  std::uint64_t left_out = 0;
+  for (const SeenPut& put : puts) {
+    if (is_left_out(put)) {
+      left_out += put.count;
+      continue;
+    }
+    const bool apart = by == LearnBy::client;
+    Group& group = groups[{put.user, apart ? put.host : "", apart ? put.client : ""}];
+    group.puts += put.count;
+    group.users.insert(put.user);
+    group.hosts.insert(put.host);
+    group.clients.insert(put.client);
+    group.pvs[plain_name(put.pv)] += put.count;
+  }
+  std::string text =
+      "# Proposed by ioc_exporter policy learn, from " + comment_text(source) +
+      ".\n# It expects all that was seen there, the bad with the good: read each rule, take out "
+      "what"
+      "\n# should not be, and widen what is too narrow. ioc_exporter policy test tries it out.\n";
+  if (left_out > 0)
+    text += "# Left out: " + counted(left_out, "put") + " whose PV or client is not known.\n";
+  text += "policy:\n  default: unexpected\n  rules:";
+  text += groups.empty() ? " []\n" : "\n";
+  std::map<std::string, unsigned> used;
+  for (const auto& [key, group] : groups) text += rule_text(group, used);
+  return text;
+}
+
+}  // namespace ioc_exporter::policy

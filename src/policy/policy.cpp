@@ -1,0 +1,161 @@
+#include "policy/policy.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ioc/pv_name.h"
+
+namespace ioc_exporter::policy {
+namespace {
+
+std::string listed(const std::vector<std::string>& texts) {
+  constexpr std::size_t kShown = 5;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(texts.size(), kShown); ++i)
+    all.append(i == 0 ? "" : ", ").append(texts[i]);
+  if (texts.size() > kShown) all += " and " + std::to_string(texts.size() - kShown) + " more";
+  return all;
+}
+
+template <class Item>
+std::string texts_of(const std::vector<Item>& items) {
+  std::vector<std::string> texts;
+  for (const Item& item : items) texts.push_back(item.text());
+  return listed(texts);
+}
+
+std::string shown(std::string_view value) {
+  return value.empty() ? "not known" : std::string("\"").append(value).append("\"");
+}
+
+std::string not_matched(const char* what, std::string_view value,
+                        const std::vector<std::string>& patterns) {
+  return std::string("the ") + what + " is " + shown(value) + ", it wants " + listed(patterns);
+}
+
+bool is_open(const RuleText& rule, std::int64_t when) {
+  return rule.times.empty() || std::ranges::any_of(rule.times, [when](const TimeWindow& window) {
+           return window.contains(when);
+         });
+}
+
+}  // namespace
+
+std::string_view name_of(Action action) {
+  switch (action) {
+    case Action::allow:
+      return "allow";
+    case Action::expect:
+      return "expect";
+    case Action::forbid:
+      return "forbid";
+    case Action::unexpected:
+      break;
+  }
+  return "unexpected";
+}
+
+std::string_view verdict_of(Action action) {
+  switch (action) {
+    case Action::allow:
+      return "allowed";
+    case Action::expect:
+      return "expected";
+    case Action::forbid:
+      return "forbidden";
+    case Action::unexpected:
+      break;
+  }
+  return "unexpected";
+}
+
+std::string plain_name(std::string_view pv) {
+  const ioc::PvName name = ioc::parse_pv_name(pv);
+  std::string plain(name.record);
+  if (name.field != "VAL") plain.append(".").append(name.field);
+  return plain;
+}
+
+Policy::Policy(PolicyText text) : text_(std::move(text)) {
+  for (const RuleText& rule : text_.rules) {
+    compiled_.push_back({Patterns(rule.pvs), Patterns(rule.users), Patterns(rule.hosts)});
+    has_windows_ = has_windows_ || !rule.times.empty();
+  }
+}
+
+std::string_view Policy::name(std::uint32_t rule) const {
+  return rule == kNoRule ? kDefaultRule : text_.rules[rule].name;
+}
+
+Action Policy::action(std::uint32_t rule) const {
+  return rule == kNoRule ? text_.fallback : text_.rules[rule].action;
+}
+
+bool Policy::matches_pv(std::uint32_t rule, const Put& put) const {
+  if (text_.rules[rule].pvs.empty()) return true;
+  const Patterns& patterns = compiled_[rule].pvs;
+  if (patterns.match(put.pv)) return true;
+  if (put.pv.find('.') == std::string_view::npos) return false;
+  return patterns.match(plain_name(put.pv));
+}
+
+bool Policy::matches_user(std::uint32_t rule, const Put& put) const {
+  return text_.rules[rule].users.empty() || compiled_[rule].users.match(put.user);
+}
+
+bool Policy::matches_host(std::uint32_t rule, const Put& put) const {
+  return text_.rules[rule].hosts.empty() || compiled_[rule].hosts.match(put.host);
+}
+
+bool Policy::matches_client(std::uint32_t rule, const std::optional<ClientAddress>& address) const {
+  const auto& networks = text_.rules[rule].clients;
+  if (networks.empty()) return true;
+  return address && std::ranges::any_of(networks, [&address](const ClientNetwork& network) {
+           return network.contains(*address);
+         });
+}
+
+bool Policy::matches_op(std::uint32_t rule, const Put& put) const {
+  return put.op == PutOp::write ? text_.rules[rule].write : text_.rules[rule].write_notify;
+}
+
+Policy::Candidates Policy::candidates(const Put& put) const {
+  const auto address = parse_client_address(std::string(put.client));
+  Candidates found;
+  for (std::uint32_t rule = 0; rule < compiled_.size(); ++rule) {
+    if (!matches_op(rule, put) || !matches_client(rule, address) || !matches_user(rule, put) ||
+        !matches_host(rule, put) || !matches_pv(rule, put))
+      continue;
+    found.push_back(rule);
+    if (text_.rules[rule].times.empty()) break;
+  }
+  return found;
+}
+
+std::vector<bool> Policy::open_at(std::int64_t when) const {
+  std::vector<bool> open;
+  for (const RuleText& rule : text_.rules) open.push_back(is_open(rule, when));
+  return open;
+}
+
+std::uint32_t Policy::decide(const Candidates& candidates, const std::vector<bool>& open) {
+  const auto found =
+      std::ranges::find_if(candidates, [&open](std::uint32_t rule) { return open[rule]; });
+  return found == candidates.end() ? kNoRule : *found;
+}
+
+std::string Policy::mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const {
+  const RuleText& text = text_.rules[rule];
+  if (!matches_pv(rule, put)) return not_matched("PV", put.pv, text.pvs);
+  if (!matches_user(rule, put)) return not_matched("user", put.user, text.users);
+  if (!matches_host(rule, put)) return not_matched("host", put.host, text.hosts);
+  if (!matches_client(rule, parse_client_address(std::string(put.client))))
+    return "the client's address is " + shown(put.client) + ", it wants " + texts_of(text.clients);
+  if (!matches_op(rule, put))
+    return std::string("it is only for ") + (text.write ? "write" : "write_notify");
+  if (is_open(text, when)) return "";
+  return "it is " + text.times.front().shown(when) + " there, it wants " + texts_of(text.times);
+}
+
+}  // namespace ioc_exporter::policy

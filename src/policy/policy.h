@@ -1,0 +1,110 @@
+// Policy: which puts a site expects, allows and forbids. Pure; docs/policy.md says what it means.
+//
+// Rules are asked in their order, and the first that matches a put decides. All that a rule names
+// must match: a PV pattern, a user, a host, a client network, the operation, a time window; what it
+// does not name matches everything.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/client_network.h"
+#include "policy/patterns.h"
+#include "policy/time_window.h"
+#include "probes/samples.h"
+#include "util/result.h"
+
+namespace ioc_exporter::policy {
+
+// `unexpected` is for the default only.
+enum class Action : std::uint8_t { allow, expect, forbid, unexpected };
+
+// As it stands in the file: "allow", ...
+std::string_view name_of(Action action);
+// What a put is by that action, the label `action`: "allowed", "expected", "forbidden",
+// "unexpected".
+std::string_view verdict_of(Action action);
+// Puts that have a series of their own.
+constexpr bool is_bad(Action action) {
+  return action == Action::forbid || action == Action::unexpected;
+}
+
+inline constexpr std::string_view kDefaultRule = "default";  // no rule may be called so
+
+struct RuleText {
+  std::string name;
+  Action action = Action::allow;
+  int line = 0;                                // of the file, from 1; 0: not from a file
+  std::vector<std::string> pvs, users, hosts;  // patterns, checked; empty: all
+  std::vector<ClientNetwork> clients;          // empty: all
+  bool write = true, write_notify = true;
+  std::vector<TimeWindow> times;  // empty: always
+};
+
+struct PolicyText {
+  std::vector<RuleText> rules;
+  Action fallback = Action::unexpected;
+  // No Prometheus that scrapes the exporter takes longer from one scrape to the next.
+  std::chrono::milliseconds longest_scrape_interval{60'000};
+};
+
+// What is known of a put; "" stands for what is not known.
+struct Put {
+  std::string_view pv, user, host, client;
+  PutOp op = PutOp::write;
+};
+
+class Policy {
+ public:
+  static constexpr std::uint32_t kNoRule = UINT32_MAX;  // the default decides
+  // Rules that may decide about a put, by their index and in their order: those with time windows,
+  // and one that has none at the end, where there is one.
+  using Candidates = std::vector<std::uint32_t>;
+
+  // At most kNoRule - 1 rules.
+  explicit Policy(PolicyText text);
+
+  const PolicyText& text() const { return text_; }
+  // `rule`: index or kNoRule.
+  std::string_view name(std::uint32_t rule) const;
+  Action action(std::uint32_t rule) const;
+
+  Candidates candidates(const Put& put) const;
+  // For each rule, whether one of its windows is open; rules without are true. `when`: seconds
+  // since 1970.
+  std::vector<bool> open_at(std::int64_t when) const;
+  bool has_windows() const { return has_windows_; }
+  // The first candidate that is open, or kNoRule.
+  static std::uint32_t decide(const Candidates& candidates, const std::vector<bool>& open);
+
+  std::uint32_t decide(const Put& put, std::int64_t when) const {
+    return decide(candidates(put), open_at(when));
+  }
+  // Why the rule does not match, in words; "" when it does.
+  std::string mismatch(std::uint32_t rule, const Put& put, std::int64_t when) const;
+
+ private:
+  struct Compiled {
+    Patterns pvs, users, hosts;
+  };
+
+  bool matches_pv(std::uint32_t rule, const Put& put) const;
+  bool matches_user(std::uint32_t rule, const Put& put) const;
+  bool matches_host(std::uint32_t rule, const Put& put) const;
+  bool matches_client(std::uint32_t rule, const std::optional<ClientAddress>& address) const;
+  bool matches_op(std::uint32_t rule, const Put& put) const;
+
+  PolicyText text_;
+  std::vector<Compiled> compiled_;
+  bool has_windows_ = false;
+};
+
+// The name without modifiers, and without the field where it is VAL: "SR:Q1", "SR:Q1.DESC".
+// Patterns are asked for it, too, so that no other spelling of the same name gets around them.
+std::string plain_name(std::string_view pv);
+
+}  // namespace ioc_exporter::policy

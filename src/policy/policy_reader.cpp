@@ -1,0 +1,156 @@
+#include "policy/policy_reader.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace ioc_exporter::policy {
+namespace {
+
+using config::Reader;
+
+constexpr std::size_t kMostRules = 10'000;
+constexpr std::size_t kLongestName = 100;
+constexpr std::chrono::milliseconds kShortest{100};
+constexpr std::chrono::milliseconds kLongest{3'600'000};
+
+std::optional<Action> read_action(Reader& reader, const std::string& key,
+                                  const std::map<std::string, Action>& known,
+                                  const char* expected) {
+  const auto text = reader.text(key);
+  if (!text) return std::nullopt;
+  const auto found = known.find(*text);
+  if (found != known.end()) return found->second;
+  reader.complain(key, "\"" + *text + "\" is none of " + expected);
+  return std::nullopt;
+}
+
+// The texts of a list that, when it is there, must not be empty: a rule that matches nothing is a
+// slip.
+std::vector<std::string> read_texts(Reader& rule, const std::string& key) {
+  auto texts = rule.texts(key);
+  if (texts.empty() && rule.has(key))
+    rule.complain(key, "is empty, so that the rule would match nothing (leave it out for all)");
+  return texts;
+}
+
+std::vector<std::string> read_patterns(Reader& rule, const std::string& key) {
+  auto patterns = read_texts(rule, key);
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    if (const auto valid = Patterns::check(patterns[i]); !valid)
+      rule.complain(key, i, "no regular expression: " + valid.error().message());
+  return patterns;
+}
+
+std::vector<ClientNetwork> read_clients(Reader& rule) {
+  std::vector<ClientNetwork> networks;
+  const auto texts = read_texts(rule, "clients");
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    auto network = ClientNetwork::parse(texts[i]);
+    if (network)
+      networks.push_back(std::move(*network));
+    else
+      rule.complain("clients", i, network.error().message());
+  }
+  return networks;
+}
+
+void read_operations(Reader& rule, RuleText& text) {
+  if (!rule.has("operations")) return;
+  text.write = text.write_notify = false;
+  const auto operations = read_texts(rule, "operations");
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i] == "write")
+      text.write = true;
+    else if (operations[i] == "write_notify")
+      text.write_notify = true;
+    else
+      rule.complain("operations", i, "\"" + operations[i] + "\" is neither write nor write_notify");
+  }
+}
+
+std::optional<TimeWindow> read_window(Reader& time) {
+  Weekdays days = kEveryDay;
+  Hours hours;
+  bool valid = true;
+  if (const auto texts = time.texts("days"); !texts.empty()) {
+    std::string joined;
+    for (const std::string& text : texts) joined += (joined.empty() ? "" : ",") + text;
+    const auto parsed = parse_weekdays(joined);
+    if (parsed) days = *parsed;
+    if (!parsed) time.complain("days", parsed.error().message());
+    valid = parsed.ok();
+  }
+  if (const auto text = time.text("hours")) {
+    const auto parsed = parse_hours(*text);
+    if (parsed) hours = *parsed;
+    if (!parsed) time.complain("hours", parsed.error().message());
+    valid = valid && parsed.ok();
+  }
+  const std::string zone = time.text("zone").value_or("local");
+  if (!valid) return std::nullopt;
+  auto window = TimeWindow::create(days, hours, zone);
+  if (window) return std::move(*window);
+  time.complain("zone", window.error().message());
+  return std::nullopt;
+}
+
+void read_name(Reader& rule, RuleText& text, std::set<std::string>& names) {
+  if (!rule.require("name")) return;
+  text.name = rule.text("name").value_or("");
+  if (text.name.empty() || text.name.size() > kLongestName)
+    rule.complain("name", "must have 1 to " + std::to_string(kLongestName) + " characters");
+  else if (text.name == kDefaultRule)
+    rule.complain("name", "\"default\" stands for what no rule matches");
+  else if (!names.insert(text.name).second)
+    rule.complain("name", "another rule is called \"" + text.name + "\", too");
+}
+
+RuleText read_rule(Reader& rule, std::set<std::string>& names) {
+  static const std::map<std::string, Action> kActions = {
+      {"allow", Action::allow}, {"expect", Action::expect}, {"forbid", Action::forbid}};
+  RuleText text;
+  text.line = rule.place().line;
+  read_name(rule, text, names);
+  if (rule.require("action"))
+    text.action =
+        read_action(rule, "action", kActions, "allow, expect, forbid").value_or(Action::allow);
+  text.pvs = read_patterns(rule, "pvs");
+  text.users = read_patterns(rule, "users");
+  text.hosts = read_patterns(rule, "hosts");
+  text.clients = read_clients(rule);
+  read_operations(rule, text);
+  std::size_t windows = 0;
+  rule.list("times", [&](Reader& time) {
+    ++windows;
+    if (auto window = read_window(time)) text.times.push_back(std::move(*window));
+  });
+  if (rule.has("times") && windows == 0)
+    rule.complain("times", "has no window, so that the rule would match nothing");
+  return text;
+}
+
+}  // namespace
+
+PolicyText read_policy(Reader& section) {
+  static const std::map<std::string, Action> kDefaults = {{"allow", Action::allow},
+                                                          {"expect", Action::expect},
+                                                          {"forbid", Action::forbid},
+                                                          {"unexpected", Action::unexpected}};
+  PolicyText policy;
+  policy.fallback = read_action(section, "default", kDefaults, "unexpected, forbid, allow, expect")
+                        .value_or(Action::unexpected);
+  if (const auto interval = section.duration("longest_scrape_interval")) {
+    policy.longest_scrape_interval = *interval;
+    if (*interval < kShortest || *interval > kLongest)
+      section.complain("longest_scrape_interval", "must be 100ms to 1h");
+  }
+  std::set<std::string> names;
+  section.list("rules", [&](Reader& rule) { policy.rules.push_back(read_rule(rule, names)); });
+  if (policy.rules.size() > kMostRules)
+    section.complain("rules", "must be at most " + std::to_string(kMostRules));
+  return policy;
+}
+
+}  // namespace ioc_exporter::policy

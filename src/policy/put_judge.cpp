@@ -1,0 +1,191 @@
+#include "policy/put_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ioc_exporter::policy {
+namespace {
+
+constexpr std::int64_t kMinute = 60;  // windows open and close at whole ones
+constexpr double kUnserved = 3600;    // seconds that what is gone waits for somebody to serve
+
+std::int64_t whole(double when) {
+  return static_cast<std::int64_t>(std::floor(when));
+}
+
+std::int64_t minute_of(std::int64_t when) {
+  return when >= 0 ? when / kMinute : -1;
+}
+
+}  // namespace
+
+PutJudge::KeyView PutJudge::view(const Key& key) {
+  return {key.server, key.pv, key.client, key.user, key.host, key.op};
+}
+
+PutJudge::KeyView PutJudge::view(const PutTotal& total) {
+  const Put& put = total.put;
+  return {total.server, put.pv, put.client, put.user, put.host, put.op};
+}
+
+std::uint32_t PutJudge::judge(const Put& put) {
+  const auto [entry, is_new] = verdict_of_.try_emplace(
+      policy_->candidates(put), static_cast<std::uint32_t>(verdicts_.size()));
+  if (is_new) verdicts_.push_back(entry->first);
+  return entry->second;
+}
+
+void PutJudge::set_policy(std::shared_ptr<const Policy> policy) {
+  policy_ = std::move(policy);
+  verdicts_.clear();
+  verdict_of_.clear();
+  in_force_.clear();
+  open_.clear();
+  any_gone_ = true;
+  if (!policy_) {
+    series_.clear();
+    rules_.clear();
+    return;
+  }
+  const auto add_rule = [this](std::uint32_t rule) {
+    const RuleName name(policy_->name(rule), policy_->action(rule));
+    rules_.try_emplace(name);
+    in_force_.insert(name);
+  };
+  for (std::uint32_t rule = 0; rule < policy_->text().rules.size(); ++rule) add_rule(rule);
+  add_rule(Policy::kNoRule);
+  std::erase_if(rules_, [this](const auto& rule) { return !in_force_.contains(rule.first); });
+  for (auto& [key, state] : states_)
+    state.verdict = judge({key.pv, key.user, key.host, key.client, key.op});
+}
+
+// The totals come in the order of their keys, so that most are where the one before was.
+PutJudge::State& PutJudge::state_of(const PutTotal& total, States::iterator& at) {
+  if (at != states_.end()) ++at;
+  if (at == states_.end() || view(at->first) != view(total)) at = states_.find(total);
+  if (at != states_.end()) return at->second;
+  const Put& put = total.put;
+  const Key key{total.server,          std::string(put.pv),   std::string(put.client),
+                std::string(put.user), std::string(put.host), put.op};
+  at = states_.emplace(key, State{}).first;
+  if (policy_) at->second.verdict = judge(put);
+  return at->second;
+}
+
+double PutJudge::time_of(const PutTotal& total, double now) const {
+  return total.last_time > last_look_ ? std::min(total.last_time, now) : now;
+}
+
+std::uint32_t PutJudge::rule_for(const State& state, std::int64_t when) {
+  const Policy::Candidates& candidates = verdicts_[state.verdict];
+  if (candidates.empty()) return Policy::kNoRule;
+  if (policy_->text().rules[candidates.front()].times.empty()) return candidates.front();
+  auto& open = open_[minute_of(when)];
+  if (open.empty()) open = policy_->open_at(when);
+  return Policy::decide(candidates, open);
+}
+
+void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when) {
+  const Action action = policy_->action(rule);
+  RuleName name(policy_->name(rule), action);
+  rules_[name] += puts;
+  if (!is_bad(action)) return;
+  const Put& put = total.put;
+  const auto [entry, is_new] =
+      series_.try_emplace({std::string(total.ioc), std::string(put.pv), std::string(put.client),
+                           std::string(put.user), std::string(put.host), name.first, action});
+  Count& count = entry->second;
+  if (is_new) count.since = number_;
+  count.total += puts;
+  count.last_time = std::max(count.last_time, when);
+}
+
+void PutJudge::look(std::span<const PutTotal> totals, double now, std::uint64_t saw) {
+  ++number_;
+  servers_.clear();
+  open_.clear();
+  auto at = states_.end();
+  std::string_view last_ioc;
+  for (const PutTotal& total : totals) {
+    State& state = state_of(total, at);
+    state.seen = number_;
+    if (total.ioc != last_ioc || servers_.empty()) servers_[std::string(total.ioc)] = total.server;
+    last_ioc = total.ioc;
+    // One that shrank was dropped by the tap, after a long rest, and has begun anew.
+    const std::uint64_t puts = total.count - (total.count < state.counted ? 0 : state.counted);
+    state.counted = total.count;
+    if (puts == 0 || !policy_) continue;
+    const double when = time_of(total, now);
+    count(total, rule_for(state, whole(when)), puts, when);
+  }
+  last_look_ = now;
+  const auto is_over = [this](const auto& entry) { return entry.second.seen != number_; };
+  if (std::erase_if(states_, is_over) > 0) any_gone_ = true;
+  release(saw);
+}
+
+// A series is shown with its value once its 0 was served, and leaves with its totals, or its rule,
+// once its value was.
+void PutJudge::release(std::uint64_t saw) {
+  const bool may_be_gone = std::exchange(any_gone_, false);
+  for (auto entry = series_.begin(); entry != series_.end();) {
+    Count& count = entry->second;
+    if (count.released == 0 && saw >= count.since) count.released = number_;
+    const bool was_served = count.released != 0 && saw >= count.released;
+    const bool may_leave = was_served || last_look_ - count.last_time > kUnserved;
+    const bool gone = may_be_gone && is_gone(entry->first);
+    if (gone && !may_leave) any_gone_ = true;
+    entry = gone && may_leave ? series_.erase(entry) : std::next(entry);
+  }
+}
+
+bool PutJudge::is_gone(const Series& series) const {
+  if (!in_force_.contains({series.rule, series.action})) return true;
+  const auto server = servers_.find(series.ioc);
+  if (server == servers_.end()) return true;
+  const auto has = [&](PutOp op) {
+    return states_.contains(
+        KeyView{server->second, series.pv, series.client, series.user, series.host, op});
+  };
+  return !has(PutOp::write) && !has(PutOp::write_notify);
+}
+
+bool PutJudge::changes_until(double when) const {
+  if (!policy_ || !policy_->has_windows() || number_ == 0) return false;
+  const std::int64_t last = whole(last_look_);
+  const std::int64_t next = whole(when);
+  if (minute_of(last) == minute_of(next)) return false;
+  return policy_->open_at(last) != policy_->open_at(next);
+}
+
+std::vector<UnexpectedPutSample> PutJudge::unexpected() const {
+  std::vector<UnexpectedPutSample> samples;
+  samples.reserve(series_.size());
+  for (const auto& [series, count] : series_)
+    samples.push_back({series.ioc, series.pv, series.client, series.user, series.host, series.rule,
+                       std::string(verdict_of(series.action)),
+                       count.released != 0 ? count.total : 0, count.last_time});
+  return samples;
+}
+
+std::vector<PolicyRuleSample> PutJudge::rules() const {
+  std::vector<PolicyRuleSample> samples;
+  if (!policy_) return samples;
+  const auto add = [&](std::uint32_t rule) {
+    const RuleName name(policy_->name(rule), policy_->action(rule));
+    samples.push_back({name.first, std::string(verdict_of(name.second)), rules_.at(name)});
+  };
+  for (std::uint32_t rule = 0; rule < policy_->text().rules.size(); ++rule) add(rule);
+  add(Policy::kNoRule);
+  return samples;
+}
+
+std::uint64_t PutJudge::held_back() const {
+  std::uint64_t held = 0;
+  for (const auto& [series, count] : series_)
+    if (count.released == 0) held += count.total;
+  return held;
+}
+
+}  // namespace ioc_exporter::policy

@@ -1,0 +1,118 @@
+// PutJudge: which puts the policy does not allow, from the totals of the tap. Pure.
+//
+// Every set of labels is judged once for each policy: which rules may decide about it is kept. What
+// a total has grown by since the look before is counted for the rule that decides then. A total is
+// never counted twice and nothing of it is lost, whatever the policy becomes.
+//
+// Times: the puts between two looks are judged by the time of the last of them, so that a look
+// should be taken when a time window has opened or closed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "policy/policy.h"
+#include "probes/samples.h"
+
+namespace ioc_exporter::policy {
+
+// A total of the tap. It grows until it is dropped, and begins at 0 when it comes back.
+struct PutTotal {
+  std::uint32_t server = 0;  // never used again for another one
+  std::string_view ioc;      // the server's name; two that follow each other may share it
+  Put put;
+  std::uint64_t count = 0;
+  double last_time =
+      0;  // of the last one, seconds since 1970; 0 or before the last look: not known
+};
+
+class PutJudge {
+ public:
+  // Puts of which totals() has told are judged by `policy` from now on; null: by none. What the
+  // tap counted until now must have been look()ed at.
+  void set_policy(std::shared_ptr<const Policy> policy);
+  const std::shared_ptr<const Policy>& policy() const { return policy_; }
+
+  // Takes in all totals, at `now` (seconds since 1970). New values of `saw` (see Scrapers) let go
+  // what was held back until that look had been served.
+  void look(std::span<const PutTotal> totals, double now, std::uint64_t saw);
+  // Of the last look; the first is 1.
+  std::uint64_t number() const { return number_; }
+  // Whether another rule will be open at `when` than at the last look.
+  bool changes_until(double when) const;
+
+  // Series of puts that are unexpected or forbidden. A new one is 0 until it has been served as 0.
+  std::vector<UnexpectedPutSample> unexpected() const;
+  // How many puts each rule of the policy, and its default, have decided about.
+  std::vector<PolicyRuleSample> rules() const;
+  // Puts that unexpected() holds back.
+  std::uint64_t held_back() const;
+  std::size_t keys() const { return states_.size(); }
+
+ private:
+  struct Key {
+    std::uint32_t server = 0;
+    std::string pv, client, user, host;
+    PutOp op = PutOp::write;
+  };
+  using KeyView = std::tuple<std::uint32_t, std::string_view, std::string_view, std::string_view,
+                             std::string_view, PutOp>;
+  static KeyView view(const Key& key);
+  static KeyView view(const PutTotal& total);
+  static KeyView view(const KeyView& key) { return key; }
+  struct Less {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return view(a) < view(b);
+    }
+  };
+  struct State {
+    std::uint64_t counted = 0;
+    std::uint64_t seen = 0;     // number of the last look
+    std::uint32_t verdict = 0;  // index into verdicts_
+  };
+  using States = std::map<Key, State, Less>;
+  struct Series {
+    std::string ioc, pv, client, user, host, rule;
+    Action action = Action::unexpected;
+    auto operator<=>(const Series&) const = default;
+  };
+  struct Count {
+    std::uint64_t total = 0;
+    std::uint64_t since = 0;     // look that showed it first
+    std::uint64_t released = 0;  // look that shows its value; 0: held back
+    double last_time = 0;
+  };
+  using RuleName = std::pair<std::string, Action>;
+
+  std::uint32_t judge(const Put& put);
+  State& state_of(const PutTotal& total, States::iterator& at);
+  std::uint32_t rule_for(const State& state, std::int64_t when);
+  void count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when);
+  double time_of(const PutTotal& total, double now) const;
+  void release(std::uint64_t saw);
+  bool is_gone(const Series& series) const;
+
+  std::shared_ptr<const Policy> policy_;
+  States states_;
+  std::vector<Policy::Candidates> verdicts_;  // each once
+  std::map<Policy::Candidates, std::uint32_t> verdict_of_;
+  std::map<Series, Count> series_;
+  std::map<RuleName, std::uint64_t> rules_;                    // puts that they decided about
+  std::map<std::string, std::uint32_t, std::less<>> servers_;  // of the last look, by their names
+  bool any_gone_ = false;  // series may have lost what they stand for
+  std::set<RuleName> in_force_;
+  std::map<std::int64_t, std::vector<bool>> open_;  // which rules, by the minute; of this look
+  std::uint64_t number_ = 0;
+  double last_look_ = 0;
+};
+
+}  // namespace ioc_exporter::policy

@@ -1,0 +1,25 @@
+// The puts that a scrape of ioc_exporter tells of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/samples.h"
+#include "util/result.h"
+
+namespace ioc_exporter::policy {
+
+// Names as the clients said them: the \xNN of the labels are bytes again.
+struct SeenPut {
+  std::string pv, client, user, host;
+  PutOp op = PutOp::write;
+  std::uint64_t count = 0;
+};
+
+// The series of epics_ca_puts_total in text format 0.0.4. Other families are passed over; an error
+// names the line of one that cannot be read, or says that none is there.
+Result<std::vector<SeenPut>> read_seen_puts(std::string_view scrape);
+
+}  // namespace ioc_exporter::policy

@@ -1,0 +1,154 @@
+#include "policy/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ioc_exporter::policy {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::int64_t kMondayNoon = 1795435200;  // 2026-11-23 12:00 UTC
+constexpr std::int64_t kHour = 3600;
+
+RuleText rule(std::string name, Action action) {
+  RuleText text;
+  text.name = std::move(name);
+  text.action = action;
+  return text;
+}
+
+Policy policy(std::vector<RuleText> rules, Action fallback = Action::unexpected) {
+  PolicyText text;
+  text.rules = std::move(rules);
+  text.fallback = fallback;
+  return Policy(std::move(text));
+}
+
+TimeWindow work_time() {
+  return *TimeWindow::create(*parse_weekdays("mon-fri"), *parse_hours("08:00-17:00"), "UTC");
+}
+
+const Put kPut{"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write};
+
+TEST(Policy, TheFirstRuleThatMatchesDecides) {
+  RuleText feedback = rule("feedback", Action::expect);
+  feedback.users = {"feedback"};
+  RuleText never = rule("never", Action::forbid);
+  never.pvs = {"SR:Q[0-9]+"};
+  const Policy judge = policy({feedback, never, rule("all", Action::allow)});
+  EXPECT_EQ(judge.decide(kPut, kMondayNoon), 1u);
+  EXPECT_EQ(judge.decide({"SR:Q1", "feedback", "", ""}, kMondayNoon), 0u);
+  EXPECT_EQ(judge.decide({"SR:B1", "operator", "", ""}, kMondayNoon), 2u);
+  EXPECT_EQ(judge.name(1), "never");
+  EXPECT_EQ(judge.action(1), Action::forbid);
+}
+
+TEST(Policy, TheDefaultDecidesWhatNoRuleMatches) {
+  RuleText other = rule("other", Action::allow);
+  other.users = {"somebody"};
+  const Policy judge = policy({other}, Action::forbid);
+  EXPECT_EQ(judge.decide(kPut, kMondayNoon), Policy::kNoRule);
+  EXPECT_EQ(judge.name(Policy::kNoRule), "default");
+  EXPECT_EQ(judge.action(Policy::kNoRule), Action::forbid);
+  EXPECT_EQ(policy({}).action(Policy::kNoRule), Action::unexpected);
+}
+
+TEST(Policy, AllThatARuleNamesMustMatch) {
+  RuleText all = rule("all", Action::allow);
+  all.pvs = {"SR:.*"};
+  all.users = {"operator", "expert"};
+  all.hosts = {"console[0-9]"};
+  all.clients = {*ClientNetwork::parse("192.168.0.0/16"), *ClientNetwork::parse("10.0.0.0/24")};
+  all.write_notify = false;
+  const Policy judge = policy({all});
+  const auto matches = [&judge](Put put) { return judge.decide(put, kMondayNoon) == 0; };
+  EXPECT_TRUE(matches(kPut));
+  EXPECT_FALSE(matches({"BR:Q1", "operator", "console1", "10.0.0.7", PutOp::write}));
+  EXPECT_FALSE(matches({"SR:Q1", "rogue", "console1", "10.0.0.7", PutOp::write}));
+  EXPECT_FALSE(matches({"SR:Q1", "operator", "console12", "10.0.0.7", PutOp::write}));
+  EXPECT_FALSE(matches({"SR:Q1", "operator", "console1", "10.0.1.7", PutOp::write}));
+  EXPECT_FALSE(matches({"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write_notify}));
+}
+
+// What is not known is in no list, whatever the list says, unless it allows an empty name.
+TEST(Policy, WhatIsNotKnownMatchesNoList) {
+  RuleText all = rule("all", Action::allow);
+  all.pvs = {"SR:.*"};
+  all.users = {"[a-z]+"};
+  all.clients = {*ClientNetwork::parse("0.0.0.0/0")};
+  EXPECT_EQ(policy({all}).decide({"", "operator", "", "10.0.0.7"}, 0), Policy::kNoRule);
+  EXPECT_EQ(policy({all}).decide({"SR:Q1", "", "", "10.0.0.7"}, 0), Policy::kNoRule);
+  EXPECT_EQ(policy({all}).decide({"SR:Q1", "operator", "", ""}, 0), Policy::kNoRule);
+  EXPECT_EQ(policy({rule("any", Action::allow)}).decide({}, 0), 0u);
+}
+
+TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
+  RuleText never = rule("never", Action::forbid);
+  never.pvs = {"SR:Q1", "SR:Q2\\.DRVH"};
+  const Policy judge = policy({never}, Action::allow);
+  const auto forbids = [&judge](std::string_view pv) {
+    return judge.decide({pv, "", "", ""}, kMondayNoon) == 0;
+  };
+  for (const char* pv : {"SR:Q1", "SR:Q1.VAL", "SR:Q1.", "SR:Q1.VAL$", "SR:Q1.{\"dbnd\":{}}",
+                         "SR:Q1.VAL[0:1]", "SR:Q2.DRVH", "SR:Q2.DRVH$"})
+    EXPECT_TRUE(forbids(pv)) << pv;
+  for (const char* pv : {"SR:Q1.DESC", "SR:Q11", "SR:Q2", "SR:Q2.DRVL"})
+    EXPECT_FALSE(forbids(pv)) << pv;
+  EXPECT_EQ(plain_name("SR:Q1.VAL[1]"), "SR:Q1");
+  EXPECT_EQ(plain_name("SR:Q1.DESC$"), "SR:Q1.DESC");
+}
+
+TEST(Policy, OutsideOfItsWindowsARuleIsNotThere) {
+  RuleText work = rule("work", Action::allow);
+  work.times = {work_time()};
+  RuleText night = rule("night", Action::forbid);
+  night.pvs = {"SR:Q.*"};
+  const Policy judge = policy({work, night});
+  EXPECT_TRUE(judge.has_windows());
+  EXPECT_EQ(judge.decide(kPut, kMondayNoon), 0u);
+  EXPECT_EQ(judge.decide(kPut, kMondayNoon + 5 * kHour), 1u);
+  EXPECT_THAT(judge.open_at(kMondayNoon + 5 * kHour), ElementsAre(false, true));
+}
+
+TEST(Policy, CandidatesEndWithTheFirstRuleThatIsAlwaysThere) {
+  RuleText work = rule("work", Action::allow);
+  work.times = {work_time()};
+  RuleText other = rule("other", Action::allow);
+  other.users = {"other"};
+  const Policy judge =
+      policy({other, work, rule("always", Action::expect), rule("never asked", Action::forbid)});
+  EXPECT_THAT(judge.candidates(kPut), ElementsAre(1, 2));
+  EXPECT_THAT(policy({other}).candidates(kPut), ElementsAre());
+}
+
+TEST(Policy, SaysWhyARuleDoesNotMatch) {
+  RuleText all = rule("all", Action::allow);
+  all.pvs = {"SR:.*"};
+  all.users = {"operator"};
+  all.hosts = {"console1"};
+  all.clients = {*ClientNetwork::parse("10.0.0.0/24")};
+  all.write = false;
+  all.times = {work_time()};
+  const Policy judge = policy({all});
+  const PutOp notify = PutOp::write_notify;
+  const auto why = [&judge](Put put, std::int64_t when = kMondayNoon) {
+    return judge.mismatch(0, put, when);
+  };
+  EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.0.7", notify}), "");
+  EXPECT_EQ(why({"BR:Q1", "operator", "console1", "10.0.0.7", notify}),
+            "the PV is \"BR:Q1\", it wants SR:.*");
+  EXPECT_EQ(why({"SR:Q1", "", "console1", "10.0.0.7", notify}),
+            "the user is not known, it wants operator");
+  EXPECT_EQ(why({"SR:Q1", "operator", "x", "10.0.0.7", notify}),
+            "the host is \"x\", it wants console1");
+  EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.1.7", notify}),
+            "the client's address is \"10.0.1.7\", it wants 10.0.0.0/24");
+  EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.0.7", PutOp::write}),
+            "it is only for write_notify");
+  EXPECT_EQ(why({"SR:Q1", "operator", "console1", "10.0.0.7", notify}, kMondayNoon + 5 * kHour),
+            "it is mon 17:00 there, it wants mon-fri 08:00-17:00 UTC");
+}
+
+}  // namespace
+}  // namespace ioc_exporter::policy

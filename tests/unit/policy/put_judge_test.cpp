@@ -1,0 +1,268 @@
+#include "policy/put_judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace ioc_exporter::policy {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+constexpr double kMondayNoon = 1795435200;  // 2026-11-23 12:00 UTC
+constexpr double kHour = 3600;
+constexpr std::uint64_t kAll = UINT64_MAX;  // everything was served
+
+RuleText rule(std::string name, Action action, std::vector<std::string> users) {
+  RuleText text;
+  text.name = std::move(name);
+  text.action = action;
+  text.users = std::move(users);
+  return text;
+}
+
+std::shared_ptr<const Policy> policy(std::vector<RuleText> rules,
+                                     Action fallback = Action::unexpected) {
+  PolicyText text;
+  text.rules = std::move(rules);
+  text.fallback = fallback;
+  return std::make_shared<const Policy>(std::move(text));
+}
+
+std::shared_ptr<const Policy> operators_only() {
+  return policy({rule("ops", Action::expect, {"operator"}), rule("no", Action::forbid, {"guest"})});
+}
+
+PutTotal total(std::string_view user, std::uint64_t count, double last = 0,
+               std::uint32_t server = 1) {
+  return {server, "ioc1", {"SR:Q1", user, "console1", "10.0.0.7", PutOp::write}, count, last};
+}
+
+class PutJudgeTest : public testing::Test {
+ protected:
+  PutJudgeTest() { judge_.set_policy(operators_only()); }
+
+  void look(const std::vector<PutTotal>& totals, double when = kMondayNoon, std::uint64_t saw = 0) {
+    judge_.look(totals, when, saw);
+  }
+  // "user rule action" -> value.
+  std::map<std::string, std::uint64_t> shown() const {
+    std::map<std::string, std::uint64_t> all;
+    for (const auto& put : judge_.unexpected())
+      all[put.user + " " + put.rule + " " + put.action] = put.count;
+    return all;
+  }
+  std::map<std::string, std::uint64_t> decided() const {
+    std::map<std::string, std::uint64_t> all;
+    for (const auto& rule : judge_.rules()) all[rule.rule + " " + rule.action] = rule.puts;
+    return all;
+  }
+
+  PutJudge judge_;
+};
+
+TEST_F(PutJudgeTest, OnlyWhatIsUnexpectedOrForbiddenHasASeries) {
+  look({total("guest", 3), total("operator", 5), total("rogue", 7)}, kMondayNoon, kAll);
+  EXPECT_THAT(shown(),
+              ElementsAre(Pair("guest no forbidden", 3), Pair("rogue default unexpected", 7)));
+  EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops expected", 5), Pair("no forbidden", 3),
+                                              Pair("default unexpected", 7)));
+}
+
+TEST_F(PutJudgeTest, RulesBeginAtZero) {
+  EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops expected", 0), Pair("no forbidden", 0),
+                                              Pair("default unexpected", 0)));
+}
+
+TEST_F(PutJudgeTest, BothOperationsAreOneSeries) {
+  PutTotal notify = total("rogue", 2);
+  notify.put.op = PutOp::write_notify;
+  look({total("rogue", 3), notify}, kMondayNoon, kAll);
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
+}
+
+TEST_F(PutJudgeTest, ANewSeriesIsZeroUntilItWasServed) {
+  look({total("rogue", 3)});
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 0)));
+  EXPECT_EQ(judge_.held_back(), 3u);
+  look({total("rogue", 4)}, kMondayNoon, 0);  // nobody came for it yet
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 0)));
+  look({total("rogue", 5)}, kMondayNoon, 1);  // look 1 was served
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
+  EXPECT_EQ(judge_.held_back(), 0u);
+  look({total("rogue", 6)}, kMondayNoon, 1);  // from then on at once
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 6)));
+}
+
+TEST_F(PutJudgeTest, ALaterSeriesWaitsForALaterLook) {
+  look({total("rogue", 3)});
+  look({total("guest", 1), total("rogue", 3)}, kMondayNoon, 1);
+  EXPECT_THAT(shown(),
+              ElementsAre(Pair("guest no forbidden", 0), Pair("rogue default unexpected", 3)));
+}
+
+TEST_F(PutJudgeTest, AReloadCountsEachPutOnce) {
+  look({total("operator", 5), total("rogue", 7)}, kMondayNoon, kAll);
+  judge_.set_policy(
+      policy({rule("ops", Action::forbid, {"operator"}), rule("new", Action::allow, {"rogue"})}));
+  look({total("operator", 6), total("rogue", 9)}, kMondayNoon, kAll);
+  EXPECT_THAT(shown(), testing::Contains(Pair("operator ops forbidden", 1)));
+  EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops forbidden", 1), Pair("new allowed", 2),
+                                              Pair("default unexpected", 7)));
+}
+
+TEST_F(PutJudgeTest, SeriesOfARuleThatIsGoneLeaveOnceTheyWereServed) {
+  look({total("guest", 7)});
+  judge_.set_policy(policy({rule("renamed", Action::forbid, {"guest"})}));
+  look({total("guest", 7)}, kMondayNoon, 0);
+  EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 0)));
+  look({total("guest", 7)}, kMondayNoon, 2);  // its 0 was served
+  EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 7)));
+  look({total("guest", 7)}, kMondayNoon, 2);
+  EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 7)));
+  look({total("guest", 7)}, kMondayNoon, 3);  // and its 7
+  EXPECT_THAT(shown(), IsEmpty());
+}
+
+TEST_F(PutJudgeTest, PutsFromBeforeThereWasAPolicyAreNotJudged) {
+  PutJudge judge;
+  judge.look(std::vector{total("rogue", 100)}, kMondayNoon, kAll);
+  EXPECT_THAT(judge.unexpected(), IsEmpty());
+  EXPECT_THAT(judge.rules(), IsEmpty());
+  judge.set_policy(operators_only());
+  judge.look(std::vector{total("rogue", 103)}, kMondayNoon, kAll);
+  ASSERT_EQ(judge.unexpected().size(), 1u);
+  EXPECT_EQ(judge.unexpected()[0].count, 3u);
+  judge.set_policy(nullptr);
+  EXPECT_THAT(judge.unexpected(), IsEmpty());
+}
+
+TEST_F(PutJudgeTest, AnIocThatComesBackGoesOnWithItsSeries) {
+  look({total("rogue", 3)}, kMondayNoon, 0);
+  look({}, kMondayNoon, 0);  // forgotten by the tap before anybody saw its puts
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 0)));
+  look({total("rogue", 2, 0, 2)}, kMondayNoon, 1);
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
+  EXPECT_EQ(judge_.keys(), 1u);
+}
+
+TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneLeaveOnceTheyWereServed) {
+  look({total("rogue", 3)}, kMondayNoon, kAll);
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
+  look({}, kMondayNoon, 0);
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
+  look({}, kMondayNoon, 1);
+  EXPECT_THAT(shown(), IsEmpty());
+}
+
+TEST_F(PutJudgeTest, ATotalThatWasDroppedTakesItsSeriesAlong) {
+  look({total("operator", 1), total("rogue", 3)}, kMondayNoon, kAll);
+  look({total("operator", 1)}, kMondayNoon, 1);
+  EXPECT_THAT(shown(), IsEmpty());
+  look({total("operator", 1), total("rogue", 1)}, kMondayNoon, kAll);
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 1)));
+}
+
+TEST_F(PutJudgeTest, ATotalThatBeganAnewBetweenTwoLooksLosesNothing) {
+  look({total("rogue", 3)}, kMondayNoon, kAll);
+  look({total("rogue", 2)}, kMondayNoon, kAll);
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
+}
+
+TEST_F(PutJudgeTest, WhereNobodyScrapesNothingIsKeptForEver) {
+  look({total("rogue", 3)});
+  look({}, kMondayNoon + 1.5 * kHour, 0);
+  EXPECT_THAT(shown(), IsEmpty());
+}
+
+class WindowsTest : public PutJudgeTest {
+ protected:
+  WindowsTest() {
+    RuleText work = rule("work", Action::allow, {"operator"});
+    work.times = {
+        *TimeWindow::create(*parse_weekdays("mon-fri"), *parse_hours("08:00-17:00"), "UTC")};
+    judge_.set_policy(policy({work}, Action::forbid));
+  }
+  static constexpr double kEvening = kMondayNoon + 5 * kHour;  // 17:00
+};
+
+TEST_F(WindowsTest, ThePutsAfterItClosesAreNotAllowed) {
+  look({total("operator", 5)}, kEvening - 10, kAll);
+  look({total("operator", 7)}, kEvening + 1, kAll);
+  EXPECT_THAT(decided(),
+              UnorderedElementsAre(Pair("work allowed", 5), Pair("default forbidden", 2)));
+  EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 2)));
+  look({total("operator", 8)}, kMondayNoon + 24 * kHour, kAll);
+  EXPECT_THAT(decided(),
+              UnorderedElementsAre(Pair("work allowed", 6), Pair("default forbidden", 2)));
+}
+
+TEST_F(WindowsTest, TheTimeOfTheLastPutDecidesAboutThoseBetweenTwoLooks) {
+  look({total("operator", 5)}, kEvening - 10, kAll);
+  look({total("operator", 7, kEvening - 0.25)}, kEvening + 1, kAll);
+  EXPECT_THAT(shown(), IsEmpty());
+  look({total("operator", 8, kEvening + 1.5)}, kEvening + 2, kAll);
+  EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 1)));
+}
+
+// The kernel keeps the time of a channel's last put of either operation.
+TEST_F(WindowsTest, ATimeFromBeforeTheLastLookIsThatOfAnotherPut) {
+  look({total("operator", 5)}, kEvening - 1, kAll);
+  look({total("operator", 6, kEvening - 2)}, kEvening + 1, kAll);
+  EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 1)));
+}
+
+TEST_F(WindowsTest, TellsThatItIsTimeToLook) {
+  EXPECT_FALSE(judge_.changes_until(kEvening));  // there was no look
+  look({}, kEvening - 61);
+  EXPECT_FALSE(judge_.changes_until(kEvening - 1));
+  EXPECT_TRUE(judge_.changes_until(kEvening));
+  look({}, kEvening - 1);
+  EXPECT_TRUE(judge_.changes_until(kEvening + 2));
+  look({}, kEvening);
+  EXPECT_FALSE(judge_.changes_until(kEvening + 3));
+}
+
+// 100,000 sets of labels are judged once, and after that only looked up.
+TEST(PutJudge, JudgesManyKeysOnce) {
+  std::vector<RuleText> rules;
+  for (int i = 0; i < 20; ++i) {
+    RuleText text = rule("rule" + std::to_string(i), Action::allow, {});
+    text.pvs = {"SR:C" + std::to_string(i) + ":[A-Z]+[0-9]+:Current-SP",
+                "BR" + std::to_string(i) + ":.*"};
+    rules.push_back(std::move(text));
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < 100'000; ++i)
+    names.push_back("SR:C" + std::to_string(i % 40) + ":Q" + std::to_string(i) + ":Current-SP");
+  std::ranges::sort(names);
+  std::vector<PutTotal> totals;
+  for (const std::string& name : names)
+    totals.push_back({1, "ioc1", {name, "operator", "console1", "10.0.0.7", PutOp::write}, 1, 0});
+
+  PutJudge judge;
+  judge.set_policy(policy(rules));
+  const auto timed = [&](const char* what, auto&& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    testing::Test::RecordProperty(what, std::to_string(took.count()) + " ms");
+  };
+  timed("first look", [&] { judge.look(totals, kMondayNoon, 0); });
+  timed("next look", [&] { judge.look(totals, kMondayNoon, 1); });
+  timed("reload", [&] { judge.set_policy(policy(rules)); });
+  EXPECT_EQ(judge.keys(), 100'000u);
+  EXPECT_EQ(judge.unexpected().size(), 50'000u);  // SR:C20 to SR:C39
+  std::uint64_t decided = 0;
+  for (const PolicyRuleSample& sample : judge.rules()) decided += sample.puts;
+  EXPECT_EQ(decided, 100'000u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::policy
