@@ -19,6 +19,7 @@
 #include "app/notify.h"
 #include "app/options.h"
 #include "app/pages.h"
+#include "app/policy_command.h"
 #include "app/privileges.h"
 #include "app/reload.h"
 #include "app/sandbox.h"
@@ -155,15 +156,17 @@ int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
   return 0;
 }
 
-int run_who_wrote(int argc, char** argv) {
+int run_command(app::CommandResult (&command)(int, const char* const*), int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  const app::CommandResult result = app::who_wrote_command(argc - 2, argv + 2);
+  const app::CommandResult result = command(argc - 2, argv + 2);
   std::fputs(result.err.c_str(), stderr);
   return print(result.out, result.status);
 }
 
 int run(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "who-wrote") return run_who_wrote(argc, argv);
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "who-wrote") return run_command(app::who_wrote_command, argc, argv);
+  if (command == "policy") return run_command(app::policy_command, argc, argv);
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
   if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);

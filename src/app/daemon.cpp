@@ -85,6 +85,7 @@ Daemon::Daemon(const Options& options)
       addressed_(addressed_options(options, expected_ports(options))),
       server_ports_(expected_ports(options)),
       memory_(fs_, options.stuck_after),
+      put_policy_(Clock::now()),
       seeding_(fs_),
       records_wanted_(options.records),
       puts_wanted_(options.puts),
@@ -178,6 +179,7 @@ void Daemon::tick(Clock::time_point now) {
   seed_tap(now);
   const std::scoped_lock lock(mutex_);
   reap(now);
+  judge_at_windows();
   tick_results_["discovery"] = {"discovery", found.ok(), seconds_since(began)};
   discovery_problem_ = found ? std::string() : found.error().message();
   if (!std::exchange(looked_, true)) looked_once_.count_down();

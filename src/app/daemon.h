@@ -21,6 +21,7 @@
 #include "app/ioc_watch.h"
 #include "app/listener_judge.h"
 #include "app/options.h"
+#include "app/put_policy.h"
 #include "app/pv_records.h"
 #include "app/record_guard.h"
 #include "app/tapped_namespaces.h"
@@ -73,6 +74,13 @@ class Daemon {
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
   std::string state_in_words();
 
+  // Judges puts by this policy from now on, those that were counted before by the former one. Null:
+  // there is none. In any thread.
+  void set_policy(std::shared_ptr<const policy::Policy> policy);
+  // To be told by whoever answered a request for the metrics with a snapshot, Snapshot::policy_look
+  // of which is `look`. In any thread.
+  void served(const http::Request& request, std::uint64_t look);
+
   // Whether links from record to record are counted.
   bool counts_links() const { return counts_links_; }
 
@@ -105,6 +113,8 @@ class Daemon {
   bool add_searches(Snapshot& snapshot);  // the same
   IocWatch::Page begin_page();
   void add_record_self(std::uint64_t records, Snapshot& snapshot);
+  Result<probes::CaTapReading> read_puts();
+  void judge_at_windows();
   void add_unnamed_channels(Snapshot& snapshot) const;
 
   RootedFs fs_;
@@ -125,6 +135,7 @@ class Daemon {
   MemoryWatch memory_;
   WallClock wall_clock_;
   PvRecords pv_records_;
+  PutPolicy put_policy_;
   CaSeeding seeding_;
   std::map<std::string, std::string> failed_;    // probe -> why
   std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text

@@ -69,14 +69,10 @@ bool Daemon::add_puts(Snapshot& snapshot) {
     return false;
   }
   snapshot.probes.push_back(probe_sample("ca_tap", true, tap_->attachments(), tap_->stats()));
-  auto reading = tap_->collect();
-  if (!reading) {
-    report("read the counts of puts", reading.error());
-    return false;
-  }
-  report("read the counts of puts", {});
+  auto reading = read_puts();
+  if (!reading) return false;
   snapshot.puts_missing = false;
-  wall_clock_.update(WallClock::read());
+  put_policy_.add_to(snapshot);
   add_ca_samples(iocs_->names(), std::move(*reading), wall_clock_, snapshot);
   snapshot.pvs = pv_records_.resolve(snapshot.iocs, snapshot.puts);
   return true;

@@ -123,9 +123,14 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
         200, http::kHtmlContentType,
         render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
   };
-  table[telemetry_path] = [scraper = std::make_shared<Scraper>([&daemon] {
-                             return daemon.scrape_snapshot();
-                           })](const http::Request& request) { return scraper->answer(request); };
+  const auto scraper =
+      std::make_shared<Scraper>([&daemon] { return daemon.scrape_snapshot(); },
+                                [&daemon](const http::Request& request, std::uint64_t policy_look) {
+                                  daemon.served(request, policy_look);
+                                });
+  table[telemetry_path] = [scraper](const http::Request& request) {
+    return scraper->answer(request);
+  };
   table[kWhoWrotePath] = [&daemon](const http::Request& request) {
     return answer_who_wrote(daemon, request);
   };

@@ -14,7 +14,7 @@ Scraper::Body Scraper::encode(ScrapeFormat format) {
   if (auto process = read_process_stats(RootedFs())) exporter.process = *process;
   const auto encoder = make_encoder(format);
   metrics::encode_snapshot(snapshot, exporter, edges_, labels_, *encoder);
-  return {encoder->finish(), std::string(encoder->content_type())};
+  return {encoder->finish(), std::string(encoder->content_type()), snapshot.policy_look};
 }
 
 // The samples are gone when it is compressed: they need as much memory as the body.
@@ -36,6 +36,7 @@ std::string Scraper::text() {
 http::Response Scraper::answer(const http::Request& request) {
   const Form form{best_format(request.accept), http::best_coding(request.accept_encoding)};
   const auto body = work_.get(form, [&] { return make(form); });
+  if (served_) served_(request, body->policy_look);
   http::Response response;
   response.content_type = body->content_type;
   response.shared_body = {body, &body->bytes};

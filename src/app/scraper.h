@@ -2,6 +2,7 @@
 // an answer may have been begun by another request, and is then as old as it takes to make one.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -19,8 +20,14 @@ namespace ioc_exporter::app {
 
 class Scraper {
  public:
-  explicit Scraper(std::function<Snapshot()> take_snapshot, metrics::ShownEdges edges = {})
-      : take_snapshot_(std::move(take_snapshot)), edges_(std::move(edges)) {}
+  // Told of each request that was answered, with the Snapshot::policy_look of what it got.
+  using Served = std::function<void(const http::Request&, std::uint64_t policy_look)>;
+
+  explicit Scraper(std::function<Snapshot()> take_snapshot, Served served = {},
+                   metrics::ShownEdges edges = {})
+      : take_snapshot_(std::move(take_snapshot)),
+        served_(std::move(served)),
+        edges_(std::move(edges)) {}
 
   // In any thread.
   http::Response answer(const http::Request& request);
@@ -32,6 +39,7 @@ class Scraper {
   struct Body {
     ByteBuffer bytes;
     std::string content_type;
+    std::uint64_t policy_look = 0;
     http::Coding coding = http::Coding::identity;
   };
 
@@ -39,6 +47,7 @@ class Scraper {
   Body make(const Form& form);
 
   std::function<Snapshot()> take_snapshot_;
+  Served served_;
   metrics::ShownEdges edges_;
   metrics::LabelCache labels_;
   SharedWork<Form, Body> work_;

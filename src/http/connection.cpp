@@ -132,7 +132,11 @@ Request read_request(const mg_connection* connection) {
           header(info, "Accept"),
           header(info, "Accept-Encoding"),
           header(info, "Authorization"),
-          header(info, "Origin")};
+          header(info, "Origin"),
+          info.remote_addr,
+          header(info, "X-Forwarded-For"),
+          header(info, "User-Agent"),
+          header(info, "X-Prometheus-Scrape-Timeout-Seconds")};
 }
 
 void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {

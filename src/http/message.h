@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "util/byte_buffer.h"
@@ -18,7 +18,12 @@ struct Request {
   std::string accept_encoding;
   std::string authorization = {};  // the header, "" when the client sent none
   std::string origin =
-      {};  // the page from which a browser asks; "" when it is not a browser's POST
+      {};  // of the page from which a browser asks; "" when it is no browser's POST
+  // Who asks, as far as it says; "" where it does not.
+  std::string remote = {};  // the address that the request came from
+  std::string forwarded_for = {};
+  std::string user_agent = {};
+  std::string scrape_timeout = {};  // X-Prometheus-Scrape-Timeout-Seconds
 };
 
 struct Response {
@@ -28,10 +33,10 @@ struct Response {
   std::string allow = {};  // the methods that are allowed here, with status 405
   // A body that several answers share, instead of `body`: sent as it is, in its coding.
   std::shared_ptr<const ByteBuffer> shared_body = {};
-  std::string content_encoding = {};     // of `shared_body`; "" = none
-  std::string vary = "Accept-Encoding";  // headers that made the answer what it is
+  std::string content_encoding = {};                // of `shared_body`; "" = none
+  std::string vary = "Accept-Encoding";             // headers that made the answer what it is
   std::map<std::string, std::string> headers = {};  // more of them
-  bool close = false;      // the connection, whatever the client wishes
+  bool close = false;                               // the connection, whatever the client wishes
 };
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.

@@ -148,8 +148,8 @@ void Server::State::answer(mg_connection* connection) {
     const std::size_t size;
     const std::size_t all = bytes += size;
     ~Untaken() { bytes -= size; }
-  } untaken_now{untaken, response.shared_body ? response.shared_body->size()
-                                              : response.body.size()};
+  } untaken_now{untaken,
+                response.shared_body ? response.shared_body->size() : response.body.size()};
   if (untaken_now.all > kMostUntaken && untaken_now.all > untaken_now.size)
     response = plain(503, "503 too many clients have not taken their answers yet");
   response.close = crowd.is_there();

@@ -1,0 +1,48 @@
+// The part of Daemon that judges puts by the site's policy.
+#include <utility>
+
+#include "app/daemon.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// Longer than the pause between two ticks.
+constexpr std::chrono::milliseconds kBeforeChange{3000};
+
+}  // namespace
+
+// Judges what it reads, where there is a policy.
+Result<probes::CaTapReading> Daemon::read_puts() {
+  auto reading = tap_->collect();
+  report("read the counts of puts", reading ? Result<void>() : reading.error());
+  if (!reading) return reading;
+  wall_clock_.update(WallClock::read());
+  if (put_policy_.is_set())
+    put_policy_.look(iocs_->names(), reading->puts, wall_clock_, Clock::now());
+  return reading;
+}
+
+// Puts are judged by when they came: so they are read just before a time window opens or closes,
+// and just after.
+void Daemon::judge_at_windows() {
+  if (!tap_ || !put_policy_.changes_within(kBeforeChange)) return;
+  const auto reading = read_puts();
+  static_cast<void>(reading);  // a failure was reported
+}
+
+void Daemon::set_policy(std::shared_ptr<const policy::Policy> policy) {
+  const std::scoped_lock lock(mutex_);
+  if (tap_) {
+    const auto reading = tap_->collect();
+    report("read the counts of puts", reading ? Result<void>() : reading.error());
+    wall_clock_.update(WallClock::read());
+    if (reading) put_policy_.look(iocs_->names(), reading->puts, wall_clock_, Clock::now());
+  }
+  put_policy_.set(std::move(policy));
+}
+
+void Daemon::served(const http::Request& request, std::uint64_t look) {
+  put_policy_.served(request, look, Clock::now());
+}
+
+}  // namespace ioc_exporter::app

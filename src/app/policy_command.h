@@ -1,0 +1,17 @@
+// ioc_exporter policy test|learn: tries a policy out, and proposes one.
+#pragma once
+
+#include "app/who_wrote_command.h"
+
+namespace ioc_exporter::app {
+
+// `arguments` are those after "policy". Statuses: 0 done, or the put is allowed or expected; 1 a
+// file or the exporter does not give what it should; 2 wrong usage; 3 the put is unexpected or
+// forbidden.
+CommandResult policy_command(int count, const char* const* arguments);
+
+// Its parts; arguments are those after "test" and "learn".
+CommandResult policy_test_command(int count, const char* const* arguments);
+CommandResult policy_learn_command(int count, const char* const* arguments);
+
+}  // namespace ioc_exporter::app

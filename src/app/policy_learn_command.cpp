@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "app/command_words.h"
+#include "app/policy_command.h"
+#include "app/policy_file.h"
+#include "app/time_text.h"
+#include "http/fetch.h"
+#include "policy/learn.h"
+#include "policy/seen_puts.h"
+#include "util/rooted_fs.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2;
+constexpr const char* kDefaultFrom = "http://localhost:10064";
+
+bool is_url(const std::string& from) {
+  return from.find("://") != std::string::npos;
+}
+
+// The URL of the metrics, where only the exporter's is given.
+std::string metrics_url(std::string url) {
+  const std::size_t host = url.find("://") + 3;
+  while (url.size() > host && url.ends_with('/')) url.pop_back();
+  return url.find('/', host) == std::string::npos ? url + "/metrics" : url;
+}
+
+Result<std::string> read_scrape(const std::string& from) {
+  if (!is_url(from)) {
+    std::error_code failed;
+    const auto path = std::filesystem::absolute(from, failed);
+    if (failed) return Error{failed, "find file " + from};
+    return RootedFs().read(path.string(), std::size_t{1} << 30);
+  }
+  const std::string url = metrics_url(from);
+  auto fetched = http::fetch(url);
+  if (!fetched)
+    return error_in_words("ask the exporter at " + url + ": " + fetched.error().message());
+  if (fetched->status != 200)
+    return error_in_words("ask the exporter at " + url + ": it answers with HTTP status " +
+                          std::to_string(fetched->status));
+  return std::move(fetched->body);
+}
+
+// The proposal must be a policy, and expect what it was made of.
+Result<void> verify(const std::string& proposal, const std::vector<policy::SeenPut>& puts) {
+  auto text = read_policy_text(proposal, "the proposal");
+  if (!text) return std::move(text).error();
+  if (!*text) return error_in_words("the proposal has no policy");
+  const policy::Policy policy(std::move(**text));
+  for (const policy::SeenPut& put : puts)
+    if (!is_left_out(put) &&
+        policy.action(policy.decide({put.pv, put.user, put.host, put.client, put.op}, 0)) !=
+            policy::Action::expect)
+      return error_in_words("the proposal does not expect a put to " + put.pv);
+  return {};
+}
+
+}  // namespace
+
+CommandResult policy_learn_command(int count, const char* const* arguments) {
+  const std::string start = "ioc_exporter policy learn: ";
+  const auto usage = [&start](const std::string& what) {
+    return CommandResult{kUsage, "", start + what + " (see ioc_exporter policy --help)\n"};
+  };
+  auto words = parse_command_words(count, arguments, {"from", "by"});
+  if (!words) return usage(words.error().message());
+  if (!words->others.empty()) return usage("unexpected argument \"" + words->others.front() + "\"");
+  const std::string by = words->options.contains("by") ? words->options["by"] : "user";
+  if (by != "user" && by != "client")
+    return usage("--by: \"" + by + "\" is neither user nor client");
+  const std::string from =
+      words->options.contains("from") ? words->options["from"] : std::string(kDefaultFrom);
+
+  const auto scrape = read_scrape(from);
+  if (!scrape) return {kFailed, "", start + scrape.error().message() + "\n"};
+  const auto puts = policy::read_seen_puts(*scrape);
+  if (!puts) return {kFailed, "", start + from + ": " + puts.error().message() + "\n"};
+  const std::string proposal =
+      policy::propose(*puts, by == "user" ? policy::LearnBy::user : policy::LearnBy::client,
+                      from + ", " + local_time(now_seconds()));
+  if (const auto valid = verify(proposal, *puts); !valid)
+    return {kFailed, "", start + valid.error().message() + "\n"};
+  return {0, proposal, ""};
+}
+
+}  // namespace ioc_exporter::app

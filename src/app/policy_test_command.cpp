@@ -1,0 +1,106 @@
+#include <utility>
+
+#include "app/command_words.h"
+#include "app/policy_command.h"
+#include "app/policy_file.h"
+#include "app/text_table.h"
+#include "app/time_text.h"
+#include "discovery/utf8.h"
+#include "policy/moment.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2, kNotAllowed = 3;
+
+struct Question {
+  std::string file;
+  std::string pv, user, host, client;
+  PutOp op = PutOp::write;
+  std::int64_t when = 0;
+
+  policy::Put put() const { return {pv, user, host, client, op}; }
+};
+
+Result<Question> parse(int count, const char* const* words) {
+  auto parsed = parse_command_words(count, words, {"pv", "user", "host", "client", "op", "time"});
+  if (!parsed) return std::move(parsed).error();
+  if (parsed->others.size() != 1) return error_in_words("one configuration file is wanted");
+  auto& options = parsed->options;
+  Question question;
+  question.file = parsed->others.front();
+  question.pv = options["pv"];
+  question.user = options["user"];
+  question.host = options["host"];
+  question.client = options["client"];
+  if (!question.client.empty() && !policy::parse_client_address(question.client))
+    return error_in_words("--client: \"" + question.client + "\" is no address");
+  if (options.contains("op") && options["op"] != "write" && options["op"] != "write_notify")
+    return error_in_words("--op: \"" + options["op"] + "\" is neither write nor write_notify");
+  if (options["op"] == "write_notify") question.op = PutOp::write_notify;
+  question.when = static_cast<std::int64_t>(now_seconds());
+  if (!options.contains("time")) return question;
+  const auto when = policy::parse_moment(options["time"]);
+  if (!when) return error_in_words("--time: " + when.error().message());
+  question.when = *when;
+  return question;
+}
+
+std::string clean(const std::string& text) {
+  return discovery::printable_utf8(text, text.size());
+}
+
+std::string known(const std::string& text) {
+  return text.empty() ? "(not known)" : clean(text);
+}
+
+std::string asked(const Question& question) {
+  return "pv " + known(question.pv) + ", user " + known(question.user) + ", host " +
+         known(question.host) + ", client " + known(question.client) + ", " +
+         (question.op == PutOp::write ? "write" : "write_notify") + ", at " +
+         local_time(static_cast<double>(question.when)) + "\n";
+}
+
+std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
+  const policy::Action action = policy.action(decides);
+  const std::string verdict(verdict_of(action));
+  const std::string rule = clean(std::string(policy.name(decides)));
+  if (!is_bad(action)) return verdict + ", by rule " + rule + ": it has no series\n";
+  return verdict + ", by rule " + rule + ": counts in epics_ca_unexpected_puts_total{rule=\"" +
+         rule + "\",action=\"" + verdict + "\"}\n";
+}
+
+// A line for each rule that was asked; the last is the one that decides.
+std::string reasons(const Question& question, const policy::Policy& policy, std::uint32_t decides) {
+  std::vector<TableRow> rows = {{"LINE", "RULE", "ACTION", ""}};
+  const auto& rules = policy.text().rules;
+  for (std::uint32_t rule = 0; rule < rules.size() && rule <= decides; ++rule) {
+    const std::string why = policy.mismatch(rule, question.put(), question.when);
+    rows.push_back({std::to_string(rules[rule].line), clean(rules[rule].name),
+                    std::string(name_of(rules[rule].action)),
+                    why.empty() ? "decides" : "no: " + clean(why)});
+  }
+  if (decides == policy::Policy::kNoRule)
+    rows.push_back({"-", std::string(policy::kDefaultRule),
+                    std::string(name_of(policy.text().fallback)), "decides: no rule matches"});
+  return text_table(rows);
+}
+
+}  // namespace
+
+CommandResult policy_test_command(int count, const char* const* arguments) {
+  const std::string start = "ioc_exporter policy test: ";
+  const auto question = parse(count, arguments);
+  if (!question)
+    return {kUsage, "", start + question.error().message() + " (see ioc_exporter policy --help)\n"};
+  auto text = read_policy_file(question->file);
+  if (!text) return {kFailed, "", text.error().message() + "\n"};
+  if (!*text) return {kFailed, "", start + question->file + " has no section policy\n"};
+  const policy::Policy policy(std::move(**text));
+  const std::uint32_t decides = policy.decide(question->put(), question->when);
+  return {is_bad(policy.action(decides)) ? kNotAllowed : 0,
+          asked(*question) + reasons(*question, policy, decides) + consequence(policy, decides),
+          ""};
+}
+
+}  // namespace ioc_exporter::app
