@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestPause{30'000};  // between two attempts to read a broken IOC
 constexpr milliseconds kYouth{10'000};
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
+// Many IOCs that start together are taken in together; the first of them waits no longer than this.
+constexpr milliseconds kTogether{300};
 constexpr milliseconds kPortPatience{60'000};  // how long a CA server may take to get its port
 
 bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
@@ -64,14 +66,36 @@ void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now)
 
 void IocWatch::read_due(Clock::time_point now, std::mutex& mutex) {
   // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
+  std::vector<Due> due;
+  auto waiting_since = Clock::now();
+  const auto take_in_now = [&] {
+    const std::scoped_lock lock(mutex);
+    take_in(std::exchange(due, {}), now);
+  };
   for (auto& [id, live] : live_) {
     if (!is_due(live, now)) continue;
     const auto began = Clock::now();
+    if (due.empty()) waiting_since = began;
     Reading reading = read(live.ioc);
-    const auto rest = kRestAfterReading * (Clock::now() - began);
-    const std::scoped_lock lock(mutex);
-    if (!left_alone(live)) take_in(live, std::move(reading), now, rest);
+    const auto ended = Clock::now();
+    due.push_back({&live, std::move(reading), kRestAfterReading * (ended - began)});
+    if (ended - waiting_since > kTogether) take_in_now();
   }
+  if (!due.empty()) take_in_now();
+}
+
+void IocWatch::take_in(std::vector<Due> due, Clock::time_point now) {
+  std::erase_if(due, [this](const Due& one) { return left_alone(*one.live); });
+  std::vector<probes::RecordTarget> targets;
+  std::vector<std::string> notes;
+  for (const auto& [live, reading, rest] : due)
+    if (reading.database.ready() && live->ioc.target && !live->slot)
+      targets.push_back(
+          record_target(*live, *reading.database.database, reading.database.offsets, notes));
+  if (records_ != nullptr)
+    if (auto prepared = records_->prepare(targets); !prepared)
+      spdlog::warn("{}", prepared.error().message());
+  for (auto& [live, reading, rest] : due) take_in(*live, std::move(reading), now, rest);
 }
 
 void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
@@ -189,9 +213,9 @@ void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now, Clock
   ++live.failures;
 }
 
-Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
-  if (records_ == nullptr || !live.ioc.target) return {};
-  const auto count = static_cast<std::uint32_t>(live.database->records.size());
+probes::RecordTarget IocWatch::record_target(const Live& live, const Database& database,
+                                             const ioc::FieldOffsets& offsets,
+                                             std::vector<std::string>& notes) const {
   const discovery::ProbeTarget& where = *live.ioc.target;
   probes::RecordTarget target;
   target.pid = live.ioc.id.pid;
@@ -203,10 +227,19 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   target.stat = offsets.stat;
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
-  target.records = count;
+  target.records = static_cast<std::uint32_t>(database.records.size());
   RecordPoints points = record_points(where, offsets, options_.record_puts);
   target.extras = std::move(points.extras);
   target.puts = points.puts;
+  notes = std::move(points.notes);
+  return target;
+}
+
+Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
+  if (records_ == nullptr || !live.ioc.target) return {};
+  const discovery::ProbeTarget& where = *live.ioc.target;
+  std::vector<std::string> notes;
+  const probes::RecordTarget target = record_target(live, *live.database, offsets, notes);
   if (live.slot) return records_->update(*live.slot, target);
   auto slot = records_->watch(target);
   // It has ended meanwhile; the finder will say so.
@@ -217,9 +250,9 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   live.slot = *slot;
   guard_->watch(*slot, live.ioc.name);
   follow_held(live);
-  live.notes = std::move(points.notes);
-  spdlog::info("counting {} records of {} in {}{}", count, subject_of(live.ioc), where.display_path,
-               where.deleted ? " (deleted on disk)" : "");
+  live.notes = std::move(notes);
+  spdlog::info("counting {} records of {} in {}{}", target.records, subject_of(live.ioc),
+               where.display_path, where.deleted ? " (deleted on disk)" : "");
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <utility>
+#include <vector>
 
 #include "bpf/libbpf_support.h"
 #include "bpf/uprobe_session.h"
@@ -225,6 +226,23 @@ Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capa
 Result<void> RecordProcessObject::set_records_map(std::uint32_t slot,
                                                   const RecordsMap& records) const {
   return set_inner(loaded_->skeleton->maps.ioc_records, slot, records.fd());
+}
+Result<void> RecordProcessObject::set_records_maps(
+    std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const {
+  const bpf_map* outer = loaded_->skeleton->maps.ioc_records;
+  std::vector<std::uint32_t> slots, maps;
+  for (const auto& [slot, fd] : slots_and_fds) {
+    slots.push_back(slot);
+    maps.push_back(static_cast<std::uint32_t>(fd));
+  }
+  std::uint32_t count = static_cast<std::uint32_t>(slots.size());
+  LIBBPF_OPTS(bpf_map_batch_opts, options);
+  if (slots.empty() ||
+      bpf_map_update_batch(bpf_map__fd(outer), slots.data(), maps.data(), &count, &options) == 0)
+    return {};
+  for (const auto& [slot, fd] : slots_and_fds)
+    if (auto ok = set_inner(outer, slot, fd); !ok) return ok;
+  return {};
 }
 Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
   return clear_inner(loaded_->skeleton->maps.ioc_records, slot);

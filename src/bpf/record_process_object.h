@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "bpf/map.h"
 #include "bpf/mapped_array.h"
@@ -78,6 +80,9 @@ class RecordProcessObject {
   // kernel/bpf/syscall.c waits for an RCU grace period after a map in a map was replaced).
   Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
   Result<void> clear_records_map(std::uint32_t slot) const;
+  // The same as set_records_map() for several slots, with one wait for all (Linux 5.14 has batches
+  // for maps in maps; before, one each). On an error some may stand.
+  Result<void> set_records_maps(std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const;
 
   const RecordPutMaps& puts() const;
   // By tgid << 32 | tid.

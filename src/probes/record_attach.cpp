@@ -114,7 +114,8 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
 Result<void> RecordProcess::rebalance(Library& library) {
   const std::size_t counted = active(library).size();
   const std::size_t paused = library.slots.size() - counted;
-  const Attachment wanted = choose_attachment(attach_limits(), library.mode, counted, paused);
+  const Attachment wanted =
+      choose_attachment(attach_limits(), library.mode, counted + library.coming, paused);
   if (wanted == library.mode) return {};
   return wanted == Attachment::all_processes ? switch_to_all(library)
                                              : switch_to_processes(library);

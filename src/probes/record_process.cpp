@@ -89,10 +89,7 @@ Result<RecordProcess> RecordProcess::start(const bpf::RecordProcessOptions& opti
 
 Result<std::uint32_t> RecordProcess::free_slot() const {
   std::uint32_t slot = 0;
-  for (const auto& [used, watched] : watched_) {
-    if (used != slot) break;
-    ++slot;
-  }
+  while (watched_.contains(slot) || prepared_.contains(slot)) ++slot;
   if (slot >= IOCX_MAX_IOCS)
     return error_in_words("all " + std::to_string(IOCX_MAX_IOCS) + " slots for IOCs are in use");
   return slot;
@@ -117,10 +114,15 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
 // Everything that the programs look up stands before the first probe can hit.
 Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
                                          std::uint8_t attach) {
-  auto map = object_.make_records_map(watched.capacity);
-  if (!map) return std::move(map).error();
-  watched.records = std::make_shared<const bpf::OwnedRecordsMap>(std::move(*map));
-  if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
+  if (auto prepared = prepared_.extract(slot)) {
+    watched.records =
+        std::make_shared<const bpf::OwnedRecordsMap>(std::move(prepared.mapped().records));
+  } else {
+    auto map = object_.make_records_map(watched.capacity);
+    if (!map) return std::move(map).error();
+    watched.records = std::make_shared<const bpf::OwnedRecordsMap>(std::move(*map));
+    if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
+  }
   if (auto ok = object_.threadless().update(slot, 0); !ok) return ok;
   if (auto ok = object_.asynchronous().update(slot, 0); !ok) return ok;
   if (auto ok = object_.puts().config.update(slot, watched.target.puts); !ok) return ok;
@@ -128,15 +130,55 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
   return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
 }
 
+std::optional<std::uint32_t> RecordProcess::prepared_slot(std::uint32_t capacity) const {
+  for (const auto& [slot, prepared] : prepared_)
+    if (prepared.capacity == capacity) return slot;
+  return std::nullopt;
+}
+
+Result<void> RecordProcess::prepare(const std::vector<RecordTarget>& targets) {
+  // What nobody came for since the last time: their IOCs ended in the middle of their start.
+  for (auto left = prepared_.begin(); left != prepared_.end(); left = prepared_.erase(left))
+    if (auto ok = object_.clear_records_map(left->first); !ok) return ok;
+  for (auto& [file, library] : libraries_) library.coming = 0;
+  if (targets.size() < 2) return {};
+  std::map<ProbeFile, std::size_t> by_file;
+  std::vector<std::pair<std::uint32_t, int>> places;
+  for (const RecordTarget& target : targets) {
+    ++by_file[target.file];
+    auto slot = free_slot();
+    if (!slot) break;  // watch() will say so
+    const std::uint32_t capacity = capacity_for(target.records);
+    auto map = object_.make_records_map(capacity);
+    if (!map) return std::move(map).error();
+    places.emplace_back(*slot, map->view.fd());
+    prepared_[*slot] = {capacity, std::move(*map)};
+  }
+  if (auto ok = object_.set_records_maps(places); !ok) {
+    prepared_.clear();
+    return ok;
+  }
+  for (const auto& [file, count] : by_file) {
+    Library& library = libraries_[file];
+    library.coming = count;
+    if (library.slots.empty())
+      library.mode = choose_attachment(attach_limits(), Attachment::per_process, count);
+  }
+  return {};
+}
+
 Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
-  auto slot = free_slot();
+  const std::uint32_t capacity = capacity_for(target.records);
+  const auto prepared = prepared_slot(capacity);
+  auto slot = prepared ? Result<std::uint32_t>(*prepared) : free_slot();
   if (!slot) return std::move(slot).error();
   Library& library = libraries_[target.file];
   library.slots.push_back(*slot);
+  if (library.coming > 0) --library.coming;
   Watched& watched = watched_[*slot];
   watched.target = target;
   watched.generation = next_generation_++;
-  watched.capacity = capacity_for(target.records);
+  watched.capacity = capacity;
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
   if (done)
     done = library.mode == Attachment::all_processes

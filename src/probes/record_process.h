@@ -85,6 +85,10 @@ class RecordProcess {
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
   // behind.
   Result<std::uint32_t> watch(const RecordTarget& target);
+  // To be called before watch() of several: what the kernel needs a grace period for is then done
+  // for all of them at once, and the library of many new IOCs is attached for all at once. On an
+  // error watch() does it one by one.
+  Result<void> prepare(const std::vector<RecordTarget>& targets);
   // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
   // records, and uses `sdis`. The rest of `target` must be the same.
   Result<void> update(std::uint32_t slot, const RecordTarget& target);
@@ -148,11 +152,19 @@ class RecordProcess {
     Attached for_all;
     std::map<std::uint32_t, Attached> by_slot;
     std::vector<std::uint32_t> slots;
+    std::size_t coming = 0;  // IOCs that prepare() was told of and watch() not yet
   };
 
   RecordProcess(bpf::RecordProcessObject object, const bpf::RecordProcessOptions& options);
 
+  // A map that prepare() put in place, for the next IOC that needs one of its capacity.
+  struct Prepared {
+    std::uint32_t capacity = 0;
+    bpf::OwnedRecordsMap records;
+  };
+
   Result<std::uint32_t> free_slot() const;
+  std::optional<std::uint32_t> prepared_slot(std::uint32_t capacity) const;
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
@@ -177,6 +189,7 @@ class RecordProcess {
   bpf::RecordProcessObject object_;  // before the attachments: they die first
   std::map<ProbeFile, Library> libraries_;
   std::map<std::uint32_t, Watched> watched_;
+  std::map<std::uint32_t, Prepared> prepared_;  // by slot
   std::uint32_t next_generation_ = 1;
 };
 

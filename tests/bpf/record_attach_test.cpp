@@ -83,6 +83,39 @@ TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
   EXPECT_EQ(probe_->hits()->at(slot).entries, 16u);
 }
 
+TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
+  std::vector<std::unique_ptr<FakeIoc>> iocs;
+  std::vector<RecordTarget> targets;
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    iocs.push_back(std::make_unique<FakeIoc>());
+    targets.push_back(iocs.back()->target(128 + 64 * (i % 2), GetParam().one_read));
+  }
+  ASSERT_TRUE(probe_->prepare(targets));
+  std::vector<std::uint32_t> slots;
+  for (const RecordTarget& target : targets) {
+    auto slot = probe_->watch(target);
+    ASSERT_TRUE(slot) << slot.error().message();
+    slots.push_back(*slot);
+    EXPECT_EQ(probe_->use()->attachments, 1u);
+  }
+  for (std::size_t i = 0; i < kIocs; ++i) iocs[i]->ask("call 1 " + std::to_string(3 + i));
+  for (std::size_t i = 0; i < kIocs; ++i) EXPECT_EQ(all_processed(slots[i]), 3 + i);
+}
+
+// An IOC that was there when the others were made ready, and has ended since.
+TEST_P(RecordProcessTest, WhatNobodyCameForIsForgotten) {
+  FakeIoc first, second;
+  ASSERT_TRUE(probe_->prepare({first.target(128, GetParam().one_read),
+                               second.target(256, GetParam().one_read)}));
+  const auto slot = watch(first);
+  first.ask("call 1 5");
+  ASSERT_TRUE(probe_->prepare({second.target(512, GetParam().one_read)}));
+  const auto other = watch(second, 512);
+  second.ask("call 1 7");
+  EXPECT_EQ(all_processed(slot), 5u);
+  EXPECT_EQ(all_processed(other), 7u);
+}
+
 TEST_P(RecordProcessTest, OneOfManyIsPausedAlone) {
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<std::uint32_t> slots;
