@@ -333,21 +333,22 @@ Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
 Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* const* argv) {
   using Answer = std::variant<Options, PrintAndExit>;
   try {
+    Answer answer(std::in_place_type<Options>);
     cxxopts::Options description = describe();
     const auto parsed = description.parse(argc, argv);
-    if (parsed.count("help") > 0) return Answer(PrintAndExit{help_text(description)});
-    if (parsed.count("help-man") > 0)
-      return Answer(PrintAndExit{man_page(option_texts(description))});
+    if (parsed.count("help") > 0) answer = PrintAndExit{help_text(description)};
+    if (parsed.count("help-man") > 0) answer = PrintAndExit{man_page(option_texts(description))};
     if (parsed.count("completion-script-bash") > 0)
-      return Answer(PrintAndExit{bash_completion(option_texts(description))});
-    if (parsed.count("version") > 0) return Answer(PrintAndExit{version_text()});
+      answer = PrintAndExit{bash_completion(option_texts(description))};
+    if (parsed.count("version") > 0) answer = PrintAndExit{version_text()};
+    if (std::holds_alternative<PrintAndExit>(answer)) return answer;
     if (!parsed.unmatched().empty())
       return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
-    Options options;
+    Options& options = std::get<Options>(answer);
     for (const auto& read : {read_web, read_iocs, read_series, read_records, read_durations,
                              read_channel_access, read_security, read_rest})
       if (auto ok = read(parsed, options); !ok) return ok.error();
-    return Answer(std::move(options));
+    return answer;
   } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option
     return error_in_words(problem.what());
   }

@@ -15,9 +15,11 @@ namespace {
 constexpr std::chrono::seconds kWebLookInterval{1};
 
 std::string text_of(const config::Config::Iocs& iocs) {
-  std::string text = (iocs.include ? iocs.include->text() : "") + '\n' +
-                     (iocs.exclude ? iocs.exclude->text() : "");
-  for (const std::string& source : iocs.name_sources) text += '\n' + source;
+  std::string text;
+  if (iocs.include) text.append(iocs.include->text());
+  text.append(1, '\n');
+  if (iocs.exclude) text.append(iocs.exclude->text());
+  for (const std::string& source : iocs.name_sources) text.append(1, '\n').append(source);
   return text;
 }
 
@@ -88,7 +90,8 @@ Result<void> Reload::reload() {
   const auto note = [&problems](const std::string& file, const Result<void>& result) {
     if (result) return;
     log_lines(file, result.error().message());
-    problems += (problems.empty() ? "" : "\n") + result.error().message();
+    if (!problems.empty()) problems.append(1, '\n');
+    problems.append(result.error().message());
   };
   note(options_.config_file, read_site());
   note(options_.web_config_file, read_web());

@@ -152,8 +152,9 @@ void LimitedSeries::settle(Thing& thing) const {
   Sum* const sum = left != nullptr ? left : thing.sum;
   if (sum == nullptr || kind_ != Kind::counter) return;
   if (has_shrunk(thing.last, thing.now)) add_sparse(sum->kept, thing.last);
-  thing.last = left != nullptr ? Sparse() : std::move(thing.now);
-  thing.now = {};
+  std::swap(thing.last, thing.now);
+  thing.now.clear();  // and keeps its memory, but for things that are in no sum any more
+  if (left != nullptr) thing.last = thing.now = {};
 }
 
 // Gives the room that there is to things that have waited for it.
