@@ -197,7 +197,7 @@ int run(int argc, char** argv) {
   auto daemon = app::Daemon::start(options);
   if (!daemon) return fail(kStartError, daemon.error().message());
   (*daemon)->use(*site);
-  reload.connect({[&](const config::Config& config) { (*daemon)->use(config); },
+  reload.connect({[&](const app::Site& changed) { (*daemon)->use(changed); },
                   [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); }});
   if (auto confined = confine(options); !confined)
     return fail(kStartError, confined.error().message());

@@ -231,10 +231,11 @@ void Daemon::expire_puts(Clock::time_point now) {
   if (before.count() > 0) tap_->expire_puts(static_cast<std::uint64_t>(before.count()));
 }
 
-void Daemon::use(const config::Config& config) {
-  bounds_.configure(bounds_options(config));
+void Daemon::use(const Site& site) {
+  bounds_.configure(bounds_options(site));
+  set_policy(site.policy);
   const std::scoped_lock lock(mutex_);
-  put_expiry_ = config.put_expiry.value_or(kPutExpiry);
+  put_expiry_ = site.put_expiry.value_or(kPutExpiry);
 }
 
 void Daemon::tell_config(const ConfigSample& sample) {

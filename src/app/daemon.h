@@ -26,7 +26,6 @@
 #include "app/record_guard.h"
 #include "app/tapped_namespaces.h"
 #include "app/wall_clock.h"
-#include "config/config.h"
 #include "discovery/finder.h"
 #include "metrics/bounds.h"
 #include "probes/ca_tap.h"
@@ -36,6 +35,8 @@
 #include "util/rooted_fs.h"
 
 namespace ioc_exporter::app {
+
+struct Site;
 
 class Daemon {
  public:
@@ -66,17 +67,14 @@ class Daemon {
   // The same within the site's bounds: what is shown on /metrics.
   Snapshot scrape_snapshot();
 
-  // From now on these bounds are kept. In any thread; nothing that was counted is lost.
-  void use(const config::Config& config);
+  // From now on these bounds are kept, and puts are judged by this policy; those that were counted
+  // before by the former one. In any thread; nothing that was counted is lost.
+  void use(const Site& site);
   // What the snapshots say about that from now on. In any thread.
   void tell_config(const ConfigSample& sample);
 
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
   std::string state_in_words();
-
-  // Judges puts by this policy from now on, those that were counted before by the former one. Null:
-  // there is none. In any thread.
-  void set_policy(std::shared_ptr<const policy::Policy> policy);
   // To be told by whoever answered a request for the metrics with a snapshot, Snapshot::policy_look
   // of which is `look`. In any thread.
   void served(const http::Request& request, std::uint64_t look);
@@ -115,6 +113,7 @@ class Daemon {
   void add_record_self(std::uint64_t records, Snapshot& snapshot);
   Result<probes::CaTapReading> read_puts();
   void judge_at_windows();
+  void set_policy(std::shared_ptr<const policy::Policy> policy);
   void add_unnamed_channels(Snapshot& snapshot) const;
 
   RootedFs fs_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/site_config.h"
 #include "app/time_text.h"
 #include "config/web_config.h"
 

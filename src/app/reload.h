@@ -11,6 +11,7 @@
 #include <string>
 
 #include "app/options.h"
+#include "app/site_config.h"
 #include "config/config.h"
 #include "http/access.h"
 #include "probes/samples.h"
@@ -22,7 +23,7 @@ class Reload {
  public:
   using Clock = std::chrono::steady_clock;
   struct Users {
-    std::function<void(const config::Config&)> use;  // called with each good configuration
+    std::function<void(const Site&)> use;  // called with each good configuration
     std::function<void(ConfigSample)> tell;          // how the last attempt went, for /metrics
   };
 

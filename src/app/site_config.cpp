@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "app/policy_file.h"
 #include "config/web_config.h"
 
 namespace ioc_exporter::app {
@@ -32,7 +33,7 @@ ConfigCheck check_config(const Options& options) {
     checked.valid = checked.valid && error == nullptr;
   };
   if (!options.config_file.empty()) {
-    const auto config = config::read_config(options.config_file);
+    const auto config = read_policy_file(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
   if (!options.web_config_file.empty()) {
@@ -42,12 +43,14 @@ ConfigCheck check_config(const Options& options) {
   return checked;
 }
 
-Result<config::Config> site_config(const Options& options) {
-  config::Config config;
+Result<Site> site_config(const Options& options) {
+  Site config;
   if (!options.config_file.empty()) {
-    auto read = config::read_config(options.config_file);
+    std::optional<policy::PolicyText> policy;
+    auto read = config::read_config(options.config_file, policy_section(policy));
     if (!read) return std::move(read).error();
-    config = std::move(*read);
+    static_cast<config::Config&>(config) = std::move(*read);
+    if (policy) config.policy = std::make_shared<const policy::Policy>(std::move(*policy));
   }
   overrule(config.records.include, options.records_shown.include);
   overrule(config.records.exclude, options.records_shown.exclude);

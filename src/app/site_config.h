@@ -1,11 +1,13 @@
 // The site's configuration file together with the flags, which stand above it.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "app/options.h"
 #include "config/config.h"
 #include "metrics/bounds_options.h"
+#include "policy/policy.h"
 #include "util/result.h"
 
 namespace ioc_exporter::app {
@@ -17,8 +19,12 @@ struct ConfigCheck {
 };
 ConfigCheck check_config(const Options& options);
 
+struct Site : config::Config {
+  std::shared_ptr<const policy::Policy> policy;  // null: there is none
+};
+
 // The configuration that is to be used: the file's (when there is one) with what the flags say.
-Result<config::Config> site_config(const Options& options);
+Result<Site> site_config(const Options& options);
 
 // What bounds the series, with the defaults for what nobody said.
 metrics::BoundsOptions bounds_options(const config::Config& config);
