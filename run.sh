@@ -8,8 +8,8 @@
 #   --no-demo     never start the demo
 #   --            what follows goes to the exporter, for example --ioc.include=demo-ring
 #
-# Where the host has no IOC it also starts a demo on loopback: a soft IOC, two clients that write to it,
-# and a Prometheus. Ctrl-C ends all that it started, and nothing else.
+# Where the host has no IOC it also starts a demo on loopback: a soft IOC, three clients that write to it, of
+# which the policy knows two, a Prometheus and an Alertmanager. Ctrl-C ends all that it started, and nothing else.
 # shellcheck disable=SC2317  # functions that a trap or wait_for calls look unreachable to it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -124,8 +124,15 @@ wait_for() {
 has_series() { http_get "$port" /metrics | grep -E "^$1" >/dev/null; }
 log_says() { grep -q -- "$2" "$work/$1.log"; }
 
+# The exporter starts before it is known whether there will be a demo, whose policy it gets then.
 start_exporter() {
-  start exporter build/ioc_exporter "--web.listen-address=:$port" "${exporter_options[@]}"
+  local config=()
+  if [[ " ${exporter_options[*]} " != *" --config.file"* ]]; then
+    : >"$work/site.yml"
+    config=("--config.file=$work/site.yml")
+  fi
+  start exporter build/ioc_exporter "--web.listen-address=:$port" "${config[@]}" "${exporter_options[@]}"
+  exporter_pid=${pids[-1]}
   wait_for 30 log_says exporter "listening on" ||
     fail_with_log exporter "the exporter does not listen after 30 s"
 }
@@ -147,13 +154,40 @@ start_demo_ioc() {
   start feedback env LOGNAME=feedback "$python" demo/client.py feedback
 }
 
+use_demo_policy() {
+  [ -e "$work/site.yml" ] || return 0
+  cp demo/policy.yml "$work/site.yml"
+  kill -HUP "$exporter_pid"
+  wait_for 10 has_series "ioc_exporter_policy_puts_total\\{" ||
+    fail_with_log exporter "the exporter has not taken over the demo's policy after 10 s"
+}
+
+start_rogue() {
+  start rogue env LOGNAME=rogue .cache/demo-venv/bin/python demo/client.py rogue
+}
+
+start_alertmanager() {
+  local binary
+  binary=$(command -v prometheus-alertmanager || command -v alertmanager) || {
+    say "there is no Alertmanager in PATH: going on without it"
+    return
+  }
+  alertmanager_port=$(free_port_from 9093)
+  start alertmanager "$binary" --config.file=demo/alertmanager.yml "--storage.path=$work/alertmanager" \
+    "--web.listen-address=127.0.0.1:$alertmanager_port" --cluster.listen-address=
+  wait_for 30 http_get "$alertmanager_port" /-/ready >/dev/null ||
+    fail_with_log alertmanager "Alertmanager is not ready after 30 s"
+}
+
 start_prometheus() {
   command -v prometheus >/dev/null || {
     say "there is no prometheus in PATH: going on without it"
     return
   }
   prometheus_port=$(free_port_from 9090)
-  sed "s/@PORT@/$port/" demo/prometheus.yml.in >"$work/prometheus.yml"
+  sed -e "s/@PORT@/$port/" -e "s|@PROJECT@|$PWD|" \
+    -e "s/@ALERTMANAGER@/${alertmanager_port:+\"127.0.0.1:$alertmanager_port\"}/" \
+    demo/prometheus.yml.in >"$work/prometheus.yml"
   start prometheus prometheus "--config.file=$work/prometheus.yml" \
     "--storage.tsdb.path=$work/tsdb" "--web.listen-address=127.0.0.1:$prometheus_port"
   wait_for 30 http_get "$prometheus_port" /-/ready >/dev/null ||
@@ -170,6 +204,11 @@ show_links() {
       'sum by (user, pv) (rate(epics_ca_puts_total[10s]))')"
     echo "    busiest records, 1/s:   $(prometheus_graph_link "$prometheus_port" \
       'topk(10, sum by (record) (rate(epics_record_process_total[10s])))')"
+    echo "    alerts:                 http://localhost:$prometheus_port/alerts"
+  fi
+  if [ -n "${alertmanager_port:-}" ]; then
+    echo "  Alertmanager   http://localhost:$alertmanager_port/"
+    echo "    half a minute from now a client writes that the policy (demo/policy.yml) does not know"
   fi
   echo
 }
@@ -210,7 +249,10 @@ if [ "$demo" = yes ]; then
   scripts/install-deps.sh demo
   scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
   start_demo_ioc
+  use_demo_policy
+  start_alertmanager
   start_prometheus
+  start_rogue
   wait_for 30 has_series 'epics_ca_puts_total\{' ||
     fail_with_log exporter "the exporter has seen no put of the demo's clients after 30 s"
 fi

@@ -2,6 +2,7 @@
 
     client.py operator   a person: turns one magnet's knob after the other, with put-callback
     client.py feedback   a loop: both correctors five times a second, without
+    client.py rogue      somebody else: a quadrupole now and then, and once a dipole, which is forbidden
 """
 import math
 import random
@@ -43,5 +44,18 @@ def be_feedback(context: Context) -> None:
         time.sleep(0.2)
 
 
+def be_rogue(context: Context) -> None:
+    quadrupole, dipole, name = context.get_pvs("SR:QD1:Current-SP", "SR:B1:Current-SP", "SR:QF1:Current-SP.NAME")
+    for pv in (quadrupole, dipole, name):
+        pv.wait_for_connection(timeout=30)
+    time.sleep(15)
+    for turn in range(1, sys.maxsize):
+        quadrupole.write([random.uniform(90, 100)], wait=False, notify=False)
+        if turn == 3:
+            dipole.write([random.uniform(500, 520)], timeout=10)
+        name.write(["SR:Mine"], wait=False, notify=True)  # no record may be renamed: this fails
+        time.sleep(random.uniform(10, 20))
+
+
 if __name__ == "__main__":
-    {"operator": be_operator, "feedback": be_feedback}[sys.argv[1]](Context())
+    {"operator": be_operator, "feedback": be_feedback, "rogue": be_rogue}[sys.argv[1]](Context())

@@ -36,7 +36,8 @@ cxxopts::Options describe() {
       "ioc_exporter",
       "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
-      "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).");
+      "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
+      "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).");
   const bpf::CaTapSizes sizes;
   options.set_width(100);
   options.add_options("Web")(
