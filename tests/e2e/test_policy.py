@@ -1,0 +1,129 @@
+"""The site's policy, from a put to the alert that a person gets."""
+import pathlib
+import signal
+
+from harness import clients, databases, env
+from harness.alerting import Alertmanager, Prometheus, Webhook
+from harness.exporter import run_exporter
+from harness.waiting import wait_until
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+UNEXPECTED = "epics_ca_unexpected_puts_total"
+DECIDED = "ioc_exporter_policy_puts_total"
+RULES = env.E2E_DIR.parent.parent / "alerts" / "puts.yml"
+LONGEST_INTERVAL = 3  # seconds
+
+POLICY = f"""
+policy:
+  longest_scrape_interval: {LONGEST_INTERVAL}s
+  rules:
+    - name: operators
+      action: expect
+      users: operator
+      clients: 127.0.0.0/8
+    - name: hands off
+      action: forbid
+      users: guest
+"""
+
+
+def rules_with_short_memory(log_dir: pathlib.Path) -> pathlib.Path:
+    """The project's own rules, in which the alerts about puts resolve after seconds."""
+    text = RULES.read_text()
+    assert text.count("[5m]") >= 2
+    path = log_dir / "rules.yml"
+    path.write_text(text.replace("[5m]", "[15s]"))
+    return path
+
+
+def alert_of(alerts: list[dict], name: str, user: str) -> list[dict]:
+    return [alert for alert in alerts
+            if alert["labels"]["alertname"] == name and alert["labels"]["user"] == user]
+
+
+def test_a_rogue_put_becomes_one_alert(start_ioc, start_exporter, connect, started, log_dir):
+    webhook = started.add(Webhook())
+    alertmanager = started.add(Alertmanager(log_dir, webhook))
+    ioc = start_ioc("judged", databases.put_targets("J:", 2))
+    site = log_dir / "site.yml"
+    site.write_text(POLICY)
+    exporter = start_exporter(f"--config.file={site}", "--ioc.include=judged", sees=[ioc])
+    rules = rules_with_short_memory(log_dir)
+    fast = started.add(Prometheus("fast", log_dir, exporter.port, 1, rules, alertmanager.port))
+    slow = started.add(Prometheus("slow", log_dir, exporter.port, LONGEST_INTERVAL))
+    fast.wait_scraped()
+    slow.wait_scraped()
+
+    operator = connect(clients.caproto, [ioc], ["J:set1"], 23, user="operator")
+    rogue = connect(clients.caproto, [ioc], ["J:set1"], 1, user="rogue")
+    guest = connect(clients.caproto, [ioc], ["J:set2"], 7, op="write_notify", user="guest")
+    operator.send()
+    assert not exporter.scrape().series(UNEXPECTED)
+    rogue.send()
+    guest.send()
+
+    # Both servers saw the 0 before they saw the first put: so an increase is one.
+    for name, count in (("rogue", 1), ("guest", 7)):
+        for server in (fast, slow):
+            values = wait_until(
+                lambda server=server, name=name, count=count: (
+                    lambda seen: seen if count in seen else None)(
+                        server.values(f'{UNEXPECTED}{{user="{name}"}}')),
+                f"the puts of {name} in Prometheus {server.process.name}", 30)
+            assert values[0] == 0 and set(values) == {0, count}
+            assert [float(found["value"][1]) > 0 for found in server.query(
+                f'increase({UNEXPECTED}{{user="{name}"}}[1m])')] == [True]
+
+    unexpected = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsUnexpectedPut", "rogue"),
+                            "the alert about the rogue", 30)[0]
+    expected = {"ioc": "judged", "pv": "J:set1", "client": "127.0.0.1", "user": "rogue",
+                "host": clients.HOST, "rule": "default", "action": "unexpected", "job": "ioc_exporter"}
+    assert unexpected["labels"].items() >= expected.items()
+    assert unexpected["annotations"]["summary"] and unexpected["annotations"]["description"]
+    forbidden = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsForbiddenPut", "guest"),
+                           "the alert about the guest", 30)[0]
+    expected |= {"pv": "J:set2", "user": "guest", "rule": "hands off", "action": "forbidden"}
+    assert forbidden["labels"].items() >= expected.items()
+
+    for name, user in (("EpicsUnexpectedPut", "rogue"), ("EpicsForbiddenPut", "guest")):
+        wait_until(lambda name=name, user=user: alert_of(webhook.alerts("resolved"), name, user),
+                   f"the end of the alert about the {user}", 60)
+        assert len(alert_of(webhook.alerts("firing"), name, user)) == 1
+    assert not alert_of(webhook.alerts("firing"), "EpicsUnexpectedPut", "operator")
+
+
+def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):
+    ioc = start_ioc("learned", databases.put_targets("L:", 3))
+    site = log_dir / "site.yml"
+    site.write_text(POLICY.replace(f"{LONGEST_INTERVAL}s", "500ms"))
+    exporter = start_exporter(f"--config.file={site}", "--ioc.include=learned", sees=[ioc])
+    pvs = [f"L:set{i}" for i in (1, 2, 3)]
+    rogue = connect(clients.caproto, [ioc], pvs, 1, user="rogue")
+    rogue.send()
+    exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED) == 3, "three unexpected puts")
+
+    # What the exporter proposes is a configuration that expects what it saw.
+    learned = run_exporter("policy", "learn", f"--from=http://127.0.0.1:{exporter.port}")
+    assert learned.returncode == 0, learned.stderr
+    assert "'L:set[0-9]+'  # 3 puts to 3 PVs" in learned.stdout
+    proposal = log_dir / "proposal.yml"
+    proposal.write_text(learned.stdout)
+    assert run_exporter(f"--config.file={proposal}", "--config.check").returncode == 0
+    put = ["--pv=L:set2", f"--host={clients.HOST}", "--client=127.0.0.1"]
+    assert run_exporter("policy", "test", str(proposal), "--user=rogue", *put).returncode == 0
+    refused = run_exporter("policy", "test", str(proposal), "--user=guest", *put)
+    assert refused.returncode == 3
+    assert "no: the user is \"guest\", it wants rogue" in refused.stdout
+
+    # From the reload on the rogue is expected, and the operator is not. No put counts twice.
+    site.write_text(learned.stdout.replace(
+        "default: unexpected", "default: forbid\n  longest_scrape_interval: 500ms"))
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.wait_scrape(lambda scrape: scrape.series(DECIDED, rule="user-rogue"), "the new policy")
+    connect(clients.caproto, [ioc], ["L:set1"], 2, user="rogue").send()
+    connect(clients.caproto, [ioc], ["L:set1"], 5, user="operator").send()
+    scrape = exporter.wait_scrape(lambda scrape: scrape.total(UNEXPECTED, user="operator") == 5,
+                                  "the operator's puts")
+    assert scrape.total(UNEXPECTED, rule="default", action="forbidden") == 5
+    assert scrape.value(DECIDED, rule="user-rogue", action="expected") == 2
+    assert scrape.value(DECIDED, rule="default", action="forbidden") == 5
