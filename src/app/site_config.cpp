@@ -73,8 +73,9 @@ metrics::BoundsOptions bounds_options(const config::Config& config) {
     options.groups.push_back({group.match, group.group});
   // In the order of config::kLimitKinds.
   const std::array<metrics::SeriesLimit*, config::kLimitKindCount> limits = {
-      &options.record_limit, &options.put_limit,    &options.failure_limit, &options.duration_limit,
-      &options.pv_limit,     &options.client_limit, &options.search_limit,  &options.beacon_limit};
+      &options.record_limit,   &options.put_limit,    &options.failure_limit,
+      &options.duration_limit, &options.pv_limit,     &options.client_limit,
+      &options.search_limit,   &options.beacon_limit, &options.unexpected_limit};
   for (std::size_t i = 0; i < limits.size(); ++i) set(*limits[i], config.limits[i]);
   return options;
 }

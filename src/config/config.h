@@ -32,9 +32,9 @@ struct LimitKind {
   bool ioc, client;
 };
 inline constexpr LimitKind kLimitKinds[] = {
-    {"records", true, false},       {"puts", true, true},     {"put_failures", true, true},
-    {"put_durations", true, false}, {"pvs", true, false},     {"clients", true, true},
-    {"searches", false, false},     {"beacons", false, false}};
+    {"records", true, false},       {"puts", true, true},      {"put_failures", true, true},
+    {"put_durations", true, false}, {"pvs", true, false},      {"clients", true, true},
+    {"searches", false, false},     {"beacons", false, false}, {"unexpected_puts", true, true}};
 inline constexpr std::size_t kLimitKindCount = std::size(kLimitKinds);
 using Limits = std::array<Limit, kLimitKindCount>;  // in the order of kLimitKinds
 

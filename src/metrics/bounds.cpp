@@ -41,9 +41,9 @@ std::string other() {
   return std::string(kOther);
 }
 
-// A PV of an IOC as one text.
-void name_of(std::string& buffer, Text ioc, Text pv) {
-  buffer.assign(ioc).append(1, '\0').append(pv);
+// Two texts as one, the first without a NUL: a PV of an IOC, a rule with its action.
+void name_of(std::string& buffer, Text first, Text second) {
+  buffer.assign(first).append(1, '\0').append(second);
 }
 
 }  // namespace
@@ -55,7 +55,8 @@ Bounds::Bounds(const BoundsOptions& options)
       pvs_(Kind::gauge, 0),
       clients_(Kind::gauge, 3),
       searches_(Kind::counter, 1),
-      beacons_(Kind::counter, 2) {
+      beacons_(Kind::counter, 2),
+      unexpected_(Kind::counter, 1) {
   configure(options);
 }
 
@@ -70,6 +71,7 @@ void Bounds::configure(const BoundsOptions& options) {
   clients_.set_limit(options.client_limit);
   searches_.set_limit(options.search_limit);
   beacons_.set_limit(options.beacon_limit);
+  unexpected_.set_limit(options.unexpected_limit);
 }
 
 void Bounds::apply(Snapshot& snapshot) {
@@ -82,6 +84,7 @@ void Bounds::apply(Snapshot& snapshot) {
     apply_to_durations(snapshot);
     apply_to_clients(snapshot);
   }
+  if (!snapshot.puts_missing || !snapshot.unexpected_puts.empty()) apply_to_unexpected(snapshot);
   if (!snapshot.searches_missing) apply_to_network(snapshot);
   add_limited(snapshot);
 }
@@ -120,6 +123,27 @@ void Bounds::apply_to_failures(Snapshot& snapshot) {
   failures_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
     snapshot.put_failures.push_back(
         {sum.ioc, other(), sum.client, other(), other(), sum.detail, sum.values[0]});
+  });
+}
+
+// Sums of 0 are shown, too: increase() must see the first unexpected put of a sum as well.
+void Bounds::apply_to_unexpected(Snapshot& snapshot) {
+  unexpected_.begin();
+  std::string verdict;
+  take_summed(snapshot.unexpected_puts, [&](const UnexpectedPutSample& put) {
+    const std::array<Text, 3> rest{put.pv, put.user, put.host};
+    const std::array<std::uint64_t, 1> count{put.count};
+    name_of(verdict, put.action, put.rule);
+    LimitedSeries::Sum* const sum = unexpected_.add({put.ioc, put.client, rest, verdict}, count);
+    if (sum != nullptr) sum->latest[0] = std::max(sum->latest[0], put.last_time_seconds);
+    return sum != nullptr;
+  });
+  unexpected_.end(Iocs(snapshot));
+  unexpected_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
+    const std::size_t end = sum.detail.find('\0');
+    snapshot.unexpected_puts.push_back({sum.ioc, other(), sum.client, other(), other(),
+                                        sum.detail.substr(end + 1), sum.detail.substr(0, end),
+                                        sum.values[0], sum.latest[0]});
   });
 }
 
@@ -208,7 +232,8 @@ void Bounds::add_limited(Snapshot& snapshot) const {
                       {"pvs", pvs_.limited()},
                       {"clients", clients_.limited()},
                       {"searches", searches_.limited()},
-                      {"beacons", beacons_.limited()}};
+                      {"beacons", beacons_.limited()},
+                      {"unexpected_puts", unexpected_.limited()}};
 }
 
 }  // namespace ioc_exporter::metrics

@@ -27,6 +27,7 @@ class Bounds {
  private:
   void apply_to_puts(Snapshot& snapshot);
   void apply_to_failures(Snapshot& snapshot);
+  void apply_to_unexpected(Snapshot& snapshot);
   void apply_to_durations(Snapshot& snapshot);
   void apply_to_clients(Snapshot& snapshot);
   void apply_to_network(Snapshot& snapshot);
@@ -35,7 +36,7 @@ class Bounds {
   std::mutex mutex_;
   BoundsOptions options_;
   RecordBounds records_;
-  LimitedSeries puts_, failures_, durations_, pvs_, clients_, searches_, beacons_;
+  LimitedSeries puts_, failures_, durations_, pvs_, clients_, searches_, beacons_, unexpected_;
 };
 
 }  // namespace ioc_exporter::metrics

@@ -27,6 +27,7 @@ struct BoundsOptions {
   SeriesLimit pv_limit{20'000, 15'000, SeriesLimit::kNone};
   SeriesLimit client_limit{10'000, 5'000, 500};
   SeriesLimit search_limit{1'000, SeriesLimit::kNone, SeriesLimit::kNone};
+  SeriesLimit unexpected_limit{5'000, 4'000, 1'000};
   SeriesLimit beacon_limit{1'000, SeriesLimit::kNone, SeriesLimit::kNone};
 };
 

@@ -64,8 +64,9 @@ TEST(Bounds, EveryKindIsToldFromTheFirstScrapeOn) {
     EXPECT_EQ(kind.things, 0u);
     kinds.push_back(kind.family);
   }
-  EXPECT_EQ(kinds, (std::vector<std::string>{"records", "puts", "put_failures", "put_durations",
-                                             "pvs", "clients", "searches", "beacons"}));
+  EXPECT_EQ(kinds,
+            (std::vector<std::string>{"records", "puts", "put_failures", "put_durations", "pvs",
+                                      "clients", "searches", "beacons", "unexpected_puts"}));
 }
 
 TEST(Bounds, PutsOverTheLimitAreSummedByOperation) {
@@ -172,6 +173,33 @@ TEST(Bounds, FailuresAreSummedByReasonAndGaugesByWhatIsThere) {
   later.ca_clients.pop_back();
   bounds.apply(later);
   EXPECT_EQ(later.ca_clients[1].channels, 7u);
+}
+
+TEST(Bounds, UnexpectedPutsAreSummedByRuleFromNoneOn) {
+  BoundsOptions options;
+  options.unexpected_limit = {3, 3, 1};
+  Bounds bounds(options);
+  const auto sums_of = [&bounds](std::uint64_t more) {
+    Snapshot snapshot = with_iocs({"ps"});
+    snapshot.unexpected_puts = {{"ps", "A", "c", "u", "h", "night", "forbidden", 3 + more, 5.0},
+                                {"ps", "B", "c", "u", "h", "night", "forbidden", 0 + more, 6.0},
+                                {"ps", "C", "c", "u", "h", "night", "forbidden", 0 + more, 7.0},
+                                {"ps", "C", "c", "u", "h", "default", "unexpected", 0 + more, 8.0}};
+    bounds.apply(snapshot);
+    EXPECT_EQ(limited(snapshot, "unexpected_puts"), 3u);
+    EXPECT_EQ(snapshot.unexpected_puts.size(), 3u);
+    EXPECT_EQ(snapshot.unexpected_puts[0].count, 3 + more);
+    std::map<std::string, std::uint64_t> sums;
+    for (const UnexpectedPutSample& put : snapshot.unexpected_puts) {
+      if (put.pv != "(other)") continue;
+      EXPECT_EQ(put.client, "c");
+      sums[put.rule + " " + put.action] = put.count;
+    }
+    return sums;
+  };
+  using Sums = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(sums_of(0), (Sums{{"night forbidden", 0}, {"default unexpected", 0}}));
+  EXPECT_EQ(sums_of(7), (Sums{{"night forbidden", 14}, {"default unexpected", 7}}));
 }
 
 TEST(Bounds, SearchesOverTheLimitJoinTheKernelsSum) {
