@@ -106,11 +106,35 @@ LandingTable stuck_table(const Snapshot& snapshot) {
   return table;
 }
 
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "" : std::to_string(part * 100 / whole) + " %";
+}
+
+// Of the kernel's tables: the fullest first.
+LandingTable limits_table(const Snapshot& snapshot) {
+  LandingTable table;
+  table.title = "Limits";
+  table.note =
+      "How full the kernel's tables are. What has no room is counted below, and on the page "
+      "of the metrics as ioc_exporter_dropped_total.";
+  table.columns = {{"table", false}, {"entries", true}, {"room", true}, {"full", true}};
+  std::vector<const MapSample*> maps;
+  for (const MapSample& map : snapshot.maps)
+    if (map.capacity > 0) maps.push_back(&map);
+  std::ranges::stable_sort(maps, std::greater<>(), [](const MapSample* map) {
+    return static_cast<double>(map->entries) / static_cast<double>(map->capacity);
+  });
+  for (const MapSample* map : maps)
+    table.rows.push_back({map->map, std::to_string(map->entries), std::to_string(map->capacity),
+                          share_text(map->entries, map->capacity)});
+  return table;
+}
+
 }  // namespace
 
 std::vector<LandingTable> landing_tables(const Snapshot& snapshot, double now_seconds) {
   return {stuck_table(snapshot), clients_table(snapshot), puts_table(snapshot, now_seconds),
-          searches_table(snapshot, now_seconds)};
+          searches_table(snapshot, now_seconds), limits_table(snapshot)};
 }
 
 }  // namespace ioc_exporter::app

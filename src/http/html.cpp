@@ -20,6 +20,10 @@ table { font-size: .92rem; } .number { white-space: nowrap; } td.bad { min-width
 th, td { padding: .35rem .6rem; text-align: left; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 th { background: var(--panel); font-weight: 600; white-space: nowrap; }
+.facts { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
+.fact { background: var(--panel); border: 1px solid var(--line); border-radius: .5rem;
+  padding: .4rem .9rem; min-width: 6rem; }
+.fact strong { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 )css";
 

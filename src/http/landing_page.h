@@ -23,9 +23,18 @@ struct LandingIoc {
   std::optional<std::uint16_t> ca_port;
   std::optional<std::size_t> records;  // none while the database is not read
   std::optional<std::uint64_t> circuits,
-      channels;                    // of CA clients; none while they are not counted
-  std::string problem;             // "" = all is well
+      channels;                         // of CA clients; none while they are not counted
+  std::string problem;                  // "" = all is well
   std::vector<std::string> notes = {};  // under the IOC
+  // Per second, now; none while they are not counted, or not for long enough.
+  std::optional<double> processed_rate = {}, put_rate = {};
+  std::optional<double> cost = {};  // of its probes, as a fraction of a core
+};
+// What one sees first: a number, and what it counts.
+struct LandingFact {
+  std::string value;
+  std::string what;
+  bool bad = false;
 };
 // Any other section of the page.
 struct LandingTable {
@@ -53,6 +62,7 @@ struct LandingPage {
   std::vector<LandingTable> tables;
   std::vector<LandingProbe> probes;
   std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"
+  std::vector<LandingFact> facts = {};  // at the top
 };
 
 inline constexpr const char* kHtmlContentType = "text/html; charset=utf-8";

@@ -94,6 +94,13 @@ TEST(LandingTables, NamesSearchedMostFirst) {
                   {"RARE", "c1", "5", "1 min 40 s ago", "50 s ago"}}));
 }
 
+TEST(LandingTables, TheFullestTableIsFirst) {
+  Snapshot snapshot;
+  snapshot.maps = {{"threads", 23, 4096}, {"circuits", 60, 100}, {"none", 0, 0}};
+  EXPECT_EQ(table(snapshot, "Limits").rows,
+            (Rows{{"circuits", "60", "100", "60 %"}, {"threads", "23", "4096", "0 %"}}));
+}
+
 TEST(LandingTables, NothingIsNoRows) {
   for (const LandingTable& each : landing_tables({}, kNow)) EXPECT_TRUE(each.rows.empty());
 }

@@ -28,6 +28,10 @@ LandingPage sample() {
                  {"Searches", "in vain", {{"name", false}}, {}, "no more"}};
   page.probes = {{"record_process", true, "attached in 2 places"}};
   page.notes = {"3 puts whose PV name is not known"};
+  page.iocs[0].processed_rate = 17.25;
+  page.iocs[0].put_rate = 0;
+  page.iocs[0].cost = 0.0123;
+  page.facts = {{"2", "IOCs", false}, {"1", "problem", true}};
   return page;
 }
 
@@ -53,27 +57,32 @@ void expect_balanced(const std::string& html) {
 TEST(LandingPage, ShowsWhatItIsGiven) {
   const std::string html = render_landing_page(sample());
   EXPECT_EQ(html.rfind("<!DOCTYPE html>\n", 0), 0u);
-  for (const char* text : {"<h1>ioc_exporter</h1>",
-                           "version 0.1.0",
-                           "<a href=\"/metrics\">Metrics</a>",
-                           "for Prometheus",
-                           "<td>power-supplies</td>",
-                           "<td class=\"number\">812</td>",
-                           "<td>7.0.8.1</td>",
-                           "<td class=\"number\">5064</td>",
-                           "<td class=\"number\">1234</td>",
-                           "<td class=\"number\">17</td>",
-                           "<td class=\"number\">211</td>",
-                           "<h2>Clients</h2>",
-                           "who connected",
-                           "<tr><th>client</th><th class=\"number\">monitors</th></tr>",
-                           "<tr><td>10.0.0.7</td><td class=\"number\">23</td></tr>",
-                           "<tr><td>–</td><td class=\"number\">0</td></tr>",
-                           "and 12 more",
-                           "<td>timing</td>",
-                           "the executable has no symbol pdbbase",
-                           "attached in 2 places",
-                           "3 puts whose PV name"})
+  for (const char* text :
+       {"<h1>ioc_exporter</h1>",
+        "version 0.1.0",
+        "<a href=\"/metrics\">Metrics</a>",
+        "for Prometheus",
+        "<td>power-supplies</td>",
+        "<td class=\"number\">812</td>",
+        "<td>7.0.8.1</td>",
+        "<td class=\"number\">5064</td>",
+        "<td class=\"number\">1234</td>",
+        "<td class=\"number\">17</td>",
+        "<td class=\"number\">211</td>",
+        "<td class=\"number\">17.2</td><td class=\"number\">0</td>",
+        "<td class=\"number\">1.23 %</td>",
+        "<div class=\"fact\"><strong>2</strong><span class=\"dim\">IOCs</span></div>",
+        "<div class=\"fact bad\"><strong>1</strong>",
+        "<h2>Clients</h2>",
+        "who connected",
+        "<tr><th>client</th><th class=\"number\">monitors</th></tr>",
+        "<tr><td>10.0.0.7</td><td class=\"number\">23</td></tr>",
+        "<tr><td>–</td><td class=\"number\">0</td></tr>",
+        "and 12 more",
+        "<td>timing</td>",
+        "the executable has no symbol pdbbase",
+        "attached in 2 places",
+        "3 puts whose PV name"})
     EXPECT_THAT(html, HasSubstr(text));
   EXPECT_THAT(html, Not(HasSubstr("Searches")));  // a table without rows is no section
   EXPECT_THAT(html, Not(HasSubstr(">99<")));  // the pid of an IOC that is gone may be another's now
@@ -100,6 +109,7 @@ TEST(LandingPage, EscapesEveryText) {
   page.tables = {{evil, evil, {{evil, true}}, {{evil}}, evil}};
   page.probes = {{evil, true, evil}};
   page.notes = {evil};
+  page.facts = {{evil, evil, true}};
   const std::string html = render_landing_page(page);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("\x01")));
