@@ -1,0 +1,24 @@
+#include "app/probe_seconds.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// A count that went back is another IOC's: its slot was used again.
+double grown(std::uint64_t from, std::uint64_t to) {
+  return static_cast<double>(to >= from ? to - from : to);
+}
+
+}  // namespace
+
+void ProbeSeconds::add(const std::map<std::uint32_t, probes::ProbeHits>& hits,
+                       const probes::HitCost& cost) {
+  for (const auto& [slot, now] : hits) {
+    const auto before = seen_.find(slot);
+    const probes::ProbeHits then = before == seen_.end() ? probes::ProbeHits{} : before->second;
+    total_ += grown(then.entries, now.entries) * cost.entry_seconds +
+              grown(then.returns, now.returns) * cost.return_seconds;
+  }
+  seen_ = hits;
+}
+
+}  // namespace ioc_exporter::app
