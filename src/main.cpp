@@ -136,7 +136,7 @@ int run_once(app::Daemon& daemon, const app::Options& options) {
 }
 
 int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
-          app::Notifier notifier) {
+          app::Notifier& notifier) {
   http::ServerOptions web;
   web.listen = options.listen;
   web.max_requests = options.max_requests;
@@ -191,14 +191,19 @@ int run(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &lifecycle, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  auto notifier = app::Notifier::from_environment();
-  if (!notifier) spdlog::warn("{}", notifier.error().message());
+  app::Notifier notifier;
+  if (auto reached = app::Notifier::from_environment())
+    notifier = std::move(*reached);
+  else
+    spdlog::warn("{}", reached.error().message());
   spdlog::info("starting ioc_exporter {}", app::build_info().version);
   auto daemon = app::Daemon::start(options);
   if (!daemon) return fail(kStartError, daemon.error().message());
   (*daemon)->use(*site);
   reload.connect({[&](const app::Site& changed) { (*daemon)->use(changed); },
-                  [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); }});
+                  [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); },
+                  [&] { notifier.reloading(); },
+                  [&] { notifier.ready((*daemon)->state_in_words()); }});
   if (auto confined = confine(options); !confined)
     return fail(kStartError, confined.error().message());
   const auto signals = app::LifecycleSignals::start(
@@ -206,7 +211,7 @@ int run(int argc, char** argv) {
   if (!signals) return fail(kStartError, signals.error().message());
   if (options.check) return run_check(**daemon, options);
   if (options.once) return run_once(**daemon, options);
-  return serve(**daemon, reload, options, notifier ? std::move(*notifier) : app::Notifier());
+  return serve(**daemon, reload, options, notifier);
 }
 
 }  // namespace

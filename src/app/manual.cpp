@@ -35,6 +35,10 @@ constexpr std::string_view kEnd = R"(.SH COMMANDS
 .BI "ioc_exporter who\-wrote " PV
 Who wrote to that PV last. It asks the exporter that runs; see
 .BR "ioc_exporter who\-wrote \-\-help" .
+.TP
+.BR "ioc_exporter policy test" ", " "ioc_exporter policy learn"
+Which rule of a policy decides on a put, and a policy proposed from what was seen; see
+.BR "ioc_exporter policy \-\-help" .
 .SH SIGNALS
 .TP
 .BR SIGTERM ", " SIGINT
@@ -45,6 +49,11 @@ Takes off all probes at once, and leaves the memory of all IOCs alone.
 .TP
 .B SIGUSR2
 Attaches them again.
+.TP
+.B SIGHUP
+Reads the files of
+.BR \-\-config.file " and " \-\-web.config.file
+again. One that is wrong leaves what was in force.
 .SH EXIT STATUS
 0 when it was told to end, 1 when it could not start or
 .B \-\-check
@@ -58,6 +67,10 @@ that its loop lives.
 .TP
 .I /etc/default/ioc_exporter
 Options for the systemd unit.
+.TP
+.I /usr/share/doc/ioc\-exporter/examples/config.example.yml
+An example of
+.BR \-\-config.file .
 .TP
 .I /sys/fs/bpf/ioc_exporter
 Where the names of open channels outlive a restart of the exporter.

@@ -85,6 +85,13 @@ Result<void> Reload::read_site() {
 
 Result<void> Reload::reload() {
   const std::scoped_lock lock(mutex_);
+  if (users_.begins) users_.begins();
+  struct End {
+    const Users& users;
+    ~End() {
+      if (users.ends) users.ends();
+    }
+  } const end{users_};
   std::string problems;
   const auto note = [&problems](const std::string& file, const Result<void>& result) {
     if (result) return;

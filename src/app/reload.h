@@ -25,6 +25,7 @@ class Reload {
   struct Users {
     std::function<void(const Site&)> use;  // called with each good configuration
     std::function<void(ConfigSample)> tell;          // how the last attempt went, for /metrics
+    std::function<void()> begins = {}, ends = {};    // around each attempt, whatever comes of it
   };
 
   // `config`: what was read at the start, and is in use already.

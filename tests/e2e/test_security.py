@@ -1,6 +1,7 @@
 """What the exporter may do once it runs, and what it tells the service manager."""
 import os
 import pathlib
+import signal
 import socket
 
 from harness import databases
@@ -89,6 +90,10 @@ def test_service_manager_hears_of_it(start_exporter, start_ioc, monkeypatch):
     start_ioc("notified", databases.counting(), macros="P=N:")
     wait_until(lambda: "STATUS=1 IOC; ca_tap, ca_udp" in manager.listen(), "one IOC", 5)
     wait_until(lambda: manager.listen().count("WATCHDOG=1") >= 5, "five signs of life", 5)
+    assert sum(text.startswith("READY=1") for text in manager.heard) == 1
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: sum(text.startswith("READY=1") for text in manager.listen()) == 2, "reloaded", 5)
+    states = [text for text in manager.heard if text.startswith(("RELOADING=1\nMONOTONIC_USEC=", "READY=1"))]
+    assert [text.split("=")[0] for text in states] == ["READY", "RELOADING", "READY"]
     assert exporter.stop() == 0
     assert manager.listen()[-1] == "STOPPING=1\nSTATUS=stopping"
-    assert sum(text.startswith("READY=1") for text in manager.heard) == 1
