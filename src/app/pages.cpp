@@ -66,7 +66,8 @@ std::vector<std::string> notes_of(const Snapshot& snapshot) {
 }
 
 // Each IOC with what its clients hold, where that is counted.
-http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot) {
+http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot,
+                             const IocRatesByName& rates) {
   http::LandingIoc row;
   row.name = ioc.name;
   row.up = ioc.up;
@@ -82,7 +83,47 @@ http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot) {
   }
   row.problem = ioc.problem;
   row.notes = ioc.notes;
+  if (const auto found = rates.find(ioc.name); found != rates.end()) {
+    row.processed_rate = found->second.processed;
+    row.put_rate = found->second.puts;
+  }
+  if (ioc.up && ioc.overhead) row.cost = ioc.overhead->core_share;
   return row;
+}
+
+std::string rate_text(double rate) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", rate >= 100 || rate == 0 ? 0 : 1, rate);
+  return text.data();
+}
+
+// What one wants to know at a glance: how much there is, how busy it is, and whether all is well.
+std::vector<http::LandingFact> facts_of(const Snapshot& snapshot, const IocRatesByName& rates) {
+  std::uint64_t up = 0, gone = 0, problems = 0, records = 0, dropped = 0;
+  for (const IocSample& ioc : snapshot.iocs) {
+    ++(ioc.up ? up : gone);
+    if (!ioc.problem.empty()) ++problems;
+    if (ioc.up && ioc.database) records += ioc.database->records.size();
+  }
+  for (const ProbeSample& probe : snapshot.probes) problems += probe.loaded ? 0 : 1;
+  for (const DropSample& drop : snapshot.drops) dropped += drop.count;
+  double processed = 0, puts = 0;
+  for (const auto& [ioc, rate] : rates) {
+    processed += rate.processed.value_or(0);
+    puts += rate.puts;
+  }
+  std::vector<http::LandingFact> facts = {{std::to_string(up), up == 1 ? "IOC up" : "IOCs up"},
+                                          {std::to_string(records), "records"}};
+  if (gone > 0) facts.push_back({std::to_string(gone), "gone", true});
+  if (!rates.empty()) {
+    facts.push_back({rate_text(processed), "processed/s"});
+    facts.push_back({rate_text(puts), "puts/s"});
+  }
+  facts.push_back({std::to_string(snapshot.ca_clients.size()), "clients"});
+  facts.push_back({std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});
+  facts.push_back({std::to_string(dropped), "not counted in full"});
+  if (snapshot.detached) facts.push_back({"detached", "nothing is counted", true});
+  return facts;
 }
 
 http::Response answer_who_wrote(Daemon& daemon, const http::Request& request) {
@@ -98,7 +139,7 @@ http::Response answer_who_wrote(Daemon& daemon, const http::Request& request) {
 }  // namespace
 
 http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
-                               const std::string& telemetry_path) {
+                               const std::string& telemetry_path, const IocRatesByName& rates) {
   http::LandingPage page;
   page.name = "ioc_exporter";
   page.version = build.version;
@@ -106,22 +147,25 @@ http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInf
   page.links = {{telemetry_path, "Metrics", "for Prometheus"},
                 {kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
                 {"/-/healthy", "Health", "200 while the exporter runs"}};
-  for (const IocSample& ioc : snapshot.iocs) page.iocs.push_back(landing_ioc(ioc, snapshot));
+  for (const IocSample& ioc : snapshot.iocs) page.iocs.push_back(landing_ioc(ioc, snapshot, rates));
   page.tables = landing_tables(snapshot, now_seconds());
   for (const ProbeSample& probe : snapshot.probes)
     page.probes.push_back({probe.probe, probe.loaded,
                            probe.loaded ? plural(probe.attachments, "attachment") : "not loaded"});
   page.notes = notes_of(snapshot);
+  page.facts = facts_of(snapshot, rates);
   return page;
 }
 
 std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
                                                          const std::string& telemetry_path) {
   std::map<std::string, http::Handler, std::less<>> table;
-  table["/"] = [&daemon, telemetry_path](const http::Request&) {
+  table["/"] = [&daemon, telemetry_path, rates = std::make_shared<Rates>()](const http::Request&) {
+    const Snapshot snapshot = daemon.snapshot();
     return http::Response{
         200, http::kHtmlContentType,
-        render_landing_page(landing_page(daemon.snapshot(), build_info(), telemetry_path))};
+        render_landing_page(landing_page(snapshot, build_info(), telemetry_path,
+                                         rates->of(snapshot, Rates::Clock::now())))};
   };
   const auto scraper =
       std::make_shared<Scraper>([&daemon] { return daemon.scrape_snapshot(); },

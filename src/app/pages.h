@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/daemon.h"
+#include "app/rates.h"
 #include "app/reload.h"
 #include "http/landing_page.h"
 #include "http/message.h"
@@ -22,6 +23,6 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
 std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon, Reload& reload);
 
 http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
-                               const std::string& telemetry_path);
+                               const std::string& telemetry_path, const IocRatesByName& rates = {});
 
 }  // namespace ioc_exporter::app

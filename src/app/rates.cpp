@@ -18,8 +18,8 @@ std::map<std::string, Rates::Counts> Rates::counts_of(const Snapshot& snapshot) 
   return all;
 }
 
-std::map<std::string, IocRates> Rates::of(const Snapshot& snapshot, Clock::time_point now) {
-  std::map<std::string, IocRates> rates;
+IocRatesByName Rates::of(const Snapshot& snapshot, Clock::time_point now) {
+  IocRatesByName rates;
   Look look{now, counts_of(snapshot)};
   const std::scoped_lock lock(mutex_);
   if (last_ && now - last_->time >= kShortest) before_ = std::exchange(last_, std::nullopt);

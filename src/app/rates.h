@@ -19,6 +19,8 @@ struct IocRates {
   double puts = 0;                  // over Channel Access
 };
 
+using IocRatesByName = std::map<std::string, IocRates>;
+
 class Rates {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,7 +30,7 @@ class Rates {
 
   // Since an earlier snapshot of kShortest ago or more; an IOC that was not in it has none. In any
   // thread.
-  std::map<std::string, IocRates> of(const Snapshot& snapshot, Clock::time_point now);
+  IocRatesByName of(const Snapshot& snapshot, Clock::time_point now);
 
  private:
   struct Counts {
