@@ -146,6 +146,10 @@ int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
     web.refuse = [&reload](const http::Request& request) { return reload.refuse(request); };
     web.headers = [&reload] { return reload.headers(); };
   }
+  web.answered = [&daemon, path = options.telemetry_path](const http::Request& request,
+                                                          double cpu) {
+    if (request.path == path) daemon.note_scrape(cpu);
+  };
   auto server = http::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses())

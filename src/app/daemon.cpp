@@ -189,9 +189,9 @@ std::string Daemon::state_in_words() {
   const std::scoped_lock lock(mutex_);
   const std::size_t count = iocs_->live();
   std::string probes;
-  for (const auto& [name, loaded] : {std::pair{kTapProbe, tap_.has_value()},
-                                     std::pair{kUdpProbe, udp_.has_value()},
-                                     std::pair{kRecordProbe, records_.has_value()}})
+  for (const auto& [name, loaded] :
+       {std::pair{kTapProbe, tap_.has_value()}, std::pair{kUdpProbe, udp_.has_value()},
+        std::pair{kRecordProbe, records_.has_value()}})
     if (loaded) probes += (probes.empty() ? "" : ", ") + std::string(name);
   std::string text = std::to_string(count) + (count == 1 ? " IOC; " : " IOCs; ");
   text += detached_ ? "detached" : probes;

@@ -21,6 +21,7 @@
 #include "app/ioc_watch.h"
 #include "app/listener_judge.h"
 #include "app/options.h"
+#include "app/probe_seconds.h"
 #include "app/put_policy.h"
 #include "app/pv_records.h"
 #include "app/record_guard.h"
@@ -73,6 +74,9 @@ class Daemon {
   // What the snapshots say about that from now on. In any thread.
   void tell_config(const ConfigSample& sample);
 
+  // To be called after each scrape.
+  void note_scrape(double cpu_seconds);
+
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
   std::string state_in_words();
   // To be told by whoever answered a request for the metrics with a snapshot, Snapshot::policy_look
@@ -93,7 +97,7 @@ class Daemon {
 
   Result<void> load_records(const Options& options);
   void make_guard(const Options& options);
-  void add_overhead(Snapshot& snapshot) const;
+  void add_overhead(Snapshot& snapshot);
   Result<void> load_tap(const Options& options);
   Result<void> load_udp(const Options& options);
   std::string why_failed() const;
@@ -122,6 +126,10 @@ class Daemon {
   std::optional<probes::RecordProcess> records_;
   std::optional<RecordGuard> guard_;  // there when records_ is
   std::optional<HitCostSample> hit_cost_;
+  probes::HitCost assumed_cost_ = probes::kAssumedHitCost;  // measured, where it could be
+  ProbeSeconds probe_seconds_;
+  std::mutex scrape_mutex_;
+  ScrapeCostSample scrape_cost_;  // guarded by scrape_mutex_
   bool detached_ = false;
   std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
   std::optional<probes::CaTap> tap_;

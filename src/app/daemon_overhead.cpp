@@ -18,6 +18,7 @@ void Daemon::make_guard(const Options& options) {
     spdlog::warn("{}; {:.1f} us for an entry and a return are assumed", measured.error().message(),
                  (cost.entry_seconds + cost.return_seconds) * 1e6);
   }
+  assumed_cost_ = cost;
   guard_.emplace(*records_, budget, cost);
 }
 
@@ -29,6 +30,12 @@ void Daemon::govern(Clock::time_point now) {
 std::optional<Daemon::Clock::time_point> Daemon::next_end_of_slice() {
   const std::scoped_lock lock(mutex_);
   return guard_ ? guard_->next_end() : std::nullopt;
+}
+
+void Daemon::note_scrape(double cpu_seconds) {
+  const std::scoped_lock lock(scrape_mutex_);
+  ++scrape_cost_.scrapes;
+  scrape_cost_.cpu_seconds += cpu_seconds;
 }
 
 void Daemon::detach() {
@@ -53,9 +60,11 @@ void Daemon::attach() {
   spdlog::info("all probes are attached again");
 }
 
-void Daemon::add_overhead(Snapshot& snapshot) const {
+void Daemon::add_overhead(Snapshot& snapshot) {
   snapshot.detached = detached_;
   snapshot.hit_cost = hit_cost_;
+  const std::scoped_lock lock(scrape_mutex_);
+  snapshot.scrape_cost = scrape_cost_;
 }
 
 }  // namespace ioc_exporter::app

@@ -31,6 +31,8 @@ void Daemon::add_record_self(std::uint64_t records, Snapshot& snapshot) {
   auto drops = records_->drops();
   snapshot.probes.push_back(
       probe_sample("record_process", true, use ? use->attachments : 0, records_->program_stats()));
+  if (const auto hits = records_->hits()) probe_seconds_.add(*hits, assumed_cost_);
+  snapshot.probes.back().estimated_seconds = probe_seconds_.total();
   if (use) {
     snapshot.maps.push_back({"record_threads", use->threads, use->threads_capacity});
     snapshot.maps.push_back({"ioc_records", records, use->records_capacity});

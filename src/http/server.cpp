@@ -5,6 +5,8 @@
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -69,6 +71,19 @@ void wake_sockets(const std::vector<std::uint16_t>& ports) {
     ::shutdown(fd, SHUT_RDWR);
     return false;
   });
+}
+
+// Bytes of memory that are there for this answer: of a body that several share, its part.
+std::size_t own_part(const Response& response) {
+  if (!response.shared_body) return response.body.size();
+  const auto owners = static_cast<std::size_t>(std::max(1l, response.shared_body.use_count()));
+  return response.shared_body->size() / owners;
+}
+
+double thread_cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -138,6 +153,7 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 }
 
 void Server::State::answer(mg_connection* connection) {
+  const double began = thread_cpu_seconds();
   const mg_request_info& info = *mg_get_request_info(connection);
   const Crowd::Turn turn(crowd, {info.remote_addr, info.remote_port});
   const Request request = read_request(connection);
@@ -148,14 +164,14 @@ void Server::State::answer(mg_connection* connection) {
     const std::size_t size;
     const std::size_t all = bytes += size;
     ~Untaken() { bytes -= size; }
-  } untaken_now{untaken,
-                response.shared_body ? response.shared_body->size() : response.body.size()};
+  } untaken_now{untaken, own_part(response)};
   if (untaken_now.all > kMostUntaken && untaken_now.all > untaken_now.size)
     response = plain(503, "503 too many clients have not taken their answers yet");
   response.close = crowd.is_there();
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
   send_response(connection, request, response, options.response_timeout);
+  if (options.answered) options.answered(request, thread_cpu_seconds() - began);
 }
 
 // Who gets here is told by the connection's own data when it ends.

@@ -31,6 +31,8 @@ struct ServerOptions {
   std::function<std::optional<Response>(const Request&)> refuse;
   // Of every answer; "" takes one of the server's own away.
   std::function<std::map<std::string, std::string>()> headers;
+  // Called after each answer, with the seconds of CPU that its thread took for it.
+  std::function<void(const Request&, double cpu_seconds)> answered;
   std::size_t max_requests = 8;                        // handlers at a time; more get a 503
   std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer

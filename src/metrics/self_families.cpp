@@ -43,10 +43,15 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
   auto seconds = counter("ioc_exporter_probe_run_seconds_total",
                          "Time that the probe's programs ran, as the kernel counts it while "
                          "kernel.bpf_stats_enabled is 1.");
+  auto estimated =
+      counter("ioc_exporter_probe_estimated_seconds_total",
+              "Time that the probe took from the threads that it hit: its hits by what "
+              "a hit costs.");
   for (const ProbeSample& probe : probes) {
     loaded.add({{"probe", probe.probe}}, probe.loaded ? 1 : 0);
     attachments.add({{"probe", probe.probe}}, as_double(probe.attachments));
     if (probe.runs) runs.add({{"probe", probe.probe}}, as_double(*probe.runs));
+    if (probe.estimated_seconds) estimated.add({{"probe", probe.probe}}, *probe.estimated_seconds);
     if (probe.run_time_ns)
       seconds.add({{"probe", probe.probe}}, seconds_from_ns(*probe.run_time_ns));
   }
@@ -54,6 +59,17 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
   attachments.append_to(to);
   runs.append_to(to);
   seconds.append_to(to);
+  estimated.append_to(to);
+}
+
+void add_scrapes(const ScrapeCostSample& cost, Families& to) {
+  counter("ioc_exporter_scrapes_total", "Scrapes that were answered before this one.")
+      .add({}, as_double(cost.scrapes))
+      .append_to(to);
+  counter("ioc_exporter_scrape_cpu_seconds_total",
+          "CPU time of the threads that answered them, from request to last byte.")
+      .add({}, cost.cpu_seconds)
+      .append_to(to);
 }
 
 void add_maps(const std::vector<MapSample>& maps, Families& to) {
@@ -152,6 +168,7 @@ Families self_families(const Snapshot& snapshot, const ExporterInfo& exporter) {
   add_limited(snapshot.limited, families);
   add_attached(snapshot, families);
   add_collectors(snapshot.collectors, families);
+  if (snapshot.scrape_cost) add_scrapes(*snapshot.scrape_cost, families);
   if (exporter.process) add_process(*exporter.process, families);
   return families;
 }

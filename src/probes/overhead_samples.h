@@ -1,6 +1,8 @@
 // What the probes cost, and what was done about it: plain samples.
 #pragma once
 
+#include <cstdint>
+
 namespace ioc_exporter {
 
 // Of one IOC whose records are counted.
@@ -14,6 +16,12 @@ struct OverheadSample {
 struct HitCostSample {
   double entry_seconds = 0;
   double return_seconds = 0;
+};
+
+// What scrapes cost the exporter, from request to last byte.
+struct ScrapeCostSample {
+  std::uint64_t scrapes = 0;
+  double cpu_seconds = 0;
 };
 
 }  // namespace ioc_exporter

@@ -177,6 +177,7 @@ struct ProbeSample {
   std::uint64_t attachments = 0;             // uprobes, or sockets, that feed it now
   std::optional<std::uint64_t> runs;         // of its programs; only while kernel.bpf_stats_enabled
   std::optional<std::uint64_t> run_time_ns;  // the same
+  std::optional<double> estimated_seconds = {};  // hits by what a hit costs, where that is known
 };
 struct MapSample {
   std::string map;
@@ -230,8 +231,9 @@ struct Snapshot {
   // What could not be read this time is absent, not gone: puts and clients, or searches and
   // beacons.
   bool puts_missing = false, searches_missing = false;
-  bool detached = false;                  // all probes were taken off by the operator
-  std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
+  bool detached = false;                             // all probes were taken off by the operator
+  std::optional<HitCostSample> hit_cost;             // nothing when it was not measured
+  std::optional<ScrapeCostSample> scrape_cost = {};  // of the scrapes before this one
 };
 
 }  // namespace ioc_exporter

@@ -102,8 +102,8 @@ void add_channel_access(Snapshot& snapshot) {
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7},
       {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 0}};
-  snapshot.policy_rules = {{"quads", "forbidden", 7}, {"feedback", "expected", 23},
-                           {"default", "unexpected", 1}};
+  snapshot.policy_rules = {
+      {"quads", "forbidden", 7}, {"feedback", "expected", 23}, {"default", "unexpected", 1}};
   CaServerSample server;
   server.ioc = "power-supplies";
   server.circuits = 3;
@@ -148,6 +148,8 @@ Snapshot sample_snapshot() {
   snapshot.drops = {{"record_process", "lost_return", 1}, {"record_process", "records_full", 0}};
   snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
   snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25};
+  snapshot.probes[0].estimated_seconds = 2.75;
+  snapshot.scrape_cost = ScrapeCostSample{23, 0.5};
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
   snapshot.config = ConfigSample{true, 1790000123.5};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
