@@ -136,7 +136,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote policy"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0
