@@ -1,11 +1,14 @@
 // The part of RecordProcess that attaches: each IOC alone or all processes on a library at once,
 // over and back, and an IOC's probes off and on.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "probes/record_process.h"
 
@@ -13,6 +16,24 @@ namespace ioc_exporter::probes {
 namespace {
 
 constexpr int kPatienceMs = 100;
+
+// The kernel makes who takes a uprobe off wait until no CPU can be in it, some tens of milliseconds
+// each; those who wait at the same time wait together.
+constexpr std::size_t kMostHelpers = 64;
+
+void take_off_together(std::vector<bpf::RecordAttachment> all) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&all, &next] {
+    for (std::size_t i = next++; i < all.size(); i = next++)
+      const bpf::RecordAttachment gone(std::move(all[i]));
+  };
+  std::vector<std::jthread> helpers;
+  try {
+    while (helpers.size() + 1 < std::min(all.size(), kMostHelpers)) helpers.emplace_back(work);
+  } catch (const std::exception&) {  // no more threads: then with those that there are
+  }
+  work();
+}
 
 }  // namespace
 
@@ -179,6 +200,18 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
 bool RecordProcess::paused(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   return found != watched_.end() && found->second.paused;
+}
+
+RecordProcess::~RecordProcess() {
+  std::vector<bpf::RecordAttachment> all;
+  const auto take = [&all](Attached& attached) {
+    for (auto& [program, attachment] : attached) all.push_back(std::move(attachment));
+  };
+  for (auto& [file, library] : libraries_) {
+    take(library.for_all);
+    for (auto& [slot, attached] : library.by_slot) take(attached);
+  }
+  take_off_together(std::move(all));
 }
 
 }  // namespace ioc_exporter::probes

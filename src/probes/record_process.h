@@ -81,6 +81,10 @@ struct RecordProcessUse {
 class RecordProcess {
  public:
   static Result<RecordProcess> start(const bpf::RecordProcessOptions& options);
+  RecordProcess(RecordProcess&&) noexcept = default;
+  RecordProcess& operator=(RecordProcess&&) noexcept = default;
+  // Takes all probes off at the same time.
+  ~RecordProcess();
 
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
   // behind.
