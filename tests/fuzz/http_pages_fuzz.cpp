@@ -19,6 +19,7 @@
 
 #include "app/graph_request.h"
 #include "app/landing_tables.h"
+#include "app/scrape_format.h"
 #include "app/who_wrote.h"
 #include "http/compression.h"
 #include "http/landing_page.h"
@@ -100,8 +101,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* name : {"pv", "record", "depth", ""}) http::query_value(query, name);
   const auto back = http::query_value("a=b&pv=" + http::percent_encoded(query), "pv");
   check(back == query, "what was encoded is decoded to something else");
-  http::accepts_gzip(accept_encoding);
-  check(!http::accepts_gzip(""), "gzip without being asked for");
+  const http::Coding coding = http::best_coding(accept_encoding);
+  check(accept_encoding.find_first_not_of(" \t,") != std::string::npos ||
+            coding == http::Coding::identity,
+        "a coding without being asked for");
+  app::best_format(accept_encoding);
 
   const Snapshot snapshot = snapshot_of(parts);
   check_who_wrote(snapshot, pv);
