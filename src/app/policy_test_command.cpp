@@ -55,7 +55,7 @@ std::string known(const std::string& text) {
 }
 
 std::string asked(const Question& question) {
-  return "pv " + known(question.pv) + ", user " + known(question.user) + ", host " +
+  return std::string("pv ") + known(question.pv) + ", user " + known(question.user) + ", host " +
          known(question.host) + ", client " + known(question.client) + ", " +
          (question.op == PutOp::write ? "write" : "write_notify") + ", at " +
          local_time(static_cast<double>(question.when)) + "\n";
@@ -78,7 +78,7 @@ std::string reasons(const Question& question, const policy::Policy& policy, std:
     const std::string why = policy.mismatch(rule, question.put(), question.when);
     rows.push_back({std::to_string(rules[rule].line), clean(rules[rule].name),
                     std::string(name_of(rules[rule].action)),
-                    why.empty() ? "decides" : "no: " + clean(why)});
+                    why.empty() ? "decides" : std::string("no: ").append(clean(why))});
   }
   if (decides == policy::Policy::kNoRule)
     rows.push_back({"-", std::string(policy::kDefaultRule),
