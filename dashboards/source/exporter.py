@@ -14,10 +14,12 @@ def board() -> Board:
             Stat("Exporters", "Exporters that answer.", [Query(f"count(up{{{HOSTS}}} == 1) or vector(0)")], unit="short"),
             Stat("Down", "Exporters that do not answer.", [Query(f"count(up{{{HOSTS}}} == 0) or vector(0)")],
                  unit="short", steps=[(None, GOOD), (1, CRITICAL)]),
-            Stat("Detached or not loaded", "Exporters whose probes were taken off, and probes that the kernel refused.",
+            Stat("Not in order", "Exporters whose probes were taken off, probes that the kernel refused, and "
+                 "configuration files that an exporter refused.",
                  [Query(f"(sum(ioc_exporter_detached{{{HOSTS}}}) or vector(0)) "
-                        f"+ (count(ioc_exporter_probe_loaded{{{HOSTS}}} == 0) or vector(0))")], unit="short",
-                 steps=[(None, GOOD), (1, CRITICAL)]),
+                        f"+ (count(ioc_exporter_probe_loaded{{{HOSTS}}} == 0) or vector(0)) "
+                        f"+ (count(ioc_exporter_config_last_reload_successful{{{HOSTS}}} == 0) or vector(0))")],
+                 unit="short", steps=[(None, GOOD), (1, CRITICAL)]),
             Stat("Lost events", "Events a second that could not be counted, or not with all their labels, for reasons "
                  "that are not usual.",
                  [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit="ops",

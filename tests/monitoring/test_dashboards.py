@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from project import DASHBOARDS, documented_metrics, unknown_names
+from project import DASHBOARDS, ROOT, documented_metrics, unknown_names
 
 
 def boards() -> dict[str, dict]:
@@ -29,6 +29,11 @@ def test_files_are_what_the_program_writes(tmp_path):
     made = {path.name: path.read_text() for path in tmp_path.glob("*.json")}
     assert made == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
     assert set(made) == {"puts.json", "records.json", "iocs.json", "exporter.json"}
+
+
+def test_the_program_and_the_tests_pin_the_same_sdk():
+    pin = (DASHBOARDS / "requirements.txt").read_text().strip()
+    assert pin in (ROOT / "tests/e2e/requirements.txt").read_text().splitlines()
 
 
 def test_dashboards_can_be_imported():
