@@ -36,6 +36,12 @@ std::size_t characters(std::string_view utf8) {
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
 }
 
+// Quotes, braces and escapes in an exemplar are too much for readers that take them in a label:
+// Prometheus 2.42 leaves the escapes as they are, Python's prometheus_client 0.26 fails.
+bool is_safe_in_exemplar(std::string_view value) {
+  return value.find_first_of("\"\\\n{}") == std::string_view::npos && utf8_safe(value) == value;
+}
+
 // The last put: when it was, and who sent it; with as many of the labels as OpenMetrics 1.0 allows,
 // which is 128 characters, names included. The client's address is always among them.
 std::vector<Label> exemplar_labels(const PutSample& put) {
@@ -44,7 +50,8 @@ std::vector<Label> exemplar_labels(const PutSample& put) {
   std::size_t total = 0;
   for (const Label& label :
        {Label{"client", put.client}, Label{"user", put.user}, Label{"host", put.host}}) {
-    total += label.name.size() + characters(utf8_safe(label.value));
+    if (!is_safe_in_exemplar(label.value)) continue;
+    total += label.name.size() + characters(label.value);
     if (total > kMost) break;
     labels.push_back(label);
   }

@@ -18,7 +18,7 @@ from harness.waiting import wait_until
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures"
 # A channel filter is JSON, with any white space: names with quotes and newlines, as long as one likes.
-LONG_PV = 'F:set1{"ts":\n{}' + " " * 4096 + "}"
+LONG_PV = 'F:set1.VAL{"ts":\n{}' + " " * 4096 + "}"
 HOSTILE_USER = 'o"p\\e\nr\udcff\\xFF{}'
 HOSTILE_HOST = "höst,a=\"b\"} 1\n"
 
@@ -85,7 +85,7 @@ def test_formats_and_codings_by_header(served):
     other = samples(openmetrics(answers[OPENMETRICS][1].decode()))
     assert mine(text, ioc.name) == mine(other, ioc.name) and mine(text, ioc.name)
     puts = {dict(labels)["pv"]: (value, dict(labels)) for (name, labels), value in other.items()
-            if name == PUTS}
+            if name == PUTS and ("ioc", ioc.name) in labels}
     cut = in_text(LONG_PV[:231])
     assert {pv: value for pv, (value, _) in puts.items()} == {"F:set1": 23, "F:set2.VAL": 7, cut: 5}
     for _, labels in puts.values():
@@ -105,7 +105,8 @@ def test_requests_that_are_refused(start_exporter):
         status, headers, _ = exporter.request("/metrics", method)
         assert (status, headers["allow"]) == (405, "GET, HEAD"), method
     assert exporter.request("/metrics/")[0] == 404
-    assert exporter.request("/metrics", headers={"X-Long": "x" * 100_000})[0] in (413, 431)
+    # civetweb says 400 or 413 to what is longer than its 16 KiB, before our code sees it.
+    assert exporter.request("/metrics", headers={"X-Long": "x" * 100_000})[0] in (400, 413, 431)
     assert exporter.request("/metrics")[0] == 200
 
 
@@ -157,8 +158,7 @@ def compare(server: Prometheus, exporter: Exporter, ioc) -> None:
                            end="9999999999")
     for job in ("openmetrics", "protobuf"):
         found, = [e["exemplars"] for e in exemplars if e["seriesLabels"]["job"] == job]
-        assert found[0]["labels"]["client"] == "127.0.0.1"
-        assert found[0]["labels"]["user"] == in_text(HOSTILE_USER)
+        assert found[0]["labels"] == {"client": "127.0.0.1"}, "user and host are not fit for it"
 
 
 def test_debian_prometheus_reads_all(served, log_dir, started):

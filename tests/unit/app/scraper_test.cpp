@@ -11,7 +11,7 @@ namespace {
 Snapshot one_ioc() {
   Snapshot snapshot;
   snapshot.iocs.resize(1);
-  snapshot.iocs[0].name = "i";
+  snapshot.iocs[0].name = std::string(1, 'i');
   snapshot.iocs[0].up = true;
   return snapshot;
 }
