@@ -29,7 +29,7 @@ RecordStates::RecordStates(std::shared_ptr<const Database> database, const Field
       stuck_after_(stuck_after) {}
 
 Result<bool> RecordStates::look(Memory& memory, Clock::time_point deadline) {
-  if (!pass_) pass_.emplace();
+  if (!pass_) pass_ = Pass();  // clang 14 does not take emplace() for a nested class
   const std::size_t records = database_->records.size();
   while (pass_->next < records) {
     auto some = look_at_some(memory);
