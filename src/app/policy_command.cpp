@@ -5,7 +5,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr const char* kHelp = R"help(NAME
+constexpr const char* kPolicyHelp = R"help(NAME
   ioc_exporter policy - try out which puts the site's policy expects, or have one proposed
 
 SYNOPSIS
@@ -46,7 +46,7 @@ CommandResult policy_command(int count, const char* const* arguments) {
   const std::string what = count > 0 ? arguments[0] : "";
   if (what == "test") return policy_test_command(count - 1, arguments + 1);
   if (what == "learn") return policy_learn_command(count - 1, arguments + 1);
-  if (what == "--help" || what == "-h") return {0, kHelp, ""};
+  if (what == "--help" || what == "-h") return {0, kPolicyHelp, ""};
   const std::string problem =
       what.empty() ? "what? test or learn" : "\"" + what + "\" is neither test nor learn";
   return {2, "", "ioc_exporter policy: " + problem + " (see ioc_exporter policy --help)\n"};

@@ -14,7 +14,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr int kFailed = 1, kUsage = 2;
+constexpr int kLearnFailed = 1, kUsage = 2;
 constexpr const char* kDefaultFrom = "http://localhost:10064";
 
 bool is_url(const std::string& from) {
@@ -76,14 +76,14 @@ CommandResult policy_learn_command(int count, const char* const* arguments) {
       words->options.contains("from") ? words->options["from"] : std::string(kDefaultFrom);
 
   const auto scrape = read_scrape(from);
-  if (!scrape) return {kFailed, "", start + scrape.error().message() + "\n"};
+  if (!scrape) return {kLearnFailed, "", start + scrape.error().message() + "\n"};
   const auto puts = policy::read_seen_puts(*scrape);
-  if (!puts) return {kFailed, "", start + from + ": " + puts.error().message() + "\n"};
+  if (!puts) return {kLearnFailed, "", start + from + ": " + puts.error().message() + "\n"};
   const std::string proposal =
       policy::propose(*puts, by == "user" ? policy::LearnBy::user : policy::LearnBy::client,
                       from + ", " + local_time(now_seconds()));
   if (const auto valid = verify(proposal, *puts); !valid)
-    return {kFailed, "", start + valid.error().message() + "\n"};
+    return {kLearnFailed, "", start + valid.error().message() + "\n"};
   return {0, proposal, ""};
 }
 

@@ -11,9 +11,9 @@
 namespace ioc_exporter::app {
 namespace {
 
-constexpr int kFailed = 1, kUsage = 2, kNotAllowed = 3;
+constexpr int kTestFailed = 1, kTestUsage = 2, kNotAllowed = 3;
 
-struct Question {
+struct PolicyQuestion {
   std::string file;
   std::string pv, user, host, client;
   PutOp op = PutOp::write;
@@ -22,12 +22,12 @@ struct Question {
   policy::Put put() const { return {pv, user, host, client, op}; }
 };
 
-Result<Question> parse(int count, const char* const* words) {
+Result<PolicyQuestion> parse_test(int count, const char* const* words) {
   auto parsed = parse_command_words(count, words, {"pv", "user", "host", "client", "op", "time"});
   if (!parsed) return std::move(parsed).error();
   if (parsed->others.size() != 1) return error_in_words("one configuration file is wanted");
   auto& options = parsed->options;
-  Question question;
+  PolicyQuestion question;
   question.file = parsed->others.front();
   question.pv = options["pv"];
   question.user = options["user"];
@@ -54,7 +54,7 @@ std::string known(const std::string& text) {
   return text.empty() ? "(not known)" : clean(text);
 }
 
-std::string asked(const Question& question) {
+std::string asked(const PolicyQuestion& question) {
   return std::string("pv ") + known(question.pv) + ", user " + known(question.user) + ", host " +
          known(question.host) + ", client " + known(question.client) + ", " +
          (question.op == PutOp::write ? "write" : "write_notify") + ", at " +
@@ -71,7 +71,8 @@ std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
 }
 
 // A line for each rule that was asked; the last is the one that decides.
-std::string reasons(const Question& question, const policy::Policy& policy, std::uint32_t decides) {
+std::string reasons(const PolicyQuestion& question, const policy::Policy& policy,
+                    std::uint32_t decides) {
   std::vector<TableRow> rows = {{"LINE", "RULE", "ACTION", ""}};
   const auto& rules = policy.text().rules;
   for (std::uint32_t rule = 0; rule < rules.size() && rule <= decides; ++rule) {
@@ -90,12 +91,13 @@ std::string reasons(const Question& question, const policy::Policy& policy, std:
 
 CommandResult policy_test_command(int count, const char* const* arguments) {
   const std::string start = "ioc_exporter policy test: ";
-  const auto question = parse(count, arguments);
+  const auto question = parse_test(count, arguments);
   if (!question)
-    return {kUsage, "", start + question.error().message() + " (see ioc_exporter policy --help)\n"};
+    return {kTestUsage, "",
+            start + question.error().message() + " (see ioc_exporter policy --help)\n"};
   auto text = read_policy_file(question->file);
-  if (!text) return {kFailed, "", text.error().message() + "\n"};
-  if (!*text) return {kFailed, "", start + question->file + " has no section policy\n"};
+  if (!text) return {kTestFailed, "", text.error().message() + "\n"};
+  if (!*text) return {kTestFailed, "", start + question->file + " has no section policy\n"};
   const policy::Policy policy(std::move(**text));
   const std::uint32_t decides = policy.decide(question->put(), question->when);
   return {is_bad(policy.action(decides)) ? kNotAllowed : 0,

@@ -4,7 +4,7 @@ namespace ioc_exporter::app {
 namespace {
 
 // A count that went back is another IOC's: its slot was used again.
-double grown(std::uint64_t from, std::uint64_t to) {
+double grown_between(std::uint64_t from, std::uint64_t to) {
   return static_cast<double>(to >= from ? to - from : to);
 }
 
@@ -15,8 +15,8 @@ void ProbeSeconds::add(const std::map<std::uint32_t, probes::ProbeHits>& hits,
   for (const auto& [slot, now] : hits) {
     const auto before = seen_.find(slot);
     const probes::ProbeHits then = before == seen_.end() ? probes::ProbeHits{} : before->second;
-    total_ += grown(then.entries, now.entries) * cost.entry_seconds +
-              grown(then.returns, now.returns) * cost.return_seconds;
+    total_ += grown_between(then.entries, now.entries) * cost.entry_seconds +
+              grown_between(then.returns, now.returns) * cost.return_seconds;
   }
   seen_ = hits;
 }

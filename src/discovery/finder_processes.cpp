@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls t
 // Kernel threads' pids are given out again as well.
 constexpr std::chrono::seconds kKernelThreadInterval{30};
 
-bool is_older(const ProcessStat& a, const ProcessStat& b) {
+bool is_older_process(const ProcessStat& a, const ProcessStat& b) {
   return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
 }
 
@@ -59,7 +59,7 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     if (there && !kernel) stats.push_back(std::move(*stat));
   }
   // Parents before children, and of two with one name the older one gets it.
-  std::ranges::sort(stats, is_older);
+  std::ranges::sort(stats, is_older_process);
   for (ProcessStat& stat : stats) {
     const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
     Process& process = item->second;

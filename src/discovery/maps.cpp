@@ -9,7 +9,7 @@
 namespace ioc_exporter::discovery {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
+constexpr std::string_view kDeletedSuffix = " (deleted)";
 
 // Takes a number off the front of `text`, and the character `end` behind it.
 bool take(std::string_view& text, int base, char end, std::uint64_t& number) {
@@ -56,9 +56,9 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
   const auto path = line.find_first_not_of(' ');
   if (path == std::string_view::npos) return mapping;
   line.remove_prefix(path);
-  if (line.ends_with(kDeleted)) {
+  if (line.ends_with(kDeletedSuffix)) {
     mapping.deleted = true;
-    line.remove_suffix(kDeleted.size());
+    line.remove_suffix(kDeletedSuffix.size());
   }
   mapping.path = unescape(line);
   return mapping;

@@ -66,9 +66,9 @@ std::uint64_t counted(std::int32_t counter) {
   return static_cast<std::uint32_t>(counter);
 }
 
-class Reader {
+class QueueReader {
  public:
-  Reader(Memory& memory, const discovery::VariablePlaces& variables)
+  QueueReader(Memory& memory, const discovery::VariablePlaces& variables)
       : memory_(memory), variables_(variables) {}
 
   Result<std::vector<QueueSample>> run() {
@@ -171,7 +171,7 @@ class Reader {
 
 Result<std::vector<QueueSample>> read_callback_queues(Memory& memory,
                                                       const discovery::VariablePlaces& variables) {
-  return Reader(memory, variables).run();
+  return QueueReader(memory, variables).run();
 }
 
 }  // namespace ioc_exporter::ioc

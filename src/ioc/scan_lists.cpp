@@ -11,7 +11,7 @@ namespace ioc_exporter::ioc {
 namespace {
 
 constexpr std::int32_t kMostPeriods = 256;
-constexpr std::int32_t kMostRecords = 2'000'000;
+constexpr std::int32_t kMostOnList = 2'000'000;
 constexpr double kLongestPeriod = 1e9;  // s
 
 // As spawnPeriodic() in dbScan.c names the list's thread.
@@ -27,7 +27,7 @@ Result<ScanListSample> read_scan_list(const base::PeriodicScanList& raw) {
   ScanListSample sample;
   sample.period = period_text(raw.period);
   const std::int32_t count = raw.scan_list.list.count;
-  if (count < 0 || count > kMostRecords || (count == 0) != (raw.scan_list.list.first == 0))
+  if (count < 0 || count > kMostOnList || (count == 0) != (raw.scan_list.list.first == 0))
     return error_in_words("scan list of " + sample.period + " s: " + std::to_string(count) +
                           " records announced");
   sample.records = static_cast<std::uint64_t>(count);

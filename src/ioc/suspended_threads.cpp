@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int32_t kMostThreads = 20'000;
 constexpr std::size_t kLongestName = 128;
-constexpr int kAttempts = 5;  // threads come and go while the list is read
+constexpr int kThreadAttempts = 5;  // threads come and go while the list is read
 
 // A layout of struct epicsThreadOSD: bytes from its start.
 struct ThreadLayout {
@@ -112,7 +112,7 @@ Result<std::vector<std::string>> read_suspended_threads(
   std::vector<std::string> names;
   for (const discovery::VariablePlace& place : variables.at(kList)) {
     Result<std::vector<ThreadFacts>> threads = read_list(memory, place.address);
-    for (int attempt = 1; attempt < kAttempts && !threads; ++attempt)
+    for (int attempt = 1; attempt < kThreadAttempts && !threads; ++attempt)
       threads = read_list(memory, place.address);
     if (!threads) return std::move(threads).error();
     for (ThreadFacts& thread : *threads)

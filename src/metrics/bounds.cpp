@@ -15,10 +15,10 @@ using Text = std::string_view;
 constexpr std::size_t kOps = 2;  // write, write_notify
 
 // What has no IOC is always there.
-struct Iocs {
+struct KnownIocs {
   std::unordered_set<std::string> names;
 
-  explicit Iocs(const Snapshot& snapshot) {
+  explicit KnownIocs(const Snapshot& snapshot) {
     for (const IocSample& ioc : snapshot.iocs) names.insert(ioc.name);
     for (const CaServerSample& server : snapshot.ca_servers) names.insert(server.ioc);
   }
@@ -101,7 +101,7 @@ void Bounds::apply_to_puts(Snapshot& snapshot) {
     if (sum != nullptr) sum->latest[op] = std::max(sum->latest[op], put.last_time_seconds);
     return sum != nullptr;
   });
-  puts_.end(Iocs(snapshot));
+  puts_.end(KnownIocs(snapshot));
   puts_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
     for (std::size_t op = 0; op < kOps; ++op)
       if (sum.values[op] > 0)
@@ -119,7 +119,7 @@ void Bounds::apply_to_failures(Snapshot& snapshot) {
     const std::array<std::uint64_t, 1> count{failure.count};
     return failures_.add({failure.ioc, failure.client, rest, failure.reason}, count) != nullptr;
   });
-  failures_.end(Iocs(snapshot));
+  failures_.end(KnownIocs(snapshot));
   failures_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
     snapshot.put_failures.push_back(
         {sum.ioc, other(), sum.client, other(), other(), sum.detail, sum.values[0]});
@@ -138,7 +138,7 @@ void Bounds::apply_to_unexpected(Snapshot& snapshot) {
     if (sum != nullptr) sum->latest[0] = std::max(sum->latest[0], put.last_time_seconds);
     return sum != nullptr;
   });
-  unexpected_.end(Iocs(snapshot));
+  unexpected_.end(KnownIocs(snapshot));
   unexpected_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
     const std::size_t end = sum.detail.find('\0');
     snapshot.unexpected_puts.push_back({sum.ioc, other(), sum.client, other(), other(),
@@ -169,7 +169,7 @@ void Bounds::apply_to_durations(Snapshot& snapshot) {
     return durations_.add({duration.ioc, "", rest}, values, is_shown(duration.ioc, duration.pv)) !=
            nullptr;
   });
-  durations_.end(Iocs(snapshot));
+  durations_.end(KnownIocs(snapshot));
   durations_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
     PutDurationSample duration{sum.ioc, other(), sum.values[0], {}};
     std::copy(sum.values.begin() + 1, sum.values.end(), duration.buckets.begin());
@@ -181,7 +181,7 @@ void Bounds::apply_to_durations(Snapshot& snapshot) {
     const std::array<Text, 1> rest{pv.pv};
     return pvs_.add({pv.ioc, "", rest}, {}, is_shown(pv.ioc, pv.pv)) != nullptr;
   });
-  pvs_.end(Iocs(snapshot));
+  pvs_.end(KnownIocs(snapshot));
 }
 
 void Bounds::apply_to_clients(Snapshot& snapshot) {
@@ -191,7 +191,7 @@ void Bounds::apply_to_clients(Snapshot& snapshot) {
     const std::array<std::uint64_t, 3> values{client.circuits, client.channels, client.monitors};
     return clients_.add({client.ioc, client.client, rest}, values) != nullptr;
   });
-  clients_.end(Iocs(snapshot));
+  clients_.end(KnownIocs(snapshot));
   clients_.for_each_sum([&snapshot](const LimitedSeries::Sum& sum) {
     snapshot.ca_clients.push_back(
         {sum.ioc, sum.client, other(), other(), sum.values[0], sum.values[1], sum.values[2]});
@@ -199,7 +199,7 @@ void Bounds::apply_to_clients(Snapshot& snapshot) {
 }
 
 void Bounds::apply_to_network(Snapshot& snapshot) {
-  const Iocs iocs(snapshot);
+  const KnownIocs iocs(snapshot);
   searches_.begin();
   take_summed(snapshot.searches, [this](const SearchSample& search) {
     // The kernel's table has a sum of its own; they are one series.

@@ -21,10 +21,10 @@ constexpr Family kTransitions{"epics_ioc_alarm_transitions_total", FamilyType::c
 constexpr std::array<std::string_view, kSeverities> kSeverityNames{"no_alarm", "minor", "major",
                                                                    "invalid"};
 
-using Iocs = std::vector<const IocSample*>;
+using IocList = std::vector<const IocSample*>;
 
 template <class Each>
-void for_each_counted(const Family& family, const Iocs& iocs, Encoder& encoder, Each each) {
+void for_each_counted(const Family& family, const IocList& iocs, Encoder& encoder, Each each) {
   encoder.begin_family(family);
   for (const IocSample* ioc : iocs)
     if (ioc->up && ioc->processing) each(*ioc, *ioc->processing);
@@ -32,7 +32,7 @@ void for_each_counted(const Family& family, const Iocs& iocs, Encoder& encoder, 
 
 }  // namespace
 
-void encode_causes(const Iocs& iocs, Encoder& encoder) {
+void encode_causes(const IocList& iocs, Encoder& encoder) {
   for_each_counted(kCauses, iocs, encoder, [&](const IocSample& ioc, const ProcessingSample& all) {
     for (const auto& [cause, count] : all.causes)
       encoder.count(encoder.labels({{"ioc", ioc.name}, {"cause", cause}}), count);

@@ -7,7 +7,7 @@
 namespace ioc_exporter::metrics {
 namespace {
 
-constexpr Family kInfo{
+constexpr Family kIocInfo{
     "epics_ioc_info", FamilyType::gauge,
     "An IOC that runs on this host: process id, EPICS Base version, executable and "
     "TCP port of its Channel Access server (empty: not known). Always 1."};
@@ -60,7 +60,7 @@ std::vector<const IocSample*> distinct_iocs(const Snapshot& snapshot) {
 }
 
 void encode_iocs(const std::vector<const IocSample*>& iocs, Encoder& encoder) {
-  encoder.begin_family(kInfo);
+  encoder.begin_family(kIocInfo);
   for (const IocSample* ioc : iocs)
     if (ioc->up) encode_info(*ioc, encoder);
   encoder.begin_family(kUp);

@@ -29,7 +29,7 @@ constexpr Family kLooked{"epics_ioc_records_sampled_timestamp_seconds", FamilyTy
                          "When the records were looked at last, in seconds since 1970."};
 constexpr Family kSuspended{"epics_ioc_threads_suspended", FamilyType::gauge,
                             "Threads that are suspended, as after a failed assertion."};
-constexpr std::array<std::string_view, 4> kSeverities{"no_alarm", "minor", "major", "invalid"};
+constexpr std::array<std::string_view, 4> kSeverityLabels{"no_alarm", "minor", "major", "invalid"};
 
 using Iocs = std::vector<const IocSample*>;
 
@@ -75,8 +75,9 @@ void for_each_state(const Family& family, const Iocs& iocs, Encoder& encoder, Ea
 void encode_states(const Iocs& iocs, Encoder& encoder) {
   using Labels = const EncodedLabels&;
   for_each_state(kSeverity, iocs, encoder, [&](const RecordStatesSample& records, Labels labels) {
-    for (std::size_t i = 0; i < kSeverities.size(); ++i)
-      encoder.count(labels, encoder.labels({{"severity", kSeverities[i]}}), records.by_severity[i]);
+    for (std::size_t i = 0; i < kSeverityLabels.size(); ++i)
+      encoder.count(labels, encoder.labels({{"severity", kSeverityLabels[i]}}),
+                    records.by_severity[i]);
   });
   for_each_state(kInFlight, iocs, encoder, [&](const RecordStatesSample& records, Labels labels) {
     encoder.count(labels, records.in_flight);

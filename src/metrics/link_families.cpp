@@ -13,10 +13,10 @@ constexpr Family kLinks{"epics_record_link_total", FamilyType::counter,
                         "Times that one record (source) made another process through its links."};
 
 // To sort by: the names, then whether they are groups'.
-using Names = std::pair<std::pair<std::string_view, std::string_view>,
-                        std::pair<std::string_view, std::string_view>>;
+using LinkNames = std::pair<std::pair<std::string_view, std::string_view>,
+                            std::pair<std::string_view, std::string_view>>;
 
-Names names_of(const IocSample& ioc, const RecordLinkSample& link) {
+LinkNames names_of(const IocSample& ioc, const RecordLinkSample& link) {
   const Label source = source_label(ioc, link.source), record = record_label(ioc, link.record);
   return {{source.value, record.value}, {source.name, record.name}};
 }
@@ -27,7 +27,7 @@ void encode_links(const std::vector<const IocSample*>& iocs, Encoder& encoder) {
   encoder.begin_family(kLinks);
   for (const IocSample* ioc : iocs) {
     if (!ioc->up) continue;
-    std::map<Names, std::uint64_t> counts;
+    std::map<LinkNames, std::uint64_t> counts;
     for (const RecordLinkSample& link : ioc->links) counts[names_of(*ioc, link)] += link.count;
     for (const auto& [names, count] : counts) {
       const auto& [values, labels] = names;

@@ -9,12 +9,12 @@ namespace {
 using Families = std::vector<prometheus::MetricFamily>;
 using Merge = FamilyBuilder::Merge;
 
-FamilyBuilder gauge(std::string name, std::string help) {
+FamilyBuilder overhead_gauge(std::string name, std::string help) {
   return {prometheus::MetricType::Gauge, std::move(name), std::move(help), Merge::lower};
 }
 
 void add_hit_cost(const HitCostSample& cost, Families& to) {
-  gauge("ioc_exporter_probe_hit_seconds",
+  overhead_gauge("ioc_exporter_probe_hit_seconds",
         "Time that one hit of a record probe takes on this machine, measured at start.")
       .add({{"kind", "entry"}}, cost.entry_seconds)
       .add({{"kind", "return"}}, cost.return_seconds)
@@ -25,13 +25,13 @@ void add_hit_cost(const HitCostSample& cost, Families& to) {
 
 Families overhead_families(const Snapshot& snapshot) {
   Families families;
-  gauge("ioc_exporter_detached", "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
+  overhead_gauge("ioc_exporter_detached", "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
       .add({}, snapshot.detached ? 1 : 0)
       .append_to(families);
   if (snapshot.hit_cost) add_hit_cost(*snapshot.hit_cost, families);
-  auto overhead = gauge("ioc_exporter_ioc_overhead_ratio",
+  auto overhead = overhead_gauge("ioc_exporter_ioc_overhead_ratio",
                         "Fraction of one core that the record probes cost the IOC.");
-  auto sampling = gauge("ioc_exporter_record_sampling_ratio",
+  auto sampling = overhead_gauge("ioc_exporter_record_sampling_ratio",
                         "Fraction of time that the IOC's record probes are attached: below 1, what "
                         "is said of its records is an estimate; 0, nothing is counted.");
   for (const IocSample* ioc : distinct_iocs(snapshot)) {

@@ -18,10 +18,10 @@ constexpr Family kPuts{
     "has not seen the name (yet)."};
 constexpr Family kFailures{"epics_ca_put_failures_total", FamilyType::counter,
                            "Channel Access writes that the IOC answered with an error, by reason."};
-constexpr Family kDuration{
+constexpr Family kPutDuration{
     "epics_ca_put_duration_seconds", FamilyType::histogram,
     "Time from a write with callback (WRITE_NOTIFY) to the IOC's answer, over all clients."};
-constexpr Family kLast{"epics_ca_last_put_timestamp_seconds", FamilyType::gauge,
+constexpr Family kLastPut{"epics_ca_last_put_timestamp_seconds", FamilyType::gauge,
                        "When the client wrote to the PV last, in seconds since 1970."};
 constexpr Family kPv{"epics_ca_pv_info", FamilyType::gauge,
                      "Record and field that a PV name leads to, of PVs that were written to. "
@@ -110,7 +110,7 @@ void encode_durations(const std::vector<PutDurationSample>& durations, const His
   for (const PutDurationSample& duration : durations)
     series.emplace_back(encoder.labels({{"ioc", duration.ioc}, {"pv", duration.pv}}),
                         Sums{duration.sum_ns, duration.buckets});
-  encoder.begin_histograms(kDuration, edges);
+  encoder.begin_histograms(kPutDuration, edges);
   for_each_merged(
       std::move(series),
       [](Sums& sums, const Sums& more) {
@@ -134,7 +134,7 @@ void encode_last_times(const std::vector<PutSample>& puts, Encoder& encoder) {
                                           {"user", put.user},
                                           {"host", put.host}}),
                           put.last_time_seconds);
-  encoder.begin_family(kLast);
+  encoder.begin_family(kLastPut);
   for_each_merged(
       std::move(series), [](double& last, double other) { last = std::max(last, other); },
       [&encoder](const EncodedLabels& labels, double last) { encoder.number(labels, last); });

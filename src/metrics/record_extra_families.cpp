@@ -16,7 +16,7 @@ constexpr Family kScan{"epics_ioc_scan_list_duration_seconds", FamilyType::histo
                        "longer than the period is an overrun."};
 constexpr Family kPeriod{"epics_ioc_scan_period_seconds", FamilyType::gauge,
                          "Period of the scan list."};
-constexpr Family kLast{"epics_ioc_scan_last_timestamp_seconds", FamilyType::gauge,
+constexpr Family kLastScan{"epics_ioc_scan_last_timestamp_seconds", FamilyType::gauge,
                        "When the last pass through the scan list ended, in seconds since 1970: "
                        "the heartbeat of its thread."};
 constexpr Family kCompletion{
@@ -39,7 +39,7 @@ void for_each_list(const std::vector<const IocSample*>& iocs, const Encoder& enc
 
 using Sums = std::pair<std::uint64_t, decltype(CompletionSample::buckets)>;
 
-void add(Sums& sums, const Sums& more) {
+void add_sums(Sums& sums, const Sums& more) {
   sums.first += more.first;
   std::transform(sums.second.begin(), sums.second.end(), more.second.begin(), sums.second.begin(),
                  std::plus<>());
@@ -48,7 +48,7 @@ void add(Sums& sums, const Sums& more) {
 void encode(const Family& family, const HistogramEdges& edges, SeriesList<Sums> series,
             Encoder& encoder) {
   encoder.begin_histograms(family, edges);
-  for_each_merged(std::move(series), add,
+  for_each_merged(std::move(series), add_sums,
                   [&encoder](const EncodedLabels& labels, const Sums& sums) {
                     encoder.histogram(labels, sums.second, seconds_from_ns(sums.first));
                   });
@@ -73,7 +73,7 @@ void encode_scan_lists(const std::vector<const IocSample*>& iocs, Encoder& encod
   });
   encode(kScan, scan_edges(), std::move(durations), encoder);
   encode_numbers(kPeriod, std::move(periods), encoder);
-  encode_numbers(kLast, std::move(last), encoder);
+  encode_numbers(kLastScan, std::move(last), encoder);
 }
 
 void encode_completions(const std::vector<const IocSample*>& iocs, const HistogramEdges& edges,

@@ -11,7 +11,7 @@
 namespace ioc_exporter::metrics {
 namespace {
 
-constexpr Family kPuts{"epics_record_puts_total", FamilyType::counter,
+constexpr Family kRecordPuts{"epics_record_puts_total", FamilyType::counter,
                        "Writes to fields of the record inside the IOC, by what made them. Empty "
                        "client: not known, or there is none."};
 
@@ -67,7 +67,7 @@ void encode_record_puts(const std::vector<const IocSample*>& iocs, Encoder& enco
   Series series;
   for (const IocSample* ioc : iocs)
     if (ioc->up) add_ioc(*ioc, encoder, series);
-  encode_counts(kPuts, std::move(series), encoder);
+  encode_counts(kRecordPuts, std::move(series), encoder);
 }
 
 }  // namespace ioc_exporter::metrics

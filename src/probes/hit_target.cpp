@@ -49,7 +49,7 @@ extern "C" void ioc_exporter_hit_target(void* record);
 namespace ioc_exporter::probes {
 namespace {
 
-constexpr int kPatienceMs = 2000;
+constexpr int kTargetPatienceMs = 2000;
 // Records as in Base 7.0 on LP64, as far as dbProcess' first look goes: neither active nor
 // disabled.
 constexpr std::uint32_t kRecords = HitTarget::kRecords;
@@ -159,7 +159,7 @@ Result<double> HitTarget::call(std::uint32_t calls) {
   const std::string action = "time " + std::to_string(calls) + " calls in a child process";
   if (::write(to_child_.get(), &calls, sizeof calls) != sizeof calls) return last_error(action);
   pollfd answer{from_child_.get(), POLLIN, 0};
-  const int ready = ::poll(&answer, 1, kPatienceMs);
+  const int ready = ::poll(&answer, 1, kTargetPatienceMs);
   if (ready < 0) return last_error(action);
   std::uint64_t took = 0;
   if (ready == 0 || ::read(from_child_.get(), &took, sizeof took) != sizeof took)

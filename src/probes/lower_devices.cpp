@@ -14,7 +14,7 @@
 namespace ioc_exporter::probes {
 namespace {
 
-constexpr const char* kAction = "list network devices";
+constexpr const char* kLookAction = "list network devices";
 constexpr std::size_t kAnswer = 256 * 1024;  // a part of an answer is 32 KiB, one device a few KiB
 
 // The attribute of that type, its bytes; nothing where there is none. Nested ones carry flags.
@@ -63,13 +63,13 @@ Result<bool> read_lower_devices(std::span<const std::byte> answer, std::set<std:
       int error = 0;
       if (body.size() < sizeof error) break;
       std::memcpy(&error, body.data(), sizeof error);
-      return error_from_errno(-error, kAction);
+      return error_from_errno(-error, kLookAction);
     }
     if (header.nlmsg_type == RTM_NEWLINK) read_device(body, into);
     answer = answer.subspan(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), answer.size()));
   }
   if (!answer.empty())
-    return error_in_words(std::string(kAction) + ": the kernel's answer is cut off");
+    return error_in_words(std::string(kLookAction) + ": the kernel's answer is cut off");
   return false;
 }
 
@@ -88,15 +88,15 @@ Result<std::set<std::uint32_t>> LowerDevices::read() {
   request.header.nlmsg_type = RTM_GETLINK;
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.header.nlmsg_seq = ++sequence_;
-  if (::send(socket_.get(), &request, sizeof request, 0) < 0) return last_error(kAction);
+  if (::send(socket_.get(), &request, sizeof request, 0) < 0) return last_error(kLookAction);
   std::vector<std::byte> answer(kAnswer);
   std::set<std::uint32_t> devices;
   for (;;) {
     const ssize_t size = ::recv(socket_.get(), answer.data(), answer.size(), MSG_TRUNC);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return last_error(kAction);
+    if (size < 0) return last_error(kLookAction);
     if (static_cast<std::size_t>(size) > answer.size())
-      return error_in_words(std::string(kAction) + ": the kernel's answer is too long");
+      return error_in_words(std::string(kLookAction) + ": the kernel's answer is too long");
     auto last =
         read_lower_devices(std::span(answer).first(static_cast<std::size_t>(size)), devices);
     if (!last) return std::move(last).error();
