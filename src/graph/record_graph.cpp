@@ -31,8 +31,9 @@ RecordGraph chain_of(const std::vector<GraphLink>& links, std::uint32_t start,
   for (std::size_t from = 0; from < graph.nodes.size(); ++from) {
     const RecordGraph::Node node = graph.nodes[from];
     bool goes_on = false;
-    for (const GraphLink& link :
-         std::ranges::equal_range(all, node.record, {}, &GraphLink::source)) {
+    for (auto at = std::ranges::lower_bound(all, node.record, {}, &GraphLink::source);
+         at != all.end() && at->source == node.record; ++at) {
+      const GraphLink& link = *at;
       auto place = places.find(link.record);
       const bool has_room = graph.edges.size() < limits.edges &&
                             (place != places.end() ||
