@@ -57,8 +57,8 @@ def test_rights_may_be_fewer_or_kept(start_exporter):
         assert thread["Uid"].split() == ["0"] * 4
         assert (thread["CapEff"], thread["Seccomp"]) == (own["CapEff"], "0")
     # It says what it cannot do any more.
-    scrape = few.scrape()
-    assert scrape.value("ioc_exporter_collector_success", collector="discovery") == 0
+    few.wait_scrape(lambda scrape: scrape.value("ioc_exporter_collector_success", collector="discovery") == 0,
+                    "discovery that says that it cannot look")
     assert "run as root, with CAP_SYS_PTRACE" in few.process.stderr()
 
 
