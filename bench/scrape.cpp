@@ -119,7 +119,7 @@ void measure(const Client& client, std::uint16_t port, int times) {
 void serve_ours(std::size_t records, int times, const Client& client) {
   const auto counts = make_counts(records);
   const auto database = make_database(records);
-  app::Scraper scraper([&] { return read_snapshot(counts, database); },
+  app::Scraper scraper([&] { return read_snapshot(counts, database); }, {},
                        metrics::ShownEdges{edges_of_24_lines()});
   http::ServerOptions options;
   options.listen = {"127.0.0.1:0"};

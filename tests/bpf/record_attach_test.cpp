@@ -88,7 +88,7 @@ TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
   std::vector<RecordTarget> targets;
   for (std::size_t i = 0; i < kIocs; ++i) {
     iocs.push_back(std::make_unique<FakeIoc>());
-    targets.push_back(iocs.back()->target(128 + 64 * (i % 2), GetParam().one_read));
+    targets.push_back(iocs.back()->target(i % 2 == 0 ? 128 : 192, GetParam().one_read));
   }
   ASSERT_TRUE(probe_->prepare(targets));
   std::vector<std::uint32_t> slots;
@@ -105,8 +105,8 @@ TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
 // An IOC that was there when the others were made ready, and has ended since.
 TEST_P(RecordProcessTest, WhatNobodyCameForIsForgotten) {
   FakeIoc first, second;
-  ASSERT_TRUE(probe_->prepare({first.target(128, GetParam().one_read),
-                               second.target(256, GetParam().one_read)}));
+  ASSERT_TRUE(probe_->prepare(
+      {first.target(128, GetParam().one_read), second.target(256, GetParam().one_read)}));
   const auto slot = watch(first);
   first.ask("call 1 5");
   ASSERT_TRUE(probe_->prepare({second.target(512, GetParam().one_read)}));
