@@ -25,6 +25,9 @@ for records in "$@"; do
   measure "text" ours "$records"
   measure "text, gzip" ours "$records" "Accept-Encoding: gzip"
   measure "text, zstd" ours "$records" "Accept-Encoding: zstd"
+  measure "OpenMetrics" ours "$records" "Accept: application/openmetrics-text;version=1.0.0"
+  measure "protobuf" ours "$records" \
+    "Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
   measure "prometheus-cpp" prometheus-cpp "$records"
   measure "prometheus-cpp, gzip" prometheus-cpp "$records" "Accept-Encoding: gzip"
 done

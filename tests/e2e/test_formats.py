@@ -65,7 +65,7 @@ def served(start_ioc, start_exporter, started):
 
 def mine(found: dict, ioc: str) -> dict:
     return {key: value for key, value in found.items() if ("ioc", ioc) in key[1]
-            and not key[0].startswith(("epics_ioc_", "epics_ca_"))}
+            and key[0].startswith("epics_record_")}
 
 
 def test_formats_and_codings_by_header(served):
