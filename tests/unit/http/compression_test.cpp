@@ -32,7 +32,7 @@ TEST(BestCoding, IsNoneWhereAllIsRefusedOrUnknown) {
     EXPECT_EQ(best_coding(header), Coding::identity) << header;
 }
 
-std::string long_text() {
+std::string squares_text() {
   std::string text;
   for (long i = 0; i < 50000; ++i) text.append("line ").append(std::to_string(i * i)).append("\n");
   return text;
@@ -46,7 +46,7 @@ std::string decompressed_zstd(std::string_view packed) {
 
 TEST(Compress, GivesBackTheSameBytes) {
   for (const std::string& body :
-       {std::string(), std::string("x"), long_text(), std::string("\0\xFF", 2)}) {
+       {std::string(), std::string("x"), squares_text(), std::string("\0\xFF", 2)}) {
     const auto gzipped = compress(body, Coding::gzip);
     ASSERT_TRUE(gzipped.has_value());
     EXPECT_EQ(inflated(std::string(gzipped->view())), body);
@@ -54,7 +54,7 @@ TEST(Compress, GivesBackTheSameBytes) {
     ASSERT_TRUE(zstd.has_value());
     EXPECT_EQ(decompressed_zstd(zstd->view()), body);
   }
-  const std::string text = long_text();
+  const std::string text = squares_text();
   EXPECT_LT(compress(text, Coding::gzip)->size(), text.size() / 2);
   EXPECT_LT(compress(text, Coding::zstd)->size(), text.size() / 2);
   EXPECT_FALSE(compress(text, Coding::identity).has_value());
