@@ -39,7 +39,7 @@ picture landing.png 1000,1150 "http://localhost:$exporter/"
 picture puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
 
 # The dashboards as operators see them first: two dark, two light.
-FROM=now-10m WIDTH=1200 HEIGHT=1000 scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
+FROM=now-10m WIDTH=1400 HEIGHT=1150 scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
 for drawn in puts-dark iocs-light records-dark exporter-light; do
   cp "$profile/dashboards/$drawn.png" "docs/pictures/dashboard-${drawn%-*}.png"
   say "docs/pictures/dashboard-${drawn%-*}.png: $(stat -c %s "docs/pictures/dashboard-${drawn%-*}.png") bytes"
