@@ -124,7 +124,7 @@ TEST_F(CaUdpDevicesTest, WhatTwoNamespacesSeeCountsOnce) {
   ASSERT_TRUE(left) << left.error().message();
   const auto removed = udp_->remove_namespace(*net);
   ASSERT_TRUE(removed) << removed.error().message();
-  EXPECT_EQ(searches(), (Counts{{kB, 23}, {"other", 7}}));
+  EXPECT_EQ(searches(), (Counts{{kB, 23}, {"(other)", 7}}));
   EXPECT_EQ(names(), (Counts{{"10.77.0.2 NO:SUCH", 23}}));
   expect_nothing_lost();
 }

@@ -165,7 +165,7 @@ TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
     for (int i = 0; i < host; ++i) client.send(search(1, "A"), kHost, kCaPort);
   }
   EXPECT_EQ(searches(),
-            (Counts{{"127.0.0.1", 1}, {"127.0.0.2", 2}, {"127.0.0.3", 3}, {"other", 22}}));
+            (Counts{{"127.0.0.1", 1}, {"127.0.0.2", 2}, {"127.0.0.3", 3}, {"(other)", 22}}));
   EXPECT_EQ(drop("clients_full"), 22u);
 }
 
@@ -192,11 +192,11 @@ TEST_F(CaUdpTest, WhatIsOverIsForgotten) {
   EXPECT_EQ(entries("ca_searches"), 0u);
   EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 7}}));
   look(std::chrono::hours(25));
-  EXPECT_EQ(searches(), (Counts{{"other", 7}}));
+  EXPECT_EQ(searches(), (Counts{{"(other)", 7}}));
   EXPECT_TRUE(collect().beacons.empty());
   EXPECT_EQ(entries("ca_search_clients"), 0u);
   client.send(search(2, "AGAIN"), kHost, kCaPort);
-  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 1}, {"other", 7}}));
+  EXPECT_EQ(searches(), (Counts{{"127.0.0.1", 1}, {"(other)", 7}}));
   expect_nothing_lost();
 }
 

@@ -76,13 +76,17 @@ while [ "$i" -lt "$CALLS" ]; do
 done
 wait_for 90 grep -q "^@sent" /tmp/write.log
 wait_for 90 grep -q "^@sent" /tmp/notify.log
-echo "dbgf VM:count" >&3
-wait_for 30 grep -q "^DBF_DOUBLE" /tmp/ioc.log
+# A write without callback is sent before the IOC does it.
+all_done() {
+  echo "dbgf VM:count" >&3
+  grep "^DBF_DOUBLE" /tmp/ioc.log | tail -n 1 | grep -qw "$((CALLS + WRITES + NOTIFIES))"
+}
+wait_for 60 all_done
 
 fact clients
 grep -h "^@sent" /tmp/write.log /tmp/notify.log
 fact truth
-grep "^DBF_DOUBLE" /tmp/ioc.log
+grep "^DBF_DOUBLE" /tmp/ioc.log | tail -n 1
 fact metrics
 metrics
 fact exporter_log
