@@ -13,7 +13,7 @@ add_executable(bpf_ca_tap
 target_include_directories(bpf_ca_tap PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(bpf_ca_tap PRIVATE ioc_exporter_probes GTest::gtest GTest::gtest_main)
 ioc_exporter_warnings(bpf_ca_tap)
-gtest_discover_tests(bpf_ca_tap TEST_PREFIX bpf. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS bpf TIMEOUT 120 RESOURCE_LOCK host)
+gtest_discover_tests(bpf_ca_tap TEST_PREFIX bpf. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS bpf TIMEOUT 120 COST 100)
 
 # Connects network namespaces by a bad link, also by hand.
 add_executable(lossy_forwarder ${PROJECT_SOURCE_DIR}/tests/tools/lossy_forwarder.cpp

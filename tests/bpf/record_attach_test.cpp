@@ -31,7 +31,7 @@ TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwic
   for (int i = 0; i < 9; ++i)
     busy.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
   busy.send("spin 0");
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 3; ++round) {
     std::vector<std::unique_ptr<FakeIoc>> others;
     std::vector<std::uint32_t> slots;
     for (std::size_t i = 0; i < kIocs; ++i) {

@@ -22,6 +22,7 @@ python=$IOC_EXPORTER_TEST_ENV/venv/bin/python
 cd "$here"
 # No address or port of the caller's own IOCs reaches the tests.
 for variable in $(compgen -e | grep '^EPICS_' || true); do unset "$variable"; done
-export PYTHONDONTWRITEBYTECODE=1
+# What is compiled once need not be for each test; and it stays out of the source tree.
+export PYTHONPYCACHEPREFIX="${IOC_EXPORTER_TOOLS:?}/../pycache"
 exec "$python" -m pytest -q --tb=short -p no:cacheprovider \
   -o tmp_path_retention_policy=failed "$1"

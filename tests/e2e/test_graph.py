@@ -7,6 +7,8 @@ import pytest
 from harness import databases
 from harness.scrape import PROCESSED
 
+EXPORTER_OPTIONS = ["--no-collector.puts"]
+
 CHAIN = ["R:scan", "R:chain1", "R:chain2", "R:chain3", "R:async"]
 
 

@@ -13,6 +13,8 @@ from harness.ioc import copy_of_libraries
 from harness.scrape import PROCESSED
 from harness.waiting import wait_until
 
+EXPORTER_OPTIONS = ["--no-collector.puts"]
+
 SEVERITY = "epics_ioc_records_by_severity"
 QUEUE_SIZE, ONCE_SIZE = 2000, 1000
 

@@ -2,6 +2,8 @@
 from harness import databases, env
 from harness.waiting import wait_until
 
+EXPORTER_OPTIONS = ["--no-collector.puts"]
+
 SCAN = "epics_ioc_scan_list_duration_seconds"
 LAST = "epics_ioc_scan_last_timestamp_seconds"
 COMPLETION = "epics_record_completion_duration_seconds"

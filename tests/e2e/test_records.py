@@ -7,6 +7,8 @@ from harness import databases
 from harness.scrape import DURATION, EDGES, PROCESSED, SKIPPED, difference
 from harness.waiting import wait_until
 
+EXPORTER_OPTIONS = ["--no-collector.puts"]
+
 CHAIN = ["P:scan", "P:chain1", "P:chain2", "P:chain3"]
 COUNTING = [*CHAIN, "P:async", "P:tail"]
 PROCESSINGS = 23
