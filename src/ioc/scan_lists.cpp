@@ -1,7 +1,7 @@
 #include "ioc/scan_lists.h"
 
-#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "ioc/scan_layout.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kMostPeriods = 256;
 constexpr std::int32_t kMostOnList = 2'000'000;
-constexpr double kLongestPeriod = 1e9;  // s
+constexpr double kShortestPeriod = 1e-9, kLongestPeriod = 1e9;  // s
 
 // As spawnPeriodic() in dbScan.c names the list's thread.
 std::string period_text(double seconds) {
@@ -22,8 +22,8 @@ std::string period_text(double seconds) {
 }
 
 Result<ScanListSample> read_scan_list(const base::PeriodicScanList& raw) {
-  if (!std::isfinite(raw.period) || raw.period <= 0 || raw.period > kLongestPeriod)
-    return error_in_words("a scan list's period is " + std::to_string(raw.period) + " s");
+  if (!(raw.period >= kShortestPeriod && raw.period <= kLongestPeriod))  // NaN is neither
+    return error_in_words("a scan list's period is " + period_text(raw.period) + " s");
   ScanListSample sample;
   sample.period = period_text(raw.period);
   const std::int32_t count = raw.scan_list.list.count;
@@ -77,7 +77,8 @@ Result<std::vector<ScanListSample>> read_scan_lists(Memory& memory,
     if (!is_pointer(*list)) return error_in_words("a scan list is at " + hex_address(*list));
     auto sample = read_scan_list_at(memory, *list);
     if (!sample) return std::move(sample).error();
-    const auto [known, is_new] = by_period.try_emplace(std::stod(sample->period), *sample);
+    const auto [known, is_new] =
+        by_period.try_emplace(std::strtod(sample->period.c_str(), nullptr), *sample);
     if (!is_new) merge(known->second, *sample);
   }
   std::vector<ScanListSample> lists;

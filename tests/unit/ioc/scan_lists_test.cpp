@@ -100,7 +100,7 @@ TEST_F(ScanLists, WhatMakesNoSenseIsAnErrorInWords) {
   pointers_[2] = 4096;
   EXPECT_THAT(failure(), HasSubstr("read memory at 0x1000"));
   pointers_[2] = 0;
-  for (const double period : {0.0, -1.0, std::nan(""), 2e9}) {
+  for (const double period : {0.0, -1.0, std::nan(""), 2e9, 4e-320}) {
     lists_[0].period = period;
     EXPECT_THAT(failure(), HasSubstr("a scan list's period is ")) << period;
   }
