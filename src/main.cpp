@@ -86,7 +86,7 @@ bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifi
       auto next = slice ? std::min(*slice, next_tick) : next_tick;
       if (const auto alive = notifier.next_alive()) next = std::min(*alive, next);
       if (stopped_before(next)) return true;
-      daemon.govern();
+      if (slice) daemon.govern();
       notifier.alive();
     }
     if (Clock::now() >= end) return false;
