@@ -1,25 +1,10 @@
 #include "metrics/record_bounds.h"
 
 #include <algorithm>
+#include "metrics/record_rows.h"
 
 namespace ioc_exporter::metrics {
 namespace {
-
-// Calls each(a, b) for all pairs of counters of two samples.
-template <class A, class B, class Each>
-void for_each_counter(A& a, B& b, Each each) {
-  each(a.processed, b.processed);
-  each(a.sum_ns, b.sum_ns);
-  each(a.self_ns, b.self_ns);
-  each(a.skipped_active, b.skipped_active);
-  each(a.skipped_disabled, b.skipped_disabled);
-  for (std::size_t i = 0; i < a.buckets.size(); ++i) each(a.buckets[i], b.buckets[i]);
-  for (std::size_t i = 0; i < a.puts.size(); ++i) each(a.puts[i], b.puts[i]);
-}
-
-void add(RecordSample& sum, const RecordSample& more) {
-  for_each_counter(sum, more, [](std::uint64_t& to, std::uint64_t from) { to += from; });
-}
 
 void subtract(RecordSample& sum, const RecordSample& less) {
   for_each_counter(sum, less, [](std::uint64_t& to, std::uint64_t from) { to -= from; });
@@ -33,7 +18,7 @@ std::vector<RecordSample> sums_of(const RecordPlan& plan,
   for (const RecordSample& sample : records) {
     const std::uint32_t place = plan.place_of(sample.record);
     if (place >= plan.first_shared && place < plan.shown->records.size())
-      add(sums[place - plan.first_shared], sample);
+      add_counts(sums[place - plan.first_shared], sample);
   }
   return sums;
 }
@@ -72,7 +57,7 @@ void RecordBounds::keep_sums(Ioc& ioc, const RecordPlan& before,
   const auto old_sums = sums_of(before, records), new_sums = sums_of(ioc.plan, records);
   for (std::size_t i = 0; i < old_sums.size(); ++i) {
     const RecordIdentity& shared = before.shown->records[before.first_shared + i];
-    add(ioc.sums[{shared.name, shared.group}].kept, old_sums[i]);
+    add_counts(ioc.sums[{shared.name, shared.group}].kept, old_sums[i]);
   }
   for (std::size_t i = 0; i < new_sums.size(); ++i) {
     const RecordIdentity& shared = ioc.plan.shown->records[ioc.plan.first_shared + i];
@@ -107,7 +92,7 @@ void RecordBounds::show_records(Ioc& ioc, std::vector<RecordSample>& records) {
     const auto place = static_cast<std::uint32_t>(plan.first_shared + i);
     const RecordIdentity& shared = plan.shown->records[place];
     Sums& known = ioc.sums[{shared.name, shared.group}];
-    add(sums[i], known.kept);
+    add_counts(sums[i], known.kept);
     // A record that could not be read for once must not make a counter shrink.
     for_each_counter(known.shown, sums[i],
                      [](std::uint64_t& shown, std::uint64_t now) { shown = std::max(shown, now); });

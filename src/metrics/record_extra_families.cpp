@@ -17,8 +17,8 @@ constexpr Family kScan{"epics_ioc_scan_list_duration_seconds", FamilyType::histo
 constexpr Family kPeriod{"epics_ioc_scan_period_seconds", FamilyType::gauge,
                          "Period of the scan list."};
 constexpr Family kLastScan{"epics_ioc_scan_last_timestamp_seconds", FamilyType::gauge,
-                       "When the last pass through the scan list ended, in seconds since 1970: "
-                       "the heartbeat of its thread."};
+                           "When the last pass through the scan list ended, in seconds since 1970: "
+                           "the heartbeat of its thread."};
 constexpr Family kCompletion{
     "epics_record_completion_duration_seconds", FamilyType::histogram,
     "Asynchronous records: time from the start of dbProcess to completion."};

@@ -11,9 +11,10 @@
 namespace ioc_exporter::metrics {
 namespace {
 
-constexpr Family kRecordPuts{"epics_record_puts_total", FamilyType::counter,
-                       "Writes to fields of the record inside the IOC, by what made them. Empty "
-                       "client: not known, or there is none."};
+constexpr Family kRecordPuts{
+    "epics_record_puts_total", FamilyType::counter,
+    "Writes to fields of the record inside the IOC, by what made them. Empty "
+    "client: not known, or there is none."};
 
 std::string_view source_name(std::size_t source) {
   switch (source) {

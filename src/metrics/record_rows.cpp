@@ -6,12 +6,7 @@
 namespace ioc_exporter::metrics {
 
 void add_counts(RecordSample& sum, const RecordSample& more) {
-  sum.processed += more.processed;
-  sum.sum_ns += more.sum_ns;
-  sum.self_ns += more.self_ns;
-  sum.skipped_active += more.skipped_active;
-  sum.skipped_disabled += more.skipped_disabled;
-  for (std::size_t i = 0; i < sum.buckets.size(); ++i) sum.buckets[i] += more.buckets[i];
+  for_each_counter(sum, more, [](std::uint64_t& to, std::uint64_t from) { to += from; });
 }
 
 RecordRows::RecordRows(const IocSample& ioc, std::shared_ptr<const RecordLabels> labels)

@@ -2,6 +2,7 @@
 // and its counts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -13,6 +14,18 @@
 #include "probes/samples.h"
 
 namespace ioc_exporter::metrics {
+
+// Calls each(a, b) for all pairs of counters of two samples.
+template <class A, class B, class Each>
+void for_each_counter(A& a, B& b, Each each) {
+  each(a.processed, b.processed);
+  each(a.sum_ns, b.sum_ns);
+  each(a.self_ns, b.self_ns);
+  each(a.skipped_active, b.skipped_active);
+  each(a.skipped_disabled, b.skipped_disabled);
+  for (std::size_t i = 0; i < a.buckets.size(); ++i) each(a.buckets[i], b.buckets[i]);
+  for (std::size_t i = 0; i < a.puts.size(); ++i) each(a.puts[i], b.puts[i]);
+}
 
 // Adds the counts of `more` to `sum`.
 void add_counts(RecordSample& sum, const RecordSample& more);
