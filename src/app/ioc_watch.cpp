@@ -33,6 +33,10 @@ bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
                      [port](const auto& socket) { return socket.port == port; });
 }
 
+probes::ProbeFile probe_file(const discovery::ProbeTarget& where) {
+  return {where.file.device, where.file.inode, where.offset};
+}
+
 // For an IOC whose memory does not tell: the well-known port, or the only one there is.
 std::optional<std::uint16_t> guess_ca_port(const discovery::Ioc& ioc) {
   if (listens_on(ioc, protocol::kCaServerPort)) return protocol::kCaServerPort;
@@ -86,14 +90,13 @@ void IocWatch::read_due(Clock::time_point now, std::mutex& mutex) {
 
 void IocWatch::take_in(std::vector<Due> due, Clock::time_point now) {
   std::erase_if(due, [this](const Due& one) { return left_alone(*one.live); });
-  std::vector<probes::RecordTarget> targets;
-  std::vector<std::string> notes;
+  std::vector<probes::RecordProcess::Coming> coming;
   for (const auto& [live, reading, rest] : due)
     if (reading.database.ready() && live->ioc.target && !live->slot)
-      targets.push_back(
-          record_target(*live, *reading.database.database, reading.database.offsets, notes));
+      coming.push_back({probe_file(*live->ioc.target),
+                        static_cast<std::uint32_t>(reading.database.database->records.size())});
   if (records_ != nullptr)
-    if (auto prepared = records_->prepare(targets); !prepared)
+    if (auto prepared = records_->prepare(coming); !prepared)
       spdlog::warn("{}", prepared.error().message());
   for (auto& [live, reading, rest] : due) take_in(*live, std::move(reading), now, rest);
 }
@@ -213,33 +216,23 @@ void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now, Clock
   ++live.failures;
 }
 
-probes::RecordTarget IocWatch::record_target(const Live& live, const Database& database,
-                                             const ioc::FieldOffsets& offsets,
-                                             std::vector<std::string>& notes) const {
+Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
+  if (records_ == nullptr || !live.ioc.target) return {};
   const discovery::ProbeTarget& where = *live.ioc.target;
   probes::RecordTarget target;
   target.pid = live.ioc.id.pid;
   target.attach_path = where.attach_path;
-  target.file = {where.file.device, where.file.inode, where.offset};
+  target.file = probe_file(where);
   target.pact = offsets.pact;
   target.disa = offsets.disa;
   target.disv = offsets.disv;
   target.stat = offsets.stat;
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
-  target.records = static_cast<std::uint32_t>(database.records.size());
+  target.records = static_cast<std::uint32_t>(live.database->records.size());
   RecordPoints points = record_points(where, offsets, options_.record_puts);
   target.extras = std::move(points.extras);
   target.puts = points.puts;
-  notes = std::move(points.notes);
-  return target;
-}
-
-Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
-  if (records_ == nullptr || !live.ioc.target) return {};
-  const discovery::ProbeTarget& where = *live.ioc.target;
-  std::vector<std::string> notes;
-  const probes::RecordTarget target = record_target(live, *live.database, offsets, notes);
   if (live.slot) return records_->update(*live.slot, target);
   auto slot = records_->watch(target);
   // It has ended meanwhile; the finder will say so.
@@ -250,7 +243,7 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   live.slot = *slot;
   guard_->watch(*slot, live.ioc.name);
   follow_held(live);
-  live.notes = std::move(notes);
+  live.notes = std::move(points.notes);
   spdlog::info("counting {} records of {} in {}{}", target.records, subject_of(live.ioc),
                where.display_path, where.deleted ? " (deleted on disk)" : "");
   return {};

@@ -137,9 +137,6 @@ class IocWatch {
   // `rest`: how long to leave the IOC's memory alone now.
   void take_in(Live& live, Reading reading, Clock::time_point now, Clock::duration rest);
   Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
-  probes::RecordTarget record_target(const Live& live, const Database& database,
-                                     const ioc::FieldOffsets& offsets,
-                                     std::vector<std::string>& notes) const;
   // Those that were read together.
   struct Due {
     Live* live = nullptr;

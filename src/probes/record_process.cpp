@@ -136,15 +136,15 @@ std::optional<std::uint32_t> RecordProcess::prepared_slot(std::uint32_t capacity
   return std::nullopt;
 }
 
-Result<void> RecordProcess::prepare(const std::vector<RecordTarget>& targets) {
+Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
   // What nobody came for since the last time: their IOCs ended in the middle of their start.
   for (auto left = prepared_.begin(); left != prepared_.end(); left = prepared_.erase(left))
     if (auto ok = object_.clear_records_map(left->first); !ok) return ok;
   for (auto& [file, library] : libraries_) library.coming = 0;
-  if (targets.size() < 2) return {};
+  if (coming.size() < 2) return {};
   std::map<ProbeFile, std::size_t> by_file;
   std::vector<std::pair<std::uint32_t, int>> places;
-  for (const RecordTarget& target : targets) {
+  for (const Coming& target : coming) {
     ++by_file[target.file];
     auto slot = free_slot();
     if (!slot) break;  // watch() will say so

@@ -92,7 +92,11 @@ class RecordProcess {
   // To be called before watch() of several: what the kernel needs a grace period for is then done
   // for all of them at once, and the library of many new IOCs is attached for all at once. On an
   // error watch() does it one by one.
-  Result<void> prepare(const std::vector<RecordTarget>& targets);
+  struct Coming {
+    ProbeFile file;
+    std::uint32_t records = 0;  // in its database
+  };
+  Result<void> prepare(const std::vector<Coming>& coming);
   // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
   // records, and uses `sdis`. The rest of `target` must be the same.
   Result<void> update(std::uint32_t slot, const RecordTarget& target);

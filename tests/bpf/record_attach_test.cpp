@@ -4,6 +4,12 @@
 namespace ioc_exporter::probes {
 namespace {
 
+std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
+  std::vector<RecordProcess::Coming> all;
+  for (const RecordTarget& target : targets) all.push_back({target.file, target.records});
+  return all;
+}
+
 TEST_P(RecordProcessTest, ProcessesThatAreNotWatchedAreNotCounted) {
   FakeIoc watched, other;
   const auto slot = watch(watched);
@@ -90,7 +96,7 @@ TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
     iocs.push_back(std::make_unique<FakeIoc>());
     targets.push_back(iocs.back()->target(i % 2 == 0 ? 128 : 192, GetParam().one_read));
   }
-  ASSERT_TRUE(probe_->prepare(targets));
+  ASSERT_TRUE(probe_->prepare(coming(targets)));
   std::vector<std::uint32_t> slots;
   for (const RecordTarget& target : targets) {
     auto slot = probe_->watch(target);
@@ -106,10 +112,10 @@ TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
 TEST_P(RecordProcessTest, WhatNobodyCameForIsForgotten) {
   FakeIoc first, second;
   ASSERT_TRUE(probe_->prepare(
-      {first.target(128, GetParam().one_read), second.target(256, GetParam().one_read)}));
+      coming({first.target(128, GetParam().one_read), second.target(256, GetParam().one_read)})));
   const auto slot = watch(first);
   first.ask("call 1 5");
-  ASSERT_TRUE(probe_->prepare({second.target(512, GetParam().one_read)}));
+  ASSERT_TRUE(probe_->prepare(coming({second.target(512, GetParam().one_read)})));
   const auto other = watch(second, 512);
   second.ask("call 1 7");
   EXPECT_EQ(all_processed(slot), 5u);
