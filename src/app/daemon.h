@@ -115,7 +115,7 @@ class Daemon {
   bool add_searches(Snapshot& snapshot);  // the same
   IocWatch::Page begin_page();
   void add_record_self(std::uint64_t records, Snapshot& snapshot);
-  Result<probes::CaTapReading> read_puts();
+  Result<probes::CaTapReading> read_puts(bool judges);  // judges what it reads
   void judge_at_windows();
   void set_policy(std::shared_ptr<const policy::Policy> policy);
   void add_unnamed_channels(Snapshot& snapshot) const;

@@ -11,14 +11,12 @@ constexpr std::chrono::milliseconds kBeforeChange{3000};
 
 }  // namespace
 
-// Judges what it reads, where there is a policy.
-Result<probes::CaTapReading> Daemon::read_puts() {
+Result<probes::CaTapReading> Daemon::read_puts(bool judges) {
   auto reading = tap_->collect();
   report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;
   wall_clock_.update(WallClock::read());
-  if (put_policy_.is_set())
-    put_policy_.look(iocs_->names(), reading->puts, wall_clock_, Clock::now());
+  if (judges) put_policy_.look(iocs_->names(), reading->puts, wall_clock_, Clock::now());
   return reading;
 }
 
@@ -26,18 +24,12 @@ Result<probes::CaTapReading> Daemon::read_puts() {
 // and just after.
 void Daemon::judge_at_windows() {
   if (!tap_ || !put_policy_.changes_within(kBeforeChange)) return;
-  const auto reading = read_puts();
-  static_cast<void>(reading);  // a failure was reported
+  static_cast<void>(read_puts(true));  // a failure was reported
 }
 
 void Daemon::set_policy(std::shared_ptr<const policy::Policy> policy) {
   const std::scoped_lock lock(mutex_);
-  if (tap_) {
-    const auto reading = tap_->collect();
-    report("read the counts of puts", reading ? Result<void>() : reading.error());
-    wall_clock_.update(WallClock::read());
-    if (reading) put_policy_.look(iocs_->names(), reading->puts, wall_clock_, Clock::now());
-  }
+  if (tap_) static_cast<void>(read_puts(true));  // a failure was reported
   put_policy_.set(std::move(policy));
 }
 

@@ -71,7 +71,7 @@ bool Daemon::add_puts(Snapshot& snapshot) {
     return false;
   }
   snapshot.probes.push_back(probe_sample("ca_tap", true, tap_->attachments(), tap_->stats()));
-  auto reading = read_puts();
+  auto reading = read_puts(put_policy_.is_set());
   if (!reading) return false;
   snapshot.puts_missing = false;
   put_policy_.add_to(snapshot);
