@@ -6,6 +6,10 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from panels import SOURCE, Row
 
+# What the variables choose, for every query.
+HOSTS = 'job=~"$job", instance=~"$instance"'
+IOCS = f'{HOSTS}, ioc=~"$ioc"'
+
 RUNBOOKS = "https://runbooks.example.org/ioc_exporter"
 
 

@@ -1,8 +1,7 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
-from board import Board
+from board import HOSTS, Board
 from panels import COLLECTORS, CRITICAL, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
 
-HOSTS = 'job=~"$job", instance=~"$instance"'
 USUAL = "joined_late|resync|hole_filled|orphan_message|unnamed_put|not_ca|not_an_ioc|orphan_answer|late_answer"
 
 

@@ -1,9 +1,8 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
-from board import Board
+from board import IOCS, Board
 from panels import (CRITICAL, GOOD, PERIODS, SEVERITIES, STATES, UP_DOWN, WARNING, Bars, Column, Query, Ranked, Row, Stat,
                     StateTimeline, Table, TimeSeries)
 
-IOCS = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
 

@@ -1,9 +1,8 @@
 """Dashboard Puts: who writes where."""
-from board import Board
+from board import IOCS, Board
 from panels import (CRITICAL, GOOD, SEVERITIES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat,
                     Table, TimeSeries)
 
-IOCS = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
 PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 UNEXPECTED = f"epics_ca_unexpected_puts_total{{{IOCS}}}"
 

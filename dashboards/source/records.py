@@ -1,15 +1,14 @@
 """Dashboard Records: what the records of one IOC do."""
-from board import Board
+from board import IOCS, Board
 from panels import (GOOD, WARNING, Column, Heatmap, Query, Ranked, Row, Stat, Table, TimeSeries)
 
-IOC = 'job=~"$job", instance=~"$instance", ioc=~"$ioc"'
 CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
           "main": "red", "other": "grey"}
 
 
 def mean(histogram: str) -> str:
     """The ten records with the largest mean, classic or native."""
-    over = f"{{{IOC}}}[$__range]"
+    over = f"{{{IOCS}}}[$__range]"
     return (f"topk(10, rate({histogram}_sum{over}) / (rate({histogram}_count{over}) > 0) "
             f"or histogram_sum(rate({histogram}{over})) / (histogram_count(rate({histogram}{over})) > 0))")
 
@@ -19,55 +18,55 @@ def board() -> Board:
         uid="ioc-exporter-records", title="EPICS / Records", iocs="one",
         description="What the records of one IOC do: how often, why, how long, and what they set off.",
         panels=[
-            Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOC}}})")], unit="short"),
+            Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short"),
             Stat("Processings", "Processings of all its records, a second.",
-                 [Query(f"sum(ioc:epics_ioc_process:rate5m{{{IOC}}})")], unit="ops", area=True),
+                 [Query(f"sum(ioc:epics_ioc_process:rate5m{{{IOCS}}})")], unit="ops", area=True),
             Stat("Time in records", "Time that the IOC spends in its records, as a part of one core.",
-                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOC}}})")], unit="percentunit", area=True),
+                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", area=True),
             Stat("Skipped", "Calls a second that processed nothing: the record was active or disabled.",
-                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOC}}}) or vector(0)")], unit="ops",
+                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit="ops",
                  area=True),
             Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
-                 [Query(f'sum(epics_ioc_records_by_severity{{{IOC}, severity!="no_alarm"}})')], unit="short",
+                 [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')], unit="short",
                  steps=[(None, GOOD), (1, WARNING)]),
             Stat("Time counted", "Part of the time in which the record probes are attached. Below 100 % the counts "
-                 "contain estimates.", [Query(f"min(ioc_exporter_record_sampling_ratio{{{IOC}}})")], unit="percentunit",
+                 "contain estimates.", [Query(f"min(ioc_exporter_record_sampling_ratio{{{IOCS}}})")], unit="percentunit",
                  steps=[(None, WARNING), (1, GOOD)]),
 
             Row("How often, and why"),
             TimeSeries("Processings by cause", "What set the processings off: a periodic scan, a link of another "
                        "record, a callback (I/O Intr, Event), a client, scanOnce.",
-                       [Query(f'sum(rate(epics_ioc_process_total{{{IOC}, cause=~"scan_.+"}}[$__rate_interval]))',
+                       [Query(f'sum(rate(epics_ioc_process_total{{{IOCS}, cause=~"scan_.+"}}[$__rate_interval]))',
                               "scan"),
-                        Query(f'sum by (cause) (rate(epics_ioc_process_total{{{IOC}, cause!~"scan_.+"}}'
+                        Query(f'sum by (cause) (rate(epics_ioc_process_total{{{IOCS}, cause!~"scan_.+"}}'
                               "[$__rate_interval]))", "{{cause}}")],
                        unit="ops", stack=True, colors=CAUSES),
             Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
-                   [Query("rate(epics_record_process_total{" + IOC + "}[$__rate_interval]@END)",
+                   [Query("rate(epics_record_process_total{" + IOCS + "}[$__rate_interval]@END)",
                           "{{record}}")], unit="ops"),
             TimeSeries("Skipped, by reason", "active: the record still waited for its completion. disabled: DISA was "
                        "equal to DISV.",
-                       [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOC}}})", "{{reason}}")],
+                       [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}})", "{{reason}}")],
                        unit="ops", width=8, colors={"active": "orange", "disabled": "blue"}),
             TimeSeries("Writes inside the IOC", "Writes to fields of records by what made them; puts of clients among "
                        "them as ca and pva.",
-                       [Query(f"sum by (source) (rate(epics_record_puts_total{{{IOC}}}[$__rate_interval]))", "{{source}}")],
+                       [Query(f"sum by (source) (rate(epics_record_puts_total{{{IOCS}}}[$__rate_interval]))", "{{source}}")],
                        unit="wps", width=8, stack=True,
                        colors={"link": "cyan", "ca": "orange", "pva": "magenta", "shell": "red", "other": "grey"}),
             TimeSeries("Changes of severity", "Alarm transitions of all records, a second, by the severity that they "
                        "went to.",
-                       [Query(f"sum by (severity) (rate(epics_ioc_alarm_transitions_total{{{IOC}}}[$__rate_interval]))",
+                       [Query(f"sum by (severity) (rate(epics_ioc_alarm_transitions_total{{{IOCS}}}[$__rate_interval]))",
                               "{{severity}}")], unit="ops", width=8,
                        colors={"no_alarm": "blue", "minor": "yellow", "major": "red", "invalid": "magenta"}),
 
             Row("How long"),
             Heatmap("Duration of a processing", "How long dbProcess took, with the records that were processed in turn: "
                     "the further along the scale, the more of them.",
-                    [Query(f"sum by (le) (rate(epics_record_process_duration_seconds_bucket{{{IOC}}}[$__rate_interval])) "
-                    f"or sum(rate(epics_record_process_duration_seconds{{{IOC}}}[$__rate_interval]))")], unit="s"),
+                    [Query(f"sum by (le) (rate(epics_record_process_duration_seconds_bucket{{{IOCS}}}[$__rate_interval])) "
+                    f"or sum(rate(epics_record_process_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
             Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown.",
-                  [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{IOC}}}[$__range])))",
+                  [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{IOCS}}}[$__range])))",
                          instant=True)], sort="Of a core",
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Of a core", unit="percentunit", decimals=3, bar=True)]),
@@ -85,13 +84,13 @@ def board() -> Board:
             Row("What sets off what"),
             Table("Chains", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
                   "where the exporter runs with --records.links.",
-                  [Query(f"topk(20, sum by (source, record) (rate(epics_record_link_total{{{IOC}}}[5m])) > 0)",
+                  [Query(f"topk(20, sum by (source, record) (rate(epics_record_link_total{{{IOCS}}}[5m])) > 0)",
                          instant=True)], width=12, sort="Rate",
                   columns=[Column("source", "Record"), Column("record", "processes"),
                            Column("Value", "Rate", width=110, unit="ops", decimals=1)]),
             Table("Causes of single records", "What sets off the 20 busiest records. Only where the exporter runs with "
                   "--records.causes.",
-                  [Query(f"topk(20, sum by (record, cause) (rate(epics_record_process_cause_total{{{IOC}}}[5m])) > 0)",
+                  [Query(f"topk(20, sum by (record, cause) (rate(epics_record_process_cause_total{{{IOCS}}}[5m])) > 0)",
                          instant=True)], width=12, sort="Rate",
                   columns=[Column("record", "Record"), Column("cause", "Cause", width=120),
                            Column("Value", "Rate", width=110, unit="ops", decimals=1)]),
