@@ -3,5 +3,7 @@ function(ioc_exporter_warnings target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+    # LIBBPF_OPTS() is made of them.
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-c99-extensions -Wno-gnu-statement-expression>
     $<$<BOOL:${IOC_EXPORTER_WERROR}>:-Werror>)
 endfunction()

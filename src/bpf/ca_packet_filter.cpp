@@ -17,7 +17,7 @@ namespace ioc_exporter::bpf {
 
 struct CaPacketFilter::Loaded {
   struct Deleter {
-    void operator()(ca_packet_bpf* skeleton) const { ca_packet_bpf__destroy(skeleton); }
+    void operator()(ca_packet_bpf* object) const { ca_packet_bpf__destroy(object); }
   };
   std::unique_ptr<ca_packet_bpf, Deleter> skeleton;
 };

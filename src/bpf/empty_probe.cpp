@@ -10,7 +10,7 @@ namespace ioc_exporter::bpf {
 
 struct EmptyProbe::Loaded {
   struct Deleter {
-    void operator()(hit_cost_bpf* skeleton) const { hit_cost_bpf__destroy(skeleton); }
+    void operator()(hit_cost_bpf* object) const { hit_cost_bpf__destroy(object); }
   };
   std::unique_ptr<hit_cost_bpf, Deleter> skeleton;
   LinkPtr link;  // goes first

@@ -123,7 +123,7 @@ bool Finder::is_fork_of_ioc(const Process& process) const {
 }
 
 void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
-  Tracked& tracked = process.tracked.emplace();
+  Tracked& tracked = *(process.tracked = Tracked{});
   owners_stale_ = true;
   Ioc& ioc = tracked.ioc;
   ioc.id = process.stat.id;

@@ -103,7 +103,7 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
     pulse_ = pulse;
   }
   std::ranges::sort(pids);
-  pids.erase(std::ranges::unique(pids).begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
   return pids;
 }
 

@@ -119,8 +119,9 @@ std::vector<Inspector::Module> Inspector::open_modules(pid_t pid, Inspection& fo
     module.facts = std::move(*facts);
     modules.push_back(std::move(module));
   }
-  std::ranges::stable_partition(
-      modules, [&](const Module& module) { return module.mapping->path == found.executable; });
+  std::stable_partition(modules.begin(), modules.end(), [&](const Module& module) {
+    return module.mapping->path == found.executable;
+  });
   return modules;
 }
 

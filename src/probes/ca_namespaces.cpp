@@ -128,11 +128,11 @@ Result<void> CaNamespaces::in_each(const std::function<Result<void>(std::uint32_
   Result<void> first;
   for (const auto& [net, one] : all_) {
     Result<void> done;
-    if (!one.ns) {
-      done = each(net);
-    } else if (auto entered = in_net_namespace(one.ns.get(), [&] { done = each(net); }); !entered) {
+    const auto call = [&each, &done, net = net] { done = each(net); };
+    if (!one.ns)
+      call();
+    else if (auto entered = in_net_namespace(one.ns.get(), call); !entered)
       done = std::move(entered);
-    }
     if (!done && first) first = std::move(done);
   }
   return first;

@@ -6,7 +6,7 @@
 namespace ioc_exporter::probes {
 
 CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
-  if (slot >= channels_.size() || channels_[slot].state == Channel::closed) return nullptr;
+  if (slot >= channels_.size() || channels_[slot].state == Channel::State::closed) return nullptr;
   return &channels_[slot];
 }
 
@@ -18,9 +18,9 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
   opened.added = {};
   opened.series = series_.find(labels);
   if (opened.series == series_.end() && series_.size() >= max_series_) {
-    opened.state = Channel::overflows;
+    opened.state = Channel::State::overflows;
   } else {
-    opened.state = Channel::counts;
+    opened.state = Channel::State::counts;
     opened.series = series_.try_emplace(std::move(labels)).first;
     ++opened.series->second.channels;
   }
@@ -28,7 +28,7 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
 }
 
 bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
-  return slot < channels_.size() && channels_[slot].state != Channel::closed &&
+  return slot < channels_.size() && channels_[slot].state != Channel::State::closed &&
          channels_[slot].id == channel;
 }
 
@@ -41,7 +41,7 @@ void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
 }
 
 const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
-  if (!is_open(slot, channel) || channels_[slot].state != Channel::counts) return nullptr;
+  if (!is_open(slot, channel) || channels_[slot].state != Channel::State::counts) return nullptr;
   return &channels_[slot].series->first;
 }
 
@@ -51,14 +51,14 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
   for (std::size_t op = 0; op < puts.size(); ++op) {
     const std::uint64_t fresh = puts[op] - channel->added[op];
     channel->added[op] = puts[op];
-    if (channel->state == Channel::counts && fresh != 0) {
+    if (channel->state == Channel::State::counts && fresh != 0) {
       Series& series = channel->series->second;
       series.puts[op] += fresh;
       if (channel->series->first.pv.empty()) unnamed_ += fresh;
       if ((last_put & 1) == op) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
     }
-    if (channel->state == Channel::overflows) overflowed_ += fresh;
-    if (channel->state == Channel::forgotten) forgotten_ += fresh;
+    if (channel->state == Channel::State::overflows) overflowed_ += fresh;
+    if (channel->state == Channel::State::forgotten) forgotten_ += fresh;
   }
 }
 
@@ -66,8 +66,8 @@ void CaPutTotals::close(std::uint32_t slot) {
   Channel* channel = find(slot);
   if (channel == nullptr) return;
   --open_channels_;
-  const bool counted = channel->state == Channel::counts;
-  channel->state = Channel::closed;
+  const bool counted = channel->state == Channel::State::counts;
+  channel->state = Channel::State::closed;
   if (!counted) return;
   Series& series = channel->series->second;
   // Nobody ever put there: what clients only read leaves nothing behind.
@@ -76,8 +76,8 @@ void CaPutTotals::close(std::uint32_t slot) {
 
 void CaPutTotals::forget(std::uint32_t ioc) {
   for (Channel& channel : channels_)
-    if (channel.state == Channel::counts && channel.series->first.ioc == ioc)
-      channel.state = Channel::forgotten;
+    if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
+      channel.state = Channel::State::forgotten;
   std::erase_if(series_, [ioc](const auto& entry) { return entry.first.ioc == ioc; });
 }
 

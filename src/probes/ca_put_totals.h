@@ -80,7 +80,7 @@ class CaPutTotals {
     std::uint64_t id = 0;
     CaPuts added{};
     SeriesMap::iterator series;
-    enum { closed, counts, overflows, forgotten } state = closed;
+    enum class State { closed, counts, overflows, forgotten } state = State::closed;
   };
 
   Channel* find(std::uint32_t slot);
