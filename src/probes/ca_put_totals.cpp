@@ -10,6 +10,19 @@ CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
   return &channels_[slot];
 }
 
+bool CaPutTotals::has_room(const std::string& client) const {
+  if (series_.size() >= max_series_) return false;
+  const std::size_t left = max_series_ - series_.size();
+  if (left > max_series_ / 4) return true;
+  const auto own = series_of_.find(client);
+  return own == series_of_.end() || own->second < left;
+}
+
+void CaPutTotals::count_out(const CaPutLabels& labels) {
+  const auto own = series_of_.find(labels.client);
+  if (--own->second == 0) series_of_.erase(own);
+}
+
 void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {
   close(slot);
   if (slot >= channels_.size()) channels_.resize(slot + std::size_t{1});
@@ -17,11 +30,14 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
   opened.id = channel;
   opened.added = {};
   opened.series = series_.find(labels);
-  if (opened.series == series_.end() && series_.size() >= max_series_) {
+  if (opened.series == series_.end() && has_room(labels.client)) {
+    ++series_of_[labels.client];
+    opened.series = series_.try_emplace(std::move(labels)).first;
+  }
+  if (opened.series == series_.end()) {
     opened.state = Channel::State::overflows;
   } else {
     opened.state = Channel::State::counts;
-    opened.series = series_.try_emplace(std::move(labels)).first;
     ++opened.series->second.channels;
   }
   ++open_channels_;
@@ -71,14 +87,20 @@ void CaPutTotals::close(std::uint32_t slot) {
   if (!counted) return;
   Series& series = channel->series->second;
   // Nobody ever put there: what clients only read leaves nothing behind.
-  if (--series.channels == 0 && series.puts == CaPuts{}) series_.erase(channel->series);
+  if (--series.channels > 0 || series.puts != CaPuts{}) return;
+  count_out(channel->series->first);
+  series_.erase(channel->series);
 }
 
 void CaPutTotals::forget(std::uint32_t ioc) {
   for (Channel& channel : channels_)
     if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
       channel.state = Channel::State::forgotten;
-  std::erase_if(series_, [ioc](const auto& entry) { return entry.first.ioc == ioc; });
+  std::erase_if(series_, [&](const auto& entry) {
+    if (entry.first.ioc != ioc) return false;
+    count_out(entry.first);
+    return true;
+  });
 }
 
 std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
@@ -88,6 +110,7 @@ std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
     const std::uint64_t last = *std::ranges::max_element(series.last_ns);
     if (series.channels > 0 || last == 0 || last >= before_ns) return false;
     expired.push_back(entry.first);
+    count_out(entry.first);
     return true;
   });
   return expired;

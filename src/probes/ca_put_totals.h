@@ -37,7 +37,9 @@ using CaPuts = std::array<std::uint64_t, 2>;
 // shrinks and no put is in it twice, whenever the channel ends.
 class CaPutTotals {
  public:
-  // Over `max_series` sets of labels, puts are counted by overflowed() only.
+  // Over `max_series` sets of labels, puts are counted by overflowed() only. The last quarter of
+  // the room is for clients that have less than what is left of it: one that writes to ever new
+  // names does not take it from the others.
   explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
 
   // A channel is told by the slot that holds its counters and its id. One that had the slot is
@@ -84,13 +86,16 @@ class CaPutTotals {
   };
 
   Channel* find(std::uint32_t slot);
+  bool has_room(const std::string& client) const;
+  void count_out(const CaPutLabels& labels);  // of what leaves series_
 
   std::size_t max_series_;
   std::uint64_t overflowed_ = 0;
   std::uint64_t unnamed_ = 0;
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
-  std::vector<Channel> channels_;  // by slot: looked through again and again
+  std::map<std::string, std::size_t> series_of_;  // number, by client
+  std::vector<Channel> channels_;                 // by slot: looked through again and again
   std::size_t open_channels_ = 0;
 };
 

@@ -86,6 +86,31 @@ TEST(CaPutTotals, CountsWhatIsOverTheLimit) {
   EXPECT_EQ(totals.counts()[0].count, 2u);
 }
 
+TEST(CaPutTotals, OneClientLeavesRoomForTheOthers) {
+  CaPutTotals totals(8);
+  std::uint32_t slot = 0;
+  const auto opens = [&](const std::string& client, const std::string& pv) {
+    CaPutLabels wanted = labels(1, pv);
+    wanted.client = client;
+    ++slot;
+    totals.open(slot, slot, wanted);
+    return totals.labels(slot, slot) != nullptr;
+  };
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(opens("a", std::to_string(i)));
+  EXPECT_FALSE(opens("a", "6"));  // the last quarter
+  EXPECT_TRUE(opens("a", "0"));   // is known
+  EXPECT_TRUE(opens("b", "0"));
+  EXPECT_FALSE(opens("b", "1"));  // one is left, and b has one
+  totals.close(1);
+  totals.close(8);  // a's "0", where nobody put
+  EXPECT_EQ(totals.series(), 6u);
+  EXPECT_FALSE(opens("a", "7"));
+  EXPECT_TRUE(opens("b", "2"));
+  totals.forget(1);
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(opens("a", std::to_string(i)));
+  EXPECT_FALSE(opens("a", "6"));
+}
+
 TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
   CaPutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));
