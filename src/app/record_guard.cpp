@@ -49,6 +49,9 @@ void RecordGuard::set_held(std::uint32_t slot, bool held) {
 
 void RecordGuard::set_detached(bool detached) {
   const bool before = std::exchange(detached_, detached);
+  if (detached && !before)
+    if (auto done = records_.pause_all(); !done)
+      spdlog::warn("take off the record probes: {}", done.error().message());
   for (auto& [slot, watched] : watched_) away_or_back(slot, watched, before || watched.held);
 }
 

@@ -21,7 +21,13 @@ constexpr int kPatienceMs = 100;
 // each; those who wait at the same time wait together.
 constexpr std::size_t kMostHelpers = 64;
 
-void take_off_together(std::vector<bpf::RecordAttachment> all) {
+using Attached = std::map<bpf::RecordProgram, bpf::RecordAttachment>;
+
+void take_off_together(const std::vector<Attached*>& of) {
+  std::vector<bpf::RecordAttachment> all;
+  for (Attached* attached : of)
+    for (auto& [program, attachment] : std::exchange(*attached, {}))
+      all.push_back(std::move(attachment));
   std::atomic<std::size_t> next{0};
   const auto work = [&all, &next] {
     for (std::size_t i = next++; i < all.size(); i = next++)
@@ -33,6 +39,13 @@ void take_off_together(std::vector<bpf::RecordAttachment> all) {
   } catch (const std::exception&) {  // no more threads: then with those that there are
   }
   work();
+}
+
+void take_off(std::map<std::uint32_t, Attached>& by_slot) {
+  std::vector<Attached*> all;
+  for (auto& [slot, attached] : by_slot) all.push_back(&attached);
+  take_off_together(all);
+  by_slot.clear();
 }
 
 }  // namespace
@@ -108,7 +121,7 @@ Result<void> RecordProcess::switch_to_all(Library& library) {
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
   if (auto ok = let_calls_return(library); !ok) return ok;
   if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
-  library.by_slot.clear();
+  take_off(library.by_slot);
   return set_attach(library, IOCX_ATTACH_ALL);
 }
 
@@ -128,7 +141,7 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
   if (auto ok = let_calls_return(library); !ok) return ok;
   if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
-  library.for_all.clear();
+  take_off_together({&library.for_all});
   return set_attach(library, IOCX_ATTACH_PROCESS);
 }
 
@@ -169,7 +182,10 @@ Result<bool> RecordProcess::pause(std::uint32_t slot) {
   watched.paused = true;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
   Library& library = libraries_.at(watched.target.file);
-  library.by_slot.erase(slot);
+  if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
+    take_off_together({&own->second});
+    library.by_slot.erase(own);
+  }
   if (auto ok = rebalance(library); !ok) return ok.error();
   return library.mode == Attachment::per_process;
 }
@@ -202,16 +218,29 @@ bool RecordProcess::paused(std::uint32_t slot) const {
   return found != watched_.end() && found->second.paused;
 }
 
-RecordProcess::~RecordProcess() {
-  std::vector<bpf::RecordAttachment> all;
-  const auto take = [&all](Attached& attached) {
-    for (auto& [program, attachment] : attached) all.push_back(std::move(attachment));
-  };
+void RecordProcess::take_off_all() {
+  std::vector<Attached*> all;
   for (auto& [file, library] : libraries_) {
-    take(library.for_all);
-    for (auto& [slot, attached] : library.by_slot) take(attached);
+    library.mode = Attachment::per_process;
+    all.push_back(&library.for_all);
+    for (auto& [slot, attached] : library.by_slot) all.push_back(&attached);
   }
-  take_off_together(std::move(all));
+  take_off_together(all);
+  for (auto& [file, library] : libraries_) library.by_slot.clear();
+}
+
+Result<void> RecordProcess::pause_all() {
+  Result<void> first;
+  for (auto& [slot, watched] : watched_) {
+    watched.paused = true;
+    if (auto ok = write_config(slot, watched, 0); !ok && first) first = std::move(ok);
+  }
+  take_off_all();
+  return first;
+}
+
+RecordProcess::~RecordProcess() {
+  take_off_all();
 }
 
 }  // namespace ioc_exporter::probes

@@ -112,6 +112,8 @@ class RecordProcess {
   // other IOCs on the same library are counted, by an attachment for all processes; each hit then
   // costs a little less only. On an error they count nothing either.
   Result<bool> pause(std::uint32_t slot);
+  // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
+  Result<void> pause_all();
   Result<void> resume(std::uint32_t slot);
   bool paused(std::uint32_t slot) const;
 
@@ -190,6 +192,7 @@ class RecordProcess {
   Result<void> switch_to_processes(Library& library);
   Result<void> set_attach(const Library& library, std::uint8_t attach);
   Result<void> let_calls_return(const Library& library) const;
+  void take_off_all();
 
   std::uint32_t timed_rate_;
   bool has_causes_;

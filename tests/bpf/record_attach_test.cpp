@@ -140,6 +140,27 @@ TEST_P(RecordProcessTest, OneOfManyIsPausedAlone) {
     EXPECT_EQ(all_processed(slots[i]), i == 2 ? 4u : 11u);
 }
 
+TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
+  std::vector<std::unique_ptr<FakeIoc>> iocs;
+  std::vector<std::uint32_t> slots;
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    iocs.push_back(std::make_unique<FakeIoc>());
+    slots.push_back(watch(*iocs.back()));
+    iocs.back()->ask("call 1 3");
+  }
+  ASSERT_TRUE(probe_->pause_all());
+  EXPECT_EQ(probe_->use()->attachments, 0u);
+  for (auto& ioc : iocs) ioc->ask("call 1 7");
+  for (const std::uint32_t slot : slots) {
+    EXPECT_TRUE(probe_->paused(slot));
+    EXPECT_EQ(all_processed(slot), 3u);
+    ASSERT_TRUE(probe_->resume(slot));
+  }
+  EXPECT_EQ(probe_->use()->attachments, 1u);
+  for (auto& ioc : iocs) ioc->ask("call 1 5");
+  for (const std::uint32_t slot : slots) EXPECT_EQ(all_processed(slot), 8u);
+}
+
 // Another tool, or another exporter, that wants to see every call return leaves the kernel's
 // trampoline where the return address of an untimed call stood.
 TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse) {
