@@ -43,15 +43,15 @@ static inline __attribute__((always_inline)) __u32 iocx_log2(__u32 value)
 {
 	__u32 shift, log;
 
-	log = (value > 0xffff) << 4;
+	log = (__u32)(value > 0xffff) << 4;
 	value >>= log;
-	shift = (value > 0xff) << 3;
+	shift = (__u32)(value > 0xff) << 3;
 	value >>= shift;
 	log |= shift;
-	shift = (value > 0xf) << 2;
+	shift = (__u32)(value > 0xf) << 2;
 	value >>= shift;
 	log |= shift;
-	shift = (value > 0x3) << 1;
+	shift = (__u32)(value > 0x3) << 1;
 	value >>= shift;
 	log |= shift;
 	return log | (value >> 1);
