@@ -1,7 +1,9 @@
 #include "app/record_samples.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstring>
+
+#include "util/huge_pages.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -12,8 +14,10 @@ void fill(RecordSample& sample, const iocx_record_stats& stats) {
   sample.self_ns = stats.self_ns;
   sample.skipped_active = stats.skipped_active;
   sample.skipped_disabled = stats.skipped_disabled;
-  std::copy(std::begin(stats.buckets), std::end(stats.buckets), sample.buckets.begin());
-  std::copy(std::begin(stats.puts), std::end(stats.puts), sample.puts.begin());
+  static_assert(sizeof sample.buckets == sizeof stats.buckets &&
+                sizeof sample.puts == sizeof stats.puts);
+  std::memcpy(sample.buckets.data(), stats.buckets, sizeof stats.buckets);
+  std::memcpy(sample.puts.data(), stats.puts, sizeof stats.puts);
 }
 
 }  // namespace
@@ -35,7 +39,10 @@ std::vector<RecordPutClientSample> to_put_samples(const std::vector<probes::Clie
 }
 
 void RecordSamples::add(std::uint64_t address, const iocx_record_stats& stats) {
-  if (samples_.empty()) samples_.reserve(database_.records.size());
+  if (samples_.empty()) {
+    samples_.reserve(database_.records.size());
+    prefer_huge_pages(samples_.data(), samples_.capacity() * sizeof(RecordSample));
+  }
   RecordSample& sample = samples_.emplace_back();
   sample.record = record_index(database_, address);
   any_unknown_ |= sample.record == RecordSample::kUnknown;

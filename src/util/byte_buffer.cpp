@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "util/huge_pages.h"
+
 namespace ioc_exporter {
 
 ByteBuffer::~ByteBuffer() {
@@ -17,6 +19,7 @@ void ByteBuffer::grow(std::size_t bytes) {
   if (larger == nullptr) throw std::bad_alloc();
   data_ = larger;
   capacity_ = wanted;
+  prefer_huge_pages(data_, capacity_);
 }
 
 void ByteBuffer::insert(std::size_t position, std::string_view bytes) {

@@ -36,6 +36,19 @@ TEST(ByteBuffer, RoomIsWrittenToAndTaken) {
   EXPECT_EQ(buffer.view(), "abc");
 }
 
+// Beyond what prefer_huge_pages() takes for large, in steps that do not end where a page does.
+TEST(ByteBuffer, KeepsWhatItHoldsWhileItGrowsLarge) {
+  constexpr std::size_t kStep = 100'003, kSteps = 211;
+  ByteBuffer buffer;
+  for (std::size_t i = 0; i < kSteps; ++i)
+    buffer.append(std::string(kStep, static_cast<char>('a' + i % 23)));
+  ASSERT_EQ(buffer.size(), kStep * kSteps);
+  buffer.shrink_to_fit();
+  for (std::size_t i = 0; i < kSteps; ++i)
+    ASSERT_EQ(buffer.view().substr(i * kStep, kStep),
+              std::string(kStep, static_cast<char>('a' + i % 23)));
+}
+
 TEST(ByteBuffer, InsertsAnywhere) {
   ByteBuffer buffer;
   buffer.insert(0, "middle");
