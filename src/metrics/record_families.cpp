@@ -26,10 +26,26 @@ constexpr Family kSkipped{
     "Calls of dbProcess that processed nothing: the record was active (PACT) or "
     "disabled (DISA equal to DISV)."};
 
+// How much of a row's counts is read.
+enum class Read { counters, all };
+
+// The counts lie in the order of a hash table: who goes through the records finds none of them in
+// the processor's cache, and would wait for each. So those of a row to come are asked for.
 template <class Each>
-void for_each_row(const std::vector<RecordRows>& tables, Each&& each) {
-  for (const RecordRows& table : tables)
-    for (const RecordRow& row : table.rows()) each(row);
+void for_each_row(const std::vector<RecordRows>& tables, Read read, Each&& each) {
+  constexpr std::size_t kCacheLine = 64;
+  const std::size_t ahead = read == Read::all ? 2 : 16;
+  const std::size_t bytes = read == Read::all ? sizeof(RecordSample) : kCacheLine;
+  for (const RecordRows& table : tables) {
+    const std::vector<RecordRow>& rows = table.rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const RecordSample* next = i + ahead < rows.size() ? rows[i + ahead].counts : nullptr;
+      // Not a function of its own: GCC 12 takes one that only prefetches for one without effect.
+      for (std::size_t at = 0; next != nullptr && at < bytes; at += kCacheLine)
+        __builtin_prefetch(reinterpret_cast<const char*>(next) + at);
+      each(rows[i]);
+    }
+  }
 }
 
 bool was_processed(const RecordRow& row) {
@@ -44,7 +60,7 @@ bool was_called(const RecordRow& row) {
 void encode_info(const std::vector<RecordRows>& tables, Encoder& encoder) {
   encoder.begin_family(kInfo);
   std::map<std::string_view, EncodedLabels> types;
-  for_each_row(tables, [&](const RecordRow& row) {
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
     if (row.type.empty()) return;
     EncodedLabels& type = types[row.type];
     if (type.bytes.empty()) type = encoder.labels({{"record_type", row.type}});
@@ -56,7 +72,7 @@ void encode_skipped(const std::vector<RecordRows>& tables, Encoder& encoder) {
   encoder.begin_family(kSkipped);
   const EncodedLabels active = encoder.labels({{"reason", "active"}});
   const EncodedLabels disabled = encoder.labels({{"reason", "disabled"}});
-  for_each_row(tables, [&](const RecordRow& row) {
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
     if (!was_called(row)) return;
     encoder.count(row.labels, active, row.counts->skipped_active);
     encoder.count(row.labels, disabled, row.counts->skipped_disabled);
@@ -74,16 +90,16 @@ void encode_records(const std::vector<const IocSample*>& iocs, const HistogramEd
 
   encode_info(tables, encoder);
   encoder.begin_family(kProcess);
-  for_each_row(tables, [&](const RecordRow& row) {
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
     encoder.count(row.labels, row.counts ? row.counts->processed : 0);
   });
   encoder.begin_histograms(kDuration, edges);
-  for_each_row(tables, [&](const RecordRow& row) {
+  for_each_row(tables, Read::all, [&](const RecordRow& row) {
     if (was_processed(row))
       encoder.histogram(row.labels, row.counts->buckets, seconds_from_ns(row.counts->sum_ns));
   });
   encoder.begin_family(kSelf);
-  for_each_row(tables, [&](const RecordRow& row) {
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
     if (was_processed(row)) encoder.number(row.labels, seconds_from_ns(row.counts->self_ns));
   });
   encode_skipped(tables, encoder);
