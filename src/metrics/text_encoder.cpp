@@ -29,7 +29,6 @@ char* write(char* at, std::string_view text) {
   return at + text.size();
 }
 
-constexpr std::string_view kInfinity = "le=\"+Inf\"} ";
 constexpr std::size_t kPunctuation = 8;  // of a line: braces, comma, space, end
 
 }  // namespace
@@ -72,10 +71,12 @@ void TextEncoder::begin_histograms(const Family& family, const HistogramEdges& e
   sum_start_ = name + "_sum";
   count_start_ = name + "_count";
   edges_.clear();
-  longest_edge_ = kInfinity.size();
+  infinity_.set("le=\"+Inf\"} ");
+  longest_edge_ = infinity_.size();
   for (const int k : edges.ks()) {
-    edges_.push_back({edges.scale().slot(k), "le=\"" + edge_text(edge_seconds(k)) + "\"} "});
-    longest_edge_ = std::max(longest_edge_, edges_.back().end_of_labels.size());
+    Edge& edge = edges_.emplace_back(Edge{edges.scale().slot(k), {}});
+    edge.end_of_labels.set("le=\"" + edge_text(edge_seconds(k)) + "\"} ");
+    longest_edge_ = std::max(longest_edge_, edge.end_of_labels.size());
   }
 }
 
@@ -121,33 +122,30 @@ void TextEncoder::number(LabelView labels, LabelView more, double value) {
   write_sample(labels, more, value);
 }
 
-// Nearly all of a scrape is written here. All lines of the buckets begin alike.
+// Nearly all of a scrape is written here. All lines of the buckets begin alike, and the count of
+// one is often that of the one before it.
 void TextEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                             double sum_seconds) {
   write_header();
-  const std::size_t line =
-      bucket_start_.size() + labels.bytes.size() + longest_edge_ + kNumberRoom + kPunctuation;
-  char* at = text_.room(line * (edges_.size() + 3));
-  const char* const first = at;
-  at = write(at, bucket_start_);
-  at = write(at, labels.bytes);
-  if (!labels.bytes.empty()) *at++ = ',';
-  const std::string_view start(first, static_cast<std::size_t>(at - first));
+  line_start_.set(bucket_start_, labels.bytes, labels.bytes.empty() ? "" : ",");
+  const std::size_t line = line_start_.size() + longest_edge_ + kNumberRoom + kPunctuation;
+  char* at = text_.room(line * (edges_.size() + 3) + PaddedText::kStep);
 
   std::uint64_t cumulative = 0;
+  PaddedNumber number(cumulative);
   std::size_t slot = 0;
-  const auto end_line = [&](std::string_view end_of_labels) {
-    at = write(at, end_of_labels);
-    at = write_number(at, cumulative);
+  const auto write_bucket = [&](const PaddedText& end_of_labels) {
+    at = line_start_.write(at);
+    at = end_of_labels.write(at);
+    at = number.write(at, cumulative);
     *at++ = '\n';
   };
   for (const Edge& edge : edges_) {
     for (; slot <= edge.slot; ++slot) cumulative += buckets[slot];
-    end_line(edge.end_of_labels);
-    at = write(at, start);
+    write_bucket(edge.end_of_labels);
   }
   for (; slot < buckets.size(); ++slot) cumulative += buckets[slot];
-  end_line(kInfinity);
+  write_bucket(infinity_);
   at = write_line(at, sum_start_, labels, {}, sum_seconds);
   at = write_line(at, count_start_, labels, {}, cumulative);
   text_.set_end(at);

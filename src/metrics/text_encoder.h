@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metrics/encoder.h"
+#include "metrics/padded_text.h"
 
 namespace ioc_exporter::metrics {
 
@@ -40,7 +41,7 @@ class TextEncoder : public Encoder {
  private:
   struct Edge {
     std::size_t slot;
-    std::string end_of_labels;  // le="0.25"} and a space
+    PaddedText end_of_labels;  // le="0.25"} and a space
   };
 
   void write_header();
@@ -55,9 +56,11 @@ class TextEncoder : public Encoder {
   bool header_written_ = false;
   std::string header_;
   std::vector<Edge> edges_;  // of a family of histograms
+  PaddedText infinity_;      // as an edge's end_of_labels
   std::size_t longest_edge_ = 0;
   std::string bucket_start_;  // its name_bucket{
   std::string sum_start_, count_start_;
+  PaddedText line_start_;  // of all bucket lines of a histogram
 };
 
 }  // namespace ioc_exporter::metrics

@@ -88,6 +88,32 @@ TEST(TextEncoder, HistogramCountsEdgesInclusivelyAndTheRestInInfinity) {
             "x_seconds_count 0\n");
 }
 
+// Lines are written in steps of so many bytes: whatever the length, what stands behind is not
+// theirs.
+TEST(TextEncoder, LabelsOfEveryLength) {
+  auto edges = HistogramEdges::from({-84, 0});
+  ASSERT_TRUE(edges.ok());
+  TextEncoder encoder;
+  encoder.begin_histograms(kHistogram, *edges);
+  std::string expected = "# HELP x_seconds Duration.\n# TYPE x_seconds histogram\n";
+  for (std::size_t length = 0; length <= 97; ++length) {
+    const std::string name(length, 'r');
+    Buckets buckets{};
+    buckets[0] = length;
+    buckets[slot_of(0)] = length % 2 == 0 ? 1'000'000'007 : 0;
+    encoder.histogram(encoder.labels({{"record", name}}), buckets, 0.5);
+    const std::string labels = "record=\"" + name + "\"";
+    const std::string all = std::to_string(length + buckets[slot_of(0)]);
+    expected += "x_seconds_bucket{" + labels + ",le=\"4.76837158203125e-07\"} " +
+                std::to_string(length) + "\n";
+    expected += "x_seconds_bucket{" + labels + ",le=\"1\"} " + all + "\n";
+    expected += "x_seconds_bucket{" + labels + ",le=\"+Inf\"} " + all + "\n";
+    expected += "x_seconds_sum{" + labels + "} 0.5\n";
+    expected += "x_seconds_count{" + labels + "} " + all + "\n";
+  }
+  EXPECT_EQ(encoder.take(), expected);
+}
+
 TEST(TextEncoder, EverySlotLandsInExactlyOneBucketOfTheDefault) {
   const HistogramEdges edges;
   for (std::size_t slot = 0; slot < kHistogramSlots; ++slot) {
