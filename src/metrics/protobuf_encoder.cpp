@@ -1,10 +1,12 @@
 #include "metrics/protobuf_encoder.h"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "metrics/label_text.h"
 #include "metrics/protobuf_buffer.h"
+#include "metrics/protobuf_pen.h"
 
 namespace ioc_exporter::metrics {
 namespace {
@@ -32,6 +34,10 @@ constexpr std::int32_t kQuarters = 2;  // the schema: bounds are 2^(k/4)
 // stands for that double, k = 4096.
 constexpr std::int32_t kOverflowK = 4 * 1024 + 1;
 constexpr std::int32_t kWorthASpan = 3;  // so many empty buckets cost more than another span
+
+void clear(ByteBuffer& buffer) {
+  buffer.set_end(buffer.data());
+}
 
 std::int32_t type_number(FamilyType type) {
   switch (type) {
@@ -109,29 +115,47 @@ void ProtobufEncoder::end_family() {
   bytes_.insert(begin_, length.view());
 }
 
-void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value,
-                                  const Exemplar* exemplar) {
+void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value) {
+  write_header();
+  const std::size_t size =
+      labels.bytes.size() + more.bytes.size() + length_field_size(ProtobufPen::kDouble);
+  ProtobufPen pen(bytes_.room(length_field_size(size)));
+  pen.field_length(kFamilyMetric, size);
+  pen.bytes(labels.bytes);
+  pen.bytes(more.bytes);
+  pen.field_length(value_field(family_.type), ProtobufPen::kDouble);
+  pen.field_double(kValue, value);
+  bytes_.set_end(pen.end());
+}
+
+void ProtobufEncoder::write_value(LabelView labels, double value, const Exemplar& exemplar) {
   write_header();
   ProtobufWriter family(bytes_);
   ProtobufWriter metric(family, kFamilyMetric);
   bytes_.append(labels.bytes);
-  bytes_.append(more.bytes);
-  ProtobufWriter writer(metric, static_cast<protozero::pbf_tag_type>(value_field(family_.type)));
-  writer.add_double(kValue, value);
-  if (exemplar != nullptr) write_exemplar(writer, bytes_, *exemplar);
+  ProtobufWriter counter(metric, kCounter);
+  counter.add_double(kValue, value);
+  write_exemplar(counter, bytes_, exemplar);
 }
 
 void ProtobufEncoder::count(LabelView labels, LabelView more, std::uint64_t value) {
-  write_value(labels, more, static_cast<double>(value), nullptr);
+  write_value(labels, more, static_cast<double>(value));
 }
 
 void ProtobufEncoder::count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
-  write_value(labels, {}, static_cast<double>(value),
-              family_.type == FamilyType::counter ? &exemplar : nullptr);
+  if (family_.type != FamilyType::counter) return count(labels, {}, value);
+  write_value(labels, static_cast<double>(value), exemplar);
 }
 
 void ProtobufEncoder::number(LabelView labels, LabelView more, double value) {
-  write_value(labels, more, value, nullptr);
+  write_value(labels, more, value);
+}
+
+void ProtobufEncoder::add_delta(std::uint64_t count) {
+  const auto delta = static_cast<std::int64_t>(count - std::exchange(last_count_, count));
+  ProtobufPen pen(deltas_.room(ProtobufPen::kMostVarint));
+  pen.varint(protozero::encode_zigzag64(delta));
+  deltas_.set_end(pen.end());
 }
 
 void ProtobufEncoder::add_bucket(std::int32_t k, std::uint64_t count) {
@@ -139,21 +163,17 @@ void ProtobufEncoder::add_bucket(std::int32_t k, std::uint64_t count) {
   if (spans_.empty() || gap >= kWorthASpan) {
     spans_.push_back({gap, 0});
   } else {
-    for (std::int32_t i = 0; i < gap; ++i) {  // empty ones
-      deltas_.push_back(-static_cast<std::int64_t>(last_count_));
-      last_count_ = 0;
-      ++spans_.back().length;
-    }
+    for (std::int32_t i = 0; i < gap; ++i) add_delta(0);
+    spans_.back().length += static_cast<std::uint32_t>(gap);
   }
   ++spans_.back().length;
-  deltas_.push_back(static_cast<std::int64_t>(count) - static_cast<std::int64_t>(last_count_));
-  last_count_ = count;
+  add_delta(count);
   next_k_ = k + 1;
 }
 
 void ProtobufEncoder::find_spans(std::span<const std::uint64_t> buckets) {
   spans_.clear();
-  deltas_.clear();
+  clear(deltas_);
   next_k_ = 0;
   last_count_ = 0;
   const std::size_t overflow = buckets.size() - 1;
@@ -163,27 +183,43 @@ void ProtobufEncoder::find_spans(std::span<const std::uint64_t> buckets) {
   if (buckets[overflow] > 0) add_bucket(kOverflowK, buckets[overflow]);
 }
 
+// The fields of a Histogram.
+void ProtobufEncoder::make_histogram(std::span<const std::uint64_t> buckets, double sum_seconds) {
+  constexpr std::size_t kMostSpan = 32, kMostRest = 128;
+  find_spans(buckets);
+  const std::uint64_t count = std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
+  clear(histogram_);
+  ProtobufPen pen(histogram_.room(kMostRest + spans_.size() * kMostSpan + deltas_.size()));
+  pen.field_varint(kSampleCount, count);
+  pen.field_double(kSampleSum, sum_seconds);
+  pen.field_varint(kSchema, protozero::encode_zigzag32(kQuarters));
+  pen.field_double(kZeroThreshold, edge_seconds(scale_.first_k));
+  pen.field_varint(kZeroCount, buckets.front());
+  for (const Span& span : spans_) {
+    const std::uint32_t offset = protozero::encode_zigzag32(span.offset);
+    pen.field_length(kPositiveSpan,
+                     2 * ProtobufPen::kTag + varint_size(offset) + varint_size(span.length));
+    pen.field_varint(kSpanOffset, offset);
+    pen.field_varint(kSpanLength, span.length);
+  }
+  if (!deltas_.empty()) {
+    pen.field_length(kPositiveDelta, deltas_.size());
+    pen.bytes(deltas_.view());
+  }
+  histogram_.set_end(pen.end());
+}
+
 void ProtobufEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                                 double sum_seconds) {
   write_header();
-  find_spans(buckets);
-  std::uint64_t count = 0;
-  for (const std::uint64_t bucket : buckets) count += bucket;
-  ProtobufWriter family(bytes_);
-  ProtobufWriter metric(family, kFamilyMetric);
-  bytes_.append(labels.bytes);
-  ProtobufWriter histogram(metric, kHistogram);
-  histogram.add_uint64(kSampleCount, count);
-  histogram.add_double(kSampleSum, sum_seconds);
-  histogram.add_sint32(kSchema, kQuarters);
-  histogram.add_double(kZeroThreshold, edge_seconds(scale_.first_k));
-  histogram.add_uint64(kZeroCount, buckets.front());
-  for (const Span& span : spans_) {
-    ProtobufWriter writer(histogram, kPositiveSpan);
-    writer.add_sint32(kSpanOffset, span.offset);
-    writer.add_uint32(kSpanLength, span.length);
-  }
-  histogram.add_packed_sint64(kPositiveDelta, deltas_.begin(), deltas_.end());
+  make_histogram(buckets, sum_seconds);
+  const std::size_t size = labels.bytes.size() + length_field_size(histogram_.size());
+  ProtobufPen pen(bytes_.room(length_field_size(size)));
+  pen.field_length(kFamilyMetric, size);
+  pen.bytes(labels.bytes);
+  pen.field_length(kHistogram, histogram_.size());
+  pen.bytes(histogram_.view());
+  bytes_.set_end(pen.end());
 }
 
 ByteBuffer ProtobufEncoder::finish() {

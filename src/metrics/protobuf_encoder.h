@@ -38,7 +38,7 @@ class ProtobufEncoder final : public Encoder {
   void number(LabelView labels, LabelView more, double value) override;
   void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                  double sum_seconds) override;
-  void reserve(std::size_t bytes) override { bytes_.reserve(bytes / 8); }
+  void reserve(std::size_t bytes) override { bytes_.reserve(bytes / 4); }
   ByteBuffer finish() override;
 
  private:
@@ -49,18 +49,22 @@ class ProtobufEncoder final : public Encoder {
 
   void write_header();
   void end_family();
-  void write_value(LabelView labels, LabelView more, double value, const Exemplar* exemplar);
+  void write_value(LabelView labels, LabelView more, double value);
+  void write_value(LabelView labels, double value, const Exemplar& exemplar);
   void find_spans(std::span<const std::uint64_t> buckets);
   void add_bucket(std::int32_t k, std::uint64_t count);
+  void add_delta(std::uint64_t count);
+  void make_histogram(std::span<const std::uint64_t> buckets, double sum_seconds);
 
   ByteBuffer bytes_;
   Family family_{};
   bool header_written_ = false;
   std::size_t begin_ = 0;  // of the family, in bytes_
   HistogramScale scale_ = kProcessScale;
-  // Of the histogram that is being written.
+  // Of the histogram that is being written, which they all begin anew.
+  ByteBuffer histogram_;
   std::vector<Span> spans_;
-  std::vector<std::int64_t> deltas_;
+  ByteBuffer deltas_;        // as they are written
   std::int32_t next_k_ = 0;  // after the last bucket
   std::uint64_t last_count_ = 0;
 };
