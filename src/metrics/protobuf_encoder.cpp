@@ -1,5 +1,6 @@
 #include "metrics/protobuf_encoder.h"
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -115,16 +116,18 @@ void ProtobufEncoder::end_family() {
   bytes_.insert(begin_, length.view());
 }
 
+// A value of 0 is what is read where none stands.
 void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value) {
   write_header();
-  const std::size_t size =
-      labels.bytes.size() + more.bytes.size() + length_field_size(ProtobufPen::kDouble);
+  const std::size_t value_size =
+      std::bit_cast<std::uint64_t>(value) == 0 ? 0 : ProtobufPen::kDouble;
+  const std::size_t size = labels.bytes.size() + more.bytes.size() + length_field_size(value_size);
   ProtobufPen pen(bytes_.room(length_field_size(size)));
   pen.field_length(kFamilyMetric, size);
   pen.bytes(labels.bytes);
   pen.bytes(more.bytes);
-  pen.field_length(value_field(family_.type), ProtobufPen::kDouble);
-  pen.field_double(kValue, value);
+  pen.field_length(value_field(family_.type), value_size);
+  if (value_size > 0) pen.field_double(kValue, value);
   bytes_.set_end(pen.end());
 }
 
@@ -183,18 +186,19 @@ void ProtobufEncoder::find_spans(std::span<const std::uint64_t> buckets) {
   if (buckets[overflow] > 0) add_bucket(kOverflowK, buckets[overflow]);
 }
 
-// The fields of a Histogram.
+// The fields of a Histogram. What is 0 need not be there, but for the threshold of the zero bucket:
+// it tells that the histogram is a native one.
 void ProtobufEncoder::make_histogram(std::span<const std::uint64_t> buckets, double sum_seconds) {
   constexpr std::size_t kMostSpan = 32, kMostRest = 128;
   find_spans(buckets);
   const std::uint64_t count = std::accumulate(buckets.begin(), buckets.end(), std::uint64_t{0});
   clear(histogram_);
   ProtobufPen pen(histogram_.room(kMostRest + spans_.size() * kMostSpan + deltas_.size()));
-  pen.field_varint(kSampleCount, count);
-  pen.field_double(kSampleSum, sum_seconds);
+  if (count > 0) pen.field_varint(kSampleCount, count);
+  if (sum_seconds != 0) pen.field_double(kSampleSum, sum_seconds);
   pen.field_varint(kSchema, protozero::encode_zigzag32(kQuarters));
   pen.field_double(kZeroThreshold, edge_seconds(scale_.first_k));
-  pen.field_varint(kZeroCount, buckets.front());
+  if (buckets.front() > 0) pen.field_varint(kZeroCount, buckets.front());
   for (const Span& span : spans_) {
     const std::uint32_t offset = protozero::encode_zigzag32(span.offset);
     pen.field_length(kPositiveSpan,

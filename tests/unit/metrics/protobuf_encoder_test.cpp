@@ -117,6 +117,27 @@ TEST(ProtobufEncoder, ExemplarsAreOfTheCounter) {
   EXPECT_FALSE(family.metric(1).counter().exemplar().has_timestamp());
 }
 
+// The default of every field that is left out is 0; what holds it is there.
+TEST(ProtobufEncoder, ZerosAreLeftOut) {
+  ProtobufEncoder encoder;
+  encoder.begin_family({"x_total", FamilyType::counter, "X."});
+  encoder.count({}, 0);
+  encoder.count({}, 0, Exemplar{{}, 1, 0});
+  encoder.begin_family({"g", FamilyType::gauge, "G."});
+  encoder.number({}, 0);
+  encoder.number({}, -0.0);
+  const auto families = decoded(encoder.take());
+  ASSERT_EQ(families.size(), 2u);
+  ASSERT_TRUE(families[0].metric(0).has_counter());
+  EXPECT_FALSE(families[0].metric(0).counter().has_value());
+  EXPECT_EQ(families[0].metric(0).counter().value(), 0);
+  EXPECT_EQ(families[0].metric(1).counter().value(), 0);
+  EXPECT_TRUE(families[0].metric(1).counter().has_exemplar());
+  ASSERT_TRUE(families[1].metric(0).has_gauge());
+  EXPECT_FALSE(families[1].metric(0).gauge().has_value());
+  EXPECT_TRUE(std::signbit(families[1].metric(1).gauge().value()));
+}
+
 TEST(ProtobufEncoder, EverySlotIsItsOwnBucket) {
   std::array<std::uint64_t, kHistogramSlots> buckets{};
   for (std::size_t i = 0; i < buckets.size(); ++i) buckets[i] = (i * 7919) % 1009 + 1;
@@ -153,6 +174,8 @@ TEST(ProtobufEncoder, NothingCountedIsStillANativeHistogram) {
   const std::array<std::uint64_t, kHistogramSlots> buckets{};
   const Histogram histogram = encoded(buckets, HistogramEdges(), 0);
   EXPECT_EQ(histogram.sample_count(), 0u);
+  EXPECT_EQ(histogram.sample_sum(), 0);
+  EXPECT_EQ(histogram.zero_count(), 0u);
   EXPECT_GT(histogram.zero_threshold(), 0);
   EXPECT_EQ(histogram.positive_span_size(), 0);
 }
