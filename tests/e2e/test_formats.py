@@ -13,7 +13,7 @@ from harness import databases
 from harness.exporter import Exporter
 from harness.named_client import NamedClient
 from harness.formats import OPENMETRICS, PROTOBUF, TEXT, FormatProxy, Prometheus
-from harness.scrape import DURATION, PROCESSED, PUTS
+from harness.scrape import DURATION, PROCESSED, PUTS, SKIPPED
 from harness.waiting import wait_until
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures"
@@ -139,7 +139,8 @@ def by_job(answers) -> dict[str, list]:
 
 def compare(server: Prometheus, exporter: Exporter, ioc) -> None:
     for expression in (PROCESSED, PUTS, "epics_record_info", "epics_ca_last_put_timestamp_seconds",
-                       "epics_record_process_self_seconds_total"):
+                       "epics_record_process_self_seconds_total",
+                       SKIPPED):  # mostly 0
         jobs = by_job(server.query(f'{expression}{{ioc="{ioc.name}"}}'))
         assert set(jobs) == {"text", "openmetrics", "protobuf"}, expression
         assert jobs["text"] == jobs["openmetrics"] == jobs["protobuf"], expression
