@@ -25,7 +25,7 @@ std::string_view type_name(FamilyType type) {
 }
 
 char* write(char* at, std::string_view text) {
-  std::memcpy(at, text.data(), text.size());
+  if (!text.empty()) std::memcpy(at, text.data(), text.size());  // it may be at nullptr
   return at + text.size();
 }
 
