@@ -80,6 +80,30 @@ std::size_t own_part(const Response& response) {
   return response.shared_body->size() / owners;
 }
 
+// An answer that its client has not taken yet, where there is room for it: one that is refused
+// takes none from the others, not for a moment.
+class Untaken {
+ public:
+  Untaken(std::atomic<std::size_t>& all, std::size_t size) : all_(all), size_(size) {
+    std::size_t others = all_;
+    do {
+      has_room_ = others == 0 || others + size_ <= kMostUntaken;
+    } while (has_room_ && !all_.compare_exchange_weak(others, others + size_));
+  }
+  ~Untaken() {
+    if (has_room_) all_ -= size_;
+  }
+  Untaken(const Untaken&) = delete;
+  Untaken& operator=(const Untaken&) = delete;
+
+  bool has_room() const { return has_room_; }
+
+ private:
+  std::atomic<std::size_t>& all_;
+  const std::size_t size_;
+  bool has_room_ = false;
+};
+
 double thread_cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -159,13 +183,8 @@ void Server::State::answer(mg_connection* connection) {
   const Request request = read_request(connection);
   drain_body(connection, options.request_timeout);
   Response response = respond(request);
-  struct Untaken {
-    std::atomic<std::size_t>& bytes;
-    const std::size_t size;
-    const std::size_t all = bytes += size;
-    ~Untaken() { bytes -= size; }
-  } untaken_now{untaken, own_part(response)};
-  if (untaken_now.all > kMostUntaken && untaken_now.all > untaken_now.size)
+  const Untaken taking(untaken, own_part(response));
+  if (!taking.has_room())
     response = plain(503, "503 too many clients have not taken their answers yet");
   response.close = crowd.is_there();
   if (options.headers)
