@@ -232,7 +232,7 @@ trap 'exit 129' HUP
 
 port_is_free "$port" || die "port $port is in use: choose another with --port"
 scripts/install-deps.sh build
-configure_and_build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
+configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 work=$(mktemp -d -t ioc_exporter-run.XXXXXX)
 start_exporter
 

@@ -20,7 +20,20 @@ esac
 scripts/install-deps.sh build test
 scripts/make-test-env.sh .cache/test-env
 scripts/make-vm-kernels.sh .cache/vm-kernels
-configure_and_build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \
+# can_sanitize: has clang its compiler-rt, which the sanitizers and libFuzzer are part of?
+can_sanitize() {
+  echo 'int LLVMFuzzerTestOneInput(const unsigned char* data, unsigned long size) { return size && *data ? 0 : 0; }' |
+    clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
+}
+
+# The unit and fuzz tests with sanitizers; the rest on what users get.
+sanitized=
+if can_sanitize; then
+  sanitized=$PWD/build/sanitized
+  configure_and_build build/sanitized -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+    -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF
+fi
+configure_and_build build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels"
 
 say "ctest"

@@ -9,5 +9,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 [ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/foreign_packets.sh"
 scripts/install-deps.sh build bench
-configure_and_build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=ON
+configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=ON
 exec build/bench/foreign_packets "$@"

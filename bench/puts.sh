@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/puts.sh"
 scripts/install-deps.sh build test bench
 scripts/make-test-env.sh .cache/test-env
-configure_and_build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \
+configure_and_build build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env"
 [ -x build/tests/e2e/tools/ca_flood ] || die "the load was not built: no EPICS Base for this machine"
 exec "$(system_python)" bench/puts.py --build build \

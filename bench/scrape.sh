@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 [ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/scrape.sh"
 scripts/install-deps.sh build
-configure_and_build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=ON
+configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=ON
 [ -x build/bench/scrape ] || die "the benchmark was not built: prometheus-cpp's pull library is missing"
 
 times=7

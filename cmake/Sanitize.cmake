@@ -1,7 +1,15 @@
 # -DIOC_EXPORTER_SANITIZE=address,undefined: all C and C++ that is ours, BPF aside. What they find ends the
 # program. Tests that measure memory or time do not hold then. Leaks cannot be looked for in the exporter's
 # sandbox: ASAN_OPTIONS=detect_leaks=0, or --no-security.sandbox.
+#
+# With clang such a build also has the fuzz targets (tests/fuzz).
 if(IOC_EXPORTER_SANITIZE)
+  # Sanitizers take more time to compile than the code itself, and most of it when it is optimized.
+  set(CMAKE_CXX_FLAGS_RELEASE "-O0")
+  set(CMAKE_C_FLAGS_RELEASE "-O0")
   add_compile_options(-fsanitize=${IOC_EXPORTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${IOC_EXPORTER_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
 endif()

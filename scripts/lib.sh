@@ -39,13 +39,15 @@ free_port_from() {
   die "no free port between $1 and $(($1 + 99))"
 }
 
-# configure_and_build CMAKE_OPTION...: into build/, which a user who called sudo can go on using.
+# configure_and_build DIRECTORY CMAKE_OPTION...: a user who called sudo can go on using what is built.
 configure_and_build() {
-  say "building into build/ (the first time takes minutes; output in build/build.log)"
-  mkdir -p build
-  { cmake -S . -B build -G Ninja -DIOC_EXPORTER_UNITY=ON "$@" && cmake --build build; } >build/build.log 2>&1 || {
-    tail -n 60 build/build.log >&2
-    die "the build failed; all of its output is in build/build.log"
+  local build=$1
+  shift
+  say "building into $build/ (the first time takes minutes; output in $build/build.log)"
+  mkdir -p "$build"
+  { cmake -S . -B "$build" -G Ninja -DIOC_EXPORTER_UNITY=ON "$@" && cmake --build "$build"; } >"$build/build.log" 2>&1 || {
+    tail -n 60 "$build/build.log" >&2
+    die "the build failed; all of its output is in $build/build.log"
   }
   if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
     chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" build

@@ -1,5 +1,6 @@
 """Fixtures: every IOC, client and exporter that a test starts is ended with it, by pid."""
 import pathlib
+import re
 import sys
 
 import pytest
@@ -44,8 +45,10 @@ class Started:
             try:
                 process.kill()
             except Exception as error:  # the others must end too
-                problems.append(f"{process.name}: {error}")
-        assert not problems, f"could not end: {problems}"
+                problems.append(f"could not end {process.name}: {error}")
+            if report := re.search(r"(?m)^.*(ERROR: AddressSanitizer|: runtime error:).*", process.stderr()):
+                problems.append(f"{process.name}: {report[0]}")
+        assert not problems, "; ".join(problems)
 
 
 @pytest.fixture

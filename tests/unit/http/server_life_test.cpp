@@ -2,12 +2,10 @@
 #include "http/server.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <fstream>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -216,34 +214,6 @@ TEST(ServerLife, AnswersWhileOthersAreSilent) {
   const auto asked = Clock::now();
   EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
   EXPECT_LT(Clock::now() - asked, 8s);  // a scrape gives up after 10
-}
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-// Large answers, made by one thread after the other, of pieces that grow as those of a scrape do.
-TEST(ServerLife, KeepsNoMemoryOfItsAnswers) {
-  ServerOptions options = options_on({"127.0.0.1:0"});
-  options.routes["/large"] = [&](const Request&) {
-    std::vector<std::string> lines;
-    for (int i = 0; i < 40000; ++i) lines.emplace_back(200, 'x');
-    std::string body;
-    for (int i = 0; i < 4; ++i)
-      for (const std::string& line : lines) body += line;
-    return Response{200, "text/plain", std::move(body)};
-  };
-  const auto server = start(std::move(options));
-  for (int round = 0; round < 4; ++round) {
-    std::vector<std::future<Answer>> answers;
-    for (int i = 0; i < 8; ++i)
-      answers.push_back(std::async(std::launch::async, ask, server->port(), "GET", "/large", ""));
-    for (auto& answer : answers) EXPECT_EQ(answer.get().body.size(), 32'000'000u);
-  }
-  EXPECT_LT(resident_bytes(), 250u << 20);  // one answer is 32 MB; kept by all, they were 970
 }
 
 TEST(ServerLife, AClientThatDoesNotReadIsCut) {
