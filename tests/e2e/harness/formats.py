@@ -7,6 +7,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from typing import Mapping, Sequence
 
 from .ports import free_port
 from .process import Process
@@ -20,20 +21,23 @@ PROTOBUF = ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFa
 class FormatProxy:
     """Passes scrapes on and asks for the format that the path names: /text, /openmetrics, /protobuf.
 
-    A Prometheus takes what comes by its Content-Type; which format it asks for is its own affair.
+    A Prometheus takes what comes by its Content-Type; which format it asks for is its own affair. By any other
+    path it gets what it asks for itself.
     """
     ACCEPT = {"/text": TEXT, "/openmetrics": OPENMETRICS, "/protobuf": PROTOBUF}
 
     def __init__(self, exporter_port: int):
         accept = self.ACCEPT
         self.content_types: dict[str, str] = {}
-        content_types = self.content_types
+        self.asked: dict[str, str] = {}  # Accept headers by path
+        content_types, asked = self.content_types, self.asked
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
+                asked[self.path] = accept.get(self.path, self.headers["Accept"])
                 connection = http.client.HTTPConnection("127.0.0.1", exporter_port, timeout=10)
                 connection.request("GET", "/metrics", headers={
-                    "Accept": accept[self.path],
+                    "Accept": asked[self.path],
                     "Accept-Encoding": self.headers.get("Accept-Encoding", "identity")})
                 answer = connection.getresponse()
                 body = answer.read()
@@ -60,16 +64,19 @@ class FormatProxy:
 
 
 class Prometheus:
-    """`jobs`: name of a job to "address:port/path"."""
+    """`jobs`: name of a job to "address:port/path"; `settings`: more of a job's configuration, by its name."""
 
     def __init__(self, binary: pathlib.Path | str, log_dir: pathlib.Path, jobs: dict[str, str],
-                 *options: str, settings: str = ""):
-        config = "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n"
+                 *options: str, settings: Mapping[str, dict] | None = None, rules: Sequence[object] = ()):
+        scrapes = []
         for name, url in jobs.items():
             target, _, path = url.partition("/")
-            config += (f"  - job_name: {name}\n    metrics_path: /{path}\n{settings}"
-                       f"    static_configs: [{{targets: ['{target}']}}]\n")
-        (log_dir / "prometheus.yml").write_text(config)
+            scrapes.append({"job_name": name, "metrics_path": f"/{path}",
+                            "static_configs": [{"targets": [target]}], **(settings or {}).get(name, {})})
+        # JSON is YAML.
+        (log_dir / "prometheus.yml").write_text(json.dumps({
+            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(path) for path in rules], "scrape_configs": scrapes}))
         self.port = free_port()
         self.process = Process("prometheus", [
             binary, f"--config.file={log_dir}/prometheus.yml",
@@ -89,3 +96,8 @@ class Prometheus:
         """Label sets and values of an instant query; an empty list while it is starting."""
         data = self.api("query", query=expression)
         return [(r["metric"], float(r["value"][1])) for r in data["result"]] if data else []
+
+    def buckets(self, selector: str) -> list[tuple[float, float]]:
+        """(upper edge, count) of the buckets of the only native histogram that is selected, by edge."""
+        series, = self.api("query", query=selector)["result"]
+        return sorted((float(upper), float(count)) for _, _, upper, count in series["histogram"][1]["buckets"])
