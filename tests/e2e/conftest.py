@@ -8,6 +8,7 @@ import pytest
 from harness import env
 from harness.exporter import Exporter
 from harness.ioc import Ioc
+from harness.process import Process
 from harness.raw_client import RawClient
 from reporting import pytest_sessionfinish, pytest_terminal_summary  # noqa: F401
 
@@ -46,7 +47,8 @@ class Started:
                 process.kill()
             except Exception as error:  # the others must end too
                 problems.append(f"could not end {process.name}: {error}")
-            if report := re.search(r"(?m)^.*(ERROR: AddressSanitizer|: runtime error:).*", process.stderr()):
+            said = process.stderr() if isinstance(process, Process) else ""  # some are no processes
+            if report := re.search(r"(?m)^.*(ERROR: AddressSanitizer|: runtime error:).*", said):
                 problems.append(f"{process.name}: {report[0]}")
         assert not problems, "; ".join(problems)
 
