@@ -1,13 +1,32 @@
 """Boots a kernel under qemu's software emulation with an initramfs made of what the tests need."""
+import os
 import pathlib
+import platform
 import shutil
 import subprocess
+
+import pytest
 
 from harness import env
 
 VM_DIR = pathlib.Path(__file__).resolve().parent
 BUSYBOX = pathlib.Path("/bin/busybox")
 BOOT_LIMIT = 420  # seconds: emulation takes about one minute on an idle machine
+
+
+def kernel_of(series: str) -> pathlib.Path:
+    """Skips the test where it cannot be booted."""
+    directory = os.environ.get("IOC_EXPORTER_VM_KERNELS")
+    assert directory, "IOC_EXPORTER_VM_KERNELS is not set: run ./test.sh"
+    kernel = pathlib.Path(directory) / series / "vmlinuz"
+    if not kernel.exists():
+        pytest.skip(f"there is no kernel {series}: scripts/make-vm-kernels.sh fetches it on Debian hosts")
+    if platform.machine() != "x86_64":
+        pytest.skip(f"the virtual machines are x86_64, this host is {platform.machine()}")
+    for program in ("qemu-system-x86_64", "busybox"):
+        if shutil.which(program) is None:
+            pytest.skip(f"there is no {program}: scripts/install-deps.sh test installs it")
+    return kernel
 
 
 def shared_libraries(program: pathlib.Path, library_path: pathlib.Path) -> list[pathlib.Path]:
@@ -23,6 +42,7 @@ class Initramfs:
 
     def __init__(self, root: pathlib.Path):
         self.root = root
+        self.base = env.base_dir(env.PYTHON_BASE)
 
     def add(self, source: pathlib.Path, target: str, mode: int = 0o755) -> None:
         place = self.root / target.lstrip("/")
@@ -32,48 +52,48 @@ class Initramfs:
         shutil.copyfile(source.resolve(), place)
         place.chmod(mode)
 
-    def add_program(self, program: pathlib.Path, base_lib: pathlib.Path) -> None:
-        self.add(program, f"/bin/{program.name}")
-        for library in shared_libraries(program, base_lib):
-            inside = base_lib.resolve() in library.resolve().parents
+    def write(self, target: str, text: str, mode: int = 0o644) -> None:
+        place = self.root / target.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(mode)
+
+    def add_program(self, program: pathlib.Path, target: str = "") -> None:
+        """With its libraries; EPICS Base's are in /epics/lib."""
+        self.add(program, target or f"/bin/{program.name}")
+        for library in shared_libraries(program, self.base / "lib"):
+            inside = self.base.resolve() in library.resolve().parents
             self.add(library, f"/epics/lib/{library.name}" if inside else str(library))
 
-    def pack(self, archive: pathlib.Path) -> None:
+    def add_ioc(self, database: str) -> None:
+        """All that a real IOC and its clients need, and the shell functions that drive them."""
+        self.add(BUSYBOX, "/bin/busybox")
+        self.add_program(env.tool(f"ioc_launcher_{env.PYTHON_BASE}"), "/bin/ioc_launcher")
+        self.add_program(env.tool("ca_flood"))
+        for dbd in (self.base / "dbd").glob("*.dbd"):
+            self.add(dbd, f"/epics/dbd/{dbd.name}", 0o644)
+        self.write("/test.db", database)
+        self.write("/etc/passwd", "root:x:0:0:root:/:/bin/sh\n")
+        self.write("/etc/hosts", "127.0.0.1 localhost\n")
+        self.add(VM_DIR / "guest_lib.sh", "/guest_lib.sh", 0o644)
+
+    def add_script(self, script: str, target: str, settings: dict[str, int]) -> None:
+        lines = (VM_DIR / script).read_text().splitlines()
+        lines[1:1] = [f"{name}={value}" for name, value in settings.items()]
+        self.write(target, "\n".join(lines) + "\n", 0o755)
+
+    def pack(self, archive: pathlib.Path) -> pathlib.Path:
         for directory in ("proc", "sys", "dev", "tmp"):
             (self.root / directory).mkdir(exist_ok=True)
         names = "\0".join(str(p.relative_to(self.root)) for p in sorted(self.root.rglob("*")))
         with archive.open("wb") as out:
             subprocess.run([BUSYBOX, "cpio", "-o", "-0", "-H", "newc"], input=names.encode(), stdout=out,
                            stderr=subprocess.DEVNULL, cwd=self.root, check=True)
-
-
-def make_initramfs(directory: pathlib.Path, database: str, settings: dict[str, int]) -> pathlib.Path:
-    base = env.base_dir(env.PYTHON_BASE)
-    tree = Initramfs(directory / "root")
-    tree.add(BUSYBOX, "/bin/busybox")
-    tree.add_program(env.exporter_binary(), base / "lib")
-    launcher = env.tool(f"ioc_launcher_{env.PYTHON_BASE}")
-    tree.add_program(launcher, base / "lib")
-    (tree.root / "bin" / launcher.name).rename(tree.root / "bin" / "ioc_launcher")
-    tree.add_program(env.tool("ca_flood"), base / "lib")
-    for dbd in (base / "dbd").glob("*.dbd"):
-        tree.add(dbd, f"/epics/dbd/{dbd.name}", 0o644)
-    for name, text in (("etc/passwd", "root:x:0:0:root:/:/bin/sh\n"), ("etc/hosts", "127.0.0.1 localhost\n"),
-                       ("test.db", database)):
-        (tree.root / name).parent.mkdir(exist_ok=True)
-        (tree.root / name).write_text(text)
-    lines = (VM_DIR / "guest.sh").read_text().splitlines()
-    lines[1:1] = [f"{name}={value}" for name, value in settings.items()]
-    init = tree.root / "init"
-    init.write_text("\n".join(lines) + "\n")
-    init.chmod(0o755)
-    archive = directory / "initramfs.cpio"
-    tree.pack(archive)
-    return archive
+        return archive
 
 
 def boot(kernel: pathlib.Path, initramfs: pathlib.Path, directory: pathlib.Path) -> dict[str, str]:
-    """What guest.sh told: name of the fact -> its text. Fails when it did not come to its end."""
+    """What the scripts inside told: name of the fact -> its text. Fails when they did not come to their end."""
     console, told = directory / "console.log", directory / "told.log"
     # One host thread runs both CPUs in turn: with a thread for each, a CPU may meet the breakpoint of a code
     # patch that the other has just finished, and the kernel, which no longer knows it, panics.
@@ -99,3 +119,8 @@ def boot(kernel: pathlib.Path, initramfs: pathlib.Path, directory: pathlib.Path)
                             f"{console.read_text(errors='replace')[-4000:]}")
     assert "trouble" not in facts, facts["trouble"]
     return facts
+
+
+def show(facts: dict[str, str]) -> None:
+    """For who reads why a test failed."""
+    print("\n".join(f"@@ {name}\n{text[:6000]}" for name, text in facts.items()))

@@ -1,13 +1,8 @@
 """The exporter on other kernels: everything loads and attaches, and every count is exact."""
-import os
-import pathlib
-import platform
 import re
-import shutil
-
-import pytest
 
 import machine
+from harness import env
 from harness.scrape import DURATION, PROCESSED, PUTS, Scrape
 
 CALLS, WRITES, NOTIFIES = 23, 101, 13
@@ -17,26 +12,15 @@ record(calc,"VM:count"){field(CALC,"VAL+1")}
 """
 
 
-def kernel_of(series: str) -> pathlib.Path:
-    directory = os.environ.get("IOC_EXPORTER_VM_KERNELS")
-    assert directory, "IOC_EXPORTER_VM_KERNELS is not set: run ./test.sh"
-    kernel = pathlib.Path(directory) / series / "vmlinuz"
-    if not kernel.exists():
-        pytest.skip(f"there is no kernel {series}: scripts/make-vm-kernels.sh fetches it on Debian hosts")
-    if platform.machine() != "x86_64":
-        pytest.skip(f"the virtual machines are x86_64, this host is {platform.machine()}")
-    for program in ("qemu-system-x86_64", "busybox"):
-        if shutil.which(program) is None:
-            pytest.skip(f"there is no {program}: scripts/install-deps.sh test installs it")
-    return kernel
-
-
 def test_kernel(series, tmp_path):
-    kernel = kernel_of(series)
+    kernel = machine.kernel_of(series)
     settings = {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES}
-    initramfs = machine.make_initramfs(tmp_path, DATABASE, settings)
-    facts = machine.boot(kernel, initramfs, tmp_path)
-    print("\n".join(f"@@ {name}\n{text[:3000]}" for name, text in facts.items()))
+    tree = machine.Initramfs(tmp_path / "root")
+    tree.add_ioc(DATABASE)
+    tree.add_program(env.exporter_binary())
+    tree.add_script("guest.sh", "/init", settings)
+    facts = machine.boot(kernel, tree.pack(tmp_path / "initramfs.cpio"), tmp_path)
+    machine.show(facts)
 
     assert facts["kernel"].startswith(series + ".")
     assert facts["check_status"].strip() == "0", facts["check"]
