@@ -33,9 +33,9 @@ apt_bpftool() {
   fi
 }
 
-# The tests in virtual machines boot Debian's kernels, on x86_64 only.
+# The tests in virtual machines boot Debian's kernels, on x86_64 only, and this host's systemd.
 apt_qemu() {
-  [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring"
+  [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring systemd"
 }
 
 # The compiler-rt of the distribution's own clang, which libFuzzer and AddressSanitizer are part of.
