@@ -13,3 +13,13 @@ if(IOC_EXPORTER_SANITIZE)
     add_compile_options(-fsanitize=fuzzer-no-link)
   endif()
 endif()
+
+# For programs of tests that stand for somebody else's.
+function(ioc_exporter_not_sanitized)
+  if(IOC_EXPORTER_SANITIZE)
+    foreach(target IN LISTS ARGN)
+      target_compile_options(${target} PRIVATE -fno-sanitize=all)
+      target_link_options(${target} PRIVATE -fno-sanitize=all)
+    endforeach()
+  endif()
+endfunction()
