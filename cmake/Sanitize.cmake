@@ -9,10 +9,14 @@ if(IOC_EXPORTER_SANITIZE)
   set(CMAKE_C_FLAGS_RELEASE "-O0")
   add_compile_options(-fsanitize=${IOC_EXPORTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${IOC_EXPORTER_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-    add_compile_options(-fsanitize=fuzzer-no-link)
-  endif()
 endif()
+
+# A layer that fuzz targets look into. To count its branches takes half as much to compile again.
+function(ioc_exporter_fuzzed target)
+  if(IOC_EXPORTER_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
 
 # For programs of tests that stand for somebody else's.
 function(ioc_exporter_not_sanitized)

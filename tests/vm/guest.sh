@@ -33,13 +33,7 @@ wait_for 90 is_up
 
 start_client write put "$WRITES"
 start_client notify notify "$NOTIFIES"
-release_client write
-release_client notify
-wait_client write
-wait_client notify
-wait_for 60 counted $((WRITES + NOTIFIES))
-process_by_hand "$CALLS"
-wait_for 60 counted $((CALLS + WRITES + NOTIFIES))
+put_and_process
 
 fact clients
 grep -h "^@sent" /tmp/write.log /tmp/notify.log

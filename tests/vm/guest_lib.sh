@@ -64,3 +64,14 @@ process_by_hand() { # TIMES
     i=$((i + 1))
   done
 }
+
+# The clients write and notify at the same time, then CALLS by hand.
+put_and_process() {
+  release_client write
+  release_client notify
+  wait_client write
+  wait_client notify
+  wait_for 60 counted $((WRITES + NOTIFIES))
+  process_by_hand "$CALLS"
+  wait_for 60 counted $((CALLS + WRITES + NOTIFIES))
+}

@@ -53,13 +53,7 @@ for client in "write put $WRITES" "notify notify $NOTIFIES" "after put $AFTER" "
   # shellcheck disable=SC2086  # words
   start_client $client
 done
-release_client write
-release_client notify
-wait_client write
-wait_client notify
-wait_for 60 counted $((WRITES + NOTIFIES))
-process_by_hand "$CALLS"
-wait_for 60 counted $((CALLS + WRITES + NOTIFIES))
+put_and_process
 tell_metrics metrics
 
 # Hung.
