@@ -1,6 +1,7 @@
 #include "metrics/record_bounds.h"
 
 #include <algorithm>
+
 #include "metrics/record_rows.h"
 
 namespace ioc_exporter::metrics {

@@ -89,13 +89,13 @@ class RecordProcess {
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
   // behind.
   Result<std::uint32_t> watch(const RecordTarget& target);
-  // To be called before watch() of several: what the kernel needs a grace period for is then done
-  // for all of them at once, and the library of many new IOCs is attached for all at once. On an
-  // error watch() does it one by one.
-  struct Coming {
+  struct Coming {  // an IOC that is to be watched
     ProbeFile file;
     std::uint32_t records = 0;  // in its database
   };
+  // To be called before watch() of several: what the kernel needs a grace period for is then done
+  // for all of them at once, and the library of many new IOCs is attached for all at once. On an
+  // error watch() does it one by one.
   Result<void> prepare(const std::vector<Coming>& coming);
   // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
   // records, and uses `sdis`. The rest of `target` must be the same.
