@@ -1,6 +1,7 @@
-# bpf/<stem>.bpf.c -> build/bpf/<stem>.bpf.o (clang) -> build/bpf/<stem>.skel.h (bpftool).
+#   ioc_exporter_bpf_object(<name> SOURCE <file>.bpf.c [CPU v3])
+# <file>.bpf.c -> <name>.bpf.o (clang) -> <name>.skel.h (bpftool), both in the current binary directory. Includes start
+# at bpf/. The object is built again when a header that it includes changes (clang writes a dependency file).
 #
-# The object is built again when a header under bpf/shared changes (clang writes a dependency file).
 # -mcpu=v2 is what Linux 5.10 knows without question; ca_tap's atomics ask for more where they can.
 find_program(BPF_CLANG NAMES clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19 REQUIRED)
 find_program(BPFTOOL NAMES bpftool PATHS /usr/sbin REQUIRED)
@@ -14,34 +15,34 @@ else()
   message(FATAL_ERROR "ioc_exporter has no probes for the processor ${CMAKE_SYSTEM_PROCESSOR}")
 endif()
 
-function(ioc_exporter_bpf_object stem)
-  cmake_parse_arguments(ARG "" "CPU" "" ${ARGN})
+function(ioc_exporter_bpf_object name)
+  cmake_parse_arguments(ARG "" "SOURCE;CPU" "" ${ARGN})
   if(NOT ARG_CPU)
     set(ARG_CPU v2)
   endif()
-  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${stem}.bpf.c)
-  set(object ${CMAKE_CURRENT_BINARY_DIR}/${stem}.bpf.o)
-  set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${stem}.skel.h)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_SOURCE})
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
+  set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${name}.skel.h)
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${BPF_CLANG} -O2 -g -target bpf -mcpu=${ARG_CPU} -D__TARGET_ARCH_${BPF_TARGET_ARCH}
-            -Wall -Wextra -Werror -I${CMAKE_CURRENT_SOURCE_DIR}
+            -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/bpf
             -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
     COMMAND ${LLVM_STRIP} -g ${object}
     DEPENDS ${source}
     DEPFILE ${object}.d
-    COMMENT "BPF ${stem}.bpf.o"
+    COMMENT "BPF ${name}.bpf.o"
     VERBATIM)
   add_custom_command(
     OUTPUT ${skeleton}
-    COMMAND ${BPFTOOL} gen skeleton ${object} name ${stem}_bpf > ${skeleton}
+    COMMAND ${BPFTOOL} gen skeleton ${object} name ${name}_bpf > ${skeleton}
     DEPENDS ${object}
-    COMMENT "BPF ${stem}.skel.h"
+    COMMENT "BPF ${name}.skel.h"
     VERBATIM)
-  add_custom_target(skeleton_${stem} DEPENDS ${skeleton})
-  add_library(ioc_exporter_bpf_${stem} INTERFACE)
-  add_dependencies(ioc_exporter_bpf_${stem} skeleton_${stem})
+  add_custom_target(skeleton_${name} DEPENDS ${skeleton})
+  add_library(ioc_exporter_bpf_${name} INTERFACE)
+  add_dependencies(ioc_exporter_bpf_${name} skeleton_${name})
   # A system directory: what bpftool generates is not held to our warnings.
-  target_include_directories(ioc_exporter_bpf_${stem} SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR})
+  target_include_directories(ioc_exporter_bpf_${name} SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()

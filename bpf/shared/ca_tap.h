@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What bpf/ca_tap.bpf.c and src/probes/ca_tap.cpp tell each other: a wire format. Fixed-width types,
+ * What bpf/ca/tap.bpf.c and src/probes/ca_tap.cpp tell each other: a wire format. Fixed-width types,
  * padding as named fields; C++ asserts sizes and offsets.
  *
  * Who owns what. The kernel makes circuits and channels and marks them ended; user space alone frees

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What bpf/ca_udp.bpf.c and src/probes/ca_udp.cpp tell each other: a wire format. Fixed-width types,
+ * What bpf/ca/udp.bpf.c and src/probes/ca_udp.cpp tell each other: a wire format. Fixed-width types,
  * padding as named fields; C++ asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
  *
  * The kernel adds entries and counts; user space alone removes them, but for searches that are answered

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What bpf/record_completion.bpf.h and src/probes/record_process.cpp tell each other: a wire format. */
+/* What bpf/records/completion.bpf.h and src/probes/record_process.cpp tell each other: a wire format. */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What bpf/record_process.bpf.c and src/probes/record_process.cpp tell each other: a wire format.
+ * What bpf/records/process.bpf.c and src/probes/record_process.cpp tell each other: a wire format.
  * Fixed-width types, padding as named fields; C++ asserts sizes and offsets.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_PROCESS_H

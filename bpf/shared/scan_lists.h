@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What bpf/scan_lists.bpf.h and src/probes/scan_lists.cpp tell each other: a wire format. */
+/* What bpf/records/scan_lists.bpf.h and src/probes/scan_lists.cpp tell each other: a wire format. */
 #ifndef IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 

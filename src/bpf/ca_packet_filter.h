@@ -1,4 +1,4 @@
-// The program of bpf/ca_packet.bpf.c for one network namespace, and its packet socket. Hides libbpf
+// The program of bpf/ca/packet.bpf.c for one network namespace, and its packet socket. Hides libbpf
 // and the skeleton.
 #pragma once
 

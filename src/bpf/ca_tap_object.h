@@ -1,4 +1,4 @@
-// The programs and maps of bpf/ca_tap.bpf.c in the kernel. Hides libbpf and the skeleton. What
+// The programs and maps of bpf/ca/tap.bpf.c in the kernel. Hides libbpf and the skeleton. What
 // feeds them is CaPacketFilter.
 #pragma once
 
@@ -30,7 +30,7 @@ struct CaTapSizes {
 };
 
 // Descriptors of the maps that ca_tap shares with the other objects of the tap
-// (bpf/ca_segment.bpf.h, bpf/ca_servers.bpf.h). Not owned.
+// (bpf/ca/segment.bpf.h, bpf/ca/servers.bpf.h). Not owned.
 struct CaSharedMaps {
   int work = -1;
   int drops = -1;

@@ -1,4 +1,4 @@
-// The program and maps of bpf/ca_udp.bpf.c in the kernel. Hides libbpf and the skeleton.
+// The program and maps of bpf/ca/udp.bpf.c in the kernel. Hides libbpf and the skeleton.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The programs and maps of bpf/record_process.bpf.c in the kernel. Hides libbpf and the skeleton.
+// The programs and maps of bpf/records/process.bpf.c in the kernel. Hides libbpf and the skeleton.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ using RecordsMap = MapView<std::uint64_t, iocx_record_stats>;
 using OwnedRecordsMap = OwnedMap<std::uint64_t, iocx_record_stats>;
 using OwnedCompletionsMap = OwnedMap<std::uint64_t, iocx_completion>;
 
-// Of bpf/record_puts.bpf.h.
+// Of bpf/records/puts.bpf.h.
 struct RecordPutMaps {
   MapView<std::uint32_t, iocx_put_config> config;  // by slot
   MapView<iocx_put_client_key, std::uint64_t> clients;

@@ -1,6 +1,6 @@
 // The Channel Access tap: counts the puts that reach the CA servers of this host, per channel.
 //
-// The kernel counts (bpf/ca_tap.bpf.c). User space says which servers to watch, gives the counters
+// The kernel counts (bpf/ca/tap.bpf.c). User space says which servers to watch, gives the counters
 // their names, and frees what has ended:
 //  - A channel ends with CLEAR_CHANNEL or SERVER_DISCONN, a circuit with FIN, RST or a new SYN+ACK
 //  on its

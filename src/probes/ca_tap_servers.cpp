@@ -141,7 +141,7 @@ bool CaTap::is_elsewhere(const iocx_ca_flow_key& key) const {
          !namespaces_.has_address(key.net, key.server);
 }
 
-// As find_server() of ca_tap_packet.bpf.h.
+// As find_server() of ca/tap_packet.bpf.h.
 CaTap::ServerMap::const_iterator CaTap::find_server(const iocx_ca_flow_key& key) const {
   iocx_ca_server server{key.server, key.server_port, is_elsewhere(key), key.net};
   const auto exact = servers_.find(server);

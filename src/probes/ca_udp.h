@@ -1,5 +1,5 @@
 // Channel Access over UDP on this host: who searches for which names, and which servers say that
-// they are up. The kernel counts (bpf/ca_udp.bpf.c), and watches the TCP port of every server of
+// they are up. The kernel counts (bpf/ca/udp.bpf.c), and watches the TCP port of every server of
 // this host that answers a search or sends a beacon, before its first client connects.
 //
 // Datagrams are those that the packet filters of CaTap find, to and from its ports and those of

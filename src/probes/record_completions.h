@@ -1,4 +1,4 @@
-// Completions of asynchronous records: attaches bpf/record_completion.bpf.h to the IOCs that have
+// Completions of asynchronous records: attaches bpf/records/completion.bpf.h to the IOCs that have
 // such records, and reads what it counts. Not thread-safe.
 #pragma once
 

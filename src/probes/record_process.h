@@ -1,4 +1,4 @@
-// Counts and times what each record of the watched IOCs does: owns bpf/record_process.bpf.c, its
+// Counts and times what each record of the watched IOCs does: owns bpf/records/process.bpf.c, its
 // attachments and its maps, and gives their content as plain numbers. Not thread-safe.
 #pragma once
 

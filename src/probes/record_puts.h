@@ -1,5 +1,5 @@
 // Whose writes they are: follows the threads that serve one client each, for the writes that
-// bpf/record_puts.bpf.h counts by thread. Not thread-safe.
+// bpf/records/puts.bpf.h counts by thread. Not thread-safe.
 #pragma once
 
 #include <cstdint>

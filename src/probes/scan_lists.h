@@ -1,4 +1,4 @@
-// What bpf/scan_lists.bpf.h counts.
+// What bpf/records/scan_lists.bpf.h counts.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
   }
 }
 
-// The same as ca_seek() of bpf/ca_tap_resync.bpf.h. The stream begins with the first segment, as
+// The same as ca_seek() of bpf/ca/tap_resync.bpf.h. The stream begins with the first segment, as
 // far as is known here: messages start on multiples of 8 from there on.
 int CaStream::seek(std::span<const std::uint8_t> segment) {
   iocx_ca_seek_begin(&stream_, &window_, 0);
@@ -70,7 +70,7 @@ std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
   return {convert(event)};
 }
 
-// The same as fill() of bpf/ca_tap.bpf.c.
+// The same as fill() of bpf/ca/tap.bpf.c.
 void CaStream::fill(std::span<const std::uint8_t> segment) {
   std::uint32_t lead = 0, from = 0;
   if (window_.pos == 0 && window_.carried != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The maps of bpf/record_process.bpf.c. Sizes that user space sets before it loads are given as 1. */
+/* The maps of bpf/records/process.bpf.c. Sizes that user space sets before it loads are given as 1. */
 #ifndef IOC_EXPORTER_BPF_RECORD_PROCESS_MAPS_H
 #define IOC_EXPORTER_BPF_RECORD_PROCESS_MAPS_H
 

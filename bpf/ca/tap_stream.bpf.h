@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * From a segment to the messages in it, in the order of the stream. Part of ca_tap.bpf.c; the lock of the
+ * From a segment to the messages in it, in the order of the stream. Part of ca/tap.bpf.c; the lock of the
  * direction is held.
  *
  * A segment is read as it comes while it begins where the one before has ended: all but a few do. Else it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
  * The filter on the packet sockets: finds the TCP segments and UDP datagrams that have a watched port and
- * hands them to ca_tap.bpf.c or ca_udp.bpf.c by a tail call. Loaded once for each network namespace, all
+ * hands them to ca/tap.bpf.c or ca/udp.bpf.c by a tail call. Loaded once for each network namespace, all
  * with the same maps. It always returns 0, so that no packet is ever queued, changed or delayed.
  *
  * What a packet that is nobody's CA costs is decided here: one load, of the word that has the ports in
@@ -20,7 +20,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "shared/ca_tap.h"
-#include "ca_segment.bpf.h"
+#include "ca/segment.bpf.h"
 
 #define LOOPBACK_IFINDEX 1 /* the first device that a network namespace gets */
 #define IP_FRAGMENT_OFFSET 0x1FFF

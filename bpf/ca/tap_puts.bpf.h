@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Counting puts. Part of ca_tap.bpf.c; the lock of the direction to the server is held. Most puts find
+ * Counting puts. Part of ca/tap.bpf.c; the lock of the direction to the server is held. Most puts find
  * their channel's slot by a hint and touch nothing but that one cache line; what is rarer stands in global
- * functions (see ca_tap.bpf.c) and works on w->event.
+ * functions (see ca/tap.bpf.c) and works on w->event.
  */
 
 /* The circuit's place for puts on channels that have none: what is over the bound, or after an end. */

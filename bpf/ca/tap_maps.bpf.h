@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The maps and globals of ca_tap.bpf.c, and what its functions hand to each other. What user space reads
+ * The maps and globals of ca/tap.bpf.c, and what its functions hand to each other. What user space reads
  * and writes is described in shared/ca_tap.h.
  */
 
@@ -30,7 +30,7 @@ struct work {
 	struct iocx_ca_channel_info info;
 };
 _Static_assert(__builtin_offsetof(struct work, busy) == __builtin_offsetof(struct packet_work, busy),
-	       "ca_packet.bpf.c knows this part of it");
+	       "ca/packet.bpf.c knows this part of it");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

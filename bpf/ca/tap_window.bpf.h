@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * The windows of directions that miss something: taking pages, storing what came before its turn, giving
- * them back. Part of ca_tap.bpf.c; the lock of the direction is held. Global functions like ca_burst().
+ * them back. Part of ca/tap.bpf.c; the lock of the direction is held. Global functions like ca_burst().
  */
 
 static __always_inline struct iocx_ca_page *get_page(__u32 index_plus_1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who searches for what. Part of ca_udp.bpf.c.
+ * Who searches for what. Part of ca/udp.bpf.c.
  *
  * A search stands in ca_searches until it is answered. Clients ask for a name again and again, less and
  * less often, until some server has it: what is there with many requests is what nobody has.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * From a TCP segment with a watched port to its connection. Part of ca_tap.bpf.c.
+ * From a TCP segment with a watched port to its connection. Part of ca/tap.bpf.c.
  */
 
 /* The connection's key when the segment goes in that direction. */

@@ -2,7 +2,7 @@
 /*
  * Channel Access over UDP: who searches for which names, which servers are up, and on which TCP ports.
  *
- * ca_packet.bpf.c finds the datagrams of watched ports and calls this program; see ca_tap.bpf.c for what
+ * ca/packet.bpf.c finds the datagrams of watched ports and calls this program; see ca/tap.bpf.c for what
  * the two share and for the reasons of its form. A server that answers a search, or says that it is up,
  * is watched from then on: before its first client connects.
  */
@@ -21,9 +21,9 @@
 
 const volatile __u32 cfg_remote; /* whether servers on other hosts are watched, too */
 
-#include "ca_segment.bpf.h"
-#include "ca_servers.bpf.h"
-#include "ca_udp_maps.bpf.h"
+#include "ca/segment.bpf.h"
+#include "ca/servers.bpf.h"
+#include "ca/udp_maps.bpf.h"
 
 static __always_inline void count_udp(__u32 counter, __u64 times)
 {
@@ -40,8 +40,8 @@ static __always_inline struct udp_work *get_udp_work(void)
 	return bpf_map_lookup_elem(&ca_udp_work, &zero);
 }
 
-#include "ca_udp_searches.bpf.h"
-#include "ca_udp_servers.bpf.h"
+#include "ca/udp_searches.bpf.h"
+#include "ca/udp_servers.bpf.h"
 
 /* Bytes of the datagram, from its `pos` on. */
 static __always_inline int fill(struct __sk_buff *skb, struct udp_work *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Which servers there are: the maps that say so, of ca_tap.bpf.c and ca_udp.bpf.c, and how a program adds
- * a server that it learned of. Needs ca_segment.bpf.h.
+ * Which servers there are: the maps that say so, of ca/tap.bpf.c and ca/udp.bpf.c, and how a program adds
+ * a server that it learned of. Needs ca/segment.bpf.h.
  */
 
 /* Sizes that user space sets before it loads are given as 1 here. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Finds message boundaries again (shared/ca_resync.h), with what is known of the circuit's channels. Part
- * of ca_tap.bpf.c; the lock of the direction is held.
+ * of ca/tap.bpf.c; the lock of the direction is held.
  */
 
 #define SEEK_STEPS 32 /* 64 KiB have 8,192 candidates; ca_burst() is called up to BURSTS times */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What the messages of a circuit do to its channels. Part of ca_tap.bpf.c; the lock of the message's
+ * What the messages of a circuit do to its channels. Part of ca/tap.bpf.c; the lock of the message's
  * direction is held.
  *
  * A channel is made in two steps: the client's CREATE_CHAN stores name and identity under a new id and

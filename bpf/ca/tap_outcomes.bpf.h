@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * What becomes of puts, and what else a circuit's messages tell: rights, monitors, flow control. Part of
- * ca_tap.bpf.c; the lock of the message's direction is held.
+ * ca/tap.bpf.c; the lock of the message's direction is held.
  *
  * A WRITE_NOTIFY waits in ca_pending for its answer. A WRITE has one only when it failed: ERROR. rsrv
  * answers a WRITE_NOTIFY by ERROR, too, when it cannot take it at all (camessage(): ECA_TOLARGE, a bad

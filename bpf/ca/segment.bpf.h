@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What the program on the packet sockets (ca_packet.bpf.c) hands to those that read segments and
- * datagrams (ca_tap.bpf.c, ca_udp.bpf.c), and the maps that all of them share. User space makes the maps
+ * What the program on the packet sockets (ca/packet.bpf.c) hands to those that read segments and
+ * datagrams (ca/tap.bpf.c, ca/udp.bpf.c), and the maps that all of them share. User space makes the maps
  * once, for ca_tap, and gives them to the other objects.
  */
 /* A TCP segment or a UDP datagram with a watched port. Ports in host byte order. */
@@ -53,7 +53,7 @@ struct {
 	__type(value, __u64);
 } ca_drops SEC(".maps");
 
-/* Who reads what ca_packet.bpf.c finds. */
+/* Who reads what ca/packet.bpf.c finds. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, IOCX_CA_PROGRAMS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The maps of bpf/record_puts.bpf.h. */
+/* The maps of bpf/records/puts.bpf.h. */
 #ifndef IOC_EXPORTER_BPF_RECORD_PUTS_MAPS_H
 #define IOC_EXPORTER_BPF_RECORD_PUTS_MAPS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Counts Channel Access puts per channel from the TCP segments that ca_packet.bpf.c finds.
+ * Counts Channel Access puts per channel from the TCP segments that ca/packet.bpf.c finds.
  *
  * Helpers and instructions are those of Linux 5.10, but for the compare-and-swap of ca_tap_swap: a
  * kernel before 5.12 refuses a program that holds one, even where it cannot be reached
@@ -38,9 +38,9 @@
 
 #define CA_WORK struct work
 struct work;
-#include "ca_segment.bpf.h"
-#include "ca_servers.bpf.h"
-#include "ca_tap_maps.bpf.h"
+#include "ca/segment.bpf.h"
+#include "ca/servers.bpf.h"
+#include "ca/tap_maps.bpf.h"
 
 static __always_inline struct work *get_work(void)
 {
@@ -58,14 +58,14 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
-#include "ca_tap_channels.bpf.h"
-#include "ca_tap_puts.bpf.h"
-#include "ca_tap_outcomes.bpf.h"
-#include "ca_tap_packet.bpf.h"
-#include "ca_tap_window.bpf.h"
-#include "ca_tap_resync.bpf.h"
-#include "ca_tap_stream.bpf.h"
-#include "ca_tap_lock.bpf.h"
+#include "ca/tap_channels.bpf.h"
+#include "ca/tap_puts.bpf.h"
+#include "ca/tap_outcomes.bpf.h"
+#include "ca/tap_packet.bpf.h"
+#include "ca/tap_window.bpf.h"
+#include "ca/tap_resync.bpf.h"
+#include "ca/tap_stream.bpf.h"
+#include "ca/tap_lock.bpf.h"
 
 /* What the segment says about the direction that it goes in: data, its end. The lock is held. */
 static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,

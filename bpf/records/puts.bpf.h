@@ -340,7 +340,7 @@ static __always_inline int on_shell_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* As bpf/record_process.bpf.c: one program for attachments to one process, one for those to all. */
+/* As bpf/records/process.bpf.c: one program for attachments to one process, one for those to all. */
 #define PUT_ENTRY(name, handler, ...)                                  \
 	SEC("uprobe")                                                  \
 	int name(struct pt_regs *ctx)                                  \

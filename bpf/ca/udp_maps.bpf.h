@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The maps of ca_udp.bpf.c alone, and what its functions hand to each other. What user space reads and
+ * The maps of ca/udp.bpf.c alone, and what its functions hand to each other. What user space reads and
  * writes is described in shared/ca_udp.h.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * One program at a time in each direction of a connection, and how a connection begins anew.
- * Part of ca_tap.bpf.c. A holder never sleeps and runs with bottom halves off, so spinning is sound; it
+ * Part of ca/tap.bpf.c. A holder never sleeps and runs with bottom halves off, so spinning is sound; it
  * is bounded all the same, and what the bound costs is counted.
  */
 

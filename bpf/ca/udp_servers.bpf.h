@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What answers and beacons tell about servers. Part of ca_udp.bpf.c. */
+/* What answers and beacons tell about servers. Part of ca/udp.bpf.c. */
 
 static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc)
 {
