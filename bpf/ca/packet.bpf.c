@@ -19,6 +19,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "base/maps.bpf.h"
 #include "shared/ca_tap.h"
 #include "ca/segment.bpf.h"
 
@@ -191,14 +192,13 @@ static __always_inline int read_header(struct __sk_buff *skb, const struct packe
 /* The segment that the next program is to read, but for its addresses; null when it cannot be read. */
 static __always_inline struct segment *start_segment(struct __sk_buff *skb, const struct packet *packet)
 {
-	const __u32 zero = 0;
-	struct packet_work *w = bpf_map_lookup_elem(&ca_work, &zero);
+	struct packet_work *w = only_element(&ca_work);
 	struct segment *segment;
 
 	if (!w)
 		return 0;
 	if (w->busy) {
-		count(IOCX_CA_DROP_NESTED);
+		count_drop(IOCX_CA_DROP_NESTED);
 		return 0;
 	}
 	w->busy = 1;
@@ -249,7 +249,7 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 	if (!has_watched_port(packet, ip.source_port, ip.destination_port))
 		return 0;
 	if (ip.fragment & bpf_htons(IP_MORE_FRAGMENTS)) {
-		count(IOCX_CA_DROP_NOT_PARSED);
+		count_drop(IOCX_CA_DROP_NOT_PARSED);
 		return 0;
 	}
 	packet->end = packet->at + bpf_ntohs(ip.total_length);
@@ -314,7 +314,7 @@ static __always_inline struct segment *read_ipv6(struct __sk_buff *skb, struct p
 	if (!has_watched_port(packet, ip.source_port, ip.destination_port))
 		return 0;
 	if (!plain) {
-		count(IOCX_CA_DROP_NOT_PARSED);
+		count_drop(IOCX_CA_DROP_NOT_PARSED);
 		return 0;
 	}
 	packet->end = packet->above + bpf_ntohs(ip.payload_length);

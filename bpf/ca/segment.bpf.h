@@ -70,10 +70,7 @@ struct {
 	__type(value, struct iocx_ca_port_set);
 } ca_watched SEC(".maps");
 
-static __always_inline void count(__u32 drop)
+static __always_inline void count_drop(enum iocx_ca_drop reason)
 {
-	__u64 *counter = bpf_map_lookup_elem(&ca_drops, &drop);
-
-	if (counter)
-		*counter += 1;
+	add_to_counter(&ca_drops, reason, 1);
 }

@@ -17,8 +17,10 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "base/durations.bpf.h"
+#include "base/maps.bpf.h"
 #include "shared/ca_tap.h"
-#include "shared/put_histogram.h"
+#include "shared/histogram.h"
 
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
@@ -44,9 +46,25 @@ struct work;
 
 static __always_inline struct work *get_work(void)
 {
-	const __u32 zero = 0;
+	return only_element(&ca_work);
+}
 
-	return bpf_map_lookup_elem(&ca_work, &zero);
+/*
+ * The work area and the connection of the segment in it: how every global function begins, since it can be
+ * given neither. Returns null when there is none; then `*w` is not to be used.
+ */
+static __always_inline struct iocx_ca_flow *flow_at_hand(struct __sk_buff *skb, struct work **w)
+{
+	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
+	*w = get_work();
+	return *w ? bpf_map_lookup_elem(&ca_flows, &(*w)->key) : 0;
+}
+
+/* `index`: IOCX_CA_TO_SERVER or IOCX_CA_TO_CLIENT. */
+static __always_inline struct iocx_ca_direction *direction_of(struct iocx_ca_flow *flow, __u64 index)
+{
+	IOCX_CA_MASK(index, 1);
+	return &flow->directions[index];
 }
 
 const volatile __u64 cfg_last_id; /* of the runs before, whose tables may still be in use */
@@ -119,7 +137,6 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct iocx_ca_direction *d;
 	struct iocx_ca_flow *flow;
 	struct lock lock;
-	__u64 direction;
 
 	if (!says_something(segment))
 		return;
@@ -137,11 +154,9 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 		return;
 	}
 	if (segment->length || (segment->flags & (TCP_FIN | TCP_RST))) {
-		direction = segment->direction;
-		IOCX_CA_MASK(direction, 1);
-		d = &flow->directions[direction];
+		d = direction_of(flow, segment->direction);
 		if (!acquire(&lock, flow, d, segment->direction, swap)) {
-			count(IOCX_CA_DROP_LOCK_TIMEOUT);
+			count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
 			if (segment->flags & TCP_RST)
 				flow->ended = 1;
 			return;
@@ -151,9 +166,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 		if (segment->flags & TCP_RST)
 			flow->ended = 1;
 	}
-	direction = !segment->direction;
-	IOCX_CA_MASK(direction, 1);
-	d = &flow->directions[direction];
+	d = direction_of(flow, !segment->direction);
 	if (!d->window)
 		return;
 	if (!acquire(&lock, flow, d, !segment->direction, swap))

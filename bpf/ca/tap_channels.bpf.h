@@ -110,11 +110,11 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 		name[size] = 0; /* what is behind it belongs to other messages */
 	} else if (name[IOCX_CA_NAME - 1] != 0) {
 		name[IOCX_CA_NAME - 1] = 0;
-		count(IOCX_CA_DROP_NAME_CUT);
+		count_drop(IOCX_CA_DROP_NAME_CUT);
 	}
 	request.channel = store_info(w, flow);
 	if (!request.channel) {
-		count(IOCX_CA_DROP_CHANNELS_FULL);
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		return;
 	}
 	set_channel_key(&key, flow->circuit, event->id);
@@ -127,7 +127,7 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 	}
 	if (bpf_map_update_elem(&ca_cids, &key, &request, BPF_ANY)) {
 		bpf_map_delete_elem(&ca_channel_info, &request.channel);
-		count(IOCX_CA_DROP_CHANNELS_FULL);
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		return;
 	}
 	__sync_fetch_and_add(&flow->channels, 1);
@@ -151,7 +151,7 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 	slot = take_slot(request->channel, flow->circuit, sid, cid, IOCX_CA_SLOT_LIVE);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (!element) {
-		count(IOCX_CA_DROP_CHANNELS_FULL);
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		forget_request(&by_cid, request->channel);
 		bpf_map_delete_elem(&ca_sids, &by_sid);
 		return;
@@ -160,7 +160,7 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 	element->elements = w->window.header.count;
 	request->slot = slot;
 	if (bpf_map_update_elem(&ca_sids, &by_sid, &slot, BPF_ANY)) {
-		count(IOCX_CA_DROP_CHANNELS_FULL);
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		end_channel(flow, slot);
 	}
 }
@@ -260,7 +260,7 @@ static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flo
 		to[size] = 0;
 	} else if (to[IOCX_CA_IDENTITY - 1] != 0) {
 		to[IOCX_CA_IDENTITY - 1] = 0;
-		count(IOCX_CA_DROP_NAME_CUT);
+		count_drop(IOCX_CA_DROP_NAME_CUT);
 	}
 }
 
@@ -301,7 +301,7 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
 	default:
 		flow->not_ca = 1;
 		if (flow->ioc != IOCX_CA_IOC_CANDIDATE)
-			count(IOCX_CA_DROP_NOT_CA);
+			count_drop(IOCX_CA_DROP_NOT_CA);
 		return 1;
 	}
 }

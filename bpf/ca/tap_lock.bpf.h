@@ -63,11 +63,11 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w,
 
 	/* The only place that holds both locks: no other can wait for it the other way round. */
 	if (!acquire(&outer, flow, to_server, IOCX_CA_TO_SERVER, swap)) {
-		count(IOCX_CA_DROP_LOCK_TIMEOUT);
+		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
 		return;
 	}
 	if (!acquire(&inner, flow, to_client, IOCX_CA_TO_CLIENT, swap)) {
-		count(IOCX_CA_DROP_LOCK_TIMEOUT);
+		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
 		release(&outer, to_server, swap);
 		return;
 	}

@@ -33,32 +33,22 @@ static __always_inline void add_failure(__u64 channel, __u32 slot, __u32 status)
 	if (failure)
 		failure->count++; /* the lock of the circuit's direction to the client is held */
 	else if (bpf_map_update_elem(&ca_failures, &key, &first, BPF_NOEXIST))
-		count(IOCX_CA_DROP_OUTCOMES_FULL);
+		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 }
 
-static __always_inline void add_duration(struct work *w, const struct iocx_ca_pending *pending)
+static __always_inline void add_put_duration(struct work *w, const struct iocx_ca_pending *pending)
 {
 	const __u64 channel = pending->channel;
-	struct iocx_ca_outcome *outcome = bpf_map_lookup_elem(&ca_outcomes, &channel);
-	__u64 ns = w->now - pending->since_ns;
-	__u64 bucket;
+	struct iocx_ca_outcome *outcome;
+	__s64 ns = w->now - pending->since_ns;
 
+	w->fresh_outcome.slot = pending->slot; /* all else in it stays 0 */
+	outcome = find_or_add(&ca_outcomes, &channel, &w->fresh_outcome);
 	if (!outcome) {
-		w->fresh_outcome.slot = pending->slot; /* all else in it stays 0 */
-		bpf_map_update_elem(&ca_outcomes, &channel, &w->fresh_outcome, BPF_NOEXIST);
-		outcome = bpf_map_lookup_elem(&ca_outcomes, &channel);
-	}
-	if (!outcome) {
-		count(IOCX_CA_DROP_OUTCOMES_FULL);
+		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 		return;
 	}
-	if ((__s64)ns < 0)
-		ns = 0;
-	bucket = iocx_put_hist_slot(ns);
-	if (bucket >= IOCX_PUT_HIST_SLOTS)
-		return;
-	outcome->sum_ns += ns;
-	outcome->buckets[bucket]++;
+	add_duration(&outcome->sum_ns, outcome->buckets, ns < 0 ? 0 : ns);
 }
 
 /* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when it is not known. */
@@ -71,7 +61,7 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
 		return 0;
-	add_duration(w, pending);
+	add_put_duration(w, pending);
 	if (status != IOCX_CA_NORMAL)
 		add_failure(pending->channel, pending->slot, status);
 	bpf_map_delete_elem(&ca_pending, &key);
@@ -116,7 +106,7 @@ static __always_inline void on_error(struct work *w, struct iocx_ca_flow *flow)
 	if (element)
 		add_failure(element->channel, slot, event->other);
 	else
-		count(IOCX_CA_DROP_ORPHAN_ANSWER);
+		count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
 }
 
 static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u32 rights)
@@ -140,13 +130,9 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 /* w->event is neither a put nor one that makes or ends a channel. */
 __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
-	struct iocx_ca_flow *flow;
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
-	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
 	switch (w->event.kind) {
@@ -167,7 +153,7 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 		break;
 	case IOCX_CA_WRITTEN:
 		if (!on_answer(w, flow, w->event.other, w->event.id))
-			count(IOCX_CA_DROP_ORPHAN_ANSWER);
+			count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
 		break;
 	case IOCX_CA_ERROR:
 		on_error(w, flow);

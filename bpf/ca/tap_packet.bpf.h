@@ -56,12 +56,12 @@ static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const stru
 	if (bpf_map_update_elem(&ca_flows, &w->key, &w->fresh_flow, BPF_NOEXIST)) {
 		flow = bpf_map_lookup_elem(&ca_flows, &w->key); /* another CPU was faster? */
 		if (!flow)
-			count(IOCX_CA_DROP_CIRCUITS_FULL);
+			count_drop(IOCX_CA_DROP_CIRCUITS_FULL);
 		return flow;
 	}
 	/* Of a candidate user space counts it, should the server turn out to speak CA. */
 	if (!(segment->flags & TCP_SYN) && ioc != IOCX_CA_IOC_CANDIDATE)
-		count(IOCX_CA_DROP_LATE);
+		count_drop(IOCX_CA_DROP_LATE);
 	return bpf_map_lookup_elem(&ca_flows, &w->key);
 }
 

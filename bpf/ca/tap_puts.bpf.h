@@ -90,21 +90,17 @@ static __always_inline __u32 *hint_of(const struct work *w, const struct iocx_ca
 /* A put that its hint did not lead to. Returns 1 when it could not be counted. */
 __attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_channel *element;
-	struct iocx_ca_flow *flow;
 	__u32 slot;
 
-	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
 	slot = find_slot(w, flow);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (!element) {
-		count(IOCX_CA_DROP_LOST_PUT);
+		count_drop(IOCX_CA_DROP_LOST_PUT);
 		return 1;
 	}
 	*hint_of(w, flow) = slot;
@@ -115,20 +111,16 @@ __attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
 /* Notes when the WRITE_NOTIFY of w->event was asked for. */
 __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_channel_key key;
-	struct iocx_ca_flow *flow;
 
-	asm volatile("" : : "r"(skb));
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
 	set_channel_key(&key, flow->circuit, w->event.other);
 	w->pending.since_ns = w->now;
 	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_ANY))
-		count(IOCX_CA_DROP_OUTCOMES_FULL);
+		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 	return 0;
 }
 
@@ -150,12 +142,9 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 /* A put that was waiting for its last byte, which was not seen but sent. */
 __attribute__((noinline)) int ca_held_put(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
-	struct iocx_ca_flow *flow;
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
 	on_put(skb, w, flow);

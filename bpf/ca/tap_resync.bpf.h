@@ -30,7 +30,7 @@ static __always_inline __u32 trust_in(const struct work *w, const struct iocx_ca
 		found = bpf_map_lookup_elem(&ca_cids, &key);
 	if (found)
 		return IOCX_CA_TRUSTED;
-	count(IOCX_CA_DROP_ORPHAN);
+	count_drop(IOCX_CA_DROP_ORPHAN);
 	return IOCX_CA_REFUSED;
 }
 
@@ -58,21 +58,15 @@ static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __
 /* Goes on with the search. Returns 1 when there is nothing in this segment. */
 __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_direction *d;
-	struct iocx_ca_flow *flow;
-	__u64 direction;
 	__u32 size;
 	int result;
 
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	d = &flow->directions[direction];
+	d = direction_of(flow, w->window.direction);
 	if (!w->window.seek.active) {
 		if (w->window.pos < w->window.carried)
 			w->window.pos = w->window.carried;
@@ -108,23 +102,16 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
  */
 __attribute__((noinline)) int ca_doubts(struct __sk_buff *skb)
 {
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_channel_key key;
-	struct work *w = get_work();
-	struct iocx_ca_flow *flow;
-	__u64 direction;
 
-	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
 	set_channel_key(&key, flow->circuit, w->event.id);
 	if (flow->joined || bpf_map_lookup_elem(&ca_sids, &key))
 		return 0;
-	count(IOCX_CA_DROP_ORPHAN);
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	flow->directions[direction].stream.sync = IOCX_CA_LOST;
+	count_drop(IOCX_CA_DROP_ORPHAN);
+	direction_of(flow, w->window.direction)->stream.sync = IOCX_CA_LOST;
 	return 1;
 }

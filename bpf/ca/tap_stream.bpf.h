@@ -44,13 +44,9 @@ static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct io
  */
 __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
-	struct iocx_ca_flow *flow;
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
-	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
 	return on_event(w, flow, &w->event);
@@ -59,20 +55,14 @@ __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 /* Reads up to MESSAGES_PER_BURST messages of the segment in the work area. Returns 1 at its end. */
 __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_stream *s;
-	struct iocx_ca_flow *flow;
-	__u64 direction;
 	int result;
 
-	if (!w)
-		return 1;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 1;
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	s = &flow->directions[direction].stream;
+	s = &direction_of(flow, w->window.direction)->stream;
 
 	if (iocx_ca_is_astray(s))
 		return ca_seek(skb);
@@ -112,11 +102,11 @@ static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, st
 		if (ca_burst(skb))
 			goto finished;
 	}
-	count(IOCX_CA_DROP_TOO_LONG);
+	count_drop(IOCX_CA_DROP_TOO_LONG);
 	iocx_ca_lose(&d->stream, &w->window);
 finished:
 	if (sync < IOCX_CA_REGAINED && d->stream.sync >= IOCX_CA_REGAINED)
-		count(IOCX_CA_DROP_RESYNC);
+		count_drop(IOCX_CA_DROP_RESYNC);
 }
 
 /* What is new of the packet's data is the next piece. */
@@ -157,7 +147,7 @@ static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w,
 				      struct iocx_ca_direction *d, __u32 missing)
 {
 	if (iocx_ca_gap(&d->stream, &w->event, missing))
-		count(IOCX_CA_DROP_GAP);
+		count_drop(IOCX_CA_DROP_GAP);
 	if (w->event.kind == IOCX_CA_PUT)
 		ca_held_put(skb);
 	d->next += missing;
@@ -180,7 +170,7 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 		w->waits = 0;
 	} else {
 		w->force = 1;
-		count(IOCX_CA_DROP_WINDOWS_FULL);
+		count_drop(IOCX_CA_DROP_WINDOWS_FULL);
 	}
 	return 0;
 }
@@ -192,21 +182,15 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
  */
 __attribute__((noinline)) int ca_next(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_page *window = 0;
 	struct iocx_ca_direction *d;
-	struct iocx_ca_flow *flow;
 	__u32 missing, ahead;
-	__u64 direction;
 
-	if (!w)
-		return 0;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 0;
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	d = &flow->directions[direction];
+	d = direction_of(flow, w->window.direction);
 	w->force = 0;
 	if (flow->not_ca)
 		w->waits = 0;
@@ -234,7 +218,7 @@ __attribute__((noinline)) int ca_next(struct __sk_buff *skb)
 			return 0;
 		pass_hole(skb, w, d, missing);
 	} else if (!w->goes_on) {
-		count(IOCX_CA_DROP_HOLE_FILLED);
+		count_drop(IOCX_CA_DROP_HOLE_FILLED);
 	}
 	set_up_page(w, flow, d, window);
 	return 1;
@@ -248,18 +232,12 @@ read_packet:
 /* Reads the piece that ca_next() has set up. */
 __attribute__((noinline)) int ca_piece(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
-	struct iocx_ca_flow *flow;
-	__u64 direction;
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
-	if (!w)
-		return 0;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 0;
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	read_piece(skb, w, &flow->directions[direction]);
+	read_piece(skb, w, direction_of(flow, w->window.direction));
 	return 0;
 }
 
@@ -301,7 +279,7 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	if (!w->waits && (__u32)-ahead >= segment->length)
 		return;
 	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
-		count(IOCX_CA_DROP_AFTER_END);
+		count_drop(IOCX_CA_DROP_AFTER_END);
 		return;
 	}
 	if (!w->waits) {

@@ -68,22 +68,16 @@ static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flo
 }
 
 /* Gives back the pages of that direction's window, with all that is in them. */
-__attribute__((noinline)) int ca_close_window(struct __sk_buff *skb, __u32 direction_)
+__attribute__((noinline)) int ca_close_window(struct __sk_buff *skb, __u32 direction)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_page *window;
 	struct iocx_ca_direction *d;
-	struct iocx_ca_flow *flow;
-	__u64 direction = direction_;
 
-	asm volatile("" : : "r"(skb)); /* else clang passes none: the verifier wants a context */
-	if (!w)
-		return 0;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 0;
-	IOCX_CA_MASK(direction, 1);
-	d = &flow->directions[direction];
+	d = direction_of(flow, direction);
 	window = get_page(d->window);
 	if (!window)
 		return 0;
@@ -155,20 +149,14 @@ static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct seg
 /* Stores the packet's data in the window. Returns 0 when there is no room. */
 __attribute__((noinline)) int ca_store(struct __sk_buff *skb)
 {
-	struct work *w = get_work();
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_page *window;
 	struct iocx_ca_direction *d;
-	struct iocx_ca_flow *flow;
-	__u64 direction;
 
-	if (!w)
-		return 0;
-	flow = bpf_map_lookup_elem(&ca_flows, &w->key);
 	if (!flow)
 		return 0;
-	direction = w->window.direction;
-	IOCX_CA_MASK(direction, 1);
-	d = &flow->directions[direction];
+	d = direction_of(flow, w->window.direction);
 	w->choice.from = w->segment.seq;
 	w->choice.to = w->segment.seq + w->segment.length;
 	if (!iocx_ca_reaches(d->next, w->choice.to))

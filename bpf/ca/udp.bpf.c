@@ -14,6 +14,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "base/maps.bpf.h"
 #include "shared/ca_udp.h"
 
 #define MESSAGES_PER_BURST 16
@@ -25,19 +26,14 @@ const volatile __u32 cfg_remote; /* whether servers on other hosts are watched, 
 #include "ca/servers.bpf.h"
 #include "ca/udp_maps.bpf.h"
 
-static __always_inline void count_udp(__u32 counter, __u64 times)
+static __always_inline void count_udp(enum iocx_ca_udp_drop counter, __u64 times)
 {
-	__u64 *value = bpf_map_lookup_elem(&ca_udp_drops, &counter);
-
-	if (value)
-		*value += times;
+	add_to_counter(&ca_udp_drops, counter, times);
 }
 
 static __always_inline struct udp_work *get_udp_work(void)
 {
-	const __u32 zero = 0;
-
-	return bpf_map_lookup_elem(&ca_udp_work, &zero);
+	return only_element(&ca_udp_work);
 }
 
 #include "ca/udp_searches.bpf.h"
@@ -150,8 +146,7 @@ finished:
 SEC("socket")
 int ca_udp(struct __sk_buff *skb)
 {
-	const __u32 zero = 0;
-	struct packet_work *tap = bpf_map_lookup_elem(&ca_work, &zero);
+	struct packet_work *tap = only_element(&ca_work);
 
 	if (!tap)
 		return 0;

@@ -76,11 +76,7 @@ static __always_inline void count_client(struct udp_work *w)
 		return;
 	key.address = w->source;
 	key.net = w->net;
-	client = bpf_map_lookup_elem(&ca_search_clients, &key);
-	if (!client) {
-		bpf_map_update_elem(&ca_search_clients, &key, &fresh, BPF_NOEXIST);
-		client = bpf_map_lookup_elem(&ca_search_clients, &key);
-	}
+	client = find_or_add(&ca_search_clients, &key, &fresh);
 	if (!client) {
 		count_udp(IOCX_CA_UDP_DROP_CLIENTS_FULL, w->searches);
 		return;

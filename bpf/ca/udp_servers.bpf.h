@@ -72,12 +72,8 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 	key.server = server->address;
 	key.net = server->net;
 	key.port = server->port;
-	beacon = bpf_map_lookup_elem(&ca_beacons, &key);
-	if (!beacon) {
-		fresh.sequence = w->event.id;
-		bpf_map_update_elem(&ca_beacons, &key, &fresh, BPF_NOEXIST);
-		beacon = bpf_map_lookup_elem(&ca_beacons, &key);
-	}
+	fresh.sequence = w->event.id;
+	beacon = find_or_add(&ca_beacons, &key, &fresh);
 	if (!beacon) {
 		count_udp(IOCX_CA_UDP_DROP_BEACONS_FULL, 1);
 		return;

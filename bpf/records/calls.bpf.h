@@ -9,18 +9,12 @@
  */
 static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
 {
-	__u32 tgid = id >> 32;
 	struct iocx_ioc_config *config;
 	enum verdict verdict;
 	__u32 *slot;
 
-	slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
-	config = slot ? bpf_map_lookup_elem(&ioc_config, slot) : NULL;
-	if (!config || !slot)
-		return 0;
-	/* While both kinds of attachment are on, one of them counts. */
-	if (!(config->attach & attach) ||
-	    (attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS))
+	config = config_of_process(id, &slot);
+	if (!config || !is_counted_by(config, attach))
 		return 0;
 	verdict = verdict_alone(config, record);
 	if (verdict == IS_ACTIVE || verdict == IS_DISABLED)
@@ -28,6 +22,19 @@ static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
 	else
 		count_threadless(*slot, record);
 	return 0;
+}
+
+/* The thread that has entered dbProcess, when this program has to do with it; else NULL. */
+static __always_inline struct iocx_thread *entered_thread(__u64 id, __u64 record, struct iocx_ioc_config **config,
+							  __u8 attach)
+{
+	struct iocx_thread *thread;
+	int no_room;
+
+	thread = watched_thread(id, config, &no_room);
+	if (no_room)
+		count_without_stack(id, record, attach);
+	return thread && (*config)->attach & attach ? thread : NULL;
 }
 
 /* A frame for the call, NULL when the thread's stack is full. */
@@ -67,17 +74,10 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
-	int no_room, settled;
+	int settled;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (no_room)
-		count_without_stack(id, record, attach);
-	if (!thread)
-		return 0;
-	if (!(config->attach & attach))
-		return 0;
-
-	if (is_second(thread, config, sp))
+	thread = entered_thread(id, record, &config, attach);
+	if (!thread || is_second(thread, config, sp))
 		return 0;
 	settled = settle_frames(thread, config, sp);
 	thread->counts.entries += 1;

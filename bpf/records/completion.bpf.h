@@ -35,28 +35,17 @@ struct {
 static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
 {
 	struct iocx_completion *completion;
-	__u32 first = 0, bucket;
-	void *completions, *zero;
+	void *completions;
 
 	completions = bpf_map_lookup_elem(&ioc_completions, &slot);
 	if (!completions)
 		return 0; /* the IOC's last hits before its probe goes */
-	completion = bpf_map_lookup_elem(completions, &record);
+	completion = find_or_add_zeroes(completions, &record, &zero_completion);
 	if (!completion) {
-		zero = bpf_map_lookup_elem(&zero_completion, &first);
-		if (!zero)
-			return 0;
-		bpf_map_update_elem(completions, &record, zero, BPF_NOEXIST);
-		completion = bpf_map_lookup_elem(completions, &record);
-	}
-	if (!completion) {
-		drop(IOCX_RECORD_DROP_COMPLETIONS_FULL);
+		count_drop(IOCX_RECORD_DROP_COMPLETIONS_FULL);
 		return 0;
 	}
-	bucket = iocx_put_hist_slot(duration);
-	if (bucket < IOCX_PUT_HIST_SLOTS)
-		completion->buckets[bucket] += 1;
-	completion->sum_ns += duration;
+	add_duration(&completion->sum_ns, completion->buckets, duration);
 	return 0;
 }
 
@@ -70,10 +59,9 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct iocx_frame *frame;
 	void *records;
-	int no_room;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !counts_here(thread, config, attach))
+	thread = counted_thread(id, &config, attach);
+	if (!thread)
 		return 0;
 	frame = live_frame(thread, config, sp);
 	if (frame && frame->record == record)
@@ -88,16 +76,6 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	return count_completion(thread->slot, record, now - start);
 }
 
-SEC("uprobe")
-int completion_process(struct pt_regs *ctx)
-{
-	return on_completion(ctx, IOCX_ATTACH_PROCESS);
-}
-
-SEC("uprobe")
-int completion_all(struct pt_regs *ctx)
-{
-	return on_completion(ctx, IOCX_ATTACH_ALL);
-}
+ENTRY_PROGRAMS(completion, on_completion)
 
 #endif

@@ -7,47 +7,37 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_COUNTS_H
 #define IOC_EXPORTER_BPF_RECORD_COUNTS_H
 
-static __always_inline void drop(__u32 reason)
+static __always_inline void count_drop(enum iocx_record_drop reason)
 {
-	__u64 *count = bpf_map_lookup_elem(&record_drops, &reason);
-
-	if (count)
-		*count += 1;
+	add_to_counter(&record_drops, reason, 1);
 }
 
 /* The record's counts; made when it is processed for the first time. NULL: counted as dropped. */
 static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 record)
 {
-	struct iocx_record_stats *stats, *zero;
-	__u32 first = 0;
+	struct iocx_record_stats *stats;
 	void *records;
 
 	records = bpf_map_lookup_elem(&ioc_records, &slot);
 	if (!records) {
-		drop(IOCX_RECORD_DROP_NO_MAP);
+		count_drop(IOCX_RECORD_DROP_NO_MAP);
 		return NULL;
 	}
-	stats = bpf_map_lookup_elem(records, &record);
+	stats = find_or_add_zeroes(records, &record, &zero_stats);
 	if (stats)
 		return stats;
-	zero = bpf_map_lookup_elem(&zero_stats, &first);
-	if (!zero)
-		return NULL;
-	bpf_map_update_elem(records, &record, zero, BPF_NOEXIST);
-	stats = bpf_map_lookup_elem(records, &record);
-	if (!stats)
-		drop(IOCX_RECORD_DROP_RECORDS_FULL);
-	return stats;
+	count_drop(IOCX_RECORD_DROP_RECORDS_FULL);
+	return NULL;
 }
 
-static __always_inline void add_one(void *map, const void *key, __u32 full)
+static __always_inline void add_one(void *map, const void *key, enum iocx_record_drop full)
 {
 	__u64 *count = bpf_map_lookup_elem(map, key), one = 1;
 
 	if (count)
 		*count += 1;
 	else if (bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
-		drop(full);
+		count_drop(full);
 }
 
 static __always_inline void count_cause(struct iocx_thread *thread, __u64 record, __u64 parent)

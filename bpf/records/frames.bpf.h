@@ -78,7 +78,7 @@ static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32
 		depth = depth_of(thread) - 1;
 		thread->depth = depth;
 		if (!unseen)
-			drop(IOCX_RECORD_DROP_LOST_RETURN);
+			count_drop(IOCX_RECORD_DROP_LOST_RETURN);
 		count_untimed(thread, frame->record, parent_at(thread, depth));
 	}
 	pop_counted(thread, sp);
@@ -137,39 +137,6 @@ static __noinline int drop_finished(struct iocx_thread *thread)
 		thread->depth = depth - 1;
 	}
 	return 0;
-}
-
-/* Whether the thread is bound to what its process is now. */
-static __always_inline int is_bound(const struct iocx_thread *thread, const struct iocx_ioc_config *config)
-{
-	return config->generation == thread->generation;
-}
-
-/*
- * The calling thread and its IOC, bound if it was not. NULL when it is not watched; then `no_room` tells
- * whether it is, but has no stack. How every probe of a function's entry begins.
- */
-static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_ioc_config **config,
-							  int *no_room)
-{
-	struct iocx_thread *thread = thread_of(id);
-	int bound;
-
-	*no_room = 0;
-	if (thread) {
-		*config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
-		if (*config && is_bound(thread, *config))
-			return thread;
-	}
-	bound = bind_thread(id);
-	*no_room = bound < 0;
-	if (bound <= 0)
-		return NULL;
-	thread = thread_of(id);
-	if (!thread)
-		return NULL;
-	*config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
-	return *config && is_bound(thread, *config) ? thread : NULL;
 }
 
 /*

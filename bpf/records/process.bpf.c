@@ -17,8 +17,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "base/durations.bpf.h"
+#include "base/maps.bpf.h"
 #include "shared/histogram.h"
-#include "shared/put_histogram.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/record_puts.h"
@@ -35,17 +36,7 @@
 #include "records/scan_lists.bpf.h"
 #include "records/completion.bpf.h"
 
-SEC("uprobe")
-int record_entry_process(struct pt_regs *ctx)
-{
-	return on_entry(ctx, IOCX_ATTACH_PROCESS);
-}
-
-SEC("uprobe")
-int record_entry_all(struct pt_regs *ctx)
-{
-	return on_entry(ctx, IOCX_ATTACH_ALL);
-}
+ENTRY_PROGRAMS(record_entry, on_entry)
 
 SEC("uretprobe")
 int record_return(struct pt_regs *ctx)
@@ -54,16 +45,6 @@ int record_return(struct pt_regs *ctx)
 }
 
 /* The same as session probes; loaded where the kernel has them. */
-SEC("uprobe")
-int session_process(struct pt_regs *ctx)
-{
-	return on_session(ctx, IOCX_ATTACH_PROCESS);
-}
-
-SEC("uprobe")
-int session_all(struct pt_regs *ctx)
-{
-	return on_session(ctx, IOCX_ATTACH_ALL);
-}
+ENTRY_PROGRAMS(session, on_session)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -18,12 +18,9 @@ const volatile __u8 cfg_ca_put_clients = 0;
 /* dbPutLink, dbDbPutValue and dbPut lie within so much stack. */
 #define PUT_LINK_STACK 1024
 
-static __always_inline void put_drop(__u32 reason)
+static __always_inline void count_put_drop(enum iocx_put_drop reason)
 {
-	__u64 *count = bpf_map_lookup_elem(&put_drops, &reason);
-
-	if (count)
-		*count += 1;
+	add_to_counter(&put_drops, reason, 1);
 }
 
 /* Of a function that has just been entered. */
@@ -116,7 +113,7 @@ static __always_inline __u32 source_of_waiting(const struct iocx_put_config *put
 	notify = bpf_map_lookup_elem(&put_notifies, &key);
 	if (!notify) {
 		if (thread->cause == IOCX_CAUSE_CALLBACK)
-			put_drop(IOCX_PUT_DROP_NOTIFY_UNKNOWN);
+			count_put_drop(IOCX_PUT_DROP_NOTIFY_UNKNOWN);
 		return IOCX_PUT_OTHER;
 	}
 	if (notify->address != address) /* another write to a record that a put with callback owns */
@@ -128,17 +125,13 @@ static __always_inline __u32 source_of_waiting(const struct iocx_put_config *put
 static __always_inline void count_put_client(__u32 slot, __u64 record, __u32 source, __u32 client)
 {
 	struct iocx_put_client_key key = {.record = record, .slot = slot, .tid = client, .source = source};
-	__u64 *count, zero = 0;
+	const __u64 zero = 0;
+	__u64 *count = find_or_add(&put_clients, &key, &zero);
 
-	count = bpf_map_lookup_elem(&put_clients, &key);
-	if (!count) {
-		bpf_map_update_elem(&put_clients, &key, &zero, BPF_NOEXIST);
-		count = bpf_map_lookup_elem(&put_clients, &key);
-	}
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	else
-		put_drop(IOCX_PUT_DROP_CLIENTS_FULL);
+		count_put_drop(IOCX_PUT_DROP_CLIENTS_FULL);
 }
 
 /* Atomic: not everyone who writes to a record holds its lock. */
@@ -158,15 +151,11 @@ static __noinline int count_put(__u32 slot, __u64 record, __u32 source, __u32 cl
 /* A write by a thread that there is no room for. */
 static __noinline int count_put_without_thread(__u64 id, __u64 record, __u32 attach)
 {
-	__u32 tgid = id >> 32;
 	struct iocx_ioc_config *config;
 	__u32 *slot;
 
-	slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
-	config = slot ? bpf_map_lookup_elem(&ioc_config, slot) : NULL;
-	if (!config || !slot)
-		return 0;
-	if (!(config->attach & attach) || (attach == IOCX_ATTACH_ALL && config->attach != attach))
+	config = config_of_process(id, &slot);
+	if (!config || !is_counted_by(config, attach))
 		return 0;
 	return count_put(*slot, record, IOCX_PUT_OTHER, 0);
 }
@@ -185,11 +174,13 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread && !no_room)
 		return 0;
-	if (thread && !counts_here(thread, config, attach))
+	if (thread && !is_counted_by(config, attach))
 		return 0;
+	if (thread)
+		thread->counts.entries += 1;
 	/* DBADDR begins with the record's address in every version. */
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)address)) {
-		put_drop(IOCX_PUT_DROP_READ);
+		count_put_drop(IOCX_PUT_DROP_READ);
 		return 0;
 	}
 	if (!thread)
@@ -220,17 +211,16 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	__u32 source, client = 0;
-	int no_room;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !counts_here(thread, config, attach))
+	thread = counted_thread(id, &config, attach);
+	if (!thread)
 		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
 	if (!puts || !(returns_into(ctx, puts->field_from, puts->field_size) ||
 		       returns_into(ctx, puts->field_link_from, puts->field_link_size)))
 		return 0;
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)PT_REGS_PARM1(ctx))) {
-		put_drop(IOCX_PUT_DROP_READ);
+		count_put_drop(IOCX_PUT_DROP_READ);
 		return 0;
 	}
 	source = source_of_call(thread, config, sp, &client);
@@ -250,10 +240,9 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	__u32 source, client = 0;
 	__s32 type = 0;
 	__u8 disp = 0;
-	int no_room;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !counts_here(thread, config, attach))
+	thread = counted_thread(id, &config, attach);
+	if (!thread)
 		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
 	if (!puts)
@@ -261,7 +250,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_PARM1(ctx)) ||
 	    bpf_probe_read_user(&type, sizeof(type), (void *)(address.description + IOCX_FLDDES_TYPE)) ||
 	    bpf_probe_read_user(&disp, sizeof(disp), (void *)(address.record + puts->disp))) {
-		put_drop(IOCX_PUT_DROP_READ);
+		count_put_drop(IOCX_PUT_DROP_READ);
 		return 0;
 	}
 	if (type < IOCX_DBF_INLINK_BEFORE_3_16 || type > IOCX_DBF_FWDLINK_BEFORE_3_16 || disp)
@@ -271,7 +260,8 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 }
 
 /* dbProcessNotify(struct processNotify *), in 3.14 dbPutNotify: who asks, in case another thread does it. */
-static __always_inline int on_notify(struct pt_regs *ctx)
+SEC("uprobe")
+int put_notify(struct pt_regs *ctx)
 {
 	struct iocx_notify_key key = {.notify = PT_REGS_PARM1(ctx)};
 	__u64 id = bpf_get_current_pid_tgid();
@@ -279,13 +269,11 @@ static __always_inline int on_notify(struct pt_regs *ctx)
 	struct iocx_notify notify = {};
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
-	int no_room;
 
-	thread = watched_thread(id, &config, &no_room);
+	thread = noted_thread(id, &config);
 	puts = thread ? bpf_map_lookup_elem(&put_config, &thread->slot) : NULL;
 	if (!thread || !puts)
 		return 0;
-	thread->counts.entries += 1;
 	if (bpf_probe_read_user(&notify.address, sizeof(notify.address),
 				(void *)(key.notify + puts->notify_address)))
 		return 0;
@@ -297,38 +285,35 @@ static __always_inline int on_notify(struct pt_regs *ctx)
 }
 
 /* dbPutLink(struct link *, short type, const void *value, long elements) */
-static __always_inline int on_put_link(struct pt_regs *ctx)
+SEC("uprobe")
+int put_link(struct pt_regs *ctx)
 {
 	struct iocx_ioc_config *config;
-	struct iocx_thread *thread;
-	int no_room;
+	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
 
-	thread = watched_thread(bpf_get_current_pid_tgid(), &config, &no_room);
 	if (!thread)
 		return 0;
-	thread->counts.entries += 1;
 	thread->puts.link_sp = PT_REGS_SP(ctx);
 	thread->puts.link_buffer = PT_REGS_PARM3(ctx);
 	return 0;
 }
 
 /* dbpf(const char *name, const char *value) */
-static __always_inline int on_shell_entry(struct pt_regs *ctx)
+SEC("uprobe")
+int put_shell(struct pt_regs *ctx)
 {
 	struct iocx_ioc_config *config;
-	struct iocx_thread *thread;
-	int no_room;
+	struct iocx_thread *thread = noted_thread(bpf_get_current_pid_tgid(), &config);
 
-	thread = watched_thread(bpf_get_current_pid_tgid(), &config, &no_room);
 	if (!thread)
 		return 0;
-	thread->counts.entries += 1;
 	thread->puts.shell_sp = PT_REGS_SP(ctx);
 	thread->puts.shell_epoch = config->epoch;
 	return 0;
 }
 
-static __always_inline int on_shell_return(struct pt_regs *ctx)
+SEC("uretprobe")
+int put_shell_return(struct pt_regs *ctx)
 {
 	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
 
@@ -340,29 +325,8 @@ static __always_inline int on_shell_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* As bpf/records/process.bpf.c: one program for attachments to one process, one for those to all. */
-#define PUT_ENTRY(name, handler, ...)                                  \
-	SEC("uprobe")                                                  \
-	int name(struct pt_regs *ctx)                                  \
-	{                                                              \
-		return handler(ctx __VA_OPT__(, ) __VA_ARGS__);        \
-	}
-
-PUT_ENTRY(put_process, on_put, IOCX_ATTACH_PROCESS)
-PUT_ENTRY(put_all, on_put, IOCX_ATTACH_ALL)
-PUT_ENTRY(put_lfld_process, on_put_link_field, IOCX_ATTACH_PROCESS)
-PUT_ENTRY(put_lfld_all, on_put_link_field, IOCX_ATTACH_ALL)
-PUT_ENTRY(put_field_process, on_put_field, IOCX_ATTACH_PROCESS)
-PUT_ENTRY(put_field_all, on_put_field, IOCX_ATTACH_ALL)
-/* These only take notes, and may do so twice. */
-PUT_ENTRY(put_notify, on_notify)
-PUT_ENTRY(put_link, on_put_link)
-PUT_ENTRY(put_shell, on_shell_entry)
-
-SEC("uretprobe")
-int put_shell_return(struct pt_regs *ctx)
-{
-	return on_shell_return(ctx);
-}
+ENTRY_PROGRAMS(put, on_put)
+ENTRY_PROGRAMS(put_lfld, on_put_link_field)
+ENTRY_PROGRAMS(put_field, on_put_field)
 
 #endif

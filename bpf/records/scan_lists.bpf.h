@@ -24,21 +24,11 @@ struct {
 /* The thread's list, made when it is first passed through. NULL: counted as dropped. */
 static __always_inline struct iocx_scan_list *scan_list_of(const struct iocx_thread *thread)
 {
-	struct iocx_scan_list *list;
 	__u64 id = thread->owner;
-	__u32 first = 0;
-	void *zero;
+	struct iocx_scan_list *list = find_or_add_zeroes(&scan_lists, &id, &zero_scan_list);
 
-	list = bpf_map_lookup_elem(&scan_lists, &id);
-	if (!list) {
-		zero = bpf_map_lookup_elem(&zero_scan_list, &first);
-		if (!zero)
-			return NULL;
-		bpf_map_update_elem(&scan_lists, &id, zero, BPF_NOEXIST);
-		list = bpf_map_lookup_elem(&scan_lists, &id);
-	}
 	if (!list)
-		drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
+		count_drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
 	return list;
 }
 
@@ -48,11 +38,9 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_ioc_config *config;
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
-	int no_room;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !counts_here(thread, config, attach) ||
-	    thread->cause != IOCX_CAUSE_SCAN)
+	thread = counted_thread(id, &config, attach);
+	if (!thread || thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);
 	if (!list)
@@ -66,10 +54,9 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 
 static __always_inline int on_scan_return(struct pt_regs *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns(), duration;
+	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns();
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
-	__u32 bucket;
 
 	thread = thread_of(id);
 	if (!thread)
@@ -80,27 +67,13 @@ static __always_inline int on_scan_return(struct pt_regs *ctx)
 	list = bpf_map_lookup_elem(&scan_lists, &id);
 	if (!list || !list->start_ns || list->sp != PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE)
 		return 0;
-	duration = now - list->start_ns;
-	bucket = iocx_put_hist_slot(duration);
-	if (bucket < IOCX_PUT_HIST_SLOTS)
-		list->buckets[bucket] += 1;
-	list->sum_ns += duration;
+	add_duration(&list->sum_ns, list->buckets, now - list->start_ns);
 	list->end_ns = now;
 	list->start_ns = 0;
 	return 0;
 }
 
-SEC("uprobe")
-int scan_process(struct pt_regs *ctx)
-{
-	return on_scan_entry(ctx, IOCX_ATTACH_PROCESS);
-}
-
-SEC("uprobe")
-int scan_all(struct pt_regs *ctx)
-{
-	return on_scan_entry(ctx, IOCX_ATTACH_ALL);
-}
+ENTRY_PROGRAMS(scan, on_scan_entry)
 
 SEC("uretprobe")
 int scan_return(struct pt_regs *ctx)

@@ -76,7 +76,7 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 			return NO_RETURN;
 		frame->state = IOCX_FRAME_UNTIMED;
 		if (bpf_probe_read_user(&frame->start_ns, sizeof(frame->start_ns), (void *)sp))
-			drop(IOCX_RECORD_DROP_READ);
+			count_drop(IOCX_RECORD_DROP_READ);
 		return NO_RETURN;
 	}
 	if (!frame) {
@@ -96,12 +96,9 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
-	int no_room;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (no_room)
-		count_without_stack(id, record, attach);
-	if (!thread || !(config->attach & attach))
+	thread = entered_thread(id, record, &config, attach);
+	if (!thread)
 		return NO_RETURN;
 	if (is_second(thread, config, sp))
 		return WANT_RETURN;

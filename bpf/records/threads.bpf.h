@@ -20,9 +20,9 @@ static __always_inline struct iocx_thread *thread_of(__u64 id)
 /* A stack for a thread that has none: its place in the array, or else one in the hash. */
 static __always_inline struct iocx_thread *make_thread(__u64 id)
 {
-	__u32 index = (__u32)id & thread_mask, first = 0;
+	__u32 index = (__u32)id & thread_mask;
 	struct iocx_thread *thread;
-	void *zero;
+	void *zeroes;
 
 	if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST)) {
 		thread = bpf_map_lookup_elem(&record_threads, &index);
@@ -30,13 +30,12 @@ static __always_inline struct iocx_thread *make_thread(__u64 id)
 			thread->owner = id;
 		return thread;
 	}
-	zero = bpf_map_lookup_elem(&zero_thread, &first);
-	if (!zero)
+	zeroes = only_element(&zero_thread);
+	if (!zeroes)
 		return NULL;
-	bpf_map_update_elem(&record_threads_overflow, &id, zero, BPF_NOEXIST);
-	thread = bpf_map_lookup_elem(&record_threads_overflow, &id);
+	thread = add_entry(&record_threads_overflow, &id, zeroes);
 	if (!thread)
-		drop(IOCX_RECORD_DROP_THREADS_FULL);
+		count_drop(IOCX_RECORD_DROP_THREADS_FULL);
 	return thread;
 }
 
@@ -77,6 +76,15 @@ static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id)
 	thread->cause = cause_of(id, thread->comm);
 }
 
+/* The IOC that a thread's process is now, and its slot; NULL when the process is not watched. */
+static __always_inline struct iocx_ioc_config *config_of_process(__u64 id, __u32 **slot)
+{
+	__u32 tgid = id >> 32;
+
+	*slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
+	return *slot ? bpf_map_lookup_elem(&ioc_config, *slot) : NULL;
+}
+
 /*
  * Binds the thread's stack to the IOC that its process is now: 1; 0 when it is not watched, a negative
  * number when there is no room for another stack. A process that is not watched
@@ -84,16 +92,12 @@ static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id)
  */
 static __noinline int bind_thread(__u64 id)
 {
-	__u32 tgid = id >> 32;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	__u32 *slot;
 
-	slot = bpf_map_lookup_elem(&ioc_by_tgid, &tgid);
-	if (!slot)
-		return 0;
-	config = bpf_map_lookup_elem(&ioc_config, slot);
-	if (!config || config->tgid != tgid)
+	config = config_of_process(id, &slot);
+	if (!config || config->tgid != (__u32)(id >> 32))
 		return 0;
 	thread = thread_of(id);
 	if (!thread)
@@ -107,21 +111,94 @@ static __noinline int bind_thread(__u64 id)
 	return 1;
 }
 
-/*
- * Whether this program counts the hit: `attach` is the kind of attachment that it belongs to. While both
- * kinds are on, one of them counts. For programs that keep no frame of the call, each at most once a hit;
- * counts the hit, too. (Between the two programs of one hit, within a microsecond, user space may change
- * its mind: dbProcess' own programs have a frame that tells, others may count that one hit twice or not.)
- */
-static __always_inline int counts_here(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-				       __u8 attach)
+/* Whether the thread is bound to what its process is now. */
+static __always_inline int is_bound(const struct iocx_thread *thread, const struct iocx_ioc_config *config)
 {
-	__u8 on = config->attach & (IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL);
-
-	if (on != attach && !(attach == IOCX_ATTACH_PROCESS && on & attach))
-		return 0;
-	thread->counts.entries += 1;
-	return 1;
+	return config->generation == thread->generation;
 }
+
+/*
+ * The calling thread and its IOC, bound if it was not. NULL when it is not watched; then `no_room` tells
+ * whether it is, but has no stack. How every probe of a function's entry begins.
+ */
+static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_ioc_config **config,
+							  int *no_room)
+{
+	struct iocx_thread *thread = thread_of(id);
+	int bound;
+
+	*no_room = 0;
+	if (thread) {
+		*config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+		if (*config && is_bound(thread, *config))
+			return thread;
+	}
+	bound = bind_thread(id);
+	*no_room = bound < 0;
+	if (bound <= 0)
+		return NULL;
+	thread = thread_of(id);
+	if (!thread)
+		return NULL;
+	*config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	return *config && is_bound(thread, *config) ? thread : NULL;
+}
+
+/*
+ * While both kinds of attachment are on, two programs see each hit: the one of the attachment to the process
+ * counts it. `attach` is the kind that the program belongs to.
+ */
+static __always_inline int is_counted_by(const struct iocx_ioc_config *config, __u8 attach)
+{
+	return config->attach & attach &&
+	       !(attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS);
+}
+
+/*
+ * The calling thread when this program counts the hit, which it then has done; else NULL. For programs that
+ * keep no frame of the call, each at most once a hit. Between the two programs of one hit, within a
+ * microsecond, user space may change which of them counts: the programs of dbProcess see that in the frame of
+ * the call, others may count that one hit twice or not at all.
+ */
+static __always_inline struct iocx_thread *counted_thread(__u64 id, struct iocx_ioc_config **config,
+							  __u8 attach)
+{
+	struct iocx_thread *thread;
+	int no_room;
+
+	thread = watched_thread(id, config, &no_room);
+	if (!thread || !is_counted_by(*config, attach))
+		return NULL;
+	thread->counts.entries += 1;
+	return thread;
+}
+
+/* The calling thread, for programs that only take notes and may do so twice a hit; or NULL. */
+static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_ioc_config **config)
+{
+	struct iocx_thread *thread;
+	int no_room;
+
+	thread = watched_thread(id, config, &no_room);
+	if (thread)
+		thread->counts.entries += 1;
+	return thread;
+}
+
+/*
+ * A library is attached to one process or to all (src/records/process.h): one program for each of the two,
+ * name_process and name_all.
+ */
+#define ENTRY_PROGRAMS(name, handler)                                  \
+	SEC("uprobe")                                                  \
+	int name##_process(struct pt_regs *ctx)                        \
+	{                                                              \
+		return handler(ctx, IOCX_ATTACH_PROCESS);              \
+	}                                                              \
+	SEC("uprobe")                                                  \
+	int name##_all(struct pt_regs *ctx)                            \
+	{                                                              \
+		return handler(ctx, IOCX_ATTACH_ALL);                  \
+	}
 
 #endif

@@ -59,7 +59,7 @@ static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config 
 		facts.severity = severity;
 		return facts;
 	}
-	drop(IOCX_RECORD_DROP_READ);
+	count_drop(IOCX_RECORD_DROP_READ);
 	return facts;
 }
 
@@ -69,7 +69,7 @@ static __always_inline __u8 read_pact(const struct iocx_ioc_config *config, __u6
 	__u8 pact = 0;
 
 	if (bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)))
-		drop(IOCX_RECORD_DROP_READ);
+		count_drop(IOCX_RECORD_DROP_READ);
 	return pact;
 }
 
@@ -81,11 +81,11 @@ static __always_inline int was_disabled(const struct iocx_ioc_config *config, __
 
 	if (config->disa == config->disv + 2) {
 		if (bpf_probe_read_user(disable, sizeof(disable), (void *)(record + config->disv)))
-			drop(IOCX_RECORD_DROP_READ);
+			count_drop(IOCX_RECORD_DROP_READ);
 	} else {
 		if (bpf_probe_read_user(&disable[0], 2, (void *)(record + config->disv)) ||
 		    bpf_probe_read_user(&disable[1], 2, (void *)(record + config->disa)))
-			drop(IOCX_RECORD_DROP_READ);
+			count_drop(IOCX_RECORD_DROP_READ);
 	}
 	if (disable[0] != disable[1])
 		return 0;
@@ -94,7 +94,7 @@ static __always_inline int was_disabled(const struct iocx_ioc_config *config, __
 	 * DISABLE, or it is asynchronous and still active. A disabled call leaves DISABLE and no PACT.
 	 */
 	if (bpf_probe_read_user(&stat, sizeof(stat), (void *)(record + config->stat)))
-		drop(IOCX_RECORD_DROP_READ);
+		count_drop(IOCX_RECORD_DROP_READ);
 	return stat == MENU_ALARM_STAT_DISABLE && !read_pact(config, record);
 }
 
@@ -109,7 +109,7 @@ static __always_inline enum verdict verdict_alone(const struct iocx_ioc_config *
 		return UNDECIDED;
 	if (bpf_probe_read_user(disable, sizeof(disable), (void *)(record + config->disv)) ||
 	    bpf_probe_read_user(&link, sizeof(link), (void *)(record + config->disv + IOCX_WINDOW_SDIS_TYPE)))
-		drop(IOCX_RECORD_DROP_READ);
+		count_drop(IOCX_RECORD_DROP_READ);
 	return link == LINK_TYPE_CONSTANT && disable[0] == disable[1] ? IS_DISABLED : PROCESSES;
 }
 

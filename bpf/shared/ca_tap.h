@@ -14,7 +14,7 @@
 
 #include "shared/ca_resync.h"
 #include "shared/ca_window.h"
-#include "shared/put_histogram_shape.h"
+#include "shared/histogram.h"
 
 #ifdef __cplusplus
 extern "C" {

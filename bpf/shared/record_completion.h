@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "shared/put_histogram_shape.h"
+#include "shared/histogram.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,21 +8,12 @@
 
 #include <linux/types.h>
 
+#include "shared/histogram.h"
 #include "shared/record_puts.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/*
- * Duration histogram: the buckets of a Prometheus native histogram of schema 2 (four a power of two).
- * Slot i holds durations in (2^((k-1)/4), 2^(k/4)] seconds with k = IOCX_HIST_FIRST_K + i, upper edge
- * inclusive; slot 0 also what is shorter, and the last slot what is longer than every edge (+Inf).
- */
-#define IOCX_HIST_FIRST_K (-88) /* 2^-22 s, 238 ns */
-#define IOCX_HIST_LAST_K 8      /* 4 s */
-#define IOCX_HIST_EDGES 97      /* IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1 */
-#define IOCX_HIST_SLOTS 98      /* and one for what is longer */
 
 #define IOCX_MAX_IOCS 1024  /* slots of IOCs, one an IOC that is watched */
 #define IOCX_MAX_DEPTH 64   /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */

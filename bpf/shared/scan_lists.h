@@ -3,7 +3,7 @@
 #ifndef IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 
-#include "shared/put_histogram_shape.h"
+#include "shared/histogram.h"
 #include "shared/record_process.h"
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "shared/put_histogram_shape.h"
+#include "shared/histogram.h"
 
 namespace ioc_exporter {
 

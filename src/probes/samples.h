@@ -19,7 +19,7 @@
 #include "probes/record_extra_samples.h"
 #include "probes/record_link_samples.h"
 #include "probes/record_put_samples.h"
-#include "shared/put_histogram_shape.h"
+#include "shared/histogram.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter {

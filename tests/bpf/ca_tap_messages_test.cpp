@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "bpf/ca_tap_fixture.h"
-#include "shared/put_histogram.h"
+#include "shared/histogram.h"
 
 namespace {
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* Steps on maps that programs of every folder need. */
+#ifndef IOC_EXPORTER_BPF_BASE_MAPS_H
+#define IOC_EXPORTER_BPF_BASE_MAPS_H
+
+/* Adds to a counter of a per-CPU array. No atomics: a program stays on its CPU. */
+static __always_inline void add_to_counter(void *counters, __u32 index, __u64 amount)
+{
+	__u64 *counter = bpf_map_lookup_elem(counters, &index);
+
+	if (counter)
+		*counter += amount;
+}
+
+/* The value of an array with one element. */
+static __always_inline void *only_element(void *array)
+{
+	const __u32 first = 0;
+
+	return bpf_map_lookup_elem(array, &first);
+}
+
+/*
+ * Adds a copy of `*fresh` to a hash and returns the value of the key, NULL when there is no room. When two
+ * CPUs add the same key, the first copy stays and both get that one.
+ */
+static __always_inline void *add_entry(void *map, const void *key, const void *fresh)
+{
+	bpf_map_update_elem(map, key, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* The value of the key, added when it was not there. */
+static __always_inline void *find_or_add(void *map, const void *key, const void *fresh)
+{
+	void *value = bpf_map_lookup_elem(map, key);
+
+	return value ? value : add_entry(map, key, fresh);
+}
+
+/* The same with a value that is too large for the BPF stack: a new one is a copy of what `zeroes` holds. */
+static __always_inline void *find_or_add_zeroes(void *map, const void *key, void *zeroes)
+{
+	void *value = bpf_map_lookup_elem(map, key);
+	const void *fresh;
+
+	if (value)
+		return value;
+	fresh = only_element(zeroes);
+	if (!fresh)
+		return 0;
+	return add_entry(map, key, fresh);
+}
+
+#endif
