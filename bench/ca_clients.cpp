@@ -23,8 +23,8 @@
 #include <thread>
 #include <vector>
 
-#include "unit/protocol/ca_bytes.h"
-#include "util/unique_fd.h"
+#include "unit/ca/bytes.h"
+#include "base/unique_fd.h"
 
 namespace {
 

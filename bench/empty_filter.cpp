@@ -12,7 +12,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "util/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace {
 

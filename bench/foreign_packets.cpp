@@ -23,10 +23,10 @@
 #include <thread>
 #include <vector>
 
-#include "bpf/ca_packet_filter.h"
-#include "bpf/ca_tap_object.h"
-#include "util/net_namespace.h"
-#include "util/unique_fd.h"
+#include "ca/packet_filter.h"
+#include "ca/tap_object.h"
+#include "base/net_namespace.h"
+#include "base/unique_fd.h"
 
 namespace {
 
@@ -104,7 +104,7 @@ class Connection {
   UniqueFd client_, server_;
 };
 
-bpf::ProgramStats stats_of(int program) {
+kernel::ProgramStats stats_of(int program) {
   bpf_prog_info info{};
   std::uint32_t length = sizeof info;
   if (bpf_obj_get_info_by_fd(program, &info, &length) != 0) die_of_errno("read bpf_stats");
@@ -126,22 +126,22 @@ class Filters {
     in(ns, [&] { socket = tap ? attach_tap() : attach_empty(); });
     return socket;
   }
-  bpf::ProgramStats stats(bool tap) const {
+  kernel::ProgramStats stats(bool tap) const {
     if (!tap) return stats_of(empty_.get());
-    return tap_.stats().value_or(bpf::ProgramStats{});
+    return tap_.stats().value_or(kernel::ProgramStats{});
   }
 
  private:
-  static bpf::CaTapObject load_object() {
-    auto object = bpf::CaTapObject::load({});
+  static ca::CaTapObject load_object() {
+    auto object = ca::CaTapObject::load({});
     if (!object) die(object.error().message());
     // CA's own ports are watched, as on a host with an IOC.
     for (const unsigned port : {5064u, 5065u})
       object->watched_ports(0).words[port / 64] |= std::uint64_t{1} << (port % 64);
     return std::move(*object);
   }
-  static bpf::CaPacketFilter load_tap(const bpf::CaTapObject& object) {
-    auto filter = bpf::CaPacketFilter::load(0, object.shared_maps());
+  static ca::CaPacketFilter load_tap(const ca::CaTapObject& object) {
+    auto filter = ca::CaPacketFilter::load(0, object.shared_maps());
     if (!filter) die(filter.error().message());
     return std::move(*filter);
   }
@@ -163,8 +163,8 @@ class Filters {
     return socket;
   }
 
-  bpf::CaTapObject object_;
-  bpf::CaPacketFilter tap_;
+  ca::CaTapObject object_;
+  ca::CaPacketFilter tap_;
   UniqueFd empty_;
 };
 

@@ -20,8 +20,8 @@
 #include <functional>
 
 #include "app/scraper.h"
-#include "http/server.h"
-#include "metrics/render.h"
+#include "web/server.h"
+#include "app/render.h"
 #include "scrape_load.h"
 #include "scrape_peer.h"
 
@@ -120,13 +120,13 @@ void serve_ours(std::size_t records, int times, const Client& client) {
   const auto counts = make_counts(records);
   const auto database = make_database(records);
   app::Scraper scraper([&] { return read_snapshot(counts, database); }, {},
-                       metrics::ShownEdges{edges_of_24_lines()});
-  http::ServerOptions options;
+                       app::ShownEdges{edges_of_24_lines()});
+  web::ServerOptions options;
   options.listen = {"127.0.0.1:0"};
-  options.routes["/metrics"] = [&](const http::Request& request) {
+  options.routes["/metrics"] = [&](const web::Request& request) {
     return scraper.answer(request);
   };
-  auto server = http::Server::start(std::move(options));
+  auto server = web::Server::start(std::move(options));
   if (!server) fail(server.error().message());
   measure(client, (*server)->port(), times);
 }

@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "app/pending_records.h"
-#include "bpf/record_process_object.h"
-#include "metrics/histogram_edges.h"
-#include "probes/samples.h"
+#include "records/pending_records.h"
+#include "records/process_object.h"
+#include "exposition/histogram_edges.h"
+#include "base/samples.h"
 
 namespace scrape_bench {
 
@@ -24,8 +24,8 @@ using namespace ioc_exporter;
 }
 
 // A histogram of 24 lines: 21 edges from 0.95 us to 1 s, +Inf, sum and count.
-inline metrics::HistogramEdges edges_of_24_lines() {
-  auto edges = metrics::HistogramEdges::from({-80, -76, -72, -68, -64, -60, -56, -52, -48, -44, -40,
+inline exposition::HistogramEdges edges_of_24_lines() {
+  auto edges = exposition::HistogramEdges::from({-80, -76, -72, -68, -64, -60, -56, -52, -48, -44, -40,
                                               -36, -32, -28, -24, -20, -16, -12, -8,  -4,  0});
   if (!edges) fail(edges.error().message());
   return *edges;
@@ -58,29 +58,29 @@ inline iocx_record_stats make_stats(std::size_t record) {
   return stats;
 }
 
-inline probes::RecordCounts make_counts(std::size_t records) {
+inline records::RecordCounts make_counts(std::size_t records) {
   UniqueFd fd(::bpf_map_create(BPF_MAP_TYPE_HASH, "scrape_bench", sizeof(std::uint64_t),
                                sizeof(iocx_record_stats), static_cast<std::uint32_t>(records),
                                nullptr));
   if (!fd) fail("make a BPF map: run it as root");
-  auto view = bpf::RecordsMap::from_fd(fd.get());
+  auto view = records::RecordsMap::from_fd(fd.get());
   if (!view) fail(view.error().message());
   for (std::size_t i = 0; i < records; ++i)
     if (auto ok = view->update(address_of(i), make_stats(i)); !ok) fail(ok.error().message());
-  return {std::make_shared<const bpf::OwnedRecordsMap>(
-              bpf::OwnedRecordsMap{std::move(fd), std::move(*view)}),
+  return {std::make_shared<const records::OwnedRecordsMap>(
+              records::OwnedRecordsMap{std::move(fd), std::move(*view)}),
           nullptr};
 }
 
 // What Daemon::snapshot() gives of these records, read from the map.
-inline Snapshot read_snapshot(const probes::RecordCounts& counts,
+inline Snapshot read_snapshot(const records::RecordCounts& counts,
                               const std::shared_ptr<const Database>& database) {
   Snapshot snapshot;
   IocSample& ioc = snapshot.iocs.emplace_back();
   ioc.name = "bench";
   ioc.up = true;
   ioc.database = database;
-  app::PendingRecords pending{0, {}, "bench", counts, {}};
+  records::PendingRecords pending{0, {}, "bench", counts, {}};
   auto records = pending.read(*database);
   if (!records) fail(records.error().message());
   ioc.records = std::move(*records);

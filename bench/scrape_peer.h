@@ -6,14 +6,14 @@
 
 #include <vector>
 
-#include "metrics/number_text.h"
+#include "exposition/number_text.h"
 #include "scrape_load.h"
 
 namespace scrape_bench {
 
 class PrometheusCpp final : public prometheus::Collectable {
  public:
-  PrometheusCpp(const probes::RecordCounts& counts, std::shared_ptr<const Database> database)
+  PrometheusCpp(const records::RecordCounts& counts, std::shared_ptr<const Database> database)
       : counts_(counts), database_(std::move(database)), edges_(edges_of_24_lines()) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override {
@@ -53,7 +53,7 @@ class PrometheusCpp final : public prometheus::Collectable {
     metric(0, "record_type", database_->types[record.type]).gauge.value = 1;
     metric(1, nullptr, "").counter.value = static_cast<double>(sample.processed);
     fill(metric(2, nullptr, "").histogram, sample);
-    metric(3, nullptr, "").counter.value = metrics::seconds_from_ns(sample.self_ns);
+    metric(3, nullptr, "").counter.value = exposition::seconds_from_ns(sample.self_ns);
     metric(4, "reason", "active").counter.value = static_cast<double>(sample.skipped_active);
     metric(4, "reason", "disabled").counter.value = static_cast<double>(sample.skipped_disabled);
   }
@@ -63,17 +63,17 @@ class PrometheusCpp final : public prometheus::Collectable {
     std::size_t slot = 0;
     for (const int k : edges_.ks()) {
       for (; slot <= edges_.scale().slot(k); ++slot) cumulative += sample.buckets[slot];
-      histogram.bucket.push_back({cumulative, metrics::edge_seconds(k)});
+      histogram.bucket.push_back({cumulative, exposition::edge_seconds(k)});
     }
     for (; slot < sample.buckets.size(); ++slot) cumulative += sample.buckets[slot];
     histogram.bucket.push_back({cumulative, std::numeric_limits<double>::infinity()});
     histogram.sample_count = cumulative;
-    histogram.sample_sum = metrics::seconds_from_ns(sample.sum_ns);
+    histogram.sample_sum = exposition::seconds_from_ns(sample.sum_ns);
   }
 
-  probes::RecordCounts counts_;
+  records::RecordCounts counts_;
   std::shared_ptr<const Database> database_;
-  metrics::HistogramEdges edges_;
+  exposition::HistogramEdges edges_;
 };
 
 }  // namespace scrape_bench

@@ -1,20 +1,18 @@
-# One folder of src/ is one static library, ioc_exporter_<folder>.
+# One room of src/ is one static library, ioc_exporter_<room>, of all .cpp files in its folder.
 #
-#   ioc_exporter_layer(<folder> SOURCES a.cpp b.cpp LINK ioc_exporter_util ...)
+#   ioc_exporter_layer(<room> LINK ioc_exporter_base ... [PRIVATE_LINK ...])
 function(ioc_exporter_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK;PRIVATE_LINK" ${ARGN})
   set(target ioc_exporter_${name})
-  add_library(${target} STATIC ${ARG_SOURCES})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(${target} STATIC ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/bpf)
   target_link_libraries(${target} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   ioc_exporter_warnings(${target})
-  if(IOC_EXPORTER_SANITIZE AND name MATCHES "^(discovery|ioc|policy|protocol|util)$")
+  if(IOC_EXPORTER_SANITIZE AND name MATCHES "^(base|ca|iocs|policy)$")
     target_compile_options(${target} PRIVATE -O1)  # what fuzz targets and long tests do
   endif()
-  if(name MATCHES "^(discovery|graph|http|ioc|metrics|protocol)$")
+  if(name MATCHES "^(base|ca|exposition|iocs|records|web)$")
     ioc_exporter_fuzzed(${target})
-  endif()
-  if(IOC_EXPORTER_UNITY AND name MATCHES "^(app|discovery|http|ioc|metrics|policy|probes)$")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()

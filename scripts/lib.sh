@@ -45,7 +45,7 @@ configure_and_build() {
   shift
   say "building into $build/ (the first time takes minutes; output in $build/build.log)"
   mkdir -p "$build"
-  { cmake -S . -B "$build" -G Ninja -DIOC_EXPORTER_UNITY=ON "$@" && cmake --build "$build"; } >"$build/build.log" 2>&1 || {
+  { cmake -S . -B "$build" -G Ninja "$@" && cmake --build "$build"; } >"$build/build.log" 2>&1 || {
     tail -n 60 "$build/build.log" >&2
     die "the build failed; all of its output is in $build/build.log"
   }

@@ -27,8 +27,8 @@
 #include "app/site_config.h"
 #include "app/version.h"
 #include "app/who_wrote_command.h"
-#include "http/listen_address.h"
-#include "http/server.h"
+#include "web/listen_address.h"
+#include "web/server.h"
 
 namespace {
 
@@ -95,7 +95,7 @@ bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifi
 
 // The ports that only root may listen on, unless the host says otherwise.
 bool is_privileged_port(const std::string& text) {
-  const auto address = http::ListenAddress::parse(text);
+  const auto address = web::ListenAddress::parse(text);
   return address && address->port > 0 && address->port < 1024;
 }
 
@@ -137,20 +137,20 @@ int run_once(app::Daemon& daemon, const app::Options& options) {
 
 int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
           app::Notifier& notifier) {
-  http::ServerOptions web;
+  web::ServerOptions web;
   web.listen = options.listen;
   web.max_requests = options.max_requests;
   web.routes = app::routes(daemon, options.telemetry_path);
   if (options.lifecycle) web.actions = app::actions(daemon, reload);
   if (!options.web_config_file.empty()) {
-    web.refuse = [&reload](const http::Request& request) { return reload.refuse(request); };
+    web.refuse = [&reload](const web::Request& request) { return reload.refuse(request); };
     web.headers = [&reload] { return reload.headers(); };
   }
-  web.answered = [&daemon, path = options.telemetry_path](const http::Request& request,
+  web.answered = [&daemon, path = options.telemetry_path](const web::Request& request,
                                                           double cpu) {
     if (request.path == path) daemon.note_scrape(cpu);
   };
-  auto server = http::Server::start(std::move(web));
+  auto server = web::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses())
     spdlog::info("listening on {}", address);

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "app/text_table.h"
+#include "base/text_table.h"
 
 namespace ioc_exporter::app {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/site_config.h"
-#include "protocol/ca_ports.h"
+#include "ca/ports.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -26,8 +26,8 @@ constexpr seconds kPutExpiryInterval{10};
 constexpr const char* kInitialPidNamespace =
     "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
-discovery::FinderOptions finder_options(const Options& options) {
-  discovery::FinderOptions finder;
+iocs::FinderOptions finder_options(const Options& options) {
+  iocs::FinderOptions finder;
   finder.name_sources = options.name_sources;
   finder.filter = options.filter;
   finder.server_ports.insert(options.server_ports.begin(), options.server_ports.end());
@@ -57,9 +57,9 @@ bool may_look_into_processes(const RootedFs& fs) {
   return (std::strtoull(status->c_str() + at + kField.size(), nullptr, 16) >> 19 & 1) != 0;
 }
 
-AddressedServers::Options addressed_options(const Options& options,
+ca::AddressedServers::Options addressed_options(const Options& options,
                                             const std::set<std::uint16_t>& ports) {
-  AddressedServers::Options addressed;
+  ca::AddressedServers::Options addressed;
   addressed.remote = options.remote_servers;
   addressed.ports = ports;
   addressed.filter = options.filter;
@@ -69,7 +69,7 @@ AddressedServers::Options addressed_options(const Options& options,
 
 std::set<std::uint16_t> expected_ports(const Options& options) {
   std::set<std::uint16_t> ports(options.server_ports.begin(), options.server_ports.end());
-  ports.insert(protocol::kCaServerPort);
+  ports.insert(ca::kCaServerPort);
   return ports;
 }
 
@@ -91,7 +91,7 @@ Daemon::Daemon(const Options& options)
       puts_wanted_(options.puts),
       counts_links_(options.record_links > 0),
       interval_(options.discovery_interval),
-      bounds_(metrics::BoundsOptions()),
+      bounds_(exposition::BoundsOptions()),
       put_expiry_(kPutExpiry) {}
 
 // BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
@@ -101,13 +101,13 @@ Result<void> Daemon::load_records(const Options& options) {
   if (own && *own != kInitialPidNamespace)
     return error_in_words("count records: the exporter runs in a pid namespace of its own (" +
                           *own + "); run it in the host's (docker run --pid=host)");
-  bpf::RecordProcessOptions probe_options;
+  records::RecordProcessOptions probe_options;
   probe_options.max_threads = options.record_threads;
   probe_options.put_clients = options.record_put_clients;
   probe_options.timed_rate = options.timed_rate;
   probe_options.causes = options.record_causes ? kMostRecordCauses : 0;
   probe_options.links = options.record_links;
-  auto records = probes::RecordProcess::start(probe_options);
+  auto records = records::RecordProcess::start(probe_options);
   if (!records) return std::move(records).error();
   records_.emplace(std::move(*records));
   return {};
@@ -251,7 +251,7 @@ Snapshot Daemon::scrape_snapshot() {
 
 // Outside the mutex: an IOC may make us wait.
 void Daemon::look_at_memory() {
-  std::vector<MemoryWatch::Job> jobs;
+  std::vector<records::MemoryWatch::Job> jobs;
   {
     const std::scoped_lock lock(mutex_);
     jobs = iocs_->memory_jobs();

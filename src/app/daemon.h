@@ -16,24 +16,24 @@
 #include <string>
 #include <vector>
 
-#include "app/addressed_servers.h"
-#include "app/ca_seeding.h"
+#include "ca/remote_servers.h"
+#include "ca/seeding.h"
 #include "app/ioc_watch.h"
-#include "app/listener_judge.h"
+#include "ca/server_detector.h"
 #include "app/options.h"
-#include "app/probe_seconds.h"
-#include "app/put_policy.h"
-#include "app/pv_records.h"
-#include "app/record_guard.h"
-#include "app/tapped_namespaces.h"
-#include "app/wall_clock.h"
-#include "discovery/finder.h"
-#include "metrics/bounds.h"
-#include "probes/ca_tap.h"
-#include "probes/ca_udp.h"
-#include "probes/record_process.h"
-#include "probes/samples.h"
-#include "util/rooted_fs.h"
+#include "records/probe_seconds.h"
+#include "policy/put_policy.h"
+#include "ca/pv_records.h"
+#include "records/probe_limiter.h"
+#include "ca/tapped_namespaces.h"
+#include "base/wall_clock.h"
+#include "iocs/finder.h"
+#include "app/bounds.h"
+#include "ca/tap.h"
+#include "ca/udp.h"
+#include "records/process.h"
+#include "base/samples.h"
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter::app {
 
@@ -81,7 +81,7 @@ class Daemon {
   std::string state_in_words();
   // To be told by whoever answered a request for the metrics with a snapshot, Snapshot::policy_look
   // of which is `look`. In any thread.
-  void served(const http::Request& request, std::uint64_t look);
+  void served(const web::Request& request, std::uint64_t look);
 
   // Whether links from record to record are counted.
   bool counts_links() const { return counts_links_; }
@@ -103,9 +103,9 @@ class Daemon {
   std::string why_failed() const;
   std::vector<IocWatch::Served> served() const;
   void serve_ports(Clock::time_point now);
-  std::vector<probes::CaServer> places_of_servers(
+  std::vector<ca::CaServer> places_of_servers(
       const std::vector<IocWatch::Served>& served) const;
-  std::vector<probes::CaServer> addressed_now(const std::vector<probes::CaServer>& learned) const;
+  std::vector<ca::CaServer> addressed_now(const std::vector<ca::CaServer>& learned) const;
   void let_addressed_go(Clock::time_point now);
   void seed_tap(Clock::time_point now);
   void reap(Clock::time_point now);
@@ -115,35 +115,35 @@ class Daemon {
   bool add_searches(Snapshot& snapshot);  // the same
   IocWatch::Page begin_page();
   void add_record_self(std::uint64_t records, Snapshot& snapshot);
-  Result<probes::CaTapReading> read_puts(bool judges);  // judges what it reads
+  Result<ca::CaTapReading> read_puts(bool judges);  // judges what it reads
   void judge_at_windows();
   void set_policy(std::shared_ptr<const policy::Policy> policy);
   void add_unnamed_channels(Snapshot& snapshot) const;
 
   RootedFs fs_;
   std::mutex mutex_;
-  discovery::Finder finder_;
-  std::optional<probes::RecordProcess> records_;
-  std::optional<RecordGuard> guard_;  // there when records_ is
+  iocs::Finder finder_;
+  std::optional<records::RecordProcess> records_;
+  std::optional<records::RecordGuard> guard_;  // there when records_ is
   std::optional<HitCostSample> hit_cost_;
-  probes::HitCost assumed_cost_ = probes::kAssumedHitCost;  // measured, where it could be
-  ProbeSeconds probe_seconds_;
+  records::HitCost assumed_cost_ = records::kAssumedHitCost;  // measured, where it could be
+  records::ProbeSeconds probe_seconds_;
   std::mutex scrape_mutex_;
   ScrapeCostSample scrape_cost_;  // guarded by scrape_mutex_
   bool detached_ = false;
   std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
-  std::optional<probes::CaTap> tap_;
-  std::optional<probes::CaUdp> udp_;  // goes before the tap
-  TappedNamespaces namespaces_;
-  ListenerJudge judge_;
-  AddressedServers addressed_;
+  std::optional<ca::CaTap> tap_;
+  std::optional<ca::CaUdp> udp_;  // goes before the tap
+  ca::TappedNamespaces namespaces_;
+  ca::ListenerJudge judge_;
+  ca::AddressedServers addressed_;
   std::set<std::uint16_t> server_ports_;  // where a CA server is expected
   std::optional<IocWatch> iocs_;
-  MemoryWatch memory_;
+  records::MemoryWatch memory_;
   WallClock wall_clock_;
-  PvRecords pv_records_;
-  PutPolicy put_policy_;
-  CaSeeding seeding_;
+  ca::PvRecords pv_records_;
+  policy::PutPolicy put_policy_;
+  ca::CaSeeding seeding_;
   std::map<std::string, std::string> failed_;    // probe -> why
   std::map<std::string, std::string> reported_;  // trouble that was logged: action -> text
   std::latch looked_once_{1};
@@ -153,7 +153,7 @@ class Daemon {
   bool counts_links_;
   std::chrono::milliseconds interval_;
   std::string discovery_problem_;
-  metrics::Bounds bounds_;
+  Bounds bounds_;
   std::optional<ConfigSample> config_;
   std::chrono::milliseconds put_expiry_;
   Clock::time_point next_put_expiry_{};

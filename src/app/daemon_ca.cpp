@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/daemon.h"
-#include "protocol/ca_ports.h"
+#include "ca/ports.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -29,13 +29,13 @@ std::string pin_directory(const Options& options) {
 }  // namespace
 
 Result<void> Daemon::load_tap(const Options& options) {
-  probes::CaTapOptions tap_options;
+  ca::CaTapOptions tap_options;
   tap_options.fs = fs_;
   tap_options.sizes.max_channels = options.max_channels;
   tap_options.sizes.max_circuits = options.max_circuits;
   tap_options.remote_servers = options.remote_servers;
   tap_options.pin_directory = pin_directory(options);
-  auto tap = probes::CaTap::start(std::move(tap_options));
+  auto tap = ca::CaTap::start(std::move(tap_options));
   if (!tap) return std::move(tap).error();
   tap_.emplace(std::move(*tap));
   if (!tap_->pin_report().empty()) spdlog::info("{}", tap_->pin_report());
@@ -43,9 +43,9 @@ Result<void> Daemon::load_tap(const Options& options) {
 }
 
 Result<void> Daemon::load_udp(const Options& options) {
-  probes::CaUdpOptions udp_options;
+  ca::CaUdpOptions udp_options;
   udp_options.remote = options.remote_servers;
-  auto udp = probes::CaUdp::start(tap_->shared_maps(), udp_options);
+  auto udp = ca::CaUdp::start(tap_->shared_maps(), udp_options);
   if (!udp) return std::move(udp).error();
   udp_.emplace(std::move(*udp));
   return {};
@@ -63,26 +63,26 @@ std::vector<IocWatch::Served> Daemon::served() const {
 // listener for as long as nobody has told what it speaks.
 void Daemon::serve_ports(Clock::time_point now) {
   if (!tap_) return;
-  probes::CaUdp* const udp = udp_ ? &*udp_ : nullptr;
+  ca::CaUdp* const udp = udp_ ? &*udp_ : nullptr;
   report("count puts in other network namespaces",
          namespaces_.update(iocs_->served(), *tap_, udp, now));
   iocs_->set_network_problems(namespaces_.problems());
 
-  std::vector<probes::CaServer> learned;
+  std::vector<ca::CaServer> learned;
   auto found = tap_->learned(now);
   report("read which servers were learned", found ? Result<void>() : found.error());
   if (found) learned = std::move(*found);
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
-  for (const discovery::Listener& listener :
+  for (const iocs::Listener& listener :
        judge_.take_in(finder_.unclaimed(), tap_->take_verdicts(), learned, net_of, now))
     finder_.speaks_ca(listener);
   addressed_.take_in(addressed_now(learned), *iocs_, now);
   let_addressed_go(now);
 
   if (udp) {
-    probes::CaPorts ports;
+    ca::CaPorts ports;
     for (const std::uint32_t net : namespaces_.numbers())
-      for (const std::uint16_t port : {protocol::kCaServerPort, protocol::kCaRepeaterPort})
+      for (const std::uint16_t port : {ca::kCaServerPort, ca::kCaRepeaterPort})
         ports.insert({net, port, 0});
     tap_->set_udp_ports(std::move(ports));
   }
@@ -92,15 +92,15 @@ void Daemon::serve_ports(Clock::time_point now) {
 }
 
 // Of two for the same place the later one counts.
-std::vector<probes::CaServer> Daemon::places_of_servers(
+std::vector<ca::CaServer> Daemon::places_of_servers(
     const std::vector<IocWatch::Served>& served) const {
-  std::vector<probes::CaServer> servers = judge_.candidates();
+  std::vector<ca::CaServer> servers = judge_.candidates();
   auto taken = judge_.taken();
-  std::vector<probes::CaServer> iocs;
+  std::vector<ca::CaServer> iocs;
   for (const IocWatch::Served& one : served) {
     if (!one.net) continue;
     for (const auto& socket : one.ioc->listening) {
-      iocs.push_back(ca_server(socket, *one.net, one.number));
+      iocs.push_back(ca::ca_server(socket, *one.net, one.number));
       taken.emplace(*one.net, socket.port);
     }
   }
@@ -108,7 +108,7 @@ std::vector<probes::CaServer> Daemon::places_of_servers(
   for (const std::uint32_t net : nets)
     for (const std::uint16_t port : server_ports_)
       if (!taken.contains({net, port}))
-        servers.push_back({{}, port, probes::kCaIocToCome, net, false});
+        servers.push_back({{}, port, ca::kCaIocToCome, net, false});
   const auto addressed = addressed_.servers(nets);
   servers.insert(servers.end(), addressed.begin(), addressed.end());
   servers.insert(servers.end(), iocs.begin(), iocs.end());
@@ -116,13 +116,13 @@ std::vector<probes::CaServer> Daemon::places_of_servers(
 }
 
 // Servers elsewhere that clients talk to, and listeners here whose process is not seen.
-std::vector<probes::CaServer> Daemon::addressed_now(
-    const std::vector<probes::CaServer>& learned) const {
-  std::vector<probes::CaServer> found;
-  std::ranges::copy_if(learned, std::back_inserter(found), &probes::CaServer::remote);
-  for (const discovery::Listener& listener : finder_.ownerless())
+std::vector<ca::CaServer> Daemon::addressed_now(
+    const std::vector<ca::CaServer>& learned) const {
+  std::vector<ca::CaServer> found;
+  std::ranges::copy_if(learned, std::back_inserter(found), &ca::CaServer::remote);
+  for (const iocs::Listener& listener : finder_.ownerless())
     if (const auto net = namespaces_.number(listener.net_namespace))
-      found.push_back(ca_server(listener.socket, *net, probes::kCaIocToCome));
+      found.push_back(ca::ca_server(listener.socket, *net, ca::kCaIocToCome));
   return found;
 }
 
@@ -133,7 +133,7 @@ void Daemon::let_addressed_go(Clock::time_point now) {
   report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return;
   std::set<std::uint32_t> in_use;
-  for (const probes::CaServerCount& server : reading->servers)
+  for (const ca::CaServerCount& server : reading->servers)
     if (server.circuits > 0) in_use.insert(server.ioc);
   addressed_.let_go(in_use, *iocs_, now);
 }
@@ -143,9 +143,9 @@ void Daemon::seed_tap(Clock::time_point now) {
   if (!tap_ || iocs_->hands_off()) return;
   if (seed_anew_.exchange(false)) {
     const std::scoped_lock lock(mutex_);
-    seeding_ = CaSeeding(fs_);
+    seeding_ = ca::CaSeeding(fs_);
   }
-  const auto seed = [this, now](const probes::CaSeed& what) {
+  const auto seed = [this, now](const ca::CaSeed& what) {
     const std::scoped_lock lock(mutex_);
     return tap_->seed(what, now);
   };

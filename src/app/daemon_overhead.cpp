@@ -8,8 +8,8 @@ namespace ioc_exporter::app {
 void Daemon::make_guard(const Options& options) {
   if (!records_) return;
   const double budget = options.overhead_budget / 100;
-  probes::HitCost cost = probes::kAssumedHitCost;
-  if (auto measured = probes::measure_hit_cost(*records_)) {
+  records::HitCost cost = records::kAssumedHitCost;
+  if (auto measured = records::measure_hit_cost(*records_)) {
     cost = *measured;
     hit_cost_ = HitCostSample{cost.entry_seconds, cost.return_seconds};
     spdlog::info("a record probe costs {:.0f} ns at the entry and {:.0f} ns at the return",

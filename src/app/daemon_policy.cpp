@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kBeforeChange{3000};
 
 }  // namespace
 
-Result<probes::CaTapReading> Daemon::read_puts(bool judges) {
+Result<ca::CaTapReading> Daemon::read_puts(bool judges) {
   auto reading = tap_->collect();
   report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;
@@ -33,7 +33,7 @@ void Daemon::set_policy(std::shared_ptr<const policy::Policy> policy) {
   put_policy_.set(std::move(policy));
 }
 
-void Daemon::served(const http::Request& request, std::uint64_t look) {
+void Daemon::served(const web::Request& request, std::uint64_t look) {
   put_policy_.served(request, look, Clock::now());
 }
 

@@ -1,14 +1,14 @@
 // The part of Daemon that turns what the probes hold into samples.
 #include <utility>
 
-#include "app/ca_samples.h"
+#include "ca/samples_by_name.h"
 #include "app/daemon.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 ProbeSample probe_sample(const char* name, bool loaded, std::uint64_t attachments,
-                         const std::optional<bpf::ProgramStats>& stats) {
+                         const std::optional<kernel::ProgramStats>& stats) {
   ProbeSample sample;
   sample.probe = name;
   sample.loaded = loaded;
@@ -39,12 +39,12 @@ void Daemon::add_record_self(std::uint64_t records, Snapshot& snapshot) {
   }
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)
-    snapshot.drops.push_back({"record_process", probes::record_drop_reason(i), (*drops)[i]});
-  auto put_drops = bpf::sum_per_cpu_counters(records_->object().puts().drops, IOCX_PUT_DROPS);
+    snapshot.drops.push_back({"record_process", records::record_drop_reason(i), (*drops)[i]});
+  auto put_drops = kernel::sum_per_cpu_counters(records_->object().puts().drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
   (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += iocs_->puts_over_limit();
   for (std::uint32_t i = 0; i < put_drops->size(); ++i)
-    snapshot.drops.push_back({"record_process", probes::put_drop_reason(i), (*put_drops)[i]});
+    snapshot.drops.push_back({"record_process", records::put_drop_reason(i), (*put_drops)[i]});
 }
 
 // How many channels have no name, and why, of IOCs that have no greater problem.
@@ -75,7 +75,7 @@ bool Daemon::add_puts(Snapshot& snapshot) {
   if (!reading) return false;
   snapshot.puts_missing = false;
   put_policy_.add_to(snapshot);
-  add_ca_samples(iocs_->names(), std::move(*reading), wall_clock_, snapshot);
+  ca::add_ca_samples(iocs_->names(), std::move(*reading), wall_clock_, snapshot);
   snapshot.pvs = pv_records_.resolve(snapshot.iocs, snapshot.puts);
   return true;
 }

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/dot.h"
-#include "graph/record_graph.h"
-#include "graph/svg.h"
-#include "http/graph_page.h"
-#include "http/query.h"
-#include "metrics/number_text.h"
+#include "records/graph_dot.h"
+#include "records/graph.h"
+#include "records/graph_svg.h"
+#include "web/graph_page.h"
+#include "base/query.h"
+#include "exposition/number_text.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -29,8 +29,8 @@ struct Place {
   std::uint32_t record = 0;
 };
 
-http::Response refuse(int status, const std::string& why) {
-  http::Response response;
+web::Response refuse(int status, const std::string& why) {
+  web::Response response;
   response.status = status;
   response.body = std::to_string(status) + " " + why + "\n";
   return response;
@@ -38,12 +38,12 @@ http::Response refuse(int status, const std::string& why) {
 
 Result<Question> read_question(const std::string& query) {
   Question question;
-  question.record = http::query_value(query, "record").value_or("");
-  question.ioc = http::query_value(query, "ioc").value_or("");
-  question.format = http::query_value(query, "format").value_or("");
+  question.record = query_value(query, "record").value_or("");
+  question.ioc = query_value(query, "ioc").value_or("");
+  question.format = query_value(query, "format").value_or("");
   if (!question.format.empty() && question.format != "svg" && question.format != "dot")
     return error_in_words("format is neither svg nor dot, and without it there is a page");
-  const std::string depth = http::query_value(query, "depth").value_or("");
+  const std::string depth = query_value(query, "depth").value_or("");
   if (depth.empty()) return question;
   const auto [end, error] =
       std::from_chars(depth.data(), depth.data() + depth.size(), question.depth);
@@ -71,15 +71,15 @@ std::vector<Place> find_places(const Snapshot& snapshot, const Question& questio
   return places;
 }
 
-std::vector<graph::GraphRecord> describe(const IocSample& ioc, const graph::RecordGraph& graph) {
+std::vector<records::GraphRecord> describe(const IocSample& ioc, const records::RecordGraph& graph) {
   const Database& database = *ioc.database;
   std::vector<const RecordSample*> counts(database.records.size());
   for (const RecordSample& sample : ioc.records)
     if (sample.record < counts.size()) counts[sample.record] = &sample;
-  std::vector<graph::GraphRecord> records;
+  std::vector<records::GraphRecord> records;
   for (const auto& node : graph.nodes) {
     const RecordIdentity& identity = database.records[node.record];
-    graph::GraphRecord& record = records.emplace_back();
+    records::GraphRecord& record = records.emplace_back();
     record.name = identity.name;
     if (identity.type < database.types.size()) record.type = database.types[identity.type];
     if (counts[node.record] == nullptr) continue;
@@ -89,51 +89,51 @@ std::vector<graph::GraphRecord> describe(const IocSample& ioc, const graph::Reco
   return records;
 }
 
-graph::RecordGraph graph_of(const Place& place, unsigned depth) {
-  std::vector<graph::GraphLink> links;
+records::RecordGraph graph_of(const Place& place, unsigned depth) {
+  std::vector<records::GraphLink> links;
   const std::size_t known = place.ioc->database->records.size();
   for (const RecordLinkSample& link : place.ioc->links)
     if (link.source < known && link.record < known)
       links.push_back({link.source, link.record, link.count});
-  graph::GraphLimits limits;
+  records::GraphLimits limits;
   limits.depth = depth;
-  return graph::chain_of(links, place.record, limits);
+  return records::chain_of(links, place.record, limits);
 }
 
-http::LandingTable table_of(const std::vector<graph::GraphRecord>& records) {
-  http::LandingTable table;
+web::LandingTable table_of(const std::vector<records::GraphRecord>& records) {
+  web::LandingTable table;
   table.title = "Records";
   table.columns = {{"record", false},
                    {"type", false},
                    {"processed", true},
                    {"self, each", true},
                    {"self, in all", true}};
-  for (const graph::GraphRecord& record : records) {
-    const double self = metrics::seconds_from_ns(record.self_ns);
+  for (const records::GraphRecord& record : records) {
+    const double self = exposition::seconds_from_ns(record.self_ns);
     const bool any = record.processed > 0;
     table.rows.push_back(
         {record.name, record.type, std::to_string(record.processed),
-         any ? graph::duration_text(self / static_cast<double>(record.processed)) : "",
-         any ? graph::duration_text(self) : ""});
+         any ? records::duration_text(self / static_cast<double>(record.processed)) : "",
+         any ? records::duration_text(self) : ""});
   }
   return table;
 }
 
-http::GraphPage empty_page(const Question& question) {
-  http::GraphPage page;
+web::GraphPage empty_page(const Question& question) {
+  web::GraphPage page;
   page.record = question.record;
   page.ioc = question.ioc;
   page.depth = std::to_string(question.depth);
   return page;
 }
 
-http::Response page_of(const Question& question, const Place& place,
-                       const graph::RecordGraph& graph,
-                       const std::vector<graph::GraphRecord>& records, const std::string& dot) {
-  http::GraphPage page = empty_page(question);
+web::Response page_of(const Question& question, const Place& place,
+                       const records::RecordGraph& graph,
+                       const std::vector<records::GraphRecord>& records, const std::string& dot) {
+  web::GraphPage page = empty_page(question);
   page.ioc = place.ioc->name;
   page.heading = records.front().name + " in " + place.ioc->name;
-  const auto svg = graph::draw_svg(dot);
+  const auto svg = records::draw_svg(dot);
   if (svg)
     page.picture = *svg;
   else
@@ -142,34 +142,34 @@ http::Response page_of(const Question& question, const Place& place,
       "An arrow says how often a record processed another through a link, a box how often the "
       "record processed in all and how long its own part takes. Since the exporter began to "
       "count.");
-  if (std::ranges::any_of(graph.nodes, &graph::RecordGraph::Node::goes_on))
+  if (std::ranges::any_of(graph.nodes, &records::RecordGraph::Node::goes_on))
     page.notes.emplace_back("Of a box with a dashed line, links are left out.");
   const std::string same = std::string(kGraphPath) +
-                           "?record=" + http::percent_encoded(question.record) +
-                           "&ioc=" + http::percent_encoded(page.ioc) + "&depth=" + page.depth;
+                           "?record=" + percent_encoded(question.record) +
+                           "&ioc=" + percent_encoded(page.ioc) + "&depth=" + page.depth;
   page.links = {{same + "&format=dot", "DOT", ""}};
   if (svg) page.links.push_back({same + "&format=svg", "SVG", ""});
   page.records = table_of(records);
-  return {200, http::kHtmlContentType, http::render_graph_page(page)};
+  return {200, web::kHtmlContentType, web::render_graph_page(page)};
 }
 
-http::Response draw(const Question& question, const Place& place) {
-  const graph::RecordGraph graph = graph_of(place, question.depth);
+web::Response draw(const Question& question, const Place& place) {
+  const records::RecordGraph graph = graph_of(place, question.depth);
   const auto records = describe(*place.ioc, graph);
-  std::string dot = graph::to_dot(graph, records);
+  std::string dot = records::to_dot(graph, records);
   if (question.format == "dot") return {200, "text/vnd.graphviz; charset=utf-8", std::move(dot)};
   if (question.format != "svg") return page_of(question, place, graph, records, dot);
-  if (!graph::can_draw())
+  if (!records::can_draw())
     return refuse(404, "ioc_exporter was built without Graphviz: ask for format=dot");
-  auto svg = graph::draw_svg(dot);
+  auto svg = records::draw_svg(dot);
   if (!svg) return refuse(500, svg.error().message());
   return {200, "image/svg+xml", std::move(*svg)};
 }
 
 }  // namespace
 
-http::Response answer_graph(const Snapshot& snapshot, bool links_counted,
-                            const http::Request& request) {
+web::Response answer_graph(const Snapshot& snapshot, bool links_counted,
+                            const web::Request& request) {
   const auto question = read_question(request.query);
   if (!question) return refuse(400, question.error().message());
   if (!links_counted)
@@ -177,7 +177,7 @@ http::Response answer_graph(const Snapshot& snapshot, bool links_counted,
                   "links from record to record are not counted: start ioc_exporter with "
                   "--records.links=N, for N links");
   if (question->record.empty() && question->format.empty())
-    return {200, http::kHtmlContentType, http::render_graph_page(empty_page(*question))};
+    return {200, web::kHtmlContentType, web::render_graph_page(empty_page(*question))};
   if (question->record.empty()) return refuse(400, "which record? ask for ?record=NAME");
   const auto places = find_places(snapshot, *question);
   if (places.empty())

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/record_points.h"
-#include "ioc/ca_server_port.h"
-#include "ioc/memory.h"
-#include "protocol/ca_ports.h"
+#include "records/probe_points.h"
+#include "iocs/ca_server_port.h"
+#include "iocs/memory.h"
+#include "ca/ports.h"
 
 namespace ioc_exporter::app {
 
-std::string subject_of(const discovery::Ioc& ioc) {
-  return (ioc.kind == discovery::IocKind::base ? "ioc " : "CA server ") + ioc.name + " (pid " +
+std::string subject_of(const iocs::Ioc& ioc) {
+  return (ioc.kind == iocs::IocKind::base ? "ioc " : "CA server ") + ioc.name + " (pid " +
          std::to_string(ioc.id.pid) + ")";
 }
 
@@ -28,26 +28,26 @@ constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5
 constexpr milliseconds kTogether{300};
 constexpr milliseconds kPortPatience{60'000};  // how long a CA server may take to get its port
 
-bool listens_on(const discovery::Ioc& ioc, std::uint16_t port) {
+bool listens_on(const iocs::Ioc& ioc, std::uint16_t port) {
   return std::any_of(ioc.listening.begin(), ioc.listening.end(),
                      [port](const auto& socket) { return socket.port == port; });
 }
 
-probes::ProbeFile probe_file(const discovery::ProbeTarget& where) {
+records::ProbeFile probe_file(const iocs::ProbeTarget& where) {
   return {where.file.device, where.file.inode, where.offset};
 }
 
 // For an IOC whose memory does not tell: the well-known port, or the only one there is.
-std::optional<std::uint16_t> guess_ca_port(const discovery::Ioc& ioc) {
-  if (listens_on(ioc, protocol::kCaServerPort)) return protocol::kCaServerPort;
+std::optional<std::uint16_t> guess_ca_port(const iocs::Ioc& ioc) {
+  if (listens_on(ioc, ca::kCaServerPort)) return ca::kCaServerPort;
   if (ioc.listening.size() == 1) return ioc.listening.front().port;
   return std::nullopt;
 }
 
 }  // namespace
 
-IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
-                   std::string why_no_records, RecordGuard* guard)
+IocWatch::IocWatch(RootedFs fs, Options options, records::RecordProcess* records,
+                   std::string why_no_records, records::RecordGuard* guard)
     : fs_(std::move(fs)),
       options_(options),
       records_(records),
@@ -56,7 +56,7 @@ IocWatch::IocWatch(RootedFs fs, Options options, probes::RecordProcess* records,
       why_no_records_(std::move(why_no_records)),
       extras_(fs_, records) {}
 
-void IocWatch::take_in(const discovery::Changes& changes, Clock::time_point now) {
+void IocWatch::take_in(const iocs::Changes& changes, Clock::time_point now) {
   for (const auto& ioc : changes.ended) end(ioc, now);
   for (const auto& ioc : changes.started) start(ioc, now);
   for (const auto& ioc : changes.changed) {
@@ -90,7 +90,7 @@ void IocWatch::read_due(Clock::time_point now, std::mutex& mutex) {
 
 void IocWatch::take_in(std::vector<Due> due, Clock::time_point now) {
   std::erase_if(due, [this](const Due& one) { return left_alone(*one.live); });
-  std::vector<probes::RecordProcess::Coming> coming;
+  std::vector<records::RecordProcess::Coming> coming;
   for (const auto& [live, reading, rest] : due)
     if (reading.database.ready() && live->ioc.target && !live->slot)
       coming.push_back({probe_file(*live->ioc.target),
@@ -101,7 +101,7 @@ void IocWatch::take_in(std::vector<Due> due, Clock::time_point now) {
   for (auto& [live, reading, rest] : due) take_in(*live, std::move(reading), now, rest);
 }
 
-void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
+void IocWatch::start(const iocs::Ioc& ioc, Clock::time_point now) {
   const std::uint32_t number = number_of(ioc.name);
   const auto [restarts, is_new] = restarts_.try_emplace(ioc.name, 0);
   if (!is_new) ++restarts->second;
@@ -113,7 +113,7 @@ void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
   live.next_read = now;
   live.problem = ioc.problem;
   live.ca_port = ioc.ca_port;
-  if (ioc.kind == discovery::IocKind::ca_server)
+  if (ioc.kind == iocs::IocKind::ca_server)
     spdlog::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
                  ioc.executable);
   else
@@ -123,7 +123,7 @@ void IocWatch::start(const discovery::Ioc& ioc, Clock::time_point now) {
   if (!ioc.problem.empty()) spdlog::warn("ioc {}: {}", ioc.name, ioc.problem);
 }
 
-void IocWatch::end(const discovery::Ioc& ioc, Clock::time_point now) {
+void IocWatch::end(const iocs::Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
   Live& live = found->second;
@@ -168,20 +168,20 @@ bool IocWatch::is_due(const Live& live, Clock::time_point now) const {
   return !live.ca_port && now < live.found + kPortPatience;
 }
 
-IocWatch::Reading IocWatch::read(const discovery::Ioc& ioc) const {
+IocWatch::Reading IocWatch::read(const iocs::Ioc& ioc) const {
   Reading reading;
   const std::string subject = subject_of(ioc);
-  auto memory = ioc::ProcMemory::open(fs_, ioc.id);
+  auto memory = iocs::ProcMemory::open(fs_, ioc.id);
   if (!memory) {
     reading.problem = memory.error().message();
     return reading;
   }
-  auto database = ioc::read_database(**memory, ioc.pdbbase, subject);
+  auto database = iocs::read_database(**memory, ioc.pdbbase, subject);
   if (database)
     reading.database = std::move(*database);
   else
     reading.problem = database.error().message();
-  auto port = ioc::read_ca_server_port(**memory, ioc.ca_server_port, subject);
+  auto port = iocs::read_ca_server_port(**memory, ioc.ca_server_port, subject);
   if (port && *port && listens_on(ioc, **port)) reading.ca_port = **port;
   if (ioc.ca_server_port.empty() || !port) reading.ca_port = guess_ca_port(ioc);
   return reading;
@@ -216,10 +216,10 @@ void IocWatch::take_in(Live& live, Reading reading, Clock::time_point now, Clock
   ++live.failures;
 }
 
-Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offsets) {
+Result<void> IocWatch::count_records(Live& live, const iocs::FieldOffsets& offsets) {
   if (records_ == nullptr || !live.ioc.target) return {};
-  const discovery::ProbeTarget& where = *live.ioc.target;
-  probes::RecordTarget target;
+  const iocs::ProbeTarget& where = *live.ioc.target;
+  records::RecordTarget target;
   target.pid = live.ioc.id.pid;
   target.attach_path = where.attach_path;
   target.file = probe_file(where);
@@ -230,7 +230,7 @@ Result<void> IocWatch::count_records(Live& live, const ioc::FieldOffsets& offset
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
   target.records = static_cast<std::uint32_t>(live.database->records.size());
-  RecordPoints points = record_points(where, offsets, options_.record_puts);
+  records::RecordPoints points = records::record_points(where, offsets, options_.record_puts);
   target.extras = std::move(points.extras);
   target.puts = points.puts;
   if (live.slot) return records_->update(*live.slot, target);
@@ -259,8 +259,8 @@ std::vector<IocWatch::Served> IocWatch::served() const {
   return all;
 }
 
-std::vector<MemoryWatch::Job> IocWatch::memory_jobs() const {
-  std::vector<MemoryWatch::Job> jobs;
+std::vector<records::MemoryWatch::Job> IocWatch::memory_jobs() const {
+  std::vector<records::MemoryWatch::Job> jobs;
   for (const auto& [id, live] : live_)
     if (live.database && live.initialized && !left_alone(live))
       jobs.push_back({id, live.ioc.variables, live.database, live.offsets});
@@ -302,11 +302,11 @@ std::map<std::uint32_t, std::string> IocWatch::names() const {
   return by_number;
 }
 
-std::vector<RecordExtras::Watched> IocWatch::watched() const {
-  std::vector<RecordExtras::Watched> all;
+std::vector<records::RecordExtras::Watched> IocWatch::watched() const {
+  std::vector<records::RecordExtras::Watched> all;
   for (const auto& [id, live] : live_) {
     if (!live.slot || !live.database || left_alone(live)) continue;
-    all.push_back({*live.slot, id.pid, completion_point(*live.ioc.target),
+    all.push_back({*live.slot, id.pid, records::completion_point(*live.ioc.target),
                    static_cast<std::uint32_t>(live.database->records.size())});
   }
   return all;

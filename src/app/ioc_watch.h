@@ -17,23 +17,23 @@
 #include <string>
 #include <vector>
 
-#include "app/ioc_health.h"
-#include "app/memory_watch.h"
-#include "app/pending_records.h"
-#include "app/record_causes.h"
-#include "app/record_extras.h"
-#include "app/record_guard.h"
-#include "discovery/finder.h"
-#include "discovery/ioc.h"
-#include "ioc/database_reader.h"
-#include "probes/record_process.h"
-#include "probes/samples.h"
-#include "util/rooted_fs.h"
+#include "iocs/health.h"
+#include "records/memory_watch.h"
+#include "records/pending_records.h"
+#include "records/causes.h"
+#include "records/extra_probes.h"
+#include "records/probe_limiter.h"
+#include "iocs/finder.h"
+#include "iocs/ioc.h"
+#include "iocs/database_reader.h"
+#include "records/process.h"
+#include "base/samples.h"
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter::app {
 
 // "ioc NAME (pid 812)", for messages.
-std::string subject_of(const discovery::Ioc& ioc);
+std::string subject_of(const iocs::Ioc& ioc);
 
 class IocWatch {
  public:
@@ -46,11 +46,11 @@ class IocWatch {
 
   // `records` and its guard, both or none, may be null: then no record is counted, and each IOC
   // says `why_no_records`.
-  IocWatch(RootedFs fs, Options options, probes::RecordProcess* records, std::string why_no_records,
-           RecordGuard* guard = nullptr);
+  IocWatch(RootedFs fs, Options options, records::RecordProcess* records, std::string why_no_records,
+           records::RecordGuard* guard = nullptr);
 
   // Takes in what the finder saw. Under the mutex.
-  void take_in(const discovery::Changes& changes, Clock::time_point now);
+  void take_in(const iocs::Changes& changes, Clock::time_point now);
   // Reads and attaches whatever is due.
   void read_due(Clock::time_point now, std::mutex& mutex);
 
@@ -63,7 +63,7 @@ class IocWatch {
   // A number for each IOC's name that stays the same when the IOC is restarted; for the tap.
   struct Served {
     std::uint32_t number = 0;
-    const discovery::Ioc* ioc = nullptr;
+    const iocs::Ioc* ioc = nullptr;
     std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
     // What the tap calls its network namespace; nothing: it does not look into it.
     std::optional<std::uint32_t> net = std::nullopt;
@@ -71,7 +71,7 @@ class IocWatch {
   std::vector<Served> served() const;
   std::size_t live() const { return live_.size(); }
   // The running IOCs whose database is known and final, without those that somebody holds.
-  std::vector<MemoryWatch::Job> memory_jobs() const;
+  std::vector<records::MemoryWatch::Job> memory_jobs() const;
   // The number of a server that is no process of this host, by its name; the same until release().
   std::uint32_t number_of(const std::string& name);
   void release(const std::string& name);
@@ -88,7 +88,7 @@ class IocWatch {
   // hold nobody up. Nothing in it points to this object.
   struct Page {
     std::vector<IocSample> iocs;
-    std::vector<PendingRecords> pending = {};
+    std::vector<records::PendingRecords> pending = {};
     std::uint64_t records = 0;  // that were counted
     bool complete = true;       // all of the kernel's maps could be read
   };
@@ -100,12 +100,12 @@ class IocWatch {
 
  private:
   struct Live {
-    discovery::Ioc ioc;
+    iocs::Ioc ioc;
     std::uint32_t number = 0;
     std::optional<std::uint32_t> slot;  // of the record probes
     std::vector<std::string> notes;     // what they do not count, and why
     std::shared_ptr<const Database> database;
-    ioc::FieldOffsets offsets;                  // with the database
+    iocs::FieldOffsets offsets;                  // with the database
     bool initialized = false;                   // iocInit has run: the database is final
     std::atomic<bool> unknown_records = false;  // set by end_page(), in any thread
     std::optional<std::uint16_t> ca_port;
@@ -121,22 +121,22 @@ class IocWatch {
     Clock::time_point until;
   };
   struct Reading {
-    ioc::DatabaseReading database;
+    iocs::DatabaseReading database;
     std::optional<std::uint16_t> ca_port;
     std::string problem;
   };
 
-  void start(const discovery::Ioc& ioc, Clock::time_point now);
-  void end(const discovery::Ioc& ioc, Clock::time_point now);
+  void start(const iocs::Ioc& ioc, Clock::time_point now);
+  void end(const iocs::Ioc& ioc, Clock::time_point now);
   void forget_gone(Clock::time_point now);
   // Its memory and its code are not to be touched: the operator wants it, or the IOC is held.
   bool left_alone(const Live& live) const { return hands_off_ || !live.ioc.held.empty(); }
   void follow_held(const Live& live);
   bool is_due(const Live& live, Clock::time_point now) const;
-  Reading read(const discovery::Ioc& ioc) const;
+  Reading read(const iocs::Ioc& ioc) const;
   // `rest`: how long to leave the IOC's memory alone now.
   void take_in(Live& live, Reading reading, Clock::time_point now, Clock::duration rest);
-  Result<void> count_records(Live& live, const ioc::FieldOffsets& offsets);
+  Result<void> count_records(Live& live, const iocs::FieldOffsets& offsets);
   // Those that were read together.
   struct Due {
     Live* live = nullptr;
@@ -145,19 +145,19 @@ class IocWatch {
   };
   void take_in(std::vector<Due> due, Clock::time_point now);
   IocSample describe(const Live& live) const;
-  std::vector<RecordExtras::Watched> watched() const;
-  void add_records(const Live& live, const RecordCauses* causes, Page& page);
-  std::optional<RecordCauses> read_causes(Page& page);  // nothing, and not complete, when it failed
+  std::vector<records::RecordExtras::Watched> watched() const;
+  void add_records(const Live& live, const records::RecordCauses* causes, Page& page);
+  std::optional<records::RecordCauses> read_causes(Page& page);  // nothing, and not complete, when it failed
 
   RootedFs fs_;
   Options options_;
-  probes::RecordProcess* records_;
-  IocHealth health_;
-  RecordGuard* guard_;
+  records::RecordProcess* records_;
+  iocs::IocHealth health_;
+  records::RecordGuard* guard_;
   std::atomic<bool> hands_off_ = false;
   std::string why_no_records_;
-  RecordExtras extras_;
-  std::map<discovery::IocId, Live> live_;
+  records::RecordExtras extras_;
+  std::map<iocs::IocId, Live> live_;
   std::map<std::string, Gone> gone_;
   std::map<std::string, std::uint32_t> numbers_;
   std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_

@@ -12,7 +12,7 @@ IocSample IocWatch::describe(const Live& live) const {
   IocSample sample;
   sample.name = live.ioc.name;
   sample.up = true;
-  sample.base = live.ioc.kind == discovery::IocKind::base;
+  sample.base = live.ioc.kind == iocs::IocKind::base;
   sample.pid = live.ioc.id.pid;
   sample.start_time_seconds = live.ioc.start_time_seconds;
   sample.base_version = live.ioc.base_version;
@@ -37,7 +37,7 @@ IocSample IocWatch::describe(const Live& live) const {
   return sample;
 }
 
-void IocWatch::add_records(const Live& live, const RecordCauses* causes, Page& page) {
+void IocWatch::add_records(const Live& live, const records::RecordCauses* causes, Page& page) {
   if (!live.slot) return;
   IocSample& sample = page.iocs.back();
   auto counts = records_->counts_of(*live.slot);
@@ -58,9 +58,9 @@ void IocWatch::add_records(const Live& live, const RecordCauses* causes, Page& p
   if (causes != nullptr) causes->add_to(*live.slot, sample);
 }
 
-std::optional<RecordCauses> IocWatch::read_causes(Page& page) {
+std::optional<records::RecordCauses> IocWatch::read_causes(Page& page) {
   if (records_ == nullptr) return std::nullopt;
-  auto read = RecordCauses::read(*records_);
+  auto read = records::RecordCauses::read(*records_);
   if (read) return std::move(*read);
   page.complete = false;
   spdlog::warn("read the causes of processings: {}", read.error().message());
@@ -75,7 +75,7 @@ IocWatch::Page IocWatch::begin_page() {
     page.complete = false;
     spdlog::warn("{}", followed.error().message());
   }
-  const std::optional<RecordCauses> causes = read_causes(page);
+  const std::optional<records::RecordCauses> causes = read_causes(page);
   for (auto& [id, live] : live_) {
     page.iocs.push_back(describe(live));
     page.iocs.back().health = health_.look(id, now);
@@ -86,7 +86,7 @@ IocWatch::Page IocWatch::begin_page() {
 }
 
 void IocWatch::read_records(Page& page) {
-  for (PendingRecords& pending : page.pending) {
+  for (records::PendingRecords& pending : page.pending) {
     IocSample& sample = page.iocs[pending.index];
     auto read = pending.read(*sample.database);
     if (!read) {
@@ -101,7 +101,7 @@ void IocWatch::read_records(Page& page) {
 
 // Records that the database does not have: it is read again at the next read_due().
 void IocWatch::end_page(const Page& page) {
-  for (const PendingRecords& pending : page.pending)
+  for (const records::PendingRecords& pending : page.pending)
     if (const auto live = live_.find(pending.id); pending.any_unknown && live != live_.end())
       live->second.unknown_records = true;
 }

@@ -5,12 +5,12 @@
 #include <string>
 #include <tuple>
 
-#include "app/time_text.h"
+#include "base/time_text.h"
 
 namespace ioc_exporter::app {
 namespace {
 
-using http::LandingTable;
+using web::LandingTable;
 
 std::string ago(double time, double now) {
   return time > 0 ? span_text(now - time) + " ago" : "";

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "http/landing_page.h"
-#include "probes/samples.h"
+#include "web/landing_page.h"
+#include "base/samples.h"
 
 namespace ioc_exporter::app {
 
@@ -14,6 +14,6 @@ inline constexpr std::size_t kPutsShown = 10;
 inline constexpr std::size_t kStuckShown = 100;
 
 // `now_seconds`: time of day. Tables without rows are among them.
-std::vector<http::LandingTable> landing_tables(const Snapshot& snapshot, double now_seconds);
+std::vector<web::LandingTable> landing_tables(const Snapshot& snapshot, double now_seconds);
 
 }  // namespace ioc_exporter::app

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "util/result.h"
-#include "util/unique_fd.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::app {
 

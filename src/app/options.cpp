@@ -9,9 +9,9 @@
 
 #include "app/manual.h"
 #include "app/version.h"
-#include "bpf/ca_tap_object.h"
-#include "http/listen_address.h"
-#include "util/duration.h"
+#include "ca/tap_object.h"
+#include "web/listen_address.h"
+#include "base/duration.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -38,7 +38,7 @@ cxxopts::Options describe() {
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
       "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
       "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).");
-  const bpf::CaTapSizes sizes;
+  const ca::CaTapSizes sizes;
   options.set_width(100);
   options.add_options("Web")(
       "web.listen-address", "Address to listen on (repeatable); port 0 picks a free one",
@@ -208,7 +208,7 @@ Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options
 Result<void> read_web(const cxxopts::ParseResult& parsed, Options& options) {
   options.listen = parsed["web.listen-address"].as<std::vector<std::string>>();
   for (const std::string& address : options.listen)
-    if (auto ok = http::ListenAddress::parse(address); !ok)
+    if (auto ok = web::ListenAddress::parse(address); !ok)
       return wrong("web.listen-address", ok.error().message());
   options.lifecycle = parsed.count("web.enable-lifecycle") > 0;
   options.telemetry_path = parsed["web.telemetry-path"].as<std::string>();
@@ -222,12 +222,12 @@ Result<void> read_web(const cxxopts::ParseResult& parsed, Options& options) {
 }
 
 Result<void> read_iocs(const cxxopts::ParseResult& parsed, Options& options) {
-  auto filter = discovery::IocFilter::create(parsed["ioc.include"].as<std::string>(),
+  auto filter = iocs::IocFilter::create(parsed["ioc.include"].as<std::string>(),
                                              parsed["ioc.exclude"].as<std::string>());
   if (!filter) return filter.error();
   options.filter = *filter;
   const auto words = parsed["ioc.name-source"].as<std::vector<std::string>>();
-  auto sources = discovery::parse_name_sources(words);
+  auto sources = iocs::parse_name_sources(words);
   if (!sources) return wrong("ioc.name-source", sources.error().message());
   options.name_sources = *sources;
   options.filter_given = parsed.count("ioc.include") > 0 || parsed.count("ioc.exclude") > 0;
@@ -249,7 +249,7 @@ Result<void> read_series(const cxxopts::ParseResult& parsed, Options& options) {
   if (auto ok = pattern("pvs.exclude", options.pvs_shown.exclude); !ok) return ok;
   if (parsed.count("limit") > 0)
     for (const std::string& limit : parsed["limit"].as<std::vector<std::string>>())
-      if (auto ok = config::set_limit(limit, options.limits); !ok)
+      if (auto ok = set_limit(limit, options.limits); !ok)
         return wrong("limit", ok.error().message());
   return {};
 }

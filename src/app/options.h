@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "config/config.h"
+#include "app/config.h"
 #include "app/privileges.h"
-#include "discovery/ioc_filter.h"
-#include "discovery/ioc_name.h"
-#include "util/pattern.h"
-#include "util/result.h"
+#include "iocs/ioc_filter.h"
+#include "iocs/ioc_name.h"
+#include "base/pattern.h"
+#include "base/result.h"
 
 namespace ioc_exporter::app {
 
@@ -25,9 +25,9 @@ struct Options {
   std::size_t max_requests = 0;
   bool lifecycle = false;  // POST /-/detach, /-/attach and /-/reload
 
-  discovery::IocFilter filter;
+  iocs::IocFilter filter;
   bool filter_given = false;  // by a flag: it stands above the configuration file
-  std::vector<discovery::NameSource> name_sources;
+  std::vector<iocs::NameSource> name_sources;
   bool name_sources_given = false;
   std::chrono::milliseconds keep_gone{};
   std::chrono::milliseconds discovery_interval{};
@@ -56,7 +56,7 @@ struct Options {
   // What flags say stands above the configuration file.
   NameFilter records_shown, pvs_shown;
   std::optional<std::chrono::milliseconds> put_expiry;
-  config::Limits limits;
+  Limits limits;
   Privileges privileges;  // what is kept once all is opened
   bool sandbox = true;    // a filter of system calls
 

@@ -12,11 +12,11 @@
 #include "app/graph_request.h"
 #include "app/landing_tables.h"
 #include "app/scraper.h"
-#include "app/time_text.h"
+#include "base/time_text.h"
 #include "app/version.h"
-#include "app/who_wrote.h"
-#include "http/query.h"
-#include "util/process_stats.h"
+#include "ca/who_wrote.h"
+#include "base/query.h"
+#include "base/process_stats.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -66,9 +66,9 @@ std::vector<std::string> notes_of(const Snapshot& snapshot) {
 }
 
 // Each IOC with what its clients hold, where that is counted.
-http::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot,
+web::LandingIoc landing_ioc(const IocSample& ioc, const Snapshot& snapshot,
                              const IocRatesByName& rates) {
-  http::LandingIoc row;
+  web::LandingIoc row;
   row.name = ioc.name;
   row.up = ioc.up;
   row.pid = ioc.pid;
@@ -98,7 +98,7 @@ std::string rate_text(double rate) {
 }
 
 // What one wants to know at a glance: how much there is, how busy it is, and whether all is well.
-std::vector<http::LandingFact> facts_of(const Snapshot& snapshot, const IocRatesByName& rates) {
+std::vector<web::LandingFact> facts_of(const Snapshot& snapshot, const IocRatesByName& rates) {
   std::uint64_t up = 0, gone = 0, problems = 0, records = 0, dropped = 0;
   for (const IocSample& ioc : snapshot.iocs) {
     ++(ioc.up ? up : gone);
@@ -112,7 +112,7 @@ std::vector<http::LandingFact> facts_of(const Snapshot& snapshot, const IocRates
     processed += rate.processed.value_or(0);
     puts += rate.puts;
   }
-  std::vector<http::LandingFact> facts = {{std::to_string(up), up == 1 ? "IOC up" : "IOCs up"},
+  std::vector<web::LandingFact> facts = {{std::to_string(up), up == 1 ? "IOC up" : "IOCs up"},
                                           {std::to_string(records), "records"}};
   if (gone > 0) facts.push_back({std::to_string(gone), "gone", true});
   if (!rates.empty()) {
@@ -126,21 +126,21 @@ std::vector<http::LandingFact> facts_of(const Snapshot& snapshot, const IocRates
   return facts;
 }
 
-http::Response answer_who_wrote(Daemon& daemon, const http::Request& request) {
-  const auto pv = http::query_value(request.query, "pv");
+web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
+  const auto pv = query_value(request.query, "pv");
   if (!pv || pv->empty())
     return {400, "text/plain; charset=utf-8", "400 which PV? ask for ?pv=NAME\n"};
-  WhoWrote answer = who_wrote(daemon.snapshot(), *pv);
+  ca::WhoWrote answer = ca::who_wrote(daemon.snapshot(), *pv);
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
-  return {200, "application/json", to_json(answer)};
+  return {200, "application/json", ca::to_json(answer)};
 }
 
 }  // namespace
 
-http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInfo& build,
+web::LandingPage landing_page(const Snapshot& snapshot, const BuildInfo& build,
                                const std::string& telemetry_path, const IocRatesByName& rates) {
-  http::LandingPage page;
+  web::LandingPage page;
   page.name = "ioc_exporter";
   page.version = build.version;
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
@@ -157,32 +157,32 @@ http::LandingPage landing_page(const Snapshot& snapshot, const metrics::BuildInf
   return page;
 }
 
-std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
+std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                          const std::string& telemetry_path) {
-  std::map<std::string, http::Handler, std::less<>> table;
-  table["/"] = [&daemon, telemetry_path, rates = std::make_shared<Rates>()](const http::Request&) {
+  std::map<std::string, web::Handler, std::less<>> table;
+  table["/"] = [&daemon, telemetry_path, rates = std::make_shared<Rates>()](const web::Request&) {
     const Snapshot snapshot = daemon.snapshot();
-    return http::Response{
-        200, http::kHtmlContentType,
+    return web::Response{
+        200, web::kHtmlContentType,
         render_landing_page(landing_page(snapshot, build_info(), telemetry_path,
                                          rates->of(snapshot, Rates::Clock::now())))};
   };
   const auto scraper =
       std::make_shared<Scraper>([&daemon] { return daemon.scrape_snapshot(); },
-                                [&daemon](const http::Request& request, std::uint64_t policy_look) {
+                                [&daemon](const web::Request& request, std::uint64_t policy_look) {
                                   daemon.served(request, policy_look);
                                 });
-  table[telemetry_path] = [scraper](const http::Request& request) {
+  table[telemetry_path] = [scraper](const web::Request& request) {
     return scraper->answer(request);
   };
-  table[kWhoWrotePath] = [&daemon](const http::Request& request) {
+  table[ca::kWhoWrotePath] = [&daemon](const web::Request& request) {
     return answer_who_wrote(daemon, request);
   };
-  table[kGraphPath] = [&daemon](const http::Request& request) {
+  table[kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.snapshot(), daemon.counts_links(), request);
   };
-  const http::Handler ok = [](const http::Request&) {
-    http::Response response;
+  const web::Handler ok = [](const web::Request&) {
+    web::Response response;
     response.body = "OK\n";
     return response;
   };
@@ -191,23 +191,23 @@ std::map<std::string, http::Handler, std::less<>> routes(Daemon& daemon,
   return table;
 }
 
-std::map<std::string, http::Handler, std::less<>> actions(Daemon& daemon, Reload& reload) {
-  std::map<std::string, http::Handler, std::less<>> table;
-  table["/-/detach"] = [&daemon](const http::Request&) {
+std::map<std::string, web::Handler, std::less<>> actions(Daemon& daemon, Reload& reload) {
+  std::map<std::string, web::Handler, std::less<>> table;
+  table["/-/detach"] = [&daemon](const web::Request&) {
     daemon.detach();
-    http::Response response;
+    web::Response response;
     response.body = "detached\n";
     return response;
   };
-  table["/-/attach"] = [&daemon](const http::Request&) {
+  table["/-/attach"] = [&daemon](const web::Request&) {
     daemon.attach();
-    http::Response response;
+    web::Response response;
     response.body = "attached\n";
     return response;
   };
-  table["/-/reload"] = [&reload](const http::Request&) {
+  table["/-/reload"] = [&reload](const web::Request&) {
     const auto result = reload.reload();
-    http::Response response;
+    web::Response response;
     response.status = result ? 200 : 500;
     response.body = (result ? "reloaded" : result.error().message()) + "\n";
     return response;

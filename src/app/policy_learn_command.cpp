@@ -2,14 +2,14 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/command_words.h"
+#include "base/command_words.h"
 #include "app/policy_command.h"
-#include "app/policy_file.h"
-#include "app/time_text.h"
-#include "http/fetch.h"
+#include "policy/policy_file.h"
+#include "base/time_text.h"
+#include "base/http_client.h"
 #include "policy/learn.h"
 #include "policy/seen_puts.h"
-#include "util/rooted_fs.h"
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -36,7 +36,7 @@ Result<std::string> read_scrape(const std::string& from) {
     return RootedFs().read(path.string(), std::size_t{1} << 30);
   }
   const std::string url = metrics_url(from);
-  auto fetched = http::fetch(url);
+  auto fetched = fetch(url);
   if (!fetched)
     return error_in_words("ask the exporter at " + url + ": " + fetched.error().message());
   if (fetched->status != 200)
@@ -47,7 +47,7 @@ Result<std::string> read_scrape(const std::string& from) {
 
 // The proposal must be a policy, and expect what it was made of.
 Result<void> verify(const std::string& proposal, const std::vector<policy::SeenPut>& puts) {
-  auto text = read_policy_text(proposal, "the proposal");
+  auto text = policy::read_policy_text(proposal, "the proposal");
   if (!text) return std::move(text).error();
   if (!*text) return error_in_words("the proposal has no policy");
   const policy::Policy policy(std::move(**text));

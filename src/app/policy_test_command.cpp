@@ -1,11 +1,11 @@
 #include <utility>
 
-#include "app/command_words.h"
+#include "base/command_words.h"
 #include "app/policy_command.h"
-#include "app/policy_file.h"
-#include "app/text_table.h"
-#include "app/time_text.h"
-#include "discovery/utf8.h"
+#include "policy/policy_file.h"
+#include "base/text_table.h"
+#include "base/time_text.h"
+#include "base/utf8.h"
 #include "policy/moment.h"
 
 namespace ioc_exporter::app {
@@ -47,7 +47,7 @@ Result<PolicyQuestion> parse_test(int count, const char* const* words) {
 }
 
 std::string clean(const std::string& text) {
-  return discovery::printable_utf8(text, text.size());
+  return printable_utf8(text, text.size());
 }
 
 std::string known(const std::string& text) {
@@ -95,7 +95,7 @@ CommandResult policy_test_command(int count, const char* const* arguments) {
   if (!question)
     return {kTestUsage, "",
             start + question.error().message() + " (see ioc_exporter policy --help)\n"};
-  auto text = read_policy_file(question->file);
+  auto text = policy::read_policy_file(question->file);
   if (!text) return {kTestFailed, "", text.error().message() + "\n"};
   if (!*text) return {kTestFailed, "", start + question->file + " has no section policy\n"};
   const policy::Policy policy(std::move(**text));

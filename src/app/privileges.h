@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "util/result.h"
-#include "util/rooted_fs.h"
+#include "base/result.h"
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter::app {
 

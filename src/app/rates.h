@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "probes/samples.h"
+#include "base/samples.h"
 
 namespace ioc_exporter::app {
 

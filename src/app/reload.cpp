@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/time_text.h"
-#include "config/web_config.h"
+#include "base/time_text.h"
+#include "web/web_config.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 constexpr std::chrono::seconds kWebLookInterval{1};
 
-std::string text_of(const config::Config::Iocs& iocs) {
+std::string text_of(const Config::Iocs& iocs) {
   std::string text;
   if (iocs.include) text.append(iocs.include->text());
   text.append(1, '\n');
@@ -34,7 +34,7 @@ void log_lines(const std::string& file, const std::string& problems) {
 
 }  // namespace
 
-Reload::Reload(const Options& options, const config::Config& config)
+Reload::Reload(const Options& options, const Config& config)
     : options_(options), iocs_(text_of(config.iocs)), success_time_(now_seconds()) {}
 
 void Reload::connect(Users users) {
@@ -63,7 +63,7 @@ Result<void> Reload::read_web() {
   if (options_.web_config_file.empty()) return {};
   // Before the file: a change in between is seen at the next look.
   web_stamp_ = stamp_of(options_.web_config_file);
-  auto rules = config::read_web_config(options_.web_config_file);
+  auto rules = web::read_web_config(options_.web_config_file);
   web_good_ = rules.ok();
   if (!rules) return rules.error();
   access_.use(std::move(*rules));
@@ -121,7 +121,7 @@ void Reload::look_at_web(Clock::time_point now) {
   tell();
 }
 
-std::optional<http::Response> Reload::refuse(const http::Request& request) {
+std::optional<web::Response> Reload::refuse(const web::Request& request) {
   look_at_web(Clock::now());
   return access_.refuse(request);
 }

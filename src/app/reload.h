@@ -12,10 +12,10 @@
 
 #include "app/options.h"
 #include "app/site_config.h"
-#include "config/config.h"
-#include "http/access.h"
-#include "probes/samples.h"
-#include "util/result.h"
+#include "app/config.h"
+#include "web/access.h"
+#include "base/samples.h"
+#include "base/result.h"
 
 namespace ioc_exporter::app {
 
@@ -29,7 +29,7 @@ class Reload {
   };
 
   // `config`: what was read at the start, and is in use already.
-  Reload(const Options& options, const config::Config& config);
+  Reload(const Options& options, const Config& config);
 
   // Reads the file of --web.config.file for the first time. The error is that file's.
   Result<void> open_web();
@@ -39,8 +39,8 @@ class Reload {
   // Reads all files again, and logs what came of it. The error says what is wrong, a line each.
   Result<void> reload();
 
-  // For http::ServerOptions. A file of --web.config.file that has changed is read first.
-  std::optional<http::Response> refuse(const http::Request& request);
+  // For web::ServerOptions. A file of --web.config.file that has changed is read first.
+  std::optional<web::Response> refuse(const web::Request& request);
   std::map<std::string, std::string> headers() const { return access_.headers(); }
 
  private:
@@ -61,7 +61,7 @@ class Reload {
 
   Options options_;
   Users users_;
-  http::Access access_;
+  web::Access access_;
   std::mutex mutex_;
   std::string iocs_;  // the section that is used at the start only, as text
   Stamp web_stamp_;

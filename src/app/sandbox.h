@@ -2,7 +2,7 @@
 // It stands besides the capabilities: what a bug, or bytes made to use one, could do with them.
 #pragma once
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace ioc_exporter::app {
 

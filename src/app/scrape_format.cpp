@@ -2,23 +2,23 @@
 
 #include <optional>
 
-#include "http/quality.h"
-#include "metrics/openmetrics_encoder.h"
-#include "metrics/protobuf_encoder.h"
-#include "metrics/text_encoder.h"
+#include "web/quality.h"
+#include "exposition/openmetrics_encoder.h"
+#include "exposition/protobuf_encoder.h"
+#include "exposition/text_encoder.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 // Whether a parameter is missing, or one of the values that go with the format.
 bool is_or_missing(std::string_view parameters, std::string_view name, std::string_view value) {
-  const auto given = http::parameter(parameters, name);
-  return !given || http::equal_ignoring_case(*given, value);
+  const auto given = web::parameter(parameters, name);
+  return !given || web::equal_ignoring_case(*given, value);
 }
 
 std::optional<ScrapeFormat> format_of(std::string_view type, std::string_view parameters) {
-  const auto is = [type](std::string_view other) { return http::equal_ignoring_case(type, other); };
-  if (is("application/vnd.google.protobuf") && http::parameter(parameters, "proto") &&
+  const auto is = [type](std::string_view other) { return web::equal_ignoring_case(type, other); };
+  if (is("application/vnd.google.protobuf") && web::parameter(parameters, "proto") &&
       is_or_missing(parameters, "proto", "io.prometheus.client.MetricFamily") &&
       is_or_missing(parameters, "encoding", "delimited"))
     return ScrapeFormat::protobuf;
@@ -35,9 +35,9 @@ ScrapeFormat best_format(std::string_view accept) {
   ScrapeFormat best = ScrapeFormat::text;
   double most = 0;
   while (!accept.empty()) {
-    std::string_view parameters = http::next_part(accept, ',');
-    const std::string_view type = http::next_part(parameters, ';');
-    const double q = http::quality(parameters);
+    std::string_view parameters = web::next_part(accept, ',');
+    const std::string_view type = web::next_part(parameters, ';');
+    const double q = web::quality(parameters);
     const auto format = format_of(type, parameters);
     if (!format || q <= most) continue;
     best = *format;
@@ -46,16 +46,16 @@ ScrapeFormat best_format(std::string_view accept) {
   return best;
 }
 
-std::unique_ptr<metrics::Encoder> make_encoder(ScrapeFormat format) {
+std::unique_ptr<exposition::Encoder> make_encoder(ScrapeFormat format) {
   switch (format) {
     case ScrapeFormat::openmetrics:
-      return std::make_unique<metrics::OpenMetricsEncoder>();
+      return std::make_unique<exposition::OpenMetricsEncoder>();
     case ScrapeFormat::protobuf:
-      return std::make_unique<metrics::ProtobufEncoder>();
+      return std::make_unique<exposition::ProtobufEncoder>();
     case ScrapeFormat::text:
       break;
   }
-  return std::make_unique<metrics::TextEncoder>();
+  return std::make_unique<exposition::TextEncoder>();
 }
 
 }  // namespace ioc_exporter::app

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "metrics/encoder.h"
+#include "exposition/encoder.h"
 
 namespace ioc_exporter::app {
 
@@ -14,6 +14,6 @@ enum class ScrapeFormat { text, openmetrics, protobuf };
 // first. Text 0.0.4 when there is no header, or nothing in it that we have.
 ScrapeFormat best_format(std::string_view accept);
 
-std::unique_ptr<metrics::Encoder> make_encoder(ScrapeFormat format);
+std::unique_ptr<exposition::Encoder> make_encoder(ScrapeFormat format);
 
 }  // namespace ioc_exporter::app

@@ -8,39 +8,39 @@
 #include <utility>
 
 #include "app/scrape_format.h"
-#include "http/compression.h"
-#include "http/message.h"
-#include "metrics/record_labels.h"
-#include "metrics/render.h"
-#include "probes/samples.h"
-#include "util/byte_buffer.h"
-#include "util/shared_work.h"
+#include "web/compression.h"
+#include "web/message.h"
+#include "records/labels.h"
+#include "app/render.h"
+#include "base/samples.h"
+#include "base/byte_buffer.h"
+#include "base/shared_work.h"
 
 namespace ioc_exporter::app {
 
 class Scraper {
  public:
   // Told of each request that was answered, with the Snapshot::policy_look of what it got.
-  using Served = std::function<void(const http::Request&, std::uint64_t policy_look)>;
+  using Served = std::function<void(const web::Request&, std::uint64_t policy_look)>;
 
   explicit Scraper(std::function<Snapshot()> take_snapshot, Served served = {},
-                   metrics::ShownEdges edges = {})
+                   ShownEdges edges = {})
       : take_snapshot_(std::move(take_snapshot)),
         served_(std::move(served)),
         edges_(std::move(edges)) {}
 
   // In any thread.
-  http::Response answer(const http::Request& request);
+  web::Response answer(const web::Request& request);
   // One scrape in text format 0.0.4.
   std::string text();
 
  private:
-  using Form = std::pair<ScrapeFormat, http::Coding>;
+  using Form = std::pair<ScrapeFormat, web::Coding>;
   struct Body {
     ByteBuffer bytes;
     std::string content_type;
     std::uint64_t policy_look = 0;
-    http::Coding coding = http::Coding::identity;
+    web::Coding coding = web::Coding::identity;
   };
 
   Body encode(ScrapeFormat format);
@@ -48,8 +48,8 @@ class Scraper {
 
   std::function<Snapshot()> take_snapshot_;
   Served served_;
-  metrics::ShownEdges edges_;
-  metrics::LabelCache labels_;
+  ShownEdges edges_;
+  records::LabelCache labels_;
   SharedWork<Form, Body> work_;
 };
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "app/policy_file.h"
-#include "config/web_config.h"
+#include "policy/policy_file.h"
+#include "web/web_config.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -14,7 +14,7 @@ void overrule(std::optional<Value>& value, const std::optional<Value>& by) {
   if (by) value = by;
 }
 
-void set(metrics::SeriesLimit& limit, const config::Limit& by) {
+void set(exposition::SeriesLimit& limit, const Limit& by) {
   limit.series = by.series.value_or(limit.series);
   limit.per_ioc = by.per_ioc.value_or(limit.per_ioc);
   limit.per_client = by.per_client.value_or(limit.per_client);
@@ -33,11 +33,11 @@ ConfigCheck check_config(const Options& options) {
     checked.valid = checked.valid && error == nullptr;
   };
   if (!options.config_file.empty()) {
-    const auto config = read_policy_file(options.config_file);
+    const auto config = policy::read_policy_file(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
   if (!options.web_config_file.empty()) {
-    const auto web = config::read_web_config(options.web_config_file);
+    const auto web = web::read_web_config(options.web_config_file);
     note(options.web_config_file, web ? nullptr : &web.error());
   }
   return checked;
@@ -47,9 +47,9 @@ Result<Site> site_config(const Options& options) {
   Site config;
   if (!options.config_file.empty()) {
     std::optional<policy::PolicyText> policy;
-    auto read = config::read_config(options.config_file, policy_section(policy));
+    auto read = read_config(options.config_file, policy::policy_section(policy));
     if (!read) return std::move(read).error();
-    static_cast<config::Config&>(config) = std::move(*read);
+    static_cast<Config&>(config) = std::move(*read);
     if (policy) config.policy = std::make_shared<const policy::Policy>(std::move(*policy));
   }
   overrule(config.records.include, options.records_shown.include);
@@ -65,14 +65,14 @@ Result<Site> site_config(const Options& options) {
   return config;
 }
 
-metrics::BoundsOptions bounds_options(const config::Config& config) {
-  metrics::BoundsOptions options;
+exposition::BoundsOptions bounds_options(const Config& config) {
+  exposition::BoundsOptions options;
   options.records = config.records;
   options.pvs = config.pvs;
-  for (const config::RecordGroup& group : config.groups)
+  for (const RecordGroup& group : config.groups)
     options.groups.push_back({group.match, group.group});
-  // In the order of config::kLimitKinds.
-  const std::array<metrics::SeriesLimit*, config::kLimitKindCount> limits = {
+  // In the order of kLimitKinds.
+  const std::array<exposition::SeriesLimit*, kLimitKindCount> limits = {
       &options.record_limit,   &options.put_limit,    &options.failure_limit,
       &options.duration_limit, &options.pv_limit,     &options.client_limit,
       &options.search_limit,   &options.beacon_limit, &options.unexpected_limit};
@@ -80,15 +80,15 @@ metrics::BoundsOptions bounds_options(const config::Config& config) {
   return options;
 }
 
-void use_at_start(const config::Config& config, Options& options) {
+void use_at_start(const Config& config, Options& options) {
   if (!options.filter_given) {
     // The expressions compiled when the file was read.
     auto filter =
-        discovery::IocFilter::create(text_of(config.iocs.include), text_of(config.iocs.exclude));
+        iocs::IocFilter::create(text_of(config.iocs.include), text_of(config.iocs.exclude));
     if (filter) options.filter = *filter;
   }
   if (options.name_sources_given || config.iocs.name_sources.empty()) return;
-  auto sources = discovery::parse_name_sources(config.iocs.name_sources);
+  auto sources = iocs::parse_name_sources(config.iocs.name_sources);
   if (sources) options.name_sources = *sources;
 }
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "app/options.h"
-#include "config/config.h"
-#include "metrics/bounds_options.h"
+#include "app/config.h"
+#include "exposition/bounds_options.h"
 #include "policy/policy.h"
-#include "util/result.h"
+#include "base/result.h"
 
 namespace ioc_exporter::app {
 
@@ -19,7 +19,7 @@ struct ConfigCheck {
 };
 ConfigCheck check_config(const Options& options);
 
-struct Site : config::Config {
+struct Site : Config {
   std::shared_ptr<const policy::Policy> policy;  // null: there is none
 };
 
@@ -27,9 +27,9 @@ struct Site : config::Config {
 Result<Site> site_config(const Options& options);
 
 // What bounds the series, with the defaults for what nobody said.
-metrics::BoundsOptions bounds_options(const config::Config& config);
+exposition::BoundsOptions bounds_options(const Config& config);
 
 // Takes over what is used at the start only: the section `iocs`.
-void use_at_start(const config::Config& config, Options& options);
+void use_at_start(const Config& config, Options& options);
 
 }  // namespace ioc_exporter::app

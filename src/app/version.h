@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "metrics/self_families.h"
+#include "app/self_families.h"
 
 namespace ioc_exporter::app {
 
-metrics::BuildInfo build_info();
+BuildInfo build_info();
 
 // "ioc_exporter 0.1.0 (revision 1a2b3c4, GNU 12.2.0)\n"
 std::string version_text();

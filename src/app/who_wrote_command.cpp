@@ -4,12 +4,12 @@
 #include <charconv>
 #include <vector>
 
-#include "app/text_table.h"
-#include "app/time_text.h"
-#include "discovery/utf8.h"
-#include "http/fetch.h"
-#include "http/query.h"
-#include "util/rooted_fs.h"
+#include "base/text_table.h"
+#include "base/time_text.h"
+#include "base/utf8.h"
+#include "base/http_client.h"
+#include "base/query.h"
+#include "base/rooted_fs.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -120,7 +120,7 @@ CommandResult failed(int status, const std::string& why) {
 
 // Users and hosts are what any client says: nothing of it may steer the terminal.
 std::string cell(const std::string& text) {
-  const std::string clean = discovery::printable_utf8(text, text.size());
+  const std::string clean = printable_utf8(text, text.size());
   return clean.empty() ? "-" : clean;
 }
 
@@ -137,7 +137,7 @@ TableRow put_row(const PutSample& put, double now) {
           std::to_string(put.count)};
 }
 
-std::string nobody(const WhoWrote& answer, double now) {
+std::string nobody(const ca::WhoWrote& answer, double now) {
   std::string text = "Nobody wrote to " + cell(answer.pv);
   if (answer.counting_since_seconds > 0)
     text += " since the exporter started, " + local_time(answer.counting_since_seconds) + " (" +
@@ -151,7 +151,7 @@ std::string nobody(const WhoWrote& answer, double now) {
 
 }  // namespace
 
-CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now) {
+CommandResult who_wrote_text(const ca::WhoWrote& answer, std::size_t limit, double now) {
   CommandResult result;
   if (answer.puts.empty()) {
     result.status = kNobody;
@@ -184,7 +184,7 @@ CommandResult who_wrote_command(int count, const char* const* given) {
   const auto login = read_login(arguments->login_file);
   if (!login) return failed(kFailed, login.error().message());
   const auto fetched =
-      http::fetch(url + kWhoWrotePath + "?pv=" + http::percent_encoded(arguments->pv),
+      fetch(url + ca::kWhoWrotePath + "?pv=" + percent_encoded(arguments->pv),
                   std::chrono::seconds(10), *login);
   if (!fetched)
     return failed(kFailed, what + fetched.error().message() +
@@ -192,7 +192,7 @@ CommandResult who_wrote_command(int count, const char* const* given) {
   if (fetched->status != 200)
     return failed(kFailed, what + "it answers with HTTP status " + std::to_string(fetched->status) +
                                ": " + cell(fetched->body.substr(0, 200)));
-  const auto answer = who_wrote_from_json(fetched->body);
+  const auto answer = ca::who_wrote_from_json(fetched->body);
   if (!answer)
     return failed(kFailed,
                   what + "it answers, but not as ioc_exporter does: " + answer.error().message());

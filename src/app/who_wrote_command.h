@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "app/who_wrote.h"
-#include "util/result.h"
+#include "ca/who_wrote.h"
+#include "base/result.h"
 
 namespace ioc_exporter::app {
 
@@ -21,6 +21,6 @@ struct CommandResult {
 CommandResult who_wrote_command(int count, const char* const* arguments);
 
 // The answer for people, at most `limit` puts (0: all); `now_seconds`: time of day. Pure.
-CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now_seconds);
+CommandResult who_wrote_text(const ca::WhoWrote& answer, std::size_t limit, double now_seconds);
 
 }  // namespace ioc_exporter::app

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace ioc_exporter::policy {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace ioc_exporter::policy {
 

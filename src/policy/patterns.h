@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace re2 {
 class RE2;

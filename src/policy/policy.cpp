@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ioc/pv_name.h"
+#include "iocs/pv_name.h"
 
 namespace ioc_exporter::policy {
 namespace {
@@ -71,7 +71,7 @@ std::string_view verdict_of(Action action) {
 }
 
 std::string plain_name(std::string_view pv) {
-  const ioc::PvName name = ioc::parse_pv_name(pv);
+  const iocs::PvName name = iocs::parse_pv_name(pv);
   std::string plain(name.record);
   if (name.field != "VAL") plain.append(".").append(name.field);
   return plain;

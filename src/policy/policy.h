@@ -15,8 +15,8 @@
 #include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/time_window.h"
-#include "probes/samples.h"
-#include "util/result.h"
+#include "base/samples.h"
+#include "base/result.h"
 
 namespace ioc_exporter::policy {
 

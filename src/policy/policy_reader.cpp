@@ -8,7 +8,6 @@
 namespace ioc_exporter::policy {
 namespace {
 
-using config::Reader;
 
 constexpr std::size_t kMostRules = 10'000;
 constexpr std::size_t kLongestName = 100;

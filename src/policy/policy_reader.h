@@ -1,12 +1,12 @@
 // The section `policy` of the configuration file. docs/policy.md is its reference.
 #pragma once
 
-#include "config/reader.h"
+#include "base/yaml_reader.h"
 #include "policy/policy.h"
 
 namespace ioc_exporter::policy {
 
 // What is wrong goes to the reader's problems; then the result is not to be used.
-PolicyText read_policy(config::Reader& section);
+PolicyText read_policy(Reader& section);
 
 }  // namespace ioc_exporter::policy

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "probes/samples.h"
+#include "base/samples.h"
 
 namespace ioc_exporter::policy {
 

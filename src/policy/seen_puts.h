@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/samples.h"
-#include "util/result.h"
+#include "base/samples.h"
+#include "base/result.h"
 
 namespace ioc_exporter::policy {
 

@@ -10,7 +10,7 @@
 
 #include <absl/time/time.h>
 
-#include "util/result.h"
+#include "base/result.h"
 
 namespace ioc_exporter::policy {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "unit/protocol/ca_bytes.h"
-#include "util/net_namespace.h"
-#include "util/unique_fd.h"
+#include "unit/ca/bytes.h"
+#include "base/net_namespace.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::testing {
 

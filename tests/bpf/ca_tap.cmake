@@ -11,7 +11,7 @@ add_executable(bpf_ca_tap
   ca_tap_stream_test.cpp
   ca_tap_test.cpp)
 target_include_directories(bpf_ca_tap PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(bpf_ca_tap PRIVATE ioc_exporter_probes GTest::gtest GTest::gtest_main)
+target_link_libraries(bpf_ca_tap PRIVATE ioc_exporter_ca GTest::gtest GTest::gtest_main)
 ioc_exporter_warnings(bpf_ca_tap)
 gtest_discover_tests(bpf_ca_tap TEST_PREFIX bpf. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS bpf TIMEOUT 120 COST 100)
 
@@ -19,5 +19,5 @@ gtest_discover_tests(bpf_ca_tap TEST_PREFIX bpf. DISCOVERY_TIMEOUT 60 PROPERTIES
 add_executable(lossy_forwarder ${PROJECT_SOURCE_DIR}/tests/tools/lossy_forwarder.cpp
   ${PROJECT_SOURCE_DIR}/tests/tools/lossy_link.cpp)
 target_include_directories(lossy_forwarder PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(lossy_forwarder PRIVATE ioc_exporter_util Threads::Threads)
+target_link_libraries(lossy_forwarder PRIVATE ioc_exporter_base Threads::Threads)
 ioc_exporter_warnings(lossy_forwarder)

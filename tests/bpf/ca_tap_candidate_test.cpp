@@ -8,20 +8,20 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaTap;
+using ca::CaTap;
 
 class CaTapCandidateTest : public CaTapNetworkTest {
  protected:
   void SetUp() override {
     CaTapNetworkTest::SetUp();
-    if (tap_) set_servers({server_at(0, listener_.port(), probes::kCaCandidate)});
+    if (tap_) set_servers({server_at(0, listener_.port(), ca::kCaCandidate)});
   }
   // By port, as of now.
   std::map<std::uint16_t, bool> verdicts() {
     reap();
     std::map<std::uint16_t, bool> all;
     for (const auto& verdict : tap_->take_verdicts()) {
-      EXPECT_EQ(verdict.server.ioc, probes::kCaCandidate);
+      EXPECT_EQ(verdict.server.ioc, ca::kCaCandidate);
       all[verdict.server.port] = verdict.speaks_ca;
     }
     return all;
@@ -98,8 +98,8 @@ TEST_P(CaTapCandidateTest, ConnectionsThatWereOpenBeforeTell) {
   Circuit circuit(earlier), stream(other);
   circuit.open("u", "h", {"A"});
   stream.to_server(characters("hello, this is another protocol"));
-  set_servers({server_at(0, earlier.port(), probes::kCaCandidate),
-               server_at(0, other.port(), probes::kCaCandidate)});
+  set_servers({server_at(0, earlier.port(), ca::kCaCandidate),
+               server_at(0, other.port(), ca::kCaCandidate)});
   std::map<std::uint16_t, bool> found;
   for (int look = 0; look < 5; ++look) {
     circuit.to_server(repeat(write(100), 23));
@@ -125,8 +125,8 @@ TEST_P(CaTapCandidateTest, SilenceTellsNothing) {
   Listener other;
   Circuit quiet(listener_), joined(other);
   joined.to_server(characters("begin"));
-  set_servers({server_at(0, listener_.port(), probes::kCaCandidate),
-               server_at(0, other.port(), probes::kCaCandidate)});
+  set_servers({server_at(0, listener_.port(), ca::kCaCandidate),
+               server_at(0, other.port(), ca::kCaCandidate)});
   joined.to_server(characters("something"));
   for (int look = 0; look < 5; ++look) EXPECT_EQ(verdicts(), not_yet_);
 }

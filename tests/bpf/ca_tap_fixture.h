@@ -11,37 +11,37 @@
 #include <string>
 
 #include "bpf/ca_conversation.h"
-#include "probes/ca_tap.h"
+#include "ca/tap.h"
 
 namespace ioc_exporter::testing {
 
 inline constexpr std::uint32_t kIoc = 7;
 
-class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
+class CaTapTest : public ::testing::TestWithParam<ca::CaTapLock> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root: loads BPF programs, opens a packet socket";
     start({});
   }
-  void start(bpf::CaTapSizes sizes, const std::string& root = "/") {
+  void start(ca::CaTapSizes sizes, const std::string& root = "/") {
     start_blind(sizes, root);
     if (tap_) watch(listener_);
   }
   // Nothing is watched yet.
-  void start_blind(bpf::CaTapSizes sizes, const std::string& root = "/") {
+  void start_blind(ca::CaTapSizes sizes, const std::string& root = "/") {
     sizes.max_channels = std::min(sizes.max_channels, 4096u);
-    probes::CaTapOptions options;
+    ca::CaTapOptions options;
     options.fs = RootedFs(root);
     options.sizes = sizes;
     options.lock = GetParam();
     options.pin_directory = pin_directory_;
     tap_.reset();
-    auto tap = probes::CaTap::start(std::move(options));
+    auto tap = ca::CaTap::start(std::move(options));
     ASSERT_TRUE(tap) << tap.error().message();
     tap_.emplace(std::move(*tap));
   }
   void watch(const Listener& listener, std::uint32_t ioc = kIoc) {
-    probes::CaServer server;
+    ca::CaServer server;
     server.port = listener.port();
     server.ioc = ioc;
     auto ok = tap_->set_servers({server});
@@ -83,7 +83,7 @@ class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
   }
   // Twice, with the time that lets everything go that has ended.
   void reap_all() {
-    const auto later = probes::CaTap::Clock::now() + std::chrono::hours(1) * ++reaps_;
+    const auto later = ca::CaTap::Clock::now() + std::chrono::hours(1) * ++reaps_;
     for (const auto now : {later, later + std::chrono::minutes(2)}) {
       auto ok = tap_->reap(now);
       ASSERT_TRUE(ok) << ok.error().message();
@@ -92,28 +92,28 @@ class CaTapTest : public ::testing::TestWithParam<bpf::CaTapLock> {
   // Puts on channels that were open before the tap wait no longer for their names.
   void give_up_on_seed() {
     collect();
-    collect(probes::CaTap::Clock::now() + probes::CaTap::kSeedPatience);
+    collect(ca::CaTap::Clock::now() + ca::CaTap::kSeedPatience);
   }
-  probes::CaTapReading collect(probes::CaTap::Clock::time_point now = probes::CaTap::Clock::now()) {
+  ca::CaTapReading collect(ca::CaTap::Clock::time_point now = ca::CaTap::Clock::now()) {
     auto reading = tap_->collect(now);
     EXPECT_TRUE(reading) << reading.error().message();
-    return reading ? std::move(*reading) : probes::CaTapReading{};
+    return reading ? std::move(*reading) : ca::CaTapReading{};
   }
 
   Listener listener_;
   std::string pin_directory_;
-  std::optional<probes::CaTap> tap_;
+  std::optional<ca::CaTap> tap_;
   int reaps_ = 0;
 };
 
-inline std::string lock_name(const ::testing::TestParamInfo<bpf::CaTapLock>& lock) {
-  return lock.param == bpf::CaTapLock::choose ? "Chosen" : "MapInsert";
+inline std::string lock_name(const ::testing::TestParamInfo<ca::CaTapLock>& lock) {
+  return lock.param == ca::CaTapLock::choose ? "Chosen" : "MapInsert";
 }
 
 // Every test of the suite with either of the tap's locks.
 #define IOCX_WITH_BOTH_LOCKS(suite)                                                               \
   INSTANTIATE_TEST_SUITE_P(Locks, suite,                                                          \
-                           ::testing::Values(bpf::CaTapLock::choose, bpf::CaTapLock::map_insert), \
+                           ::testing::Values(ca::CaTapLock::choose, ca::CaTapLock::map_insert), \
                            ioc_exporter::testing::lock_name)
 
 }  // namespace ioc_exporter::testing

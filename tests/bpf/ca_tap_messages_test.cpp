@@ -10,13 +10,13 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaPutLabels;
-using probes::CaTap;
+using ca::CaPutLabels;
+using ca::CaTap;
 
 constexpr std::uint32_t kPutFailed = 160;  // ECA_PUTFAIL
 constexpr std::uint32_t kNoWrite = 376;    // ECA_NOWTACCESS
 
-std::uint64_t answers(const probes::CaPutDuration& duration) {
+std::uint64_t answers(const ca::CaPutDuration& duration) {
   return std::accumulate(duration.buckets.begin(), duration.buckets.end(), std::uint64_t{0});
 }
 
@@ -39,7 +39,7 @@ class CaTapMessages : public CaTapTest {
       if (one.pv == pv) sum += answers(one);
     return sum;
   }
-  probes::CaServerCount server(std::uint32_t ioc = kIoc) {
+  ca::CaServerCount server(std::uint32_t ioc = kIoc) {
     for (const auto& one : collect().servers)
       if (one.ioc == ioc) return one;
     ADD_FAILURE() << "no server " << ioc;
@@ -253,7 +253,7 @@ TEST_P(CaTapMessages, UnansweredPutCallbacksGoWithTheirChannel) {
 }
 
 TEST_P(CaTapMessages, FullTablesOfOutcomesAreCounted) {
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_pending = 4;
   sizes.max_outcomes = 1;
   sizes.max_failures = 1;
@@ -304,7 +304,7 @@ TEST_P(CaTapMessages, ServerTotals) {
   circuit.to_client(answer);
   circuit.to_server(asked);
   circuit.to_client(answered);
-  const auto expected = [&](const probes::CaServerCount& count, std::uint64_t times) {
+  const auto expected = [&](const ca::CaServerCount& count, std::uint64_t times) {
     EXPECT_EQ(count.gets, 25u * times);
     EXPECT_EQ(count.monitor_updates, 29u * times);
     EXPECT_EQ(count.echoes, 7u * times);
@@ -418,7 +418,7 @@ TEST_P(CaTapMessages, UnknownSidsHaveTheirOwnSlots) {
 }
 
 TEST_P(CaTapMessages, OutcomesWaitForTheIocToBeFound) {
-  watch(listener_, probes::kCaIocToCome);
+  watch(listener_, ca::kCaIocToCome);
   Circuit circuit(listener_);
   circuit.open("u", "h", {"A"});
   circuit.to_server(notifies(100, 1, 23) + subscribe(100, 1));

@@ -7,13 +7,13 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaServer;
-using probes::CaTap;
+using ca::CaServer;
+using ca::CaTap;
 
 class CaTapNamespaceTest : public CaTapNetworkTest {
  protected:
   void start_with_remote() {
-    probes::CaTapOptions options;
+    ca::CaTapOptions options;
     options.sizes.max_channels = 4096;
     options.lock = GetParam();
     options.remote_servers = true;
@@ -119,14 +119,14 @@ TEST_P(CaTapNamespaceTest, CircuitsInNamespacesStayWhileTheyHaveASocket) {
 TEST_P(CaTapNamespaceTest, ServersThatTheProgramsLearnAreHandedOver) {
   const Listener named, forgotten;
   const auto servers =
-      bpf::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
+      kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
   ASSERT_TRUE(servers);
   for (const Listener* one : {&named, &forgotten})
-    ASSERT_TRUE(servers->update({{}, one->port(), 0, 0}, probes::kCaIocToCome));
+    ASSERT_TRUE(servers->update({{}, one->port(), 0, 0}, ca::kCaIocToCome));
   const auto now = CaTap::Clock::now();
   const auto found = learned(now);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].ioc, probes::kCaIocToCome);
+  EXPECT_EQ(found[0].ioc, ca::kCaIocToCome);
   EXPECT_FALSE(found[0].remote);
   // Its clients are counted before anybody has named it.
   Circuit early(named), lost(forgotten);
@@ -155,7 +155,7 @@ TEST_P(CaTapNamespaceTest, CountsPutsToServersElsewhere) {
   network.give_addresses("eth0", "eth0");
   const std::uint32_t net = add(network.client);
   const Listener listener("::", 0, network.server.fd());
-  const auto everywhere = server_at(net, listener.port(), probes::kCaRemote, "::", true);
+  const auto everywhere = server_at(net, listener.port(), ca::kCaRemote, "::", true);
   set_servers({everywhere});
   Circuit v4(listener, kServers[0], network.client.fd()),
       v6(listener, kServers[1], network.client.fd());
@@ -168,11 +168,11 @@ TEST_P(CaTapNamespaceTest, CountsPutsToServersElsewhere) {
   std::vector<CaServer> named{everywhere};
   for (const CaServer& one : found) {
     EXPECT_TRUE(one.remote);
-    EXPECT_EQ(one.ioc, probes::kCaRemote);
+    EXPECT_EQ(one.ioc, ca::kCaRemote);
     EXPECT_EQ(one.port, listener.port());
     EXPECT_EQ(one.net, net);
     named.push_back(one);
-    named.back().ioc = probes::ca_address_text(one.address) == kServers[0] ? 4 : 6;
+    named.back().ioc = ca::ca_address_text(one.address) == kServers[0] ? 4 : 6;
   }
   set_servers(named);
   EXPECT_TRUE(learned().empty());

@@ -21,12 +21,12 @@ class CaTapNetworkTest : public CaTapTest {
     EXPECT_TRUE(net) << net.error().message();
     return net ? *net : 0;
   }
-  static probes::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
+  static ca::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
                                     const char* address = "::", bool remote = false) {
-    probes::CaServer server{ca_address(address), port, ioc, net, remote};
+    ca::CaServer server{ca_address(address), port, ioc, net, remote};
     return server;
   }
-  void set_servers(const std::vector<probes::CaServer>& servers) {
+  void set_servers(const std::vector<ca::CaServer>& servers) {
     auto ok = tap_->set_servers(servers);
     ASSERT_TRUE(ok) << ok.error().message();
   }
@@ -40,7 +40,7 @@ class CaTapNetworkTest : public CaTapTest {
   static iocx_ca_address ca_address(const std::string& text) {
     iocx_ca_address address{};
     std::uint8_t octets[4];
-    if (::inet_pton(AF_INET, text.c_str(), octets) == 1) return probes::ca_address_v4(octets);
+    if (::inet_pton(AF_INET, text.c_str(), octets) == 1) return ca::ca_address_v4(octets);
     EXPECT_EQ(::inet_pton(AF_INET6, text.c_str(), address.bytes), 1) << text;
     return address;
   }

@@ -228,7 +228,7 @@ TEST_P(CaTapPacketTest, ReadsTaggedFrames) {
   expect_nothing_lost();
 }
 
-INSTANTIATE_TEST_SUITE_P(Locks, CaTapPacketTest, ::testing::Values(bpf::CaTapLock::choose),
+INSTANTIATE_TEST_SUITE_P(Locks, CaTapPacketTest, ::testing::Values(ca::CaTapLock::choose),
                          ioc_exporter::testing::lock_name);
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaTap;
+using ca::CaTap;
 using ::testing::HasSubstr;
 
 class CaTapPinTest : public CaTapTest {
@@ -47,7 +47,7 @@ class CaTapPinTest : public CaTapTest {
     tap_.reset();
   }
   std::uint64_t puts_of_anna(const std::string& pv) {
-    const probes::CaPutLabels wanted{kIoc, pv, "127.0.0.1", "anna", "h1"};
+    const ca::CaPutLabels wanted{kIoc, pv, "127.0.0.1", "anna", "h1"};
     std::uint64_t sum = 0;
     for (const auto& one : collect().puts)
       if (one.labels == wanted) sum += one.count;
@@ -135,7 +135,7 @@ TEST_P(CaTapPinTest, WhatEndedMeanwhileGoes) {
 
 // The socket's cookie tells them apart.
 TEST_P(CaTapPinTest, SameFourTupleMeanwhileIsAnotherCircuit) {
-  if (!probes::SocketCookies::open()) GTEST_SKIP() << "the kernel has no inet_diag";
+  if (!SocketCookies::open()) GTEST_SKIP() << "the kernel has no inet_diag";
   auto before = std::make_unique<Circuit>(listener_);
   before->open("anna", "h1", {"A"});
   const std::uint16_t port = before->client_port();
@@ -160,8 +160,8 @@ TEST_P(CaTapPinTest, SeedCorrectsWhatWasTakenOver) {
   circuit.to_client(created(0, 100));
   start({});
   circuit.to_server(write(102));
-  probes::CaSeedCircuit memory;
-  memory.key.client = memory.key.server = probes::ca_address_v4({127, 0, 0, 1});
+  ca::CaSeedCircuit memory;
+  memory.key.client = memory.key.server = ca::ca_address_v4({127, 0, 0, 1});
   memory.key.client_port = circuit.client_port();
   memory.key.server_port = listener_.port();
   memory.user = "anna";
@@ -184,7 +184,7 @@ TEST_P(CaTapPinTest, OtherSizesStartAnewAndSayWhy) {
   Circuit circuit(listener_);
   circuit.open("anna", "h1", {"A"});
   stop();
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_circuits = 1009;
   start(sizes);
   EXPECT_TRUE(tap_->is_kept());
@@ -263,7 +263,7 @@ TEST_P(CaTapPinTest, KilledExporterLosesNothingEither) {
 }
 
 TEST_P(CaTapPinTest, SlotsAreNotLostOverRestarts) {
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_channels = 4;
   for (int run = 0; run < 3; ++run) {
     start(sizes);

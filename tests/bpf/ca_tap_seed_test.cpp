@@ -10,11 +10,11 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaSeed;
-using probes::CaSeedChannel;
-using probes::CaSeedCircuit;
-using probes::CaSeedResult;
-using probes::CaTap;
+using ca::CaSeed;
+using ca::CaSeedChannel;
+using ca::CaSeedCircuit;
+using ca::CaSeedResult;
+using ca::CaTap;
 
 class CaTapSeedTest : public CaTapTest {
  protected:
@@ -26,7 +26,7 @@ class CaTapSeedTest : public CaTapTest {
   }
   CaSeedCircuit memory_of(const Circuit& circuit, const std::vector<std::string>& names) {
     CaSeedCircuit memory;
-    memory.key.client = memory.key.server = probes::ca_address_v4({127, 0, 0, 1});
+    memory.key.client = memory.key.server = ca::ca_address_v4({127, 0, 0, 1});
     memory.key.client_port = circuit.client_port();
     memory.key.server_port = earlier_.port();
     memory.user = "operator";
@@ -42,7 +42,7 @@ class CaTapSeedTest : public CaTapTest {
   }
   // Puts under exactly these labels.
   std::uint64_t named_puts(const std::string& pv) {
-    const probes::CaPutLabels wanted{kIoc, pv, "127.0.0.1", "operator", "console-1"};
+    const ca::CaPutLabels wanted{kIoc, pv, "127.0.0.1", "operator", "console-1"};
     std::uint64_t sum = 0;
     for (const auto& one : collect().puts)
       if (one.labels == wanted) sum += one.count;
@@ -219,7 +219,7 @@ TEST_P(CaTapSeedTest, SeededChannelsEndLikeOthers) {
 }
 
 TEST_P(CaTapSeedTest, FullTablesAreSaid) {
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_channels = 4;
   sizes.max_circuits = 1;
   start(sizes);
@@ -237,7 +237,7 @@ TEST_P(CaTapSeedTest, FullTablesAreSaid) {
 }
 
 TEST_P(CaTapSeedTest, MarksOfClosedChannelsGoWithTheirCircuit) {
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_channels = 4;  // and of SIDs that are remembered
   start(sizes);
   auto circuit = open_before({"A", "B", "C", "D"});

@@ -14,7 +14,7 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaTap;
+using ca::CaTap;
 
 constexpr auto kForth = RawCircuit::to_server;
 constexpr auto kBack = RawCircuit::to_client;
@@ -177,7 +177,7 @@ TEST_P(CaTapStreamTest, FirstMessagesOutOfOrder) {
   const auto reading = collect();
   ASSERT_EQ(reading.puts.size(), 1u);
   EXPECT_EQ(reading.puts[0].labels,
-            (probes::CaPutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
+            (ca::CaPutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
   EXPECT_EQ(reading.puts[0].count, 23u);
   EXPECT_GT(holes_filled(), 0u);
 }
@@ -287,7 +287,7 @@ TEST_P(CaTapStreamTest, BytesOutOfTheWindowsReach) {
 }
 
 TEST_P(CaTapStreamTest, NoRoomForWindows) {
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_pages = 2;
   start(sizes);
   RawCircuit one(port(), 40001), two(port(), 40002), three(port(), 40003);
@@ -384,7 +384,7 @@ TEST_P(CaTapStreamTest, PagesOfConnectionsThatAreGoneAreGivenBack) {
   EXPECT_GT(pages(later + CaTap::kSocketLook), 0u);
   EXPECT_EQ(pages(later + CaTap::kSocketLook + CaTap::kGrace), 0u);
   // They can be used again: all of them.
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   for (std::uint16_t i = 0; i < sizes.max_pages; ++i) {
     RawCircuit other(port(), static_cast<std::uint16_t>(41000 + i));
     open(other);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
-using probes::CaTap;
+using ca::CaTap;
 
 TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
   Circuit circuit(listener_);
@@ -18,7 +18,7 @@ TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
   ASSERT_EQ(reading.puts.size(), 3u);
   const auto& first = reading.puts[0];
   EXPECT_EQ(first.labels,
-            (probes::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
+            (ca::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
   EXPECT_EQ(first.op, PutOp::write);
   EXPECT_EQ(first.count, 23u);
   EXPECT_EQ(puts("PS:2:SP.VAL", PutOp::write_notify), 29u);
@@ -251,7 +251,7 @@ TEST_P(CaTapTest, CircuitsWithoutASocketGo) {
 }
 
 TEST_P(CaTapTest, FullTablesAreCounted) {
-  bpf::CaTapSizes sizes;
+  ca::CaTapSizes sizes;
   sizes.max_channels = 4;
   start(sizes);
   Circuit circuit(listener_);
@@ -270,7 +270,7 @@ TEST_P(CaTapTest, FullTablesAreCounted) {
 
 // An IOC's first clients are there before it is found.
 TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
-  watch(listener_, probes::kCaIocToCome);
+  watch(listener_, ca::kCaIocToCome);
   Circuit open(listener_);
   open.open("operator", "console-1", {"PS:1:SP"});
   open.to_server(repeat(write(100), 23));
@@ -292,7 +292,7 @@ TEST_P(CaTapTest, ChannelsWaitForTheIocToBeFound) {
 }
 
 TEST_P(CaTapTest, ServersThatTurnOutToBeNoIocAreCountedAsSuch) {
-  watch(listener_, probes::kCaIocToCome);
+  watch(listener_, ca::kCaIocToCome);
   {
     Circuit circuit(listener_);
     circuit.open("operator", "console-1", {"PS:1:SP"});

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "bpf/ca_udp_fixture.h"
-#include "probes/ca_connections.h"
+#include "ca/connections.h"
 
 namespace {
 
@@ -67,7 +67,7 @@ class CaUdpDevicesTest : public CaUdpTest {
   }
   std::optional<std::uint32_t> remote_server(std::uint8_t host, std::uint16_t port) {
     iocx_ca_server key{};
-    key.address = probes::ca_address_v4({10, 77, 0, host});
+    key.address = ca::ca_address_v4({10, 77, 0, host});
     key.port = port;
     key.remote = 1;
     return server(key);
@@ -182,7 +182,7 @@ TEST_F(CaUdpDevicesTest, OnlyServersOfThisHostAreLearned) {
 }
 
 TEST_F(CaUdpDevicesTest, ServersElsewhereAreLearnedWhenAskedFor) {
-  probes::CaUdpOptions options;
+  ca::CaUdpOptions options;
   options.remote = true;
   start(options);
   const UdpSocket server_b = in(*b_, kCaPort), client = in(*here_);

@@ -11,8 +11,8 @@
 
 #include "bpf/ca_conversation.h"
 #include "bpf/net_namespaces.h"
-#include "probes/ca_tap.h"
-#include "probes/ca_udp.h"
+#include "ca/tap.h"
+#include "ca/udp.h"
 
 namespace ioc_exporter::testing {
 
@@ -37,34 +37,34 @@ class CaUdpTest : public ::testing::Test {
     here_.emplace(NetNamespace::enter());
     start({});
   }
-  void start(const probes::CaUdpOptions& options) {
+  void start(const ca::CaUdpOptions& options) {
     udp_.reset();
-    probes::CaTapOptions tap_options;
+    ca::CaTapOptions tap_options;
     tap_options.sizes.max_channels = 1024;
-    auto tap = probes::CaTap::start(std::move(tap_options));
+    auto tap = ca::CaTap::start(std::move(tap_options));
     ASSERT_TRUE(tap) << tap.error().message();
     tap_.reset();
     tap_.emplace(std::move(*tap));
-    auto udp = probes::CaUdp::start(tap_->shared_maps(), options);
+    auto udp = ca::CaUdp::start(tap_->shared_maps(), options);
     ASSERT_TRUE(udp) << udp.error().message();
     udp_.emplace(std::move(*udp));
     tap_->set_udp_ports({{0, kCaPort, 0}, {0, kBeaconPort, 0}});
     watch({});
   }
   // Names the servers, and takes note of this namespace's addresses and devices.
-  void watch(const std::vector<probes::CaServer>& servers) {
+  void watch(const std::vector<ca::CaServer>& servers) {
     auto ok = tap_->set_servers(servers);
     ASSERT_TRUE(ok) << ok.error().message();
     look();
   }
   void look(std::chrono::seconds later = {}) {
-    auto ok = udp_->look(probes::CaUdp::Clock::now() + later);
+    auto ok = udp_->look(ca::CaUdp::Clock::now() + later);
     ASSERT_TRUE(ok) << ok.error().message();
   }
-  probes::CaUdpReading collect() {
+  ca::CaUdpReading collect() {
     auto reading = udp_->collect();
     EXPECT_TRUE(reading) << reading.error().message();
-    return reading ? std::move(*reading) : probes::CaUdpReading{};
+    return reading ? std::move(*reading) : ca::CaUdpReading{};
   }
   using Counts = std::map<std::string, std::uint64_t>;
   Counts searches() {
@@ -96,8 +96,8 @@ class CaUdpTest : public ::testing::Test {
   // The kernel's word for a server; nothing while it is not watched.
   std::optional<std::uint32_t> server(const iocx_ca_server& key) {
     auto servers =
-        bpf::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
-    auto ports = bpf::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->shared_maps().ports);
+        kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
+    auto ports = kernel::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->shared_maps().ports);
     EXPECT_TRUE(servers && ports);
     auto watched = ports->lookup({key.net, key.port, 0});
     auto found = servers->lookup(key);
@@ -111,8 +111,8 @@ class CaUdpTest : public ::testing::Test {
   }
 
   std::optional<NetNamespace> here_;
-  std::optional<probes::CaTap> tap_;
-  std::optional<probes::CaUdp> udp_;
+  std::optional<ca::CaTap> tap_;
+  std::optional<ca::CaUdp> udp_;
 };
 
 }  // namespace ioc_exporter::testing

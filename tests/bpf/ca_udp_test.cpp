@@ -82,7 +82,7 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
   Circuit circuit(listener);
   circuit.open("operator", "console-1", {"PS:1"});
   circuit.to_server(repeat(write(100), 23));
-  probes::CaServer server;
+  ca::CaServer server;
   server.port = listener.port();
   server.ioc = kWatchedIoc;
   watch({server});
@@ -90,7 +90,7 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
   ASSERT_TRUE(reading) << reading.error().message();
   ASSERT_EQ(reading->puts.size(), 1u);
   EXPECT_EQ(reading->puts[0].labels,
-            (probes::CaPutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
+            (ca::CaPutLabels{kWatchedIoc, "PS:1", kHost, "operator", "console-1"}));
   EXPECT_EQ(reading->puts[0].count, 23u);
   for (const auto& one : reading->drops) EXPECT_EQ(one.count, 0u) << one.reason;
 }
@@ -157,7 +157,7 @@ TEST_F(CaUdpTest, WhatCannotBeReadIsCounted) {
 }
 
 TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
-  probes::CaUdpOptions options;
+  ca::CaUdpOptions options;
   options.sizes.max_clients = 3;
   start(options);
   for (int host = 1; host <= 7; ++host) {
@@ -170,7 +170,7 @@ TEST_F(CaUdpTest, ClientsWithoutRoomCountAsOther) {
 }
 
 TEST_F(CaUdpTest, SearchesThatMakeRoomForOthersAreCounted) {
-  probes::CaUdpOptions options;
+  ca::CaUdpOptions options;
   options.sizes.max_searches = 512;
   start(options);
   const UdpSocket client;

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "probes/record_process.h"
+#include "records/process.h"
 
 namespace ioc_exporter::test {
 
@@ -68,8 +68,8 @@ class FakeIoc {
   pid_t pid() const { return pid_; }
 
   // With `one_read`, the probes may decide by one look at the record's fields.
-  probes::RecordTarget target(std::uint32_t records, bool one_read) const {
-    probes::RecordTarget target;
+  records::RecordTarget target(std::uint32_t records, bool one_read) const {
+    records::RecordTarget target;
     target.pid = pid_;
     target.attach_path = "/proc/" + std::to_string(pid_) + "/exe";
     struct stat status {};

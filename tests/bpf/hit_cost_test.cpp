@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "probes/hit_cost.h"
-#include "probes/hit_target.h"
+#include "records/hit_cost.h"
+#include "records/hit_target.h"
 
-namespace ioc_exporter::probes {
+namespace ioc_exporter::records {
 namespace {
 
 TEST(HitTarget, CallsAreCountedExactly) {
@@ -29,7 +29,7 @@ TEST(HitTarget, CallsAreCountedExactly) {
   }
 }
 
-void expect_measured(const bpf::RecordProcessOptions& options) {
+void expect_measured(const records::RecordProcessOptions& options) {
   auto records = RecordProcess::start(options);
   ASSERT_TRUE(records) << records.error().message();
   auto cost = measure_hit_cost(*records);
@@ -46,7 +46,7 @@ TEST(HitCost, IsMeasuredWhereEveryCallIsTimed) {
 
 TEST(HitCost, IsMeasuredWhereSomeCallsAreTimed) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-  bpf::RecordProcessOptions options;
+  records::RecordProcessOptions options;
   options.timed_rate = 100;
   expect_measured(options);
   options.timed_rate = 1;
@@ -54,4 +54,4 @@ TEST(HitCost, IsMeasuredWhereSomeCallsAreTimed) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::probes
+}  // namespace ioc_exporter::records

@@ -16,9 +16,9 @@
 #include <functional>
 #include <string>
 
-#include "unit/protocol/ca_bytes.h"
-#include "util/net_namespace.h"
-#include "util/unique_fd.h"
+#include "unit/ca/bytes.h"
+#include "base/net_namespace.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::testing {
 

@@ -18,7 +18,7 @@
 
 #include "bpf/ca_conversation.h"
 #include "bpf/test_network.h"
-#include "unit/protocol/ca_bytes.h"
+#include "unit/ca/bytes.h"
 
 namespace ioc_exporter::testing {
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "unit/protocol/ca_bytes.h"
-#include "util/unique_fd.h"
+#include "unit/ca/bytes.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::testing {
 

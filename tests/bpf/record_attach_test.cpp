@@ -1,7 +1,7 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
 #include "record_process_fixture.h"
 
-namespace ioc_exporter::probes {
+namespace ioc_exporter::records {
 namespace {
 
 std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
@@ -55,7 +55,7 @@ TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwic
 }
 
 TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
-  probes::RecordTarget target;
+  records::RecordTarget target;
   {
     FakeIoc ioc;
     target = ioc.target(128, GetParam().one_read);
@@ -166,7 +166,7 @@ TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
 TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  bpf::RecordProcessOptions theirs;
+  records::RecordProcessOptions theirs;
   theirs.session = false;
   auto other = RecordProcess::start(theirs);
   ASSERT_TRUE(other) << other.error().message();
@@ -180,4 +180,4 @@ TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyEls
 }
 
 }  // namespace
-}  // namespace ioc_exporter::probes
+}  // namespace ioc_exporter::records

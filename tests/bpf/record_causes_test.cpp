@@ -1,7 +1,7 @@
 // What the record probes say of why a record was processed.
 #include "record_process_fixture.h"
 
-namespace ioc_exporter::probes {
+namespace ioc_exporter::records {
 namespace {
 
 // 31 roots, each with one nested record, in 31 threads; then the main thread.
@@ -40,7 +40,7 @@ TEST_P(RecordProcessTest, CausesAddUpToTheProcessings) {
 }
 
 TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
-  bpf::RecordProcessOptions options;
+  records::RecordProcessOptions options;
   options.causes = 64;
   options.links = 64;
   start(options);
@@ -80,7 +80,7 @@ TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
 
 TEST_P(RecordProcessTest, ALinkWithoutRoomIsADrop) {
   expect_drops_ = true;
-  bpf::RecordProcessOptions options;
+  records::RecordProcessOptions options;
   options.links = 1;
   start(options);
   FakeIoc ioc;
@@ -110,4 +110,4 @@ TEST_P(RecordProcessTest, AChangeOfSeverityIsSeenAtTheNextProcessing) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::probes
+}  // namespace ioc_exporter::records

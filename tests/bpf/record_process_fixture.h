@@ -8,11 +8,11 @@
 #include <map>
 #include <numeric>
 
-#include "bpf/uprobe_session.h"
+#include "kernel/uprobe_session.h"
 #include "fake_ioc.h"
-#include "probes/record_process.h"
+#include "records/process.h"
 
-namespace ioc_exporter::probes {
+namespace ioc_exporter::records {
 using test::FakeIoc;
 
 // More than are attached one by one, in every mode.
@@ -29,11 +29,11 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    if (GetParam().session && !bpf::uprobe_session_type())
+    if (GetParam().session && !kernel::uprobe_session_type())
       GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
     start({});
   }
-  void start(bpf::RecordProcessOptions options) {
+  void start(records::RecordProcessOptions options) {
     probe_.reset();
     options.session = GetParam().session;
     options.timed_rate = GetParam().timed_rate;
@@ -90,4 +90,4 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   bool expect_drops_ = false;
 };
 
-}  // namespace ioc_exporter::probes
+}  // namespace ioc_exporter::records

@@ -1,7 +1,7 @@
 // Exact counts of the record probes.
 #include "record_process_fixture.h"
 
-namespace ioc_exporter::probes {
+namespace ioc_exporter::records {
 namespace {
 
 TEST_P(RecordProcessTest, CountsEachCallOnce) {
@@ -159,7 +159,7 @@ TEST_P(RecordProcessTest, StacksOfEndedThreadsAreFreed) {
 }
 
 TEST_P(RecordProcessTest, ThreadsThatFindTheirPlaceTakenAreCountedToo) {
-  bpf::RecordProcessOptions options;
+  records::RecordProcessOptions options;
   options.max_threads = 64;  // and as many that find their place taken
   start(options);
   FakeIoc first, second;
@@ -173,7 +173,7 @@ TEST_P(RecordProcessTest, ThreadsThatFindTheirPlaceTakenAreCountedToo) {
 
 TEST_P(RecordProcessTest, ThreadsWithoutAStackAreCountedWithoutADuration) {
   expect_drops_ = true;
-  bpf::RecordProcessOptions options;
+  records::RecordProcessOptions options;
   options.max_threads = 64;  // and 64 more
   start(options);
   FakeIoc first, second;
@@ -235,4 +235,4 @@ INSTANTIATE_TEST_SUITE_P(SessionTwoReadsAllTimed, RecordProcessTest,
                          ::testing::Values(Mode{false, true, 0}));
 
 }  // namespace
-}  // namespace ioc_exporter::probes
+}  // namespace ioc_exporter::records

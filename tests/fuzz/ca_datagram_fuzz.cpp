@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "protocol/ca_datagram.h"
+#include "ca/datagram.h"
 
 namespace {
 
-using ioc_exporter::protocol::CaUdpMessage;
-using ioc_exporter::protocol::CaUdpPorts;
+using ioc_exporter::ca::CaUdpMessage;
+using ioc_exporter::ca::CaUdpPorts;
 using Bytes = std::span<const std::uint8_t>;
 
 constexpr std::uint32_t kVersion = 0, kSearch = 6, kBeacon = 13, kNotFound = 14;

@@ -13,13 +13,13 @@
 #include <span>
 #include <vector>
 
-#include "protocol/ca_stream.h"
+#include "ca/stream.h"
 
 namespace {
 
-using ioc_exporter::protocol::CaDirection;
-using ioc_exporter::protocol::CaEvent;
-using ioc_exporter::protocol::CaStream;
+using ioc_exporter::ca::CaDirection;
+using ioc_exporter::ca::CaEvent;
+using ioc_exporter::ca::CaStream;
 using Stream = std::span<const std::uint8_t>;
 
 struct Put {

@@ -14,8 +14,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "discovery/base_version.h"
-#include "discovery/elf_symbols.h"
+#include "iocs/base_version.h"
+#include "iocs/elf_symbols.h"
 
 namespace {
 
@@ -28,7 +28,7 @@ void check(bool holds, const char* what) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace ioc_exporter::discovery;
+  using namespace ioc_exporter::iocs;
   static const int file = ::memfd_create("elf", MFD_CLOEXEC);
   static const std::array<std::string, 4> wanted{"dbProcess", "pdbbase", "x", ""};
   check(::ftruncate(file, 0) == 0 && ::pwrite(file, data, size, 0) == static_cast<ssize_t>(size),

@@ -20,11 +20,11 @@
 #include "app/graph_request.h"
 #include "app/landing_tables.h"
 #include "app/scrape_format.h"
-#include "app/who_wrote.h"
-#include "http/compression.h"
-#include "http/landing_page.h"
-#include "http/query.h"
-#include "metrics/label_text.h"
+#include "ca/who_wrote.h"
+#include "web/compression.h"
+#include "web/landing_page.h"
+#include "base/query.h"
+#include "exposition/label_text.h"
 
 namespace {
 
@@ -86,16 +86,16 @@ void check_tags(std::string_view html) {
 }
 
 void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
-  const app::WhoWrote answer = app::who_wrote(snapshot, pv);
-  const std::string json = app::to_json(answer);
-  const auto read = app::who_wrote_from_json(json);
+  const ca::WhoWrote answer = ca::who_wrote(snapshot, pv);
+  const std::string json = ca::to_json(answer);
+  const auto read = ca::who_wrote_from_json(json);
   check(read.ok(), "its own JSON is not read");
-  check(read->pv == metrics::utf8_safe(pv) && read->puts.size() == answer.puts.size(),
+  check(read->pv == exposition::utf8_safe(pv) && read->puts.size() == answer.puts.size(),
         "JSON is read as something else");
   for (std::size_t i = 0; i < answer.puts.size(); ++i)
-    check(read->puts[i].pv == metrics::utf8_safe(answer.puts[i].pv) &&
-              read->puts[i].user == metrics::utf8_safe(answer.puts[i].user) &&
-              read->puts[i].host == metrics::utf8_safe(answer.puts[i].host) &&
+    check(read->puts[i].pv == exposition::utf8_safe(answer.puts[i].pv) &&
+              read->puts[i].user == exposition::utf8_safe(answer.puts[i].user) &&
+              read->puts[i].host == exposition::utf8_safe(answer.puts[i].host) &&
               read->puts[i].count == answer.puts[i].count,
           "a put is read as another one");
   check(answer.puts.size() == 1 || pv.empty(), "the put to the PV is not told");
@@ -106,28 +106,28 @@ void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto parts = parts_of({reinterpret_cast<const char*>(data), size});
   const auto& [query, accept_encoding, pv, user, host, ioc] = parts;
-  for (const char* name : {"pv", "record", "depth", ""}) http::query_value(query, name);
-  const auto back = http::query_value("a=b&pv=" + http::percent_encoded(query), "pv");
+  for (const char* name : {"pv", "record", "depth", ""}) query_value(query, name);
+  const auto back = query_value("a=b&pv=" + percent_encoded(query), "pv");
   check(back == query, "what was encoded is decoded to something else");
-  const http::Coding coding = http::best_coding(accept_encoding);
+  const web::Coding coding = web::best_coding(accept_encoding);
   check(accept_encoding.find_first_not_of(" \t,") != std::string::npos ||
-            coding == http::Coding::identity,
+            coding == web::Coding::identity,
         "a coding without being asked for");
   app::best_format(accept_encoding);
 
   const Snapshot snapshot = snapshot_of(parts);
   check_who_wrote(snapshot, pv);
-  http::Request request;
+  web::Request request;
   request.query = query;
   for (const bool counted : {false, true}) {
-    const http::Response answer = app::answer_graph(snapshot, counted, request);
+    const web::Response answer = app::answer_graph(snapshot, counted, request);
     check(answer.status >= 200 && answer.status < 600, "no status");
-    if (answer.content_type == http::kHtmlContentType) check_tags(answer.body);
+    if (answer.content_type == web::kHtmlContentType) check_tags(answer.body);
   }
-  http::LandingPage page;
+  web::LandingPage page;
   page.name = page.version = page.description = ioc;
   page.tables = app::landing_tables(snapshot, 2e9);
   page.notes = {user, host};
-  check_tags(http::render_landing_page(page));
+  check_tags(web::render_landing_page(page));
   return 0;
 }

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "ioc/ca_server_walk.h"
+#include "ca/server_walk.h"
 
 namespace fuzz {
 namespace {
@@ -36,7 +36,7 @@ std::uint64_t IocImage::make_type(std::string_view name, std::span<const char* c
                                   bool alias) {
   std::vector<std::uint64_t> fields;
   for (const Field& field : kFields) {
-    base::DbFldDes description{};
+    layout::DbFldDes description{};
     description.name = add_text(field.name);
     description.size = field.size;
     description.offset = field.offset;
@@ -54,18 +54,18 @@ std::uint64_t IocImage::make_type(std::string_view name, std::span<const char* c
     if (first_record_ == 0) first_record_ = at;
     set(at + kRset, text);  // any address stands for its support
     set(at + kSdis, at);
-    base::DbRecordNode node{};
+    layout::DbRecordNode node{};
     node.precord = node.record_name = at;
     node.flags = 1;
     nodes.push_back(add(node));
   }
   if (alias) {
-    auto node = get<base::DbRecordNode>(nodes.front());
+    auto node = get<layout::DbRecordNode>(nodes.front());
     node.record_name = add_text("F:other");
-    node.flags = 1 | base::kFlagIsAlias;
+    node.flags = 1 | layout::kFlagIsAlias;
     nodes.push_back(add(node));
   }
-  base::DbRecordType type{};
+  layout::DbRecordType type{};
   type.name = text;
   type.rec_list = chain(nodes);
   type.no_fields = static_cast<std::int16_t>(fields.size());
@@ -79,7 +79,7 @@ void IocImage::make_database() {
   constexpr std::array kAi{"F:one", "F:two", "F:three"};
   constexpr std::array kCalc{"F:four", "F:five"};
   const std::array types{make_type("ai", kAi, true), make_type("calc", kCalc, false)};
-  base::DbBase root{};
+  layout::DbBase root{};
   root.record_type_list = chain(types);
   pdbbase = add(add(root));
 }
@@ -88,7 +88,7 @@ void IocImage::make_ca_server() {
   server_port = add(std::uint16_t{5064});
   std::vector<std::uint64_t> clients;
   for (std::uint8_t i = 1; i <= 2; ++i) {
-    base::RsrvClient client{};
+    layout::RsrvClient client{};
     client.family = 2;
     client.port[1] = i;
     client.address[0] = 127;
@@ -98,29 +98,29 @@ void IocImage::make_ca_server() {
     clients.push_back(add(client));
   }
   server.client_queue = add(chain(clients));
-  base::Bucket bucket{};
+  layout::Bucket bucket{};
   bucket.bits = 2;
   bucket.mask = 3;
   std::array<std::uint64_t, 4> heads{};
   for (std::uint32_t i = 0; i < kImageChannels; ++i) {
-    base::DbChannel channel{};
+    layout::DbChannel channel{};
     channel.name = add_text("F:one.VAL");
     channel.address.record = first_record_;
     channel.address.description = field_;
-    base::ChannelByDbChannel in_use{};
+    layout::ChannelByDbChannel in_use{};
     in_use.common.client = clients[i % clients.size()];
     in_use.common.cid = 100 + i;
     in_use.common.sid = 7 + 5 * i;
     in_use.db_channel = add(channel);
-    base::AsgClient rights{};
-    rights.access = base::kAsWrite;
+    layout::AsgClient rights{};
+    rights.access = layout::kAsWrite;
     in_use.access = add(rights);
     const std::uint64_t at = add(in_use);
     rights.user_private = at;
     set(in_use.access, rights);
-    std::uint64_t& head = heads[ioc::bucket_of_sid(in_use.common.sid, bucket)];
+    std::uint64_t& head = heads[ca::bucket_of_sid(in_use.common.sid, bucket)];
     head = add(
-        base::BucketItem{head, at + offsetof(base::ChannelInUse, sid), at, base::kIdIsUnsigned, 0});
+        layout::BucketItem{head, at + offsetof(layout::ChannelInUse, sid), at, layout::kIdIsUnsigned, 0});
     ++bucket.in_use;
   }
   bucket.table = add(heads);
@@ -130,7 +130,7 @@ void IocImage::make_ca_server() {
 void IocImage::make_scan_lists() {
   std::array<std::uint64_t, 3> lists{};
   for (std::size_t i = 0; i < 2; ++i) {
-    base::PeriodicScanList list{};
+    layout::PeriodicScanList list{};
     list.scan_list.list.count = static_cast<std::int32_t>(7 * i);
     list.scan_list.list.first = i == 0 ? 0 : first_record_;
     list.period = i == 0 ? 10 : 0.1;
@@ -143,15 +143,15 @@ void IocImage::make_scan_lists() {
 }
 
 void IocImage::make_queues() {
-  std::array<std::array<std::byte, base::kCallbackQueue7_0>, base::kCallbackPriorities> queues{};
+  std::array<std::array<std::byte, layout::kCallbackQueue7_0>, layout::kCallbackPriorities> queues{};
   for (auto& queue : queues) {
-    base::CallbackQueue raw{};
-    raw.ring = add(base::Ring{0, 7, 2, 2001, 9, 0});
+    layout::CallbackQueue raw{};
+    raw.ring = add(layout::Ring{0, 7, 2, 2001, 9, 0});
     raw.overflows = 11;
     std::memcpy(queue.data(), &raw, sizeof raw);
   }
   add_variable("callbackQueue", queues);
-  add_variable("onceQ", add(base::Ring{0, 24 * 5, 24 * 3, 24 * 1000 + 16, 24 * 17, 0}));
+  add_variable("onceQ", add(layout::Ring{0, 24 * 5, 24 * 3, 24 * 1000 + 16, 24 * 17, 0}));
   add_variable("onceQueueSize", std::int32_t{1000});
   add_variable("onceQOverruns", std::int32_t{3});
 }
@@ -161,8 +161,8 @@ void IocImage::make_threads() {
   for (const bool suspended : {false, true}) {
     std::array<std::byte, 512> raw{};
     const std::uint64_t at = add(raw);
-    const std::uint64_t state = at + base::kThreadState7_0_3_1;
-    set(state, base::ThreadState{suspended, 1, 1, 1});
+    const std::uint64_t state = at + layout::kThreadState7_0_3_1;
+    set(state, layout::ThreadState{suspended, 1, 1, 1});
     set(state + 24, std::uint32_t{59});
     set(state + 28, std::int32_t{1});
     constexpr std::string_view kName = "cbLow";

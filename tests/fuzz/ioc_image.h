@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "discovery/ioc.h"
-#include "ioc/base_layout.h"
-#include "ioc/rsrv_layout.h"
-#include "ioc/scan_layout.h"
+#include "iocs/ioc.h"
+#include "iocs/base_layout.h"
+#include "ca/rsrv_layout.h"
+#include "iocs/scan_layout.h"
 
 namespace fuzz {
 
@@ -36,8 +36,8 @@ class IocImage {
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
   std::uint64_t pdbbase = 0, server_port = 0;
-  discovery::CaServerSymbols server;
-  discovery::VariablePlaces variables;
+  iocs::CaServerSymbols server;
+  iocs::VariablePlaces variables;
 
  private:
   std::uint64_t place(std::span<const std::byte> what) {
@@ -72,10 +72,10 @@ class IocImage {
     return at;
   }
   // Each of `nodes` begins with an EllNode.
-  base::EllList chain(std::span<const std::uint64_t> nodes) {
-    base::EllList list{};
+  layout::EllList chain(std::span<const std::uint64_t> nodes) {
+    layout::EllList list{};
     for (const std::uint64_t at : nodes) {
-      set(at, base::EllNode{0, list.last});
+      set(at, layout::EllNode{0, list.last});
       if (list.last != 0) set(list.last, at);
       if (list.first == 0) list.first = at;
       list.last = at;

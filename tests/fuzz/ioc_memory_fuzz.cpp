@@ -16,13 +16,13 @@
 #include <cstdlib>
 #include <memory>
 
-#include "ioc/ca_server_port.h"
-#include "ioc/ca_server_reader.h"
-#include "ioc/callback_queues.h"
-#include "ioc/database_reader.h"
-#include "ioc/record_states.h"
-#include "ioc/scan_lists.h"
-#include "ioc/suspended_threads.h"
+#include "iocs/ca_server_port.h"
+#include "ca/server_reader.h"
+#include "iocs/callback_queues.h"
+#include "iocs/database_reader.h"
+#include "records/record_states.h"
+#include "records/scan_lists.h"
+#include "iocs/suspended_threads.h"
 #include "ioc_image.h"
 
 namespace {
@@ -38,7 +38,7 @@ void check(bool holds, const char* what) {
   std::abort();
 }
 
-class ChangingMemory : public ioc::Memory {
+class ChangingMemory : public iocs::Memory {
  public:
   ChangingMemory(const IocImage& image, std::span<const std::uint8_t> changes)
       : bytes_(image.bytes()), changes_(changes) {}
@@ -95,7 +95,7 @@ bool is_text(const std::string& text) {
 
 std::size_t read_database(ChangingMemory& memory, const IocImage& image) {
   const std::uint64_t places[] = {image.pdbbase};
-  auto reading = ioc::read_database(memory, places, "ioc");
+  auto reading = iocs::read_database(memory, places, "ioc");
   if (!reading || !reading->ready()) return 0;
   const ioc_exporter::Database& database = *reading->database;
   for (const auto& record : database.records) {
@@ -106,9 +106,9 @@ std::size_t read_database(ChangingMemory& memory, const IocImage& image) {
     check(is_text(alias.name), "an alias is no text");
     check(alias.record < database.records.size(), "an alias is no record's");
   }
-  ioc::RecordStates states(reading->database, reading->offsets, std::chrono::seconds(0));
+  records::RecordStates states(reading->database, reading->offsets, std::chrono::seconds(0));
   for (int i = 0; i < 2; ++i) {
-    auto done = states.look(memory, ioc::RecordStates::Clock::now() + std::chrono::hours(1));
+    auto done = states.look(memory, records::RecordStates::Clock::now() + std::chrono::hours(1));
     if (!done) continue;
     const auto sample = states.sample();
     for (const auto& stuck : sample->longest_stuck)
@@ -118,11 +118,11 @@ std::size_t read_database(ChangingMemory& memory, const IocImage& image) {
 }
 
 std::size_t read_server(ChangingMemory& memory, const IocImage& image) {
-  ioc::CaPeers peers;
+  ca::CaPeers peers;
   for (std::uint16_t port = 1; port <= 2; ++port)
     peers.insert({{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}, port});
-  const discovery::CaServerSymbols symbols[] = {image.server};
-  auto tables = ioc::read_ca_server(memory, symbols, peers, "ioc");
+  const iocs::CaServerSymbols symbols[] = {image.server};
+  auto tables = ca::read_ca_server(memory, symbols, peers, "ioc");
   std::size_t channels = 0;
   if (!tables) return channels;
   for (const auto& client : tables->clients) {
@@ -136,13 +136,13 @@ std::size_t read_server(ChangingMemory& memory, const IocImage& image) {
 std::size_t read_rest(ChangingMemory& memory, const IocImage& image) {
   const std::uint64_t places[] = {image.server_port};
   std::size_t told = 0;
-  if (const auto port = ioc::read_ca_server_port(memory, places, "ioc"); port && *port) ++told;
-  if (const auto lists = ioc::read_scan_lists(memory, image.variables)) told += lists->size();
-  if (const auto queues = ioc::read_callback_queues(memory, image.variables)) {
+  if (const auto port = iocs::read_ca_server_port(memory, places, "ioc"); port && *port) ++told;
+  if (const auto lists = records::read_scan_lists(memory, image.variables)) told += lists->size();
+  if (const auto queues = iocs::read_callback_queues(memory, image.variables)) {
     for (const auto& queue : *queues) check(queue.length <= queue.capacity, "a queue overflows");
     told += queues->size();
   }
-  if (const auto threads = ioc::read_suspended_threads(memory, image.variables)) {
+  if (const auto threads = iocs::read_suspended_threads(memory, image.variables)) {
     for (const std::string& name : *threads) check(is_text(name), "a thread's name is no text");
     told += threads->size();
   }

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "protocol/ca_stream.h"
+#include "ca/stream.h"
 
 namespace {
 
-using ioc_exporter::protocol::CaDirection;
-using ioc_exporter::protocol::CaEvent;
-using ioc_exporter::protocol::CaStream;
+using ioc_exporter::ca::CaDirection;
+using ioc_exporter::ca::CaEvent;
+using ioc_exporter::ca::CaStream;
 
 class Circuit {
  public:

@@ -17,7 +17,7 @@
 #include <random>
 #include <vector>
 
-#include "util/net_namespace.h"
+#include "base/net_namespace.h"
 
 namespace ioc_exporter::testing {
 namespace {

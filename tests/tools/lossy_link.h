@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "util/result.h"
-#include "util/unique_fd.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::testing {
 

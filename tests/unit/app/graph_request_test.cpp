@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/svg.h"
+#include "records/graph_svg.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -37,8 +37,8 @@ Snapshot two_iocs() {
   return snapshot;
 }
 
-http::Response ask(const std::string& query, bool links_counted = true) {
-  http::Request request;
+web::Response ask(const std::string& query, bool links_counted = true) {
+  web::Request request;
   request.query = query;
   return answer_graph(two_iocs(), links_counted, request);
 }
@@ -69,13 +69,13 @@ TEST(GraphRequest, PageHasTheFormThePictureAndTheRecords) {
   EXPECT_THAT(answer.body, HasSubstr("<td>P:&lt;b&gt;</td>"));
   EXPECT_THAT(answer.body, Not(HasSubstr("P:<b>")));
   EXPECT_THAT(answer.body, HasSubstr("?record=P%3Ascan&amp;ioc=ps&amp;depth=5&amp;format=dot"));
-  EXPECT_THAT(answer.body, HasSubstr(graph::can_draw() ? "<svg" : "built without Graphviz"));
+  EXPECT_THAT(answer.body, HasSubstr(records::can_draw() ? "<svg" : "built without Graphviz"));
   EXPECT_THAT(ask("").body, HasSubstr("<form"));
 }
 
 TEST(GraphRequest, SvgIsAPicture) {
   const auto answer = ask("record=P:scan&ioc=ps&format=svg");
-  if (!graph::can_draw()) {
+  if (!records::can_draw()) {
     EXPECT_EQ(answer.status, 404);
     EXPECT_THAT(answer.body, HasSubstr("format=dot"));
     return;

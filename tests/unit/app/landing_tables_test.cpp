@@ -8,7 +8,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-using http::LandingTable;
+using web::LandingTable;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Rows = std::vector<std::vector<std::string>>;

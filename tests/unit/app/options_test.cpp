@@ -32,7 +32,7 @@ TEST(Options, Defaults) {
   EXPECT_TRUE(options.puts);
   EXPECT_EQ(options.keep_gone, std::chrono::minutes(5));
   EXPECT_EQ(options.discovery_interval, std::chrono::seconds(1));
-  EXPECT_EQ(options.name_sources, discovery::default_name_sources());
+  EXPECT_EQ(options.name_sources, iocs::default_name_sources());
   EXPECT_FALSE(options.once);
   EXPECT_FALSE(options.check);
   EXPECT_TRUE(options.server_ports.empty());

@@ -33,7 +33,7 @@ class ReloadTest : public ::testing::Test {
     std::ofstream(path(name)) << text;
   }
   Reload::Users users() {
-    return {[this](const config::Config& config) { used_.push_back(*config.limits[1].series); },
+    return {[this](const app::Config& config) { used_.push_back(*config.limits[1].series); },
             [this](ConfigSample sample) { told_ = sample; }};
   }
 
@@ -93,7 +93,7 @@ TEST_F(ReloadTest, AWebFileThatChangedIsReadBeforeTheNextAnswer) {
   Reload reload(options_, {});
   ASSERT_TRUE(reload.open_web());
   write("web", "basic_auth_users: {alice: " + kHash + "}\n");
-  http::Request request;
+  web::Request request;
   const auto refusal = reload.refuse(request);
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->status, 401);

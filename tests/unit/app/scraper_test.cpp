@@ -16,8 +16,8 @@ Snapshot one_ioc() {
   return snapshot;
 }
 
-http::Request asking(std::string accept, std::string accept_encoding = "") {
-  http::Request request;
+web::Request asking(std::string accept, std::string accept_encoding = "") {
+  web::Request request;
   request.method = "GET";
   request.accept = std::move(accept);
   request.accept_encoding = std::move(accept_encoding);
@@ -26,7 +26,7 @@ http::Request asking(std::string accept, std::string accept_encoding = "") {
 
 TEST(Scraper, AnswersInTheFormThatIsAskedFor) {
   Scraper scraper(one_ioc);
-  const http::Response text = scraper.answer(asking(""));
+  const web::Response text = scraper.answer(asking(""));
   EXPECT_EQ(text.status, 200);
   EXPECT_EQ(text.content_type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(text.content_encoding, "");
@@ -34,11 +34,11 @@ TEST(Scraper, AnswersInTheFormThatIsAskedFor) {
   ASSERT_TRUE(text.shared_body);
   EXPECT_NE(text.shared_body->view().find("epics_ioc_up{ioc=\"i\"} 1\n"), std::string::npos);
 
-  const http::Response other = scraper.answer(asking("application/openmetrics-text"));
+  const web::Response other = scraper.answer(asking("application/openmetrics-text"));
   EXPECT_EQ(other.content_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
   EXPECT_TRUE(other.shared_body->view().ends_with("# EOF\n"));
 
-  const http::Response packed = scraper.answer(asking("", "gzip"));
+  const web::Response packed = scraper.answer(asking("", "gzip"));
   EXPECT_EQ(packed.content_encoding, "gzip");
   EXPECT_TRUE(packed.shared_body->view().starts_with("\x1F\x8B"));
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "http/query.h"
-#include "http/server.h"
+#include "base/query.h"
+#include "web/server.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -21,8 +21,8 @@ CommandResult run(const std::vector<const char*>& arguments) {
   return who_wrote_command(static_cast<int>(arguments.size()), arguments.data());
 }
 
-WhoWrote sample() {
-  WhoWrote answer;
+ca::WhoWrote sample() {
+  ca::WhoWrote answer;
   answer.pv = "R1";
   answer.records = {{"one", "R1", "R1", "VAL"}};
   answer.puts = {
@@ -47,7 +47,7 @@ TEST(WhoWroteText, OneLineForEachWriter) {
 }
 
 TEST(WhoWroteText, TheRestIsCounted) {
-  WhoWrote answer = sample();
+  ca::WhoWrote answer = sample();
   answer.unnamed_puts = 11;
   answer.problem = "not all puts could be read";
   CommandResult result = who_wrote_text(answer, 1, 1200);
@@ -61,7 +61,7 @@ TEST(WhoWroteText, TheRestIsCounted) {
 }
 
 TEST(WhoWroteText, Nobody) {
-  WhoWrote answer = sample();
+  ca::WhoWrote answer = sample();
   answer.puts.clear();
   CommandResult result = who_wrote_text(answer, 20, 1200);
   EXPECT_EQ(result.status, 3);
@@ -89,17 +89,17 @@ TEST(WhoWroteCommand, Usage) {
 class WhoWroteServer : public testing::Test {
  protected:
   void SetUp() override {
-    http::ServerOptions options;
+    web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
-    options.routes[kWhoWrotePath] = [](const http::Request& request) {
-      const std::string pv = http::query_value(request.query, "pv").value_or("");
-      if (pv == "bad") return http::Response{500, "text/plain", "500 on purpose\n"};
-      if (pv == "other") return http::Response{200, "text/html", "<html>"};
-      WhoWrote answer = sample();
+    options.routes[ca::kWhoWrotePath] = [](const web::Request& request) {
+      const std::string pv = query_value(request.query, "pv").value_or("");
+      if (pv == "bad") return web::Response{500, "text/plain", "500 on purpose\n"};
+      if (pv == "other") return web::Response{200, "text/html", "<html>"};
+      ca::WhoWrote answer = sample();
       answer.pv = pv;
-      return http::Response{200, "application/json", to_json(answer)};
+      return web::Response{200, "application/json", ca::to_json(answer)};
     };
-    auto server = http::Server::start(std::move(options));
+    auto server = web::Server::start(std::move(options));
     ASSERT_TRUE(server) << server.error().message();
     server_ = std::move(*server);
     url_ = "--url=http://127.0.0.1:" + std::to_string(server_->port());
@@ -108,7 +108,7 @@ class WhoWroteServer : public testing::Test {
     return run({url_.c_str(), more, pv});
   }
 
-  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<web::Server> server_;
   std::string url_;
 };
 
@@ -117,7 +117,7 @@ TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("operator"));
   const CommandResult json = ask("A b+c&d=e%41.VAL{\"x\":1}", "--json");
-  const auto answer = who_wrote_from_json(json.out);
+  const auto answer = ca::who_wrote_from_json(json.out);
   ASSERT_TRUE(answer) << json.out;
   EXPECT_EQ(answer->pv, "A b+c&d=e%41.VAL{\"x\":1}");
   url_ += "/";

@@ -1,0 +1,176 @@
+#include "app/self_families.h"
+
+#include "exposition/family_builder.h"
+#include "iocs/families.h"
+#include "exposition/number_text.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+using Families = std::vector<prometheus::MetricFamily>;
+using Merge = exposition::FamilyBuilder::Merge;
+
+exposition::FamilyBuilder counter(std::string name, std::string help) {
+  return {prometheus::MetricType::Counter, std::move(name), std::move(help), Merge::sum};
+}
+exposition::FamilyBuilder gauge(std::string name, std::string help) {
+  return {prometheus::MetricType::Gauge, std::move(name), std::move(help), Merge::sum};
+}
+exposition::FamilyBuilder flag(std::string name, std::string help) {
+  return {prometheus::MetricType::Gauge, std::move(name), std::move(help), Merge::lower};
+}
+
+double as_double(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+
+void add_build_info(const BuildInfo& build, Families& to) {
+  gauge("ioc_exporter_build_info",
+        "The exporter's version, source revision and compiler. Always 1.")
+      .add({{"version", build.version}, {"revision", build.revision}, {"compiler", build.compiler}},
+           1)
+      .append_to(to);
+}
+
+void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
+  auto loaded =
+      flag("ioc_exporter_probe_loaded", "Whether the probe's programs are in the kernel.");
+  auto attachments = gauge("ioc_exporter_probe_attachments",
+                           "Places where the probe is attached now: uprobes, or sockets.");
+  auto runs = counter("ioc_exporter_probe_runs_total",
+                      "Runs of the probe's programs, as the kernel counts them while "
+                      "kernel.bpf_stats_enabled is 1.");
+  auto seconds = counter("ioc_exporter_probe_run_seconds_total",
+                         "Time that the probe's programs ran, as the kernel counts it while "
+                         "kernel.bpf_stats_enabled is 1.");
+  auto estimated =
+      counter("ioc_exporter_probe_estimated_seconds_total",
+              "Time that the probe took from the threads that it hit: its hits by what "
+              "a hit costs.");
+  for (const ProbeSample& probe : probes) {
+    loaded.add({{"probe", probe.probe}}, probe.loaded ? 1 : 0);
+    attachments.add({{"probe", probe.probe}}, as_double(probe.attachments));
+    if (probe.runs) runs.add({{"probe", probe.probe}}, as_double(*probe.runs));
+    if (probe.estimated_seconds) estimated.add({{"probe", probe.probe}}, *probe.estimated_seconds);
+    if (probe.run_time_ns)
+      seconds.add({{"probe", probe.probe}}, exposition::seconds_from_ns(*probe.run_time_ns));
+  }
+  loaded.append_to(to);
+  attachments.append_to(to);
+  runs.append_to(to);
+  seconds.append_to(to);
+  estimated.append_to(to);
+}
+
+void add_scrapes(const ScrapeCostSample& cost, Families& to) {
+  counter("ioc_exporter_scrapes_total", "Scrapes that were answered before this one.")
+      .add({}, as_double(cost.scrapes))
+      .append_to(to);
+  counter("ioc_exporter_scrape_cpu_seconds_total",
+          "CPU time of the threads that answered them, from request to last byte.")
+      .add({}, cost.cpu_seconds)
+      .append_to(to);
+}
+
+void add_maps(const std::vector<MapSample>& maps, Families& to) {
+  auto entries = gauge("ioc_exporter_map_entries", "Entries in use in the probes' kernel maps.");
+  auto capacity =
+      gauge("ioc_exporter_map_capacity", "Entries that the probes' kernel maps can hold.");
+  for (const MapSample& map : maps) {
+    entries.add({{"map", map.map}}, as_double(map.entries));
+    capacity.add({{"map", map.map}}, as_double(map.capacity));
+  }
+  entries.append_to(to);
+  capacity.append_to(to);
+}
+
+void add_drops(const std::vector<DropSample>& drops, Families& to) {
+  auto dropped =
+      counter("ioc_exporter_dropped_total",
+              "What the exporter could not count, or not with all its labels, by reason.");
+  for (const DropSample& drop : drops)
+    dropped.add({{"probe", drop.probe}, {"reason", drop.reason}}, as_double(drop.count));
+  dropped.append_to(to);
+}
+
+void add_config(const ConfigSample& config, Families& to) {
+  gauge("ioc_exporter_config_last_reload_successful",
+        "Whether the last attempt to load the configuration files succeeded.")
+      .add({}, config.successful ? 1 : 0)
+      .append_to(to);
+  gauge("ioc_exporter_config_last_reload_success_timestamp_seconds",
+        "When the configuration files were loaded successfully last, in seconds since 1970.")
+      .add({}, config.success_time_seconds)
+      .append_to(to);
+}
+
+void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
+  auto things = gauge("ioc_exporter_series_limited",
+                      "Things without series of their own, because there are more than --limit "
+                      "allows: they are summed up under (other).");
+  for (const LimitedSample& kind : limited)
+    things.add({{"family", kind.family}}, as_double(kind.things));
+  things.append_to(to);
+}
+
+void add_attached(const Snapshot& snapshot, Families& to) {
+  auto attached = flag("ioc_exporter_ioc_records_attached",
+                       "Whether the records of the running IOC are counted.");
+  for (const IocSample* ioc : iocs::distinct_iocs(snapshot))
+    if (ioc->up && ioc->base) attached.add({{"ioc", ioc->name}}, ioc->records_attached ? 1 : 0);
+  attached.append_to(to);
+}
+
+void add_collectors(const std::vector<CollectorSample>& collectors, Families& to) {
+  auto duration = gauge("ioc_exporter_collector_duration_seconds",
+                        "Time that the collector took for this scrape.");
+  auto success = flag("ioc_exporter_collector_success",
+                      "Whether the collector gave all that it should for this scrape.");
+  for (const CollectorSample& collector : collectors) {
+    duration.add({{"collector", collector.collector}}, collector.duration_seconds);
+    success.add({{"collector", collector.collector}}, collector.success ? 1 : 0);
+  }
+  duration.append_to(to);
+  success.append_to(to);
+}
+
+void add_process(const ProcessStats& process, Families& to) {
+  counter("process_cpu_seconds_total", "User and system CPU time of the exporter.")
+      .add({}, process.cpu_seconds)
+      .append_to(to);
+  if (process.open_fds)
+    gauge("process_open_fds", "Open file descriptors of the exporter.")
+        .add({}, as_double(*process.open_fds))
+        .append_to(to);
+  gauge("process_max_fds", "File descriptors that the exporter may open.")
+      .add({}, as_double(process.max_fds))
+      .append_to(to);
+  gauge("process_virtual_memory_bytes", "Virtual memory of the exporter.")
+      .add({}, as_double(process.virtual_memory_bytes))
+      .append_to(to);
+  gauge("process_resident_memory_bytes", "Resident memory of the exporter.")
+      .add({}, as_double(process.resident_memory_bytes))
+      .append_to(to);
+  gauge("process_start_time_seconds", "When the exporter started, in seconds since 1970.")
+      .add({}, process.start_time_seconds)
+      .append_to(to);
+}
+
+}  // namespace
+
+Families self_families(const Snapshot& snapshot, const ExporterInfo& exporter) {
+  Families families;
+  add_build_info(exporter.build, families);
+  add_probes(snapshot.probes, families);
+  add_maps(snapshot.maps, families);
+  add_drops(snapshot.drops, families);
+  if (snapshot.config) add_config(*snapshot.config, families);
+  add_limited(snapshot.limited, families);
+  add_attached(snapshot, families);
+  add_collectors(snapshot.collectors, families);
+  if (snapshot.scrape_cost) add_scrapes(*snapshot.scrape_cost, families);
+  if (exporter.process) add_process(*exporter.process, families);
+  return families;
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,32 @@
+// Families about the exporter itself: ioc_exporter_* and process_*, in prometheus-cpp's model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <prometheus/metric_family.h>
+
+#include "base/samples.h"
+#include "base/process_stats.h"
+
+namespace ioc_exporter::app {
+
+// Labels of ioc_exporter_build_info.
+struct BuildInfo {
+  std::string version;
+  std::string revision;  // of the source; "" when not known
+  std::string compiler;
+};
+
+struct ExporterInfo {
+  BuildInfo build;
+  std::optional<ProcessStats> process;  // without it there are no process_* families
+};
+
+// Samples with the same labels become one series: counts are summed, of flags the lower stands.
+// Families without series are not among them.
+std::vector<prometheus::MetricFamily> self_families(const Snapshot& snapshot,
+                                                    const ExporterInfo& exporter);
+
+}  // namespace ioc_exporter::app

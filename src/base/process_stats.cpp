@@ -1,0 +1,116 @@
+#include "base/process_stats.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ioc_exporter {
+namespace {
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::vector<std::string_view> words(std::string_view line) {
+  constexpr std::string_view kSpace = " \t\n";
+  std::vector<std::string_view> found;
+  for (auto at = line.find_first_not_of(kSpace); at != std::string_view::npos;
+       at = line.find_first_not_of(kSpace, at)) {
+    const auto end = std::min(line.find_first_of(kSpace, at), line.size());
+    found.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return found;
+}
+
+// The rest of the line that starts with `start`.
+std::optional<std::string_view> line_after(std::string_view text, std::string_view start) {
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.starts_with(start)) return line.substr(start.size());
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return {};
+}
+
+struct StatNumbers {
+  std::uint64_t user_ticks, system_ticks, start_ticks, virtual_bytes, resident_pages;
+};
+
+// Fields are counted from 1 in proc(5); comm, the second, may hold spaces and parentheses.
+std::optional<StatNumbers> parse_stat(std::string_view stat) {
+  const auto comm_end = stat.rfind(')');
+  if (comm_end == std::string_view::npos) return {};
+  const auto fields = words(stat.substr(comm_end + 1));
+  const auto field = [&](std::size_t number) -> std::optional<std::uint64_t> {
+    return number - 3 < fields.size() ? parse_number(fields[number - 3]) : std::nullopt;
+  };
+  const auto user = field(14), system = field(15), start = field(22), size = field(23),
+             resident = field(24);
+  if (!user || !system || !start || !size || !resident) return {};
+  return StatNumbers{*user, *system, *start, *size, *resident};
+}
+
+std::optional<std::uint64_t> parse_max_fds(std::string_view limits) {
+  const auto line = line_after(limits, "Max open files");
+  if (!line) return {};
+  const auto values = words(*line);
+  if (values.empty()) return {};
+  if (values[0] == "unlimited") return std::numeric_limits<std::uint64_t>::max();
+  return parse_number(values[0]);
+}
+
+std::optional<std::uint64_t> parse_boot_time(std::string_view stat) {
+  const auto line = line_after(stat, "btime ");
+  return line ? parse_number(*line) : std::nullopt;
+}
+
+// Reads a file and gives it to `parse`, with an error that names the file.
+template <class Parse>
+auto read_and_parse(const RootedFs& fs, std::string_view path, Parse parse)
+    -> Result<typename decltype(parse(std::string_view()))::value_type> {
+  auto content = fs.read(path, 1u << 20);
+  if (!content) return std::move(content).error();
+  auto parsed = parse(*content);
+  if (!parsed) return error_in_words("read " + fs.path(path) + ": not in the form of proc(5)");
+  return *parsed;
+}
+
+}  // namespace
+
+ProcessUnits ProcessUnits::of_host() {
+  return {static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)),
+          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
+}
+
+Result<ProcessStats> read_process_stats(const RootedFs& fs, const ProcessUnits& units) {
+  auto numbers = read_and_parse(fs, "/proc/self/stat", parse_stat);
+  if (!numbers) return std::move(numbers).error();
+  auto max_fds = read_and_parse(fs, "/proc/self/limits", parse_max_fds);
+  if (!max_fds) return std::move(max_fds).error();
+  auto boot_time = read_and_parse(fs, "/proc/stat", parse_boot_time);
+  if (!boot_time) return std::move(boot_time).error();
+
+  const auto seconds = [&](std::uint64_t ticks) {
+    return static_cast<double>(ticks) / static_cast<double>(units.ticks_per_second);
+  };
+  ProcessStats stats;
+  stats.cpu_seconds = seconds(numbers->user_ticks + numbers->system_ticks);
+  stats.start_time_seconds = static_cast<double>(*boot_time) + seconds(numbers->start_ticks);
+  stats.virtual_memory_bytes = numbers->virtual_bytes;
+  stats.resident_memory_bytes = numbers->resident_pages * units.page_bytes;
+  stats.max_fds = *max_fds;
+  if (auto open = fs.list("/proc/self/fd")) stats.open_fds = open->size();
+  return stats;
+}
+
+}  // namespace ioc_exporter

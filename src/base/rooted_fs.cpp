@@ -1,0 +1,66 @@
+#include "base/rooted_fs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <memory>
+
+namespace ioc_exporter {
+
+RootedFs::RootedFs(std::string root) : root_(std::move(root)) {
+  while (!root_.empty() && root_.back() == '/') root_.pop_back();
+}
+
+std::string RootedFs::path(std::string_view path) const {
+  std::string full = root_;
+  full += path;
+  return full;
+}
+
+Result<UniqueFd> RootedFs::open(std::string_view path_in_root, int flags) const {
+  const std::string full = path(path_in_root);
+  UniqueFd fd(::open(full.c_str(), flags | O_CLOEXEC));
+  if (!fd) return last_error("open " + full);
+  return fd;
+}
+
+Result<std::string> RootedFs::read(std::string_view path_in_root, std::size_t limit) const {
+  auto fd = open(path_in_root, O_RDONLY);
+  if (!fd) return std::move(fd).error();
+  std::string content;
+  char chunk[16384];
+  while (content.size() < limit) {
+    const ssize_t got = ::read(fd->get(), chunk, sizeof chunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return last_error("read " + path(path_in_root));
+    if (got == 0) break;
+    content.append(chunk, static_cast<std::size_t>(got));
+  }
+  if (content.size() > limit) content.resize(limit);
+  return content;
+}
+
+Result<std::string> RootedFs::read_link(std::string_view path_in_root) const {
+  const std::string full = path(path_in_root);
+  char target[PATH_MAX];
+  const ssize_t length = ::readlink(full.c_str(), target, sizeof target);
+  if (length < 0) return last_error("read link " + full);
+  return std::string(target, static_cast<std::size_t>(length));
+}
+
+Result<std::vector<std::string>> RootedFs::list(std::string_view path_in_root) const {
+  const std::string full = path(path_in_root);
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(full.c_str()), ::closedir);
+  if (!dir) return last_error("list " + full);
+  std::vector<std::string> names;
+  for (errno = 0; const dirent* entry = ::readdir(dir.get()); errno = 0) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return last_error("list " + full);
+  return names;
+}
+
+}  // namespace ioc_exporter

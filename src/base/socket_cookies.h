@@ -1,0 +1,31 @@
+// Asks the kernel for one TCP socket at a time (NETLINK_SOCK_DIAG): a look into a hash, whatever
+// else is open on the host.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "shared/ca_tap.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter {
+
+class SocketCookies {
+ public:
+  // In the calling thread's network namespace. Fails where the kernel has no inet_diag.
+  static Result<SocketCookies> open();
+
+  // The cookie (SO_COOKIE) of the connection's socket at the server's end, or at the client's when
+  // the server is elsewhere: no other socket gets it while the host runs. Nothing when there is no
+  // such connection, or it is over. Fails where the kernel has no inet_diag.
+  Result<std::optional<std::uint64_t>> find(const iocx_ca_flow_key& connection) const;
+
+ private:
+  explicit SocketCookies(UniqueFd fd) : fd_(std::move(fd)) {}
+  Result<void> check() const;
+
+  UniqueFd fd_;
+};
+
+}  // namespace ioc_exporter

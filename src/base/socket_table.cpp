@@ -1,0 +1,169 @@
+#include "base/socket_table.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "base/net_namespace.h"
+
+namespace ioc_exporter {
+namespace {
+
+constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+// Bits of enum tcp states, include/net/tcp_states.h.
+constexpr std::uint32_t kTimeWait = 1u << 6, kClose = 1u << 7, kListen = 1u << 10,
+                        kAllStates = (1u << 12) - 1;
+constexpr std::size_t kBufferBytes = 64u << 10;  // the kernel fills 32 KiB at most
+constexpr time_t kPatienceSeconds = 5;           // it answers at once, or is broken
+
+struct Request {
+  nlmsghdr header;
+  inet_diag_req_v2 question;
+};
+
+std::uint32_t states_of(SocketKind kind) {
+  if (kind == SocketKind::listening) return kListen;
+  if (kind == SocketKind::connected) return kAllStates & ~(kListen | kTimeWait | kClose);
+  return kAllStates;
+}
+
+InetAddress address_from(int family, const __be32 (&words)[4]) {
+  InetAddress address{};
+  if (family == AF_INET) {
+    std::copy(std::begin(kMapped), std::end(kMapped), address.begin());
+    std::memcpy(address.data() + sizeof kMapped, words, sizeof words[0]);
+  } else {
+    std::memcpy(address.data(), words, address.size());
+  }
+  return address;
+}
+
+InetSocket socket_from(const inet_diag_msg& message) {
+  InetSocket socket;
+  socket.local = address_from(message.idiag_family, message.id.idiag_src);
+  socket.remote = address_from(message.idiag_family, message.id.idiag_dst);
+  socket.local_port = ntohs(message.id.idiag_sport);
+  socket.remote_port = ntohs(message.id.idiag_dport);
+  socket.inode = message.idiag_inode;
+  socket.cookie = std::uint64_t{message.id.idiag_cookie[1]} << 32 | message.id.idiag_cookie[0];
+  return socket;
+}
+
+// An invalid descriptor where the kernel has no sock_diag: the files are read then.
+UniqueFd open_netlink() {
+  UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  const timeval patience{kPatienceSeconds, 0};
+  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  return fd;
+}
+
+const char* name_of(SocketKind kind) {
+  if (kind == SocketKind::listening) return "ask the kernel for its listening sockets";
+  return kind == SocketKind::connected ? "ask the kernel for its TCP connections"
+                                       : "ask the kernel for its UDP sockets";
+}
+
+}  // namespace
+
+bool is_any_address(const InetAddress& address) {
+  return address == InetAddress{} || address == ipv4_address(0, 0, 0, 0);
+}
+
+InetAddress ipv4_address(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, a, b, c, d};
+}
+
+SocketTable SocketTable::of_thread(RootedFs fs) {
+  SocketTable table(std::move(fs), "/proc/thread-self/net/");
+  if (table.fs_.is_host()) table.netlink_ = open_netlink();
+  return table;
+}
+
+Result<SocketTable> SocketTable::of_process(RootedFs fs, pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  SocketTable table(std::move(fs), process + "/net/");
+  if (!table.fs_.is_host()) return table;
+  const auto own = table.fs_.read_link("/proc/thread-self/ns/net");
+  auto its = table.fs_.read_link(process + "/ns/net");
+  if (!its) return std::move(its).error();
+  if (own && *own == *its) {
+    table.netlink_ = open_netlink();
+    return table;
+  }
+  auto ns = table.fs_.open(process + "/ns/net", O_RDONLY);
+  if (!ns) return std::move(ns).error();
+  auto entered = in_net_namespace(ns->get(), [&table] { table.netlink_ = open_netlink(); });
+  if (!entered) return entered.error();
+  return table;
+}
+
+Result<void> SocketTable::for_each(SocketKind kind, const Visit& visit) {
+  if (!netlink_) return read_files(kind, visit);
+  for (const int family : {AF_INET, AF_INET6}) {
+    auto done = dump(kind, family, visit);
+    if (done) continue;
+    // ENOENT: no handler for this protocol, and no module that has one.
+    if (done.error().code != std::errc::no_such_file_or_directory) return done;
+    return read_files(kind, visit);
+  }
+  return {};
+}
+
+Result<void> SocketTable::dump(SocketKind kind, int family, const Visit& visit) {
+  Request request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request.question.sdiag_family = static_cast<std::uint8_t>(family);
+  request.question.sdiag_protocol = kind == SocketKind::udp ? IPPROTO_UDP : IPPROTO_TCP;
+  request.question.idiag_states = states_of(kind);
+  if (::send(netlink_.get(), &request, sizeof request, 0) < 0) return last_error(name_of(kind));
+  return receive_dump(kind, visit);
+}
+
+Result<void> SocketTable::receive_dump(SocketKind kind, const Visit& visit) {
+  buffer_.resize(kBufferBytes);
+  for (;;) {
+    const ssize_t got = ::recv(netlink_.get(), buffer_.data(), buffer_.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      Error error = last_error(name_of(kind));
+      netlink_ = UniqueFd();  // what is still to come would pass for the next answer
+      return error;
+    }
+    auto left = static_cast<std::size_t>(got);
+    const char* at = buffer_.data();
+    nlmsghdr header;
+    while (left >= sizeof header) {
+      std::memcpy(&header, at, sizeof header);
+      if (header.nlmsg_len < sizeof header || header.nlmsg_len > left) break;
+      const char* const body = at + NLMSG_HDRLEN;
+      if (header.nlmsg_type == NLMSG_DONE) return {};
+      if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_len >= NLMSG_LENGTH(sizeof(nlmsgerr))) {
+        nlmsgerr error;
+        std::memcpy(&error, body, sizeof error);
+        return error_from_errno(-error.error, name_of(kind));
+      }
+      if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+          header.nlmsg_len >= NLMSG_LENGTH(sizeof(inet_diag_msg))) {
+        inet_diag_msg message;
+        std::memcpy(&message, body, sizeof message);
+        visit(socket_from(message));
+      }
+      const std::size_t step = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), left);
+      at += step;
+      left -= step;
+    }
+  }
+}
+
+}  // namespace ioc_exporter

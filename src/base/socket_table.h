@@ -1,0 +1,84 @@
+// SocketTable: the kernel's own list of the sockets of one network namespace.
+//
+// By NETLINK_SOCK_DIAG (sock_diag(7)), which walks only the tables that are asked for and copies
+// binary records; where the kernel was built without it (INET_DIAG, INET_UDP_DIAG), from the text
+// in /proc/PID/net (proc(5)).
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/rooted_fs.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter {
+
+// 16 bytes as they stand in a packet; IPv4's a.b.c.d is ::ffff:a.b.c.d.
+using InetAddress = std::array<std::uint8_t, 16>;
+
+// 0.0.0.0 or ::
+bool is_any_address(const InetAddress& address);
+InetAddress ipv4_address(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d);
+
+struct InetSocket {
+  InetAddress local{};
+  InetAddress remote{};  // of a listener: any
+  std::uint16_t local_port = 0;
+  std::uint16_t remote_port = 0;
+  std::uint64_t inode = 0;   // as in the link /proc/PID/fd/N, "socket:[INODE]"; 0: no descriptor
+  std::uint64_t cookie = 0;  // the kernel's number for it, never given out twice; 0: not known
+
+  bool operator==(const InetSocket&) const = default;
+};
+
+enum class SocketKind {
+  listening,  // TCP, LISTEN
+  connected,  // TCP, with two ends and not over (TIME_WAIT, CLOSE); a handshake in progress too
+  udp,        // bound
+};
+
+// What one line of /proc/net/tcp, tcp6, udp or udp6 says; nothing for the header and what is none.
+struct SocketLine {
+  InetSocket socket;
+  unsigned state = 0;  // enum of include/net/tcp_states.h
+};
+std::optional<SocketLine> parse_socket_line(std::string_view line);
+
+// Not thread-safe; may be used in any thread, whatever its namespace.
+class SocketTable {
+ public:
+  using Visit = std::function<void(const InetSocket&)>;
+
+  // Of the namespace in which the calling thread is. On a tree that is not the host's: from the
+  // files alone, those of /proc/thread-self.
+  static SocketTable of_thread(RootedFs fs);
+  // Of the namespace in which the process is. An error: it is gone, or we may not look.
+  static Result<SocketTable> of_process(RootedFs fs, pid_t pid);
+
+  // Calls `visit` for each socket of that kind, IPv4's first. What comes or goes meanwhile may be
+  // seen or not. After an error some may have been visited.
+  Result<void> for_each(SocketKind kind, const Visit& visit);
+
+  bool uses_netlink() const { return static_cast<bool>(netlink_); }
+
+ private:
+  SocketTable(RootedFs fs, std::string folder) : fs_(std::move(fs)), folder_(std::move(folder)) {}
+  Result<void> dump(SocketKind kind, int family, const Visit& visit);
+  Result<void> receive_dump(SocketKind kind, const Visit& visit);
+  Result<void> read_files(SocketKind kind, const Visit& visit) const;
+
+  RootedFs fs_;
+  std::string folder_;  // of the files
+  UniqueFd netlink_;    // belongs to the namespace in which it was opened
+  std::string buffer_;
+};
+
+}  // namespace ioc_exporter

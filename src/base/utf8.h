@@ -1,0 +1,51 @@
+// Text from processes that nobody checked, made fit for a label: valid, printable UTF-8.
+// Only in this header, so that layers beside this one use it without linking the finder.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ioc_exporter {
+
+// Length of the valid UTF-8 sequence at the start of `text` (RFC 3629), 0 when there is none.
+inline std::size_t utf8_sequence(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  const unsigned char second = byte(1);
+  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool surrogate = first == 0xED && second > 0x9F;
+  const bool too_high = first == 0xF4 && second > 0x8F;
+  return overlong || surrogate || too_high ? 0 : length;
+}
+
+// Control characters (C0, DEL, C1) and what is no UTF-8 become '_'; cut to `max` bytes between
+// characters; spaces at both ends go.
+inline std::string printable_utf8(std::string_view text, std::size_t max) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  std::string clean;
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    const bool control =
+        (length == 1 && (first < 0x20 || first == 0x7F)) ||
+        (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
+    const bool keep = length != 0 && !control;
+    if (clean.size() + (keep ? length : 1) > max) break;
+    if (keep)
+      clean += text.substr(0, length);
+    else
+      clean += '_';
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  while (!clean.empty() && clean.back() == ' ') clean.pop_back();
+  return clean;
+}
+
+}  // namespace ioc_exporter

@@ -1,0 +1,29 @@
+// WallClock: from the kernel's CLOCK_MONOTONIC to the time of day.
+#pragma once
+
+#include <cstdint>
+
+namespace ioc_exporter {
+
+class WallClock {
+ public:
+  // What the two clocks say at the same moment, as far as two calls can tell.
+  struct Reading {
+    std::int64_t monotonic_ns = 0;
+    std::int64_t realtime_ns = 0;  // since 1970
+  };
+  static Reading read();
+
+  // Takes note of how far the clocks are apart. Differences below a millisecond are the calls' own:
+  // they are left alone, so that the time of one event does not change from scrape to scrape.
+  void update(const Reading& now);
+
+  // Seconds since 1970 of a moment, by the clock as it was set at the last update(); 0 for 0, which
+  // stands for "not known".
+  double seconds(std::uint64_t monotonic_ns) const;
+
+ private:
+  std::int64_t offset_ns_ = 0;
+};
+
+}  // namespace ioc_exporter

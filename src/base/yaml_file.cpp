@@ -1,0 +1,35 @@
+#include "base/yaml_file.h"
+
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter {
+namespace {
+
+constexpr std::size_t kLargest = 4u << 20;
+
+}  // namespace
+
+Result<std::string> read_text(const std::string& path) {
+  auto text = RootedFs().read(path, kLargest + 1);
+  if (!text) return error_in_words("read " + path + ": " + text.error().code.message());
+  if (text->size() > kLargest) return error_in_words("read " + path + ": larger than 4 MiB");
+  return text;
+}
+
+YAML::Node parse_yaml(const std::string& text, Problems& problems) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      const YAML::Mark mark = documents[1].Mark();
+      problems.add({mark.line + 1, mark.column + 1}, "a second document begins: there must be one");
+    }
+    return documents.empty() ? YAML::Node() : documents[0];
+  } catch (const YAML::Exception& problem) {
+    Place place;
+    if (!problem.mark.is_null()) place = {problem.mark.line + 1, problem.mark.column + 1};
+    problems.add(place, "no valid YAML: " + problem.msg);
+  }
+  return YAML::Node();
+}
+
+}  // namespace ioc_exporter

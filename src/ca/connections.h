@@ -1,0 +1,49 @@
+// TCP connections of this host and addresses as the tap's maps hold them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "shared/ca_tap.h"
+#include "base/result.h"
+#include "base/socket_table.h"
+
+namespace ioc_exporter::ca {
+
+// Order of keys; padding is part of what the kernel compares, so it is here too.
+struct CaKeyLess {
+  template <class Key>
+  bool operator()(const Key& a, const Key& b) const {
+    return __builtin_memcmp(&a, &b, sizeof(Key)) < 0;
+  }
+};
+using CaFlowKeys = std::set<iocx_ca_flow_key, CaKeyLess>;
+using CaPorts = std::set<iocx_ca_port, CaKeyLess>;
+using CaAddresses = std::set<iocx_ca_address, CaKeyLess>;
+
+// ::ffff:a.b.c.d; `octets` in the order a, b, c, d.
+iocx_ca_address ca_address_v4(const std::uint8_t (&octets)[4]);
+// 127.0.0.0/8 and ::1.
+bool is_loopback(const iocx_ca_address& address);
+// "10.0.0.7", "fe80::1"; an IPv4 address without "::ffff:".
+std::string ca_address_text(const iocx_ca_address& address);
+
+// A connection as the tap calls it, taken as a server's end: the local side is the server.
+iocx_ca_flow_key ca_flow_key(const InetSocket& socket, std::uint32_t net);
+
+// The connection with its ends exchanged: the server is at the other end.
+iocx_ca_flow_key as_client(const iocx_ca_flow_key& key);
+
+// All connections of a network namespace with a port that `wanted` accepts, those that are over
+// left out: as a server's end when it is the local one, as a client's when it is the other one.
+// `net`: what the tap calls the namespace.
+Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
+                                        const std::function<bool(std::uint16_t)>& wanted,
+                                        std::uint32_t net = 0);
+
+// Addresses of the calling thread's network namespace (getifaddrs(3)).
+Result<CaAddresses> read_local_addresses();
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,72 @@
+// The network namespaces that the tap looks into: a packet socket in each, and the addresses that
+// it has. They are told by numbers, 0 is the one that the exporter runs in.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "ca/packet_filter.h"
+#include "ca/tap_object.h"
+#include "ca/connections.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter::ca {
+
+class CaNamespaces {
+ public:
+  // Attaches in the calling thread's network namespace. `object` must outlive what is made here.
+  static Result<CaNamespaces> start(const CaTapObject& object);
+
+  // Attaches in the namespace of `ns_fd` (an open /proc/PID/ns/net; not kept) and gives its number;
+  // one that is there already keeps its number. While it is there it outlives its last process.
+  Result<std::uint32_t> add(const CaTapObject& object, int ns_fd);
+  bool contains(std::uint32_t net) const { return all_.contains(net); }
+  // No packet of the namespace is looked at after this.
+  void detach(std::uint32_t net);
+  // No packet of any namespace is looked at, those that are added meanwhile included, until
+  // attach_all().
+  void detach_all();
+  // Goes on after an error and gives the first one; attaches what is not attached.
+  Result<void> attach_all();
+  // Of packet sockets.
+  std::uint64_t attachments() const;
+  // The number is free for another namespace: but for addresses, nothing in the maps may name it.
+  Result<void> release(const CaTapObject& object, std::uint32_t net);
+
+  // Takes note of the addresses that came and went, for the programs, too. Goes on after an error
+  // and gives the first one.
+  Result<void> update_addresses(const CaTapObject& object);
+  bool has_address(std::uint32_t net, const iocx_ca_address& address) const;
+
+  // Calls `each(net)` for every namespace, with the calling thread in it or on another thread that
+  // is. `each` must not throw.
+  Result<void> in_each(const std::function<Result<void>(std::uint32_t)>& each) const;
+
+  // Of all that are or were there.
+  std::optional<kernel::ProgramStats> stats() const;
+
+ private:
+  struct Namespace {
+    CaPacketFilter filter;
+    UniqueFd ns;  // none: the exporter's own
+    dev_t device = 0;
+    ino_t inode = 0;
+    UniqueFd socket;  // closed before its filter goes; none while all are detached
+    CaAddresses addresses;
+  };
+  CaNamespaces() = default;
+  std::optional<std::uint32_t> free_number() const;
+  Result<void> update_addresses_of_any(const CaTapObject& object);
+
+  std::map<std::uint32_t, Namespace> all_;
+  CaAddresses any_;  // addresses of all of them, as the programs have them
+  std::optional<kernel::ProgramStats> past_;
+  bool detached_ = false;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,167 @@
+#include "ca/put_families.h"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "exposition/label_text.h"
+#include "exposition/merged_series.h"
+#include "exposition/number_text.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+constexpr exposition::Family kPuts{
+    "epics_ca_puts_total", exposition::FamilyType::counter,
+    "Channel Access writes that clients sent to the IOC. Empty labels: the exporter "
+    "has not seen the name (yet)."};
+constexpr exposition::Family kFailures{"epics_ca_put_failures_total", exposition::FamilyType::counter,
+                           "Channel Access writes that the IOC answered with an error, by reason."};
+constexpr exposition::Family kPutDuration{
+    "epics_ca_put_duration_seconds", exposition::FamilyType::histogram,
+    "Time from a write with callback (WRITE_NOTIFY) to the IOC's answer, over all clients."};
+constexpr exposition::Family kLastPut{"epics_ca_last_put_timestamp_seconds", exposition::FamilyType::gauge,
+                       "When the client wrote to the PV last, in seconds since 1970."};
+constexpr exposition::Family kPv{"epics_ca_pv_info", exposition::FamilyType::gauge,
+                     "Record and field that a PV name leads to, of PVs that were written to. "
+                     "Always 1."};
+
+std::string_view op_name(PutOp op) {
+  return op == PutOp::write ? "write" : "write_notify";
+}
+
+std::size_t characters(std::string_view utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & '\xC0') != '\x80'; }));
+}
+
+// Quotes, braces and escapes in an exemplar are too much for readers that take them in a label:
+// Prometheus 2.42 leaves the escapes as they are, Python's prometheus_client 0.26 fails.
+bool is_safe_in_exemplar(std::string_view value) {
+  return value.find_first_of("\"\\\n{}") == std::string_view::npos && exposition::utf8_safe(value) == value;
+}
+
+// The last put: when it was, and who sent it; with as many of the labels as OpenMetrics 1.0 allows,
+// which is 128 characters, names included. The client's address is always among them.
+std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
+  constexpr std::size_t kMost = 128;
+  std::vector<exposition::Label> labels;
+  std::size_t total = 0;
+  for (const exposition::Label& label :
+       {exposition::Label{"client", put.client}, exposition::Label{"user", put.user}, exposition::Label{"host", put.host}}) {
+    if (!is_safe_in_exemplar(label.value)) continue;
+    total += label.name.size() + characters(label.value);
+    if (total > kMost) break;
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+struct Puts {
+  std::uint64_t count = 0;
+  const PutSample* last = nullptr;
+};
+
+void merge(Puts& into, const Puts& other) {
+  into.count += other.count;
+  if (into.last->last_time_seconds < other.last->last_time_seconds) into.last = other.last;
+}
+
+void encode_counts_of_puts(const std::vector<PutSample>& puts, exposition::Encoder& encoder) {
+  exposition::SeriesList<Puts> series;
+  series.reserve(puts.size());
+  for (const PutSample& put : puts)
+    series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                        {"pv", put.pv},
+                                        {"client", put.client},
+                                        {"user", put.user},
+                                        {"host", put.host},
+                                        {"op", op_name(put.op)}}),
+                        Puts{put.count, &put});
+  encoder.begin_family(kPuts);
+  exposition::for_each_merged(std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
+    if (!encoder.has_exemplars() || all.last->last_time_seconds <= 0)
+      return encoder.count(labels, all.count);
+    const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
+    encoder.count(labels, all.count, exposition::Exemplar{who, 1, all.last->last_time_seconds});
+  });
+}
+
+void encode_failures(const std::vector<PutFailureSample>& failures, exposition::Encoder& encoder) {
+  exposition::SeriesList<std::uint64_t> series;
+  series.reserve(failures.size());
+  for (const PutFailureSample& failure : failures)
+    series.emplace_back(encoder.labels({{"ioc", failure.ioc},
+                                        {"pv", failure.pv},
+                                        {"client", failure.client},
+                                        {"user", failure.user},
+                                        {"host", failure.host},
+                                        {"reason", failure.reason}}),
+                        failure.count);
+  exposition::encode_counts(kFailures, std::move(series), encoder);
+}
+
+void encode_durations(const std::vector<PutDurationSample>& durations, const exposition::HistogramEdges& edges,
+                      exposition::Encoder& encoder) {
+  using Sums = std::pair<std::uint64_t, decltype(PutDurationSample::buckets)>;
+  exposition::SeriesList<Sums> series;
+  series.reserve(durations.size());
+  for (const PutDurationSample& duration : durations)
+    series.emplace_back(encoder.labels({{"ioc", duration.ioc}, {"pv", duration.pv}}),
+                        Sums{duration.sum_ns, duration.buckets});
+  encoder.begin_histograms(kPutDuration, edges);
+  exposition::for_each_merged(
+      std::move(series),
+      [](Sums& sums, const Sums& more) {
+        sums.first += more.first;
+        std::transform(sums.second.begin(), sums.second.end(), more.second.begin(),
+                       sums.second.begin(), std::plus<>());
+      },
+      [&encoder](const exposition::EncodedLabels& labels, const Sums& sums) {
+        encoder.histogram(labels, sums.second, exposition::seconds_from_ns(sums.first));
+      });
+}
+
+void encode_last_times(const std::vector<PutSample>& puts, exposition::Encoder& encoder) {
+  exposition::SeriesList<double> series;
+  series.reserve(puts.size());
+  for (const PutSample& put : puts)
+    if (put.last_time_seconds > 0)
+      series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                          {"pv", put.pv},
+                                          {"client", put.client},
+                                          {"user", put.user},
+                                          {"host", put.host}}),
+                          put.last_time_seconds);
+  encoder.begin_family(kLastPut);
+  exposition::for_each_merged(
+      std::move(series), [](double& last, double other) { last = std::max(last, other); },
+      [&encoder](const exposition::EncodedLabels& labels, double last) { encoder.number(labels, last); });
+}
+
+void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) {
+  exposition::SeriesList<std::uint64_t> series;
+  series.reserve(pvs.size());
+  for (const PvSample& pv : pvs)
+    series.emplace_back(
+        encoder.labels(
+            {{"ioc", pv.ioc}, {"pv", pv.pv}, {"record", pv.record}, {"field", pv.field}}),
+        1);
+  encoder.begin_family(kPv);
+  exposition::for_each_merged(
+      std::move(series), [](std::uint64_t&, std::uint64_t) {},
+      [&encoder](const exposition::EncodedLabels& labels, std::uint64_t one) { encoder.count(labels, one); });
+}
+
+}  // namespace
+
+void encode_puts(const Snapshot& snapshot, const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
+  encode_counts_of_puts(snapshot.puts, encoder);
+  encode_failures(snapshot.put_failures, encoder);
+  encode_durations(snapshot.put_durations, edges, encoder);
+  encode_last_times(snapshot.puts, encoder);
+  encode_pvs(snapshot.pvs, encoder);
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,134 @@
+#include "ca/put_totals.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ioc_exporter::ca {
+
+CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
+  if (slot >= channels_.size() || channels_[slot].state == Channel::State::closed) return nullptr;
+  return &channels_[slot];
+}
+
+bool CaPutTotals::has_room(const std::string& client) const {
+  if (series_.size() >= max_series_) return false;
+  const std::size_t left = max_series_ - series_.size();
+  if (left > max_series_ / 4) return true;
+  const auto own = series_of_.find(client);
+  return own == series_of_.end() || own->second < left;
+}
+
+void CaPutTotals::count_out(const CaPutLabels& labels) {
+  const auto own = series_of_.find(labels.client);
+  if (--own->second == 0) series_of_.erase(own);
+}
+
+void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {
+  close(slot);
+  if (slot >= channels_.size()) channels_.resize(slot + std::size_t{1});
+  Channel& opened = channels_[slot];
+  opened.id = channel;
+  opened.added = {};
+  opened.series = series_.find(labels);
+  if (opened.series == series_.end() && has_room(labels.client)) {
+    ++series_of_[labels.client];
+    opened.series = series_.try_emplace(std::move(labels)).first;
+  }
+  if (opened.series == series_.end()) {
+    opened.state = Channel::State::overflows;
+  } else {
+    opened.state = Channel::State::counts;
+    ++opened.series->second.channels;
+  }
+  ++open_channels_;
+}
+
+bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
+  return slot < channels_.size() && channels_[slot].state != Channel::State::closed &&
+         channels_[slot].id == channel;
+}
+
+void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
+  const Channel* channel = find(slot);
+  if (channel == nullptr) return;
+  const CaPuts added = channel->added;
+  open(slot, channel->id, std::move(labels));
+  channels_[slot].added = added;
+}
+
+const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
+  if (!is_open(slot, channel) || channels_[slot].state != Channel::State::counts) return nullptr;
+  return &channels_[slot].series->first;
+}
+
+void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
+  Channel* channel = find(slot);
+  if (channel == nullptr || channel->added == puts) return;
+  for (std::size_t op = 0; op < puts.size(); ++op) {
+    const std::uint64_t fresh = puts[op] - channel->added[op];
+    channel->added[op] = puts[op];
+    if (channel->state == Channel::State::counts && fresh != 0) {
+      Series& series = channel->series->second;
+      series.puts[op] += fresh;
+      if (channel->series->first.pv.empty()) unnamed_ += fresh;
+      if ((last_put & 1) == op) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
+    }
+    if (channel->state == Channel::State::overflows) overflowed_ += fresh;
+    if (channel->state == Channel::State::forgotten) forgotten_ += fresh;
+  }
+}
+
+void CaPutTotals::close(std::uint32_t slot) {
+  Channel* channel = find(slot);
+  if (channel == nullptr) return;
+  --open_channels_;
+  const bool counted = channel->state == Channel::State::counts;
+  channel->state = Channel::State::closed;
+  if (!counted) return;
+  Series& series = channel->series->second;
+  // Nobody ever put there: what clients only read leaves nothing behind.
+  if (--series.channels > 0 || series.puts != CaPuts{}) return;
+  count_out(channel->series->first);
+  series_.erase(channel->series);
+}
+
+void CaPutTotals::forget(std::uint32_t ioc) {
+  for (Channel& channel : channels_)
+    if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
+      channel.state = Channel::State::forgotten;
+  std::erase_if(series_, [&](const auto& entry) {
+    if (entry.first.ioc != ioc) return false;
+    count_out(entry.first);
+    return true;
+  });
+}
+
+std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
+  std::vector<CaPutLabels> expired;
+  std::erase_if(series_, [&](const auto& entry) {
+    const Series& series = entry.second;
+    const std::uint64_t last = *std::ranges::max_element(series.last_ns);
+    if (series.channels > 0 || last == 0 || last >= before_ns) return false;
+    expired.push_back(entry.first);
+    count_out(entry.first);
+    return true;
+  });
+  return expired;
+}
+
+bool CaPutTotals::knows(std::uint32_t ioc, const std::string& pv) const {
+  const auto first = series_.lower_bound({ioc, pv, "", "", ""});
+  return first != series_.end() && first->first.ioc == ioc && first->first.pv == pv;
+}
+
+std::vector<CaPutCount> CaPutTotals::counts() const {
+  std::vector<CaPutCount> all;
+  for (const auto& [labels, series] : series_) {
+    if (series.puts[0]) all.push_back({labels, PutOp::write, series.puts[0], series.last_ns[0]});
+    if (series.puts[1])
+      all.push_back({labels, PutOp::write_notify, series.puts[1], series.last_ns[1]});
+  }
+  return all;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,102 @@
+// Puts by label from counters of channels that come and go. Pure: no system calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/samples.h"
+
+namespace ioc_exporter::ca {
+
+// Whose puts. `ioc` is the number that the caller gave for the server.
+struct CaPutLabels {
+  std::uint32_t ioc = 0;
+  std::string pv;      // "": the channel is not known
+  std::string client;  // address without port
+  std::string user;
+  std::string host;
+  auto operator<=>(const CaPutLabels&) const = default;
+};
+
+struct CaPutCount {
+  CaPutLabels labels;
+  PutOp op = PutOp::write;
+  std::uint64_t count = 0;  // never 0
+  // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
+  // channel's last put of either kind, so that the other kind's may be that of an earlier one.
+  std::uint64_t last_ns = 0;
+};
+
+// Counters of a channel: WRITE, WRITE_NOTIFY.
+using CaPuts = std::array<std::uint64_t, 2>;
+
+// A channel's counters are added as far as they were not added before, so that a total never
+// shrinks and no put is in it twice, whenever the channel ends.
+class CaPutTotals {
+ public:
+  // Over `max_series` sets of labels, puts are counted by overflowed() only. The last quarter of
+  // the room is for clients that have less than what is left of it: one that writes to ever new
+  // names does not take it from the others.
+  explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
+
+  // A channel is told by the slot that holds its counters and its id. One that had the slot is
+  // closed.
+  void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
+  bool is_open(std::uint32_t slot, std::uint64_t channel) const;
+  // What an open channel counts from now on stands under these labels; what it has counted stays.
+  void relabel(std::uint32_t slot, CaPutLabels labels);
+  // `last_put` as in iocx_ca_channel.
+  void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
+  // Null: not this channel's slot, over the limit, or forgotten. Until the next call that is not
+  // const.
+  const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
+  void close(std::uint32_t slot);
+  // Drops the totals of an IOC; what its channels still count is in forgotten() only.
+  void forget(std::uint32_t ioc);
+  // Drops what has no channel any more and had its last put before `before_ns` (CLOCK_MONOTONIC);
+  // what was dropped. Puts whose time is not known stay.
+  std::vector<CaPutLabels> expire(std::uint64_t before_ns);
+  // Whether anybody's puts to the PV are known.
+  bool knows(std::uint32_t ioc, const std::string& pv) const;
+
+  std::vector<CaPutCount> counts() const;
+  std::uint64_t overflowed() const { return overflowed_; }
+  // Puts that were counted with pv "".
+  std::uint64_t unnamed() const { return unnamed_; }
+  // Puts of channels whose IOC was forgotten.
+  std::uint64_t forgotten() const { return forgotten_; }
+  std::size_t open_channels() const { return open_channels_; }
+  std::size_t series() const { return series_.size(); }
+
+ private:
+  struct Series {
+    CaPuts puts{};
+    CaPuts last_ns{};
+    std::size_t channels = 0;  // open ones that add to it
+  };
+  using SeriesMap = std::map<CaPutLabels, Series>;
+  struct Channel {
+    std::uint64_t id = 0;
+    CaPuts added{};
+    SeriesMap::iterator series;
+    enum class State { closed, counts, overflows, forgotten } state = State::closed;
+  };
+
+  Channel* find(std::uint32_t slot);
+  bool has_room(const std::string& client) const;
+  void count_out(const CaPutLabels& labels);  // of what leaves series_
+
+  std::size_t max_series_;
+  std::uint64_t overflowed_ = 0;
+  std::uint64_t unnamed_ = 0;
+  std::uint64_t forgotten_ = 0;
+  SeriesMap series_;
+  std::map<std::string, std::size_t> series_of_;  // number, by client
+  std::vector<Channel> channels_;                 // by slot: looked through again and again
+  std::size_t open_channels_ = 0;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,26 @@
+// PvRecords: to which records of the IOCs the PVs lead that were written to.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "iocs/record_names.h"
+#include "base/samples.h"
+
+namespace ioc_exporter::ca {
+
+class PvRecords {
+ public:
+  // One for each PV of `puts` whose IOC is up and has such a record. `puts` is sorted by IOC and
+  // PV. Keeps the sorted names of databases that were asked for, until their IOC has another, or is
+  // gone from `iocs`.
+  std::vector<PvSample> resolve(const std::vector<IocSample>& iocs,
+                                const std::vector<PutSample>& puts);
+
+ private:
+  std::map<std::string, iocs::RecordNames, std::less<>> names_;  // by IOC
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,87 @@
+// The part of CaTap that turns the kernel's counters into a reading.
+#include "ca/tap.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ioc_exporter::ca {
+namespace {
+
+// Label `reason`, in the order of enum iocx_ca_drop.
+constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
+    "stream_gap",       "resync",        "joined_late",   "lock_timeout",  "nested_run",
+    "circuits_full",    "channels_full", "lost_put",      "name_cut",      "not_parsed",
+    "segment_too_long", "not_ca",        "after_end",     "outcomes_full", "orphan_answer",
+    "hole_filled",      "windows_full",  "orphan_message"};
+
+}  // namespace
+
+Result<CaTapReading> CaTap::collect(Clock::time_point now) {
+  if (auto ok = observe_channels(now); !ok) return ok.error();
+  if (auto ok = observe_outcomes(); !ok) return ok.error();
+  CaOpenCounts open;
+  if (auto ok = observe_flows(open); !ok) return ok.error();
+  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+    if (!used_[slot]) continue;
+    const iocx_ca_channel channel = object_.channels()[slot];
+    if (channel.state == IOCX_CA_SLOT_LIVE) open.add_channel(channel);
+  }
+  CaTapReading reading;
+  reading.puts = totals_.counts();
+  reading.failures = outcomes_.failures();
+  reading.durations = outcomes_.durations();
+  reading.servers = open.servers(server_totals_);
+  reading.clients = open.clients();
+  auto drops = read_drops();
+  if (!drops) return std::move(drops).error();
+  reading.drops = std::move(*drops);
+  auto maps = read_maps();
+  if (!maps) return std::move(maps).error();
+  reading.maps = std::move(*maps);
+  return reading;
+}
+
+Result<std::vector<MapSample>> CaTap::read_maps() const {
+  std::uint64_t durations = 0, waiting = 0;
+  for (const auto& key : outcome_keys_) durations += key.second == kDurations;
+  const auto count = [&waiting](const iocx_ca_channel_key&, const iocx_ca_pending&) { ++waiting; };
+  if (auto ok = object_.pending().for_each(count); !ok) return ok.error();
+  return std::vector<MapSample>{
+      {"ca_channels", static_cast<std::uint64_t>(std::ranges::count(used_, true)),
+       object_.max_channels()},
+      {"ca_circuits", circuits_, object_.flows().capacity()},
+      {"ca_pages", pages_, object_.max_pages()},
+      {"ca_servers", servers_.size(), object_.servers().capacity()},
+      {"ca_pending", waiting, object_.pending().capacity()},
+      {"ca_outcomes", durations, object_.outcomes().capacity()},
+      {"ca_failures", outcome_keys_.size() - durations, object_.failures().capacity()}};
+}
+
+Result<std::vector<DropSample>> CaTap::read_drops() const {
+  auto counters = kernel::sum_per_cpu_counters(object_.drops(), IOCX_CA_DROPS);
+  if (!counters) return std::move(counters).error();
+  (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
+  std::vector<DropSample> drops;
+  for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
+    drops.push_back({"ca_tap", kReasons[reason], (*counters)[reason]});
+  drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
+  drops.push_back({"ca_tap", "outcome_series_full", outcomes_.overflowed()});
+  drops.push_back({"ca_tap", "late_answer", late_answers_});
+  drops.push_back({"ca_tap", "unnamed_put", totals_.unnamed()});
+  drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_});
+  drops.push_back({"ca_tap", "ioc_gone", totals_.forgotten()});
+  return drops;
+}
+
+// A circuit that has ended, or does not speak CA, is not open. What it carried counts all the same.
+Result<void> CaTap::observe_flows(CaOpenCounts& open) {
+  return object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+    const auto ioc = ioc_of(flow.circuit, flow.ioc);
+    if (!ioc) return;
+    server_totals_.observe(key, *ioc, flow.counts);
+    if (!flow.ended && !flow.not_ca) open.add_circuit(*ioc, key, flow);
+  });
+}
+
+}  // namespace ioc_exporter::ca

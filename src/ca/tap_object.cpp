@@ -1,0 +1,333 @@
+#include "ca/tap_object.h"
+
+#include <bpf/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "ca/pins.h"
+#include "kernel/libbpf_support.h"
+#include "ca_tap.skel.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(ca_tap_bpf* skeleton) const { ca_tap_bpf__destroy(skeleton); }
+};
+
+// The memory of a map.
+struct Mapping {
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (address) ::munmap(address, length);
+  }
+  Result<void> map(const bpf_map* map) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
+    length = (bytes + page - 1) / page * page;
+    void* mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (mapped == MAP_FAILED)
+      return last_error("map BPF map " + std::string(bpf_map__name(map)) + " into memory");
+    address = mapped;
+    return {};
+  }
+  void* address = nullptr;
+  std::size_t length = 0;
+};
+
+// Linux 5.12 knows compare-and-swap, and some distributions' older kernels do: load one and see.
+bool kernel_has_compare_and_swap() {
+  const bpf_insn program[] = {
+      {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},               // r0 = 0
+      {BPF_STX | BPF_MEM | BPF_DW, 10, 0, -8, 0},              // *(u64 *)(fp - 8) = r0
+      {BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, 1},               // r1 = 1
+      {BPF_STX | BPF_ATOMIC | BPF_W, 10, 1, -8, BPF_CMPXCHG},  // r0 = cmpxchg(fp - 8, r0, r1)
+      {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
+      {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  const UniqueFd fd(bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "cmpxchg_probe", "Dual BSD/GPL",
+                                  program, std::size(program), nullptr));
+  return static_cast<bool>(fd);
+}
+
+Result<void> push(const bpf_map* queue, std::uint32_t number) {
+  const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &number, BPF_ANY);
+  if (err < 0) return kernel::libbpf_error(err, std::string("write to BPF map ") + bpf_map__name(queue));
+  return {};
+}
+
+}  // namespace
+
+struct CaTapObject::Loaded {
+  std::unique_ptr<ca_tap_bpf, SkeletonDeleter> skeleton;
+  CaTapLock lock = CaTapLock::map_insert;
+  std::uint32_t max_channels = 0;
+  std::uint32_t max_pages = 0;
+  Mapping channels;
+  Mapping watched;
+  Mapping page_owners;
+  kernel::MapView<iocx_ca_port, std::uint32_t> ports;
+  kernel::MapView<iocx_ca_server, std::uint32_t> servers;
+  kernel::MapView<iocx_ca_local, std::uint32_t> local_addresses;
+  kernel::MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
+  kernel::MapView<iocx_ca_channel_key, std::uint32_t> sids;
+  kernel::MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
+  kernel::MapView<std::uint64_t, iocx_ca_channel_info> channel_info;
+  kernel::MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
+  kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
+  kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+
+  Result<void> set_sizes(const CaTapSizes& sizes) const;
+  Result<void> open_views();
+  Result<void> map_into_memory();
+  Result<void> free_pages() const;
+  std::vector<bpf_map*> pinned_maps() const;
+  Result<std::uint64_t> find_last_id() const;
+};
+
+Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
+  const auto& maps = skeleton->maps;
+  const std::pair<bpf_map*, std::uint32_t> wanted[] = {
+      {maps.ca_servers, sizes.max_servers},
+      {maps.ca_ports, sizes.max_servers},
+      {maps.ca_flows, sizes.max_circuits},
+      {maps.ca_sids, sizes.max_channels},
+      {maps.ca_cids, sizes.max_channels},
+      {maps.ca_channels, sizes.max_channels},
+      {maps.ca_free_slots, sizes.max_channels},
+      {maps.ca_pending, sizes.max_pending},
+      {maps.ca_outcomes, sizes.max_outcomes},
+      {maps.ca_failures, sizes.max_failures},
+      {maps.ca_pages, sizes.max_pages},
+      {maps.ca_page_owners, sizes.max_pages},
+      {maps.ca_free_pages, sizes.max_pages},
+      // Ended channels keep theirs until they are reaped, while new ones come.
+      {maps.ca_channel_info, sizes.max_channels * 2}};
+  for (const auto& [map, entries] : wanted)
+    if (auto ok = kernel::size_map(map, entries); !ok) return ok;
+  return {};
+}
+
+Result<void> CaTapObject::Loaded::open_views() {
+  const auto& maps = skeleton->maps;
+  if (auto ok = kernel::open_view(servers, maps.ca_servers); !ok) return ok;
+  if (auto ok = kernel::open_view(ports, maps.ca_ports); !ok) return ok;
+  if (auto ok = kernel::open_view(local_addresses, maps.ca_local); !ok) return ok;
+  if (auto ok = kernel::open_view(flows, maps.ca_flows); !ok) return ok;
+  if (auto ok = kernel::open_view(sids, maps.ca_sids); !ok) return ok;
+  if (auto ok = kernel::open_view(cids, maps.ca_cids); !ok) return ok;
+  if (auto ok = kernel::open_view(channel_info, maps.ca_channel_info); !ok) return ok;
+  if (auto ok = kernel::open_view(pending, maps.ca_pending); !ok) return ok;
+  if (auto ok = kernel::open_view(outcomes, maps.ca_outcomes); !ok) return ok;
+  if (auto ok = kernel::open_view(failures, maps.ca_failures); !ok) return ok;
+  return kernel::open_view(drops, maps.ca_drops);
+}
+
+Result<void> CaTapObject::Loaded::map_into_memory() {
+  const auto& maps = skeleton->maps;
+  if (auto ok = channels.map(maps.ca_channels); !ok) return ok;
+  if (auto ok = page_owners.map(maps.ca_page_owners); !ok) return ok;
+  return watched.map(maps.ca_watched);
+}
+
+Result<void> CaTapObject::Loaded::free_pages() const {
+  const bpf_map* queue = skeleton->maps.ca_free_pages;
+  for (std::uint32_t page = 0; page < bpf_map__max_entries(queue); ++page)
+    if (auto ok = push(queue, page); !ok) return ok;
+  return {};
+}
+
+std::vector<bpf_map*> CaTapObject::Loaded::pinned_maps() const {
+  const auto& maps = skeleton->maps;
+  return {maps.ca_flows, maps.ca_sids, maps.ca_cids, maps.ca_channel_info, maps.ca_channels};
+}
+
+// In maps that were adopted, before the programs are loaded.
+Result<std::uint64_t> CaTapObject::Loaded::find_last_id() const {
+  constexpr std::uint64_t kLower = (std::uint64_t{1} << 48) - 1;
+  std::uint64_t last = 0;
+  const auto note = [&last](std::uint64_t id) { last = std::max(last, id & kLower); };
+  auto circuits =
+      kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>::from_fd(bpf_map__fd(skeleton->maps.ca_flows));
+  if (!circuits) return std::move(circuits).error();
+  auto ok = circuits->for_each([&](const auto&, const iocx_ca_flow& flow) { note(flow.circuit); });
+  if (!ok) return ok.error();
+  auto infos = kernel::MapView<std::uint64_t, iocx_ca_channel_info>::from_fd(
+      bpf_map__fd(skeleton->maps.ca_channel_info));
+  if (!infos) return std::move(infos).error();
+  ok = infos->for_each([&](std::uint64_t channel, const iocx_ca_channel_info& info) {
+    note(channel);
+    note(info.circuit);
+  });
+  if (!ok) return ok.error();
+  return last;
+}
+
+CaTapObject::CaTapObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+CaTapObject::CaTapObject(CaTapObject&&) noexcept = default;
+CaTapObject& CaTapObject::operator=(CaTapObject&&) noexcept = default;
+CaTapObject::~CaTapObject() = default;
+
+Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, bool remote_servers,
+                                      CaPins* pins) {
+  kernel::capture_libbpf_messages();
+  if (lock == CaTapLock::choose)
+    lock = kernel_has_compare_and_swap() ? CaTapLock::compare_and_swap : CaTapLock::map_insert;
+  auto loaded = std::make_unique<Loaded>();
+  loaded->lock = lock;
+  loaded->max_channels = sizes.max_channels;
+  loaded->max_pages = sizes.max_pages;
+  loaded->skeleton.reset(ca_tap_bpf__open());
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
+  loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
+  const auto& programs = loaded->skeleton->progs;
+  const bool swap = lock == CaTapLock::compare_and_swap;
+  bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
+  bpf_program__set_autoload(swap ? programs.ca_tap_insert : programs.ca_tap_swap, false);
+  if (auto ok = loaded->set_sizes(sizes); !ok) return ok.error();
+  if (pins)
+    if (auto ok = pins->adopt(loaded->pinned_maps(), sizes.max_circuits); !ok) return ok.error();
+  if (pins && pins->adopted()) {
+    auto last_id = loaded->find_last_id();
+    if (!last_id) return std::move(last_id).error();
+    loaded->skeleton->rodata->cfg_last_id = *last_id;
+  }
+  if (const int err = ca_tap_bpf__load(loaded->skeleton.get()); err < 0)
+    return kernel::libbpf_error(err, "load BPF object ca_tap");
+  if (pins)
+    if (auto ok = pins->pin(loaded->pinned_maps()); !ok) return ok.error();
+  const std::uint32_t first = IOCX_CA_PROGRAM_TCP;
+  const int reader_fd = bpf_program__fd(reader);
+  const int programs_fd = bpf_map__fd(loaded->skeleton->maps.ca_programs);
+  if (const int err = bpf_map_update_elem(programs_fd, &first, &reader_fd, BPF_ANY); err < 0)
+    return kernel::libbpf_error(err, "write to BPF map ca_programs");
+  if (auto ok = loaded->open_views(); !ok) return ok.error();
+  if (auto ok = loaded->map_into_memory(); !ok) return ok.error();
+  if (auto ok = loaded->free_pages(); !ok) return ok.error();
+  CaTapObject object(std::move(loaded));
+  if (!pins || !pins->adopted())
+    if (auto ok = object.free_slots(); !ok) return ok.error();
+  return object;
+}
+
+CaSharedMaps CaTapObject::shared_maps() const {
+  const auto& maps = loaded_->skeleton->maps;
+  return {.work = bpf_map__fd(maps.ca_work),
+          .drops = bpf_map__fd(maps.ca_drops),
+          .programs = bpf_map__fd(maps.ca_programs),
+          .watched = bpf_map__fd(maps.ca_watched),
+          .ports = bpf_map__fd(maps.ca_ports),
+          .servers = bpf_map__fd(maps.ca_servers),
+          .local = bpf_map__fd(maps.ca_local)};
+}
+
+iocx_ca_port_set& CaTapObject::watched_ports(std::uint32_t net) const {
+  return static_cast<iocx_ca_port_set*>(loaded_->watched.address)[net];
+}
+
+iocx_ca_channel* CaTapObject::channels() const {
+  return static_cast<iocx_ca_channel*>(loaded_->channels.address);
+}
+
+Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
+  const int fd = bpf_map__fd(loaded_->skeleton->maps.ca_free_slots);
+  std::uint32_t slot = 0;
+  const int err = bpf_map_lookup_and_delete_elem(fd, nullptr, &slot);
+  if (err == 0) return std::optional<std::uint32_t>(slot);
+  if (err == -ENOENT) return std::optional<std::uint32_t>();
+  return kernel::libbpf_error(err, "take from BPF map ca_free_slots");
+}
+
+Result<void> CaTapObject::free_slots() const {
+  for (std::uint32_t slot = 0; slot < loaded_->max_channels; ++slot)
+    if (channels()[slot].state == IOCX_CA_SLOT_FREE)
+      if (auto ok = push(loaded_->skeleton->maps.ca_free_slots, slot); !ok) return ok;
+  return {};
+}
+
+std::uint64_t CaTapObject::last_id_before() const {
+  return loaded_->skeleton->rodata->cfg_last_id;
+}
+
+Result<void> CaTapObject::give_slot(std::uint32_t slot) const {
+  channels()[slot] = {};
+  return push(loaded_->skeleton->maps.ca_free_slots, slot);
+}
+
+const iocx_ca_page_owner* CaTapObject::page_owners() const {
+  return static_cast<const iocx_ca_page_owner*>(loaded_->page_owners.address);
+}
+
+Result<void> CaTapObject::give_page(std::uint32_t page) const {
+  auto& owner = static_cast<iocx_ca_page_owner*>(loaded_->page_owners.address)[page];
+  if (owner.first) __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
+  owner.circuit = 0;
+  return push(loaded_->skeleton->maps.ca_free_pages, page);
+}
+
+Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_key& key) const {
+  const auto& flows = loaded_->flows;
+  iocx_ca_flow flow;
+  const int err = bpf_map_lookup_and_delete_elem(flows.fd(), &key, &flow);
+  if (err == 0) return std::optional<iocx_ca_flow>(flow);
+  if (err == -ENOENT) return std::optional<iocx_ca_flow>();
+  auto found = flows.lookup(key);
+  if (!found || !*found) return found;
+  auto erased = flows.erase(key);
+  if (!erased) return std::move(erased).error();
+  return found;
+}
+
+const kernel::MapView<iocx_ca_server, std::uint32_t>& CaTapObject::servers() const {
+  return loaded_->servers;
+}
+const kernel::MapView<iocx_ca_port, std::uint32_t>& CaTapObject::ports() const {
+  return loaded_->ports;
+}
+const kernel::MapView<iocx_ca_local, std::uint32_t>& CaTapObject::local_addresses() const {
+  return loaded_->local_addresses;
+}
+const kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>& CaTapObject::flows() const {
+  return loaded_->flows;
+}
+const kernel::MapView<iocx_ca_channel_key, std::uint32_t>& CaTapObject::sids() const {
+  return loaded_->sids;
+}
+const kernel::MapView<iocx_ca_channel_key, iocx_ca_cid>& CaTapObject::cids() const {
+  return loaded_->cids;
+}
+const kernel::MapView<std::uint64_t, iocx_ca_channel_info>& CaTapObject::channel_info() const {
+  return loaded_->channel_info;
+}
+const kernel::MapView<iocx_ca_channel_key, iocx_ca_pending>& CaTapObject::pending() const {
+  return loaded_->pending;
+}
+const kernel::MapView<std::uint64_t, iocx_ca_outcome>& CaTapObject::outcomes() const {
+  return loaded_->outcomes;
+}
+const kernel::MapView<iocx_ca_failure_key, iocx_ca_failure>& CaTapObject::failures() const {
+  return loaded_->failures;
+}
+const kernel::MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const {
+  return loaded_->drops;
+}
+
+std::uint32_t CaTapObject::max_channels() const {
+  return loaded_->max_channels;
+}
+std::uint32_t CaTapObject::max_pages() const {
+  return loaded_->max_pages;
+}
+CaTapLock CaTapObject::lock() const {
+  return loaded_->lock;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,106 @@
+// The programs and maps of bpf/ca/tap.bpf.c in the kernel. Hides libbpf and the skeleton. What
+// feeds them is CaPacketFilter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernel/map.h"
+#include "shared/ca_tap.h"
+#include "base/result.h"
+
+namespace ioc_exporter::ca {
+
+// The lock that the loaded program takes. `choose` asks the kernel for compare-and-swap (5.12) and
+// takes map_insert where it has none; the others are for tests.
+enum class CaTapLock { choose, compare_and_swap, map_insert };
+
+struct CaTapSizes {
+  std::uint32_t max_servers = 16384;    // listening address and port pairs
+  std::uint32_t max_circuits = 65536;   // about 1 KiB of kernel memory for each that is there
+  std::uint32_t max_channels = 131072;  // 64 bytes each at once, 700 more for each in use
+  std::uint32_t max_pending = 16384;    // WRITE_NOTIFYs that wait for their answers; 100 bytes each
+  std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
+  std::uint32_t max_failures = 65536;   // channels with failed puts, by status
+  // 19 KiB each at once. A direction of a connection uses one or more while a segment of it is
+  // missing.
+  std::uint32_t max_pages = 512;
+};
+
+// Descriptors of the maps that ca_tap shares with the other objects of the tap
+// (bpf/ca/segment.bpf.h, bpf/ca/servers.bpf.h). Not owned.
+struct CaSharedMaps {
+  int work = -1;
+  int drops = -1;
+  int programs = -1;
+  int watched = -1;
+  int ports = -1;
+  int servers = -1;
+  int local = -1;
+};
+
+class CaPins;
+
+// Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
+class CaTapObject {
+ public:
+  // `remote_servers`: the programs also read what this host's clients send elsewhere.
+  // `pins`: with the tables that are kept there, which they are from now on. Tables of an earlier
+  // run hold what it left; free_slots() follows when it has been put right.
+  static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
+                                  bool remote_servers = false, CaPins* pins = nullptr);
+
+  CaTapObject(CaTapObject&&) noexcept;
+  CaTapObject& operator=(CaTapObject&&) noexcept;
+  ~CaTapObject();
+
+  CaSharedMaps shared_maps() const;
+
+  // Which ports of a network namespace the programs look at, as they have it. Written with atomic
+  // operations, by whoever has inserted the port into ports().
+  iocx_ca_port_set& watched_ports(std::uint32_t net) const;
+  const kernel::MapView<iocx_ca_port, std::uint32_t>& ports() const;
+  // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
+  iocx_ca_channel* channels() const;
+  // A slot that is free, for the caller alone; nothing when there is none.
+  Result<std::optional<std::uint32_t>> take_slot() const;
+  // Lets the program use every slot that is free: once, and before a CaPacketFilter is attached.
+  Result<void> free_slots() const;
+  // What every id of a circuit or channel of an earlier run is at most, in its lower 48 bits.
+  std::uint64_t last_id_before() const;
+  // Zeroes a slot that the program no longer uses and lets it be used again.
+  Result<void> give_slot(std::uint32_t slot) const;
+
+  // Whose the pages of what came before its turn are, max_pages of them, as the program writes it.
+  const iocx_ca_page_owner* page_owners() const;
+  // Lets a page be used again whose connection is gone.
+  Result<void> give_page(std::uint32_t page) const;
+
+  const kernel::MapView<iocx_ca_server, std::uint32_t>& servers() const;
+  const kernel::MapView<iocx_ca_local, std::uint32_t>& local_addresses() const;
+  const kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>& flows() const;
+  const kernel::MapView<iocx_ca_channel_key, std::uint32_t>& sids() const;
+  const kernel::MapView<iocx_ca_channel_key, iocx_ca_cid>& cids() const;
+  const kernel::MapView<std::uint64_t, iocx_ca_channel_info>& channel_info() const;
+  const kernel::MapView<iocx_ca_channel_key, iocx_ca_pending>& pending() const;
+  const kernel::MapView<std::uint64_t, iocx_ca_outcome>& outcomes() const;
+  const kernel::MapView<iocx_ca_failure_key, iocx_ca_failure>& failures() const;
+  const kernel::MapView<std::uint32_t, std::uint64_t>& drops() const;
+
+  // Takes a flow out of its map; nothing when it is not there. On kernels before 5.14, which cannot
+  // take from a hash at once, a look-up and a deletion.
+  Result<std::optional<iocx_ca_flow>> take_flow(const iocx_ca_flow_key& key) const;
+
+  std::uint32_t max_channels() const;
+  std::uint32_t max_pages() const;
+  CaTapLock lock() const;  // never `choose`
+
+ private:
+  struct Loaded;
+  explicit CaTapObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::ca

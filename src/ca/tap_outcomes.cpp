@@ -1,0 +1,79 @@
+// The part of CaTap that reads and frees the outcomes of puts, which stand beside the channels.
+#include <utility>
+
+#include "ca/tap.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+std::uint64_t answers(const iocx_ca_outcome& outcome) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t bucket : outcome.buckets) sum += bucket;
+  return sum;
+}
+
+}  // namespace
+
+// Answers that the kernel has counted. Those of a channel whose IOC is not known yet stay in its
+// tables.
+Result<void> CaTap::observe_outcomes() {
+  std::vector<Outcome> strangers;
+  outcome_keys_.clear();
+  const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
+    outcome_keys_.emplace(key.channel, key.status);
+    if (const CaPutLabels* labels = totals_.labels(value.slot, key.channel))
+      outcomes_.observe_failures(key, *labels, value.count);
+    else if (!totals_.is_open(value.slot, key.channel))
+      strangers.push_back({key.channel, key.status, value.count});
+  };
+  if (auto ok = object_.failures().for_each(failure); !ok) return ok;
+  const auto duration = [&](std::uint64_t channel, const iocx_ca_outcome& value) {
+    outcome_keys_.emplace(channel, kDurations);
+    if (const CaPutLabels* labels = totals_.labels(value.slot, channel))
+      outcomes_.observe_durations(channel, *labels, value);
+    else if (!totals_.is_open(value.slot, channel))
+      strangers.push_back({channel, kDurations, answers(value)});
+  };
+  if (auto ok = object_.outcomes().for_each(duration); !ok) return ok;
+  return free_strangers(strangers);
+}
+
+// Answers that came long after the end of their channel, when it had been freed.
+Result<void> CaTap::free_strangers(const std::vector<Outcome>& strangers) {
+  for (const Outcome& stranger : strangers) {
+    auto info = object_.channel_info().lookup(stranger.channel);
+    if (!info) return std::move(info).error();
+    if (*info) continue;
+    if (auto ok = free_outcome(stranger.channel, stranger.status); !ok) return ok;
+    late_answers_ += stranger.count;
+  }
+  return {};
+}
+
+Result<void> CaTap::free_outcome(std::uint64_t channel, std::uint32_t status) {
+  auto erased = status == kDurations ? object_.outcomes().erase(channel)
+                                     : object_.failures().erase({channel, status, 0});
+  if (!erased) return std::move(erased).error();
+  return {};
+}
+
+// The channels' outcomes were observed. An IOC that is asked to close a channel gives up its
+// put-callback without an answer, so that one may still wait.
+Result<void> CaTap::free_outcomes(const std::set<std::uint64_t>& channels) {
+  for (const std::uint64_t channel : channels) {
+    for (auto key = outcome_keys_.lower_bound({channel, 0});
+         key != outcome_keys_.end() && key->first == channel; ++key)
+      if (auto ok = free_outcome(channel, key->second); !ok) return ok;
+    outcomes_.close(channel);
+  }
+  std::vector<iocx_ca_channel_key> waiting;
+  const auto note = [&](const iocx_ca_channel_key& key, const iocx_ca_pending& value) {
+    if (channels.contains(value.channel)) waiting.push_back(key);
+  };
+  if (auto ok = object_.pending().for_each(note); !ok) return ok;
+  for (const iocx_ca_channel_key& key : waiting)
+    if (auto erased = object_.pending().erase(key); !erased) return std::move(erased).error();
+  return {};
+}
+
+}  // namespace ioc_exporter::ca

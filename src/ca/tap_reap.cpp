@@ -1,0 +1,289 @@
+// The part of CaTap that frees what has ended.
+#include "ca/tap.h"
+
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+namespace ioc_exporter::ca {
+namespace {
+
+// Keeps the keys of `gone` that are gone still, and gives those that have been for long enough.
+template <class Key>
+std::vector<Key> overdue(std::map<Key, CaTap::Clock::time_point>& since, const std::set<Key>& gone,
+                         CaTap::Clock::time_point now, std::chrono::seconds wait) {
+  std::erase_if(since, [&gone](const auto& entry) { return !gone.contains(entry.first); });
+  std::vector<Key> due;
+  for (const Key& key : gone) {
+    const auto [entry, is_new] = since.try_emplace(key, now);
+    if (!is_new && now - entry->second >= wait) due.push_back(key);
+  }
+  return due;
+}
+
+}  // namespace
+
+// Circuits as the kernel has them. Read after the channels: a channel whose circuit is not `alive`
+// here has lost it.
+struct CaTap::Ends {
+  struct Flow {
+    iocx_ca_flow_key key;
+    std::uint64_t circuit;
+  };
+  std::unordered_set<std::uint64_t> alive;
+  std::set<std::uint64_t> ended;
+  std::vector<Flow> flows;
+};
+
+// What the kernel leaves behind beside channels. Read before the circuits.
+struct CaTap::Leftovers {
+  // What leads from a CID to no channel: it was not answered yet, or has ended in the very moment
+  // that seed() named it. By channel.
+  std::map<std::uint64_t, iocx_ca_channel_key> requests;
+  std::vector<iocx_ca_channel_key> cleared;  // IOCX_CA_CLEARED in ca_sids
+};
+
+Result<void> CaTap::reap(Clock::time_point now) {
+  Ends ends;
+  if (auto ok = observe_channels(now); !ok) return ok;
+  Leftovers leftovers;
+  const bool sweeps = !swept_ || now - *swept_ >= kSweep;
+  if (sweeps)
+    if (auto ok = read_leftovers(leftovers); !ok) return ok;
+  if (auto ok = read_flows(ends); !ok) return ok;
+  // After the circuits, so that a new one's server is known.
+  if (auto ok = read_learned(now); !ok) return ok;
+  if (auto ok = look_at_sockets(ends, now); !ok) return ok;
+  if (auto ok = free_channels(ends, now); !ok) return ok;
+  if (sweeps) {
+    if (auto ok = free_leftovers(ends, leftovers, now); !ok) return ok;
+    swept_ = now;
+  }
+  if (auto ok = free_pages(ends, now); !ok) return ok;
+  if (auto ok = note_for_next_run(ends); !ok) return ok;
+  return free_flows(ends, now);
+}
+
+Result<void> CaTap::read_leftovers(Leftovers& leftovers) {
+  auto requests = object_.cids().for_each([&](const auto& key, const iocx_ca_cid& value) {
+    if (value.slot >= object_.max_channels() ||
+        object_.channels()[value.slot].channel != value.channel)
+      leftovers.requests.emplace(value.channel, key);
+  });
+  if (!requests) return requests;
+  return object_.sids().for_each([&](const auto& key, std::uint32_t slot) {
+    if (slot == IOCX_CA_CLEARED) leftovers.cleared.push_back(key);
+  });
+}
+
+// Those of circuits that are alive stay: the kernel may be using them.
+Result<void> CaTap::free_leftovers(const Ends& ends, const Leftovers& leftovers,
+                                   Clock::time_point now) {
+  std::set<std::uint64_t> gone;
+  for (const auto& [channel, key] : leftovers.requests)
+    if (!ends.alive.contains(key.circuit)) gone.insert(channel);
+  for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
+    const auto& by_cid = leftovers.requests.at(channel);
+    if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
+    if (auto erased = object_.channel_info().erase(channel); !erased) return erased.error();
+  }
+  for (const auto& by_sid : leftovers.cleared)
+    if (!ends.alive.contains(by_sid.circuit))
+      if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+  return {};
+}
+
+// What the circuit tells of its server.
+void CaTap::look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  const auto server = find_server(key);
+  if (server == servers_.end()) return;
+  const bool by_wildcard =
+      __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) != 0;
+  if (server->second == kCaCandidate) candidates_.see(server->first, flow);
+  if (server->first.remote && by_wildcard)
+    remote_peers_.insert({key.server, key.server_port, 1, key.net});
+}
+
+Result<void> CaTap::read_flows(Ends& ends) {
+  circuits_ = 0;
+  joined_.clear();
+  remote_peers_.clear();
+  candidates_.begin_look();
+  auto read = object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+    ++circuits_;
+    ends.flows.push_back({key, flow.circuit});
+    if (flow.ended)
+      ends.ended.insert(flow.circuit);
+    else
+      ends.alive.insert(flow.circuit);
+    note_ioc(key, flow);
+    note_circuit(flow);
+    look_at_server(key, flow);
+  });
+  candidates_.end_look();
+  if (!read) return read;
+  const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
+  std::erase_if(iocs_, is_gone);
+  std::erase_if(identities_, is_gone);
+  return {};
+}
+
+// Moves circuits from `alive` to `ended` that have no server any more, or no socket.
+Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
+  for (const auto& flow : ends.flows) {
+    if (is_served(flow.key)) continue;
+    // Its server may not be found again yet.
+    if (is_from_before(flow.circuit) && now - started_ < kKeepServer) continue;
+    if (ends.alive.erase(flow.circuit) == 0) continue;
+    if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+  }
+  if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
+  looked_at_sockets_ = now;
+  auto connections = read_all_connections();
+  if (!connections) return std::move(connections).error();
+  std::map<std::uint64_t, bool> without;
+  for (const auto& flow : ends.flows) {
+    if (!ends.alive.contains(flow.circuit) || connections->contains(flow.key)) continue;
+    if (!without_socket_.contains(flow.circuit)) {
+      without.emplace(flow.circuit, true);
+      continue;
+    }
+    if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+    ends.alive.erase(flow.circuit);
+  }
+  without_socket_ = std::move(without);
+  return {};
+}
+
+Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
+  std::set<std::uint32_t> gone, orphans;
+  unnamed_.clear();
+  std::uint64_t circuit = 0;  // the last one asked for: neighbours mostly share theirs
+  bool alive = false;
+  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+    if (!used_[slot]) continue;
+    const auto& channel = object_.channels()[slot];
+    const std::uint32_t state = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE);
+    if (state != IOCX_CA_SLOT_ENDED) {
+      if (channel.circuit != circuit) {
+        circuit = channel.circuit;
+        alive = ends.alive.contains(circuit);
+      }
+      if (alive && state != IOCX_CA_SLOT_LIVE) count_unnamed(slot);
+      if (alive) continue;
+    }
+    (totals_.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
+  }
+  auto due = overdue(gone_channels_, gone, now, kGrace);
+  const auto due_orphans = overdue(gone_orphans_, orphans, now, kPatience);
+  due.insert(due.end(), due_orphans.begin(), due_orphans.end());
+  if (due.empty()) return {};
+  if (auto ok = observe_outcomes(); !ok) return ok;
+  std::set<std::uint64_t> channels;
+  for (const std::uint32_t slot : due) channels.insert(object_.channels()[slot].channel);
+  for (const std::uint32_t slot : due)
+    if (auto ok = free_channel(slot, now); !ok) return ok;
+  return free_outcomes(channels);
+}
+
+Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
+  if (auto ok = observe_channel(slot, now); !ok) return ok;
+  const iocx_ca_channel channel = object_.channels()[slot];
+  if (!totals_.is_open(slot, channel.channel)) puts_elsewhere_ += channel.puts[0] + channel.puts[1];
+  if (channel.state != IOCX_CA_SLOT_SHARED) {
+    // The server may not have confirmed the end, and used the SID again all the same.
+    const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};
+    auto found = object_.sids().lookup(by_sid);
+    if (!found) return std::move(found).error();
+    if (*found == slot)
+      if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+  }
+  if (channel.state == IOCX_CA_SLOT_LIVE) {  // lost with its circuit: the kernel left its key
+    const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
+    if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
+  }
+  if (auto erased = object_.channel_info().erase(channel.channel); !erased) return erased.error();
+  totals_.close(slot);
+  gone_channels_.erase(slot);
+  gone_orphans_.erase(slot);
+  held_.erase(slot);
+  used_[slot] = false;
+  return object_.give_slot(slot);
+}
+
+Result<void> CaTap::free_flows(const Ends& ends, Clock::time_point now) {
+  const auto due = overdue(gone_circuits_, ends.ended, now, kLinger);
+  const std::set<std::uint64_t> over(due.begin(), due.end());
+  for (const auto& flow : ends.flows)
+    if (over.contains(flow.circuit))
+      if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
+  return {};
+}
+
+// The program gives back the pages of connections whose end it sees; these are the others'.
+Result<void> CaTap::free_pages(const Ends& ends, Clock::time_point now) {
+  std::set<std::uint32_t> gone;
+  pages_ = 0;
+  for (std::uint32_t page = 0; page < object_.max_pages(); ++page) {
+    const std::uint64_t circuit =
+        __atomic_load_n(&object_.page_owners()[page].circuit, __ATOMIC_RELAXED);
+    if (circuit == 0) continue;
+    ++pages_;
+    if (!ends.alive.contains(circuit) && !ends.ended.contains(circuit)) gone.insert(page);
+  }
+  for (const std::uint32_t page : overdue(gone_pages_, gone, now, kGrace)) {
+    if (auto ok = object_.give_page(page); !ok) return ok;
+    gone_pages_.erase(page);
+    --pages_;
+  }
+  return {};
+}
+
+// Unless the 4-tuple has begun a new circuit since it was read: then that one is put back.
+Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit) {
+  auto found = object_.flows().lookup(key);
+  if (!found) return std::move(found).error();
+  if (!*found || (*found)->circuit != circuit) return {};
+  auto taken = object_.take_flow(key);
+  if (!taken) return std::move(taken).error();
+  if (*taken)
+    if (const auto ioc = ioc_of((*taken)->circuit, (*taken)->ioc))
+      server_totals_.observe(key, *ioc, (*taken)->counts);
+  if (*taken && (*taken)->circuit != circuit) {
+    for (auto& direction : (*taken)->directions) direction.lock = 0;
+    auto put_back = object_.flows().update(key, **taken, kernel::UpdateMode::only_new);
+    if (put_back) return {};
+    if (put_back.error().code != std::errc::file_exists) return put_back;
+  }
+  server_totals_.close(key);
+  --circuits_;
+  return {};
+}
+
+// Notes the sockets of new circuits, and that we are here.
+Result<void> CaTap::note_for_next_run(const Ends& ends) {
+  if (!kept_.pins) return {};
+  const CaPins& pins = *kept_.pins;
+  for (const auto& [key, circuit] : ends.flows) {
+    if (key.net != 0 || !kept_.sockets || !ends.alive.contains(circuit)) continue;
+    if (!kept_.noted.insert(circuit).second) continue;
+    auto cookie = kept_.sockets->find(key);
+    if (!cookie) {  // no inet_diag: the next run asks for connections by their addresses alone
+      kept_.sockets.reset();
+      break;
+    }
+    if (!*cookie) continue;
+    auto noted = pins.cookies().update(circuit, **cookie);
+    if (!noted && noted.error().code != std::errc::argument_list_too_long) return noted;
+  }
+  std::vector<std::uint64_t> gone;
+  for (const std::uint64_t circuit : kept_.noted)
+    if (!ends.alive.contains(circuit)) gone.push_back(circuit);
+  for (const std::uint64_t circuit : gone) {
+    kept_.noted.erase(circuit);
+    if (auto erased = pins.cookies().erase(circuit); !erased) return std::move(erased).error();
+  }
+  return pins.note_alive();
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,44 @@
+// The program and maps of bpf/ca/udp.bpf.c in the kernel. Hides libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "ca/tap_object.h"
+#include "kernel/map.h"
+#include "shared/ca_udp.h"
+#include "base/result.h"
+
+namespace ioc_exporter::ca {
+
+struct CaUdpSizes {
+  std::uint32_t max_clients = 4096;    // addresses that search, a network namespace
+  std::uint32_t max_searches = 16384;  // channels that clients look for; 200 bytes each, at once
+  std::uint32_t max_beacons = 4096;    // servers that send beacons
+};
+
+class CaUdpObject {
+ public:
+  // From then on, and while the object lives, the datagrams that the packet filters find are read:
+  // those filters that share `maps` (CaTapObject's, which must outlive this one). `remote`: servers
+  // on other hosts that answer clients of this one are watched, too.
+  static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote);
+
+  CaUdpObject(CaUdpObject&&) noexcept;
+  CaUdpObject& operator=(CaUdpObject&&) noexcept;
+  ~CaUdpObject();
+
+  const kernel::MapView<iocx_ca_search_client, iocx_ca_search_count>& clients() const;
+  const kernel::MapView<iocx_ca_search_key, iocx_ca_search>& searches() const;
+  const kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon>& beacons() const;
+  const kernel::MapView<iocx_ca_device, std::uint32_t>& lower_devices() const;
+  // By enum iocx_ca_udp_drop.
+  const kernel::MapView<std::uint32_t, std::uint64_t>& counters() const;
+
+ private:
+  struct Loaded;
+  explicit CaUdpObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::ca

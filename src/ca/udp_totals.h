@@ -1,0 +1,41 @@
+// Counts of what several network namespaces of one host may see at once. Pure: no system calls.
+//
+// A broadcast that a container sends is counted in its namespace and again in the host's, where the
+// bridge is. So the counts of one address are those of the namespace that saw most, but for
+// loopback addresses: each namespace's is its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace ioc_exporter::ca {
+
+class CaUdpTotals {
+ public:
+  using Counts = std::array<std::uint64_t, 2>;
+
+  // What a namespace has counted so far for `label`. `apart`: it is the namespace's own.
+  void observe(const std::string& label, bool apart, std::uint32_t net, const Counts& counts);
+  // The namespace is gone. What it counted stays in the totals of those that others see too; gives
+  // the sum of what left with it, with the labels that only it knew.
+  Counts remove_namespace(std::uint32_t net);
+  // Gives what was counted for the label and forgets it.
+  Counts forget(const std::string& label);
+
+  // Never shrinks, but for remove_namespace() and forget() of all there is.
+  std::map<std::string, Counts> totals() const;
+
+ private:
+  struct Entry {
+    bool apart = false;
+    Counts carried{};  // of namespaces that are gone
+    std::map<std::uint32_t, Counts> by_net;
+    Counts total() const;
+  };
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace ioc_exporter::ca

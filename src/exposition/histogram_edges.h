@@ -1,0 +1,53 @@
+// HistogramEdges: which of the kernel's buckets the text formats show.
+//
+// An edge is named by k: its upper bound is 2^(k/4) seconds, inclusive, as in a Prometheus native
+// histogram of schema 2 (prometheus/client_golang, histogram.go, nativeHistogramBounds).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/samples.h"
+#include "base/result.h"
+
+namespace ioc_exporter::exposition {
+
+// 2^(k/4), the same double that Prometheus uses for that bound.
+double edge_seconds(int k);
+
+// The buckets that the kernel fills: slot i ends at k = first_k + i, a last slot holds what is
+// longer than last_k.
+struct HistogramScale {
+  int first_k;
+  int last_k;
+
+  constexpr std::size_t slots() const { return static_cast<std::size_t>(last_k - first_k) + 2; }
+  constexpr std::size_t slot(int k) const { return static_cast<std::size_t>(k - first_k); }
+};
+inline constexpr HistogramScale kProcessScale{kHistogramFirstK, kHistogramLastK};
+inline constexpr HistogramScale kPutScale{kPutHistogramFirstK, kPutHistogramLastK};
+static_assert(kProcessScale.slots() == kHistogramSlots);
+static_assert(kPutScale.slots() == kPutHistogramSlots);
+
+class HistogramEdges {
+ public:
+  // Every second power of two from 2^-20 s (954 ns) to 1 s: 11 edges of kProcessScale.
+  HistogramEdges();
+  // Every second power of two from 2^-14 s (61 us, about what an answer takes on loopback) to 2^6 s
+  // (a minute: motors and ramps complete that late), 11 edges of kPutScale.
+  static HistogramEdges of_puts();
+  // `ks` must rise strictly and lie within the scale. None at all is allowed: then only +Inf is
+  // shown.
+  static Result<HistogramEdges> from(std::vector<int> ks, HistogramScale scale = kProcessScale);
+
+  const std::vector<int>& ks() const { return ks_; }
+  const HistogramScale& scale() const { return scale_; }
+
+ private:
+  HistogramEdges(std::vector<int> ks, HistogramScale scale) : ks_(std::move(ks)), scale_(scale) {}
+
+  std::vector<int> ks_;
+  HistogramScale scale_ = kProcessScale;
+};
+
+}  // namespace ioc_exporter::exposition

@@ -1,0 +1,197 @@
+#include "exposition/limited_series.h"
+
+#include <algorithm>
+
+namespace ioc_exporter::exposition {
+namespace {
+
+// Sums that tell the client. A client has one when it has used up its room; so there are few, but
+// for a limit of a handful for each client.
+constexpr std::size_t kMostSums = 1000;
+
+// Texts one after the other, each with its length: two lists that differ differ here, too.
+void append(std::string& key, std::string_view text) {
+  const auto size = static_cast<std::uint32_t>(text.size());
+  key.append(reinterpret_cast<const char*>(&size), sizeof size);
+  key.append(text);
+}
+
+template <class Values>
+void add_sparse(std::vector<std::uint64_t>& sum, const Values& values) {
+  for (const auto& [place, value] : values) sum[place] += value;
+}
+
+void add_dense(std::vector<std::uint64_t>& sum, std::span<const std::uint64_t> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+}
+
+template <class Sparse>
+void collect(Sparse& into, std::span<const std::uint64_t> values) {
+  if (into.empty()) {
+    for (std::uint32_t i = 0; i < values.size(); ++i)
+      if (values[i] != 0) into.emplace_back(i, values[i]);
+    return;
+  }
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    if (values[i] == 0) continue;
+    const auto at = std::ranges::find(into, i, [](const auto& entry) { return entry.first; });
+    if (at != into.end())
+      at->second += values[i];
+    else
+      into.emplace_back(i, values[i]);
+  }
+}
+
+// Whether a counter is lower than it was: the thing began anew.
+template <class Sparse>
+bool has_shrunk(const Sparse& last, const Sparse& now) {
+  return std::ranges::any_of(last, [&now](const auto& before) {
+    const auto at =
+        std::ranges::find(now, before.first, [](const auto& entry) { return entry.first; });
+    return at == now.end() || at->second < before.second;
+  });
+}
+
+}  // namespace
+
+std::string_view LimitedSeries::text_of(const Key& key) {
+  buffer_.clear();
+  append(buffer_, key.ioc);
+  append(buffer_, key.client);
+  append(buffer_, key.detail);
+  for (const std::string_view text : key.rest) append(buffer_, text);
+  return buffer_;
+}
+
+LimitedSeries::ByText<LimitedSeries::Use>::value_type* LimitedSeries::use_of(
+    ByText<Use>& uses, std::string_view name) {
+  auto found = uses.find(name);
+  if (found == uses.end()) found = uses.try_emplace(std::string(name)).first;
+  ++found->second.things;
+  return &*found;
+}
+
+void LimitedSeries::let_go(ByText<Use>& uses, ByText<Use>::value_type* use) {
+  if (--use->second.things == 0) uses.erase(uses.find(use->first));
+}
+
+bool LimitedSeries::has_room(const Thing& thing) const {
+  return own_ < limit_.series && thing.ioc->second.own < limit_.per_ioc &&
+         thing.client->second.own < limit_.per_client;
+}
+
+void LimitedSeries::take_room(Thing& thing, std::size_t more) {
+  own_ += more;
+  thing.ioc->second.own += more;
+  thing.client->second.own += more;
+}
+
+// A thing that was not there before gets its place.
+void LimitedSeries::enter(Thing& thing, const Key& key) {
+  thing.ioc = use_of(iocs_, key.ioc);
+  thing.client = use_of(clients_, key.client);
+  if (thing.may_own && has_room(thing)) return take_room(thing, 1);
+  const bool too_many = thing.client->second.own >= limit_.per_client && sums_.size() < kMostSums;
+  const std::string_view client = too_many ? key.client : kOther;
+  buffer_.clear();
+  for (const std::string_view text : {key.ioc, client, key.detail}) append(buffer_, text);
+  Sum& sum = sums_[buffer_];
+  if (sum.values.empty()) {
+    sum.ioc = key.ioc;
+    sum.client = client;
+    sum.detail = key.detail;
+    sum.values.resize(value_count_);
+    sum.kept.resize(value_count_);
+    sum.now.resize(value_count_);
+  }
+  ++sum.members;
+  ++limited_;
+  thing.sum = &sum;
+}
+
+LimitedSeries::Sum* LimitedSeries::add(const Key& key, std::span<const std::uint64_t> values,
+                                       bool may_own) {
+  auto found = things_.find(text_of(key));
+  const bool is_new = found == things_.end();
+  if (is_new) found = things_.try_emplace(buffer_).first;
+  Thing& thing = found->second;
+  thing.may_own = may_own;
+  if (is_new) enter(thing, key);
+  thing.pass = pass_;
+  if (thing.promoted) {
+    thing.promoted = false;
+    thing.left = std::exchange(thing.sum, nullptr);
+    --thing.left->members;
+    --limited_;
+  }
+  // What it has counted so far stays where it was seen.
+  if (thing.left != nullptr && kind_ == Kind::counter) add_dense(thing.left->kept, values);
+  if ((thing.sum != nullptr || thing.left != nullptr) && kind_ == Kind::counter)
+    collect(thing.now, values);
+  if (thing.sum != nullptr) add_dense(thing.sum->now, values);
+  return thing.sum;
+}
+
+void LimitedSeries::leave(Thing& thing) {
+  if (thing.sum == nullptr || thing.promoted) {
+    --own_;
+    --thing.ioc->second.own;
+    --thing.client->second.own;
+  }
+  if (thing.sum != nullptr) {
+    add_sparse(thing.sum->kept, thing.last);
+    --thing.sum->members;
+    --limited_;
+  }
+  let_go(iocs_, thing.ioc);
+  let_go(clients_, thing.client);
+}
+
+void LimitedSeries::settle(Thing& thing) const {
+  Sum* const left = std::exchange(thing.left, nullptr);
+  Sum* const sum = left != nullptr ? left : thing.sum;
+  if (sum == nullptr || kind_ != Kind::counter) return;
+  if (has_shrunk(thing.last, thing.now)) add_sparse(sum->kept, thing.last);
+  std::swap(thing.last, thing.now);
+  thing.now.clear();  // and keeps its memory, but for things that are in no sum any more
+  if (left != nullptr) thing.last = thing.now = {};
+}
+
+// Gives the room that there is to things that have waited for it.
+void LimitedSeries::promote() {
+  if (limited_ == 0 || own_ >= limit_.series) return;
+  for (auto& [key, thing] : things_) {
+    if (thing.sum == nullptr || thing.promoted || !thing.may_own || !has_room(thing)) continue;
+    thing.promoted = true;
+    take_room(thing, 1);
+  }
+}
+
+// What a sum shows now.
+void LimitedSeries::show(Sum& sum) const {
+  for (std::size_t i = 0; i < value_count_; ++i) {
+    const std::uint64_t value = sum.kept[i] + sum.now[i];
+    // A thing that could not be read for once must not make a counter shrink.
+    sum.values[i] = kind_ == Kind::counter ? std::max(sum.values[i], value) : sum.now[i];
+  }
+  std::ranges::fill(sum.now, 0);
+}
+
+void LimitedSeries::end(const std::function<bool(const std::string&)>& is_there) {
+  for (auto entry = things_.begin(); entry != things_.end();) {
+    if (entry->second.pass == pass_) {
+      settle(entry->second);
+      ++entry;
+    } else {
+      leave(entry->second);
+      entry = things_.erase(entry);
+    }
+  }
+  std::erase_if(sums_, [&is_there](const auto& entry) {
+    return entry.second.members == 0 && !is_there(entry.second.ioc);
+  });
+  for (auto& [key, sum] : sums_) show(sum);
+  promote();
+}
+
+}  // namespace ioc_exporter::exposition

@@ -1,0 +1,131 @@
+// LimitedSeries: which things of a kind have series of their own, and the sums of those that have
+// not.
+//
+// What holds, scrape after scrape, whatever comes and goes:
+// - A thing that has a series of its own keeps it while it lives, and shows all its counts there.
+// - One for which there is no room is added up in a sum. What it counted there stays in the sum
+// when
+//   it goes, and when it gets a series of its own because there is room again: a sum never shrinks
+//   and never jumps by what was counted elsewhere.
+// - A sum leaves with its IOC.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ioc_exporter::exposition {
+
+// The label value of what is summed up.
+inline constexpr std::string_view kOther = "(other)";
+
+struct SeriesLimit {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::size_t series = kNone;
+  std::size_t per_ioc = kNone;
+  std::size_t per_client = kNone;  // over all IOCs
+};
+
+class LimitedSeries {
+ public:
+  enum class Kind { counter, gauge };
+
+  struct Sum {
+    std::string ioc;
+    std::string client;  // kOther, unless it is the client that has too many
+    std::string detail;
+    std::vector<std::uint64_t> values;  // after end()
+    double latest[2] = {0, 0};          // for the caller
+
+   private:
+    friend class LimitedSeries;
+    std::vector<std::uint64_t> kept, now;  // modulo 2^64
+    std::size_t members = 0;
+  };
+
+  // A thing. `rest` tells it from others of the same IOC and client; `detail` is a part of it that
+  // sums are kept apart by.
+  struct Key {
+    std::string_view ioc, client;
+    std::span<const std::string_view> rest;
+    std::string_view detail = {};
+  };
+
+  // `values`: how many numbers a thing has.
+  LimitedSeries(Kind kind, std::size_t values) : kind_(kind), value_count_(values) {}
+
+  // For things that are not there yet: those that have their series keep them.
+  void set_limit(const SeriesLimit& limit) { limit_ = limit; }
+
+  // A new scrape. Then add() for each sample: null when the thing has a series of its own, else the
+  // sum that the values went to. Several samples of one thing are added up. `may_own` false: not
+  // before another call says true.
+  void begin() { ++pass_; }
+  Sum* add(const Key& key, std::span<const std::uint64_t> values, bool may_own = true);
+  // Forgets what was not added. Sums of IOCs for which `is_there` is false go with their last
+  // thing.
+  void end(const std::function<bool(const std::string& ioc)>& is_there);
+
+  // Calls each(sum); after end().
+  template <class Each>
+  void for_each_sum(Each each) const {
+    for (const auto& [key, sum] : sums_) each(sum);
+  }
+  // Things that are summed up now.
+  std::size_t limited() const { return limited_; }
+
+ private:
+  // Values that are not 0, by their place.
+  using Sparse = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+  struct Use {
+    std::size_t own = 0, things = 0;
+  };
+  struct Text {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  template <class Value>
+  using ByText = std::unordered_map<std::string, Value, Text, std::equal_to<>>;
+  struct Thing {
+    std::uint64_t pass = 0;
+    Sum* sum = nullptr;     // null: has a series of its own
+    Sum* left = nullptr;    // the sum that it leaves in this scrape
+    bool promoted = false;  // gets its own series in the next scrape; counted as own already
+    bool may_own = true;
+    ByText<Use>::value_type* ioc = nullptr;
+    ByText<Use>::value_type* client = nullptr;
+    Sparse last, now;  // of things in a sum
+  };
+
+  std::string_view text_of(const Key& key);
+  bool has_room(const Thing& thing) const;
+  void take_room(Thing& thing, std::size_t more);
+  void enter(Thing& thing, const Key& key);
+  void leave(Thing& thing);
+  void settle(Thing& thing) const;
+  void promote();
+  ByText<Use>::value_type* use_of(ByText<Use>& uses, std::string_view name);
+  static void let_go(ByText<Use>& uses, ByText<Use>::value_type* use);
+  void show(Sum& sum) const;
+
+  Kind kind_;
+  std::size_t value_count_;
+  SeriesLimit limit_;
+  std::uint64_t pass_ = 0;
+  std::size_t own_ = 0, limited_ = 0;
+  std::string buffer_;
+  ByText<Thing> things_;
+  ByText<Sum> sums_;
+  ByText<Use> iocs_, clients_;
+};
+
+}  // namespace ioc_exporter::exposition

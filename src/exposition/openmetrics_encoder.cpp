@@ -1,0 +1,81 @@
+#include "exposition/openmetrics_encoder.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "exposition/label_text.h"
+#include "exposition/number_text.h"
+
+namespace ioc_exporter::exposition {
+namespace {
+
+constexpr std::string_view kTotal = "_total";
+
+// A counter whose name does not end in _total cannot be one here.
+std::string_view type_name(const Family& family) {
+  switch (family.type) {
+    case FamilyType::counter:
+      return family.name.ends_with(kTotal) ? "counter" : "unknown";
+    case FamilyType::gauge:
+      return "gauge";
+    case FamilyType::histogram:
+      return "histogram";
+    case FamilyType::untyped:
+      break;
+  }
+  return "unknown";
+}
+
+std::string_view family_name(const Family& family) {
+  std::string_view name = family.name;
+  if (family.type == FamilyType::counter && name.ends_with(kTotal))
+    name.remove_suffix(kTotal.size());
+  return name;
+}
+
+// To the microsecond: a double has no more for a time of day.
+std::string time_text(double seconds) {
+  char text[40];
+  const int length =
+      std::snprintf(text, sizeof text, "%lld.%06lld", static_cast<long long>(std::floor(seconds)),
+                    static_cast<long long>((seconds - std::floor(seconds)) * 1e6));
+  return {text, static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+void OpenMetricsEncoder::append_header(std::string& header, const Family& family) const {
+  const std::string_view name = family_name(family);
+  header.append("# TYPE ").append(name) += ' ';
+  header.append(type_name(family)).append("\n# HELP ").append(name) += ' ';
+  append_label_value(header, family.help);
+  header += '\n';
+}
+
+std::string OpenMetricsEncoder::edge_text(double upper_bound) const {
+  std::string text;
+  append_number(text, upper_bound);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
+  count(labels, {}, value);
+  ByteBuffer& all = text();
+  all.set_end(all.data() + all.size() - 1);  // the end of the line
+  all.append(" # {");
+  all.append(exemplar.labels.bytes);
+  all.append("} ");
+  std::string end;
+  append_number(end, exemplar.value);
+  if (exemplar.time_seconds > 0) end.append(" ").append(time_text(exemplar.time_seconds));
+  all.append(end += '\n');
+}
+
+ByteBuffer OpenMetricsEncoder::finish() {
+  ByteBuffer all = TextEncoder::finish();
+  all.append("# EOF\n");
+  return all;
+}
+
+}  // namespace ioc_exporter::exposition

@@ -1,0 +1,33 @@
+// OpenMetricsEncoder: the OpenMetrics text format 1.0.0.
+//
+// What differs from text 0.0.4: a counter's family has no _total, `untyped` is `unknown`, quotes
+// are escaped in HELP, an edge that is a whole number has ".0", counters may have an exemplar, and
+// "# EOF" ends it.
+//
+// Source: OpenMetrics 1.0 (prometheus/OpenMetrics, specification/OpenMetrics.md)
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "exposition/text_encoder.h"
+
+namespace ioc_exporter::exposition {
+
+class OpenMetricsEncoder final : public TextEncoder {
+ public:
+  static constexpr std::string_view kContentType =
+      "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+  std::string_view content_type() const override { return kContentType; }
+  bool has_exemplars() const override { return true; }
+  using TextEncoder::count;
+  void count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) override;
+  ByteBuffer finish() override;
+
+ protected:
+  void append_header(std::string& header, const Family& family) const override;
+  std::string edge_text(double upper_bound) const override;
+};
+
+}  // namespace ioc_exporter::exposition

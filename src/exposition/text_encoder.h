@@ -1,0 +1,66 @@
+// TextEncoder: the Prometheus text format 0.0.4, into one buffer.
+//
+// Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exposition/encoder.h"
+#include "exposition/padded_text.h"
+
+namespace ioc_exporter::exposition {
+
+class TextEncoder : public Encoder {
+ public:
+  static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+  std::string_view content_type() const override { return kContentType; }
+  LabelForm label_form() const override { return LabelForm::text; }
+  using Encoder::labels;
+  EncodedLabels labels(std::span<const Label> labels) const override;
+  void begin_family(const Family& family) override;
+  void begin_histograms(const Family& family, const HistogramEdges& edges) override;
+  using Encoder::count;
+  void count(LabelView labels, LabelView more, std::uint64_t value) override;
+  using Encoder::number;
+  void number(LabelView labels, LabelView more, double value) override;
+  void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
+                 double sum_seconds) override;
+  void reserve(std::size_t bytes) override { text_.reserve(bytes); }
+  ByteBuffer finish() override;
+
+ protected:
+  // What another text format writes in another way.
+  virtual void append_header(std::string& header, const Family& family) const;
+  virtual std::string edge_text(double upper_bound) const;
+
+  ByteBuffer& text() { return text_; }
+
+ private:
+  struct Edge {
+    std::size_t slot;
+    PaddedText end_of_labels;  // le="0.25"} and a space
+  };
+
+  void write_header();
+  template <class Number>
+  void write_sample(LabelView labels, LabelView more, Number value);
+  template <class Number>
+  char* write_line(char* at, std::string_view start, LabelView labels, LabelView more,
+                   Number value) const;
+
+  ByteBuffer text_;
+  Family family_{};
+  bool header_written_ = false;
+  std::string header_;
+  std::vector<Edge> edges_;  // of a family of histograms
+  PaddedText infinity_;      // as an edge's end_of_labels
+  std::size_t longest_edge_ = 0;
+  std::string bucket_start_;  // its name_bucket{
+  std::string sum_start_, count_start_;
+  PaddedText line_start_;  // of all bucket lines of a histogram
+};
+
+}  // namespace ioc_exporter::exposition

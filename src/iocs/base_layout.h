@@ -1,0 +1,117 @@
+// Structs of EPICS Base as they lie in an LP64 IOC's memory, the same from 3.14.12 to 7.0.10:
+// ellLib.h, dbBase.h, dbAddr.h. Pointers are the IOC's addresses. Ends of structs that differ are
+// left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ioc_exporter::iocs::layout {
+
+using Address = std::uint64_t;
+
+struct EllNode {
+  Address next;
+  Address previous;
+};
+
+struct EllList {
+  Address first;
+  Address last;
+  std::int32_t count;
+  std::int32_t pad;
+};
+static_assert(sizeof(EllList) == 24);
+
+struct DbBase {
+  EllList menu_list;
+  EllList record_type_list;
+};
+static_assert(offsetof(DbBase, record_type_list) == 24);
+
+struct DbRecordType {
+  EllNode node;
+  EllList attribute_list;
+  EllList rec_list;
+  EllList dev_list;
+  EllList cdef_list;
+  Address name;  // char *
+  std::int16_t no_fields;
+  std::int16_t no_prompt;
+  std::int16_t no_links;
+  std::int16_t no_aliases;
+  Address link_ind;
+  Address sort_fld_name;
+  Address sort_fld_ind;
+  Address val_fld_des;
+  std::int16_t ind_val_fld_des;
+  std::int16_t pad[3];
+  Address fld_des;  // dbFldDes **, no_fields of them
+  Address prset;    // null: no record support is registered
+  std::int32_t rec_size;
+  std::int32_t pad2;
+};
+static_assert(offsetof(DbRecordType, rec_list) == 40);
+static_assert(offsetof(DbRecordType, name) == 112);
+static_assert(offsetof(DbRecordType, no_fields) == 120);
+static_assert(offsetof(DbRecordType, fld_des) == 168);
+static_assert(offsetof(DbRecordType, rec_size) == 184);
+
+struct DbRecordNode {
+  EllNode node;
+  Address precord;
+  Address record_name;
+  EllList info_list;
+  std::int32_t flags;
+  std::int32_t pad;
+};
+static_assert(offsetof(DbRecordNode, flags) == 56);
+inline constexpr std::int32_t kFlagIsAlias = 2;  // DBRN_FLAGS_ISALIAS
+
+struct DbFldDes {
+  Address prompt;
+  Address name;  // char *
+  Address extra;
+  Address record_type;
+  std::int16_t ind_record_type;
+  std::int16_t special;
+  std::int32_t field_type;
+  std::uint32_t bits;
+  std::int32_t number_base;
+  std::int16_t prompt_group;
+  std::int16_t interest;
+  std::int32_t as_level;
+  Address initial;
+  Address ft_pvt;
+  std::int16_t size;
+  std::uint16_t offset;  // 0 until the record support registered
+  std::int32_t pad;
+};
+static_assert(offsetof(DbFldDes, name) == 8);
+static_assert(offsetof(DbFldDes, size) == 72);
+static_assert(offsetof(DbFldDes, offset) == 74);
+
+inline constexpr std::size_t kRecordNameSize = 61;  // dbCommon.name, at offset 0
+
+// Values of dbFldTypes.h and special.h.
+inline constexpr std::int16_t kDbfString = 0;
+inline constexpr std::int16_t kDbfChar = 1;
+inline constexpr std::int16_t kDbfInLink3_14 = 12;  // in 3.14 only: later there are more types
+inline constexpr std::int16_t kDbfFwdLink3_14 = 14;
+inline constexpr std::int16_t kOldDbrChar =
+    4;                                        // of db_access.h: rsrv keeps those of the CA protocol
+inline constexpr std::int16_t kSpcNoMod = 1;  // a field that nobody may write to
+
+struct DbAddr {
+  Address record;  // struct dbCommon *
+  Address field;
+  Address description;  // dbFldDes *
+  std::int64_t no_elements;
+  std::int16_t field_type;
+  std::int16_t field_size;
+  std::int16_t special;
+  std::int16_t dbr_field_type;
+};
+static_assert(sizeof(DbAddr) == 40);
+
+}  // namespace ioc_exporter::iocs::layout

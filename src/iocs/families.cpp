@@ -1,0 +1,77 @@
+#include "iocs/families.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr exposition::Family kIocInfo{
+    "epics_ioc_info", exposition::FamilyType::gauge,
+    "An IOC that runs on this host: process id, EPICS Base version, executable and "
+    "TCP port of its Channel Access server (empty: not known). Always 1."};
+constexpr exposition::Family kUp{"epics_ioc_up", exposition::FamilyType::gauge,
+                     "Whether the IOC runs: 1, or 0 for a while after it has ended."};
+constexpr exposition::Family kStart{"epics_ioc_start_time_seconds", exposition::FamilyType::gauge,
+                        "When the IOC's process started, in seconds since 1970."};
+constexpr exposition::Family kRecords{"epics_ioc_records", exposition::FamilyType::gauge,
+                          "Records in the IOC's database by record type, aliases not counted."};
+
+void encode_info(const IocSample& ioc, exposition::Encoder& encoder) {
+  const std::string pid = std::to_string(ioc.pid);
+  const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
+  encoder.count(encoder.labels({{"ioc", ioc.name},
+                                {"pid", pid},
+                                {"base_version", ioc.base_version},
+                                {"executable", ioc.executable},
+                                {"ca_port", port}}),
+                1);
+}
+
+void encode_record_counts(const IocSample& ioc, exposition::Encoder& encoder) {
+  if (!ioc.database) return;
+  std::vector<std::uint64_t> counts = ioc.database->type_totals;
+  counts.resize(ioc.database->types.size());
+  if (ioc.database->type_totals.empty())
+    for (const RecordIdentity& record : ioc.database->records)
+      if (record.type < counts.size()) ++counts[record.type];
+  for (std::size_t type = 0; type < counts.size(); ++type) {
+    if (counts[type] == 0) continue;
+    encoder.count(encoder.labels({{"ioc", ioc.name}, {"record_type", ioc.database->types[type]}}),
+                  counts[type]);
+  }
+}
+
+}  // namespace
+
+std::vector<const IocSample*> distinct_iocs(const Snapshot& snapshot) {
+  std::vector<const IocSample*> distinct;
+  std::unordered_map<std::string_view, std::size_t> index;
+  for (const IocSample& ioc : snapshot.iocs) {
+    const auto [at, is_new] = index.try_emplace(ioc.name, distinct.size());
+    if (is_new) {
+      distinct.push_back(&ioc);
+    } else if (ioc.up && !distinct[at->second]->up) {
+      distinct[at->second] = &ioc;
+    }
+  }
+  return distinct;
+}
+
+void encode_iocs(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder) {
+  encoder.begin_family(kIocInfo);
+  for (const IocSample* ioc : iocs)
+    if (ioc->up) encode_info(*ioc, encoder);
+  encoder.begin_family(kUp);
+  for (const IocSample* ioc : iocs)
+    encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->up ? 1 : 0);
+  encoder.begin_family(kStart);
+  for (const IocSample* ioc : iocs)
+    if (ioc->up) encoder.number(encoder.labels({{"ioc", ioc->name}}), ioc->start_time_seconds);
+  encoder.begin_family(kRecords);
+  for (const IocSample* ioc : iocs)
+    if (ioc->up) encode_record_counts(*ioc, encoder);
+}
+
+}  // namespace ioc_exporter::iocs

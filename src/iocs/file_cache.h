@@ -1,0 +1,64 @@
+// FileCache: what the finder knows about files that processes map. Each file is read once, not once
+// a process and not again at the next look.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iocs/elf_symbols.h"
+#include "iocs/ioc.h"
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::iocs {
+
+// One file's verdict. `elf` is missing when the file is no ELF file that we can read: see
+// `problem`.
+struct FileFacts {
+  FileId id;
+  std::optional<ElfSymbols> elf;
+  std::string problem;
+  bool retry = false;  // it claims to be ELF: worth another try, a minute later
+};
+
+class FileCache {
+ public:
+  // `wanted`: the symbols to look for. `capacity`: files kept; the ones not asked for longest go
+  // first.
+  FileCache(const RootedFs& fs, std::vector<std::string> wanted, std::size_t capacity = 8192);
+
+  // `path` in the root. Only regular files are opened: a device that is mapped is never touched. A
+  // file that cannot be reached is an error and is not remembered; one that could not be read
+  // although it claims to be ELF is tried again after a minute.
+  Result<std::shared_ptr<const FileFacts>> look(const std::string& path);
+
+  // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none.
+  std::string base_version(const std::string& path, const FileFacts& facts);
+
+  std::uint64_t files_read() const { return files_read_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    std::shared_ptr<const FileFacts> facts;
+    std::optional<std::string> base_version;
+    Clock::time_point expires = Clock::time_point::max();
+    std::uint64_t used = 0;
+  };
+
+  Result<UniqueFd> open_same(const std::string& path, const FileId& id) const;
+  void make_room();
+
+  const RootedFs& fs_;
+  std::vector<std::string> wanted_;
+  std::size_t capacity_;
+  std::map<FileId, Entry> entries_;
+  std::uint64_t uses_ = 0;
+  std::uint64_t files_read_ = 0;
+};
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,209 @@
+#include "iocs/finder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr unsigned kDenialsThatCount = 2;
+
+bool is_older(const Ioc& a, const Ioc& b) {
+  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+}
+
+bool denied(const Error& error) {
+  return error.code == std::errc::permission_denied ||
+         error.code == std::errc::operation_not_permitted;
+}
+
+}  // namespace
+
+Finder::Finder(RootedFs fs, FinderOptions options)
+    : fs_(std::move(fs)),
+      options_(std::move(options)),
+      files_(fs_, Inspector::wanted_symbols()),
+      inspector_(fs_, files_),
+      own_namespace_(net_namespace("self")) {}
+
+Result<Changes> Finder::poll(Clock::time_point now) {
+  Changes changes;
+  rested_ = may_rest(now);
+  if (rested_) return changes;
+  last_poll_ = now;
+  auto done = read_processes(now, changes);
+  if (!done) return std::move(done).error();
+  update_sockets(now);
+
+  for (auto& [pid, process] : processes_) {
+    if (!process.tracked || !process.tracked->wanted) continue;
+    Tracked& tracked = *process.tracked;
+    if (!tracked.told)
+      changes.started.push_back(tracked.ioc);
+    else if (tracked.changed)
+      changes.changed.push_back(tracked.ioc);
+    tracked.told = true;
+    tracked.changed = false;
+  }
+  std::ranges::sort(changes.started, is_older);
+  settled_ = settled_ && changes.empty();
+  return changes;
+}
+
+// The maps are read only for a reason.
+void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
+  const bool due = now >= process.next_check;
+  const bool grown = process.stat.vsize != process.vsize_looked_at &&
+                     now - process.last_look >= options_.maps_interval;
+  const bool must_look = due || (!process.unreadable && (process.stale || grown));
+  if (must_look && look(process, due || process.stale, now)) {
+    judge(process, now, changes);
+  } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
+             !is_fork_of_ioc(process)) {
+    start(process, IocKind::base, now);  // a fork of an IOC that went on to be one
+  }
+}
+
+// False: nothing can be said now (the process is ending, or we may not look).
+bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
+  ++maps_read_;
+  process.last_look = now;
+  process.vsize_looked_at = process.stat.vsize;
+  if (thorough) {
+    // 3/4 to 5/4 of the interval, by pid: processes that were found together are not checked
+    // together.
+    const auto spread = options_.recheck_interval * (96 + process.stat.id.pid * 37 % 64) / 128;
+    process.next_check = now + spread;
+  }
+  const Inspection* before = process.inspection ? &*process.inspection : nullptr;
+  auto inspection = inspector_.inspect(process.stat, before, thorough);
+  // Once is nothing: a process may be in the middle of an exec, and is looked at again.
+  process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
+  process.unreadable = process.denials >= kDenialsThatCount;
+  if (!inspection) return false;
+  // The pid may have been given out anew, or have execed, while we were looking.
+  const auto after = read_process_stat(fs_, process.stat.id.pid);
+  if (!after || after->id != process.stat.id || execed(process.stat, *after)) return false;
+  process.inspection = std::move(*inspection);
+  process.stale = false;
+  return true;
+}
+
+void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
+  const Inspection& found = *process.inspection;
+  const bool has_execed = std::exchange(process.execed, false);
+  if (process.tracked) {
+    const Ioc& ioc = process.tracked->ioc;
+    const bool other_kind = found.is_ioc() != (ioc.kind == IocKind::base);
+    const bool other_library =
+        ioc.target && found.target && (ioc.target->file != found.target->file);
+    if (other_kind || has_execed || other_library || ioc.executable != found.executable)
+      end(process, changes);
+  }
+  if (process.tracked)
+    describe(process);
+  else if (found.is_ioc() && !is_fork_of_ioc(process))
+    start(process, IocKind::base, now);
+}
+
+// system() in an IOC's shell: for a moment there is a second process on the library, on its way to
+// exec.
+bool Finder::is_fork_of_ioc(const Process& process) const {
+  if (process.stat.threads != 1 || !process.inspection->target) return false;
+  const auto parent = processes_.find(process.stat.parent);
+  if (parent == processes_.end() || !parent->second.tracked) return false;
+  const auto& target = parent->second.tracked->ioc.target;
+  return target && target->file == process.inspection->target->file;
+}
+
+void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
+  Tracked& tracked = *(process.tracked = Tracked{});
+  owners_stale_ = true;
+  Ioc& ioc = tracked.ioc;
+  ioc.id = process.stat.id;
+  ioc.kind = kind;
+  tracked.found = now;
+  ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
+  // Of a process that may not be looked into there is only this.
+  const std::string& executable =
+      process.inspection ? process.inspection->executable : process.stat.comm;
+  const std::string name = ioc_name(fs_, ioc.id.pid, executable, options_.name_sources);
+  tracked.wanted = options_.filter.wants(name);
+  ioc.name = tracked.wanted ? names_.take(name, ioc.id) : name;
+  if (tracked.wanted && fs_.is_host()) {
+    const std::string folder = "/proc/" + std::to_string(ioc.id.pid);
+    tracked.memory = KeptFile::open(fs_, folder + "/environ");
+    tracked.status = KeptFile::open(fs_, folder + "/status");
+  }
+  describe(process);
+}
+
+void Finder::end(Process& process, Changes& changes) {
+  owners_stale_ = true;
+  if (process.tracked->wanted) {
+    names_.release(process.tracked->ioc.name);
+    if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
+  }
+  process.tracked.reset();
+}
+
+// Takes over what the last look at the process found.
+void Finder::describe(Process& process) const {
+  Ioc ioc = process.tracked->ioc;
+  const Inspection found = process.inspection.value_or(Inspection{});
+  ioc.executable = found.executable;
+  ioc.base_version = found.base_version;
+  ioc.target = found.target;
+  ioc.pdbbase = found.pdbbase;
+  ioc.ca_server_port = found.ca_server_port;
+  ioc.ca_server = found.ca_server;
+  ioc.variables = found.variables;
+  ioc.problem = found.problem;
+  ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));
+  ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
+  if (ioc == process.tracked->ioc) return;
+  process.tracked->ioc = std::move(ioc);
+  process.tracked->changed = true;
+}
+
+std::vector<Ioc> Finder::iocs() const {
+  std::vector<Ioc> all;
+  for (const auto& [pid, process] : processes_)
+    if (process.tracked && process.tracked->wanted) all.push_back(process.tracked->ioc);
+  std::ranges::sort(all, is_older);
+  return all;
+}
+
+FinderCosts Finder::costs() const {
+  FinderCosts costs{processes_.size(), 0, maps_read_, files_.files_read()};
+  for (const auto& [pid, process] : processes_) costs.unreadable += process.unreadable ? 1u : 0u;
+  return costs;
+}
+
+// "net:[4026531840]"
+std::uint64_t Finder::net_namespace(const std::string& process) const {
+  const auto link = fs_.read_link("/proc/" + process + "/ns/net");
+  std::uint64_t inode = 0;
+  if (link && link->starts_with("net:["))
+    std::from_chars(link->data() + 5, link->data() + link->size(), inode);
+  return inode;
+}
+
+// btime moves when the clock is set, so it is read anew for each IOC.
+double Finder::time_of_day(std::uint64_t start_ticks) const {
+  const auto text = fs_.read("/proc/stat");
+  const auto at = text ? text->find("\nbtime ") : std::string::npos;
+  if (at == std::string::npos) return 0;
+  std::uint64_t boot = 0;
+  std::from_chars(text->data() + at + 7, text->data() + text->size(), boot);
+  return static_cast<double>(boot) +
+         static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,137 @@
+// The part of Finder that keeps up with the host's processes: which are there, and which of them
+// must be looked at.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "iocs/finder.h"
+#include "iocs/traced_or_stopped.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+// Without any sign of a new process: for those that were given their pid (a restored checkpoint).
+constexpr std::chrono::seconds kListingInterval{3};
+// A process that is there for longer than `young` is glanced at so often; for its exec, or for a
+// library that it loads.
+constexpr std::chrono::seconds kGlanceInterval{3};
+// An IOC that has dbProcess, and whose exec shows otherwise: a library that it loads late brings
+// more of the same.
+constexpr std::chrono::seconds kIocGlanceInterval{15};
+constexpr std::chrono::milliseconds kHeldInterval{1500};
+constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
+// Kernel threads' pids are given out again as well.
+constexpr std::chrono::seconds kKernelThreadInterval{30};
+
+bool is_older_process(const ProcessStat& a, const ProcessStat& b) {
+  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+}
+
+}  // namespace
+
+// When nothing has happened for a while, every second poll looks for signs only.
+bool Finder::may_rest(Clock::time_point now) const {
+  if (!fs_.is_host() || !settled_ || now - last_poll_ >= kRest) return false;
+  const auto proc = Folder::open(fs_, "/proc");
+  if (!proc || !pulse_ || read_pulse(*proc) != pulse_) return false;
+  return std::ranges::all_of(processes_, [](const auto& entry) {
+    const auto& tracked = entry.second.tracked;
+    return !tracked || !tracked->wanted || tracked->memory.has_memory();
+  });
+}
+
+Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
+  auto proc = Folder::open(fs_, "/proc");
+  if (!proc) return std::move(proc).error();
+  std::vector<ProcessStat> stats;
+  for (const pid_t pid : suspects(*proc, now)) {
+    auto stat = read_process_stat(*proc, pid);
+    const bool there = stat && stat->id.pid == pid && !stat->dead();
+    const bool kernel = there && stat->kernel_thread();
+    if (kernel) kernel_threads_.insert(pid);
+    const auto known = processes_.find(pid);
+    const bool same =
+        there && !kernel && known != processes_.end() && known->second.stat.id == stat->id;
+    if (known != processes_.end() && !same) {
+      if (known->second.tracked) end(known->second, changes);
+      processes_.erase(known);
+    }
+    if (there && !kernel) stats.push_back(std::move(*stat));
+  }
+  // Parents before children, and of two with one name the older one gets it.
+  std::ranges::sort(stats, is_older_process);
+  for (ProcessStat& stat : stats) {
+    const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
+    Process& process = item->second;
+    if (is_new) {
+      process.seen = now;
+      settled_ = false;
+    }
+    if (!is_new && execed(process.stat, stat)) {
+      process.execed = process.stale = true;
+      process.seen = now;
+    }
+    process.stat = std::move(stat);
+    visit(process, now, changes);
+  }
+  for (auto& [pid, process] : processes_)
+    if (process.tracked) ask_who_holds(process, now);
+  return {};
+}
+
+// The processes whose stat must be read.
+std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
+  std::vector<pid_t> pids;
+  settled_ = true;
+  for (auto& [pid, process] : processes_)
+    if (must_read(proc, process, now)) pids.push_back(pid);
+  const std::optional<Pulse> pulse = read_pulse(proc);
+  if (!pulse || pulse != pulse_ || now >= next_listing_) {
+    next_listing_ = now + kListingInterval;
+    if (now >= next_kernel_threads_) kernel_threads_.clear();
+    if (kernel_threads_.empty()) next_kernel_threads_ = now + kKernelThreadInterval;
+    std::vector<pid_t> listed = proc.numbers();
+    std::ranges::sort(listed);
+    for (const pid_t pid : listed) {
+      const bool known = processes_.contains(pid) || kernel_threads_.contains(pid);
+      if (!known || !pulse || !pulse_ || given_out(pid, *pulse_, *pulse)) pids.push_back(pid);
+    }
+    for (const auto& [pid, process] : processes_)
+      if (!std::ranges::binary_search(listed, pid)) pids.push_back(pid);
+    std::erase_if(kernel_threads_,
+                  [&](pid_t pid) { return !std::ranges::binary_search(listed, pid); });
+    pulse_ = pulse;
+  }
+  std::ranges::sort(pids);
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  return pids;
+}
+
+bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) {
+  // One that cannot be looked into is tried again at its next check.
+  const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
+  const bool changing = grown || now < process.seen + options_.young;
+  if (changing) settled_ = false;
+  if (changing || now >= process.next_check) return true;
+  // A fork of an IOC, which may have gone on to be one.
+  if (!process.tracked && process.inspection && process.inspection->is_ioc()) return true;
+  const bool is_kept = process.tracked && process.tracked->memory.is_open();
+  if (is_kept && !process.tracked->memory.has_memory()) return true;
+  if (now < process.next_glance) return false;
+  const bool complete = is_kept && process.tracked->ioc.target;
+  process.next_glance = now + (complete ? kIocGlanceInterval : kGlanceInterval);
+  const auto sizes = read_memory_sizes(proc, process.stat.id.pid);
+  return !sizes || std::exchange(process.sizes, sizes) != sizes;
+}
+
+void Finder::ask_who_holds(Process& process, Clock::time_point now) const {
+  Tracked& tracked = *process.tracked;
+  if (now < tracked.next_held) return;
+  if (now - tracked.found >= options_.young) tracked.next_held = now + kHeldInterval;
+  auto held = why_held(fs_, process.stat.id.pid, tracked.status);
+  if (!held || *held == tracked.ioc.held) return;
+  tracked.ioc.held = std::move(*held);
+  tracked.changed = true;
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,210 @@
+#include "iocs/inspector.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "iocs/base_version.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr std::string_view kDeleted = " (deleted)";
+constexpr std::size_t kMaxModules = 4096;
+constexpr std::size_t kMaxThreadsRead = 256;
+// rsrv, callbacks and scan threads: no IOC runs with fewer once it is initialized.
+constexpr std::uint64_t kFewestIocThreads = 4;
+
+// Of EPICS Base. Not every version has each: dbProcessNotify is since 3.15.0.1 what dbPutNotify was
+// before; dbDbPutValue (static, since 3.15) and dbPutLinkValue (before) do what dbPutLink is for;
+// dbCanSetLink (7.0) and dbPutFieldLink (static, mostly inlined) are for link fields; scanList is
+// static. dbPut.part.0 is dbPut's body where a compiler has split it off.
+constexpr const char* kProbedFunctions[] = {
+    "dbPut",     "dbPut.part.0",   "dbPutField",   "dbPutFieldLink",  "dbCanSetLink",
+    "dbPutLink", "dbPutLinkValue", "dbDbPutValue", "dbProcessNotify", "dbPutNotify",
+    "dbpf",      "recGblFwdLink",  "scanList"};
+// Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
+// callbackQ was before.
+constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callbackQueue",
+                                          "callbackQ",     "onceQ",       "onceQOverruns",
+                                          "onceQueueSize", "pthreadList"};
+
+std::string in_proc(pid_t pid, std::string_view name) {
+  std::string path = "/proc/" + std::to_string(pid);
+  path += '/';
+  path += name;
+  return path;
+}
+
+std::string_view file_name(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::map<std::string, CodeRange> functions_of(const ElfSymbols& elf) {
+  std::map<std::string, CodeRange> functions;
+  for (const char* const name : kProbedFunctions)
+    if (const ElfSymbol* const function = elf.find(name); function && function->file_offset)
+      functions.emplace(name, CodeRange{*function->file_offset, function->size});
+  return functions;
+}
+
+}  // namespace
+
+std::vector<std::string> Inspector::wanted_symbols() {
+  std::vector<std::string> all{"dbProcess", "pdbbase", "ca_server_port", "pCaBucket", "clientQ"};
+  all.insert(all.end(), std::begin(kProbedFunctions), std::end(kProbedFunctions));
+  all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
+  return all;
+}
+
+std::span<const char* const> Inspector::probed_functions() {
+  return kProbedFunctions;
+}
+
+std::span<const char* const> Inspector::read_variables() {
+  return kReadVariables;
+}
+
+Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
+                                      bool thorough) {
+  const pid_t pid = stat.id.pid;
+  auto maps = fs_.read(in_proc(pid, "maps"));
+  if (!maps) return std::move(maps).error();
+  Inspection found;
+  found.modules = executable_modules(*maps);
+  if (found.modules.empty()) return error_in_words("read " + in_proc(pid, "maps") + ": empty");
+  if (found.modules.size() > kMaxModules) found.modules.resize(kMaxModules);
+  auto executable = fs_.read_link(in_proc(pid, "exe"));
+  if (!executable) return std::move(executable).error();
+  found.executable = std::move(*executable);
+  if (found.executable.ends_with(kDeleted))
+    found.executable.resize(found.executable.size() - kDeleted.size());
+
+  const bool same = before != nullptr && !before->uncertain && before->modules == found.modules &&
+                    before->executable == found.executable;
+  // Without dbProcess, threads may have come that tell an IOC.
+  const bool same_threads = same && !thorough && before->threads == stat.threads;
+  if (same && (before->target || same_threads)) return *before;
+  found.threads = stat.threads;
+
+  const std::vector<Module> modules = open_modules(pid, found);
+  find_symbols(modules, found);
+  if (!found.target && has_ioc_threads(stat)) found.problem = why_not_found(stat, modules, found);
+  if (found.is_ioc()) find_version(modules, found);
+  return found;
+}
+
+// The file is reached through map_files, which leads to the very file that is mapped also when it
+// was deleted or belongs to another mount namespace. It needs CAP_SYS_ADMIN or
+// CAP_CHECKPOINT_RESTORE (Linux 5.9); without, the path is taken, if it still leads to the same
+// inode.
+std::vector<Inspector::Module> Inspector::open_modules(pid_t pid, Inspection& found) {
+  std::vector<Module> modules;
+  for (const Mapping& mapping : found.modules) {
+    Module module{&mapping, in_proc(pid, "map_files/" + map_files_name(mapping)), nullptr};
+    auto facts = files_.look(module.path);
+    if (!facts) {
+      module.path = in_proc(pid, "root") + mapping.path;
+      struct stat status;
+      const bool same =
+          ::stat(fs_.path(module.path).c_str(), &status) == 0 && status.st_ino == mapping.inode;
+      if (same) facts = files_.look(module.path);
+    }
+    if (!facts) {
+      found.uncertain = true;
+      continue;
+    }
+    module.facts = std::move(*facts);
+    modules.push_back(std::move(module));
+  }
+  std::stable_partition(modules.begin(), modules.end(), [&](const Module& module) {
+    return module.mapping->path == found.executable;
+  });
+  return modules;
+}
+
+void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& found) {
+  for (const Module& module : modules) {
+    if (!module.facts->elf) {
+      found.uncertain = found.uncertain || module.facts->retry;
+      continue;
+    }
+    const ElfSymbols& elf = *module.facts->elf;
+    const Mapping& mapping = *module.mapping;
+    const ElfSymbol* process = elf.find("dbProcess");
+    if (process != nullptr && process->file_offset && !found.target)
+      found.target = ProbeTarget{fs_.path(module.path), mapping.path,          mapping.deleted,
+                                 module.facts->id,      *process->file_offset, functions_of(elf)};
+    const auto bias = elf.load_bias(mapping.start, mapping.offset);
+    if (!bias) continue;
+    if (const ElfSymbol* base = elf.find("pdbbase")) found.pdbbase.push_back(*bias + base->value);
+    if (const ElfSymbol* port = elf.find("ca_server_port"))
+      found.ca_server_port.push_back(*bias + port->value);
+    const ElfSymbol* const bucket = elf.find("pCaBucket");
+    const ElfSymbol* const queue = elf.find("clientQ");
+    if (bucket != nullptr && queue != nullptr)
+      found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
+    find_variables(elf, *bias, found);
+  }
+}
+
+void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found) {
+  for (const char* const name : kReadVariables)
+    if (const ElfSymbol* const variable = elf.find(name))
+      found.variables[name].push_back({bias + variable->value, variable->size});
+}
+
+// libCom holds the string since 3.15, libmiscIoc before; a static executable holds it itself.
+void Inspector::find_version(const std::vector<Module>& modules, Inspection& found) {
+  const auto ask = [&](auto&& chosen) {
+    for (const Module& module : modules)
+      if (found.base_version.empty() && chosen(module))
+        found.base_version = files_.base_version(module.path, *module.facts);
+  };
+  const auto named = [](std::string_view start) {
+    return [start](const Module& module) {
+      return file_name(module.mapping->path).starts_with(start);
+    };
+  };
+  const auto is_target = [&](const Module& module) {
+    return found.target && module.facts->id == found.target->file;
+  };
+  ask(named("libCom.so"));
+  ask(named("libmiscIoc.so"));
+  ask(is_target);
+  ask([&](const Module& module) { return module.mapping->path == found.executable; });
+  if (found.base_version.empty() && found.target)
+    found.base_version = base_version_from_name(found.target->display_path);
+}
+
+// Names of Base's threads since 3.15.0.1; two of them, since one name may be anybody's.
+bool Inspector::has_ioc_threads(const ProcessStat& stat) const {
+  if (stat.threads < kFewestIocThreads) return false;
+  const auto tasks = fs_.list(in_proc(stat.id.pid, "task"));
+  if (!tasks) return false;
+  bool once = false;
+  bool other = false;
+  for (std::size_t i = 0; i < std::min(tasks->size(), kMaxThreadsRead) && !(once && other); ++i) {
+    const auto comm = fs_.read(in_proc(stat.id.pid, "task/" + (*tasks)[i] + "/comm"), 64);
+    if (!comm) continue;
+    once = once || comm->starts_with("scanOnce");
+    other = other || comm->starts_with("CAS-TCP") || comm->starts_with("cbLow");
+  }
+  return once && other;
+}
+
+std::string Inspector::why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
+                                     const Inspection& found) const {
+  std::string text =
+      "find dbProcess in " + found.executable + " (pid " + std::to_string(stat.id.pid) + "): ";
+  const auto executable = std::ranges::find_if(
+      modules, [&](const Module& module) { return module.mapping->path == found.executable; });
+  if (executable == modules.end()) return text + "the file cannot be opened";
+  if (!executable->facts->elf) return text + executable->facts->problem;
+  if (executable->facts->elf->stripped()) return text + "no symbol table, the file is stripped";
+  return text + "neither the file nor a library that it maps defines it";
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,69 @@
+// Inspector: one thorough look at one process. Is it an IOC, and where is what the probes need?
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "iocs/file_cache.h"
+#include "iocs/ioc.h"
+#include "iocs/maps.h"
+#include "iocs/process_stat.h"
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::iocs {
+
+struct Inspection {
+  std::vector<Mapping> modules;  // files mapped executable, in the order of the maps
+  std::string executable;        // as the process sees it, without " (deleted)"
+  bool uncertain = false;        // a file could not be read: look again even when nothing changed
+  std::uint64_t threads = 0;     // how many there were when their names were read
+  // What an IOC has. `target` without a value and no problem: not an IOC.
+  std::optional<ProbeTarget> target;
+  std::vector<std::uint64_t> pdbbase;
+  std::vector<std::uint64_t> ca_server_port;
+  std::vector<CaServerSymbols> ca_server;
+  VariablePlaces variables;
+  std::string base_version;
+  std::string problem;
+
+  bool is_ioc() const { return target.has_value() || !problem.empty(); }
+};
+
+class Inspector {
+ public:
+  Inspector(const RootedFs& fs, FileCache& files) : fs_(fs), files_(files) {}
+
+  // The symbols a FileCache for this class looks for.
+  static std::vector<std::string> wanted_symbols();
+  // Of those, the functions told in ProbeTarget::functions, and the variables in
+  // Inspection::variables.
+  static std::span<const char* const> probed_functions();
+  static std::span<const char* const> read_variables();
+
+  // `before`: the last look at the same process, reused when it maps the same files still;
+  // `thorough` reads the threads' names again also when there are as many. An error means that the
+  // process' maps cannot be read: it ended, or we may not.
+  Result<Inspection> inspect(const ProcessStat& stat, const Inspection* before, bool thorough);
+
+ private:
+  struct Module {
+    const Mapping* mapping = nullptr;
+    std::string path;  // in the root, to open the file by
+    std::shared_ptr<const FileFacts> facts;
+  };
+
+  std::vector<Module> open_modules(pid_t pid, Inspection& found);
+  void find_symbols(const std::vector<Module>& modules, Inspection& found);
+  static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
+  void find_version(const std::vector<Module>& modules, Inspection& found);
+  bool has_ioc_threads(const ProcessStat& stat) const;
+  std::string why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
+                            const Inspection& found) const;
+
+  const RootedFs& fs_;
+  FileCache& files_;
+};
+
+}  // namespace ioc_exporter::iocs

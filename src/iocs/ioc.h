@@ -1,0 +1,112 @@
+// Ioc: what the finder tells about one running IOC, or another program that serves Channel Access.
+// Plain data.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iocs/ioc_id.h"
+#include "base/socket_table.h"
+
+namespace ioc_exporter::iocs {
+
+// Which file, as stat(2) tells: two paths with the same FileId are one file with one content.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+
+  auto operator<=>(const FileId&) const = default;
+};
+
+// Bytes of a function in its file.
+struct CodeRange {
+  std::uint64_t file_offset = 0;  // of the first instruction
+  std::uint64_t size = 0;         // as the symbol table says, 0 = not told
+
+  bool operator==(const CodeRange&) const = default;
+};
+
+// Where dbProcess is, and other functions of the same file.
+struct ProbeTarget {
+  std::string attach_path;   // for perf_event_open: valid as long as this process maps the file
+  std::string display_path;  // as the IOC sees it, without " (deleted)"
+  bool deleted = false;      // the file has no name any more (upgraded under the running IOC)
+  FileId file;
+  std::uint64_t offset = 0;  // of dbProcess' first instruction, in the file
+  // By name, of Inspector::probed_functions(), those that the file defines. Some are local to their
+  // source file: a stripped file does not have them.
+  std::map<std::string, CodeRange> functions = {};
+
+  bool operator==(const ProbeTarget&) const = default;
+};
+
+// A TCP socket in state LISTEN.
+struct ListeningSocket {
+  std::optional<InetAddress> address;  // none = any address, of IPv4 or IPv6
+  std::uint16_t port = 0;
+
+  auto operator<=>(const ListeningSocket&) const = default;
+};
+
+// Addresses in an IOC of the CA server's tables (rsrv/server.h): BUCKET *pCaBucket, ELLLIST
+// clientQ.
+struct CaServerSymbols {
+  std::uint64_t ca_bucket = 0;
+  std::uint64_t client_queue = 0;
+
+  bool operator==(const CaServerSymbols&) const = default;
+};
+
+// A variable in an IOC's memory.
+struct VariablePlace {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;  // bytes, as the symbol table says, 0 = not told
+
+  bool operator==(const VariablePlace&) const = default;
+};
+// By name; each with the places at which it may live, in the order of Ioc::pdbbase.
+using VariablePlaces = std::map<std::string, std::vector<VariablePlace>>;
+
+enum class IocKind {
+  base,       // runs EPICS Base's database: has dbProcess, or an IOC's threads
+  ca_server,  // serves Channel Access without it: caproto, pcaspy, a gateway, ...
+};
+
+struct Ioc {
+  IocId id;
+  IocKind kind = IocKind::base;
+  std::string name;               // label `ioc`: unique among the running ones, printable UTF-8
+  std::string executable;         // path as the IOC sees it, without " (deleted)"
+  double start_time_seconds = 0;  // time of day, UTC
+  // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told
+  // something and it is no Base version; "" when nothing did.
+  std::string base_version;
+  std::uint64_t net_namespace = 0;         // inode of /proc/PID/ns/net, 0 when it could not be read
+  bool own_net_namespace = true;           // it is also the exporter's
+  std::vector<ListeningSocket> listening;  // sorted, each once
+  std::optional<std::uint16_t> ca_port;    // ca_server only: the first that was seen to speak it
+  std::optional<ProbeTarget> target;       // none: `problem` says why
+  // Addresses in the IOC at which the symbol may live, likeliest first: the executable's own (it
+  // may hold a copy relocation of a library's variable), then the libraries' in the order of the
+  // maps.
+  std::vector<std::uint64_t> pdbbase;
+  std::vector<std::uint64_t> ca_server_port;
+  std::vector<CaServerSymbols> ca_server;  // one a file that defines both
+  // Of Inspector::read_variables(). They are local to their source files: in a stripped file there
+  // are none.
+  VariablePlaces variables;
+  std::string problem;  // "" = none
+  // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
+  // words, "" = nothing. As of the last poll.
+  std::string held;
+
+  bool operator==(const Ioc&) const = default;
+};
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,143 @@
+#include "iocs/ioc_name.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "iocs/start_script.h"
+#include "base/utf8.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kMostText = 2u << 20;  // of the command line and of the environment
+constexpr int kMostFilesLookedAt = 64;
+
+using Kind = NameSource::Kind;
+
+std::string variable_of(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& entry : environment)
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
+      return entry.substr(name.size() + 1);
+  return "";
+}
+
+// "/a/./b/../c" is "/a/c".
+std::string plain_path(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const auto end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part != "..")
+      parts.push_back(part);
+    else if (!parts.empty())
+      parts.pop_back();
+  }
+  std::string plain;
+  for (const std::string_view part : parts) (plain += '/') += part;
+  return plain;
+}
+
+// One process' command line, environment and folder, read when first asked for.
+class Process {
+ public:
+  Process(const RootedFs& fs, pid_t pid) : fs_(fs), folder_("/proc/" + std::to_string(pid)) {}
+
+  const std::vector<std::string>& environment() {
+    if (!environment_) environment_ = read("/environ");
+    return *environment_;
+  }
+
+  std::string script_name(const std::string& executable) {
+    const std::vector<std::string> arguments = read("/cmdline");
+    const auto script =
+        find_start_script(arguments, executable, [this](const std::string& argument) {
+          return looks_ < kMostFilesLookedAt ? locate(argument) : std::nullopt;
+        });
+    if (script) return name_from_script(*script);
+    // python -m package.module: no file, but a name.
+    const auto module = std::ranges::find(arguments, "-m");
+    const auto slash = executable.rfind('/');
+    const bool python = executable.compare(slash + 1, 6, "python") == 0;
+    const bool named = module != arguments.end() && module + 1 != arguments.end();
+    return python && named ? *(module + 1) : "";
+  }
+
+ private:
+  std::vector<std::string> read(std::string_view name) const {
+    auto text = fs_.read(folder_ + std::string(name), kMostText);
+    return text ? split_arguments(*text) : std::vector<std::string>();
+  }
+
+  // A relative path starts where the process was started (a start script often leaves that folder),
+  // or else where it is now.
+  std::optional<std::string> locate(const std::string& argument) {
+    if (argument.front() == '/') return regular_file(argument);
+    const std::string started_in = variable_of(environment(), "PWD");
+    if (started_in.starts_with('/'))
+      if (auto path = regular_file(started_in + "/" + argument)) return path;
+    const auto now_in = fs_.read_link(folder_ + "/cwd");
+    return now_in ? regular_file(*now_in + "/" + argument) : std::nullopt;
+  }
+
+  std::optional<std::string> regular_file(const std::string& path) {
+    ++looks_;
+    struct stat status;
+    if (::stat(fs_.path(folder_ + "/root" + path).c_str(), &status) != 0) return {};
+    return S_ISREG(status.st_mode) ? std::optional(plain_path(path)) : std::nullopt;
+  }
+
+  const RootedFs& fs_;
+  std::string folder_;
+  std::optional<std::vector<std::string>> environment_;
+  int looks_ = 0;
+};
+
+}  // namespace
+
+std::vector<NameSource> default_name_sources() {
+  return {{Kind::environment, "IOCNAME"},
+          {Kind::environment, "IOC_NAME"},
+          {Kind::environment, "IOC"},
+          {Kind::script, ""},
+          {Kind::executable, ""}};
+}
+
+Result<std::vector<NameSource>> parse_name_sources(std::span<const std::string> words) {
+  std::vector<NameSource> sources;
+  for (const std::string& word : words) {
+    const bool variable = word.starts_with("env:") && word.size() > 4;
+    if (variable)
+      sources.push_back({Kind::environment, word.substr(4)});
+    else if (word == "script")
+      sources.push_back({Kind::script, ""});
+    else if (word == "exe")
+      sources.push_back({Kind::executable, ""});
+    else
+      return error_in_words("read the source of IOC names '" + word +
+                            "': not one of env:VARIABLE, script, exe");
+  }
+  return sources;
+}
+
+std::string ioc_name(const RootedFs& fs, pid_t pid, const std::string& executable,
+                     const std::vector<NameSource>& sources) {
+  Process process(fs, pid);
+  const std::string base = executable.substr(executable.rfind('/') + 1);
+  for (const NameSource& source : sources) {
+    std::string name = base;
+    if (source.kind == Kind::environment)
+      name = variable_of(process.environment(), source.variable);
+    if (source.kind == Kind::script) name = process.script_name(executable);
+    name = printable_utf8(name, kLongestName);
+    if (!name.empty()) return name;
+  }
+  const std::string name = printable_utf8(base, kLongestName);
+  return name.empty() ? "ioc" : name;
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,71 @@
+// Memory: bytes of another process, by its addresses. Only ever read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "iocs/ioc_id.h"
+#include "base/result.h"
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::iocs {
+
+class Memory {
+ public:
+  virtual ~Memory() = default;
+
+  // Reads from `address` on, as far as it is mapped: at least one byte, at most into.size(). An
+  // error when not even the first byte can be read.
+  virtual Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) = 0;
+
+  // `size` bytes from each of `addresses`, one after the other into `into`. How many of the
+  // addresses were read, at least one: an error that names the first when that cannot be read.
+  virtual Result<std::size_t> gather(std::span<const std::uint64_t> addresses, std::size_t size,
+                                     std::span<std::byte> into);
+
+  // All of `into`, or an error that names the address.
+  Result<void> read(std::uint64_t address, std::span<std::byte> into);
+
+  // A value of the reader's own byte order and layout: the IOC runs on the same machine.
+  template <class T>
+  Result<T> value(std::uint64_t address) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T out;
+    auto done = read(address, std::as_writable_bytes(std::span<T, 1>(&out, 1)));
+    if (!done) return std::move(done).error();
+    return out;
+  }
+};
+
+// "0x7f12...", for messages.
+std::string hex_address(std::uint64_t address);
+
+// Whether it may be the address of a struct.
+bool is_pointer(std::uint64_t address);
+
+// /proc/PID/mem. The descriptor stays with the memory that the process had when it was opened:
+// after its end, or an exec, reads fail; another process with the same pid is never read. Needs the
+// right to trace the process (CAP_SYS_PTRACE). It keeps the memory's page tables alive, so do not
+// hold it for long.
+class ProcMemory : public Memory {
+ public:
+  // Fails when the process is not the one that `id` names.
+  static Result<std::unique_ptr<ProcMemory>> open(const RootedFs& fs, const IocId& id);
+
+  Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override;
+  // In one system call where the kernel has process_vm_readv(2).
+  Result<std::size_t> gather(std::span<const std::uint64_t> addresses, std::size_t size,
+                             std::span<std::byte> into) override;
+
+ private:
+  ProcMemory(UniqueFd fd, pid_t pid) : fd_(std::move(fd)), pid_(pid) {}
+
+  UniqueFd fd_;
+  pid_t pid_;
+};
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,19 @@
+// The name of a PV, taken apart as the IOC does it: record, field, modifiers.
+#pragma once
+
+#include <string_view>
+
+namespace ioc_exporter::iocs {
+
+struct PvName {
+  std::string_view record;  // a record's name or an alias: what stands before the first '.'
+  std::string_view field;   // "VAL" where none is given
+};
+
+// REC, REC.VAL, REC.VAL$ (long string), REC.{...} and REC.VAL{...} (channel filter), REC.VAL[1:3]
+// (part of an array). Source: dbFindRecordPart() and dbFindFieldPart() in dbStaticLib.c and
+// dbChannelCreate() in dbChannel.c, the same from Base 3.14.12 to 7.0.10 but for the modifiers,
+// which came with 3.14.11 ('$') and 3.15 (filters). Points into `pv`, or to a constant.
+PvName parse_pv_name(std::string_view pv);
+
+}  // namespace ioc_exporter::iocs

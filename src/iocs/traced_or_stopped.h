@@ -1,0 +1,21 @@
+// Who else has a process in hand: a debugger, a tracer, a checkpoint, a stop signal.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "iocs/process_signs.h"
+#include "base/result.h"
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::iocs {
+
+// Why a process must be left alone now, from State and TracerPid of /proc/PID/status (proc(5)):
+// "traced by gdb (pid 4711)", "stopped by a signal"; "" when nobody holds it. The same text as long
+// as the same one holds it. CRIU traces what it checkpoints. Only the main thread is asked: whoever
+// traces another one alone is not seen. An error: the process has ended, or the file is no status.
+// `kept` is that file when it is open already.
+Result<std::string> why_held(const RootedFs& fs, pid_t pid, const KeptFile& kept = {});
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,38 @@
+#include "kernel/empty_probe.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "kernel/libbpf_support.h"
+#include "hit_cost.skel.h"
+
+namespace ioc_exporter::kernel {
+
+struct EmptyProbe::Loaded {
+  struct Deleter {
+    void operator()(hit_cost_bpf* object) const { hit_cost_bpf__destroy(object); }
+  };
+  std::unique_ptr<hit_cost_bpf, Deleter> skeleton;
+  LinkPtr link;  // goes first
+};
+
+EmptyProbe::EmptyProbe(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+EmptyProbe::EmptyProbe(EmptyProbe&&) noexcept = default;
+EmptyProbe& EmptyProbe::operator=(EmptyProbe&&) noexcept = default;
+EmptyProbe::~EmptyProbe() = default;
+
+Result<EmptyProbe> EmptyProbe::attach(const std::string& path, std::uint64_t offset,
+                                      std::int32_t pid) {
+  capture_libbpf_messages();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->skeleton.reset(hit_cost_bpf__open_and_load());
+  if (!loaded->skeleton) return libbpf_error(-errno, "load BPF object hit_cost");
+  loaded->link.reset(bpf_program__attach_uprobe(loaded->skeleton->progs.empty_hit, false, pid,
+                                                path.c_str(), offset));
+  if (!loaded->link)
+    return libbpf_error(-errno,
+                        "attach an empty uprobe in " + path + " (pid " + std::to_string(pid) + ")");
+  return EmptyProbe(std::move(loaded));
+}
+
+}  // namespace ioc_exporter::kernel

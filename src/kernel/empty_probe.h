@@ -1,0 +1,27 @@
+// An empty uprobe: the trap alone, to be measured.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace ioc_exporter::kernel {
+
+// Attached while it lives.
+class EmptyProbe {
+ public:
+  // At the entry of the function at `offset` bytes in the file at `path`, in one process.
+  static Result<EmptyProbe> attach(const std::string& path, std::uint64_t offset, std::int32_t pid);
+  EmptyProbe(EmptyProbe&&) noexcept;
+  EmptyProbe& operator=(EmptyProbe&&) noexcept;
+  ~EmptyProbe();
+
+ private:
+  struct Loaded;
+  explicit EmptyProbe(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::kernel

@@ -1,0 +1,78 @@
+#include "kernel/libbpf_support.h"
+
+#include <bpf/bpf.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <string_view>
+
+namespace ioc_exporter::kernel {
+namespace {
+
+thread_local std::string latest_warning;  // NOLINT: libbpf's callback carries no context
+
+// The last line with text: of a verifier's log that is the one that says what was refused.
+std::string last_line(std::string_view text) {
+  std::string_view best;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    const bool is_statistics = line.starts_with("processed ") || line.starts_with("stack depth") ||
+                               line.starts_with("-- END");
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos && !is_statistics) best = line;
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return std::string(best);
+}
+
+int on_message(libbpf_print_level level, const char* format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  const int length = std::vsnprintf(nullptr, 0, format, again);
+  va_end(again);
+  if (length <= 0) return 0;
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  std::vsnprintf(text.data(), text.size(), format, args);
+  text.pop_back();
+  std::string_view line = text;
+  while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+  if (level == LIBBPF_WARN && !line.empty() && line.find("failed to load") == line.npos)
+    latest_warning = last_line(line);
+  spdlog::debug("{}", line);
+  return 0;
+}
+
+}  // namespace
+
+void capture_libbpf_messages() {
+  libbpf_set_print(on_message);
+}
+
+Error libbpf_error(int err, std::string context) {
+  if (!latest_warning.empty()) context += " (" + std::exchange(latest_warning, {}) + ")";
+  return error_from_errno(-err, std::move(context));
+}
+
+Result<void> size_map(bpf_map* map, std::uint32_t entries) {
+  const int err = bpf_map__set_max_entries(map, entries);
+  if (err < 0) return libbpf_error(err, std::string("size BPF map ") + bpf_map__name(map));
+  return {};
+}
+
+Result<void> share_map(bpf_map* map, int fd, const char* object) {
+  const int err = bpf_map__reuse_fd(map, fd);
+  if (err < 0)
+    return libbpf_error(err, std::string("share BPF map ") + bpf_map__name(map) + " with " + object);
+  return {};
+}
+
+std::optional<ProgramStats> program_stats(const bpf_program* program) {
+  bpf_prog_info info{};
+  std::uint32_t length = sizeof info;
+  if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &length) < 0) return std::nullopt;
+  if (info.run_cnt == 0 && info.run_time_ns == 0) return std::nullopt;
+  return ProgramStats{info.run_cnt, info.run_time_ns};
+}
+
+}  // namespace ioc_exporter::kernel

@@ -1,0 +1,49 @@
+// What every user of libbpf in this folder shares: owners for its handles and words for its errors.
+// Only included by the .cpp files of src/bpf.
+#pragma once
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kernel/map.h"
+#include "kernel/program_stats.h"
+#include "base/result.h"
+
+namespace ioc_exporter::kernel {
+
+struct LinkDeleter {
+  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+using LinkPtr = std::unique_ptr<bpf_link, LinkDeleter>;
+
+// libbpf's own messages go to our log at debug level from now on; its latest warnings are kept for
+// the error that libbpf_error() makes. Call once before the first object is opened.
+void capture_libbpf_messages();
+
+// An error from libbpf: `err` is a negative errno. Adds the last line of libbpf's latest warning or
+// of the verifier's log where there is one, since the errno alone rarely tells the cause.
+Error libbpf_error(int err, std::string context);
+
+// Before the map is created.
+Result<void> size_map(bpf_map* map, std::uint32_t entries);
+// The map is the one of `fd`, another object's; before it is created. `object` is for the error.
+Result<void> share_map(bpf_map* map, int fd, const char* object);
+
+// A created map as `view`.
+template <class K, class V>
+Result<void> open_view(MapView<K, V>& view, const bpf_map* map) {
+  auto opened = MapView<K, V>::from_fd(bpf_map__fd(map));
+  if (!opened) return std::move(opened).error();
+  view = std::move(*opened);
+  return {};
+}
+
+// Runs and run time of one loaded program; nothing while kernel.bpf_stats_enabled is 0.
+std::optional<ProgramStats> program_stats(const bpf_program* program);
+
+}  // namespace ioc_exporter::kernel

@@ -1,0 +1,245 @@
+// The part of RecordProcess that attaches: each IOC alone or all processes on a library at once,
+// over and back, and an IOC's probes off and on.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "records/process.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+constexpr int kPatienceMs = 100;
+
+// The kernel makes who takes a uprobe off wait until no CPU can be in it, some tens of milliseconds
+// each; those who wait at the same time wait together.
+constexpr std::size_t kMostHelpers = 64;
+
+using Attached = std::map<RecordProgram, RecordAttachment>;
+
+void take_off_together(const std::vector<Attached*>& of) {
+  std::vector<RecordAttachment> all;
+  for (Attached* attached : of)
+    for (auto& [program, attachment] : std::exchange(*attached, {}))
+      all.push_back(std::move(attachment));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&all, &next] {
+    for (std::size_t i = next++; i < all.size(); i = next++)
+      const RecordAttachment gone(std::move(all[i]));
+  };
+  std::vector<std::jthread> helpers;
+  try {
+    while (helpers.size() + 1 < std::min(all.size(), kMostHelpers)) helpers.emplace_back(work);
+  } catch (const std::exception&) {  // no more threads: then with those that there are
+  }
+  work();
+}
+
+void take_off(std::map<std::uint32_t, Attached>& by_slot) {
+  std::vector<Attached*> all;
+  for (auto& [slot, attached] : by_slot) all.push_back(&attached);
+  take_off_together(all);
+  by_slot.clear();
+}
+
+}  // namespace
+
+
+Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
+                                            const ProbePoint& point, std::int32_t pid) const {
+  if (to.contains(point.program)) return {};
+  auto attachment = object_.attach(point.program, target.attach_path, point.offset, pid);
+  if (!attachment) return std::move(attachment).error();
+  to.emplace(point.program, std::move(*attachment));
+  return {};
+}
+
+Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& target,
+                                          std::int32_t pid) const {
+  const ProbePoint process{RecordProgram::process, target.file.offset};
+  if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
+  for (const ProbePoint& point : target.extras)
+    if (auto ok = attach_function(to, target, point, pid); !ok) return ok;
+  return {};
+}
+
+std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
+  std::vector<std::uint32_t> slots;
+  for (const std::uint32_t slot : library.slots)
+    if (!watched_.at(slot).paused) slots.push_back(slot);
+  return slots;
+}
+
+// Waits for the calls that are timed now: a session probe sees only the returns that it asked for,
+// so the new attachment would miss theirs. One that takes longer is counted without a duration.
+Result<void> RecordProcess::let_calls_return(const Library& library) const {
+  using Call = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;  // thread, sp, start
+  const std::vector<std::uint32_t> slots = active(library);
+  const auto calls = [&](std::set<Call>& into) {
+    return for_each_thread(object_, Frames::read, [&](const iocx_thread& thread) {
+      if (watched_by(thread) == nullptr || std::ranges::find(slots, thread.slot) == slots.end())
+        return;
+      for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
+        if (thread.frames[i].state <= IOCX_FRAME_UNDECIDED)
+          into.emplace(thread.owner, thread.frames[i].sp, thread.frames[i].start_ns);
+    });
+  };
+  std::set<Call> before;
+  if (auto ok = calls(before); !ok) return ok;
+  for (int wait = 0; wait < kPatienceMs && !before.empty(); ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::set<Call> now;
+    if (auto ok = calls(now); !ok) return ok;
+    std::erase_if(before, [&now](const Call& call) { return !now.contains(call); });
+  }
+  return {};
+}
+
+// For a while both kinds are attached and every call has a return probe: the program that comes
+// second to a call finds it on the stack, so that no call is missed and none is counted twice,
+// whenever it falls.
+Result<void> RecordProcess::switch_to_all(Library& library) {
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  Attached for_all;
+  for (const std::uint32_t slot : active(library)) {
+    const RecordTarget& target = watched_.at(slot).target;
+    auto attached = attach_target(for_all, target, RecordProcessObject::kAllProcesses);
+    if (attached) continue;
+    if (auto back = set_attach(library, IOCX_ATTACH_PROCESS); !back) return back;
+    return attached;
+  }
+  library.for_all = std::move(for_all);
+  library.mode = Attachment::all_processes;
+  constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
+  if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  if (auto ok = let_calls_return(library); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  take_off(library.by_slot);
+  return set_attach(library, IOCX_ATTACH_ALL);
+}
+
+Result<void> RecordProcess::switch_to_processes(Library& library) {
+  if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  std::map<std::uint32_t, Attached> by_slot;
+  for (const std::uint32_t slot : active(library)) {
+    const RecordTarget& target = watched_.at(slot).target;
+    auto attached = attach_target(by_slot[slot], target, target.pid);
+    if (attached) continue;
+    if (auto back = set_attach(library, IOCX_ATTACH_ALL); !back) return back;
+    return attached;
+  }
+  library.by_slot = std::move(by_slot);
+  library.mode = Attachment::per_process;
+  constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
+  if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  if (auto ok = let_calls_return(library); !ok) return ok;
+  if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
+  take_off_together({&library.for_all});
+  return set_attach(library, IOCX_ATTACH_PROCESS);
+}
+
+Result<void> RecordProcess::rebalance(Library& library) {
+  const std::size_t counted = active(library).size();
+  const std::size_t paused = library.slots.size() - counted;
+  const Attachment wanted =
+      choose_attachment(attach_limits(), library.mode, counted + library.coming, paused);
+  if (wanted == library.mode) return {};
+  return wanted == Attachment::all_processes ? switch_to_all(library)
+                                             : switch_to_processes(library);
+}
+
+Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
+  for (const std::uint32_t slot : active(library))
+    if (auto ok = write_config(slot, watched_.at(slot), attach); !ok) return ok;
+  return {};
+}
+
+Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  for (const ProbePoint& known : watched.target.extras)
+    if (known.program == point.program) return {};
+  watched.target.extras.push_back(point);
+  if (watched.paused) return {};
+  Library& library = libraries_.at(watched.target.file);
+  const bool all = library.mode == Attachment::all_processes;
+  return attach_function(all ? library.for_all : library.by_slot[slot], watched.target, point,
+                         all ? RecordProcessObject::kAllProcesses : watched.target.pid);
+}
+
+Result<bool> RecordProcess::pause(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  watched.paused = true;
+  if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
+  Library& library = libraries_.at(watched.target.file);
+  if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
+    take_off_together({&own->second});
+    library.by_slot.erase(own);
+  }
+  if (auto ok = rebalance(library); !ok) return ok.error();
+  return library.mode == Attachment::per_process;
+}
+
+Result<void> RecordProcess::resume(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  if (!watched.paused) return {};
+  Library& library = libraries_.at(watched.target.file);
+  const RecordTarget& target = watched.target;
+  Result<void> attached;
+  if (library.mode == Attachment::per_process)
+    attached = attach_target(library.by_slot[slot], target, target.pid);
+  else
+    attached = attach_target(library.for_all, target, RecordProcessObject::kAllProcesses);
+  if (!attached) {
+    library.by_slot.erase(slot);
+    return attached;
+  }
+  // Calls from before are over, or were: the programs must not take their frames for live ones.
+  ++watched.epoch;
+  watched.paused = false;
+  if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
+  return rebalance(library);
+}
+
+bool RecordProcess::paused(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  return found != watched_.end() && found->second.paused;
+}
+
+void RecordProcess::take_off_all() {
+  std::vector<Attached*> all;
+  for (auto& [file, library] : libraries_) {
+    library.mode = Attachment::per_process;
+    all.push_back(&library.for_all);
+    for (auto& [slot, attached] : library.by_slot) all.push_back(&attached);
+  }
+  take_off_together(all);
+  for (auto& [file, library] : libraries_) library.by_slot.clear();
+}
+
+Result<void> RecordProcess::pause_all() {
+  Result<void> first;
+  for (auto& [slot, watched] : watched_) {
+    watched.paused = true;
+    if (auto ok = write_config(slot, watched, 0); !ok && first) first = std::move(ok);
+  }
+  take_off_all();
+  return first;
+}
+
+RecordProcess::~RecordProcess() {
+  take_off_all();
+}
+
+}  // namespace ioc_exporter::records

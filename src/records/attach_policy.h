@@ -1,0 +1,38 @@
+// How the probes of one library file are attached: for each of its IOCs alone, or once for all
+// processes.
+#pragma once
+
+#include <cstddef>
+
+namespace ioc_exporter::records {
+
+enum class Attachment { per_process, all_processes };
+
+// The kernel walks every attachment of an address at each hit, so one attachment a process costs
+// every IOC on the file about 100 ns more for each other one that is watched. One for all costs the
+// same at any number, but then a process on the file that is not watched pays for the trap too. So:
+// per process while few are watched. The gap between the two limits keeps an IOC that restarts from
+// switching to and fro.
+struct AttachLimits {
+  std::size_t most_per_process;
+  std::size_t fewest_for_all;  // at this number it is per process again
+};
+inline constexpr AttachLimits kEveryCallReturns{4, 2};
+// Where a session probe says which calls it wants to see return, an attachment for another process
+// has no say, and the kernel takes it to want them all (Linux 6.13, uprobe_multi_link_handler
+// answers 0 for it): a second one costs every call its return probe, far more than it saves.
+inline constexpr AttachLimits kSomeCallsReturn{1, 1};
+
+// An attachment for all cannot leave out an IOC that is paused: then more may be attached alone.
+inline constexpr std::size_t kMostBesidePaused = 16;
+
+// `active` IOCs on the file are to be counted, `paused` ones are not.
+constexpr Attachment choose_attachment(const AttachLimits& limits, Attachment current,
+                                       std::size_t active, std::size_t paused = 0) {
+  if (paused > 0 && active <= kMostBesidePaused) return Attachment::per_process;
+  if (active > limits.most_per_process) return Attachment::all_processes;
+  if (active <= limits.fewest_for_all) return Attachment::per_process;
+  return current;
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,44 @@
+#include "records/causes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ioc_exporter::records {
+
+Result<RecordCauses> RecordCauses::read(const RecordProcess& records) {
+  auto counts = records.counts();
+  if (!counts) return std::move(counts).error();
+  auto causes = records.causes();
+  if (!causes) return std::move(causes).error();
+  auto links = records.links();
+  if (!links) return std::move(links).error();
+  RecordCauses all;
+  all.counts_ = std::move(*counts);
+  all.causes_ = std::move(*causes);
+  all.links_ = std::move(*links);
+  return all;
+}
+
+void RecordCauses::add_to(std::uint32_t slot, IocSample& sample) const {
+  const auto counts = counts_.find(slot);
+  if (counts != counts_.end())
+    sample.processing =
+        ProcessingSample{counts->second.causes, counts->second.timed, counts->second.transitions};
+  const Database& database = *sample.database;
+  if (const auto causes = causes_.find(slot); causes != causes_.end())
+    for (const RawCause& raw : causes->second)
+      sample.record_causes.push_back({record_at(database, raw.address), raw.cause, raw.count});
+  if (const auto links = links_.find(slot); links != links_.end())
+    for (const RawLink& raw : links->second)
+      sample.links.push_back(
+          {record_at(database, raw.source), record_at(database, raw.address), raw.count});
+}
+
+std::uint32_t record_at(const Database& database, std::uint64_t address) {
+  const auto found = std::ranges::lower_bound(database.records, address, {},
+                                              [](const auto& record) { return record.address; });
+  if (found == database.records.end() || found->address != address) return RecordSample::kUnknown;
+  return static_cast<std::uint32_t>(found - database.records.begin());
+}
+
+}  // namespace ioc_exporter::records

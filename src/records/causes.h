@@ -1,0 +1,31 @@
+// RecordCauses: what the record probes counted beyond each record's own numbers, read once for all
+// IOCs of a scrape and handed out to their samples.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "records/process.h"
+#include "base/samples.h"
+#include "base/result.h"
+
+namespace ioc_exporter::records {
+
+class RecordCauses {
+ public:
+  static Result<RecordCauses> read(const RecordProcess& records);
+
+  // Fills in what belongs to the IOC in `slot`; its database must be there.
+  void add_to(std::uint32_t slot, IocSample& sample) const;
+
+ private:
+  std::map<std::uint32_t, IocCounts> counts_;
+  std::map<std::uint32_t, std::vector<RawCause>> causes_;
+  std::map<std::uint32_t, std::vector<RawLink>> links_;
+};
+
+// Index of the record at `address`, RecordSample::kUnknown when there is none.
+std::uint32_t record_at(const Database& database, std::uint64_t address);
+
+}  // namespace ioc_exporter::records

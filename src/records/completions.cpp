@@ -1,0 +1,45 @@
+#include "records/completions.h"
+
+#include <algorithm>
+
+namespace ioc_exporter::records {
+
+static_assert(sizeof(iocx_completion) == 8 + IOCX_PUT_HIST_SLOTS * 8);
+
+Result<void> RecordCompletions::follow(RecordProcess& records, std::uint32_t slot,
+                                       const ProbePoint& point, std::uint32_t count) {
+  if (maps_.contains(slot)) return {};
+  auto seen = records.saw_asynchronous(slot);
+  if (!seen) return std::move(seen).error();
+  if (!*seen) return {};
+  constexpr std::uint32_t kLeast = 64, kMost = IOCX_MAX_COMPLETIONS;
+  auto map = records.object().make_completions_map(std::clamp(count, kLeast, kMost));
+  if (!map) return std::move(map).error();
+  if (auto ok = records.object().set_completions_map(slot, *map); !ok) return ok;
+  if (auto ok = records.add(slot, point); !ok) {
+    if (auto cleared = records.object().clear_completions_map(slot); !cleared) return cleared;
+    return ok;
+  }
+  maps_.emplace(slot, std::move(*map));
+  return {};
+}
+
+Result<void> RecordCompletions::forget(const RecordProcess& records, std::uint32_t slot) {
+  if (maps_.erase(slot) == 0) return {};
+  return records.object().clear_completions_map(slot);
+}
+
+Result<std::vector<std::pair<std::uint64_t, iocx_completion>>> RecordCompletions::of(
+    std::uint32_t slot) const {
+  std::vector<std::pair<std::uint64_t, iocx_completion>> completions;
+  const auto found = maps_.find(slot);
+  if (found == maps_.end()) return completions;
+  auto read =
+      found->second.view.for_each([&](std::uint64_t address, const iocx_completion& completion) {
+        completions.emplace_back(address, completion);
+      });
+  if (!read) return read.error();
+  return completions;
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,89 @@
+#include "records/extra_probes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "records/samples_by_record.h"
+#include "records/scan_passes.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+void keep_first(Result<void>& problem, Result<void> result) {
+  if (problem && !result) problem = std::move(result);
+}
+
+ScanTimeSample to_sample(const iocx_scan_list& list, const WallClock& clock) {
+  const std::string_view name(list.comm, ::strnlen(list.comm, sizeof list.comm));
+  ScanPeriod period = scan_period(name);
+  ScanTimeSample sample;
+  sample.period = std::move(period.text);
+  sample.period_seconds = period.seconds;
+  sample.last_time_seconds = clock.seconds(list.end_ns);
+  sample.sum_ns = list.sum_ns;
+  std::copy(std::begin(list.buckets), std::end(list.buckets), sample.buckets.begin());
+  return sample;
+}
+
+CompletionSample to_sample(const iocx_completion& completion, std::uint32_t record) {
+  CompletionSample sample;
+  sample.record = record;
+  sample.sum_ns = completion.sum_ns;
+  std::copy(std::begin(completion.buckets), std::end(completion.buckets), sample.buckets.begin());
+  return sample;
+}
+
+}  // namespace
+
+Result<void> RecordExtras::follow_clients(const std::vector<Watched>& watched, bool shown) {
+  std::map<std::uint32_t, pid_t> pids;
+  for (const Watched& one : watched) pids.emplace(one.slot, one.pid);
+  return puts_.take_in(records_->object().puts(), pids, shown);
+}
+
+Result<void> RecordExtras::look(const std::vector<Watched>& watched) {
+  if (records_ == nullptr) return {};
+  Result<void> problem = follow_clients(watched, false);
+  for (const Watched& one : watched)
+    if (one.completion)
+      keep_first(problem, completions_.follow(*records_, one.slot, *one.completion, one.records));
+  return problem;
+}
+
+Result<void> RecordExtras::begin_page(const std::vector<Watched>& watched) {
+  if (records_ == nullptr) return {};
+  Result<void> problem = follow_clients(watched, true);
+  wall_clock_.update(WallClock::read());
+  auto lists = read_scan_lists(records_->object().scan_lists());
+  if (lists)
+    scan_lists_ = std::move(*lists);
+  else
+    keep_first(problem, lists.error());
+  return problem;
+}
+
+Result<void> RecordExtras::add_to(IocSample& sample, std::uint32_t slot) const {
+  if (!sample.database) return {};
+  sample.put_clients = to_put_samples(puts_.of(slot), *sample.database);
+  if (const auto lists = scan_lists_.find(slot); lists != scan_lists_.end())
+    for (const iocx_scan_list& list : lists->second)
+      if (ScanTimeSample one = to_sample(list, wall_clock_); !one.period.empty())
+        sample.scan_times.push_back(std::move(one));
+  auto completions = completions_.of(slot);
+  if (!completions) return std::move(completions).error();
+  for (const auto& [address, completion] : *completions)
+    sample.completions.push_back(to_sample(completion, record_index(*sample.database, address)));
+  return {};
+}
+
+Result<void> RecordExtras::forget(std::uint32_t slot) {
+  if (records_ == nullptr) return {};
+  Result<void> problem = puts_.forget(records_->object().puts(), slot);
+  keep_first(problem, completions_.forget(*records_, slot));
+  keep_first(problem, forget_scan_lists(records_->object().scan_lists(), slot));
+  return problem;
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,39 @@
+// A child process that does nothing but call a small function when it is told, as an IOC calls
+// dbProcess: with the address of a record. Ends with its owner.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "records/process.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter::records {
+
+class HitTarget {
+ public:
+  static constexpr std::uint32_t kRecords = 64;  // that it calls the function for, in turn
+
+  // Forks: to be called while the process has one thread.
+  static Result<HitTarget> start();
+  HitTarget(HitTarget&&) noexcept;
+  HitTarget& operator=(HitTarget&&) = delete;
+  ~HitTarget();
+
+  // What a probe needs to know: the function in the file of this program, and records that process.
+  RecordTarget target() const;
+  // Seconds that one call takes on average over `calls` of them.
+  Result<double> call(std::uint32_t calls);
+
+ private:
+  HitTarget(pid_t pid, UniqueFd to_child, UniqueFd from_child, std::uint64_t offset);
+
+  pid_t pid_;
+  UniqueFd to_child_, from_child_;
+  std::uint64_t offset_;  // of the function, in the file
+};
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,62 @@
+// The part of RecordProcess that reads what is counted of each record beyond its own numbers:
+// causes, and links from record to record.
+#include <utility>
+
+#include "records/process.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+template <class Key>
+Result<void> erase_generation(const kernel::MapView<Key, std::uint64_t>& map,
+                              std::uint32_t generation) {
+  auto keys = map.keys();
+  if (!keys) return std::move(keys).error();
+  for (const Key& key : *keys) {
+    if (key.generation != generation) continue;
+    if (auto erased = map.erase(key); !erased) return std::move(erased).error();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::map<std::uint32_t, std::uint32_t> RecordProcess::slots_by_generation() const {
+  std::map<std::uint32_t, std::uint32_t> slots;
+  for (const auto& [slot, watched] : watched_) slots.emplace(watched.generation, slot);
+  return slots;
+}
+
+Result<std::map<std::uint32_t, std::vector<RawCause>>> RecordProcess::causes() const {
+  std::map<std::uint32_t, std::vector<RawCause>> by_slot;
+  if (!has_causes_) return by_slot;
+  const auto slots = slots_by_generation();
+  auto read = object_.causes().for_each([&](const iocx_cause_key& key, std::uint64_t count) {
+    const auto slot = slots.find(key.generation);
+    if (slot == slots.end()) return;
+    by_slot[slot->second].push_back({key.record, cause_label(key.cause, key.comm), count});
+  });
+  if (!read) return read.error();
+  return by_slot;
+}
+
+Result<std::map<std::uint32_t, std::vector<RawLink>>> RecordProcess::links() const {
+  std::map<std::uint32_t, std::vector<RawLink>> by_slot;
+  if (!has_links_) return by_slot;
+  const auto slots = slots_by_generation();
+  auto read = object_.links().for_each([&](const iocx_link_key& key, std::uint64_t count) {
+    const auto slot = slots.find(key.generation);
+    if (slot != slots.end()) by_slot[slot->second].push_back({key.source, key.record, count});
+  });
+  if (!read) return read.error();
+  return by_slot;
+}
+
+Result<void> RecordProcess::forget_causes_and_links(std::uint32_t generation) const {
+  if (has_causes_)
+    if (auto erased = erase_generation(object_.causes(), generation); !erased) return erased;
+  if (!has_links_) return {};
+  return erase_generation(object_.links(), generation);
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,218 @@
+#include "records/probe_limiter.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ioc_exporter::records {
+namespace {
+
+using Action = OverheadGovernor::Action;
+
+double seconds_between(RecordGuard::Clock::time_point from, RecordGuard::Clock::time_point to) {
+  return std::max(0.0, std::chrono::duration<double>(to - from).count());
+}
+
+double percent(double share) {
+  return share * 100;
+}
+
+}  // namespace
+
+RecordGuard::RecordGuard(RecordProcess& records, double budget, HitCost cost)
+    : records_(records), budget_(budget), cost_(cost) {}
+
+OverheadGovernor RecordGuard::make_governor(double budget) {
+  return {budget, cost_, [this] { return std::uniform_real_distribution<>(0, 1)(random_); }};
+}
+
+void RecordGuard::watch(std::uint32_t slot, std::string name) {
+  Watched& watched =
+      watched_.insert_or_assign(slot, Watched{std::move(name), make_governor(budget_)})
+          .first->second;
+  if (is_away(watched)) pause(slot, watched);
+}
+
+void RecordGuard::forget(std::uint32_t slot) {
+  watched_.erase(slot);
+}
+
+void RecordGuard::set_held(std::uint32_t slot, bool held) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end() || found->second.held == held) return;
+  Watched& watched = found->second;
+  const bool was_away = is_away(watched);
+  watched.held = held;
+  away_or_back(slot, watched, was_away);
+}
+
+void RecordGuard::set_detached(bool detached) {
+  const bool before = std::exchange(detached_, detached);
+  if (detached && !before)
+    if (auto done = records_.pause_all(); !done)
+      spdlog::warn("take off the record probes: {}", done.error().message());
+  for (auto& [slot, watched] : watched_) away_or_back(slot, watched, before || watched.held);
+}
+
+void RecordGuard::away_or_back(std::uint32_t slot, Watched& watched, bool was_away) {
+  if (is_away(watched) == was_away) return;
+  if (was_away) {
+    resume(slot, watched);
+    watched.fresh = true;
+    return;
+  }
+  if (!records_.paused(slot)) pause(slot, watched);
+  // What happens from now on is not to be estimated.
+  account_pause(slot, watched);
+  watched.hidden.end();
+}
+
+void RecordGuard::look(Clock::time_point now) {
+  const auto is_due = [&](const Watched& watched) {
+    return !is_away(watched) && (watched.fresh || watched.governor.due() <= now);
+  };
+  if (std::ranges::none_of(watched_, [&](const auto& entry) { return is_due(entry.second); }))
+    return;
+  const auto hits = records_.hits();
+  if (!hits) {
+    spdlog::warn("{}", hits.error().message());
+    return;
+  }
+  for (auto& [slot, watched] : watched_) {
+    if (!is_due(watched)) continue;
+    const auto found = hits->find(slot);
+    const ProbeHits seen = found == hits->end() ? ProbeHits{} : found->second;
+    const bool unbound = watched.unbound_until != Clock::time_point{};
+    if (unbound && now >= watched.unbound_until) {
+      watched.governor = make_governor(budget_);
+      watched.unbound_until = {};
+      watched.fresh = true;
+    }
+    if (records_.paused(slot) && !watched.pause_began) resume(slot, watched);  // it failed before
+    if (std::exchange(watched.fresh, false)) watched.governor.restart(now, seen);
+    follow(slot, watched, watched.governor.look(now, seen));
+  }
+}
+
+void RecordGuard::follow(std::uint32_t slot, Watched& watched, Action action) {
+  switch (action) {
+    case Action::none:
+      return;
+    case Action::begin_slices:
+      return begin_slices(slot, watched);
+    case Action::pause:
+      return begin_pause(slot, watched);
+    case Action::resume:
+      return end_pause(slot, watched);
+    case Action::end_slices:
+      spdlog::info(
+          "ioc {}: the record probes cost {:.1f} % of a core and are attached all the time "
+          "again",
+          watched.name, percent(watched.governor.overhead()));
+      return watched.hidden.end();
+  }
+}
+
+void RecordGuard::begin_slices(std::uint32_t slot, Watched& watched) {
+  auto table = counters(slot, watched);
+  if (!table) {
+    watched.fresh = true;
+    return;
+  }
+  spdlog::warn(
+      "ioc {}: the record probes cost {:.1f} % of a core, and --overhead.budget is {:g} %: it is "
+      "looked at in slices of time, and its counts become estimates",
+      watched.name, percent(watched.governor.overhead()), percent(budget_));
+  watched.slice_began = Clock::now();
+  watched.hidden.begin(std::move(*table));
+}
+
+void RecordGuard::begin_pause(std::uint32_t slot, Watched& watched) {
+  // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
+  const auto stopped = Clock::now();
+  if (!pause(slot, watched)) {
+    // To count nothing and cost the same would be the worst of both.
+    if (records_.paused(slot)) resume(slot, watched);
+    watched.hidden.end();
+    watched.governor = make_governor(0);
+    watched.fresh = true;
+    watched.unbound_until = Clock::now() + kRetry;
+    return;
+  }
+  watched.pause_began = stopped;
+  if (auto table = counters(slot, watched))
+    watched.hidden.slice_ended(std::move(*table), seconds_between(watched.slice_began, stopped));
+}
+
+void RecordGuard::end_pause(std::uint32_t slot, Watched& watched) {
+  account_pause(slot, watched);
+  resume(slot, watched);
+  watched.slice_began = Clock::now();
+}
+
+void RecordGuard::account_pause(std::uint32_t slot, Watched& watched) {
+  if (!watched.pause_began) return;
+  watched.hidden.pause_ended(seconds_between(*watched.pause_began, Clock::now()));
+  watched.pause_began.reset();
+  if (auto table = counters(slot, watched)) watched.hidden.begin(std::move(*table));
+}
+
+// Whether the probes are off.
+bool RecordGuard::pause(std::uint32_t slot, Watched& watched) {
+  auto done = records_.pause(slot);
+  if (!done) {
+    report(watched, "take off the record probes", done.error());
+    return false;
+  }
+  if (!*done)
+    report(watched, "take off the record probes",
+           error_in_words("other IOCs on the same library need them; they cost nearly the same"));
+  return *done;
+}
+
+void RecordGuard::resume(std::uint32_t slot, Watched& watched) {
+  if (auto done = records_.resume(slot); !done)
+    report(watched, "attach the record probes again", done.error());
+}
+
+std::optional<SlicedRecords::Table> RecordGuard::counters(std::uint32_t slot, Watched& watched) {
+  auto records = records_.collect(slot);
+  if (records) return counters_of(*records);
+  report(watched, "read the record counts", records.error());
+  return std::nullopt;
+}
+
+// An IOC that ends between two looks is no trouble; of other trouble, each kind once in a row.
+void RecordGuard::report(Watched& watched, const std::string& action, const Error& error) {
+  if (error.code == std::errc::no_such_process) return;
+  std::string text = action + ": " + error.message();
+  if (text != watched.reported) spdlog::warn("ioc {}: {}", watched.name, text);
+  watched.reported = std::move(text);
+}
+
+std::optional<RecordGuard::Clock::time_point> RecordGuard::next_end() const {
+  std::optional<Clock::time_point> next;
+  for (const auto& [slot, watched] : watched_) {
+    if (is_away(watched) || !watched.governor.in_slices()) continue;
+    if (!next || watched.governor.due() < *next) next = watched.governor.due();
+  }
+  return next;
+}
+
+HiddenCounts RecordGuard::hidden(std::uint32_t slot, Clock::time_point now) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return {};
+  const Watched& watched = found->second;
+  const double paused = watched.pause_began ? seconds_between(*watched.pause_began, now) : 0;
+  return hidden_counts(watched.hidden, paused);
+}
+
+std::optional<OverheadSample> RecordGuard::sample(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return std::nullopt;
+  if (is_away(found->second)) return OverheadSample{0, 0};
+  return OverheadSample{found->second.governor.overhead(), found->second.governor.attached_share()};
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,88 @@
+// RecordGuard: decides, for each IOC whose records are counted, when its probes are attached. Away
+// they are while the operator wants it, while the IOC is held (stopped, under a debugger), and for
+// a part of the time when they would cost it more than the budget (app/overhead_governor.h). Only
+// the last hides what would have been counted, and is made up for by estimates.
+//
+// Not thread-safe: under the same mutex as the RecordProcess that it pauses.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "records/overhead_governor.h"
+#include "records/counters.h"
+#include "records/hit_cost.h"
+#include "records/overhead_samples.h"
+#include "records/process.h"
+
+namespace ioc_exporter::records {
+
+class RecordGuard {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // How long an IOC is left as it is whose probes cannot be taken off.
+  static constexpr std::chrono::seconds kRetry{60};
+
+  // `budget`: fraction of one core for each IOC, 0 for none. `records` must outlive it.
+  RecordGuard(RecordProcess& records, double budget, HitCost cost);
+
+  // An IOC that RecordProcess watches from now on; `name` is for the log.
+  void watch(std::uint32_t slot, std::string name);
+  // Before RecordProcess::unwatch().
+  void forget(std::uint32_t slot);
+
+  void set_held(std::uint32_t slot, bool held);
+  void set_detached(bool detached);
+  bool detached() const { return detached_; }
+
+  // Looks at the IOCs that are due.
+  void look(Clock::time_point now = Clock::now());
+  // When a slice or a pause ends; nothing while there are none. IOCs that are attached all the time
+  // are to be looked at about once a second.
+  std::optional<Clock::time_point> next_end() const;
+
+  // What pauses have hidden, to be added to what RecordProcess counted.
+  HiddenCounts hidden(std::uint32_t slot, Clock::time_point now = Clock::now()) const;
+  // Nothing when the slot is not watched.
+  std::optional<OverheadSample> sample(std::uint32_t slot) const;
+
+ private:
+  struct Watched {
+    std::string name;
+    OverheadGovernor governor;
+    SlicedRecords hidden = {};
+    bool held = false;
+    bool fresh = true;  // the governor has not seen a hit since the probes were attached
+    Clock::time_point slice_began = {};
+    std::optional<Clock::time_point> pause_began = {};
+    Clock::time_point unbound_until = {};  // its probes could not be taken off
+    std::string reported = {};
+  };
+
+  bool is_away(const Watched& watched) const { return detached_ || watched.held; }
+  void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
+  void follow(std::uint32_t slot, Watched& watched, OverheadGovernor::Action action);
+  void begin_slices(std::uint32_t slot, Watched& watched);
+  void begin_pause(std::uint32_t slot, Watched& watched);
+  void end_pause(std::uint32_t slot, Watched& watched);
+  void account_pause(std::uint32_t slot, Watched& watched);
+  bool pause(std::uint32_t slot, Watched& watched);
+  void resume(std::uint32_t slot, Watched& watched);
+  std::optional<SlicedRecords::Table> counters(std::uint32_t slot, Watched& watched);
+  void report(Watched& watched, const std::string& action, const Error& error);
+  OverheadGovernor make_governor(double budget);
+
+  RecordProcess& records_;
+  double budget_;
+  HitCost cost_;
+  std::mt19937_64 random_{std::random_device{}()};
+  std::map<std::uint32_t, Watched> watched_;
+  bool detached_ = false;
+};
+
+}  // namespace ioc_exporter::records

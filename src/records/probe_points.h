@@ -1,0 +1,27 @@
+// Which functions of an IOC are probed besides dbProcess, by what its files have.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iocs/ioc.h"
+#include "iocs/database_reader.h"
+#include "records/process.h"
+
+namespace ioc_exporter::records {
+
+struct RecordPoints {
+  std::vector<ProbePoint> extras;
+  iocx_put_config puts{};
+  std::vector<std::string> notes;  // what is not counted, and why
+};
+
+// `puts`: writes are to be counted.
+RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
+                           bool puts);
+
+// Where asynchronous records complete; nothing: the file does not tell.
+std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,338 @@
+#include "records/process.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace ioc_exporter::records {
+namespace {
+
+static_assert(sizeof(iocx_record_stats) == 10 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
+static_assert(offsetof(iocx_record_stats, buckets) == 80);
+static_assert(sizeof(iocx_ioc_config) == 24);
+static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
+static_assert(sizeof(iocx_frame) == 40);
+static_assert(sizeof(iocx_thread_counts) == 9 * 8);
+static_assert(sizeof(iocx_cause_key) == 32 && sizeof(iocx_link_key) == 24);
+static_assert(offsetof(iocx_thread, counts) == 48);
+static_assert(sizeof(iocx_thread_puts) == 4 * 8);
+static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
+static_assert(offsetof(iocx_put_config, ppn) == 36);
+static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 32 + IOCX_MAX_DEPTH * 40);
+static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
+static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
+
+// Room for records whose names are not known yet, when a database is read in the middle of loading.
+std::uint32_t capacity_for(std::uint32_t records) {
+  return std::max(64u, records + records / 8);
+}
+
+}  // namespace
+
+std::uint8_t attach_bit(Attachment mode) {
+  return mode == Attachment::all_processes ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS;
+}
+
+std::uint8_t record_layout(const RecordTarget& target) {
+  const bool neighbours = target.disa == target.disv + IOCX_WINDOW_DISA;
+  if (!neighbours || target.sdis != target.disv + IOCX_WINDOW_SDIS) return IOCX_LAYOUT_ANY;
+  if (target.sevr != target.disv + IOCX_WINDOW_SEVR) return IOCX_LAYOUT_ANY;
+  if (target.pact == target.disv + 239) return IOCX_LAYOUT_240;
+  if (target.pact == target.disv + 159) return IOCX_LAYOUT_160;
+  return IOCX_LAYOUT_ANY;
+}
+
+const char* record_drop_reason(std::uint32_t drop) {
+  switch (drop) {
+    case IOCX_RECORD_DROP_THREADS_FULL:
+      return "threads_full";
+    case IOCX_RECORD_DROP_RECORDS_FULL:
+      return "records_full";
+    case IOCX_RECORD_DROP_NO_MAP:
+      return "no_map";
+    case IOCX_RECORD_DROP_READ:
+      return "read_failed";
+    case IOCX_RECORD_DROP_LOST_RETURN:
+      return "lost_return";
+    case IOCX_RECORD_DROP_CAUSES_FULL:
+      return "causes_full";
+    case IOCX_RECORD_DROP_LINKS_FULL:
+      return "links_full";
+    case IOCX_RECORD_DROP_SCAN_LISTS_FULL:
+      return "scan_lists_full";
+    case IOCX_RECORD_DROP_COMPLETIONS_FULL:
+      return "completions_full";
+    default:
+      return "other";
+  }
+}
+
+RecordProcess::RecordProcess(RecordProcessObject object,
+                             const RecordProcessOptions& options)
+    : timed_rate_(options.timed_rate),
+      has_causes_(options.causes > 0),
+      has_links_(options.links > 0),
+      object_(std::move(object)) {}
+
+Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) {
+  auto object = RecordProcessObject::load(options);
+  if (!object) return std::move(object).error();
+  // The maps that give ioc_records and ioc_completions their shape stand in slot 0, where no IOC
+  // may find it.
+  if (auto cleared = object->clear_records_map(0); !cleared) return cleared.error();
+  if (auto cleared = object->clear_completions_map(0); !cleared) return cleared.error();
+  return RecordProcess(std::move(*object), options);
+}
+
+Result<std::uint32_t> RecordProcess::free_slot() const {
+  std::uint32_t slot = 0;
+  while (watched_.contains(slot) || prepared_.contains(slot)) ++slot;
+  if (slot >= IOCX_MAX_IOCS)
+    return error_in_words("all " + std::to_string(IOCX_MAX_IOCS) + " slots for IOCs are in use");
+  return slot;
+}
+
+Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watched,
+                                         std::uint8_t attach) const {
+  iocx_ioc_config config{};
+  config.tgid = static_cast<std::uint32_t>(watched.target.pid);
+  config.generation = watched.generation;
+  config.pact = watched.target.pact;
+  config.disa = watched.target.disa;
+  config.disv = watched.target.disv;
+  config.stat = watched.target.stat;
+  config.sevr = watched.target.sevr;
+  config.epoch = watched.epoch;
+  config.attach = attach;
+  config.layout = record_layout(watched.target);
+  return object_.ioc_config().update(slot, config);
+}
+
+// Everything that the programs look up stands before the first probe can hit.
+Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
+                                         std::uint8_t attach) {
+  if (auto prepared = prepared_.extract(slot)) {
+    watched.records =
+        std::make_shared<const OwnedRecordsMap>(std::move(prepared.mapped().records));
+  } else {
+    auto map = object_.make_records_map(watched.capacity);
+    if (!map) return std::move(map).error();
+    watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*map));
+    if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
+  }
+  if (auto ok = object_.threadless().update(slot, 0); !ok) return ok;
+  if (auto ok = object_.asynchronous().update(slot, 0); !ok) return ok;
+  if (auto ok = object_.puts().config.update(slot, watched.target.puts); !ok) return ok;
+  if (auto ok = write_config(slot, watched, attach); !ok) return ok;
+  return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
+}
+
+std::optional<std::uint32_t> RecordProcess::prepared_slot(std::uint32_t capacity) const {
+  for (const auto& [slot, prepared] : prepared_)
+    if (prepared.capacity == capacity) return slot;
+  return std::nullopt;
+}
+
+Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
+  // What nobody came for since the last time: their IOCs ended in the middle of their start.
+  for (auto left = prepared_.begin(); left != prepared_.end(); left = prepared_.erase(left))
+    if (auto ok = object_.clear_records_map(left->first); !ok) return ok;
+  for (auto& [file, library] : libraries_) library.coming = 0;
+  if (coming.size() < 2) return {};
+  std::map<ProbeFile, std::size_t> by_file;
+  std::vector<std::pair<std::uint32_t, int>> places;
+  for (const Coming& target : coming) {
+    ++by_file[target.file];
+    auto slot = free_slot();
+    if (!slot) break;  // watch() will say so
+    const std::uint32_t capacity = capacity_for(target.records);
+    auto map = object_.make_records_map(capacity);
+    if (!map) return std::move(map).error();
+    places.emplace_back(*slot, map->view.fd());
+    prepared_[*slot] = {capacity, std::move(*map)};
+  }
+  if (auto ok = object_.set_records_maps(places); !ok) {
+    prepared_.clear();
+    return ok;
+  }
+  for (const auto& [file, count] : by_file) {
+    Library& library = libraries_[file];
+    library.coming = count;
+    if (library.slots.empty())
+      library.mode = choose_attachment(attach_limits(), Attachment::per_process, count);
+  }
+  return {};
+}
+
+Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
+  const std::uint32_t capacity = capacity_for(target.records);
+  const auto prepared = prepared_slot(capacity);
+  auto slot = prepared ? Result<std::uint32_t>(*prepared) : free_slot();
+  if (!slot) return std::move(slot).error();
+  Library& library = libraries_[target.file];
+  library.slots.push_back(*slot);
+  if (library.coming > 0) --library.coming;
+  Watched& watched = watched_[*slot];
+  watched.target = target;
+  watched.generation = next_generation_++;
+  watched.capacity = capacity;
+  auto done = register_ioc(*slot, watched, attach_bit(library.mode));
+  if (done)
+    done = library.mode == Attachment::all_processes
+               ? attach_target(library.for_all, target, RecordProcessObject::kAllProcesses)
+               : attach_target(library.by_slot[*slot], target, target.pid);
+  if (!done) {
+    unwatch(*slot);
+    return done.error();
+  }
+  // The IOC is counted already: that the cheaper way of attaching failed is no reason to give it
+  // up.
+  auto balanced = rebalance(library);
+  if (!balanced && balanced.error().code != std::errc::no_such_process)
+    spdlog::warn("{}", balanced.error().message());
+  return *slot;
+}
+
+void RecordProcess::unwatch(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return;
+  const RecordTarget target = found->second.target;
+  const auto report = [](const Result<void>& result) {
+    if (!result) spdlog::warn("{}", result.error().message());
+  };
+  const auto library = libraries_.find(target.file);
+  if (library != libraries_.end()) {
+    library->second.by_slot.erase(slot);
+    std::erase(library->second.slots, slot);
+  }
+  if (auto erased = object_.ioc_by_tgid().erase(static_cast<std::uint32_t>(target.pid)); !erased)
+    spdlog::warn("{}", erased.error().message());
+  report(object_.ioc_config().update(slot, iocx_ioc_config{}));
+  report(object_.clear_records_map(slot));
+  report(forget_causes_and_links(found->second.generation));
+  watched_.erase(found);
+  if (library == libraries_.end()) return;
+  if (library->second.slots.empty())
+    libraries_.erase(library);
+  else
+    report(rebalance(library->second));
+}
+
+Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& target) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  Watched& watched = found->second;
+  if (auto ok = ensure_capacity(slot, watched, target.records); !ok) return ok;
+  if (target.sdis == watched.target.sdis) return {};
+  watched.target.sdis = target.sdis;
+  const Attachment mode = libraries_.at(watched.target.file).mode;
+  return write_config(slot, watched, watched.paused ? 0 : attach_bit(mode));
+}
+
+Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched,
+                                            std::uint32_t records) {
+  if (records <= watched.capacity) return {};
+  const std::uint32_t capacity = capacity_for(records);
+  auto larger = object_.make_records_map(capacity);
+  if (!larger) return std::move(larger).error();
+  if (auto ok = object_.set_records_map(slot, larger->view); !ok) return ok;
+  // Nothing writes to the old map any more: its counts move over here, once and for all.
+  auto outgrown = watched.outgrown ? std::make_shared<RecordCounts::Table>(*watched.outgrown)
+                                   : std::make_shared<RecordCounts::Table>();
+  auto moved =
+      watched.records->view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+        add_stats((*outgrown)[address], stats);
+      });
+  watched.outgrown = std::move(outgrown);
+  watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*larger));
+  watched.capacity = capacity;
+  return moved;
+}
+
+Result<RecordCounts> RecordProcess::counts_of(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  return RecordCounts(found->second.records, found->second.outgrown);
+}
+
+Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const {
+  auto counts = counts_of(slot);
+  if (!counts) return std::move(counts).error();
+  std::vector<RawRecord> records;
+  auto read = counts->for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
+    records.push_back({address, stats});
+  });
+  if (!read) return read.error();
+  return records;
+}
+
+const RecordProcess::Watched* RecordProcess::watched_by(const iocx_thread& thread) const {
+  const auto found = watched_.find(thread.slot);
+  if (found == watched_.end() || found->second.generation != thread.generation) return nullptr;
+  return &found->second;
+}
+
+Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
+  std::map<std::uint32_t, IocCounts> counts;
+  for (const auto& [slot, watched] : watched_) {
+    IocCounts& of_slot = counts.emplace(slot, watched.ended).first->second;
+    auto threadless = object_.threadless().lookup(slot);
+    if (!threadless) return std::move(threadless).error();
+    if (*threadless && **threadless > 0) of_slot.causes["other"] += **threadless;
+  }
+  auto read = for_each_thread(object_, Frames::left_out, [&](const iocx_thread& thread) {
+    if (watched_by(thread) != nullptr) add_thread(counts[thread.slot], thread);
+  });
+  if (!read) return read.error();
+  return counts;
+}
+
+Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
+  std::map<std::uint32_t, ProbeHits> hits;
+  for (const auto& [slot, watched] : watched_) hits.emplace(slot, watched.ended.hits);
+  auto read = for_each_thread(object_, Frames::left_out, [&](const iocx_thread& thread) {
+    if (watched_by(thread) == nullptr) return;
+    hits[thread.slot].entries += thread.counts.entries;
+    hits[thread.slot].returns += thread.counts.returns;
+  });
+  if (!read) return read.error();
+  return hits;
+}
+
+Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
+  auto seen = object_.asynchronous().lookup(slot);
+  if (!seen) return std::move(seen).error();
+  return *seen && **seen != 0;
+}
+
+Result<void> RecordProcess::free_ended_threads(
+    const std::function<bool(std::int32_t, std::int32_t)>& alive) {
+  return records::free_ended_threads(object_, alive, [this](const iocx_thread& thread) {
+    if (watched_by(thread) != nullptr) add_thread(watched_.at(thread.slot).ended, thread);
+  });
+}
+
+Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
+  return kernel::sum_per_cpu_counters(object_.drops(), IOCX_RECORD_DROPS);
+}
+
+Result<RecordProcessUse> RecordProcess::use() const {
+  auto threads = object_.thread_owners().keys();
+  if (!threads) return std::move(threads).error();
+  auto overflow = object_.overflow_threads().keys();
+  if (!overflow) return std::move(overflow).error();
+  RecordProcessUse use;
+  use.threads = threads->size() + overflow->size();
+  use.threads_capacity = object_.thread_owners().capacity() + object_.overflow_threads().capacity();
+  for (const auto& [file, library] : libraries_) {
+    use.attachments += library.for_all.size();
+    for (const auto& [slot, attached] : library.by_slot) use.attachments += attached.size();
+  }
+  for (const auto& [slot, watched] : watched_) use.records_capacity += watched.capacity;
+  return use;
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,216 @@
+// Counts and times what each record of the watched IOCs does: owns bpf/records/process.bpf.c, its
+// attachments and its maps, and gives their content as plain numbers. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "records/process_object.h"
+#include "records/attach_policy.h"
+#include "records/counts.h"
+#include "records/threads.h"
+#include "shared/record_process.h"
+#include "base/result.h"
+
+namespace ioc_exporter::records {
+
+// One more function of the same file whose entry, and return where its program wants that, is
+// looked at.
+struct ProbePoint {
+  RecordProgram program{};
+  std::uint64_t offset = 0;  // bytes into the file
+};
+
+// A library file, or static executable, and where dbProcess is in it.
+struct ProbeFile {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t offset = 0;  // bytes into the file
+  auto operator<=>(const ProbeFile&) const = default;
+};
+
+// An IOC whose records are to be counted.
+struct RecordTarget {
+  std::int32_t pid = 0;     // in the initial pid namespace
+  std::string attach_path;  // opens `file`: "/proc/812/map_files/7f…-7f…"
+  ProbeFile file;
+  std::uint16_t pact = 0;  // offsets in struct dbCommon, bytes
+  std::uint16_t disa = 0;
+  std::uint16_t disv = 0;
+  std::uint16_t stat = 0;
+  std::uint16_t sevr = 0;
+  // Offset of SDIS when its links are known to be laid out as since Base 3.16.1
+  // (ioc/database_reader.h): then one read of the record decides what a call does. Otherwise it
+  // takes two.
+  std::optional<std::uint16_t> sdis;
+  std::uint32_t records = 0;       // in its database now
+  std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
+  iocx_put_config puts{};          // for the extras that count writes
+};
+
+struct RawRecord {
+  std::uint64_t address = 0;  // struct dbCommon * in the IOC
+  iocx_record_stats stats{};
+};
+
+// Processings of one record for one cause, or by one other record.
+struct RawCause {
+  std::uint64_t address = 0;
+  std::string cause;  // cause_label()
+  std::uint64_t count = 0;
+};
+struct RawLink {
+  std::uint64_t source = 0;  // struct dbCommon * of the record that processed the other
+  std::uint64_t address = 0;
+  std::uint64_t count = 0;
+};
+
+struct RecordProcessUse {
+  std::uint64_t attachments = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t threads_capacity = 0;
+  std::uint64_t records_capacity = 0;
+};
+
+class RecordProcess {
+ public:
+  static Result<RecordProcess> start(const RecordProcessOptions& options);
+  RecordProcess(RecordProcess&&) noexcept = default;
+  RecordProcess& operator=(RecordProcess&&) noexcept = default;
+  // Takes all probes off at the same time.
+  ~RecordProcess();
+
+  // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
+  // behind.
+  Result<std::uint32_t> watch(const RecordTarget& target);
+  struct Coming {  // an IOC that is to be watched
+    ProbeFile file;
+    std::uint32_t records = 0;  // in its database
+  };
+  // To be called before watch() of several: what the kernel needs a grace period for is then done
+  // for all of them at once, and the library of many new IOCs is attached for all at once. On an
+  // error watch() does it one by one.
+  Result<void> prepare(const std::vector<Coming>& coming);
+  // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
+  // records, and uses `sdis`. The rest of `target` must be the same.
+  Result<void> update(std::uint32_t slot, const RecordTarget& target);
+  // Detaches, and frees what the kernel holds for this IOC.
+  void unwatch(std::uint32_t slot);
+
+  // One more function of a watched IOC, from now on. Nothing happens when its program is there.
+  // On an IOC that is paused it waits for resume().
+  Result<void> add(std::uint32_t slot, const ProbePoint& point);
+
+  // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
+  // duration. False: the probes stay, though they count nothing, since more than kMostBesidePaused
+  // other IOCs on the same library are counted, by an attachment for all processes; each hit then
+  // costs a little less only. On an error they count nothing either.
+  Result<bool> pause(std::uint32_t slot);
+  // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
+  Result<void> pause_all();
+  Result<void> resume(std::uint32_t slot);
+  bool paused(std::uint32_t slot) const;
+
+  // Every record of the IOC that was processed or skipped since watch(), by address, unsorted.
+  Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
+  // The same, to be read later. What unwatch() and watch() do meanwhile makes no difference to it.
+  Result<RecordCounts> counts_of(std::uint32_t slot) const;
+  // What the watched IOCs' threads counted, by slot: all at once, since that costs one look at the
+  // threads. hits() is the part of it that is cheap to take at each tick.
+  Result<std::map<std::uint32_t, IocCounts>> counts() const;
+  Result<std::map<std::uint32_t, ProbeHits>> hits() const;
+  // With the options for them, else empty: by slot.
+  Result<std::map<std::uint32_t, std::vector<RawCause>>> causes() const;
+  Result<std::map<std::uint32_t, std::vector<RawLink>>> links() const;
+  // Whether a record was seen to complete later than its dbProcess returned.
+  Result<bool> saw_asynchronous(std::uint32_t slot) const;
+
+  // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
+  Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
+
+  bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
+  const AttachLimits& attach_limits() const {
+    return times_some_calls_only() ? kSomeCallsReturn : kEveryCallReturns;
+  }
+  Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
+  // Its maps, for those who read what the extras count.
+  const RecordProcessObject& object() const { return object_; }
+  Result<RecordProcessUse> use() const;
+  std::optional<kernel::ProgramStats> program_stats() const { return object_.stats(); }
+
+ private:
+  struct Watched {
+    RecordTarget target;
+    std::uint32_t generation = 0;
+    std::uint32_t epoch = 0;
+    bool paused = false;
+    std::uint32_t capacity = 0;
+    // Shared with RecordCounts: replaced, never changed.
+    std::shared_ptr<const OwnedRecordsMap> records;
+    std::shared_ptr<const RecordCounts::Table> outgrown;  // counts of smaller maps before
+    IocCounts ended;                                      // of threads that are gone
+  };
+  using Attached = std::map<RecordProgram, RecordAttachment>;
+  struct Library {
+    Attachment mode = Attachment::per_process;
+    Attached for_all;
+    std::map<std::uint32_t, Attached> by_slot;
+    std::vector<std::uint32_t> slots;
+    std::size_t coming = 0;  // IOCs that prepare() was told of and watch() not yet
+  };
+
+  RecordProcess(RecordProcessObject object, const RecordProcessOptions& options);
+
+  // A map that prepare() put in place, for the next IOC that needs one of its capacity.
+  struct Prepared {
+    std::uint32_t capacity = 0;
+    OwnedRecordsMap records;
+  };
+
+  Result<std::uint32_t> free_slot() const;
+  std::optional<std::uint32_t> prepared_slot(std::uint32_t capacity) const;
+  Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
+  Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
+  Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
+  const Watched* watched_by(const iocx_thread& thread) const;
+  std::map<std::uint32_t, std::uint32_t> slots_by_generation() const;
+  Result<void> forget_causes_and_links(std::uint32_t generation) const;
+
+  // record_attach.cpp
+  Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
+                               std::int32_t pid) const;
+  Result<void> attach_target(Attached& to, const RecordTarget& target, std::int32_t pid) const;
+  std::vector<std::uint32_t> active(const Library& library) const;
+  Result<void> rebalance(Library& library);
+  Result<void> switch_to_all(Library& library);
+  Result<void> switch_to_processes(Library& library);
+  Result<void> set_attach(const Library& library, std::uint8_t attach);
+  Result<void> let_calls_return(const Library& library) const;
+  void take_off_all();
+
+  std::uint32_t timed_rate_;
+  bool has_causes_;
+  bool has_links_;
+  RecordProcessObject object_;  // before the attachments: they die first
+  std::map<ProbeFile, Library> libraries_;
+  std::map<std::uint32_t, Watched> watched_;
+  std::map<std::uint32_t, Prepared> prepared_;  // by slot
+  std::uint32_t next_generation_ = 1;
+};
+
+// IOCX_LAYOUT_* for the target's offsets.
+std::uint8_t record_layout(const RecordTarget& target);
+
+// IOCX_ATTACH_* of the programs that count.
+std::uint8_t attach_bit(Attachment mode);
+
+// Text for the label `reason`.
+const char* record_drop_reason(std::uint32_t drop);
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,320 @@
+#include "records/process_object.h"
+
+#include <bpf/bpf.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "kernel/libbpf_support.h"
+#include "kernel/uprobe_session.h"
+#include "record_process.skel.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
+};
+
+Result<kernel::LinkPtr> attach_one(const bpf_program* program, bool at_return, const std::string& function,
+                           const std::string& path, std::uint64_t offset, std::int32_t pid) {
+  LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
+  kernel::LinkPtr link(bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options));
+  if (link) return link;
+  const int err = -errno;
+  return kernel::libbpf_error(err, std::string("attach ") + (at_return ? "uretprobe " : "uprobe ") +
+                               function + " in " + path +
+                               (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
+}
+
+// Maps of one IOC, by record, within a map by slot.
+template <class Value>
+Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std::uint32_t capacity) {
+  kernel::OwnedMap<std::uint64_t, Value> made;
+  const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(std::uint64_t), sizeof(Value),
+                                capacity, nullptr);
+  if (fd < 0)
+    return kernel::libbpf_error(fd, std::string("create BPF map ") + name + " for " +
+                                std::to_string(capacity) + " records");
+  made.fd.reset(fd);
+  auto view = kernel::MapView<std::uint64_t, Value>::from_fd(fd);
+  if (!view) return std::move(view).error();
+  made.view = std::move(*view);
+  return made;
+}
+
+Result<void> set_inner(const bpf_map* outer, std::uint32_t slot, int fd) {
+  const std::uint32_t inner = static_cast<std::uint32_t>(fd);
+  const int err = bpf_map_update_elem(bpf_map__fd(outer), &slot, &inner, BPF_ANY);
+  if (err == 0) return {};
+  return kernel::libbpf_error(
+      err, std::string("set slot ") + std::to_string(slot) + " of BPF map " + bpf_map__name(outer));
+}
+
+Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
+  const int err = bpf_map_delete_elem(bpf_map__fd(outer), &slot);
+  if (err == 0 || err == -ENOENT) return {};
+  return kernel::libbpf_error(err, std::string("clear slot ") + std::to_string(slot) + " of BPF map " +
+                               bpf_map__name(outer));
+}
+
+}  // namespace
+
+struct RecordAttachment::Links {
+  kernel::LinkPtr at_return;  // attached first and detached last
+  kernel::LinkPtr at_entry;
+  UniqueFd session;
+};
+
+RecordAttachment::RecordAttachment(std::unique_ptr<Links> links) : links_(std::move(links)) {}
+RecordAttachment::RecordAttachment(RecordAttachment&&) noexcept = default;
+RecordAttachment& RecordAttachment::operator=(RecordAttachment&&) noexcept = default;
+RecordAttachment::~RecordAttachment() = default;
+
+struct RecordProcessObject::Loaded {
+  std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
+  kernel::MapView<std::uint32_t, iocx_thread> threads;
+  kernel::MappedArray<iocx_thread> mapped_threads;
+  kernel::MapView<std::uint32_t, std::uint64_t> thread_owners;
+  kernel::MapView<std::uint64_t, iocx_thread> overflow_threads;
+  kernel::MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
+  kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
+  std::optional<std::uint32_t> session_type;  // the kernel has session probes, and we use them
+  kernel::MapView<iocx_cause_key, std::uint64_t> causes;
+  kernel::MapView<iocx_link_key, std::uint64_t> links;
+  kernel::MapView<std::uint32_t, std::uint64_t> threadless;
+  kernel::MapView<std::uint32_t, std::uint8_t> asynchronous;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+  RecordPutMaps puts;
+  kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;
+
+  Result<const bpf_program*> program(const char* name) const {
+    const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
+    if (found != nullptr) return found;
+    return error_in_words(std::string("BPF object record_process has no program ") + name);
+  }
+};
+
+RecordProcessObject::RecordProcessObject(std::unique_ptr<Loaded> loaded)
+    : loaded_(std::move(loaded)) {}
+RecordProcessObject::RecordProcessObject(RecordProcessObject&&) noexcept = default;
+RecordProcessObject& RecordProcessObject::operator=(RecordProcessObject&&) noexcept = default;
+RecordProcessObject::~RecordProcessObject() = default;
+
+Result<void> RecordProcessObject::open_views(Loaded& loaded) {
+  const auto& maps = loaded.skeleton->maps;
+  if (auto ok = kernel::open_view(loaded.threads, maps.record_threads); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.thread_owners, maps.record_thread_owners); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.overflow_threads, maps.record_threads_overflow); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.ioc_config, maps.ioc_config); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.causes, maps.record_causes); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.links, maps.record_links); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.threadless, maps.threadless); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.asynchronous, maps.ioc_asynchronous); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.drops, maps.record_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.puts.config, maps.put_config); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.puts.clients, maps.put_clients); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.puts.drops, maps.put_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(loaded.scan_lists, maps.scan_lists); !ok) return ok;
+  auto mapped = kernel::MappedArray<iocx_thread>::map(loaded.threads.fd(), loaded.threads.capacity(),
+                                              loaded.threads.name());
+  if (!mapped) return std::move(mapped).error();
+  loaded.mapped_threads = std::move(*mapped);
+  return {};
+}
+
+// What is set before loading.
+Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessOptions& options) {
+  record_process_bpf& skeleton = *loaded.skeleton;
+  const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
+  skeleton.rodata->thread_mask = places - 1;
+  skeleton.rodata->cfg_causes = options.causes > 0;
+  skeleton.rodata->cfg_links = options.links > 0;
+  skeleton.rodata->cfg_ca_put_clients = options.put_clients;
+  if (loaded.session_type && options.timed_rate > 0) {
+    // Thrice the mean time between two calls that are timed, and a few clock ticks.
+    constexpr std::uint64_t kLeastQuiet = 20'000'000;
+    skeleton.rodata->cfg_timed_rate = options.timed_rate;
+    skeleton.rodata->cfg_quiet_ns =
+        std::max<std::uint64_t>(kLeastQuiet, 3'000'000'000 / options.timed_rate);
+  }
+  for (bpf_program* program : {skeleton.progs.session_process, skeleton.progs.session_all}) {
+    bpf_program__set_autoload(program, loaded.session_type.has_value());
+    if (loaded.session_type)
+      bpf_program__set_expected_attach_type(program,
+                                            static_cast<bpf_attach_type>(*loaded.session_type));
+  }
+  // They do the same: the verifier reads some 100,000 instructions of each.
+  for (bpf_program* program : {skeleton.progs.record_entry_process, skeleton.progs.record_entry_all,
+                               skeleton.progs.record_return})
+    bpf_program__set_autoload(program, !loaded.session_type);
+  const auto& maps = skeleton.maps;
+  const std::uint32_t overflow = std::max(places / 8, 64u);
+  if (auto ok = kernel::size_map(maps.record_threads, places); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_causes, std::max(options.causes, 1u)); !ok) return ok;
+  return kernel::size_map(maps.record_links, std::max(options.links, 1u));
+}
+
+Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
+    const RecordProcessOptions& options) {
+  auto loaded = std::make_unique<Loaded>();
+  if (options.session) loaded->session_type = kernel::uprobe_session_type();
+  loaded->skeleton.reset(record_process_bpf__open());
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
+  if (auto ok = configure(*loaded, options); !ok) return ok.error();
+  const int err = record_process_bpf__load(loaded->skeleton.get());
+  if (err < 0) return kernel::libbpf_error(err, "load BPF object record_process");
+  if (auto ok = open_views(*loaded); !ok) return ok.error();
+  return loaded;
+}
+
+Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
+  kernel::capture_libbpf_messages();
+  auto loaded = load_once(options);
+  if (!loaded && options.session) {
+    spdlog::warn("session probes are not used: {}", loaded.error().message());
+    RecordProcessOptions plain = options;
+    plain.session = false;
+    loaded = load_once(plain);
+  }
+  if (!loaded) return std::move(loaded).error();
+  return RecordProcessObject(std::move(*loaded));
+}
+
+bool RecordProcessObject::has_session() const {
+  return loaded_->session_type.has_value();
+}
+
+Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, const std::string& path,
+                                                     std::uint64_t offset, std::int32_t pid) const {
+  const RecordProgramNames& names = names_of(program);
+  auto links = std::make_unique<RecordAttachment::Links>();
+  const auto attach = [&](kernel::LinkPtr& link, const char* name, bool at_return) -> Result<void> {
+    if (name == nullptr) return {};
+    auto found = loaded_->program(name);
+    if (!found) return std::move(found).error();
+    auto attached = attach_one(*found, at_return, names.function, path, offset, pid);
+    if (!attached) return std::move(attached).error();
+    link = std::move(*attached);
+    return {};
+  };
+  const char* session = pid == kAllProcesses ? names.session_all : names.session_process;
+  if (loaded_->session_type && session != nullptr) {
+    auto found = loaded_->program(session);
+    if (!found) return std::move(found).error();
+    auto attached = kernel::attach_uprobe_session(bpf_program__fd(*found), *loaded_->session_type,
+                                          names.function, path, offset, std::max(pid, 0));
+    if (!attached) return std::move(attached).error();
+    links->session = std::move(*attached);
+    return RecordAttachment(std::move(links));
+  }
+  const char* entry = pid == kAllProcesses ? names.entry_all : names.entry_process;
+  if (auto ok = attach(links->at_return, names.at_return, true); !ok) return ok.error();
+  if (auto ok = attach(links->at_entry, entry, false); !ok) return ok.error();
+  return RecordAttachment(std::move(links));
+}
+
+Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {
+  return make_inner<iocx_record_stats>("ioc_records", capacity);
+}
+Result<void> RecordProcessObject::set_records_map(std::uint32_t slot,
+                                                  const RecordsMap& records) const {
+  return set_inner(loaded_->skeleton->maps.ioc_records, slot, records.fd());
+}
+Result<void> RecordProcessObject::set_records_maps(
+    std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const {
+  const bpf_map* outer = loaded_->skeleton->maps.ioc_records;
+  std::vector<std::uint32_t> slots, maps;
+  for (const auto& [slot, fd] : slots_and_fds) {
+    slots.push_back(slot);
+    maps.push_back(static_cast<std::uint32_t>(fd));
+  }
+  std::uint32_t count = static_cast<std::uint32_t>(slots.size());
+  LIBBPF_OPTS(bpf_map_batch_opts, options);
+  if (slots.empty() ||
+      bpf_map_update_batch(bpf_map__fd(outer), slots.data(), maps.data(), &count, &options) == 0)
+    return {};
+  for (const auto& [slot, fd] : slots_and_fds)
+    if (auto ok = set_inner(outer, slot, fd); !ok) return ok;
+  return {};
+}
+Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
+  return clear_inner(loaded_->skeleton->maps.ioc_records, slot);
+}
+
+const RecordPutMaps& RecordProcessObject::puts() const {
+  return loaded_->puts;
+}
+const kernel::MapView<std::uint64_t, iocx_scan_list>& RecordProcessObject::scan_lists() const {
+  return loaded_->scan_lists;
+}
+
+Result<OwnedCompletionsMap> RecordProcessObject::make_completions_map(
+    std::uint32_t capacity) const {
+  return make_inner<iocx_completion>("ioc_completions", capacity);
+}
+Result<void> RecordProcessObject::set_completions_map(std::uint32_t slot,
+                                                      const OwnedCompletionsMap& map) const {
+  return set_inner(loaded_->skeleton->maps.ioc_completions, slot, map.view.fd());
+}
+Result<void> RecordProcessObject::clear_completions_map(std::uint32_t slot) const {
+  return clear_inner(loaded_->skeleton->maps.ioc_completions, slot);
+}
+
+const kernel::MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::thread_owners() const {
+  return loaded_->thread_owners;
+}
+const kernel::MappedArray<iocx_thread>& RecordProcessObject::threads() const {
+  return loaded_->mapped_threads;
+}
+const kernel::MapView<std::uint64_t, iocx_thread>& RecordProcessObject::overflow_threads() const {
+  return loaded_->overflow_threads;
+}
+Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
+  // In this order: whoever takes the place next finds it empty.
+  if (auto cleared = loaded_->threads.update(place, iocx_thread{}); !cleared) return cleared;
+  if (auto erased = loaded_->thread_owners.erase(place); !erased) return std::move(erased).error();
+  return {};
+}
+const kernel::MapView<std::uint32_t, std::uint32_t>& RecordProcessObject::ioc_by_tgid() const {
+  return loaded_->ioc_by_tgid;
+}
+const kernel::MapView<std::uint32_t, iocx_ioc_config>& RecordProcessObject::ioc_config() const {
+  return loaded_->ioc_config;
+}
+const kernel::MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::threadless() const {
+  return loaded_->threadless;
+}
+const kernel::MapView<std::uint32_t, std::uint8_t>& RecordProcessObject::asynchronous() const {
+  return loaded_->asynchronous;
+}
+const kernel::MapView<iocx_cause_key, std::uint64_t>& RecordProcessObject::causes() const {
+  return loaded_->causes;
+}
+const kernel::MapView<iocx_link_key, std::uint64_t>& RecordProcessObject::links() const {
+  return loaded_->links;
+}
+const kernel::MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::drops() const {
+  return loaded_->drops;
+}
+
+std::optional<kernel::ProgramStats> RecordProcessObject::stats() const {
+  std::optional<kernel::ProgramStats> sum;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, loaded_->skeleton->obj) {
+    const auto one = kernel::program_stats(program);
+    if (!one) continue;
+    if (!sum) sum.emplace();
+    sum->runs += one->runs;
+    sum->run_time_ns += one->run_time_ns;
+  }
+  return sum;
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,125 @@
+// The programs and maps of bpf/records/process.bpf.c in the kernel. Hides libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kernel/map.h"
+#include "kernel/mapped_array.h"
+#include "kernel/program_stats.h"
+#include "records/programs.h"
+#include "shared/record_completion.h"
+#include "shared/record_process.h"
+#include "shared/scan_lists.h"
+#include "base/result.h"
+
+namespace ioc_exporter::records {
+
+using RecordsMap = kernel::MapView<std::uint64_t, iocx_record_stats>;
+using OwnedRecordsMap = kernel::OwnedMap<std::uint64_t, iocx_record_stats>;
+using OwnedCompletionsMap = kernel::OwnedMap<std::uint64_t, iocx_completion>;
+
+// Of bpf/records/puts.bpf.h.
+struct RecordPutMaps {
+  kernel::MapView<std::uint32_t, iocx_put_config> config;  // by slot
+  kernel::MapView<iocx_put_client_key, std::uint64_t> clients;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;  // per CPU, by enum iocx_put_drop
+};
+
+// The probes of one RecordProgram at one place, for one process or for all. Detached when it is
+// destroyed, the entry probe first: an entry never lacks its return.
+class RecordAttachment {
+ public:
+  RecordAttachment(RecordAttachment&&) noexcept;
+  RecordAttachment& operator=(RecordAttachment&&) noexcept;
+  ~RecordAttachment();
+
+ private:
+  friend class RecordProcessObject;
+  struct Links;
+  explicit RecordAttachment(std::unique_ptr<Links> links);
+  std::unique_ptr<Links> links_;
+};
+
+struct RecordProcessOptions {
+  // Threads that process records, 3 KiB each. Rounded up to a power of two.
+  std::uint32_t max_threads = 4096;
+  // Use session probes where the kernel has them; without them every call is timed.
+  bool session = true;
+  std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
+  // Most entries; 0: not counted.
+  std::uint32_t causes = 0;  // of records' causes, about 90 bytes each
+  std::uint32_t links = 0;   // of links from record to record, the same
+  bool put_clients = false;  // tell writes by CA apart by client
+};
+
+// Loaded programs. Attachments are made from it and must not outlive it.
+class RecordProcessObject {
+ public:
+  static Result<RecordProcessObject> load(const RecordProcessOptions& options);
+
+  RecordProcessObject(RecordProcessObject&&) noexcept;
+  RecordProcessObject& operator=(RecordProcessObject&&) noexcept;
+  ~RecordProcessObject();
+
+  static constexpr std::int32_t kAllProcesses = -1;
+  // Attaches to the code at `offset` bytes in the file at `path`.
+  Result<RecordAttachment> attach(RecordProgram program, const std::string& path,
+                                  std::uint64_t offset, std::int32_t pid) const;
+
+  // Whether dbProcess has session probes.
+  bool has_session() const;
+
+  // A map for the records of one IOC, and the place where the programs find it.
+  Result<OwnedRecordsMap> make_records_map(std::uint32_t capacity) const;
+  // When it returns, no program uses the map that stood there before (maybe_wait_bpf_programs() of
+  // kernel/bpf/syscall.c waits for an RCU grace period after a map in a map was replaced).
+  Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
+  Result<void> clear_records_map(std::uint32_t slot) const;
+  // The same as set_records_map() for several slots, with one wait for all (Linux 5.14 has batches
+  // for maps in maps; before, one each). On an error some may stand.
+  Result<void> set_records_maps(std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const;
+
+  const RecordPutMaps& puts() const;
+  // By tgid << 32 | tid.
+  const kernel::MapView<std::uint64_t, iocx_scan_list>& scan_lists() const;
+  // A map for the completions of one IOC's records, and the place where the programs find it.
+  Result<OwnedCompletionsMap> make_completions_map(std::uint32_t capacity) const;
+  Result<void> set_completions_map(std::uint32_t slot, const OwnedCompletionsMap& map) const;
+  Result<void> clear_completions_map(std::uint32_t slot) const;
+
+  // Places in the array of threads that are taken, with who has them; the array; and the threads
+  // that found theirs taken, by id.
+  const kernel::MapView<std::uint32_t, std::uint64_t>& thread_owners() const;
+  const kernel::MappedArray<iocx_thread>& threads() const;
+  const kernel::MapView<std::uint64_t, iocx_thread>& overflow_threads() const;
+  // Frees the place of a thread that is gone.
+  Result<void> free_thread_place(std::uint32_t place) const;
+
+  const kernel::MapView<std::uint32_t, std::uint32_t>& ioc_by_tgid() const;
+  const kernel::MapView<std::uint32_t, iocx_ioc_config>& ioc_config() const;
+  // Processings by threads without a stack, by slot.
+  const kernel::MapView<std::uint32_t, std::uint64_t>& threadless() const;
+  // By slot: 1 once a record was seen to complete later than its dbProcess returned.
+  const kernel::MapView<std::uint32_t, std::uint8_t>& asynchronous() const;
+  const kernel::MapView<iocx_cause_key, std::uint64_t>& causes() const;
+  const kernel::MapView<iocx_link_key, std::uint64_t>& links() const;
+  const kernel::MapView<std::uint32_t, std::uint64_t>& drops() const;
+
+  // Sum over all programs.
+  std::optional<kernel::ProgramStats> stats() const;
+
+ private:
+  struct Loaded;
+  explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
+  static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
+  static Result<void> open_views(Loaded& loaded);
+  static Result<std::unique_ptr<Loaded>> load_once(const RecordProcessOptions& options);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,44 @@
+#include "records/programs.h"
+
+#include <array>
+#include <cstddef>
+
+namespace ioc_exporter::records {
+namespace {
+
+// In the order of RecordProgram.
+constexpr std::array kPrograms = {
+    RecordProgramNames{RecordProgram::process, "dbProcess", "record_entry_process",
+                       "record_entry_all", "record_return", "session_process", "session_all"},
+    RecordProgramNames{RecordProgram::put, "dbPut", "put_process", "put_all", nullptr, nullptr,
+                       nullptr},
+    RecordProgramNames{RecordProgram::put_link_field, "dbCanSetLink", "put_lfld_process",
+                       "put_lfld_all", nullptr, nullptr, nullptr},
+    RecordProgramNames{RecordProgram::put_field, "dbPutField", "put_field_process", "put_field_all",
+                       nullptr, nullptr, nullptr},
+    RecordProgramNames{RecordProgram::put_link, "dbPutLink", "put_link", "put_link", nullptr,
+                       nullptr, nullptr},
+    RecordProgramNames{RecordProgram::notify, "dbProcessNotify", "put_notify", "put_notify",
+                       nullptr, nullptr, nullptr},
+    RecordProgramNames{RecordProgram::shell, "dbpf", "put_shell", "put_shell", "put_shell_return",
+                       nullptr, nullptr},
+    RecordProgramNames{RecordProgram::scan_list, "scanList", "scan_process", "scan_all",
+                       "scan_return", nullptr, nullptr},
+    RecordProgramNames{RecordProgram::completion, "recGblFwdLink", "completion_process",
+                       "completion_all", nullptr, nullptr, nullptr},
+};
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < kPrograms.size(); ++i)
+    if (static_cast<std::size_t>(kPrograms[i].program) != i) return false;
+  return true;
+}
+static_assert(is_in_order());
+
+}  // namespace
+
+const RecordProgramNames& names_of(RecordProgram program) {
+  return kPrograms.at(static_cast<std::size_t>(program));
+}
+
+}  // namespace ioc_exporter::records

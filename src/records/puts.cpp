@@ -1,0 +1,103 @@
+#include "records/puts.h"
+
+#include "records/thread_clients.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+// Threads that the process has now; the set is empty when it is gone.
+std::set<std::uint32_t> threads_of(const RootedFs& fs, pid_t pid) {
+  std::set<std::uint32_t> threads;
+  auto names = fs.list("/proc/" + std::to_string(pid) + "/task");
+  if (!names) return threads;
+  for (const std::string& name : *names)
+    threads.insert(static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10)));
+  return threads;
+}
+
+}  // namespace
+
+const char* put_drop_reason(std::uint32_t drop) {
+  switch (drop) {
+    case IOCX_PUT_DROP_CLIENTS_FULL:
+      return "put_clients_full";
+    case IOCX_PUT_DROP_NOTIFY_UNKNOWN:
+      return "put_notify_unknown";
+    case IOCX_PUT_DROP_READ:
+      return "put_read_failed";
+    default:
+      return "put_other";
+  }
+}
+
+Result<void> RecordPuts::take_in(const RecordPutMaps& maps,
+                                 const std::map<std::uint32_t, pid_t>& pids, bool shown) {
+  std::map<std::uint32_t, Counts> by_slot;
+  auto read = maps.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t count) {
+    by_slot[key.slot].emplace_back(key, count);
+  });
+  if (!read) return read;
+  Result<void> problem;
+  for (const auto& [slot, counts] : by_slot) {
+    const auto pid = pids.find(slot);
+    if (pid == pids.end()) continue;
+    auto done = take_in_ioc(maps, slot, pid->second, counts, shown);
+    if (!done && problem) problem = done;
+  }
+  return problem;
+}
+
+Result<void> RecordPuts::take_in_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
+                                     const Counts& counts, bool shown) {
+  auto& known = clients_[slot];
+  std::set<std::uint32_t> unknown;
+  for (const auto& [key, count] : counts)
+    if (!known.contains(key.tid)) unknown.insert(key.tid);
+  Result<void> problem;
+  if (!unknown.empty()) {
+    auto found = clients_of_threads(fs_, pid, unknown);
+    if (found)
+      known.merge(*found);
+    else
+      problem = found.error();
+  }
+  const std::set<std::uint32_t> alive = threads_of(fs_, pid);
+  for (const auto& [key, count] : counts) {
+    const auto client = known.find(key.tid);
+    const std::string name = client != known.end() ? client->second : "";
+    if (alive.contains(key.tid)) {
+      totals_.take_in(key, count, name, shown);
+    } else if (auto ended = take_in_ended(maps, key, name); !ended && problem) {
+      problem = ended;
+    }
+  }
+  std::erase_if(known, [&](const auto& entry) { return !alive.contains(entry.first); });
+  return problem;
+}
+
+// Its counts are final now; its id may come again, as another thread's.
+Result<void> RecordPuts::take_in_ended(const RecordPutMaps& maps,
+                                       const iocx_put_client_key& key, const std::string& client) {
+  auto count = maps.clients.lookup(key);
+  if (!count) return std::move(count).error();
+  if (*count) totals_.take_in(key, **count, client, true);
+  totals_.forget(key);
+  auto erased = maps.clients.erase(key);
+  if (!erased) return std::move(erased).error();
+  return {};
+}
+
+Result<void> RecordPuts::forget(const RecordPutMaps& maps, std::uint32_t slot) {
+  totals_.forget_slot(slot);
+  clients_.erase(slot);
+  auto keys = maps.clients.keys();
+  if (!keys) return std::move(keys).error();
+  for (const iocx_put_client_key& key : *keys) {
+    if (key.slot != slot) continue;
+    auto erased = maps.clients.erase(key);
+    if (!erased) return std::move(erased).error();
+  }
+  return {};
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,42 @@
+#include "records/scan_passes.h"
+
+#include <charconv>
+#include <cstddef>
+
+namespace ioc_exporter::records {
+
+static_assert(sizeof(iocx_scan_list) == 56 + IOCX_PUT_HIST_SLOTS * 8);
+static_assert(offsetof(iocx_scan_list, comm) == 8 && offsetof(iocx_scan_list, buckets) == 56);
+
+ScanPeriod scan_period(std::string_view thread_name) {
+  constexpr std::string_view kPrefix = "scan-";
+  if (!thread_name.starts_with(kPrefix)) return {};
+  const std::string_view text = thread_name.substr(kPrefix.size());
+  double seconds = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(seconds > 0)) return {};
+  return {std::string(text), seconds};
+}
+
+Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
+    const ScanListMap& map) {
+  std::map<std::uint32_t, std::vector<iocx_scan_list>> by_slot;
+  auto read = map.for_each([&](std::uint64_t, const iocx_scan_list& list) {
+    if (list.end_ns != 0) by_slot[list.slot].push_back(list);
+  });
+  if (!read) return read.error();
+  return by_slot;
+}
+
+Result<void> forget_scan_lists(const ScanListMap& map, std::uint32_t slot) {
+  std::vector<std::uint64_t> gone;
+  auto read = map.for_each([&](std::uint64_t id, const iocx_scan_list& list) {
+    if (list.slot == slot) gone.push_back(id);
+  });
+  if (!read) return read;
+  for (const std::uint64_t id : gone)
+    if (auto erased = map.erase(id); !erased) return std::move(erased).error();
+  return {};
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,101 @@
+#include "records/threads.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ioc_exporter::records {
+namespace {
+
+constexpr std::size_t kHeadSize = offsetof(iocx_thread, frames);
+static_assert(kHeadSize % 8 == 0);
+
+std::uint64_t id_of_place(const RecordProcessObject& object, std::uint32_t place,
+                          Frames frames, iocx_thread& into) {
+  object.threads().read(place, &into, frames == Frames::read ? sizeof into : kHeadSize);
+  return into.owner;
+}
+
+}  // namespace
+
+std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]) {
+  constexpr std::string_view kScan = "scan-";
+  switch (cause) {
+    case IOCX_CAUSE_SCAN: {
+      const std::string_view name(comm, ::strnlen(comm, sizeof comm));
+      return "scan_" + std::string(name.substr(std::min(kScan.size(), name.size())));
+    }
+    case IOCX_CAUSE_CALLBACK:
+      return "callback";
+    case IOCX_CAUSE_ONCE:
+      return "once";
+    case IOCX_CAUSE_CA:
+      return "ca";
+    case IOCX_CAUSE_PVA:
+      return "pva";
+    case IOCX_CAUSE_MAIN:
+      return "main";
+    case IOCX_CAUSE_LINK:
+      return "link";
+    default:
+      return "other";
+  }
+}
+
+void add_thread(IocCounts& into, const iocx_thread& thread) {
+  const iocx_thread_counts& counts = thread.counts;
+  into.hits.entries += counts.entries;
+  into.hits.returns += counts.returns;
+  into.timed += counts.timed;
+  if (counts.roots > 0) into.causes[cause_label(thread.cause, thread.comm)] += counts.roots;
+  if (counts.nested > 0) into.causes["link"] += counts.nested;
+  for (std::size_t i = 0; i < IOCX_SEVERITIES; ++i) into.transitions[i] += counts.transitions[i];
+}
+
+Result<void> for_each_thread(const RecordProcessObject& object, Frames frames,
+                             const std::function<void(const iocx_thread&)>& each) {
+  auto thread = std::make_unique<iocx_thread>();
+  auto read = object.thread_owners().for_each([&](std::uint32_t place, std::uint64_t owner) {
+    // Its owner has the place, but may not have come to sign it yet.
+    if (place < object.threads().size() && id_of_place(object, place, frames, *thread) == owner)
+      each(*thread);
+  });
+  if (!read) return read;
+  return object.overflow_threads().for_each(
+      [&](std::uint64_t, const iocx_thread& overflow) { each(overflow); });
+}
+
+Result<void> free_ended_threads(const RecordProcessObject& object,
+                                const std::function<bool(std::int32_t, std::int32_t)>& alive,
+                                const std::function<void(const iocx_thread&)>& ended) {
+  const auto is_alive = [&alive](std::uint64_t id) {
+    return alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff));
+  };
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> places;
+  auto read = object.thread_owners().for_each([&](std::uint32_t place, std::uint64_t id) {
+    if (!is_alive(id)) places.emplace_back(place, id);
+  });
+  if (!read) return read;
+  auto thread = std::make_unique<iocx_thread>();
+  for (const auto& [place, id] : places) {
+    if (id_of_place(object, place, Frames::left_out, *thread) == id) ended(*thread);
+    if (auto freed = object.free_thread_place(place); !freed) return freed;
+  }
+  auto overflow = object.overflow_threads().keys();
+  if (!overflow) return std::move(overflow).error();
+  for (const std::uint64_t id : *overflow) {
+    if (is_alive(id)) continue;
+    auto last = object.overflow_threads().lookup(id);
+    if (!last) return std::move(last).error();
+    if (*last) ended(**last);
+    if (auto erased = object.overflow_threads().erase(id); !erased)
+      return std::move(erased).error();
+  }
+  return {};
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,95 @@
+#include "web/compression.h"
+
+#include <libdeflate.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "web/quality.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+// What the header says of one coding; nothing: it does not name it.
+using Wish = std::optional<double>;
+
+struct Wishes {
+  Wish gzip, zstd, identity, any;
+
+  void note(std::string_view coding, double q) {
+    if (equal_ignoring_case(coding, "gzip") || equal_ignoring_case(coding, "x-gzip"))
+      gzip = std::max(gzip.value_or(0), q);
+    else if (equal_ignoring_case(coding, "zstd"))
+      zstd = q;
+    else if (equal_ignoring_case(coding, "identity"))
+      identity = q;
+    else if (coding == "*")
+      any = q;
+  }
+};
+
+std::optional<ByteBuffer> gzip(std::string_view body) {
+  constexpr int kFastest = 1;
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+      libdeflate_alloc_compressor(kFastest), &libdeflate_free_compressor);
+  if (!compressor) return {};
+  ByteBuffer packed;
+  const std::size_t room = libdeflate_gzip_compress_bound(compressor.get(), body.size());
+  char* at = packed.room(room);
+  const std::size_t size =
+      libdeflate_gzip_compress(compressor.get(), body.data(), body.size(), at, room);
+  if (size == 0) return {};
+  packed.set_end(at + size);
+  return packed;
+}
+
+std::optional<ByteBuffer> zstd(std::string_view body) {
+  constexpr int kFastest = 1;
+  ByteBuffer packed;
+  const std::size_t room = ZSTD_compressBound(body.size());
+  char* at = packed.room(room);
+  const std::size_t size = ZSTD_compress(at, room, body.data(), body.size(), kFastest);
+  if (ZSTD_isError(size)) return {};
+  packed.set_end(at + size);
+  return packed;
+}
+
+}  // namespace
+
+std::string_view coding_name(Coding coding) {
+  switch (coding) {
+    case Coding::gzip:
+      return "gzip";
+    case Coding::zstd:
+      return "zstd";
+    case Coding::identity:
+      break;
+  }
+  return "";
+}
+
+Coding best_coding(std::string_view accept_encoding) {
+  Wishes wishes;
+  while (!accept_encoding.empty()) {
+    std::string_view parameters = next_part(accept_encoding, ',');
+    const std::string_view coding = next_part(parameters, ';');
+    wishes.note(coding, quality(parameters));
+  }
+  const double gzip = wishes.gzip.value_or(wishes.any.value_or(0));
+  const double zstd = wishes.zstd.value_or(0);  // "*" is said by those who do not know it
+  const double identity = wishes.identity.value_or(0);
+  if (zstd > 0 && zstd >= gzip && zstd >= identity) return Coding::zstd;
+  if (gzip > 0 && gzip >= identity) return Coding::gzip;
+  return Coding::identity;
+}
+
+std::optional<ByteBuffer> compress(std::string_view body, Coding coding) {
+  std::optional<ByteBuffer> packed;
+  if (coding == Coding::gzip) packed = gzip(body);
+  if (coding == Coding::zstd) packed = zstd(body);
+  if (packed) packed->shrink_to_fit();
+  return packed;
+}
+
+}  // namespace ioc_exporter::web

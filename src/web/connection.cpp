@@ -1,0 +1,182 @@
+#include "web/connection.h"
+
+#include <civetweb.h>
+
+#include <algorithm>
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include "web/compression.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Below that, compressed or not, the answer is one packet.
+constexpr std::size_t kCompressFrom = 1024;
+// civetweb has a time limit for progress, not for a whole write: so we write in pieces. As large as
+// what TCP sends in one go: each costs a system call, and often wakes the client.
+constexpr std::size_t kPiece = 64 * 1024;
+// Up to this, a body is copied behind its head.
+constexpr std::size_t kOnePacket = 16 * 1024;
+constexpr std::size_t kMaxDrained = 64 * 1024;
+
+// All headers of that name, joined.
+std::string header(const mg_request_info& info, std::string_view name) {
+  std::string value;
+  for (int i = 0; i < info.num_headers; ++i) {
+    const mg_header& each = info.http_headers[i];
+    if (mg_strcasecmp(each.name, name.data()) != 0) continue;
+    if (!value.empty()) value += ", ";
+    value += each.value;
+  }
+  return value;
+}
+
+// civetweb's own rule (should_keep_alive), which it does not tell.
+bool keeps_alive(const mg_request_info& info) {
+  if (!header(info, "Upgrade").empty()) return false;
+  std::string wish = header(info, "Connection");
+  if (wish.empty()) return std::string_view(info.http_version) == "1.1";
+  std::transform(wish.begin(), wish.end(), wish.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return wish.find("keep-alive") != std::string::npos;
+}
+
+bool has_body(const mg_request_info& info) {
+  const std::string length = header(info, "Content-Length");
+  return (!length.empty() && length != "0") || !header(info, "Transfer-Encoding").empty();
+}
+
+// RFC 9110, 5.6.7, whatever the locale.
+std::string http_date() {
+  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char rest[32];
+  const std::size_t length = std::strftime(rest, sizeof rest, " %Y %H:%M:%S GMT", &utc);
+  std::string date = kDays[utc.tm_wday];
+  date += utc.tm_mday < 10 ? ", 0" : ", ";
+  date += std::to_string(utc.tm_mday) + " " + kMonths[utc.tm_mon];
+  return date.append(rest, length);
+}
+
+struct Head {
+  std::string_view coding;
+  bool keep_alive = false;
+  std::size_t body_size = 0;
+};
+
+std::string head_text(mg_connection* connection, const Response& response, const Head& head) {
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " " +
+                     mg_get_response_code_text(connection, response.status) + "\r\n";
+  const auto add = [&](std::string_view name, std::string_view value) {
+    text.append(name).append(": ").append(value).append("\r\n");
+  };
+  add("Date", http_date());
+  add("Content-Type", response.content_type);
+  add("Content-Length", std::to_string(head.body_size));
+  if (!head.coding.empty()) add("Content-Encoding", head.coding);
+  add("Vary", response.vary);
+  if (!response.allow.empty()) add("Allow", response.allow);
+  // The pages show names that any client on the network may choose.
+  std::map<std::string, std::string> more = {
+      {"X-Content-Type-Options", "nosniff"},
+      {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"}};
+  for (const auto& [name, value] : response.headers) more[name] = value;
+  for (const auto& [name, value] : more)
+    if (!value.empty()) add(name, value);
+  add("Connection", head.keep_alive ? "keep-alive" : "close");
+  return text += "\r\n";
+}
+
+// What goes over the wire: the body as it is, or compressed into `packed`.
+std::string_view body_to_send(const Request& request, const Response& response,
+                              std::optional<ByteBuffer>& packed, Head& head) {
+  std::string_view body = response.body;
+  if (response.shared_body) {
+    body = response.shared_body->view();
+    head.coding = response.content_encoding;
+  } else if (body.size() >= kCompressFrom) {
+    const Coding coding = best_coding(request.accept_encoding);
+    packed = compress(body, coding);
+    if (packed) {
+      body = packed->view();
+      head.coding = coding_name(coding);
+    }
+  }
+  head.body_size = body.size();
+  return body;
+}
+
+bool write_all(mg_connection* connection, std::string_view data, Clock::time_point deadline) {
+  while (!data.empty()) {
+    const std::size_t piece = std::min(data.size(), kPiece);
+    const int written = mg_write(connection, data.data(), piece);
+    if (written < 0 || static_cast<std::size_t>(written) != piece) return false;
+    data.remove_prefix(piece);
+    if (!data.empty() && Clock::now() > deadline) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Request read_request(const mg_connection* connection) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  return {info.request_method,
+          info.local_uri,
+          info.query_string ? info.query_string : "",
+          header(info, "Accept"),
+          header(info, "Accept-Encoding"),
+          header(info, "Authorization"),
+          header(info, "Origin"),
+          info.remote_addr,
+          header(info, "X-Forwarded-For"),
+          header(info, "User-Agent"),
+          header(info, "X-Prometheus-Scrape-Timeout-Seconds")};
+}
+
+void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  if (!has_body(info)) return;
+  // A client that waits for "100 Continue" has sent nothing, and will not when it sees our answer.
+  const bool waits = !header(info, "Expect").empty();
+  const auto deadline = Clock::now() + timeout;
+  char buffer[4096];
+  std::size_t total = 0;
+  while (!waits && total < kMaxDrained && Clock::now() < deadline) {
+    const int got = mg_read(connection, buffer, sizeof buffer);
+    if (got <= 0) break;
+    total += static_cast<std::size_t>(got);
+  }
+  mg_disable_connection_keep_alive(connection);
+}
+
+void send_response(mg_connection* connection, const Request& request, const Response& response,
+                   std::chrono::milliseconds timeout) {
+  const mg_request_info& info = *mg_get_request_info(connection);
+  std::optional<ByteBuffer> packed;
+  Head head;
+  head.keep_alive = keeps_alive(info) && !has_body(info) && !response.close;
+  const std::string_view body = body_to_send(request, response, packed, head);
+  if (!head.keep_alive) mg_disable_connection_keep_alive(connection);
+  std::string start = head_text(connection, response, head);
+  const auto deadline = Clock::now() + timeout;
+  const bool with_body = request.method != "HEAD";
+  std::size_t joined = 0;  // a small body goes out in one packet with its head
+  if (with_body && start.size() + body.size() <= kOnePacket) {
+    start += body;
+    joined = body.size();
+  }
+  bool sent = write_all(connection, start, deadline);
+  if (sent && with_body) sent = write_all(connection, body.substr(joined), deadline);
+  if (!sent) mg_disable_connection_keep_alive(connection);
+}
+
+}  // namespace ioc_exporter::web

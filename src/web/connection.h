@@ -1,0 +1,25 @@
+// One request on a civetweb connection: read it, answer it.
+#pragma once
+
+#include <chrono>
+
+#include "web/message.h"
+
+struct mg_connection;
+
+namespace ioc_exporter::web {
+
+// The request as a route sees it.
+Request read_request(const mg_connection* connection);
+
+// Takes a body off the connection, at most 64 KiB of it and not longer than `timeout` beyond what
+// civetweb waits for one read; the connection will close after the answer. Without it the close
+// would reset the connection, and the client might not see the answer.
+void drain_body(mg_connection* connection, std::chrono::milliseconds timeout);
+
+// Sends status, headers and (not for HEAD) the body, compressed where that pays. A client that does
+// not take it all within `timeout` loses the connection.
+void send_response(mg_connection* connection, const Request& request, const Response& response,
+                   std::chrono::milliseconds timeout);
+
+}  // namespace ioc_exporter::web

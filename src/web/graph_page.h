@@ -1,0 +1,23 @@
+// The page at /graph: a form, a picture, and the records in it as a table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "web/landing_page.h"
+
+namespace ioc_exporter::web {
+
+struct GraphPage {
+  std::string record, ioc, depth;  // as asked for; in the form
+  std::string heading;             // "" before something was asked for
+  std::string picture;             // an SVG element; "" = none
+  std::vector<std::string> notes;  // under the picture
+  std::vector<LandingLink> links;  // the same in other formats
+  LandingTable records;
+};
+
+// All texts but the picture are escaped.
+std::string render_graph_page(const GraphPage& page);
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,26 @@
+// What the exporter's pages are made of. HTML without scripts and without anything from elsewhere.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "web/landing_page.h"
+
+namespace ioc_exporter::web {
+
+// `text` as HTML shows it, between tags or between quotes. Any bytes are safe.
+std::string escaped(std::string_view text);
+
+std::string joined(std::initializer_list<std::string_view> parts);
+
+// `content` is HTML; the class may be "".
+std::string element(std::string_view tag, std::string_view css_class, std::string_view content);
+
+// Up to <body> and the title as its first heading.
+std::string page_head(std::string_view title);
+
+// "" for a table without rows.
+std::string table_section(const LandingTable& table);
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,103 @@
+#include "web/idle_connection_reaper.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "web/own_sockets.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+// The other end, as civetweb writes it; nothing for a socket that has none.
+std::optional<Crowd::Peer> peer_of(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
+  std::array<char, NI_MAXHOST> host{};
+  if (::getnameinfo(reinterpret_cast<sockaddr*>(&peer), size, host.data(), host.size(), nullptr, 0,
+                    NI_NUMERICHOST) != 0)
+    return {};
+  // The port stands in the same place for IPv6.
+  return Crowd::Peer{host.data(), ntohs(reinterpret_cast<sockaddr_in*>(&peer)->sin_port)};
+}
+
+// Whether a whole head of a request waits to be read, without taking it.
+bool has_request(int fd) {
+  std::array<char, 16384> head;  // civetweb takes no longer one
+  const ssize_t got = ::recv(fd, head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
+  return got > 0 && std::string_view(head.data(), static_cast<std::size_t>(got)).find("\r\n\r\n") !=
+                        std::string_view::npos;
+}
+
+}  // namespace
+
+Crowd::Turn::Turn(Crowd& crowd, Peer peer) : crowd_(crowd), peer_(std::move(peer)) {
+  const std::scoped_lock lock(crowd_.mutex_);
+  crowd_.answered_.insert(peer_);
+}
+
+Crowd::Turn::~Turn() {
+  const std::scoped_lock lock(crowd_.mutex_);
+  crowd_.answered_.erase(crowd_.answered_.find(peer_));
+}
+
+void Crowd::start(std::vector<std::uint16_t> ports) {
+  ports_ = std::move(ports);
+  thread_ = std::thread([this] { run(); });
+}
+
+void Crowd::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Crowd::arrived() {
+  if (++connections_ == from_) changed_.notify_all();
+}
+
+void Crowd::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (is_there()) {
+      lock.unlock();
+      cut_idle(Clock::now());
+      lock.lock();
+      changed_.wait_for(lock, patience_ / 2, [this] { return stopping_; });
+    } else {
+      idle_.clear();
+      // Also without being told: the count may pass the limit just before we wait.
+      changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_ || is_there(); });
+    }
+  }
+}
+
+// One that is about to be answered may look idle for the moment between the reading of its request
+// and the beginning of its turn, but not at two looks.
+void Crowd::cut_idle(Clock::time_point now) {
+  std::map<Peer, Clock::time_point> idle;
+  visit_own_sockets(ports_, [&](int fd) {
+    const auto peer = peer_of(fd);
+    if (!peer || has_request(fd)) return false;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (answered_.contains(*peer)) return false;
+    }
+    const auto before = idle_.find(*peer);
+    const auto since = before == idle_.end() ? now : before->second;
+    idle.emplace(*peer, since);
+    if (now - since >= patience_) ::shutdown(fd, SHUT_RDWR);
+    return false;
+  });
+  idle_ = std::move(idle);
+}
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,75 @@
+// Crowd: sees to it that connections which send no request leave threads for those that do.
+//
+// civetweb gives a thread to each connection, and waits there for the request for as long as
+// request_timeout. That is right for a few slow clients, and too long for a thousand. So while most
+// threads are taken, a connection that has nothing to be answered is cut after `patience`, which is
+// enough for all others: while they waited for a thread, the kernel took in what they sent. And
+// none is kept for another request.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace ioc_exporter::web {
+
+class Crowd {
+ public:
+  using Peer = std::pair<std::string, int>;  // address in figures, port
+
+  // From so many connections on, those without a request are given `patience`.
+  Crowd(std::size_t from, std::chrono::milliseconds patience) : from_(from), patience_(patience) {}
+  ~Crowd() { stop(); }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+  // Looks after the connections to these ports, in a thread of its own.
+  void start(std::vector<std::uint16_t> ports);
+  void stop();
+
+  // A connection has got its thread, and has left it. In any thread, as the next two.
+  void arrived();
+  void left() { --connections_; }
+  bool is_there() const { return connections_ >= from_; }
+
+  // While a Turn is there, its client is being answered.
+  class Turn {
+   public:
+    Turn(Crowd& crowd, Peer peer);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Crowd& crowd_;
+    Peer peer_;
+  };
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  void cut_idle(Clock::time_point now);
+
+  const std::size_t from_;
+  const std::chrono::milliseconds patience_;
+  std::vector<std::uint16_t> ports_;
+  std::atomic<std::size_t> connections_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;                   // guarded by mutex_
+  std::multiset<Peer> answered_;            // guarded by mutex_
+  std::map<Peer, Clock::time_point> idle_;  // since when; only for the thread
+  std::thread thread_;
+};
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,45 @@
+// What a route gets and gives: HTTP without the library that speaks it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/byte_buffer.h"
+
+namespace ioc_exporter::web {
+
+struct Request {
+  std::string method;  // "GET" or "HEAD", or "POST" for an action: the server answers all others
+  std::string path;    // decoded, without query
+  std::string query;   // what follows the '?', as sent; see http/query.h
+  std::string accept;  // "" when the client sent none; several headers are joined by commas
+  std::string accept_encoding;
+  std::string authorization = {};  // the header, "" when the client sent none
+  std::string origin =
+      {};  // of the page from which a browser asks; "" when it is no browser's POST
+  // Who asks, as far as it says; "" where it does not.
+  std::string remote = {};  // the address that the request came from
+  std::string forwarded_for = {};
+  std::string user_agent = {};
+  std::string scrape_timeout = {};  // X-Prometheus-Scrape-Timeout-Seconds
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;        // not compressed: the server does that
+  std::string allow = {};  // the methods that are allowed here, with status 405
+  // A body that several answers share, instead of `body`: sent as it is, in its coding.
+  std::shared_ptr<const ByteBuffer> shared_body = {};
+  std::string content_encoding = {};                // of `shared_body`; "" = none
+  std::string vary = "Accept-Encoding";             // headers that made the answer what it is
+  std::map<std::string, std::string> headers = {};  // more of them
+  bool close = false;                               // the connection, whatever the client wishes
+};
+
+// Called from several threads at once. May throw: the client gets a 500, the log the reason.
+using Handler = std::function<Response(const Request&)>;
+
+}  // namespace ioc_exporter::web

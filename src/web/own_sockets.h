@@ -1,0 +1,14 @@
+// The sockets of this process, by their port: civetweb keeps its own to itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace ioc_exporter::web {
+
+// Calls `visit` with each TCP socket that is bound to one of these ports, until it returns true. It
+// gets a duplicate: the number may be another file's by then. Nothing when /proc cannot be read.
+void visit_own_sockets(std::span<const std::uint16_t> ports, const std::function<bool(int)>& visit);
+
+}  // namespace ioc_exporter::web

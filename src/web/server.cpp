@@ -1,0 +1,323 @@
+#include "web/server.h"
+
+#include <civetweb.h>
+#include <malloc.h>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "web/connection.h"
+#include "web/idle_connection_reaper.h"
+#include "web/listen_address.h"
+#include "web/own_sockets.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+// Threads beyond max_requests. One is taken by every connection that has not sent its request yet,
+// and costs some 20 KiB: enough of them that a few hundred silent ones (a port scan, a broken
+// monitor) delay a scrape by no more than a request_timeout or two.
+constexpr std::size_t kSpareThreads = 120;
+constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
+// See Crowd: from how many connections on, and for how long a new one may wait then.
+constexpr std::size_t kCrowd = 80;
+constexpr std::chrono::milliseconds kPatience{100};
+// Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
+// thousands of records is some ten megabytes, and a client may take 30 s for it.
+constexpr std::size_t kMostUntaken = 256u << 20;
+
+// An answer takes tens of megabytes where there are ten thousands of records, and any thread may be
+// the one that makes it. glibc's heap of each such thread would keep that for the next time, to no
+// use: from this size on memory comes from the kernel and goes back to it, and few threads share a
+// heap.
+constexpr int kGivenBackFrom = 1 << 20;  // bytes
+constexpr int kHeaps = 2;
+
+void give_memory_back() {
+  ::mallopt(M_MMAP_THRESHOLD, kGivenBackFrom);
+  ::mallopt(M_TRIM_THRESHOLD, kGivenBackFrom);
+  ::mallopt(M_ARENA_MAX, kHeaps);
+}
+
+Response plain(int status, std::string text) {
+  Response response;
+  response.status = status;
+  response.body = std::move(text) + "\n";
+  return response;
+}
+
+Response not_allowed(const Request& request, const char* allowed) {
+  Response response = plain(405, "405 " + request.method + " is not allowed here");
+  response.allow = allowed;
+  return response;
+}
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string joined;
+  for (const std::string& part : parts) joined += (joined.empty() ? "" : ",") + part;
+  return joined;
+}
+
+// civetweb 1.15 looks at its stop flag once in 2 s (SOCKET_TIMEOUT_QUANTUM) while a socket is
+// silent. Shutting its sockets down wakes all its threads.
+void wake_sockets(const std::vector<std::uint16_t>& ports) {
+  visit_own_sockets(ports, [](int fd) {
+    ::shutdown(fd, SHUT_RDWR);
+    return false;
+  });
+}
+
+// Bytes of memory that are there for this answer: of a body that several share, its part.
+std::size_t own_part(const Response& response) {
+  if (!response.shared_body) return response.body.size();
+  const auto owners = static_cast<std::size_t>(std::max(1l, response.shared_body.use_count()));
+  return response.shared_body->size() / owners;
+}
+
+// An answer that its client has not taken yet, where there is room for it: one that is refused
+// takes none from the others, not for a moment.
+class Untaken {
+ public:
+  Untaken(std::atomic<std::size_t>& all, std::size_t size) : all_(all), size_(size) {
+    std::size_t others = all_;
+    do {
+      has_room_ = others == 0 || others + size_ <= kMostUntaken;
+    } while (has_room_ && !all_.compare_exchange_weak(others, others + size_));
+  }
+  ~Untaken() {
+    if (has_room_) all_ -= size_;
+  }
+  Untaken(const Untaken&) = delete;
+  Untaken& operator=(const Untaken&) = delete;
+
+  bool has_room() const { return has_room_; }
+
+ private:
+  std::atomic<std::size_t>& all_;
+  const std::size_t size_;
+  bool has_room_ = false;
+};
+
+double thread_cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+struct Server::State {
+  explicit State(ServerOptions given) : options(std::move(given)) {}
+
+  // The callbacks that civetweb calls from C: nothing is thrown out of them.
+  static int on_connection(const mg_connection* connection, void** data) noexcept;
+  static int on_request(mg_connection* connection) noexcept;
+  static void on_closed(const mg_connection* connection) noexcept;
+  static int on_log(const mg_connection* connection, const char* message) noexcept;
+
+  Response respond(const Request& request);
+  Response act(const Handler& action, const Request& request);
+  static Response call(const Handler& handler, const Request& request);
+  void answer(mg_connection* connection);
+  Result<void> start_civetweb(const std::vector<std::string>& listen);
+
+  ServerOptions options;
+  std::atomic<std::size_t> running{0};
+  std::atomic<std::size_t> untaken{0};  // bytes
+  Crowd crowd{kCrowd, kPatience};
+  mg_context* context = nullptr;
+  std::mutex log_mutex;
+  bool starting = true;        // guarded by log_mutex
+  std::string start_messages;  // what civetweb logged while it started; guarded by log_mutex
+};
+
+Response Server::State::respond(const Request& request) {
+  if (options.refuse)
+    if (auto refusal = options.refuse(request)) return std::move(*refusal);
+  const auto action = options.actions.find(request.path);
+  if (action != options.actions.end()) return act(action->second, request);
+  if (request.method != "GET" && request.method != "HEAD") return not_allowed(request, "GET, HEAD");
+  const auto route = options.routes.find(request.path);
+  if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
+
+  struct Slot {
+    std::atomic<std::size_t>& running;
+    const std::size_t number = ++running;
+    ~Slot() { --running; }
+  } slot{running};
+  if (slot.number > options.max_requests)
+    return plain(503,
+                 "503 more than " + std::to_string(options.max_requests) + " requests at a time");
+  return call(route->second, request);
+}
+
+// Not among those that are limited: what is asked for when the host is in trouble must be done.
+Response Server::State::act(const Handler& action, const Request& request) {
+  if (request.method != "POST") return not_allowed(request, "POST");
+  if (!request.origin.empty())
+    return plain(403, "403 this is for scripts and the command line, not for pages");
+  return call(action, request);
+}
+
+Response Server::State::call(const Handler& handler, const Request& request) {
+  try {
+    return handler(request);
+  } catch (const std::exception& failure) {
+    spdlog::error("answer {} {}: {}", request.method, request.path, failure.what());
+  } catch (...) {
+    spdlog::error("answer {} {}: unknown exception", request.method, request.path);
+  }
+  return plain(500, "500 the exporter failed to make this page, its log says why");
+}
+
+void Server::State::answer(mg_connection* connection) {
+  const double began = thread_cpu_seconds();
+  const mg_request_info& info = *mg_get_request_info(connection);
+  const Crowd::Turn turn(crowd, {info.remote_addr, info.remote_port});
+  const Request request = read_request(connection);
+  drain_body(connection, options.request_timeout);
+  Response response = respond(request);
+  const Untaken taking(untaken, own_part(response));
+  if (!taking.has_room())
+    response = plain(503, "503 too many clients have not taken their answers yet");
+  response.close = crowd.is_there();
+  if (options.headers)
+    for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
+  send_response(connection, request, response, options.response_timeout);
+  if (options.answered) options.answered(request, thread_cpu_seconds() - began);
+}
+
+// Who gets here is told by the connection's own data when it ends.
+int Server::State::on_connection(const mg_connection* connection, void** data) noexcept {
+  try {
+    auto* state = static_cast<State*>(mg_get_user_data(mg_get_context(connection)));
+    *data = state;
+    state->crowd.arrived();
+  } catch (...) {  // then it waits as any does
+  }
+  return 0;
+}
+
+void Server::State::on_closed(const mg_connection* connection) noexcept {
+  auto* state = static_cast<State*>(mg_get_user_connection_data(connection));
+  if (state != nullptr) state->crowd.left();
+}
+
+int Server::State::on_request(mg_connection* connection) noexcept {
+  try {
+    static_cast<State*>(mg_get_user_data(mg_get_context(connection)))->answer(connection);
+  } catch (const std::exception& failure) {  // of our own: memory, mostly
+    mg_disable_connection_keep_alive(connection);
+    try {
+      spdlog::error("answer an HTTP request: {}", failure.what());
+    } catch (...) {
+    }
+  } catch (...) {
+    mg_disable_connection_keep_alive(connection);
+  }
+  return 200;  // handled: civetweb must not look for a file
+}
+
+int Server::State::on_log(const mg_connection* connection, const char* message) noexcept {
+  try {
+    const mg_context* context = mg_get_context(connection);
+    auto* state = context ? static_cast<State*>(mg_get_user_data(context)) : nullptr;
+    if (state) {
+      const std::lock_guard lock(state->log_mutex);
+      if (state->starting) {
+        state->start_messages += (state->start_messages.empty() ? "" : "; ") + std::string(message);
+        return 1;
+      }
+    }
+    spdlog::warn("HTTP server: {}", message);
+  } catch (...) {
+  }
+  return 1;
+}
+
+Result<void> Server::State::start_civetweb(const std::vector<std::string>& listen) {
+  const std::string ports = join(listen);
+  const std::string threads = std::to_string(options.max_requests + kSpareThreads);
+  const std::string timeout = std::to_string(options.request_timeout.count());
+  const char* settings[] = {"listening_ports",
+                            ports.c_str(),
+                            "num_threads",
+                            threads.c_str(),
+                            "request_timeout_ms",
+                            timeout.c_str(),
+                            "enable_keep_alive",
+                            "yes",
+                            "keep_alive_timeout_ms",
+                            "1000",
+                            "listen_backlog",
+                            kWaitingConnections,
+                            "tcp_nodelay",
+                            "1",
+                            nullptr};
+  mg_callbacks callbacks{};
+  callbacks.init_connection = on_connection;
+  callbacks.begin_request = on_request;
+  callbacks.connection_closed = on_closed;
+  callbacks.log_message = on_log;
+  char text[256] = "";
+  unsigned code = 0;
+  mg_error_data error{&code, text, sizeof text};
+  mg_init_data init{&callbacks, this, settings};
+  context = mg_start2(&init, &error);
+  const std::lock_guard lock(log_mutex);
+  starting = false;
+  if (context) return {};
+  return error_in_words("start HTTP server on " + ports + ": " +
+                        (start_messages.empty() ? std::string(text) : start_messages));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+  if (options.listen.empty()) return error_in_words("start HTTP server: no listen address");
+  give_memory_back();
+  std::vector<ListenAddress> addresses;
+  for (const std::string& text : options.listen) {
+    auto address = ListenAddress::parse(text);
+    if (!address) return std::move(address).error();
+    addresses.push_back(std::move(*address));
+  }
+  auto names = try_listening(addresses);
+  if (!names) return std::move(names).error();
+
+  for (const ListenAddress& address : addresses)
+    if (address.host.empty() && !civetweb_has_ipv6())
+      spdlog::info("listen on {}: IPv4 only, the civetweb library has no IPv6", address.text());
+
+  std::unique_ptr<Server> server(new Server(std::make_unique<State>(std::move(options))));
+  auto started = server->state_->start_civetweb(*names);
+  if (!started) return started.error();
+
+  std::vector<mg_server_port> ports(addresses.size());
+  const int known =
+      mg_get_server_ports(server->state_->context, static_cast<int>(ports.size()), ports.data());
+  if (known != static_cast<int>(addresses.size()))
+    return error_in_words("start HTTP server: its ports are not known");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    addresses[i].port = static_cast<std::uint16_t>(ports[i].port);
+    server->ports_.push_back(addresses[i].port);
+    server->addresses_.push_back(addresses[i].text());
+  }
+  server->state_->crowd.start(server->ports_);
+  return server;
+}
+
+Server::~Server() {
+  if (!state_->context) return;
+  state_->crowd.stop();
+  wake_sockets(ports_);
+  mg_stop(state_->context);
+}
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,66 @@
+// Server: civetweb with a table of routes. It serves no files; GET and HEAD, and POST where
+// something is to be done.
+//
+// Bodies of 1 KiB and more are compressed when the client asks for it. A thread serves one
+// connection at a time, so an idle one is closed after a second: a client that connects again costs
+// less than a thread that waits.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "web/message.h"
+#include "base/result.h"
+
+namespace ioc_exporter::web {
+
+struct ServerOptions {
+  std::vector<std::string> listen = {":10064"};        // see ListenAddress::parse
+  std::map<std::string, Handler, std::less<>> routes;  // by exact path
+  // Answered to POST only, and not to a browser: what is done must not depend on which page
+  // somebody looks at.
+  std::map<std::string, Handler, std::less<>> actions;
+  // Asked before anything is done: what to answer instead. Empty: all are let in.
+  std::function<std::optional<Response>(const Request&)> refuse;
+  // Of every answer; "" takes one of the server's own away.
+  std::function<std::map<std::string, std::string>()> headers;
+  // Called after each answer, with the seconds of CPU that its thread took for it.
+  std::function<void(const Request&, double cpu_seconds)> answered;
+  std::size_t max_requests = 8;                        // handlers at a time; more get a 503
+  std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
+  std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer
+};
+
+class Server {
+ public:
+  // Listens when it returns. Errors: a bad address, "listen on ADDRESS: cause", no threads.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options);
+  // Cuts all connections and waits for the handlers that run.
+  ~Server();
+
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // As given, with the real port where 0 was asked for.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  // Of the first address.
+  std::uint16_t port() const { return ports_.front(); }
+
+ private:
+  struct State;
+
+  explicit Server(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+  std::vector<std::string> addresses_;
+  std::vector<std::uint16_t> ports_;
+};
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,125 @@
+#include "web/web_config.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/yaml_reader.h"
+#include "base/yaml_file.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+constexpr const char* kNoTls =
+    "ioc_exporter does not speak TLS: the civetweb 1.15 of Debian 12 crashes at the first TLS "
+    "connection with OpenSSL 3. Put a proxy in front of it, as docs/configuration.md#tls shows, "
+    "and "
+    "take this section out";
+
+// A password check takes 2^cost rounds: 15 are about 2 s.
+constexpr int kMostCost = 15;
+
+struct Header {
+  const char* name;
+  std::vector<std::string> values;  // that are allowed; empty: any
+};
+
+const std::array<Header, 5>& known_headers() {
+  static const std::array<Header, 5> kHeaders = {{{"Content-Security-Policy", {}},
+                                                  {"Strict-Transport-Security", {}},
+                                                  {"X-Content-Type-Options", {"nosniff"}},
+                                                  {"X-Frame-Options", {"deny", "sameorigin"}},
+                                                  {"X-XSS-Protection", {}}}};
+  return kHeaders;
+}
+
+// "$2b$10$" and 53 characters of salt and hash; also $2a$ and $2y$.
+std::string problem_of_hash(const std::string& hash) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool form = hash.size() == 60 && hash.starts_with("$2") &&
+                    std::string("aby").find(hash[2]) != std::string::npos && hash[3] == '$' &&
+                    is_digit(hash[4]) && is_digit(hash[5]) && hash[6] == '$' &&
+                    std::all_of(hash.begin() + 7, hash.end(), [&](char c) {
+                      return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                             c == '.' || c == '/';
+                    });
+  if (!form) return "no bcrypt hash ($2y$10$...; make one with htpasswd -nBC 10 \"\")";
+  const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
+  if (cost < 4 || cost > kMostCost)
+    return "the cost of a bcrypt hash must be 4 to " + std::to_string(kMostCost) +
+           ": a check with a higher one takes seconds";
+  return "";
+}
+
+void read_users(Reader& file, WebConfig& config, Problems& problems) {
+  file.pairs("basic_auth_users", [&](const Pair& user) {
+    const auto complain = [&](const std::string& what) {
+      problems.add(user.place, "basic_auth_users." + user.name + ": " + what);
+    };
+    if (user.name.empty() || user.name.find(':') != std::string::npos)
+      complain("a user's name must not be empty, and must have no colon");
+    if (const std::string problem = problem_of_hash(user.value); !problem.empty())
+      complain(problem);
+    config.users[user.name] = user.value;
+  });
+}
+
+std::string problem_of_header(const std::string& name, const std::string& value) {
+  const auto known = std::ranges::find(known_headers(), name, &Header::name);
+  if (known == known_headers().end()) return "this header cannot be set";
+  if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return "a header must have no control characters";
+  if (value.empty() || known->values.empty() ||
+      std::ranges::find(known->values, value) != known->values.end())
+    return "";
+  std::string allowed;
+  for (const std::string& one : known->values) allowed += (allowed.empty() ? "" : " or ") + one;
+  return "must be " + allowed;
+}
+
+void read_http(Reader& section, WebConfig& config, Problems& problems) {
+  section.flag("http2");  // is for TLS only
+  section.pairs("headers", [&](const Pair& header) {
+    const std::string problem = problem_of_header(header.name, header.value);
+    if (problem.empty())
+      config.headers[header.name] = header.value;
+    else
+      problems.add(header.place, section.path() + ".headers." + header.name + ": " + problem);
+  });
+}
+
+void read_rate_limit(Reader& section, WebConfig& config) {
+  const auto interval = section.duration("interval");
+  const auto burst = section.number("burst", 1, 1'000'000);
+  if (interval && interval->count() > 0) config.rate_limit = {*interval, burst.value_or(1)};
+}
+
+}  // namespace
+
+Result<WebConfig> parse_web_config(const std::string& text, const std::string& name) {
+  Problems problems(name);
+  WebConfig config;
+  const YAML::Node document = parse_yaml(text, problems);
+  if (!problems.empty()) return problems.error();
+  try {
+    Reader file(document, "", problems);
+    if (file.has("tls_server_config")) file.complain("tls_server_config", kNoTls);
+    file.section("http_server_config",
+                 [&](Reader& section) { read_http(section, config, problems); });
+    read_users(file, config, problems);
+    file.section("rate_limit", [&](Reader& section) { read_rate_limit(section, config); });
+    file.finish();
+  } catch (const YAML::Exception& problem) {  // what no check foresaw
+    problems.add({}, std::string("no valid configuration: ") + problem.what());
+  }
+  if (!problems.empty()) return problems.error();
+  return config;
+}
+
+Result<WebConfig> read_web_config(const std::string& path) {
+  const auto text = read_text(path);
+  if (!text) return text.error();
+  return parse_web_config(*text, path);
+}
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,122 @@
+#include "app/config.h"
+
+#include <gtest/gtest.h>
+
+namespace ioc_exporter::app {
+namespace {
+
+std::string problems_of(const std::string& text) {
+  const auto config = parse_config(text, "site.yml");
+  return config ? "" : config.error().message();
+}
+
+TEST(Config, AnEmptyFileIsValid) {
+  for (const char* text : {"", "# nothing yet\n", "---\n", "limits:\n", "records:\n  groups:\n"})
+    EXPECT_EQ(problems_of(text), "") << text;
+  const auto config = parse_config("", "site.yml");
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->records.wants_all());
+  EXPECT_TRUE(config->groups.empty());
+  EXPECT_FALSE(config->limits[0].series);
+}
+
+TEST(Config, ReadsItsValues) {
+  const auto config = parse_config(
+      "iocs: {include: 'ps-.*', name_sources: script}\n"
+      "records:\n  include: SR:.*\n  groups: [{match: '(..):.*', group: 'sector \\1'}]\n"
+      "pvs: {expire: 36h}\n"
+      "limits: {puts: {series: 100, per_client: 7}}\n",
+      "site.yml");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->iocs.include->text(), "ps-.*");
+  EXPECT_FALSE(config->iocs.exclude);
+  EXPECT_EQ(config->iocs.name_sources, std::vector<std::string>{"script"});
+  EXPECT_EQ(config->groups.at(0).match.rewritten("SR:x", config->groups[0].group), "sector SR");
+  EXPECT_EQ(config->put_expiry, std::chrono::hours(36));
+  EXPECT_EQ(config->limits[1].series, 100u);
+  EXPECT_EQ(config->limits[1].per_client, 7u);
+  EXPECT_FALSE(config->limits[1].per_ioc);
+}
+
+TEST(Config, TellsAllProblemsWithTheirPlaces) {
+  EXPECT_EQ(
+      problems_of("records:\n"
+                  "  include: '(SR'\n"
+                  "  groups:\n"
+                  "    - group: x\n"
+                  "    - match: 'SR:.*'\n"
+                  "limit:\n"
+                  "  puts: 3\n"
+                  "limits:\n"
+                  "  puts: {series: 0, per_cleint: 3}\n"
+                  "  searches: {per_client: 5}\n"
+                  "  pvs: 5\n"
+                  "pvs: {expire: 3 days}\n"
+                  "iocs: {name_sources: [exe, host]}\n"),
+      "site.yml:2:12: records.include: regular expression \"(SR\": missing ): (SR\n"
+      "site.yml:4:7: records.groups[0]: match is missing\n"
+      "site.yml:5:14: records.groups[1].match: \"\\1\" cannot be made from \"SR:.*\": Rewrite "
+      "schema requests 1 matches, but the regexp only has 0 parenthesized subexpressions.\n"
+      "site.yml:6:1: limit: no such key\n"
+      "site.yml:9:18: limits.puts.series: \"0\" is no whole number from 1 to 10000000\n"
+      "site.yml:9:21: limits.puts.per_cleint: no such key\n"
+      "site.yml:10:14: limits.searches.per_client: no such key\n"
+      "site.yml:11:8: limits.pvs must be a mapping (key: value)\n"
+      "site.yml:12:15: pvs.expire: parse duration \"3 days\": not of the form 500ms, 5s, 1m30s, "
+      "2h or 0.5\n"
+      "site.yml:13:28: iocs.name_sources[1]: \"host\" is none of env:VARIABLE, script and exe");
+}
+
+TEST(Config, TellsWhatIsNoYaml) {
+  EXPECT_EQ(problems_of("records:\n  include: [a\nlimits: 3\n").substr(0, 9), "site.yml:");
+  EXPECT_NE(problems_of("a: b: c\n").find("site.yml:1:5: no valid YAML: "), std::string::npos)
+      << problems_of("a: b: c\n");
+  EXPECT_NE(problems_of("---\nlimits:\n---\nlimits:\n").find("a second document"),
+            std::string::npos);
+  EXPECT_EQ(problems_of("- a\n- b\n"), "site.yml:1:1: the file must be a mapping (key: value)");
+  EXPECT_EQ(problems_of("text"), "site.yml:1:1: the file must be a mapping (key: value)");
+}
+
+TEST(Config, AKeyThatComesTwiceIsAProblem) {
+  EXPECT_EQ(problems_of("limits: {puts: {series: 1, series: 2}}\nlimits:\n"),
+            "site.yml:1:28: limits.puts.series comes twice\nsite.yml:2:1: limits comes twice");
+}
+
+TEST(Config, ThePolicyIsReadByItsOwnReader) {
+  const std::string text = "policy:\n  default: expect\n  rules: [{name: a}, {name: b, pv: '('}]\n";
+  EXPECT_EQ(problems_of(text), "");
+  std::vector<std::string> names;
+  const auto config = parse_config(text, "site.yml", [&names](Reader& policy) {
+    EXPECT_EQ(policy.text("default"), "expect");
+    policy.list("rules", [&names](Reader& rule) {
+      names.push_back(rule.text("name").value_or(""));
+      rule.pattern("pv");
+    });
+  });
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b"}));
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message(),
+            "site.yml:3:36: policy.rules[1].pv: regular expression \"(\": missing ): (");
+}
+
+TEST(Config, AMissingFileIsNamed) {
+  const auto config = read_config("/no/such/site.yml");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message(), "read /no/such/site.yml: No such file or directory");
+}
+
+TEST(Config, LimitsByFlag) {
+  Limits limits;
+  EXPECT_TRUE(set_limit("puts=5000", limits));
+  EXPECT_TRUE(set_limit("puts.per_client=7", limits));
+  EXPECT_TRUE(set_limit("records.per_ioc=11", limits));
+  EXPECT_EQ(limits[1].series, 5000u);
+  EXPECT_EQ(limits[1].per_client, 7u);
+  EXPECT_EQ(limits[0].per_ioc, 11u);
+  for (const char* text : {"", "puts", "put=3", "puts=", "puts=0", "puts=3x", "puts=10000001",
+                           "searches.per_ioc=3", "puts.=3x", "=3"})
+    EXPECT_FALSE(set_limit(text, limits)) << text;
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app

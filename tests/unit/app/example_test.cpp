@@ -1,0 +1,28 @@
+// The example in docs/ is a valid file in which every key stands.
+#include <gtest/gtest.h>
+
+#include "app/config.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+TEST(ConfigExample, IsValid) {
+  const auto config = read_config(IOC_EXPORTER_CONFIG_EXAMPLE);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_TRUE(config->iocs.include && config->iocs.exclude);
+  EXPECT_EQ(config->iocs.name_sources.size(), 5u);
+  EXPECT_TRUE(config->records.exclude && config->pvs.exclude);
+  ASSERT_EQ(config->groups.size(), 2u);
+  EXPECT_EQ(config->groups[0].match.rewritten("SR-C01:BPM3:X", config->groups[0].group), "SR-C01");
+  EXPECT_EQ(config->groups[1].match.rewritten("SR:Temp12", config->groups[1].group), "SR:Temp");
+  EXPECT_EQ(config->put_expiry, std::chrono::hours(7 * 24));
+  for (std::size_t i = 0; i < kLimitKindCount; ++i) {
+    EXPECT_TRUE(config->limits[i].series) << kLimitKinds[i].name;
+    EXPECT_EQ(config->limits[i].per_ioc.has_value(), kLimitKinds[i].ioc) << kLimitKinds[i].name;
+    EXPECT_EQ(config->limits[i].per_client.has_value(), kLimitKinds[i].client)
+        << kLimitKinds[i].name;
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app

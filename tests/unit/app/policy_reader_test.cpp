@@ -1,0 +1,123 @@
+#include "policy/policy_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/config.h"
+
+namespace ioc_exporter::policy {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Result<PolicyText> parse(const std::string& text) {
+  PolicyText policy;
+  auto valid = app::parse_config(
+      text, "site.yml", [&policy](Reader& section) { policy = read_policy(section); });
+  if (!valid) return std::move(valid).error();
+  return policy;
+}
+
+std::string problem(const std::string& rule) {
+  const auto policy = parse("policy:\n  rules:\n" + rule);
+  return policy ? "none" : policy.error().message();
+}
+
+TEST(PolicyReader, ReadsAll) {
+  const auto policy = parse(R"(
+policy:
+  default: forbid
+  longest_scrape_interval: 15s
+  rules:
+    - name: feedback
+      action: expect
+      pvs: SR:C[HV][0-9]+:Current-SP
+      users: [feedback, "fb2"]
+      hosts: ['ioc.*']
+      clients: [10.0.4.0/24, "2001:db8::/64"]
+      operations: write
+      times:
+        - days: mon-fri
+          hours: 08:00-17:00
+          zone: Europe/Berlin
+        - days: [sat, sun]
+    - {name: rest, action: allow}
+)");
+  ASSERT_TRUE(policy) << policy.error().message();
+  EXPECT_EQ(policy->fallback, Action::forbid);
+  EXPECT_EQ(policy->longest_scrape_interval, std::chrono::seconds(15));
+  ASSERT_EQ(policy->rules.size(), 2u);
+  const RuleText& rule = policy->rules[0];
+  EXPECT_EQ(rule.name, "feedback");
+  EXPECT_EQ(rule.action, Action::expect);
+  EXPECT_EQ(rule.line, 6);
+  EXPECT_THAT(rule.pvs, ElementsAre("SR:C[HV][0-9]+:Current-SP"));
+  EXPECT_THAT(rule.users, ElementsAre("feedback", "fb2"));
+  EXPECT_THAT(rule.hosts, ElementsAre("ioc.*"));
+  ASSERT_EQ(rule.clients.size(), 2u);
+  EXPECT_EQ(rule.clients[1].text(), "2001:db8::/64");
+  EXPECT_TRUE(rule.write);
+  EXPECT_FALSE(rule.write_notify);
+  ASSERT_EQ(rule.times.size(), 2u);
+  EXPECT_EQ(rule.times[0].text(), "mon-fri 08:00-17:00 Europe/Berlin");
+  EXPECT_EQ(rule.times[1].text(), "sat-sun 00:00-24:00 local");
+  EXPECT_EQ(policy->rules[1].action, Action::allow);
+  EXPECT_THAT(policy->rules[1].pvs, IsEmpty());
+}
+
+TEST(PolicyReader, NothingIsAPolicyOfDefaults) {
+  const auto policy = parse("policy:\n");
+  ASSERT_TRUE(policy) << policy.error().message();
+  EXPECT_THAT(policy->rules, IsEmpty());
+  EXPECT_EQ(policy->fallback, Action::unexpected);
+  EXPECT_EQ(policy->longest_scrape_interval, std::chrono::minutes(1));
+}
+
+TEST(PolicyReader, SaysWhereAndWhatIsWrong) {
+  const auto says = [](const std::string& rule, const std::string& what) {
+    EXPECT_THAT(problem(rule),
+                testing::AllOf(testing::StartsWith("site.yml:"), testing::HasSubstr(what)))
+        << rule;
+  };
+  says("    - action: allow\n", "name is missing");
+  says("    - name: a\n", "action is missing");
+  says("    - {name: '', action: allow}\n", "must have 1 to 100 characters");
+  says("    - {name: default, action: allow}\n", "stands for what no rule matches");
+  says("    - {name: a, action: allow}\n    - {name: a, action: allow}\n", "is called \"a\", too");
+  says("    - {name: a, action: refuse}\n", "\"refuse\" is none of allow, expect, forbid");
+  says("    - {name: a, action: unexpected}\n", "\"unexpected\" is none of");
+  says("    - {name: a, action: allow, pv: x}\n", "no such key");
+  says("    - {name: a, action: allow, users: []}\n", "would match nothing");
+  says("    - {name: a, action: allow, operations: [put]}\n", "neither write nor write_notify");
+  says("    - {name: a, action: allow, times: []}\n", "has no window");
+  says("    - {name: a, action: allow, times: [{days: mo}]}\n", "are no weekdays");
+  says("    - {name: a, action: allow, times: [{hours: 8-17}]}\n", "are no hours");
+  says("    - {name: a, action: allow, times: [{zone: Nowhere}]}\n", "is no time zone");
+  EXPECT_THAT(parse("policy: {default: refuse}").error().message(),
+              testing::HasSubstr("none of unexpected, forbid, allow, expect"));
+  EXPECT_THAT(parse("policy: {longest_scrape_interval: 2h}").error().message(),
+              testing::HasSubstr("must be 100ms to 1h"));
+}
+
+// The line is that of the list's item.
+TEST(PolicyReader, NamesTheLineOfEachItem) {
+  const std::string text =
+      "    - name: a\n"         // line 3
+      "      action: allow\n"   // 4
+      "      pvs:\n"            // 5
+      "        - good\n"        // 6
+      "        - 'SR:('\n"      // 7
+      "      clients:\n"        // 8
+      "        - 10.0.0.1/8\n"  // 9
+      "      hosts: '['\n";     // 10
+  const std::string said = problem(text);
+  EXPECT_THAT(said, testing::HasSubstr("site.yml:7:"));
+  EXPECT_THAT(said, testing::HasSubstr("missing ): SR:("));
+  EXPECT_THAT(said, testing::HasSubstr("site.yml:9:"));
+  EXPECT_THAT(said, testing::HasSubstr("has bits beyond the first 8"));
+  EXPECT_THAT(said, testing::HasSubstr("site.yml:10:"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::policy

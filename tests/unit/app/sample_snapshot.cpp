@@ -1,0 +1,171 @@
+#include "sample_snapshot.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+std::shared_ptr<const Database> sample_database() {
+  auto database = std::make_shared<Database>();
+  database->types = {"ao", "calc", "waveform"};
+  database->records = {
+      {0x1000, "PS:Q1:SetCur", 0}, {0x2000, "PS:Q1:Calc", 1}, {0x3000, "PS:Q2:SetCur", 0}};
+  return database;
+}
+
+std::shared_ptr<const IocMemorySample> sample_memory() {
+  auto memory = std::make_shared<IocMemorySample>();
+  // The second as before Base 3.14.12.4, the second queue as before 3.16.2.
+  memory->scan_lists = {{"0.1", 23, 5}, {"10", 7, {}}};
+  memory->queues = {{"low", 3, 2000, 17, 2}, {"once", 1, 1000, {}, {}}};
+  memory->suspended_threads = {"cbLow"};
+  memory->records = {1790000400.5, {1, 0, 2, 0}, 2, 1, {{0, 61.5}}};
+  return memory;
+}
+
+IocSample power_supplies() {
+  IocSample ioc;
+  ioc.name = "power-supplies";
+  ioc.up = true;
+  ioc.pid = 812;
+  ioc.start_time_seconds = 1790000000.25;
+  ioc.base_version = "7.0.8.1";
+  ioc.executable = "/opt/ioc/bin/ps";
+  ioc.ca_port = 5064;
+  ioc.records_attached = true;
+  ioc.restarts = 3;
+  ioc.health = {{{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
+                125'000'000,
+                {{7, 3, 1, 11, 0, 1, 5}},
+                1,
+                53 << 20,
+                43,
+                1024};
+  ioc.database = sample_database();
+  ioc.memory = sample_memory();
+
+  RecordSample set;
+  set.record = 0;
+  set.sum_ns = 23'000'500;
+  set.self_ns = 12'000'000;
+  set.processed = 24;
+  set.skipped_active = 2;
+  set.puts = {23, 5, 0, 2, 1};
+  set.buckets[slot_of(-40)] = 20;        // up to 2^-10 s
+  set.buckets[slot_of(-39)] = 2;         // just above it
+  set.buckets[kHistogramSlots - 1] = 1;  // above 4 s
+  RecordSample calc;
+  calc.record = 1;
+  calc.skipped_disabled = 7;  // never processed
+  RecordSample nameless;
+  nameless.processed = 1;
+  nameless.sum_ns = 500;
+  nameless.self_ns = 500;
+  nameless.buckets[0] = 1;
+  ioc.records = {set, calc, nameless, nameless};
+  ioc.put_clients = {{0, IOCX_PUT_CA, "10.0.0.7", 11},
+                     {0, IOCX_PUT_CA, "10.0.0.8", 5},
+                     {0, IOCX_PUT_PVA, "10.0.0.7", 5}};
+  ScanTimeSample scan;
+  scan.period = "0.1";
+  scan.period_seconds = 0.1;
+  scan.last_time_seconds = 1790000400.5;
+  scan.sum_ns = 29'000'000;
+  scan.buckets[exposition::kPutScale.slot(-40)] = 29;
+  ioc.scan_times = {scan};
+  CompletionSample completion;
+  completion.record = 0;
+  completion.sum_ns = 3'100'000'000;
+  completion.buckets[exposition::kPutScale.slot(0)] = 2;
+  completion.buckets[kPutHistogramSlots - 1] = 1;
+  ioc.completions = {completion};
+  ioc.processing = ProcessingSample{{{"link", 7}, {"scan_0.1", 19}}, 5, {4, 3, 2, 1}};
+  ioc.record_causes = {{0, "link", 5}, {0, "scan_0.1", 19}, {RecordSample::kUnknown, "link", 2}};
+  return ioc;
+}
+
+void add_channel_access(Snapshot& snapshot) {
+  snapshot.puts = {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
+                    PutOp::write_notify, 23, 1790000200.125},
+                   {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
+                    PutOp::write, 5, 1790000300.25},
+                   {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
+                    PutOp::write, 6, 1790000250.5},
+                   {"power-supplies", "", "10.0.0.8", "", "", PutOp::write, 1}};
+  snapshot.put_failures = {
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "no_write_access", 23},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 2},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 3}};
+  PutDurationSample duration{"power-supplies", "PS:Q1:SetCur", 2'500'000'500, {}};
+  duration.buckets[exposition::kPutScale.slot(-56)] = 20;    // up to 2^-14 s
+  duration.buckets[exposition::kPutScale.slot(-55)] = 2;     // just above it
+  duration.buckets[kPutHistogramSlots - 1] = 1;  // above 2^10 s
+  snapshot.put_durations = {duration};
+  snapshot.unexpected_puts = {
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7},
+      {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 0}};
+  snapshot.policy_rules = {
+      {"quads", "forbidden", 7}, {"feedback", "expected", 23}, {"default", "unexpected", 1}};
+  CaServerSample server;
+  server.ioc = "power-supplies";
+  server.circuits = 3;
+  server.channels = {1, 211, 0, 307, 2};
+  server.monitors = 199;
+  server.flow_controlled = 1;
+  server.gets = 101;
+  server.monitor_updates = 9007199254740993;  // more than a double holds
+  server.echoes = 7;
+  server.server_disconnects = 5;
+  server.received_bytes = 40'009;
+  server.sent_bytes = 1'000'003;
+  snapshot.ca_servers = {server};
+  snapshot.ca_clients = {{"power-supplies", "10.0.0.7", "operator", "console1", 2, 19, 17},
+                         {"power-supplies", "10.0.0.8", "", "", 1, 0, 0}};
+  snapshot.pvs = {{"power-supplies", "PS:Q1:SetCur", "PS:Q1:SetCur", "VAL"},
+                  {"power-supplies", "PS:Quad1.DESC", "PS:Q1:SetCur", "DESC"}};
+  snapshot.searches = {{"10.0.0.7", 4001}, {"(other)", 13}};
+  snapshot.searched_names = {{"10.0.0.7", "PS:Q1:SetCurr", 3989, 1790000000, 1790000300}};
+  snapshot.beacons = {{"10.0.0.2:5064", 1009, 3}};
+}
+
+}  // namespace
+
+Snapshot sample_snapshot() {
+  Snapshot snapshot;
+  IocSample vacuum;
+  vacuum.name = "vacuum \"old\" \xFF";
+  vacuum.up = true;
+  vacuum.pid = 813;
+  vacuum.start_time_seconds = 1790000100;
+  vacuum.executable = "C:\\ioc";
+  IocSample gone;
+  gone.name = "timing";
+  gone.pid = 99;
+  gone.base_version = "3.15.9";
+  snapshot.iocs = {power_supplies(), vacuum, gone};
+  add_channel_access(snapshot);
+  snapshot.probes = {{"record_process", true, 4, 9007199254740992, 1'500'000'000},
+                     {"ca_tap", false, 0, {}, {}}};
+  snapshot.maps = {{"record_stats", 3, 65536}, {"record_stats", 4, 65536}, {"ca_puts", 2, 16384}};
+  snapshot.drops = {{"record_process", "lost_return", 1}, {"record_process", "records_full", 0}};
+  snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
+  snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25};
+  snapshot.probes[0].estimated_seconds = 2.75;
+  snapshot.scrape_cost = ScrapeCostSample{23, 0.5};
+  snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
+  snapshot.config = ConfigSample{true, 1790000123.5};
+  snapshot.limited = {{"records", 0}, {"puts", 23}};
+  snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
+  return snapshot;
+}
+
+ExporterInfo sample_exporter() {
+  ProcessStats process;
+  process.cpu_seconds = 1.25;
+  process.start_time_seconds = 1789999999.5;
+  process.virtual_memory_bytes = 1 << 28;
+  process.resident_memory_bytes = 1 << 24;
+  process.max_fds = 1024;
+  process.open_fds = 23;
+  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, process};
+}
+
+}  // namespace ioc_exporter::app

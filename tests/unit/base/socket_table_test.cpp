@@ -1,0 +1,286 @@
+#include "base/socket_table.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace ioc_exporter {
+namespace {
+
+const std::string kTail = " 00000000:00000000 00:00000000 00000000     0        0 ";
+const std::string kZeros(24, '0');
+
+TEST(SocketLine, EndsStateAndInode) {
+  const auto line =
+      parse_socket_line("   1: 0100007F:13C8 0200007F:9C40 01" + kTail + "77 1 0 100 0 0 10 0");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->state, 1u);
+  EXPECT_EQ(line->socket.local, ipv4_address(127, 0, 0, 1));
+  EXPECT_EQ(line->socket.local_port, 5064);
+  EXPECT_EQ(line->socket.remote, ipv4_address(127, 0, 0, 2));
+  EXPECT_EQ(line->socket.remote_port, 40000);
+  EXPECT_EQ(line->socket.inode, 77u);
+  EXPECT_EQ(line->socket.cookie, 0u);
+}
+
+TEST(SocketLine, Ipv6) {
+  const auto mapped = parse_socket_line("   0: 0000000000000000FFFF00000100007F:13C8 " + kZeros +
+                                        "00000000:0000 0A" + kTail + "7 1");
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->socket.local, ipv4_address(127, 0, 0, 1));
+  EXPECT_TRUE(is_any_address(mapped->socket.remote));
+  const auto loopback = parse_socket_line("   0: " + kZeros + "01000000:13C8 " + kZeros +
+                                          "00000000:0000 0A" + kTail + "7 1");
+  ASSERT_TRUE(loopback);
+  InetAddress one{};
+  one[15] = 1;
+  EXPECT_EQ(loopback->socket.local, one);
+  EXPECT_FALSE(is_any_address(loopback->socket.local));
+}
+
+TEST(SocketLine, NonsenseIsNone) {
+  const std::string good = "   0: 0100007F:13C8 0200007F:9C40 01" + kTail + "77 1";
+  ASSERT_TRUE(parse_socket_line(good));
+  for (std::size_t cut = 0; cut < good.size() - 4; ++cut)
+    EXPECT_FALSE(parse_socket_line(good.substr(0, cut))) << cut;
+  for (const std::string& bad :
+       {std::string("  sl  local_address rem_address   st tx_queue rx_queue tr"),
+        "   0: 0100007X:13C8 0200007F:9C40 01" + kTail + "77 1",
+        "   0: 0100007F13C8 0200007F:9C40 01" + kTail + "77 1",
+        "   0: 0100007F:13C8 0200007F:9C40 zz" + kTail + "77 1",
+        "   0: 0100007F:13C8 0200007F:9C40 01" + kTail + "x 1"})
+    EXPECT_FALSE(parse_socket_line(bad)) << bad;
+}
+
+std::vector<InetSocket> all(SocketTable& table, SocketKind kind) {
+  std::vector<InetSocket> sockets;
+  const auto done =
+      table.for_each(kind, [&](const InetSocket& socket) { sockets.push_back(socket); });
+  EXPECT_TRUE(done) << done.error().message();
+  return sockets;
+}
+
+class SocketFiles : public testing::Test {
+ protected:
+  SocketFiles() {
+    std::string name = (std::filesystem::temp_directory_path() / "sockets_XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    std::filesystem::create_directories(root_ / "proc/7/net");
+  }
+  ~SocketFiles() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(root_ / "proc/7/net" / name) << "  sl  local_address\n" << content;
+  }
+  static std::string line(const std::string& local, const std::string& state, int inode) {
+    return "   0: " + local + " 00000000:0000 " + state + kTail + std::to_string(inode) + " 1\n";
+  }
+  std::vector<std::uint64_t> inodes(SocketKind kind) {
+    auto table = SocketTable::of_process(RootedFs(root_), 7);
+    EXPECT_TRUE(table);
+    EXPECT_FALSE(table->uses_netlink()) << "that would be about this host";
+    std::vector<std::uint64_t> found;
+    for (const InetSocket& socket : all(*table, kind)) found.push_back(socket.inode);
+    return found;
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(SocketFiles, EachKind) {
+  write("tcp", line("0100007F:0001", "0A", 1) + line("0100007F:0002", "0A", 2) +
+                   line("0100007F:0003", "01", 3) + line("0100007F:0004", "06", 4) +
+                   line("0100007F:0005", "07", 5) + line("0100007F:0006", "03", 6) +
+                   line("0100007F:0007", "08", 7));
+  write("tcp6", line("0100007F:0008", "0A", 8));
+  write("udp", line("0100007F:0001", "07", 11) + line("0100007F:0002", "01", 12));
+  EXPECT_EQ(inodes(SocketKind::listening), (std::vector<std::uint64_t>{1, 2, 8}));
+  EXPECT_EQ(inodes(SocketKind::connected), (std::vector<std::uint64_t>{3, 6, 7}));
+  EXPECT_EQ(inodes(SocketKind::udp), (std::vector<std::uint64_t>{11, 12})) << "no udp6 is no error";
+}
+
+TEST_F(SocketFiles, ListenersEndAtTheFirstOtherLine) {
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += line("0100007F:13C8", "0A", 100 + i);
+  write("tcp", many + line("0100007F:9999", "01", 1) + line("0100007F:13C9", "0A", 2));
+  EXPECT_EQ(inodes(SocketKind::listening).size(), 200u);
+}
+
+TEST_F(SocketFiles, AnErrorNamesTheFile) {
+  auto table = SocketTable::of_process(RootedFs(root_), 8);
+  ASSERT_TRUE(table);
+  const auto done = table->for_each(SocketKind::udp, [](const InetSocket&) {});
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(), testing::HasSubstr("/proc/8/net/udp: No such file"));
+}
+
+UniqueFd bound_to_loopback(int family, int type) {
+  UniqueFd fd(::socket(family, type, 0));
+  sockaddr_storage address{};
+  address.ss_family = static_cast<sa_family_t>(family);
+  if (family == AF_INET)
+    reinterpret_cast<sockaddr_in&>(address).sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  else
+    reinterpret_cast<sockaddr_in6&>(address).sin6_addr = in6addr_loopback;
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
+  return fd;
+}
+
+std::uint16_t port_of(const UniqueFd& fd) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
+std::uint64_t inode_of(const UniqueFd& fd) {
+  struct stat status {};
+  ::fstat(fd.get(), &status);
+  return status.st_ino;
+}
+
+std::optional<InetSocket> find(const std::vector<InetSocket>& sockets, std::uint64_t inode) {
+  const auto found = std::ranges::find(sockets, inode, &InetSocket::inode);
+  return found == sockets.end() ? std::nullopt : std::optional(*found);
+}
+
+// The host's own sockets, by netlink and from the files alike.
+class SocketsOfHost : public testing::TestWithParam<bool> {
+ protected:
+  // "/." is the host's root too, but not known for it: its files are read.
+  SocketTable table_ = SocketTable::of_thread(RootedFs(GetParam() ? "/" : "/."));
+
+  void SetUp() override {
+    if (GetParam() && !table_.uses_netlink()) GTEST_SKIP() << "this kernel has no sock_diag";
+  }
+};
+
+TEST_P(SocketsOfHost, ListenerAndItsConnection) {
+  const UniqueFd listener = bound_to_loopback(AF_INET, SOCK_STREAM);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  const auto listening = find(all(table_, SocketKind::listening), inode_of(listener));
+  ASSERT_TRUE(listening);
+  EXPECT_EQ(listening->local, ipv4_address(127, 0, 0, 1));
+  EXPECT_EQ(listening->local_port, port_of(listener));
+  EXPECT_TRUE(is_any_address(listening->remote));
+  EXPECT_FALSE(find(all(table_, SocketKind::connected), inode_of(listener)));
+
+  const UniqueFd client(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port_of(listener));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  UniqueFd server(::accept(listener.get(), nullptr, nullptr));
+  const auto connected = all(table_, SocketKind::connected);
+  const auto at_server = find(connected, inode_of(server));
+  const auto at_client = find(connected, inode_of(client));
+  ASSERT_TRUE(at_server && at_client);
+  EXPECT_EQ(at_server->local_port, port_of(listener));
+  EXPECT_EQ(at_server->remote_port, port_of(client));
+  EXPECT_EQ(at_client->remote_port, port_of(listener));
+  EXPECT_EQ(at_client->remote, ipv4_address(127, 0, 0, 1));
+  if (table_.uses_netlink()) {
+    EXPECT_NE(at_server->cookie, 0u);
+    EXPECT_NE(at_server->cookie, at_client->cookie);
+    EXPECT_EQ(find(all(table_, SocketKind::connected), inode_of(server))->cookie,
+              at_server->cookie);
+  }
+}
+
+TEST_P(SocketsOfHost, Ipv6Listener) {
+  const UniqueFd listener = bound_to_loopback(AF_INET6, SOCK_STREAM);
+  if (!listener) GTEST_SKIP() << "this host has no IPv6";
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  const auto listening = find(all(table_, SocketKind::listening), inode_of(listener));
+  ASSERT_TRUE(listening);
+  InetAddress loopback{};
+  loopback[15] = 1;
+  EXPECT_EQ(listening->local, loopback);
+}
+
+TEST_P(SocketsOfHost, UdpPort) {
+  const UniqueFd bound = bound_to_loopback(AF_INET, SOCK_DGRAM);
+  const auto found = find(all(table_, SocketKind::udp), inode_of(bound));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->local_port, port_of(bound));
+}
+
+// More than one answer's worth.
+TEST_P(SocketsOfHost, ManyListeners) {
+  std::vector<UniqueFd> listeners;
+  for (int i = 0; i < 701; ++i) {
+    listeners.push_back(bound_to_loopback(AF_INET, SOCK_STREAM));
+    ASSERT_EQ(::listen(listeners.back().get(), 1), 0);
+  }
+  const auto listening = all(table_, SocketKind::listening);
+  for (const UniqueFd& listener : listeners) EXPECT_TRUE(find(listening, inode_of(listener)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SocketsOfHost, testing::Bool(), [](const auto& way) {
+  return way.param ? std::string("Netlink") : std::string("Files");
+});
+
+// A child in a network namespace of its own that listens on loopback; its port.
+class OtherNamespace {
+ public:
+  OtherNamespace() {
+    int pipe[2];
+    if (::pipe(pipe) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      std::uint16_t port = 0;
+      const bool apart = ::unshare(CLONE_NEWNET) == 0;
+      // Loopback is down there, and its address not assigned: any address will do.
+      const UniqueFd listener(::socket(AF_INET, SOCK_STREAM, 0));
+      if (apart && ::listen(listener.get(), 1) == 0) port = port_of(listener);
+      if (::write(pipe[1], &port, sizeof port) == sizeof port) ::pause();
+      ::_exit(0);
+    }
+    if (::read(pipe[0], &port_, sizeof port_) != sizeof port_) port_ = 0;
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+  }
+  ~OtherNamespace() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  pid_t pid_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+TEST(SocketTable, OfAnotherNamespace) {
+  const OtherNamespace other;
+  if (other.port() == 0) GTEST_SKIP() << "a network namespace of its own needs CAP_SYS_ADMIN";
+  for (const char* root : {"/", "/."}) {
+    auto table = SocketTable::of_process(RootedFs(root), other.pid());
+    ASSERT_TRUE(table) << table.error().message();
+    const auto listening = all(*table, SocketKind::listening);
+    ASSERT_EQ(listening.size(), 1u) << "nothing of this one's";
+    EXPECT_EQ(listening[0].local_port, other.port());
+  }
+}
+
+TEST(SocketTable, OfAProcessThatIsGone) {
+  const auto table = SocketTable::of_process(RootedFs(), 0x7FFFFFFF);
+  ASSERT_FALSE(table);
+  EXPECT_THAT(table.error().message(), testing::HasSubstr("/proc/2147483647/ns/net: No such file"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter

@@ -1,0 +1,136 @@
+#include "exposition/text_encoder.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+#include "unit/app/sample_snapshot.h"
+
+namespace ioc_exporter::exposition {
+namespace {
+
+using namespace app;
+
+constexpr Family kCounter{"x_total", FamilyType::counter, "What\nit \\ is."};
+using Buckets = std::array<std::uint64_t, kHistogramSlots>;
+
+constexpr Family kHistogram{"x_seconds", FamilyType::histogram, "Duration."};
+
+// Value of the bucket with that edge, found by the number that `le` reads as; "" when there is
+// none.
+std::string bucket_value(const std::string& text, double edge) {
+  for (std::size_t at = text.find("le=\""); at != std::string::npos;
+       at = text.find("le=\"", at + 1)) {
+    if (std::strtod(text.c_str() + at + 4, nullptr) != edge) continue;
+    const std::size_t value = text.find("} ", at) + 2;
+    return text.substr(value, text.find('\n', value) - value);
+  }
+  return {};
+}
+
+TEST(TextEncoder, NamesItsFormat) {
+  EXPECT_EQ(TextEncoder().content_type(), "text/plain; version=0.0.4; charset=utf-8");
+}
+
+TEST(TextEncoder, WritesHeaderOnceAndSeries) {
+  TextEncoder encoder;
+  const EncodedLabels a = encoder.labels({{"ioc", "a\"b"}, {"record", "r"}});
+  const EncodedLabels more = encoder.labels({{"reason", "active"}});
+  encoder.begin_family(kCounter);
+  encoder.count(a, std::numeric_limits<std::uint64_t>::max());
+  encoder.count(a, more, 1);
+  encoder.count({}, more, 2);
+  encoder.number({}, 0.5);
+  EXPECT_EQ(encoder.take(),
+            "# HELP x_total What\\nit \\\\ is.\n"
+            "# TYPE x_total counter\n"
+            "x_total{ioc=\"a\\\"b\",record=\"r\"} 18446744073709551615\n"
+            "x_total{ioc=\"a\\\"b\",record=\"r\",reason=\"active\"} 1\n"
+            "x_total{reason=\"active\"} 2\n"
+            "x_total 0.5\n");
+  EXPECT_EQ(encoder.take(), "");
+}
+
+TEST(TextEncoder, FamilyWithoutSeriesLeavesNoTrace) {
+  TextEncoder encoder;
+  encoder.begin_family(kCounter);
+  encoder.begin_histograms(kHistogram, HistogramEdges());
+  EXPECT_EQ(encoder.take(), "");
+}
+
+TEST(TextEncoder, HistogramCountsEdgesInclusivelyAndTheRestInInfinity) {
+  auto edges = HistogramEdges::from({-8, 0});
+  ASSERT_TRUE(edges.ok());
+  TextEncoder encoder;
+  Buckets buckets{};
+  buckets[0] = 1;
+  buckets[slot_of(-8)] = 2;  // its edge is 0.25 s: within
+  buckets[slot_of(-7)] = 4;  // the next
+  buckets[slot_of(0)] = 8;   // up to 1 s
+  buckets[slot_of(1)] = 16;
+  buckets[slot_of(kHistogramLastK)] = 32;
+  buckets[kHistogramSlots - 1] = 64;
+  encoder.begin_histograms(kHistogram, *edges);
+  encoder.histogram(encoder.labels({{"ioc", "i"}}), buckets, 23.5);
+  encoder.histogram({}, Buckets{}, 0);
+  EXPECT_EQ(encoder.take(),
+            "# HELP x_seconds Duration.\n"
+            "# TYPE x_seconds histogram\n"
+            "x_seconds_bucket{ioc=\"i\",le=\"0.25\"} 3\n"
+            "x_seconds_bucket{ioc=\"i\",le=\"1\"} 15\n"
+            "x_seconds_bucket{ioc=\"i\",le=\"+Inf\"} 127\n"
+            "x_seconds_sum{ioc=\"i\"} 23.5\n"
+            "x_seconds_count{ioc=\"i\"} 127\n"
+            "x_seconds_bucket{le=\"0.25\"} 0\n"
+            "x_seconds_bucket{le=\"1\"} 0\n"
+            "x_seconds_bucket{le=\"+Inf\"} 0\n"
+            "x_seconds_sum 0\n"
+            "x_seconds_count 0\n");
+}
+
+// Lines are written in steps of so many bytes: whatever the length, what stands behind is not
+// theirs.
+TEST(TextEncoder, LabelsOfEveryLength) {
+  auto edges = HistogramEdges::from({-84, 0});
+  ASSERT_TRUE(edges.ok());
+  TextEncoder encoder;
+  encoder.begin_histograms(kHistogram, *edges);
+  std::string expected = "# HELP x_seconds Duration.\n# TYPE x_seconds histogram\n";
+  for (std::size_t length = 0; length <= 97; ++length) {
+    const std::string name(length, 'r');
+    Buckets buckets{};
+    buckets[0] = length;
+    buckets[slot_of(0)] = length % 2 == 0 ? 1'000'000'007 : 0;
+    encoder.histogram(encoder.labels({{"record", name}}), buckets, 0.5);
+    const std::string labels = "record=\"" + name + "\"";
+    const std::string all = std::to_string(length + buckets[slot_of(0)]);
+    expected += "x_seconds_bucket{" + labels + ",le=\"4.76837158203125e-07\"} " +
+                std::to_string(length) + "\n";
+    expected += "x_seconds_bucket{" + labels + ",le=\"1\"} " + all + "\n";
+    expected += "x_seconds_bucket{" + labels + ",le=\"+Inf\"} " + all + "\n";
+    expected += "x_seconds_sum{" + labels + "} 0.5\n";
+    expected += "x_seconds_count{" + labels + "} " + all + "\n";
+  }
+  EXPECT_EQ(encoder.take(), expected);
+}
+
+TEST(TextEncoder, EverySlotLandsInExactlyOneBucketOfTheDefault) {
+  const HistogramEdges edges;
+  for (std::size_t slot = 0; slot < kHistogramSlots; ++slot) {
+    TextEncoder encoder;
+    Buckets buckets{};
+    buckets[slot] = 23;
+    encoder.begin_histograms(kHistogram, edges);
+    encoder.histogram({}, buckets, 0);
+    const std::string text = encoder.take();
+    EXPECT_NE(text.find("le=\"+Inf\"} 23\n"), std::string::npos) << slot;
+    EXPECT_NE(text.find("_count 23\n"), std::string::npos) << slot;
+    for (const int k : edges.ks())
+      EXPECT_EQ(bucket_value(text, edge_seconds(k)), slot <= slot_of(k) ? "23" : "0") << slot;
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::exposition

@@ -1,0 +1,211 @@
+// The finder on the host's /proc, with real processes: see target.c.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+#include <thread>
+
+#include "iocs/finder.h"
+#include "target_process.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Only the processes of these tests, whatever else runs here.
+FinderOptions only_ours() {
+  FinderOptions options;
+  options.filter = *IocFilter::create("unit-" + std::to_string(::getpid()) + "-.*", "");
+  options.maps_interval = milliseconds(0);
+  return options;
+}
+std::vector<std::string> named(const std::string& name) {
+  return {"IOC=unit-" + std::to_string(::getpid()) + "-" + name};
+}
+
+class FinderOnHost : public testing::Test {
+ protected:
+  FinderOnHost() : finder_(RootedFs("/"), only_ours()) {}
+
+  Changes poll() {
+    auto changes = finder_.poll();
+    EXPECT_TRUE(changes) << changes.error().message();
+    return std::move(*changes);
+  }
+
+  Finder finder_;
+};
+
+TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
+  TargetProcess target(TARGET_IOC, named("a"));
+  Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc& ioc = changes.started[0];
+  EXPECT_EQ(ioc.id.pid, target.pid());
+  EXPECT_TRUE(ioc.own_net_namespace);
+  EXPECT_NE(ioc.net_namespace, 0u);
+  EXPECT_TRUE(ioc.listening.empty());
+  EXPECT_NEAR(ioc.start_time_seconds, static_cast<double>(std::time(nullptr)), 10);
+  EXPECT_EQ(ioc.executable, std::filesystem::canonical(TARGET_IOC).string());
+  ASSERT_TRUE(ioc.target);
+  EXPECT_EQ(::access(ioc.target->attach_path.c_str(), R_OK), 0) << ioc.target->attach_path;
+  EXPECT_EQ(ioc.pdbbase.size(), 1u);
+  EXPECT_EQ(ioc.ca_server_port.size(), 1u);
+
+  const auto port = static_cast<std::uint16_t>(target.command("listen"));
+  changes = poll();
+  ASSERT_EQ(changes.changed.size(), 1u);
+  EXPECT_EQ(changes.changed[0].listening,
+            (std::vector{ListeningSocket{ipv4_address(127, 0, 0, 1), port}}));
+
+  target.stop();
+  changes = poll();
+  ASSERT_EQ(changes.ended.size(), 1u);
+  EXPECT_TRUE(changes.changed.empty());
+}
+
+TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {
+  TargetProcess target(TARGET_IOC, named("local"));
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc& ioc = changes.started[0];
+  ASSERT_TRUE(ioc.target);
+  std::vector<std::string> functions;
+  for (const auto& [name, range] : ioc.target->functions) {
+    functions.push_back(name);
+    EXPECT_GT(range.file_offset, 0u) << name;
+    EXPECT_GT(range.size, 0u) << name;
+  }
+  EXPECT_EQ(functions, (std::vector<std::string>{"dbPut", "scanList"}));
+
+  ASSERT_EQ(ioc.variables.size(), 1u);
+  const std::vector<VariablePlace>& places = ioc.variables.at("nPeriodic");
+  ASSERT_EQ(places.size(), 1u);
+  EXPECT_EQ(places[0].size, sizeof(int));
+  const std::string path = "/proc/" + std::to_string(target.pid()) + "/mem";
+  const UniqueFd memory(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  int value = 0;
+  ASSERT_EQ(::pread(memory.get(), &value, sizeof value, static_cast<off_t>(places[0].address)),
+            static_cast<ssize_t>(sizeof value));
+  EXPECT_EQ(value, 7);
+}
+
+TEST_F(FinderOnHost, AStrippedFileHasNoLocalSymbols) {
+  TargetProcess target(TARGET_STRIPPED, named("stripped"));
+  target.command("threads");
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_FALSE(changes.started[0].target);
+  EXPECT_TRUE(changes.started[0].variables.empty());
+}
+
+TEST_F(FinderOnHost, LibraryLoadedLate) {
+  TargetProcess target(TARGET_PLAIN, named("late"));
+  EXPECT_TRUE(poll().started.empty());
+  ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_EQ(changes.started[0].target->display_path,
+            std::filesystem::canonical(TARGET_LIB).string());
+  EXPECT_EQ(changes.started[0].base_version, "7.0.8.1");
+}
+
+TEST_F(FinderOnHost, RuntimeAddressesAreThoseOfTheDynamicLinker) {
+  // This very process.
+  ::setenv("IOC", "", 1);
+  FinderOptions options;
+  options.name_sources = {};
+  options.filter = *IocFilter::create("unit_discovery", "");
+  void* const library = ::dlopen(TARGET_LIB, RTLD_NOW | RTLD_GLOBAL);
+  ASSERT_NE(library, nullptr);
+  Finder finder(RootedFs("/"), std::move(options));
+  const auto changes = finder.poll();
+  ASSERT_TRUE(changes);
+  bool found = false;
+  for (const Ioc& ioc : changes->started) {
+    if (ioc.id.pid != ::getpid()) continue;
+    found = true;
+    ASSERT_EQ(ioc.pdbbase.size(), 1u);
+    EXPECT_EQ(ioc.pdbbase[0], reinterpret_cast<std::uintptr_t>(::dlsym(library, "pdbbase")));
+    EXPECT_EQ(ioc.ca_server_port[0],
+              reinterpret_cast<std::uintptr_t>(::dlsym(library, "ca_server_port")));
+  }
+  EXPECT_TRUE(found);
+  ::dlclose(library);
+}
+
+TEST_F(FinderOnHost, FileDeletedUnderTheIoc) {
+  TemporaryFolder folder;
+  const std::string copy = folder.path("/my ioc");
+  std::filesystem::copy_file(TARGET_IOC, copy);
+  TargetProcess target(copy, named("deleted"));
+  std::filesystem::remove(copy);
+  std::filesystem::copy_file(TARGET_PLAIN, copy);  // an upgrade puts another file there
+  const Changes changes = poll();
+  if (::geteuid() != 0 && changes.started.empty())
+    GTEST_SKIP() << "map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE";
+  ASSERT_EQ(changes.started.size(), 1u);
+  ASSERT_TRUE(changes.started[0].target);
+  EXPECT_TRUE(changes.started[0].target->deleted);
+  EXPECT_EQ(changes.started[0].target->display_path,
+            std::filesystem::canonical(folder.path()).string() + "/my ioc");
+  EXPECT_EQ(changes.started[0].executable, changes.started[0].target->display_path);
+  EXPECT_EQ(::access(changes.started[0].target->attach_path.c_str(), R_OK), 0);
+}
+
+TEST_F(FinderOnHost, StrippedIocIsToldByItsThreadsWithAProblem) {
+  TargetProcess target(TARGET_STRIPPED, named("stripped"));
+  EXPECT_TRUE(poll().started.empty());
+  target.command("threads");
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc& ioc = changes.started[0];
+  EXPECT_FALSE(ioc.target);
+  EXPECT_EQ(ioc.problem, "find dbProcess in " + ioc.executable + " (pid " +
+                             std::to_string(target.pid()) +
+                             "): no symbol table, the file is stripped");
+  EXPECT_EQ(ioc.base_version, "3.15.9");
+}
+
+TEST_F(FinderOnHost, ExecInPlaceEndsIt) {
+  TargetProcess target(TARGET_IOC, named("exec"));
+  ASSERT_EQ(poll().started.size(), 1u);
+  target.command(std::string("exec ") + TARGET_PLAIN);
+  EXPECT_EQ(poll().ended.size(), 1u);
+  target.command(std::string("exec ") + TARGET_IOC);
+  EXPECT_EQ(poll().started.size(), 1u);
+  target.command(std::string("exec ") + TARGET_IOC);
+  const Changes changes = poll();
+  EXPECT_EQ(changes.ended.size(), 1u);
+  EXPECT_EQ(changes.started.size(), 1u);
+}
+
+TEST_F(FinderOnHost, ForkOfAnIocIsNone) {
+  TargetProcess target(TARGET_IOC, named("fork"));
+  target.command("fork");
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_EQ(changes.started[0].id.pid, target.pid());
+}
+
+TEST_F(FinderOnHost, ProcessesThatEndMeanwhileAreNoErrors) {
+  for (int i = 0; i < 20; ++i) {
+    TargetProcess target(TARGET_IOC, named("short"));
+    std::thread killer([&] {
+      std::this_thread::sleep_for(milliseconds(i / 2));
+      target.stop();
+    });
+    poll();
+    killer.join();
+    poll();
+    EXPECT_TRUE(finder_.iocs().empty());
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,231 @@
+// The finder on a /proc that the test makes: what is read when, and what odd trees do.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "iocs/finder.h"
+#include "target_process.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+using std::chrono::seconds;
+
+struct Fake {
+  int pid = 0;
+  int parent = 1;
+  int threads = 9;
+  long vsize = 1000000;
+  int start = 100;
+  long stack = 140;
+  std::string executable = TARGET_IOC;
+  std::string environment = "";
+};
+
+class FinderOnTree : public testing::Test {
+ protected:
+  FinderOnTree() : finder_(RootedFs(folder_.path()), options()) {
+    folder_.write("/proc/stat", "cpu 1\nbtime 1700000000\n");
+    folder_.write("/proc/meminfo", "");
+  }
+
+  static FinderOptions options() {
+    FinderOptions options;
+    options.recheck_interval = seconds(30);
+    return options;
+  }
+  void put(const Fake& fake) {
+    const std::string process = "/proc/" + std::to_string(fake.pid);
+    const auto number = [](auto n) { return std::to_string(n) + " "; };
+    folder_.write(process + "/stat", number(fake.pid) + "(x) S " + number(fake.parent) +
+                                         "0 0 0 0 4194560 0 0 0 0 0 0 0 0 20 0 " +
+                                         number(fake.threads) + "0 " + number(fake.start) +
+                                         number(fake.vsize) + "0 0 94 95 " + number(fake.stack) +
+                                         "0\n");
+    put_maps(fake.pid, fake.executable);
+    folder_.link(process + "/exe", fake.executable);
+    folder_.link(process + "/root", "/");
+    folder_.link(process + "/ns/net", "net:[4026531840]");
+    folder_.write(process + "/environ", fake.environment);
+    folder_.write(process + "/cmdline", "x");
+  }
+  void put_maps(int pid, const std::string& file) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    folder_.write(process + "/maps", "400000-500000 r-xp 00001000 fe:00 5 " + file + "\n");
+    folder_.link(process + "/map_files/400000-500000", file);
+  }
+  void remove(int pid) {
+    std::filesystem::remove_all(folder_.path("/proc/" + std::to_string(pid)));
+  }
+  Changes poll(int after = 1) {
+    auto changes = finder_.poll(now_ += seconds(after));
+    EXPECT_TRUE(changes) << changes.error().message();
+    return std::move(*changes);
+  }
+
+  TemporaryFolder folder_;
+  Finder finder_;
+  Finder::Clock::time_point now_ = Finder::Clock::now();
+};
+
+TEST_F(FinderOnTree, StartsAndEnds) {
+  put({.pid = 7});
+  put({.pid = 8, .executable = TARGET_PLAIN});
+  Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc& ioc = changes.started[0];
+  EXPECT_EQ(ioc.id, (IocId{7, 100}));
+  EXPECT_EQ(ioc.name, "discovery_target_ioc");
+  EXPECT_EQ(ioc.executable, TARGET_IOC);
+  EXPECT_EQ(ioc.base_version, "3.15.9");
+  EXPECT_EQ(ioc.net_namespace, 4026531840u);
+  EXPECT_DOUBLE_EQ(ioc.start_time_seconds, 1700000001.0);
+  ASSERT_TRUE(ioc.target);
+  EXPECT_EQ(ioc.target->attach_path, folder_.path("/proc/7/map_files/400000-500000"));
+  EXPECT_EQ(ioc.target->display_path, TARGET_IOC);
+  EXPECT_TRUE(poll().empty());
+  remove(7);
+  changes = poll();
+  ASSERT_EQ(changes.ended.size(), 1u);
+  EXPECT_EQ(changes.ended[0].name, "discovery_target_ioc");
+  EXPECT_TRUE(finder_.iocs().empty());
+}
+
+TEST_F(FinderOnTree, MapsAreReadForAReasonOnly) {
+  for (int pid = 10; pid < 110; ++pid) put({.pid = pid, .executable = TARGET_PLAIN});
+  poll();
+  EXPECT_EQ(finder_.costs().maps_read, 100u);
+  EXPECT_EQ(finder_.costs().files_read, 1u) << "one file, read once";
+  for (int i = 0; i < 10; ++i) poll(1);
+  EXPECT_EQ(finder_.costs().maps_read, 100u);
+  put({.pid = 10, .vsize = 2000000, .executable = TARGET_PLAIN});
+  poll(1);
+  EXPECT_EQ(finder_.costs().maps_read, 101u);
+  put({.pid = 10, .vsize = 3000000, .executable = TARGET_PLAIN});
+  poll(1);
+  EXPECT_EQ(finder_.costs().maps_read, 101u) << "just looked at";
+  poll(1);
+  EXPECT_EQ(finder_.costs().maps_read, 102u);
+  // Within 5/4 of 30 s all are checked again, but never all at once.
+  std::uint64_t before = finder_.costs().maps_read;
+  for (int i = 0; i < 30; ++i) {
+    poll(1);
+    EXPECT_LT(finder_.costs().maps_read - before, 40u);
+    before = finder_.costs().maps_read;
+  }
+  EXPECT_GE(before, 202u);
+  EXPECT_LE(before, 302u);
+}
+
+TEST_F(FinderOnTree, LateLibraryIsFound) {
+  put({.pid = 7, .executable = TARGET_PLAIN});
+  EXPECT_TRUE(poll().empty());
+  put({.pid = 7, .vsize = 1500000, .executable = TARGET_PLAIN});
+  folder_.write("/proc/7/maps", std::string("400000-500000 r-xp 00001000 fe:00 5 ") + TARGET_PLAIN +
+                                    "\n7f0000000000-7f0000001000 r-xp 00001000 fe:00 6 " +
+                                    TARGET_LIB + "\n");
+  folder_.link("/proc/7/map_files/7f0000000000-7f0000001000", TARGET_LIB);
+  const Changes changes = poll(2);
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_EQ(changes.started[0].target->display_path, TARGET_LIB);
+  EXPECT_EQ(changes.started[0].executable, TARGET_PLAIN);
+  EXPECT_EQ(changes.started[0].base_version, "7.0.8.1");
+}
+
+TEST_F(FinderOnTree, ReusedPidIsAnotherProcess) {
+  put({.pid = 7});
+  poll();
+  put({.pid = 7, .start = 500});
+  const Changes changes = poll();
+  ASSERT_EQ(changes.ended.size(), 1u);
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_EQ(changes.started[0].id.start_ticks, 500u);
+  EXPECT_EQ(changes.started[0].name, "discovery_target_ioc") << "the name was free again";
+}
+
+TEST_F(FinderOnTree, ExecIntoSomethingElseAndIntoAnotherIoc) {
+  put({.pid = 7});
+  poll();
+  put({.pid = 7, .stack = 141});
+  Changes changes = poll();
+  ASSERT_EQ(changes.ended.size(), 1u);
+  ASSERT_EQ(changes.started.size(), 1u);
+  put({.pid = 7, .stack = 142, .executable = TARGET_PLAIN});
+  changes = poll();
+  EXPECT_EQ(changes.ended.size(), 1u);
+  EXPECT_TRUE(changes.started.empty());
+}
+
+TEST_F(FinderOnTree, ForkOnItsWayToExecIsNoIoc) {
+  put({.pid = 7});
+  poll();
+  put({.pid = 9, .parent = 7, .threads = 1, .start = 200});
+  EXPECT_TRUE(poll().empty());
+  put({.pid = 9, .parent = 7, .threads = 2, .start = 200});
+  EXPECT_EQ(poll().started.size(), 1u) << "it stayed and became one";
+  // One whose parent ended is on its own.
+  put({.pid = 11, .parent = 9, .threads = 1, .start = 300});
+  EXPECT_TRUE(poll().empty());
+  remove(9);
+  put({.pid = 11, .parent = 1, .threads = 1, .start = 300});
+  EXPECT_EQ(poll().started.size(), 1u);
+}
+
+TEST_F(FinderOnTree, EqualNamesOldestFirst) {
+  put({.pid = 9, .start = 200, .environment = "IOC=ps"});
+  put({.pid = 12, .start = 100, .environment = "IOC=ps"});
+  const Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 2u);
+  EXPECT_EQ(changes.started[0].name, "ps");
+  EXPECT_EQ(changes.started[0].id.pid, 12);
+  EXPECT_EQ(changes.started[1].name, "ps-9");
+}
+
+TEST_F(FinderOnTree, FilteredIocsAreNotToldAndHoldNoName) {
+  FinderOptions options;
+  options.filter = *IocFilter::create("", "ps");
+  Finder finder(RootedFs(folder_.path()), std::move(options));
+  put({.pid = 9, .environment = "IOC=ps"});
+  put({.pid = 10, .environment = "IOC=rf"});
+  const auto changes = finder.poll(now_);
+  ASSERT_TRUE(changes);
+  ASSERT_EQ(changes->started.size(), 1u);
+  EXPECT_EQ(changes->started[0].name, "rf");
+  remove(9);
+  EXPECT_TRUE(finder.poll(now_ + seconds(1))->empty());
+}
+
+TEST_F(FinderOnTree, HalfGoneProcessesAreNoErrors) {
+  folder_.write("/proc/20/stat", "20 (x) S cut");
+  folder_.write("/proc/21/nothing", "");
+  put({.pid = 22});
+  std::filesystem::remove(folder_.path("/proc/22/maps"));
+  put({.pid = 23});
+  folder_.write("/proc/23/maps", "");
+  put({.pid = 24});
+  std::filesystem::remove(folder_.path("/proc/24/exe"));
+  EXPECT_TRUE(poll().empty());
+  put({.pid = 22});
+  EXPECT_EQ(poll().started.size(), 1u) << "looked at until it could be";
+  std::filesystem::remove_all(folder_.path("/proc"));
+  const auto failed = finder_.poll(now_ + seconds(99));
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message().find("/proc: No such file"), std::string::npos);
+}
+
+TEST_F(FinderOnTree, WithoutMapFilesThePathIsTakenIfItIsTheSameFile) {
+  put({.pid = 7});
+  std::filesystem::remove_all(folder_.path("/proc/7/map_files"));
+  EXPECT_TRUE(poll().empty()) << "inode 5 of the maps is not the file's";
+  struct stat status;
+  ASSERT_EQ(::stat(TARGET_IOC, &status), 0);
+  folder_.write("/proc/7/maps", "400000-500000 r-xp 00001000 fe:00 " +
+                                    std::to_string(status.st_ino) + " " + TARGET_IOC + "\n");
+  const Changes changes = poll(60);
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_EQ(changes.started[0].target->attach_path, folder_.path("/proc/7/root") + TARGET_IOC);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,215 @@
+// Health of processes on a /proc that the test makes, where every number is known, and of this very
+// process.
+#include "iocs/health.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <numeric>
+#include <string>
+#include <thread>
+
+#include "iocs/process_stat.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMs = 1'000'000;
+std::size_t at(ThreadClass thread_class) {
+  return static_cast<std::size_t>(thread_class);
+}
+
+class IocHealthTree : public testing::Test {
+ protected:
+  IocHealthTree() : health_(RootedFs(root()), ProcessUnits{100, 4096}) {}
+  ~IocHealthTree() override { std::filesystem::remove_all(folder_); }
+
+  std::string root() {
+    std::string name = (std::filesystem::temp_directory_path() / "health-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    return folder_;
+  }
+  void write(const std::string& name, const std::string& content) {
+    const std::filesystem::path path = folder_ + "/proc/7/" + name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << content;
+  }
+  void thread(int tid, const std::string& comm, std::uint64_t run_ns, std::uint64_t wait_ns = 0) {
+    const std::string task = "task/" + std::to_string(tid);
+    write(task + "/comm", comm + "\n");
+    write(task + "/schedstat", std::to_string(run_ns) + " " + std::to_string(wait_ns) + " 17\n");
+  }
+  void end_thread(int tid) {
+    std::filesystem::remove_all(folder_ + "/proc/7/task/" + std::to_string(tid));
+  }
+  void process(unsigned user, unsigned system, int start = 100) {
+    write("stat", "7 (an ioc) S 1 0 0 0 0 4194560 0 0 0 0 " + std::to_string(user) + " " +
+                      std::to_string(system) + " 99 98 20 0 3 0 " + std::to_string(start) +
+                      " 1000000 53 0 94 95 140 0\n");
+  }
+  HealthSample look(milliseconds after = milliseconds(0)) {
+    const auto sample = health_.look({7, 100}, now_ += after);
+    EXPECT_TRUE(sample);
+    return sample.value_or(HealthSample{});
+  }
+
+  std::string folder_;
+  IocHealth health_;
+  IocHealth::Clock::time_point now_ = IocHealth::Clock::now();
+};
+
+TEST_F(IocHealthTree, ClassesAndWhatEndedAddUpToTheProcess) {
+  process(41, 6);  // 470 ms
+  thread(7, "an ioc", 31 * kMs);
+  thread(8, "scan-0.1", 200 * kMs);
+  thread(9, "scan-1", 2 * kMs);
+  thread(10, "cbLow", 13 * kMs);
+  thread(11, "scanOnce", 5 * kMs);
+  thread(12, "CAS-client", 100 * kMs);
+  thread(13, "PVXTCP", 17 * kMs);
+  thread(14, "errlog", 1 * kMs);
+  const HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns, (std::array<std::uint64_t, kThreadClasses>{
+                               202 * kMs, 13 * kMs, 5 * kMs, 100 * kMs, 17 * kMs, 31 * kMs, kMs}));
+  EXPECT_EQ(sample.ended_cpu_ns, (470 - 369) * kMs);
+  EXPECT_EQ(sample.threads, (std::array<std::uint64_t, kThreadClasses>{2, 1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(sample.resident_bytes, 53u * 4096);
+}
+
+TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
+  process(10, 0);
+  thread(7, "an ioc", 0);
+  thread(8, "CAS-client", 100 * kMs);
+  EXPECT_EQ(look().ended_cpu_ns, 0u);
+  process(17, 0);  // 70 ms more, then it ended
+  end_thread(8);
+  HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::ca)], 100 * kMs);
+  EXPECT_EQ(sample.ended_cpu_ns, 70 * kMs);
+  EXPECT_EQ(sample.threads[at(ThreadClass::ca)], 0u);
+  // Another one with the same number.
+  process(18, 0);
+  thread(8, "scan-2", 10 * kMs);
+  sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::ca)], 100 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 10 * kMs);
+  EXPECT_EQ(sample.ended_cpu_ns, 70 * kMs);
+}
+
+TEST_F(IocHealthTree, ANameThatComesLateTakesNothingAway) {
+  process(1, 0);
+  thread(7, "an ioc", 0);
+  thread(8, "an ioc", 3 * kMs);
+  look();
+  thread(8, "scan-.5", 5 * kMs);
+  const HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::other)], 3 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 2 * kMs);
+  EXPECT_EQ(sample.threads[at(ThreadClass::scan)], 1u);
+}
+
+TEST_F(IocHealthTree, ThreadsThatNeverRestSpin) {
+  process(0, 0);
+  const auto at_time = [this](std::uint64_t ms) {
+    thread(7, "an ioc", 0);
+    thread(8, "runs", ms * kMs * 89 / 100);
+    thread(9, "spins", ms * kMs * 91 / 100);
+    thread(10, "queues", ms * kMs / 2, ms * kMs * 41 / 100);
+  };
+  at_time(0);
+  EXPECT_EQ(look().spinning, 0u);
+  at_time(500);
+  EXPECT_EQ(look(milliseconds(500)).spinning, 0u) << "too soon to tell";
+  at_time(2000);
+  EXPECT_EQ(look(milliseconds(1500)).spinning, 2u);
+  EXPECT_EQ(look(milliseconds(100)).spinning, 2u) << "what was told last";
+  EXPECT_EQ(look(milliseconds(1000)).spinning, 0u);
+  thread(11, "new", 1000 * kMs);
+  EXPECT_EQ(look(milliseconds(1000)).spinning, 0u) << "not there at the look before";
+}
+
+TEST_F(IocHealthTree, DescriptorsAndTheirLimit) {
+  process(0, 0);
+  thread(7, "an ioc", 0);
+  write("limits",
+        "Limit     Soft Limit  Hard Limit  Units\nMax open files   1021   4096   files\n");
+  for (const char* fd : {"0", "1", "2", "17", "23"}) write(std::string("fd/") + fd, "");
+  const HealthSample sample = look();
+  EXPECT_EQ(sample.open_fds, 5u);
+  EXPECT_EQ(sample.max_fds, 1021u);
+}
+
+TEST_F(IocHealthTree, WithoutSchedstatTicks) {
+  process(9, 0);
+  write("task/7/comm", "an ioc\n");
+  write("task/7/stat", "7 (an ioc) S 1 0 0 0 0 0 0 0 0 0 3 4 0 0 20 0 1 0 100 1 1 0 1 1 1 0\n");
+  const HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::main)], 70 * kMs);
+  EXPECT_EQ(sample.ended_cpu_ns, 20 * kMs);
+}
+
+TEST_F(IocHealthTree, AnotherProcessUnderItsPidIsNotIt) {
+  process(0, 0, 500);
+  thread(7, "an ioc", 0);
+  EXPECT_FALSE(health_.look({7, 100}, now_));
+  EXPECT_FALSE(health_.look({8, 100}, now_));
+}
+
+// As this process' own clock has it, with threads that ended before they were seen.
+TEST(IocHealthOfThisProcess, TotalIsItsCpuTime) {
+  const auto burn = [](const char* name) {
+    ::prctl(PR_SET_NAME, name);
+    timespec used{};
+    do {
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    } while (used.tv_nsec < 50'000'000 && used.tv_sec == 0);
+  };
+  std::thread(burn, "CAS-client").join();
+  std::latch burnt(1), seen(1);
+  std::thread scan([&] {
+    burn("scan-0.1");
+    burnt.count_down();
+    seen.wait();
+  });
+  burnt.wait();
+  const auto stat = iocs::read_process_stat(RootedFs("/"), ::getpid());
+  IocHealth health{RootedFs("/")};
+  const auto sample = health.look(stat->id, IocHealth::Clock::now());
+  timespec total{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &total);
+  seen.count_down();
+  scan.join();
+
+  ASSERT_TRUE(sample);
+  EXPECT_GE(sample->cpu_ns[at(ThreadClass::scan)], 49 * kMs);
+  EXPECT_GE(sample->ended_cpu_ns, 20 * kMs) << "the thread that ended, less two ticks";
+  const std::uint64_t sum =
+      std::accumulate(sample->cpu_ns.begin(), sample->cpu_ns.end(), sample->ended_cpu_ns);
+  const std::uint64_t ticks =
+      stat->cpu_ticks * (1000 / ProcessUnits::of_host().ticks_per_second) * kMs;
+  EXPECT_GE(sum, ticks);
+  EXPECT_LE(sum, static_cast<std::uint64_t>(total.tv_sec) * 1000 * kMs +
+                     static_cast<std::uint64_t>(total.tv_nsec));
+  EXPECT_EQ(sample->threads[at(ThreadClass::scan)], 1u);
+  EXPECT_EQ(sample->threads[at(ThreadClass::main)], 1u);
+  EXPECT_GT(sample->resident_bytes, 1u << 20);
+  ASSERT_TRUE(sample->open_fds && sample->max_fds);
+  const auto fds = RootedFs("/").list("/proc/self/fd");
+  EXPECT_EQ(*sample->open_fds, fds->size() + 1) << "a look holds one folder more";
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(*sample->max_fds, limit.rlim_cur);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,120 @@
+#include "iocs/traced_or_stopped.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "iocs/finder.h"
+#include "target_process.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+std::string status(const std::string& name, const std::string& state, int tracer) {
+  return "Name:\t" + name + "\nUmask:\t0022\nState:\t" + state + "\nTgid:\t7\nPid:\t7\nPPid:\t1\n" +
+         "TracerPid:\t" + std::to_string(tracer) + "\nUid:\t0\t0\t0\t0\n";
+}
+
+class WhyHeld : public testing::Test {
+ protected:
+  std::string why(const std::string& text) {
+    folder_.write("/proc/7/status", text);
+    auto held = why_held(RootedFs(folder_.path()), 7);
+    EXPECT_TRUE(held) << held.error().message();
+    return held ? *held : "error";
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(WhyHeld, NobodyHoldsIt) {
+  EXPECT_EQ(why(status("ioc", "S (sleeping)", 0)), "");
+  EXPECT_EQ(why(status("ioc", "R (running)", 0)), "");
+}
+
+TEST_F(WhyHeld, StoppedByASignal) {
+  EXPECT_EQ(why(status("ioc", "T (stopped)", 0)), "stopped by a signal");
+}
+
+TEST_F(WhyHeld, TracedWhileItRunsAndWhileItStands) {
+  folder_.write("/proc/4711/comm", "gdb\n");
+  EXPECT_EQ(why(status("ioc", "S (sleeping)", 4711)), "traced by gdb (pid 4711)");
+  EXPECT_EQ(why(status("ioc", "t (tracing stop)", 4711)), "traced by gdb (pid 4711)");
+}
+
+TEST_F(WhyHeld, TracerThatCannotBeRead) {
+  EXPECT_EQ(why(status("ioc", "t (tracing stop)", 4712)), "traced by pid 4712");
+}
+
+TEST_F(WhyHeld, NamesForgeNoField) {
+  // As the kernel writes a name with a newline in it.
+  EXPECT_EQ(why(status("x\\nState:\\tT", "S (sleeping)", 0)), "");
+}
+
+TEST_F(WhyHeld, ErrorsNameTheFile) {
+  const RootedFs fs(folder_.path());
+  folder_.write("/proc/7/status", "Name:\tioc\n");
+  const auto cut = why_held(fs, 7);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().message(), "read /proc/7/status: not in the form of proc(5)");
+  EXPECT_FALSE(why_held(fs, 8));
+}
+
+// The finder on a real process.
+class FinderOfHeld : public testing::Test {
+ protected:
+  FinderOfHeld()
+      : target_(TARGET_IOC, {"IOC=held-" + std::to_string(::getpid())}),
+        finder_(RootedFs("/"), options()) {}
+
+  static FinderOptions options() {
+    FinderOptions options;
+    options.filter = *IocFilter::create("held-" + std::to_string(::getpid()), "");
+    return options;
+  }
+  void wait_for_state(char wanted) {
+    for (int i = 0; i < 1000; ++i) {
+      const auto stat = read_process_stat(RootedFs("/"), target_.pid());
+      ASSERT_TRUE(stat);
+      if (stat->state == wanted) return;
+      ::usleep(10'000);
+    }
+    FAIL() << "not in state " << wanted;
+  }
+  std::string held_after_poll(std::size_t changes) {
+    const auto seen = finder_.poll();
+    EXPECT_TRUE(seen);
+    EXPECT_EQ(seen->changed.size(), changes);
+    return finder_.iocs().at(0).held;
+  }
+
+  TargetProcess target_;
+  Finder finder_;
+};
+
+TEST_F(FinderOfHeld, StoppedAndContinued) {
+  EXPECT_EQ(held_after_poll(0), "");
+  ::kill(target_.pid(), SIGSTOP);
+  wait_for_state('T');
+  EXPECT_EQ(held_after_poll(1), "stopped by a signal");
+  EXPECT_EQ(held_after_poll(0), "stopped by a signal");
+  ::kill(target_.pid(), SIGCONT);
+  wait_for_state('S');
+  EXPECT_EQ(held_after_poll(1), "");
+}
+
+TEST_F(FinderOfHeld, TracedThoughItRuns) {
+  if (::ptrace(PTRACE_SEIZE, target_.pid(), nullptr, nullptr) != 0)
+    GTEST_SKIP() << "may not trace a child";
+  const std::string held = held_after_poll(0);
+  EXPECT_EQ(held.find("traced by unit_discovery (pid "), 0u) << held;
+  ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, target_.pid(), nullptr, nullptr), 0);
+  int how = 0;
+  ASSERT_EQ(::waitpid(target_.pid(), &how, __WALL), target_.pid());
+  ASSERT_EQ(::ptrace(PTRACE_DETACH, target_.pid(), nullptr, nullptr), 0);
+  EXPECT_EQ(held_after_poll(1), "");
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,130 @@
+#include "records/memory_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+
+#include "iocs/process_stat.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// As the offsets say below.
+struct Record {
+  std::uint16_t severity = 0;
+  std::uint8_t active = 0;
+  std::uint8_t pad = 0;
+  std::uint64_t time = 0;
+};
+
+// This process is the IOC.
+class MemoryWatchTest : public testing::Test {
+ protected:
+  MemoryWatchTest() {
+    const auto stat = iocs::read_process_stat(RootedFs("/"), ::getpid());
+    job_.id = stat->id;
+    job_.offsets.sevr = offsetof(Record, severity);
+    job_.offsets.pact = offsetof(Record, active);
+    job_.offsets.time = offsetof(Record, time);
+    auto database = std::make_shared<Database>();
+    for (std::uint16_t i = 0; i < 7; ++i) {
+      records_.push_back({static_cast<std::uint16_t>(i % 4), 0, 0, 0});
+      database->records.push_back({reinterpret_cast<std::uintptr_t>(&records_.back()), "R", 0});
+    }
+    job_.database = std::move(database);
+  }
+
+  IocSample ioc() const {
+    IocSample sample;
+    sample.name = "x";
+    sample.up = true;
+    sample.pid = job_.id.pid;
+    sample.database = job_.database;
+    return sample;
+  }
+  IocSample told(MemoryWatch& watch) const {
+    std::vector<IocSample> iocs{ioc()};
+    watch.add_to(iocs);
+    return iocs[0];
+  }
+
+  std::deque<Record> records_;
+  MemoryWatch::Job job_;
+};
+
+TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndWhatIsMissing) {
+  MemoryWatch watch(RootedFs("/"), 0ms);
+  records_[5].active = 1;
+  watch.look({job_});
+  const IocSample sample = told(watch);
+  ASSERT_TRUE(sample.memory && sample.memory->records);
+  EXPECT_THAT(sample.memory->records->by_severity, ElementsAre(2, 2, 2, 1));
+  EXPECT_EQ(sample.memory->records->in_flight, 1u);
+  EXPECT_EQ(sample.memory->records->stuck, 1u);
+  EXPECT_FALSE(sample.memory->scan_lists);
+  EXPECT_FALSE(sample.memory->queues);
+  EXPECT_FALSE(sample.memory->suspended_threads);
+  EXPECT_THAT(sample.notes, Contains(HasSubstr("they are stripped")));
+}
+
+TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
+  MemoryWatch watch(RootedFs("/"), 0ms);
+  const std::int32_t periods = -7;
+  const std::uint64_t lists = 8;
+  job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
+  job_.variables["papPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&lists), sizeof lists}};
+  watch.look({job_});
+  const IocSample sample = told(watch);
+  EXPECT_THAT(sample.notes, Contains("scan lists not known: nPeriodic is -7"));
+  EXPECT_THAT(sample.notes, Contains("queues not known: no symbol callbackQueue was found"));
+  EXPECT_TRUE(sample.memory->records);
+}
+
+TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
+  MemoryWatch watch(RootedFs("/"), 0ms);
+  records_[3].severity = 23;
+  watch.look({job_});
+  const IocSample sample = told(watch);
+  EXPECT_FALSE(sample.memory->records);
+  EXPECT_THAT(sample.notes, Contains("states of records not known: record R: its severity is 23"));
+}
+
+TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfWhatHasEnded) {
+  MemoryWatch watch(RootedFs("/"), 0ms);
+  watch.look({job_});
+  std::vector<IocSample> iocs{ioc(), ioc(), ioc()};
+  iocs[0].database = std::make_shared<Database>(*job_.database);
+  iocs[1].up = false;
+  iocs[2].pid = 1;
+  watch.add_to(iocs);
+  for (const IocSample& each : iocs) EXPECT_FALSE(each.memory);
+  EXPECT_TRUE(told(watch).memory);
+  watch.look({});
+  EXPECT_FALSE(told(watch).memory) << "it is watched no more";
+}
+
+TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
+  MemoryWatch watch(RootedFs("/"), 0ms);
+  ++job_.id.start_ticks;
+  watch.look({job_});
+  const IocSample sample = told(watch);
+  EXPECT_FALSE(sample.memory->records);
+  EXPECT_THAT(sample.notes, Contains(HasSubstr("the process has ended")));
+}
+
+TEST_F(MemoryWatchTest, WhatThereWasNoTimeToLookAtIsNotTold) {
+  MemoryWatch watch(RootedFs("/"), 0ms, 0ms);
+  watch.look({job_});
+  EXPECT_FALSE(told(watch).memory);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::records

@@ -1,0 +1,129 @@
+// Against our own server, and against sockets that answer what no server should.
+#include "base/http_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <thread>
+
+#include "test_server.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string failure(const std::string& url, milliseconds timeout = milliseconds(10'000)) {
+  const auto fetched = fetch(url, timeout);
+  return fetched ? "no error: " + fetched->body : fetched.error().message();
+}
+
+class Fetch : public ServerFixture {
+ protected:
+  std::string url(const std::string& path) {
+    return "http://127.0.0.1:" + std::to_string(port_) + path;
+  }
+};
+
+TEST_F(Fetch, AnyAnswer) {
+  auto fetched = fetch(url("/metrics"));
+  ASSERT_TRUE(fetched) << fetched.error().message();
+  EXPECT_EQ(fetched->status, 200);
+  EXPECT_EQ(fetched->body, long_text());
+  fetched = fetch(url("/nowhere"));
+  ASSERT_TRUE(fetched) << fetched.error().message();
+  EXPECT_EQ(fetched->status, 404);
+  fetched = fetch("http://localhost:" + std::to_string(port_) + "/small?pv=a%20b#x");
+  ASSERT_TRUE(fetched) << fetched.error().message();
+  EXPECT_EQ(fetched->status, 200);
+  EXPECT_THAT(fetched->body, HasSubstr("/small?pv=a%20b ")) << "path and query as sent";
+}
+
+TEST_F(Fetch, NobodyListens) {
+  server_.reset();
+  EXPECT_EQ(failure(url("/")),
+            "connect to 127.0.0.1 port " + std::to_string(port_) + ": Connection refused");
+}
+
+TEST(FetchUrl, RefusedInWords) {
+  EXPECT_EQ(failure("localhost:10064"),
+            "read the URL \"localhost:10064\": it does not start with http://");
+  EXPECT_THAT(failure("https://h"), HasSubstr("https is not supported"));
+  EXPECT_THAT(failure("http://"), HasSubstr("it names no host"));
+  EXPECT_THAT(failure("http://:1/"), HasSubstr("it names no host"));
+  for (const char* bad :
+       {"http://h:", "http://h:0", "http://h:65536", "http://h:1x", "http://[::1]:x"})
+    EXPECT_THAT(failure(bad), HasSubstr("bad port")) << bad;
+  EXPECT_THAT(failure("http://user:secret@h/"), HasSubstr("it must hold no password"));
+  EXPECT_THAT(failure("http://h/a b"), HasSubstr("must be encoded"));
+  EXPECT_THAT(failure("http://h/\r\nX: y"), HasSubstr("must be encoded"));
+  EXPECT_THAT(failure("http://no-such-host.invalid/"),
+              StartsWith("find the host no-such-host.invalid: "));
+}
+
+// Accepts one connection, sends `answer`, and closes, or holds on until it is destroyed.
+class OneAnswer {
+ public:
+  OneAnswer(std::string answer, bool hold) {
+    listener_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+    thread_ = std::thread([this, answer = std::move(answer), hold] {
+      UniqueFd fd(::accept(listener_.get(), nullptr, nullptr));
+      char request[4096];
+      EXPECT_GT(::recv(fd.get(), request, sizeof request, 0), 0);
+      EXPECT_EQ(::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(answer.size()));
+      if (hold) held_ = std::move(fd);
+    });
+  }
+  ~OneAnswer() { thread_.join(); }
+
+  const std::string& url() const { return url_; }
+
+ private:
+  UniqueFd listener_, held_;
+  std::string url_;
+  std::thread thread_;
+};
+
+TEST(FetchAnswer, WithoutALengthEndsWithTheConnection) {
+  const OneAnswer server("HTTP/1.0 200 OK\r\nX: y\r\n\r\nall of it", false);
+  const auto fetched = fetch(server.url());
+  ASSERT_TRUE(fetched) << fetched.error().message();
+  EXPECT_EQ(fetched->body, "all of it");
+}
+
+TEST(FetchAnswer, CutShortIsAnError) {
+  const OneAnswer server("HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\nhalf", false);
+  EXPECT_THAT(failure(server.url()), HasSubstr(": 4 of 23 bytes came"));
+}
+
+TEST(FetchAnswer, NoHttpIsAnError) {
+  for (const char* answer : {"", "SSH-2.0-x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200"}) {
+    const OneAnswer server(answer, false);
+    EXPECT_THAT(failure(server.url()), HasSubstr(": it is no HTTP")) << answer;
+  }
+}
+
+TEST(FetchAnswer, SilenceEndsWithTheTimeout) {
+  const OneAnswer server("HTTP/1.1 200 OK\r\n", true);
+  const std::string said = failure(server.url(), milliseconds(50));
+  EXPECT_THAT(said, StartsWith("read the answer of 127.0.0.1 port "));
+  EXPECT_THAT(said, HasSubstr(": Connection timed out"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::web

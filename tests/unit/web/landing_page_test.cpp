@@ -1,0 +1,128 @@
+#include "web/landing_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace ioc_exporter::web {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+LandingPage sample() {
+  LandingPage page;
+  page.name = "ioc_exporter";
+  page.version = "0.1.0";
+  page.description = "Prometheus exporter for EPICS IOC hosts";
+  page.links = {{"/metrics", "Metrics", "for Prometheus"}, {"/-/healthy", "Health", ""}};
+  page.iocs = {{"power-supplies", true, 812, "7.0.8.1", 5064, 1234, 17, 211, ""},
+               {"timing", false, 99, "", {}, {}, {}, {}, "the executable has no symbol pdbbase"}};
+  page.tables = {{"Clients",
+                  "who connected",
+                  {{"client", false}, {"monitors", true}},
+                  {{"10.0.0.7", "23"}, {"", "0"}},
+                  "and 12 more"},
+                 {"Searches", "in vain", {{"name", false}}, {}, "no more"}};
+  page.probes = {{"record_process", true, "attached in 2 places"}};
+  page.notes = {"3 puts whose PV name is not known"};
+  page.iocs[0].processed_rate = 17.25;
+  page.iocs[0].put_rate = 0;
+  page.iocs[0].cost = 0.0123;
+  page.facts = {{"2", "IOCs", false}, {"1", "problem", true}};
+  return page;
+}
+
+// Every element that is opened is closed, in order.
+void expect_balanced(const std::string& html) {
+  std::vector<std::string> open;
+  for (std::size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
+    const bool closes = html[at + 1] == '/';
+    const std::size_t start = at + (closes ? 2 : 1);
+    const std::string name = html.substr(start, html.find_first_of(" >", start) - start);
+    if (name == "!DOCTYPE" || name == "meta") continue;
+    if (!closes) {
+      open.push_back(name);
+      continue;
+    }
+    ASSERT_FALSE(open.empty()) << name;
+    EXPECT_EQ(open.back(), name);
+    open.pop_back();
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST(LandingPage, ShowsWhatItIsGiven) {
+  const std::string html = render_landing_page(sample());
+  EXPECT_EQ(html.rfind("<!DOCTYPE html>\n", 0), 0u);
+  for (const char* text :
+       {"<h1>ioc_exporter</h1>",
+        "version 0.1.0",
+        "<a href=\"/metrics\">Metrics</a>",
+        "for Prometheus",
+        "<td>power-supplies</td>",
+        "<td class=\"number\">812</td>",
+        "<td>7.0.8.1</td>",
+        "<td class=\"number\">5064</td>",
+        "<td class=\"number\">1234</td>",
+        "<td class=\"number\">17</td>",
+        "<td class=\"number\">211</td>",
+        "<td class=\"number\">17.2</td><td class=\"number\">0</td>",
+        "<td class=\"number\">1.23 %</td>",
+        "<div class=\"fact\"><strong>2</strong><span class=\"dim\">IOCs</span></div>",
+        "<div class=\"fact bad\"><strong>1</strong>",
+        "<h2>Clients</h2>",
+        "who connected",
+        "<tr><th>client</th><th class=\"number\">monitors</th></tr>",
+        "<tr><td>10.0.0.7</td><td class=\"number\">23</td></tr>",
+        "<tr><td>–</td><td class=\"number\">0</td></tr>",
+        "and 12 more",
+        "<td>timing</td>",
+        "the executable has no symbol pdbbase",
+        "attached in 2 places",
+        "3 puts whose PV name"})
+    EXPECT_THAT(html, HasSubstr(text));
+  EXPECT_THAT(html, Not(HasSubstr("Searches")));  // a table without rows is no section
+  EXPECT_THAT(html, Not(HasSubstr(">99<")));  // the pid of an IOC that is gone may be another's now
+  expect_balanced(html);
+}
+
+TEST(LandingPage, SaysWhenThereIsNoIoc) {
+  LandingPage page = sample();
+  page.iocs.clear();
+  page.probes.clear();
+  page.notes.clear();
+  const std::string html = render_landing_page(page);
+  EXPECT_THAT(html, HasSubstr("No IOC was found on this host so far."));
+  EXPECT_THAT(html, Not(HasSubstr("Probes")));
+  expect_balanced(html);
+}
+
+TEST(LandingPage, EscapesEveryText) {
+  const std::string evil = "<script>\"'&\x01";
+  LandingPage page;
+  page.name = page.version = page.description = evil;
+  page.links = {{evil, evil, evil}};
+  page.iocs = {{evil, true, 1, evil, {}, {}, {}, {}, evil}};
+  page.tables = {{evil, evil, {{evil, true}}, {{evil}}, evil}};
+  page.probes = {{evil, true, evil}};
+  page.notes = {evil};
+  page.facts = {{evil, evil, true}};
+  const std::string html = render_landing_page(page);
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(html, Not(HasSubstr("\x01")));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;&quot;&#39;&amp;?"));
+  expect_balanced(html);
+}
+
+TEST(LandingPage, NeedsNothingFromElsewhere) {
+  const std::string html = render_landing_page(sample());
+  for (const char* text : {"http://", "https://", "<script", "@import", "url(", "<link", "<img"})
+    EXPECT_THAT(html, Not(HasSubstr(text)));
+  EXPECT_THAT(html, HasSubstr("prefers-color-scheme: dark"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::web

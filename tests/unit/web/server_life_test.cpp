@@ -1,0 +1,237 @@
+// How the server starts and stops, and what it bears in between.
+#include "web/server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "web/listen_address.h"
+#include "http_client.h"
+#include "inflate.h"
+#include "test_server.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using ServerLifeTest = ServerFixture;
+
+// Holds handlers until it is opened.
+class Gate {
+ public:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  bool reached(int handlers) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 10s, [&] { return inside_ >= handlers; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool open_ = false;
+};
+
+TEST_F(ServerLifeTest, TellsItsRealPort) {
+  EXPECT_NE(port_, 0);
+  ASSERT_EQ(server_->addresses().size(), 1u);
+  EXPECT_EQ(server_->addresses()[0], "127.0.0.1:" + std::to_string(port_));
+}
+
+TEST_F(ServerLifeTest, ASilentClientIsClosed) {
+  HttpClient silent(port_), slow(port_);
+  slow.send("GET /small HTTP/1.1\r\nHo");
+  EXPECT_TRUE(silent.closed_within(5000));
+  EXPECT_NE(slow.receive().status, 200);
+}
+
+TEST_F(ServerLifeTest, APortInUseIsNamed) {
+  const std::string address = server_->addresses()[0];
+  const auto second = Server::start(options_on({address}));
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().message(), "listen on " + address + ": Address already in use");
+  const std::string all = ":" + std::to_string(port_);
+  const auto third = Server::start(options_on({all}));
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.error().message(), "listen on " + all + ": Address already in use");
+  EXPECT_EQ(ask(port_, "GET", "/small").status, 200);
+}
+
+TEST_F(ServerLifeTest, StopsFastWithIdleConnections) {
+  HttpClient silent(port_), idle(port_), half(port_);
+  idle.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_EQ(idle.receive().status, 200);
+  half.send("GET /small HT");
+  std::this_thread::sleep_for(50ms);
+  const auto start_of_stop = Clock::now();
+  server_.reset();
+  EXPECT_LT(Clock::now() - start_of_stop, 1s);
+  EXPECT_TRUE(silent.closed_within(0));
+  EXPECT_FALSE(HttpClient(port_).connected());
+  EXPECT_TRUE(Server::start(options_on({"127.0.0.1:" + std::to_string(port_)})).ok());
+}
+
+TEST(ServerLife, StopsFastWhenNothingHappened) {
+  for (int i = 0; i < 5; ++i) {
+    auto server = start(options_on({"127.0.0.1:0"}));
+    const auto start_of_stop = Clock::now();
+    server.reset();
+    EXPECT_LT(Clock::now() - start_of_stop, 1s);
+  }
+}
+
+TEST(ServerLife, StoppingOneLeavesTheOther) {
+  auto one = start(options_on({"127.0.0.1:0"}));
+  auto other = start(options_on({"127.0.0.1:0"}));
+  HttpClient client(other->port());
+  client.send("GET /small HTT");
+  one.reset();
+  client.send("P/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST(ServerLife, ListensOnSeveralAddresses) {
+  const auto server = start(options_on({"127.0.0.1:0", "127.0.0.2:0"}));
+  ASSERT_EQ(server->addresses().size(), 2u);
+  const std::string second = server->addresses()[1];
+  HttpClient client(static_cast<std::uint16_t>(std::stoul(second.substr(second.rfind(':') + 1))),
+                    "127.0.0.2");
+  client.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST(ServerLife, AddressesThatCollideAreNamed) {
+  std::uint16_t free_port = start(options_on({"127.0.0.1:0"}))->port();
+  const std::string address = "127.0.0.1:" + std::to_string(free_port);
+  const auto server = Server::start(options_on({address, address}));
+  ASSERT_FALSE(server.ok());
+  EXPECT_EQ(server.error().message(), "listen on " + address + ": Address already in use");
+}
+
+TEST(ServerLife, PortAloneMeansEveryFamilyThatTheLibraryHas) {
+  const auto server = start(options_on({":0"}));
+  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+  EXPECT_EQ(server->addresses()[0], ":" + std::to_string(server->port()));
+  HttpClient client(server->port(), "::1");
+  if (!civetweb_has_ipv6()) {
+    EXPECT_FALSE(client.connected()) << "IPv4 is all that this civetweb library can do";
+    return;
+  }
+  if (!client.connected()) GTEST_SKIP() << "no IPv6 loopback here";
+  client.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST(ServerLife, Ipv6Alone) {
+  auto server = Server::start(options_on({"[::1]:0"}));
+  if (!civetweb_has_ipv6()) {
+    ASSERT_FALSE(server.ok());
+    EXPECT_EQ(server.error().message(),
+              "listen on [::1]:0: the civetweb library of this host was built without IPv6");
+    return;
+  }
+  if (!server && (server.error().code == std::errc::address_family_not_supported ||
+                  server.error().code == std::errc::address_not_available))
+    GTEST_SKIP() << server.error().message();
+  ASSERT_TRUE(server.ok()) << server.error().message();
+  HttpClient client((*server)->port(), "::1");
+  client.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 200);
+  EXPECT_EQ((*server)->addresses()[0], "[::1]:" + std::to_string((*server)->port()));
+}
+
+TEST(ServerLife, BadAddressesAreRefused) {
+  const auto server = Server::start(options_on({"127.0.0.1:0", "::1:80"}));
+  ASSERT_FALSE(server.ok());
+  EXPECT_EQ(server.error().message(),
+            "listen address \"::1:80\": an IPv6 address stands in brackets, as in [::1]:10064");
+  EXPECT_FALSE(Server::start(options_on({})).ok());
+}
+
+TEST(ServerLife, ManyRequestsAtATime) {
+  const auto server = start(options_on({"127.0.0.1:0"}));
+  std::atomic<int> right{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back([&] {
+      for (int n = 0; n < 5; ++n)
+        if (inflated(ask(server->port(), "GET", "/metrics", "Accept-Encoding: gzip\r\n").body) ==
+            long_text())
+          ++right;
+    });
+  for (auto& client : clients) client.join();
+  EXPECT_EQ(right, 40);
+}
+
+TEST(ServerLife, OverTheLimitIs503) {
+  Gate gate;
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.max_requests = 2;
+  options.routes["/held"] = [&](const Request&) {
+    gate.wait();
+    return Response{};
+  };
+  const auto server = start(std::move(options));
+  std::vector<std::future<Answer>> held;
+  for (int i = 0; i < 2; ++i)
+    held.push_back(std::async(std::launch::async, ask, server->port(), "GET", "/held", ""));
+  ASSERT_TRUE(gate.reached(2));
+  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 503);
+  gate.open();
+  for (auto& answer : held) EXPECT_EQ(answer.get().status, 200);
+  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+}
+
+// Half of them have not sent a byte, half not all of their request.
+TEST(ServerLife, AnswersWhileOthersAreSilent) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.request_timeout = ServerOptions().request_timeout;
+  const auto server = start(std::move(options));
+  std::vector<std::unique_ptr<HttpClient>> silent;
+  for (int i = 0; i < 200; ++i) {
+    silent.push_back(std::make_unique<HttpClient>(server->port()));
+    if (i % 2) silent.back()->send("GET /small HTTP/1.1\r\nHo");
+  }
+  const auto asked = Clock::now();
+  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+  EXPECT_LT(Clock::now() - asked, 8s);  // a scrape gives up after 10
+}
+
+TEST(ServerLife, AClientThatDoesNotReadIsCut) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.response_timeout = 500ms;
+  options.max_requests = 1;
+  std::promise<void> asked;
+  options.routes["/huge"] = [&](const Request&) {
+    asked.set_value();
+    return Response{200, "text/plain", std::string(64u << 20, 'x')};
+  };
+  const auto server = start(std::move(options));
+  HttpClient deaf(server->port());
+  deaf.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_EQ(asked.get_future().wait_for(10s), std::future_status::ready);
+  std::this_thread::sleep_for(3500ms);  // civetweb looks at its own time limits once in 2 s
+  EXPECT_THROW(deaf.receive(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::web

@@ -1,0 +1,172 @@
+// What the server answers.
+#include "web/server.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "http_client.h"
+#include "inflate.h"
+#include "test_server.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+using ServerTest = ServerFixture;
+
+TEST_F(ServerTest, GetGivesTheHandlersAnswer) {
+  const Answer answer = ask(port_, "GET", "/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(answer.headers.at("vary"), "Accept-Encoding");
+  EXPECT_FALSE(answer.headers.contains("content-encoding"));
+  EXPECT_TRUE(answer.headers.contains("date"));
+  EXPECT_EQ(answer.body, long_text());
+}
+
+TEST_F(ServerTest, HandlerSeesPathAndQueryApartAndJoinedAccept) {
+  EXPECT_EQ(ask(port_, "GET", "/%73mall?x=%31", "Accept: a/b\r\naccept: c/d\r\n").body,
+            "GET /small?x=%31 a/b, c/d");
+}
+
+TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {
+  HttpClient client(port_);
+  for (const char* encoding : {"identity", "gzip"}) {
+    const std::string headers = "Host: x\r\nAccept-Encoding: " + std::string(encoding) + "\r\n\r\n";
+    client.send("HEAD /metrics HTTP/1.1\r\n" + headers);
+    const Answer head = client.receive(true);
+    client.send("GET /metrics HTTP/1.1\r\n" + headers);
+    const Answer get = client.receive();  // in step only if no body followed the HEAD
+    EXPECT_EQ(head.status, 200);
+    EXPECT_EQ(get.status, 200);
+    EXPECT_EQ(head.headers.at("content-length"), std::to_string(get.body.size()));
+  }
+}
+
+TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.refuse = [](const Request& request) -> std::optional<Response> {
+    if (request.authorization == "Basic x") return std::nullopt;
+    Response response;
+    response.status = 401;
+    response.headers["WWW-Authenticate"] = "Basic";
+    return response;
+  };
+  options.headers = [] {
+    return std::map<std::string, std::string>{{"X-Frame-Options", "deny"},
+                                              {"X-Content-Type-Options", ""},
+                                              {"Content-Security-Policy", "a"}};
+  };
+  const auto server = start(std::move(options));
+  for (const char* path : {"/metrics", "/throws", "/none"}) {
+    const Answer refused = ask(server->port(), "GET", path);
+    EXPECT_EQ(refused.status, 401) << path;
+    EXPECT_EQ(refused.headers.at("www-authenticate"), "Basic");
+    EXPECT_EQ(refused.headers.at("x-frame-options"), "deny");
+  }
+  EXPECT_EQ(ask(server->port(), "POST", "/act").status, 401);
+  const Answer allowed = ask(server->port(), "GET", "/metrics", "Authorization: Basic x\r\n");
+  EXPECT_EQ(allowed.status, 200);
+  EXPECT_EQ(allowed.headers.at("x-frame-options"), "deny");
+  EXPECT_EQ(allowed.headers.at("content-security-policy"), "a");
+  EXPECT_FALSE(allowed.headers.contains("x-content-type-options"));
+}
+
+TEST_F(ServerTest, CompressesWhenAsked) {
+  const Answer answer = ask(port_, "GET", "/metrics", "Accept-Encoding: deflate, gzip;q=0.5\r\n");
+  EXPECT_EQ(answer.headers.at("content-encoding"), "gzip");
+  EXPECT_LT(answer.body.size(), long_text().size() / 2);
+  EXPECT_EQ(inflated(answer.body), long_text());
+}
+
+TEST_F(ServerTest, DoesNotCompressWhatIsRefusedOrSmall) {
+  const Answer refused = ask(port_, "GET", "/metrics", "Accept-Encoding: gzip;q=0\r\n");
+  EXPECT_FALSE(refused.headers.contains("content-encoding"));
+  EXPECT_EQ(refused.body, long_text());
+  const Answer small = ask(port_, "GET", "/small", "Accept-Encoding: gzip\r\n");
+  EXPECT_FALSE(small.headers.contains("content-encoding"));
+  EXPECT_EQ(small.headers.at("vary"), "Accept-Encoding");
+}
+
+TEST_F(ServerTest, UnknownPathsAre404AndNoFileIsServed) {
+  for (const char* path : {"/", "/nothing", "/metrics/", "/metrics/x", "/etc/passwd",
+                           "/../etc/passwd", "/CMakeCache.txt"})
+    EXPECT_EQ(ask(port_, "GET", path).status, 404) << path;
+}
+
+TEST_F(ServerTest, OtherMethodsAre405) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"}) {
+    const Answer answer = ask(port_, method, "/metrics");
+    EXPECT_EQ(answer.status, 405) << method;
+    EXPECT_EQ(answer.headers.at("allow"), "GET, HEAD") << method;
+  }
+}
+
+TEST_F(ServerTest, ActionsAreForPostOnly) {
+  EXPECT_EQ(ask(port_, "POST", "/act").body, "did /act");
+  for (const char* method : {"GET", "HEAD", "PUT"}) {
+    HttpClient client(port_);
+    client.send(std::string(method) + " /act HTTP/1.1\r\nHost: x\r\n\r\n");
+    const Answer answer = client.receive(std::string(method) == "HEAD");
+    EXPECT_EQ(answer.status, 405) << method;
+    EXPECT_EQ(answer.headers.at("allow"), "POST") << method;
+  }
+}
+
+TEST_F(ServerTest, ActionsAreNotForPages) {
+  EXPECT_EQ(ask(port_, "POST", "/act", "Origin: http://elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask(port_, "POST", "/act", "Origin: null\r\n").status, 403);
+}
+
+TEST_F(ServerTest, RequestsWithABodyAreAnsweredAndClosed) {
+  HttpClient client(port_);
+  client.send("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" +
+              std::string(100000, 'x'));
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.headers.at("connection"), "close");
+  HttpClient waiting(port_);
+  waiting.send("PUT /x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
+  EXPECT_EQ(waiting.receive().status, 405);
+  EXPECT_TRUE(waiting.closed_within(2000));
+}
+
+TEST_F(ServerTest, WhatIsNoHttpIs400) {
+  HttpClient client(port_);
+  client.send("nonsense\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 400);
+}
+
+TEST_F(ServerTest, ThrowingHandlersAre500AndTheServerLives) {
+  for (const char* path : {"/throws", "/throws-int", "/throws"}) {
+    const Answer answer = ask(port_, "GET", path);
+    EXPECT_EQ(answer.status, 500);
+    EXPECT_EQ(std::count(answer.body.begin(), answer.body.end(), '\n'), 1);
+    EXPECT_EQ(answer.body.find("purpose"), std::string::npos);  // the reason is for the log
+  }
+  EXPECT_EQ(ask(port_, "GET", "/small").status, 200);
+}
+
+TEST_F(ServerTest, KeepsConnectionsAliveForAWhile) {
+  HttpClient client(port_);
+  for (int i = 0; i < 23; ++i) {
+    client.send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+    const Answer answer = client.receive();
+    ASSERT_EQ(answer.status, 200) << i;
+    ASSERT_EQ(answer.headers.at("connection"), "keep-alive");
+  }
+  EXPECT_TRUE(client.closed_within(5000));
+}
+
+TEST_F(ServerTest, ClosesWhenTheClientWishesOrSpeaksHttp10) {
+  for (const char* request : {"GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                              "GET /small HTTP/1.0\r\n\r\n"}) {
+    HttpClient client(port_);
+    client.send(request);
+    EXPECT_EQ(client.receive().headers.at("connection"), "close");
+    EXPECT_TRUE(client.closed_within(500));
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::web
