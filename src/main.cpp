@@ -103,9 +103,9 @@ bool is_privileged_port(const std::string& text) {
 Result<void> confine(const app::Options& options) {
   const bool keeps_pins = !options.check && !options.once;
   app::Privileges keep = options.privileges;
-  if (std::ranges::any_of(options.listen, is_privileged_port))
+  if (std::ranges::any_of(options.web.listen, is_privileged_port))
     keep.capabilities.push_back(CAP_NET_BIND_SERVICE);
-  auto left = app::drop_privileges(keep, keeps_pins ? options.pin_directory : std::string());
+  auto left = app::drop_privileges(keep, keeps_pins ? options.ca.pin_directory : std::string());
   if (!left) return std::move(left).error();
   if (options.sandbox)
     if (auto ok = app::enter_sandbox({keep.keeps(CAP_SYS_ADMIN)}); !ok) return ok;
@@ -123,7 +123,7 @@ int print(const std::string& text, int status) {
 int run_check(app::Daemon& daemon, const app::Options& options) {
   // Two looks: what is in the middle of a start or an exec at the first is done at the second.
   app::Notifier nobody;
-  if (run_until(daemon, Clock::now() + options.discovery_interval, nobody)) return 0;
+  if (run_until(daemon, Clock::now() + options.iocs.interval, nobody)) return 0;
   daemon.tick();
   const app::CheckResult result = app::check(daemon);
   return print(result.text, result.complete ? 0 : kStartError);
@@ -138,16 +138,16 @@ int run_once(app::Daemon& daemon, const app::Options& options) {
 int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
           app::Notifier& notifier) {
   web::ServerOptions web;
-  web.listen = options.listen;
-  web.max_requests = options.max_requests;
-  web.routes = app::routes(daemon, options.telemetry_path);
-  if (options.lifecycle) web.actions = app::actions(daemon, reload);
-  if (!options.web_config_file.empty()) {
+  web.listen = options.web.listen;
+  web.max_requests = options.web.max_requests;
+  web.routes = app::routes(daemon, options.web.telemetry_path);
+  if (options.web.lifecycle) web.actions = app::actions(daemon, reload);
+  if (!options.web.config_file.empty()) {
     web.refuse = [&reload](const web::Request& request) { return reload.refuse(request); };
     web.headers = [&reload] { return reload.headers(); };
   }
-  web.answered = [&daemon, path = options.telemetry_path](const web::Request& request,
-                                                          double cpu) {
+  web.answered = [&daemon, path = options.web.telemetry_path](const web::Request& request,
+                                                              double cpu) {
     if (request.path == path) daemon.note_scrape(cpu);
   };
   auto server = web::Server::start(std::move(web));

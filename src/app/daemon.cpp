@@ -28,9 +28,9 @@ constexpr const char* kInitialPidNamespace =
 
 iocs::FinderOptions finder_options(const Options& options) {
   iocs::FinderOptions finder;
-  finder.name_sources = options.name_sources;
-  finder.filter = options.filter;
-  finder.server_ports.insert(options.server_ports.begin(), options.server_ports.end());
+  finder.name_sources = options.iocs.name_sources;
+  finder.filter = options.iocs.filter;
+  finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
   return finder;
 }
 
@@ -60,15 +60,15 @@ bool may_look_into_processes(const RootedFs& fs) {
 ca::AddressedServers::Options addressed_options(const Options& options,
                                             const std::set<std::uint16_t>& ports) {
   ca::AddressedServers::Options addressed;
-  addressed.remote = options.remote_servers;
+  addressed.remote = options.ca.remote_servers;
   addressed.ports = ports;
-  addressed.filter = options.filter;
-  addressed.keep = options.keep_gone;
+  addressed.filter = options.iocs.filter;
+  addressed.keep = options.iocs.keep_gone;
   return addressed;
 }
 
 std::set<std::uint16_t> expected_ports(const Options& options) {
-  std::set<std::uint16_t> ports(options.server_ports.begin(), options.server_ports.end());
+  std::set<std::uint16_t> ports(options.ca.server_ports.begin(), options.ca.server_ports.end());
   ports.insert(ca::kCaServerPort);
   return ports;
 }
@@ -84,13 +84,13 @@ Daemon::Daemon(const Options& options)
       namespaces_(fs_, finder_.own_namespace()),
       addressed_(addressed_options(options, expected_ports(options))),
       server_ports_(expected_ports(options)),
-      memory_(fs_, options.stuck_after),
+      memory_(fs_, options.records.stuck_after),
       put_policy_(Clock::now()),
       seeding_(fs_),
-      records_wanted_(options.records),
-      puts_wanted_(options.puts),
-      counts_links_(options.record_links > 0),
-      interval_(options.discovery_interval),
+      records_wanted_(options.records.enabled),
+      puts_wanted_(options.ca.enabled),
+      counts_links_(options.records.links > 0),
+      interval_(options.iocs.interval),
       bounds_(exposition::BoundsOptions()),
       put_expiry_(kPutExpiry) {}
 
@@ -102,11 +102,11 @@ Result<void> Daemon::load_records(const Options& options) {
     return error_in_words("count records: the exporter runs in a pid namespace of its own (" +
                           *own + "); run it in the host's (docker run --pid=host)");
   records::RecordProcessOptions probe_options;
-  probe_options.max_threads = options.record_threads;
-  probe_options.put_clients = options.record_put_clients;
-  probe_options.timed_rate = options.timed_rate;
-  probe_options.causes = options.record_causes ? kMostRecordCauses : 0;
-  probe_options.links = options.record_links;
+  probe_options.max_threads = options.records.max_threads;
+  probe_options.put_clients = options.records.put_clients;
+  probe_options.timed_rate = options.records.timed_rate;
+  probe_options.causes = options.records.causes ? kMostRecordCauses : 0;
+  probe_options.links = options.records.links;
   auto records = records::RecordProcess::start(probe_options);
   if (!records) return std::move(records).error();
   records_.emplace(std::move(*records));
@@ -115,11 +115,11 @@ Result<void> Daemon::load_records(const Options& options) {
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(options));
-  if (options.records)
+  if (options.records.enabled)
     if (auto loaded = daemon->load_records(options); !loaded)
       daemon->failed_[kRecordProbe] = explain(kRecordProbe, loaded.error());
   daemon->make_guard(options);
-  if (options.puts)
+  if (options.ca.enabled)
     if (auto loaded = daemon->load_tap(options); !loaded)
       daemon->failed_[kTapProbe] = explain(kTapProbe, loaded.error());
   if (daemon->tap_)
@@ -133,7 +133,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
     spdlog::error("probe {} is missing: {}", probe, why);
 
   const auto failed = daemon->failed_.find(kRecordProbe);
-  daemon->iocs_.emplace(daemon->fs_, IocWatch::Options{options.keep_gone, options.record_puts},
+  daemon->iocs_.emplace(daemon->fs_,
+                        IocWatch::Options{options.iocs.keep_gone, options.records.puts},
                         daemon->records_ ? &*daemon->records_ : nullptr,
                         failed == daemon->failed_.end() ? std::string() : failed->second,
                         daemon->guard_ ? &*daemon->guard_ : nullptr);

@@ -19,11 +19,12 @@ constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  /
 // asked for is used where a bpffs is mounted.
 std::string pin_directory(const Options& options) {
   if (options.check || options.once) return "";
-  if (!options.pin_is_default) return options.pin_directory;
-  const std::string mounted = options.pin_directory.substr(0, options.pin_directory.rfind('/'));
+  if (!options.ca.pin_is_default) return options.ca.pin_directory;
+  const std::string mounted =
+      options.ca.pin_directory.substr(0, options.ca.pin_directory.rfind('/'));
   struct statfs status {};
   const bool is_bpffs = ::statfs(mounted.c_str(), &status) == 0 && status.f_type == kBpfFs;
-  return is_bpffs ? options.pin_directory : "";
+  return is_bpffs ? options.ca.pin_directory : "";
 }
 
 }  // namespace
@@ -31,9 +32,9 @@ std::string pin_directory(const Options& options) {
 Result<void> Daemon::load_tap(const Options& options) {
   ca::CaTapOptions tap_options;
   tap_options.fs = fs_;
-  tap_options.sizes.max_channels = options.max_channels;
-  tap_options.sizes.max_circuits = options.max_circuits;
-  tap_options.remote_servers = options.remote_servers;
+  tap_options.sizes.max_channels = options.ca.max_channels;
+  tap_options.sizes.max_circuits = options.ca.max_circuits;
+  tap_options.remote_servers = options.ca.remote_servers;
   tap_options.pin_directory = pin_directory(options);
   auto tap = ca::CaTap::start(std::move(tap_options));
   if (!tap) return std::move(tap).error();
@@ -44,7 +45,7 @@ Result<void> Daemon::load_tap(const Options& options) {
 
 Result<void> Daemon::load_udp(const Options& options) {
   ca::CaUdpOptions udp_options;
-  udp_options.remote = options.remote_servers;
+  udp_options.remote = options.ca.remote_servers;
   auto udp = ca::CaUdp::start(tap_->shared_maps(), udp_options);
   if (!udp) return std::move(udp).error();
   udp_.emplace(std::move(*udp));

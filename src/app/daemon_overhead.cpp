@@ -7,7 +7,7 @@ namespace ioc_exporter::app {
 
 void Daemon::make_guard(const Options& options) {
   if (!records_) return;
-  const double budget = options.overhead_budget / 100;
+  const double budget = options.records.overhead_budget / 100;
   records::HitCost cost = records::kAssumedHitCost;
   if (auto measured = records::measure_hit_cost(*records_)) {
     cost = *measured;

@@ -187,10 +187,10 @@ Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options
     into = *duration;
     return {};
   };
-  if (auto ok = read("ioc.keep-gone", options.keep_gone); !ok) return ok;
-  if (auto ok = read("discovery.interval", options.discovery_interval); !ok) return ok;
-  if (auto ok = read("records.stuck-after", options.stuck_after); !ok) return ok;
-  if (options.discovery_interval < std::chrono::milliseconds(100))
+  if (auto ok = read("ioc.keep-gone", options.iocs.keep_gone); !ok) return ok;
+  if (auto ok = read("discovery.interval", options.iocs.interval); !ok) return ok;
+  if (auto ok = read("records.stuck-after", options.records.stuck_after); !ok) return ok;
+  if (options.iocs.interval < std::chrono::milliseconds(100))
     return wrong("discovery.interval", "must be at least 100ms");
   if (parsed.count("once") > 0) {
     options.once.emplace();
@@ -206,17 +206,17 @@ Result<void> read_durations(const cxxopts::ParseResult& parsed, Options& options
 }
 
 Result<void> read_web(const cxxopts::ParseResult& parsed, Options& options) {
-  options.listen = parsed["web.listen-address"].as<std::vector<std::string>>();
-  for (const std::string& address : options.listen)
+  options.web.listen = parsed["web.listen-address"].as<std::vector<std::string>>();
+  for (const std::string& address : options.web.listen)
     if (auto ok = web::ListenAddress::parse(address); !ok)
       return wrong("web.listen-address", ok.error().message());
-  options.lifecycle = parsed.count("web.enable-lifecycle") > 0;
-  options.telemetry_path = parsed["web.telemetry-path"].as<std::string>();
-  options.max_requests = parsed["web.max-requests"].as<std::size_t>();
-  const std::string& path = options.telemetry_path;
+  options.web.lifecycle = parsed.count("web.enable-lifecycle") > 0;
+  options.web.telemetry_path = parsed["web.telemetry-path"].as<std::string>();
+  options.web.max_requests = parsed["web.max-requests"].as<std::size_t>();
+  const std::string& path = options.web.telemetry_path;
   if (path.size() < 2 || path[0] != '/' || path.starts_with("/-/"))
     return wrong("web.telemetry-path", "\"" + path + "\" is no path of its own, such as /metrics");
-  if (options.max_requests == 0 || options.max_requests > 1000)
+  if (options.web.max_requests == 0 || options.web.max_requests > 1000)
     return wrong("web.max-requests", "must be 1 to 1000");
   return {};
 }
@@ -225,11 +225,11 @@ Result<void> read_iocs(const cxxopts::ParseResult& parsed, Options& options) {
   auto filter = iocs::IocFilter::create(parsed["ioc.include"].as<std::string>(),
                                              parsed["ioc.exclude"].as<std::string>());
   if (!filter) return filter.error();
-  options.filter = *filter;
+  options.iocs.filter = *filter;
   const auto words = parsed["ioc.name-source"].as<std::vector<std::string>>();
   auto sources = iocs::parse_name_sources(words);
   if (!sources) return wrong("ioc.name-source", sources.error().message());
-  options.name_sources = *sources;
+  options.iocs.name_sources = *sources;
   options.filter_given = parsed.count("ioc.include") > 0 || parsed.count("ioc.exclude") > 0;
   options.name_sources_given = parsed.count("ioc.name-source") > 0;
   return {};
@@ -261,38 +261,39 @@ Result<void> read_records(const cxxopts::ParseResult& parsed, Options& options) 
     if (into >= least && into <= most) return {};
     return wrong(option, "must be " + std::to_string(least) + " to " + std::to_string(most));
   };
-  if (auto ok = number("records.max-threads", 16, 1'000'000, options.record_threads); !ok)
+  if (auto ok = number("records.max-threads", 16, 1'000'000, options.records.max_threads); !ok)
     return ok;
-  if (auto ok = number("records.timed-rate", 0, 1'000'000, options.timed_rate); !ok) return ok;
-  if (auto ok = number("records.links", 0, 1'000'000, options.record_links); !ok) return ok;
-  options.record_causes = parsed.count("records.causes") > 0;
-  options.record_puts = parsed.count("no-records.puts") == 0;
-  options.record_put_clients = parsed.count("records.put-clients") > 0;
-  options.overhead_budget = parsed["overhead.budget"].as<double>();
-  if (!(options.overhead_budget >= 0 && options.overhead_budget <= 1000))
+  if (auto ok = number("records.timed-rate", 0, 1'000'000, options.records.timed_rate); !ok)
+    return ok;
+  if (auto ok = number("records.links", 0, 1'000'000, options.records.links); !ok) return ok;
+  options.records.causes = parsed.count("records.causes") > 0;
+  options.records.puts = parsed.count("no-records.puts") == 0;
+  options.records.put_clients = parsed.count("records.put-clients") > 0;
+  options.records.overhead_budget = parsed["overhead.budget"].as<double>();
+  if (!(options.records.overhead_budget >= 0 && options.records.overhead_budget <= 1000))
     return wrong("overhead.budget", "must be 0 to 1000");
   return {};
 }
 
 Result<void> read_channel_access(const cxxopts::ParseResult& parsed, Options& options) {
   if (parsed.count("ca.server-port") > 0)
-    options.server_ports = parsed["ca.server-port"].as<std::vector<std::uint16_t>>();
-  if (std::ranges::find(options.server_ports, 0) != options.server_ports.end())
+    options.ca.server_ports = parsed["ca.server-port"].as<std::vector<std::uint16_t>>();
+  if (std::ranges::find(options.ca.server_ports, 0) != options.ca.server_ports.end())
     return wrong("ca.server-port", "must be 1 to 65535");
-  options.remote_servers = parsed.count("ca.remote-servers") > 0;
+  options.ca.remote_servers = parsed.count("ca.remote-servers") > 0;
   const auto room = [&parsed](const char* option, std::uint32_t& into) -> Result<void> {
     into = parsed[option].as<std::uint32_t>();
     if (into < 1024 || into > 4'194'304) return wrong(option, "must be 1024 to 4194304");
     return {};
   };
-  if (auto ok = room("ca.max-channels", options.max_channels); !ok) return ok;
-  if (auto ok = room("ca.max-circuits", options.max_circuits); !ok) return ok;
+  if (auto ok = room("ca.max-channels", options.ca.max_channels); !ok) return ok;
+  if (auto ok = room("ca.max-circuits", options.ca.max_circuits); !ok) return ok;
   const auto pin = parsed["state.pin"].as<std::string>();
   if (pin == "none") return {};
   if (!pin.starts_with('/'))
     return wrong("state.pin", "\"" + pin + "\" is neither an absolute path nor none");
-  options.pin_directory = pin;
-  options.pin_is_default = parsed.count("state.pin") == 0;
+  options.ca.pin_directory = pin;
+  options.ca.pin_is_default = parsed.count("state.pin") == 0;
   return {};
 }
 
@@ -309,12 +310,12 @@ Result<void> read_security(const cxxopts::ParseResult& parsed, Options& options)
 }
 
 Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
-  options.records = parsed.count("no-collector.records") == 0;
-  options.puts = parsed.count("no-collector.puts") == 0;
-  options.web_config_file = parsed["web.config.file"].as<std::string>();
+  options.records.enabled = parsed.count("no-collector.records") == 0;
+  options.ca.enabled = parsed.count("no-collector.puts") == 0;
+  options.web.config_file = parsed["web.config.file"].as<std::string>();
   options.config_file = parsed["config.file"].as<std::string>();
   options.config_check = parsed.count("config.check") > 0;
-  if (options.config_check && options.config_file.empty() && options.web_config_file.empty())
+  if (options.config_check && options.config_file.empty() && options.web.config_file.empty())
     return wrong("config.check", "which file? give --config.file or --web.config.file, too");
   options.check = parsed.count("check") > 0;
   options.strict = parsed.count("strict") > 0;
@@ -325,7 +326,8 @@ Result<void> read_rest(const cxxopts::ParseResult& parsed, Options& options) {
   if (format != "logfmt" && format != "json")
     return wrong("log.format", "\"" + format + "\" is neither logfmt nor json");
   options.log_format = format == "json" ? LogFormat::json : LogFormat::logfmt;
-  if (!options.records && !options.puts) return error_in_words("all collectors are turned off");
+  if (!options.records.enabled && !options.ca.enabled)
+    return error_in_words("all collectors are turned off");
   return {};
 }
 

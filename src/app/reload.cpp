@@ -60,10 +60,10 @@ Result<void> Reload::open_web() {
 }
 
 Result<void> Reload::read_web() {
-  if (options_.web_config_file.empty()) return {};
+  if (options_.web.config_file.empty()) return {};
   // Before the file: a change in between is seen at the next look.
-  web_stamp_ = stamp_of(options_.web_config_file);
-  auto rules = web::read_web_config(options_.web_config_file);
+  web_stamp_ = stamp_of(options_.web.config_file);
+  auto rules = web::read_web_config(options_.web.config_file);
   web_good_ = rules.ok();
   if (!rules) return rules.error();
   access_.use(std::move(*rules));
@@ -100,7 +100,7 @@ Result<void> Reload::reload() {
     problems.append(result.error().message());
   };
   note(options_.config_file, read_site());
-  note(options_.web_config_file, read_web());
+  note(options_.web.config_file, read_web());
   if (problems.empty()) success_time_ = now_seconds();
   tell();
   if (!problems.empty()) return error_in_words(problems);
@@ -110,13 +110,13 @@ Result<void> Reload::reload() {
 
 void Reload::look_at_web(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
-  if (options_.web_config_file.empty() || now < next_look_) return;
+  if (options_.web.config_file.empty() || now < next_look_) return;
   next_look_ = now + kWebLookInterval;
-  if (stamp_of(options_.web_config_file) == web_stamp_) return;
+  if (stamp_of(options_.web.config_file) == web_stamp_) return;
   if (const auto result = read_web(); !result)
-    log_lines(options_.web_config_file, result.error().message());
+    log_lines(options_.web.config_file, result.error().message());
   else
-    spdlog::info("reloaded {}", options_.web_config_file);
+    spdlog::info("reloaded {}", options_.web.config_file);
   if (web_good_ && site_good_) success_time_ = now_seconds();
   tell();
 }

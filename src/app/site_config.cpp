@@ -36,9 +36,9 @@ ConfigCheck check_config(const Options& options) {
     const auto config = policy::read_policy_file(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
-  if (!options.web_config_file.empty()) {
-    const auto web = web::read_web_config(options.web_config_file);
-    note(options.web_config_file, web ? nullptr : &web.error());
+  if (!options.web.config_file.empty()) {
+    const auto web = web::read_web_config(options.web.config_file);
+    note(options.web.config_file, web ? nullptr : &web.error());
   }
   return checked;
 }
@@ -85,11 +85,11 @@ void use_at_start(const Config& config, Options& options) {
     // The expressions compiled when the file was read.
     auto filter =
         iocs::IocFilter::create(text_of(config.iocs.include), text_of(config.iocs.exclude));
-    if (filter) options.filter = *filter;
+    if (filter) options.iocs.filter = *filter;
   }
   if (options.name_sources_given || config.iocs.name_sources.empty()) return;
   auto sources = iocs::parse_name_sources(config.iocs.name_sources);
-  if (sources) options.name_sources = *sources;
+  if (sources) options.iocs.name_sources = *sources;
 }
 
 }  // namespace ioc_exporter::app

@@ -26,71 +26,71 @@ std::string refusal(std::vector<const char*> arguments) {
 
 TEST(Options, Defaults) {
   const Options options = parsed({});
-  EXPECT_EQ(options.listen, std::vector<std::string>{":10064"});
-  EXPECT_EQ(options.telemetry_path, "/metrics");
-  EXPECT_TRUE(options.records);
-  EXPECT_TRUE(options.puts);
-  EXPECT_EQ(options.keep_gone, std::chrono::minutes(5));
-  EXPECT_EQ(options.discovery_interval, std::chrono::seconds(1));
-  EXPECT_EQ(options.name_sources, iocs::default_name_sources());
+  EXPECT_EQ(options.web.listen, std::vector<std::string>{":10064"});
+  EXPECT_EQ(options.web.telemetry_path, "/metrics");
+  EXPECT_TRUE(options.records.enabled);
+  EXPECT_TRUE(options.ca.enabled);
+  EXPECT_EQ(options.iocs.keep_gone, std::chrono::minutes(5));
+  EXPECT_EQ(options.iocs.interval, std::chrono::seconds(1));
+  EXPECT_EQ(options.iocs.name_sources, iocs::default_name_sources());
   EXPECT_FALSE(options.once);
   EXPECT_FALSE(options.check);
-  EXPECT_TRUE(options.server_ports.empty());
-  EXPECT_FALSE(options.remote_servers);
-  EXPECT_EQ(options.max_channels, 131072u);
-  EXPECT_EQ(options.max_circuits, 65536u);
-  EXPECT_EQ(options.pin_directory, "/sys/fs/bpf/ioc_exporter");
-  EXPECT_TRUE(options.pin_is_default);
+  EXPECT_TRUE(options.ca.server_ports.empty());
+  EXPECT_FALSE(options.ca.remote_servers);
+  EXPECT_EQ(options.ca.max_channels, 131072u);
+  EXPECT_EQ(options.ca.max_circuits, 65536u);
+  EXPECT_EQ(options.ca.pin_directory, "/sys/fs/bpf/ioc_exporter");
+  EXPECT_TRUE(options.ca.pin_is_default);
 }
 
 TEST(Options, ChannelAccess) {
   const Options options =
       parsed({"--ca.server-port=5064,6064", "--ca.server-port=7064", "--ca.remote-servers",
               "--ca.max-channels=1024", "--ca.max-circuits=4194304", "--state.pin=/sys/fs/bpf/x"});
-  EXPECT_EQ(options.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
-  EXPECT_TRUE(options.remote_servers);
-  EXPECT_EQ(options.max_channels, 1024u);
-  EXPECT_EQ(options.max_circuits, 4194304u);
-  EXPECT_EQ(options.pin_directory, "/sys/fs/bpf/x");
-  EXPECT_FALSE(options.pin_is_default);
-  EXPECT_EQ(parsed({"--state.pin=none"}).pin_directory, "");
+  EXPECT_EQ(options.ca.server_ports, (std::vector<std::uint16_t>{5064, 6064, 7064}));
+  EXPECT_TRUE(options.ca.remote_servers);
+  EXPECT_EQ(options.ca.max_channels, 1024u);
+  EXPECT_EQ(options.ca.max_circuits, 4194304u);
+  EXPECT_EQ(options.ca.pin_directory, "/sys/fs/bpf/x");
+  EXPECT_FALSE(options.ca.pin_is_default);
+  EXPECT_EQ(parsed({"--state.pin=none"}).ca.pin_directory, "");
 }
 
 TEST(Options, Records) {
   const Options defaults = parsed({});
-  EXPECT_EQ(defaults.record_threads, 4096u);
-  EXPECT_EQ(defaults.timed_rate, 100u);
-  EXPECT_EQ(defaults.record_links, 0u);
-  EXPECT_FALSE(defaults.record_causes);
-  EXPECT_TRUE(defaults.record_puts);
-  EXPECT_FALSE(defaults.record_put_clients);
-  EXPECT_EQ(defaults.stuck_after, std::chrono::seconds(30));
-  EXPECT_EQ(defaults.overhead_budget, 5.0);
-  EXPECT_FALSE(defaults.lifecycle);
+  EXPECT_EQ(defaults.records.max_threads, 4096u);
+  EXPECT_EQ(defaults.records.timed_rate, 100u);
+  EXPECT_EQ(defaults.records.links, 0u);
+  EXPECT_FALSE(defaults.records.causes);
+  EXPECT_TRUE(defaults.records.puts);
+  EXPECT_FALSE(defaults.records.put_clients);
+  EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
+  EXPECT_EQ(defaults.records.overhead_budget, 5.0);
+  EXPECT_FALSE(defaults.web.lifecycle);
 
   const Options options =
       parsed({"--records.max-threads=16", "--records.timed-rate=0", "--records.links=1000000",
               "--records.causes", "--no-records.puts", "--records.put-clients",
               "--records.stuck-after=2m", "--overhead.budget=0.5", "--web.enable-lifecycle"});
-  EXPECT_EQ(options.record_threads, 16u);
-  EXPECT_EQ(options.timed_rate, 0u);
-  EXPECT_EQ(options.record_links, 1'000'000u);
-  EXPECT_TRUE(options.record_causes);
-  EXPECT_FALSE(options.record_puts);
-  EXPECT_TRUE(options.record_put_clients);
-  EXPECT_EQ(options.stuck_after, std::chrono::minutes(2));
-  EXPECT_EQ(options.overhead_budget, 0.5);
-  EXPECT_TRUE(options.lifecycle);
+  EXPECT_EQ(options.records.max_threads, 16u);
+  EXPECT_EQ(options.records.timed_rate, 0u);
+  EXPECT_EQ(options.records.links, 1'000'000u);
+  EXPECT_TRUE(options.records.causes);
+  EXPECT_FALSE(options.records.puts);
+  EXPECT_TRUE(options.records.put_clients);
+  EXPECT_EQ(options.records.stuck_after, std::chrono::minutes(2));
+  EXPECT_EQ(options.records.overhead_budget, 0.5);
+  EXPECT_TRUE(options.web.lifecycle);
 }
 
 TEST(Options, Values) {
   const Options options =
       parsed({"--web.listen-address=[::1]:1", "--web.listen-address", "127.0.0.1:2",
               "--ioc.include=PS.*", "--no-collector.puts", "--once=1m", "--strict"});
-  EXPECT_EQ(options.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
-  EXPECT_TRUE(options.filter.wants("PS1"));
-  EXPECT_FALSE(options.filter.wants("VAC1"));
-  EXPECT_FALSE(options.puts);
+  EXPECT_EQ(options.web.listen, (std::vector<std::string>{"[::1]:1", "127.0.0.1:2"}));
+  EXPECT_TRUE(options.iocs.filter.wants("PS1"));
+  EXPECT_FALSE(options.iocs.filter.wants("VAC1"));
+  EXPECT_FALSE(options.ca.enabled);
   EXPECT_EQ(options.once, std::chrono::minutes(1));
   EXPECT_TRUE(options.strict);
 }

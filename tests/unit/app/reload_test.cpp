@@ -17,7 +17,7 @@ class ReloadTest : public ::testing::Test {
  protected:
   ReloadTest() {
     options_.config_file = path("site");
-    options_.web_config_file = path("web");
+    options_.web.config_file = path("web");
     write("site", "limits: {puts: {series: 7}}\n");
     write("web", "http_server_config: {headers: {X-Frame-Options: deny}}\n");
   }

@@ -56,15 +56,15 @@ TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {
   const SiteFile file("iocs: {exclude: 'test-.*', name_sources: [exe]}\n");
   Options options = parsed({"--config.file=" + file.path()});
   use_at_start(*site_config(options), options);
-  EXPECT_FALSE(options.filter.wants("test-1"));
-  EXPECT_TRUE(options.filter.wants("ps"));
-  ASSERT_EQ(options.name_sources.size(), 1u);
+  EXPECT_FALSE(options.iocs.filter.wants("test-1"));
+  EXPECT_TRUE(options.iocs.filter.wants("ps"));
+  ASSERT_EQ(options.iocs.name_sources.size(), 1u);
 
   options =
       parsed({"--config.file=" + file.path(), "--ioc.include=.*", "--ioc.name-source=script,exe"});
   use_at_start(*site_config(options), options);
-  EXPECT_TRUE(options.filter.wants("test-1"));
-  EXPECT_EQ(options.name_sources.size(), 2u);
+  EXPECT_TRUE(options.iocs.filter.wants("test-1"));
+  EXPECT_EQ(options.iocs.name_sources.size(), 2u);
 }
 
 TEST(SiteConfig, CheckSaysWhatIsWrong) {
