@@ -1,7 +1,7 @@
 // ioc_exporter policy test|learn: tries a policy out, and proposes one.
 #pragma once
 
-#include "app/who_wrote_command.h"
+#include "app/command.h"
 
 namespace ioc_exporter::app {
 

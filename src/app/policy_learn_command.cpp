@@ -2,14 +2,14 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/command_words.h"
+#include "app/command_line.h"
 #include "app/policy_command.h"
-#include "policy/policy_file.h"
-#include "base/time_text.h"
 #include "base/http_client.h"
-#include "policy/learn.h"
-#include "policy/seen_puts.h"
 #include "base/rooted_fs.h"
+#include "base/time_text.h"
+#include "policy/learn.h"
+#include "policy/policy_file.h"
+#include "policy/seen_puts.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -66,14 +66,16 @@ CommandResult policy_learn_command(int count, const char* const* arguments) {
   const auto usage = [&start](const std::string& what) {
     return CommandResult{kUsage, "", start + what + " (see ioc_exporter policy --help)\n"};
   };
-  auto words = parse_command_words(count, arguments, {"from", "by"});
-  if (!words) return usage(words.error().message());
-  if (!words->others.empty()) return usage("unexpected argument \"" + words->others.front() + "\"");
-  const std::string by = words->options.contains("by") ? words->options["by"] : "user";
+  cxxopts::Options options("ioc_exporter policy learn");
+  options.add_options()("from", "", cxxopts::value<std::string>()->default_value(kDefaultFrom))(
+      "by", "", cxxopts::value<std::string>()->default_value("user"));
+  const auto line = parse_command(options, count, arguments);
+  if (!line) return usage(line.error().message());
+  if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
+  const auto by = line->options["by"].as<std::string>();
   if (by != "user" && by != "client")
     return usage("--by: \"" + by + "\" is neither user nor client");
-  const std::string from =
-      words->options.contains("from") ? words->options["from"] : std::string(kDefaultFrom);
+  const auto from = line->options["from"].as<std::string>();
 
   const auto scrape = read_scrape(from);
   if (!scrape) return {kLearnFailed, "", start + scrape.error().message() + "\n"};

@@ -1,12 +1,12 @@
 #include <utility>
 
-#include "base/command_words.h"
+#include "app/command_line.h"
 #include "app/policy_command.h"
-#include "policy/policy_file.h"
 #include "base/text_table.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
 #include "policy/moment.h"
+#include "policy/policy_file.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -22,25 +22,30 @@ struct PolicyQuestion {
   policy::Put put() const { return {pv, user, host, client, op}; }
 };
 
-Result<PolicyQuestion> parse_test(int count, const char* const* words) {
-  auto parsed = parse_command_words(count, words, {"pv", "user", "host", "client", "op", "time"});
-  if (!parsed) return std::move(parsed).error();
-  if (parsed->others.size() != 1) return error_in_words("one configuration file is wanted");
-  auto& options = parsed->options;
+Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
+  cxxopts::Options options("ioc_exporter policy test");
+  for (const char* name : {"pv", "user", "host", "client", "time"})
+    options.add_options()(name, "", cxxopts::value<std::string>()->default_value(""));
+  options.add_options()("op", "", cxxopts::value<std::string>()->default_value("write"));
+  const auto line = parse_command(options, count, arguments);
+  if (!line) return line.error();
+  if (line->words.size() != 1) return error_in_words("one configuration file is wanted");
+  const auto value = [&line](const char* name) { return line->options[name].as<std::string>(); };
   PolicyQuestion question;
-  question.file = parsed->others.front();
-  question.pv = options["pv"];
-  question.user = options["user"];
-  question.host = options["host"];
-  question.client = options["client"];
+  question.file = line->words.front();
+  question.pv = value("pv");
+  question.user = value("user");
+  question.host = value("host");
+  question.client = value("client");
   if (!question.client.empty() && !policy::parse_client_address(question.client))
     return error_in_words("--client: \"" + question.client + "\" is no address");
-  if (options.contains("op") && options["op"] != "write" && options["op"] != "write_notify")
-    return error_in_words("--op: \"" + options["op"] + "\" is neither write nor write_notify");
-  if (options["op"] == "write_notify") question.op = PutOp::write_notify;
+  const std::string op = value("op");
+  if (op != "write" && op != "write_notify")
+    return error_in_words("--op: \"" + op + "\" is neither write nor write_notify");
+  if (op == "write_notify") question.op = PutOp::write_notify;
   question.when = static_cast<std::int64_t>(now_seconds());
-  if (!options.contains("time")) return question;
-  const auto when = policy::parse_moment(options["time"]);
+  if (line->options.count("time") == 0) return question;
+  const auto when = policy::parse_moment(value("time"));
   if (!when) return error_in_words("--time: " + when.error().message());
   question.when = *when;
   return question;

@@ -4,12 +4,10 @@
 #include <charconv>
 #include <vector>
 
+#include "app/command_line.h"
+#include "base/query.h"
 #include "base/text_table.h"
 #include "base/time_text.h"
-#include "base/utf8.h"
-#include "base/http_client.h"
-#include "base/query.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -56,96 +54,62 @@ EXAMPLES
   ioc_exporter who-wrote --url=http://ioc-host:10064 SR:B1:Current-SP.DRVH
 )help";
 
-struct Arguments {
-  std::string url = "http://localhost:10064";
-  std::string login_file;
+struct Question {
+  CommandLine line;
   std::size_t limit = 20;
-  bool json = false;
-  bool help = false;
-  std::string pv;
 };
 
-// The value of "--name=value", or of "--name" "value"; then `i` is at the value.
-const char* value_of(const std::string& option, const char* name, int count,
-                     const char* const* arguments, int& i) {
-  const std::string start = std::string("--") + name;
-  if (option.starts_with(start + "=")) return arguments[i] + start.size() + 1;
-  return option == start && i + 1 < count ? arguments[++i] : nullptr;
+cxxopts::Options describe() {
+  cxxopts::Options options("ioc_exporter who-wrote");
+  options.add_options()("limit", "", cxxopts::value<std::string>()->default_value("20"))(
+      "json", "")("h,help", "");
+  add_exporter_options(options);
+  return options;
 }
 
-Result<Arguments> parse(int count, const char* const* given) {
-  Arguments arguments;
-  for (int i = 0; i < count; ++i) {
-    const std::string word = given[i];
-    if (word == "--help" || word == "-h") {
-      arguments.help = true;
-    } else if (word == "--json") {
-      arguments.json = true;
-    } else if (const char* url = value_of(word, "url", count, given, i)) {
-      arguments.url = url;
-    } else if (const char* file = value_of(word, "login-file", count, given, i)) {
-      arguments.login_file = file;
-    } else if (const char* limit = value_of(word, "limit", count, given, i)) {
-      const std::string_view text = limit;
-      const char* const end = text.data() + text.size();
-      const auto [after, failed] = std::from_chars(text.data(), end, arguments.limit);
-      if (failed != std::errc() || after != end)
-        return error_in_words("--limit: \"" + std::string(text) + "\" is no number");
-    } else if (word.starts_with("-")) {
-      return error_in_words("unknown option, or one without its value: " + word);
-    } else if (!arguments.pv.empty()) {
-      return error_in_words("one PV at a time: " + arguments.pv + " and " + word);
-    } else {
-      arguments.pv = word;
-    }
-  }
-  if (arguments.pv.empty() && !arguments.help) return error_in_words("no PV was given");
-  return arguments;
-}
-
-// "USER:PASSWORD", the file's first line; "" where no file was given.
-Result<std::string> read_login(const std::string& file) {
-  if (file.empty()) return std::string();
-  auto text = RootedFs().read(file, 4096);
-  if (!text) return error_in_words("read " + file + ": " + text.error().code.message());
-  std::string login = text->substr(0, text->find_first_of("\r\n"));
-  if (login.find(':') == std::string::npos)
-    return error_in_words("read " + file + ": its first line is not USER:PASSWORD");
-  return login;
+Result<Question> parse(int count, const char* const* arguments) {
+  cxxopts::Options options = describe();
+  auto line = parse_command(options, count, arguments);
+  if (!line) return std::move(line).error();
+  Question question{std::move(*line), 0};
+  if (question.line.options.count("help") > 0) return question;
+  const auto& words = question.line.words;
+  if (words.empty() || words.front().empty()) return error_in_words("no PV was given");
+  if (words.size() > 1) return error_in_words("one PV at a time: " + words[0] + " and " + words[1]);
+  const auto limit = question.line.options["limit"].as<std::string>();
+  const char* const end = limit.data() + limit.size();
+  const auto [after, failed] = std::from_chars(limit.data(), end, question.limit);
+  if (failed != std::errc() || after != end)
+    return error_in_words("--limit: \"" + limit + "\" is no number");
+  return question;
 }
 
 CommandResult failed(int status, const std::string& why) {
   return {status, "", "ioc_exporter who-wrote: " + why + "\n"};
 }
 
-// Users and hosts are what any client says: nothing of it may steer the terminal.
-std::string cell(const std::string& text) {
-  const std::string clean = printable_utf8(text, text.size());
-  return clean.empty() ? "-" : clean;
-}
-
 TableRow put_row(const PutSample& put, double now) {
   const bool timed = put.last_time_seconds > 0;
   return {timed ? local_time(put.last_time_seconds) : "-",
           timed ? span_text(now - put.last_time_seconds) : "-",
-          cell(put.ioc),
-          cell(put.pv),
-          cell(put.client),
-          cell(put.user),
-          cell(put.host),
+          terminal_cell(put.ioc),
+          terminal_cell(put.pv),
+          terminal_cell(put.client),
+          terminal_cell(put.user),
+          terminal_cell(put.host),
           put.op == PutOp::write ? "write" : "write_notify",
           std::to_string(put.count)};
 }
 
 std::string nobody(const ca::WhoWrote& answer, double now) {
-  std::string text = "Nobody wrote to " + cell(answer.pv);
+  std::string text = "Nobody wrote to " + terminal_cell(answer.pv);
   if (answer.counting_since_seconds > 0)
     text += " since the exporter started, " + local_time(answer.counting_since_seconds) + " (" +
             span_text(now - answer.counting_since_seconds) + " ago)";
   if (answer.records.empty()) return text + "; no IOC of its host is known to have that record.\n";
   text += answer.records.size() == 1 ? "; it is a record of ioc " : "; it is a record of the iocs ";
   for (std::size_t i = 0; i < answer.records.size(); ++i)
-    text += (i == 0 ? "" : ", ") + cell(answer.records[i].ioc);
+    text += (i == 0 ? "" : ", ") + terminal_cell(answer.records[i].ioc);
   return text + ".\n";
 }
 
@@ -169,35 +133,23 @@ CommandResult who_wrote_text(const ca::WhoWrote& answer, std::size_t limit, doub
   if (answer.unnamed_puts > 0)
     result.err += "not in this list: " + std::to_string(answer.unnamed_puts) +
                   " puts on channels whose PV name the exporter does not know\n";
-  if (!answer.problem.empty()) result.err += cell(answer.problem) + "\n";
+  if (!answer.problem.empty()) result.err += terminal_cell(answer.problem) + "\n";
   return result;
 }
 
 CommandResult who_wrote_command(int count, const char* const* given) {
-  const auto arguments = parse(count, given);
-  if (!arguments)
-    return failed(kUsage, arguments.error().message() + " (see ioc_exporter who-wrote --help)");
-  if (arguments->help) return {0, kHelp, ""};
-  std::string url = arguments->url;
-  while (url.ends_with('/')) url.pop_back();
-  const std::string what = "ask the exporter at " + arguments->url + ": ";
-  const auto login = read_login(arguments->login_file);
-  if (!login) return failed(kFailed, login.error().message());
-  const auto fetched =
-      fetch(url + ca::kWhoWrotePath + "?pv=" + percent_encoded(arguments->pv),
-                  std::chrono::seconds(10), *login);
-  if (!fetched)
-    return failed(kFailed, what + fetched.error().message() +
-                               " (does ioc_exporter run there? --url says where it listens)");
-  if (fetched->status != 200)
-    return failed(kFailed, what + "it answers with HTTP status " + std::to_string(fetched->status) +
-                               ": " + cell(fetched->body.substr(0, 200)));
-  const auto answer = ca::who_wrote_from_json(fetched->body);
-  if (!answer)
-    return failed(kFailed,
-                  what + "it answers, but not as ioc_exporter does: " + answer.error().message());
-  CommandResult result = who_wrote_text(*answer, arguments->limit, now_seconds());
-  if (arguments->json) result.out = fetched->body;
+  const auto question = parse(count, given);
+  if (!question)
+    return failed(kUsage, question.error().message() + " (see ioc_exporter who-wrote --help)");
+  const CommandLine& line = question->line;
+  if (line.options.count("help") > 0) return {0, kHelp, ""};
+  const auto body = ask_exporter(
+      line, std::string(ca::kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
+  if (!body) return failed(kFailed, body.error().message());
+  const auto answer = ca::who_wrote_from_json(*body);
+  if (!answer) return failed(kFailed, not_an_exporter(line, answer.error().message()).message());
+  CommandResult result = who_wrote_text(*answer, question->limit, now_seconds());
+  if (line.options.count("json") > 0) result.out = *body;
   return result;
 }
 

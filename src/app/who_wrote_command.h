@@ -2,22 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
+#include "app/command.h"
 #include "ca/who_wrote.h"
-#include "base/result.h"
 
 namespace ioc_exporter::app {
 
-// What the command prints and ends with. Statuses: 0 puts were found, 1 no exporter answered (as it
-// should), 2 wrong usage, 3 nobody wrote.
-struct CommandResult {
-  int status = 0;
-  std::string out;  // to standard output
-  std::string err;  // to standard error, lines
-};
-
-// `arguments` are those after "who-wrote".
+// Statuses: 0 puts were found, 1 no exporter answered (as it should), 2 wrong usage, 3 nobody
+// wrote. `arguments` are those after "who-wrote".
 CommandResult who_wrote_command(int count, const char* const* arguments);
 
 // The answer for people, at most `limit` puts (0: all); `now_seconds`: time of day. Pure.

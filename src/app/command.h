@@ -1,0 +1,14 @@
+// What a command prints and ends with: ioc_exporter who-wrote, graph, policy.
+#pragma once
+
+#include <string>
+
+namespace ioc_exporter::app {
+
+struct CommandResult {
+  int status = 0;
+  std::string out;  // to standard output
+  std::string err;  // to standard error, lines
+};
+
+}  // namespace ioc_exporter::app

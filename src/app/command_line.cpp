@@ -1,0 +1,88 @@
+#include "app/command_line.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#include "base/http_client.h"
+#include "base/rooted_fs.h"
+#include "base/utf8.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// "USER:PASSWORD", the file's first line; "" where no file was given.
+Result<std::string> read_login(const std::string& file) {
+  if (file.empty()) return std::string();
+  auto text = RootedFs().read(file, 4096);
+  if (!text) return error_in_words("read " + file + ": " + text.error().code.message());
+  std::string login = text->substr(0, text->find_first_of("\r\n"));
+  if (login.find(':') == std::string::npos)
+    return error_in_words("read " + file + ": its first line is not USER:PASSWORD");
+  return login;
+}
+
+std::string url_of(const CommandLine& line) {
+  return line.options["url"].as<std::string>();
+}
+
+Error not_asked(const CommandLine& line, const std::string& why) {
+  return error_in_words("ask the exporter at " + url_of(line) + ": " + why);
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command(cxxopts::Options& options, int count,
+                                  const char* const* arguments) {
+  options.allow_unrecognised_options();  // so that they are told from words below
+  std::vector<const char*> all = {"ioc_exporter"};
+  all.insert(all.end(), arguments, arguments + count);
+  try {
+    CommandLine line{options.parse(static_cast<int>(all.size()), all.data()), {}};
+    for (const std::string& word : line.options.unmatched()) {
+      if (word.starts_with("-")) return error_in_words("unknown option: " + word);
+      line.words.push_back(word);
+    }
+    return line;
+  } catch (const std::exception& problem) {  // cxxopts' way to tell
+    const std::string last = all.back();
+    if (last.starts_with("--") && last.find('=') == std::string::npos)
+      return error_in_words("option without its value: " + last);
+    return error_in_words(problem.what());
+  }
+}
+
+void add_exporter_options(cxxopts::Options& options) {
+  options.add_options()("url", "",
+                        cxxopts::value<std::string>()->default_value("http://localhost:10064"))(
+      "login-file", "", cxxopts::value<std::string>()->default_value(""));
+}
+
+Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
+  std::string url = url_of(line);
+  while (url.ends_with('/')) url.pop_back();
+  const auto login = read_login(line.options["login-file"].as<std::string>());
+  if (!login) return login.error();
+  auto fetched = fetch(url + target, std::chrono::seconds(10), *login);
+  if (!fetched)
+    return not_asked(line, fetched.error().message() +
+                               " (does ioc_exporter run there? --url says where it listens)");
+  if (fetched->status != 200) {
+    const std::string said = fetched->body.substr(
+        0, std::min<std::size_t>(fetched->body.find_last_not_of('\n') + 1, 400));
+    return not_asked(line, "it answers with HTTP status " + std::to_string(fetched->status) + ": " +
+                               terminal_cell(said));
+  }
+  return std::move(fetched->body);
+}
+
+Error not_an_exporter(const CommandLine& line, const std::string& why) {
+  return not_asked(line, "it answers, but not as ioc_exporter does: " + why);
+}
+
+std::string terminal_cell(const std::string& text) {
+  const std::string clean = printable_utf8(text, text.size());
+  return clean.empty() ? "-" : clean;
+}
+
+}  // namespace ioc_exporter::app
