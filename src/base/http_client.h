@@ -1,5 +1,12 @@
 // fetch(): one GET, for the commands that ask a running exporter. HTTP/1.0 over TCP, no TLS, no
 // redirects.
+//
+// It is not civetweb's client (mg_connect_client, mg_get_response, mg_read; 1.15, Debian 12), which
+// cannot bound the whole: only the wait for the headers takes a limit; connecting has 10 s, and
+// each read of the body 30 s. A body without a length that stalls then looks like one that is
+// complete, so that half a scrape could become a policy. It also tries one address of a host only,
+// IPv4 where there is one (here: IPv6 never), and says neither why a name was not found nor whether
+// an answer is late or no HTTP.
 #pragma once
 
 #include <chrono>

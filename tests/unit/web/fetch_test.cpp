@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "test_server.h"
 #include "base/unique_fd.h"
+#include "test_server.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -67,10 +67,11 @@ TEST(FetchUrl, RefusedInWords) {
               StartsWith("find the host no-such-host.invalid: "));
 }
 
-// Accepts one connection, sends `answer`, and closes, or holds on until it is destroyed.
+// Accepts one connection, sends `answer`, and closes, or holds on until it is destroyed. With a
+// pause it sends byte by byte, until the client has enough.
 class OneAnswer {
  public:
-  OneAnswer(std::string answer, bool hold) {
+  OneAnswer(std::string answer, bool hold, milliseconds pause = milliseconds(0)) {
     listener_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -80,10 +81,11 @@ class OneAnswer {
     EXPECT_EQ(::listen(listener_.get(), 1), 0);
     EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
     url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
-    thread_ = std::thread([this, answer = std::move(answer), hold] {
+    thread_ = std::thread([this, answer = std::move(answer), hold, pause] {
       UniqueFd fd(::accept(listener_.get(), nullptr, nullptr));
       char request[4096];
       EXPECT_GT(::recv(fd.get(), request, sizeof request, 0), 0);
+      if (pause.count() > 0) return drip(fd.get(), answer, pause);
       EXPECT_EQ(::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
                 static_cast<ssize_t>(answer.size()));
       if (hold) held_ = std::move(fd);
@@ -94,6 +96,13 @@ class OneAnswer {
   const std::string& url() const { return url_; }
 
  private:
+  static void drip(int fd, const std::string& answer, milliseconds pause) {
+    for (const char byte : answer) {
+      if (::send(fd, &byte, 1, MSG_NOSIGNAL) != 1) return;
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
   UniqueFd listener_, held_;
   std::string url_;
   std::thread thread_;
@@ -116,6 +125,22 @@ TEST(FetchAnswer, NoHttpIsAnError) {
     const OneAnswer server(answer, false);
     EXPECT_THAT(failure(server.url()), HasSubstr(": it is no HTTP")) << answer;
   }
+}
+
+// The timeout is for the whole, and what came until then is no answer.
+TEST(FetchAnswer, SilenceInTheBodyEndsWithTheTimeout) {
+  for (const char* length : {"", "Content-Length: 23\r\n"}) {
+    const OneAnswer server("HTTP/1.0 200 OK\r\n" + std::string(length) + "\r\nhalf", true);
+    const std::string said = failure(server.url(), milliseconds(50));
+    EXPECT_THAT(said, StartsWith("read the answer of 127.0.0.1 port ")) << length;
+    EXPECT_THAT(said, HasSubstr(": Connection timed out")) << length;
+  }
+}
+
+TEST(FetchAnswer, ByteByByteEndsWithTheTimeout) {
+  const OneAnswer server("HTTP/1.0 200 OK\r\n\r\n" + std::string(1009, 'x'), false,
+                         milliseconds(5));
+  EXPECT_THAT(failure(server.url(), milliseconds(500)), HasSubstr(": Connection timed out"));
 }
 
 TEST(FetchAnswer, SilenceEndsWithTheTimeout) {
