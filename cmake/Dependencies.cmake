@@ -21,8 +21,3 @@ pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(CXXOPTS REQUIRED IMPORTED_TARGET cxxopts)
 pkg_check_modules(LIBCRYPT REQUIRED IMPORTED_TARGET libcrypt)
 pkg_check_modules(YAML_CPP REQUIRED IMPORTED_TARGET yaml-cpp>=0.6.3)
-# Optional: the pictures of /graph.
-pkg_check_modules(GRAPHVIZ IMPORTED_TARGET libgvc libcgraph)
-if(NOT GRAPHVIZ_FOUND)
-  message(STATUS "No Graphviz (libgraphviz-dev): /graph gives DOT text, and no pictures")
-endif()

@@ -14,7 +14,7 @@ apt_packages() {
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
-      "libcap-dev libseccomp-dev libgraphviz-dev $(apt_bpftool)" ;;
+      "libcap-dev libseccomp-dev $(apt_bpftool)" ;;
     test) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager busybox-static iproute2" \
       "openssl stunnel4 zstd dpkg-dev rpm groff-base libprotobuf-dev protobuf-compiler" \
       "golang-github-prometheus-client-model-dev $(apt_qemu) $(apt_fuzzer)" ;;
@@ -48,7 +48,7 @@ dnf_packages() {
     build) echo "cmake ninja-build gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
-      "graphviz-devel libcap-devel libseccomp-devel" ;;
+      "libcap-devel libseccomp-devel" ;;
     test) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
     bench) echo "bpftrace binutils iproute tcpdump" ;;

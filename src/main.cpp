@@ -14,6 +14,7 @@
 
 #include "app/check.h"
 #include "app/daemon.h"
+#include "app/graph_command.h"
 #include "app/lifecycle_signals.h"
 #include "app/logging.h"
 #include "app/notify.h"
@@ -169,6 +170,7 @@ int run_command(app::CommandResult (&command)(int, const char* const*), int argc
 
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "graph") return run_command(app::graph_command, argc, argv);
   if (command == "who-wrote") return run_command(app::who_wrote_command, argc, argv);
   if (command == "policy") return run_command(app::policy_command, argc, argv);
   auto parsed = app::parse_options(argc, argv);

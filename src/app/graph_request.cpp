@@ -1,28 +1,33 @@
 #include "app/graph_request.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "records/graph_dot.h"
-#include "records/graph.h"
-#include "records/graph_svg.h"
-#include "web/graph_page.h"
 #include "base/query.h"
-#include "exposition/number_text.h"
+#include "base/result.h"
+#include "records/graph_dot.h"
+#include "records/graph_samples.h"
+#include "records/graph_tree.h"
+#include "web/graph_page.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 constexpr unsigned kDefaultDepth = 5;
-constexpr unsigned kMostDepth = 100;
+constexpr std::array<std::string_view, 4> kFormats = {"", "tree", "text", "dot"};
 
 struct Question {
   std::string record, ioc, format;
   unsigned depth = kDefaultDepth;
 };
+
+bool is_page(const Question& question) {
+  return question.format.empty() || question.format == "tree";
+}
 
 struct Place {
   const IocSample* ioc = nullptr;
@@ -41,80 +46,42 @@ Result<Question> read_question(const std::string& query) {
   question.record = query_value(query, "record").value_or("");
   question.ioc = query_value(query, "ioc").value_or("");
   question.format = query_value(query, "format").value_or("");
-  if (!question.format.empty() && question.format != "svg" && question.format != "dot")
-    return error_in_words("format is neither svg nor dot, and without it there is a page");
+  if (std::ranges::find(kFormats, question.format) == kFormats.end())
+    return error_in_words(
+        "format is none of tree, text and dot. Of dot, Graphviz makes pictures: dot -Tsvg");
   const std::string depth = query_value(query, "depth").value_or("");
   if (depth.empty()) return question;
   const auto [end, error] =
       std::from_chars(depth.data(), depth.data() + depth.size(), question.depth);
-  if (error != std::errc() || end != depth.data() + depth.size() || question.depth > kMostDepth)
-    return error_in_words("depth must be 0 to " + std::to_string(kMostDepth));
+  if (error != std::errc() || end != depth.data() + depth.size() ||
+      question.depth > kMostGraphDepth)
+    return error_in_words("depth must be 0 to " + std::to_string(kMostGraphDepth));
   return question;
-}
-
-std::optional<std::uint32_t> find_record(const Database& database, const std::string& name) {
-  const auto record = std::ranges::find(database.records, name, &RecordIdentity::name);
-  if (record != database.records.end())
-    return static_cast<std::uint32_t>(record - database.records.begin());
-  const auto alias = std::ranges::lower_bound(database.aliases, name, {}, &RecordAlias::name);
-  if (alias != database.aliases.end() && alias->name == name) return alias->record;
-  return std::nullopt;
 }
 
 std::vector<Place> find_places(const Snapshot& snapshot, const Question& question) {
   std::vector<Place> places;
   for (const IocSample& ioc : snapshot.iocs) {
     if (!ioc.up || !ioc.database || (!question.ioc.empty() && ioc.name != question.ioc)) continue;
-    if (const auto record = find_record(*ioc.database, question.record))
+    if (const auto record = records::find_record(*ioc.database, question.record))
       places.push_back({&ioc, *record});
   }
   return places;
 }
 
-std::vector<records::GraphRecord> describe(const IocSample& ioc, const records::RecordGraph& graph) {
-  const Database& database = *ioc.database;
-  std::vector<const RecordSample*> counts(database.records.size());
-  for (const RecordSample& sample : ioc.records)
-    if (sample.record < counts.size()) counts[sample.record] = &sample;
-  std::vector<records::GraphRecord> records;
-  for (const auto& node : graph.nodes) {
-    const RecordIdentity& identity = database.records[node.record];
-    records::GraphRecord& record = records.emplace_back();
-    record.name = identity.name;
-    if (identity.type < database.types.size()) record.type = database.types[identity.type];
-    if (counts[node.record] == nullptr) continue;
-    record.processed = counts[node.record]->processed;
-    record.self_ns = counts[node.record]->self_ns;
-  }
-  return records;
-}
-
-records::RecordGraph graph_of(const Place& place, unsigned depth) {
-  std::vector<records::GraphLink> links;
-  const std::size_t known = place.ioc->database->records.size();
-  for (const RecordLinkSample& link : place.ioc->links)
-    if (link.source < known && link.record < known)
-      links.push_back({link.source, link.record, link.count});
-  records::GraphLimits limits;
-  limits.depth = depth;
-  return records::chain_of(links, place.record, limits);
-}
-
-web::LandingTable table_of(const std::vector<records::GraphRecord>& records) {
+// A table of a page takes no blanks at the start of a text: no-break spaces instead.
+web::LandingTable page_table(const records::TreeTable& tree) {
   web::LandingTable table;
   table.title = "Records";
-  table.columns = {{"record", false},
-                   {"type", false},
-                   {"processed", true},
-                   {"self, each", true},
-                   {"self, in all", true}};
-  for (const records::GraphRecord& record : records) {
-    const double self = exposition::seconds_from_ns(record.self_ns);
-    const bool any = record.processed > 0;
-    table.rows.push_back(
-        {record.name, record.type, std::to_string(record.processed),
-         any ? records::duration_text(self / static_cast<double>(record.processed)) : "",
-         any ? records::duration_text(self) : ""});
+  table.rest = tree.left_out;
+  for (std::size_t i = 0; i < tree.columns.size(); ++i)
+    table.columns.push_back({tree.columns[i], i >= 2 && i <= 6});
+  for (const records::TreeTable::Row& row : tree.rows) {
+    std::string indent;
+    for (unsigned i = 0; i < 4 * row.indent; ++i) indent += "\xC2\xA0";
+    auto& cells = table.rows.emplace_back(row.cells);
+    cells.front().insert(0, indent);
+    if (cells.back().empty()) cells.pop_back();  // no dash for a remark that is not there
   }
   return table;
 }
@@ -128,62 +95,52 @@ web::GraphPage empty_page(const Question& question) {
 }
 
 web::Response page_of(const Question& question, const Place& place,
-                       const records::RecordGraph& graph,
-                       const std::vector<records::GraphRecord>& records, const std::string& dot) {
+                      const records::TreeTable& tree) {
   web::GraphPage page = empty_page(question);
   page.ioc = place.ioc->name;
-  page.heading = records.front().name + " in " + place.ioc->name;
-  const auto svg = records::draw_svg(dot);
-  if (svg)
-    page.picture = *svg;
-  else
-    page.notes.push_back(svg.error().message() + ".");
-  page.notes.emplace_back(
-      "An arrow says how often a record processed another through a link, a box how often the "
-      "record processed in all and how long its own part takes. Since the exporter began to "
-      "count.");
-  if (std::ranges::any_of(graph.nodes, &records::RecordGraph::Node::goes_on))
-    page.notes.emplace_back("Of a box with a dashed line, links are left out.");
-  const std::string same = std::string(kGraphPath) +
-                           "?record=" + percent_encoded(question.record) +
+  page.heading = tree.rows.front().cells.front() + " in " + place.ioc->name;
+  page.notes = {
+      "Below a record stand those that it processes through its links. \"link followed\" says how "
+      "often it did so, \"processed\" how often the record processed for whatever reason, \"self\" "
+      "how long its own part takes, without the records below, and \"share\" how much that is of "
+      "the time of all records here. Since the exporter began to count."};
+  const std::string same = std::string(kGraphPath) + "?record=" + percent_encoded(question.record) +
                            "&ioc=" + percent_encoded(page.ioc) + "&depth=" + page.depth;
-  page.links = {{same + "&format=dot", "DOT", ""}};
-  if (svg) page.links.push_back({same + "&format=svg", "SVG", ""});
-  page.records = table_of(records);
+  page.links = {{same + "&format=text", "Text", ""}, {same + "&format=dot", "DOT", ""}};
+  page.records = page_table(tree);
   return {200, web::kHtmlContentType, web::render_graph_page(page)};
 }
 
-web::Response draw(const Question& question, const Place& place) {
-  const records::RecordGraph graph = graph_of(place, question.depth);
-  const auto records = describe(*place.ioc, graph);
-  std::string dot = records::to_dot(graph, records);
-  if (question.format == "dot") return {200, "text/vnd.graphviz; charset=utf-8", std::move(dot)};
-  if (question.format != "svg") return page_of(question, place, graph, records, dot);
-  if (!records::can_draw())
-    return refuse(404, "ioc_exporter was built without Graphviz: ask for format=dot");
-  auto svg = records::draw_svg(dot);
-  if (!svg) return refuse(500, svg.error().message());
-  return {200, "image/svg+xml", std::move(*svg)};
+web::Response show(const Question& question, const Place& place) {
+  records::GraphLimits limits;
+  limits.depth = question.depth;
+  const auto [graph, described] = records::graph_of(*place.ioc, place.record, limits);
+  if (question.format == "dot")
+    return {200, "text/vnd.graphviz; charset=utf-8", records::to_dot(graph, described)};
+  const records::TreeTable tree = records::tree_table(graph, described, limits);
+  if (question.format == "text")
+    return {200, "text/plain; charset=utf-8", records::tree_text(tree)};
+  return page_of(question, place, tree);
 }
 
 }  // namespace
 
 web::Response answer_graph(const Snapshot& snapshot, bool links_counted,
-                            const web::Request& request) {
+                           const web::Request& request) {
   const auto question = read_question(request.query);
   if (!question) return refuse(400, question.error().message());
   if (!links_counted)
     return refuse(404,
                   "links from record to record are not counted: start ioc_exporter with "
                   "--records.links=N, for N links");
-  if (question->record.empty() && question->format.empty())
+  if (question->record.empty() && is_page(*question))
     return {200, web::kHtmlContentType, web::render_graph_page(empty_page(*question))};
   if (question->record.empty()) return refuse(400, "which record? ask for ?record=NAME");
   const auto places = find_places(snapshot, *question);
   if (places.empty())
     return refuse(404, "no running IOC" + (question->ioc.empty() ? "" : " " + question->ioc) +
                            " has a record " + question->record);
-  if (places.size() == 1) return draw(*question, places.front());
+  if (places.size() == 1) return show(*question, places.front());
   std::string iocs;
   for (const Place& place : places) iocs += " " + place.ioc->name;
   return refuse(400, "several IOCs have that record: add &ioc=NAME, one of" + iocs);

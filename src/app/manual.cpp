@@ -36,6 +36,10 @@ constexpr std::string_view kEnd = R"(.SH COMMANDS
 Who wrote to that PV last. It asks the exporter that runs; see
 .BR "ioc_exporter who\-wrote \-\-help" .
 .TP
+.BI "ioc_exporter graph " RECORD
+Which records that record processes through its links, and what they cost. It asks the exporter that runs; see
+.BR "ioc_exporter graph \-\-help" .
+.TP
 .BR "ioc_exporter policy test" ", " "ioc_exporter policy learn"
 Which rule of a policy decides on a put, and a policy proposed from what was seen; see
 .BR "ioc_exporter policy \-\-help" .
@@ -136,7 +140,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote policy"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote graph policy"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

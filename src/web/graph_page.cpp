@@ -23,7 +23,6 @@ std::string render_graph_page(const GraphPage& page) {
   std::string html = page_head("What a record sets in motion");
   html += "<p><a href=\"/\">ioc_exporter</a></p>\n" + form(page);
   if (!page.heading.empty()) html += element("h2", "", escaped(page.heading)) + "\n";
-  if (!page.picture.empty()) html += element("div", "wide", page.picture) + "\n";
   for (const std::string& note : page.notes) html += element("p", "dim", escaped(note)) + "\n";
   std::string links;
   for (const LandingLink& link : page.links)

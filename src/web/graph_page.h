@@ -1,4 +1,4 @@
-// The page at /graph: a form, a picture, and the records in it as a table.
+// The page at /graph: a form, and the records as an indented tree in a table.
 #pragma once
 
 #include <string>
@@ -11,13 +11,12 @@ namespace ioc_exporter::web {
 struct GraphPage {
   std::string record, ioc, depth;  // as asked for; in the form
   std::string heading;             // "" before something was asked for
-  std::string picture;             // an SVG element; "" = none
-  std::vector<std::string> notes;  // under the picture
+  std::vector<std::string> notes;  // under the heading
   std::vector<LandingLink> links;  // the same in other formats
   LandingTable records;
 };
 
-// All texts but the picture are escaped.
+// All texts are escaped.
 std::string render_graph_page(const GraphPage& page);
 
 }  // namespace ioc_exporter::web

@@ -1,10 +1,13 @@
 """/graph: what a record sets in motion."""
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from harness import databases
+from harness.exporter import run_exporter
 from harness.scrape import PROCESSED
 
 EXPORTER_OPTIONS = ["--no-collector.puts"]
@@ -45,23 +48,36 @@ def test_graph_of_a_chain(ioc, start_ioc, start_exporter):
     assert "R:chain1" in shallow and "R:chain2" not in shallow
 
 
-def test_pages_and_pictures(start_ioc, start_exporter):
+def graph(exporter, *arguments):
+    return run_exporter("graph", f"--url=http://127.0.0.1:{exporter.port}", *arguments)
+
+
+def test_pages_and_the_command(start_ioc, start_exporter):
     ioc = start_ioc("pictured", databases.counting(), macros="P=R:")
     exporter = start_exporter("--records.links=1000", f"--ioc.include={ioc.name}", sees=[ioc])
     ioc.process_once("R:trigger", times=3)
-    status, headers, body = exporter.request("/graph?record=R:trigger&format=svg")
-    if status == 404:
-        assert b"without Graphviz" in body
-    else:
-        assert headers["content-type"] == "image/svg+xml"
-        texts = [element.text for element in ElementTree.fromstring(body).iter() if element.text]
-        assert "R:trigger" in texts and "R:slow" in texts
     page = exporter.request("/graph?record=R:trigger")[2].decode()
-    assert "R:slow" in page and "<form" in page
+    assert "R:slow" in page and "<form" in page and "<script" not in page
     assert "/graph" in exporter.request("/")[2].decode()
     for query, status in [("record=R:nothing", 404), ("record=R:scan&depth=x", 400),
-                          ("record=R:nick&format=dot", 200), ("", 200)]:
+                          ("record=R:trigger&format=svg", 400), ("record=R:nick&format=dot", 200), ("", 200)]:
         assert exporter.request(f"/graph?{query}")[0] == status, query
+
+    done = graph(exporter, "R:trigger")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == exporter.request("/graph?record=R:trigger&format=text")[2].decode()
+    head, first, *below = done.stdout.splitlines()
+    assert head.split()[:2] == ["RECORD", "TYPE"]
+    assert first.startswith("R:trigger  ") and any(re.match(r"  R:slow +\w+ +\d+ ", line) for line in below)
+    done = graph(exporter, "--format=dot", f"--ioc={ioc.name}", "--depth", "1", "R:trigger")
+    assert done.stdout.startswith("digraph records {") and "R:slow" in done.stdout
+    if shutil.which("dot"):
+        svg = subprocess.run(["dot", "-Tsvg"], input=done.stdout, capture_output=True, text=True, check=True).stdout
+        texts = [element.text for element in ElementTree.fromstring(svg).iter() if element.text]
+        assert "R:trigger" in texts and "R:slow" in texts
+    done = graph(exporter, "R:nothing")
+    assert done.returncode == 1 and "no running IOC has a record R:nothing" in done.stderr
+    assert graph(exporter).returncode == 2
 
 
 def test_without_the_option_it_says_so(start_exporter):

@@ -6,7 +6,8 @@
 //
 // What must hold for any bytes: nothing outside its own memory is touched (sanitizers); what is
 // encoded is decoded to the same; JSON is read back as what it was made of; nothing on a page opens
-// a tag that is not ours; an answer has a status of HTTP.
+// a tag that is not ours; nothing in a plain text steers a terminal; an answer has a status of
+// HTTP.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -20,11 +21,11 @@
 #include "app/graph_request.h"
 #include "app/landing_tables.h"
 #include "app/scrape_format.h"
+#include "base/query.h"
 #include "ca/who_wrote.h"
+#include "exposition/label_text.h"
 #include "web/compression.h"
 #include "web/landing_page.h"
-#include "base/query.h"
-#include "exposition/label_text.h"
 
 namespace {
 
@@ -56,6 +57,7 @@ Snapshot snapshot_of(const std::array<std::string, 6>& names) {
   ioc.name = names[5];
   ioc.up = true;
   ioc.database = database;
+  ioc.links = {{0, 1, 23}, {1, 0, 7}};
   snapshot.iocs.push_back(std::move(ioc));
   PutSample put;
   put.ioc = names[5];
@@ -83,6 +85,16 @@ void check_tags(std::string_view html) {
     if (tag.starts_with('/')) tag.remove_prefix(1);
     check(kOurs.contains(tag.substr(0, tag.find_first_of(" >\n"))), "a tag that is not ours");
   }
+}
+
+// Nothing in a text steers the terminal that shows it.
+void check_plain(std::string_view text) {
+  check(std::ranges::all_of(text,
+                            [](char c) {
+                              const auto byte = static_cast<unsigned char>(c);
+                              return c == '\n' || (byte >= 0x20 && byte != 0x7f);
+                            }),
+        "a control character in a text");
 }
 
 void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
@@ -123,6 +135,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const web::Response answer = app::answer_graph(snapshot, counted, request);
     check(answer.status >= 200 && answer.status < 600, "no status");
     if (answer.content_type == web::kHtmlContentType) check_tags(answer.body);
+    if (answer.status == 200 && answer.content_type == "text/plain; charset=utf-8")
+      check_plain(answer.body);
   }
   web::LandingPage page;
   page.name = page.version = page.description = ioc;
