@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class GraphServer : public testing::Test {
     web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
     options.routes[kGraphPath] = [this](const web::Request& request) {
+      asked_with_ = request.authorization;
       return answer_.empty() ? answer_graph(snapshot(), true, request)
                              : web::Response{200, "text/plain", answer_};
     };
@@ -74,7 +76,7 @@ class GraphServer : public testing::Test {
     return run(more);
   }
 
-  std::string url_, answer_;
+  std::string url_, answer_, asked_with_;
   std::unique_ptr<web::Server> server_;
 };
 
@@ -113,6 +115,22 @@ TEST_F(GraphServer, SaysWhatTheExporterSays) {
   result = ask("P:c");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("it answers, but not as ioc_exporter does: "));
+}
+
+TEST_F(GraphServer, TheLoginComesFromItsFile) {
+  EXPECT_EQ(ask("P:c").status, 0);
+  EXPECT_EQ(asked_with_, "");
+  const std::string file = testing::TempDir() + "graph_login";
+  const std::string option = "--login-file=" + file;
+  std::ofstream(file) << "ann:secret\nnot this\n";
+  EXPECT_EQ(ask("P:c", {"--ioc=ps", option.c_str()}).status, 0);
+  EXPECT_EQ(asked_with_, "Basic YW5uOnNlY3JldA==");
+  std::ofstream(file) << "secret\n";
+  CommandResult result = ask("P:c", {"--ioc=ps", option.c_str()});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr(file + ": its first line is not USER:PASSWORD"));
+  result = ask("P:c", {"--ioc=ps", "--login-file=/nowhere/login"});
+  EXPECT_THAT(result.err, HasSubstr("read /nowhere/login: No such file or directory"));
 }
 
 TEST_F(GraphServer, NothingSteersTheTerminal) {
