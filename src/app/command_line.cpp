@@ -4,6 +4,8 @@
 #include <chrono>
 #include <exception>
 
+#include <cxxopts.hpp>
+
 #include "base/http_client.h"
 #include "base/rooted_fs.h"
 #include "base/utf8.h"
@@ -23,7 +25,7 @@ Result<std::string> read_login(const std::string& file) {
 }
 
 std::string url_of(const CommandLine& line) {
-  return line.options["url"].as<std::string>();
+  return line.values.at("url");
 }
 
 Error not_asked(const CommandLine& line, const std::string& why) {
@@ -32,14 +34,23 @@ Error not_asked(const CommandLine& line, const std::string& why) {
 
 }  // namespace
 
-Result<CommandLine> parse_command(cxxopts::Options& options, int count,
+Result<CommandLine> parse_command(const CommandOptions& options, int count,
                                   const char* const* arguments) {
-  options.allow_unrecognised_options();  // so that they are told from words below
   std::vector<const char*> all = {"ioc_exporter"};
   all.insert(all.end(), arguments, arguments + count);
   try {
-    CommandLine line{options.parse(static_cast<int>(all.size()), all.data()), {}};
-    for (const std::string& word : line.options.unmatched()) {
+    cxxopts::Options description("ioc_exporter");
+    description.allow_unrecognised_options();  // so that they are told from words below
+    description.add_options()("h,help", "");
+    for (const std::string& flag : options.flags) description.add_options()(flag, "");
+    for (const auto& [name, fallback] : options.values)
+      description.add_options()(name, "", cxxopts::value<std::string>()->default_value(fallback));
+    const auto parsed = description.parse(static_cast<int>(all.size()), all.data());
+    CommandLine line;
+    for (const auto& option : parsed.arguments()) line.given.insert(option.key());
+    for (const auto& [name, fallback] : options.values)
+      line.values[name] = parsed[name].as<std::string>();
+    for (const std::string& word : parsed.unmatched()) {
       if (word.starts_with("-")) return error_in_words("unknown option: " + word);
       line.words.push_back(word);
     }
@@ -52,16 +63,16 @@ Result<CommandLine> parse_command(cxxopts::Options& options, int count,
   }
 }
 
-void add_exporter_options(cxxopts::Options& options) {
-  options.add_options()("url", "",
-                        cxxopts::value<std::string>()->default_value("http://localhost:10064"))(
-      "login-file", "", cxxopts::value<std::string>()->default_value(""));
+CommandOptions with_exporter_options(CommandOptions options) {
+  options.values.emplace("url", "http://localhost:10064");
+  options.values.emplace("login-file", "");
+  return options;
 }
 
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
   std::string url = url_of(line);
   while (url.ends_with('/')) url.pop_back();
-  const auto login = read_login(line.options["login-file"].as<std::string>());
+  const auto login = read_login(line.values.at("login-file"));
   if (!login) return login.error();
   auto fetched = fetch(url + target, std::chrono::seconds(10), *login);
   if (!fetched)

@@ -1,27 +1,34 @@
 // The arguments of a command, and asking the exporter that runs: who-wrote, graph, policy.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
-
-#include <cxxopts.hpp>
 
 #include "base/result.h"
 
 namespace ioc_exporter::app {
 
-struct CommandLine {
-  cxxopts::ParseResult options;
-  std::vector<std::string> words;  // that are no options
+// The options of a command; --help, -h is among the flags of each.
+struct CommandOptions {
+  std::map<std::string, std::string> values;  // those that take one, with the default
+  std::set<std::string> flags;
 };
 
-// `arguments`: those after the command. Each of `options` should take a std::string, or be a flag:
-// what a value means is the command's to say. Errors name the argument.
-Result<CommandLine> parse_command(cxxopts::Options& options, int count,
+struct CommandLine {
+  std::map<std::string, std::string> values;  // of each option that takes one
+  std::set<std::string> given;                // options and flags
+  std::vector<std::string> words;             // that are no options
+};
+
+// `arguments`: those after the command. Errors name the argument. cxxopts stays inside: what a
+// value means is the command's to say.
+Result<CommandLine> parse_command(const CommandOptions& options, int count,
                                   const char* const* arguments);
 
-// --url and --login-file, of the commands that ask a running exporter.
-void add_exporter_options(cxxopts::Options& options);
+// With --url and --login-file, of the commands that ask a running exporter.
+CommandOptions with_exporter_options(CommandOptions options);
 
 // The body of the exporter's answer to GET `target`, a path with its query. An answer with another
 // status than 200 is an error too, in the exporter's own words.

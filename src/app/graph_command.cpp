@@ -59,28 +59,18 @@ CommandResult failed(int status, const std::string& why) {
   return {status, "", "ioc_exporter graph: " + why + "\n"};
 }
 
-cxxopts::Options describe() {
-  cxxopts::Options options("ioc_exporter graph");
-  const auto text = [](const char* fallback) {
-    return cxxopts::value<std::string>()->default_value(fallback);
-  };
-  options.add_options()("ioc", "", text(""))("depth", "", text("5"))("format", "", text("tree"))(
-      "h,help", "");
-  add_exporter_options(options);
-  return options;
-}
-
 Result<CommandLine> parse(int count, const char* const* arguments) {
-  cxxopts::Options options = describe();
-  auto line = parse_command(options, count, arguments);
-  if (!line || line->options.count("help") > 0) return line;
+  auto line =
+      parse_command(with_exporter_options({{{"ioc", ""}, {"depth", "5"}, {"format", "tree"}}, {}}),
+                    count, arguments);
+  if (!line || line->given.contains("help")) return line;
   if (line->words.empty()) return error_in_words("no record was given");
   if (line->words.size() > 1)
     return error_in_words("one record at a time: " + line->words[0] + " and " + line->words[1]);
-  const auto format = line->options["format"].as<std::string>();
+  const std::string& format = line->values.at("format");
   if (format != "tree" && format != "dot")
     return error_in_words("--format: \"" + format + "\" is neither tree nor dot");
-  const auto depth = line->options["depth"].as<std::string>();
+  const std::string& depth = line->values.at("depth");
   if (depth.empty() || depth.size() > 3 ||
       !std::ranges::all_of(depth, [](char c) { return c >= '0' && c <= '9'; }) ||
       std::stoi(depth) > static_cast<int>(kMostGraphDepth))
@@ -107,12 +97,12 @@ std::string for_terminal(std::string_view text) {
 CommandResult graph_command(int count, const char* const* arguments) {
   const auto line = parse(count, arguments);
   if (!line) return failed(kUsage, line.error().message() + " (see ioc_exporter graph --help)");
-  if (line->options.count("help") > 0) return {0, kHelp, ""};
-  const bool dot = line->options["format"].as<std::string>() == "dot";
+  if (line->given.contains("help")) return {0, kHelp, ""};
+  const bool dot = line->values.at("format") == "dot";
   const auto answer = ask_exporter(
       *line, std::string(kGraphPath) + "?record=" + percent_encoded(line->words.front()) +
-                 "&ioc=" + percent_encoded(line->options["ioc"].as<std::string>()) + "&depth=" +
-                 line->options["depth"].as<std::string>() + "&format=" + (dot ? "dot" : "text"));
+                 "&ioc=" + percent_encoded(line->values.at("ioc")) +
+                 "&depth=" + line->values.at("depth") + "&format=" + (dot ? "dot" : "text"));
   if (!answer) return failed(kFailed, answer.error().message());
   if (!answer->starts_with(dot ? "digraph " : "RECORD "))
     return failed(kFailed, not_an_exporter(*line, "it sends no graph").message());

@@ -1,6 +1,8 @@
 #include "app/policy_command.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace ioc_exporter::app {
 namespace {
@@ -44,9 +46,10 @@ EXAMPLES
 
 CommandResult policy_command(int count, const char* const* arguments) {
   const std::string what = count > 0 ? arguments[0] : "";
+  const auto is_help = [](std::string_view word) { return word == "--help" || word == "-h"; };
+  if (std::any_of(arguments, arguments + count, is_help)) return {0, kPolicyHelp, ""};
   if (what == "test") return policy_test_command(count - 1, arguments + 1);
   if (what == "learn") return policy_learn_command(count - 1, arguments + 1);
-  if (what == "--help" || what == "-h") return {0, kPolicyHelp, ""};
   const std::string problem =
       what.empty() ? "what? test or learn" : "\"" + what + "\" is neither test nor learn";
   return {2, "", "ioc_exporter policy: " + problem + " (see ioc_exporter policy --help)\n"};

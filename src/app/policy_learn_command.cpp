@@ -66,16 +66,13 @@ CommandResult policy_learn_command(int count, const char* const* arguments) {
   const auto usage = [&start](const std::string& what) {
     return CommandResult{kUsage, "", start + what + " (see ioc_exporter policy --help)\n"};
   };
-  cxxopts::Options options("ioc_exporter policy learn");
-  options.add_options()("from", "", cxxopts::value<std::string>()->default_value(kDefaultFrom))(
-      "by", "", cxxopts::value<std::string>()->default_value("user"));
-  const auto line = parse_command(options, count, arguments);
+  const auto line = parse_command({{{"from", kDefaultFrom}, {"by", "user"}}, {}}, count, arguments);
   if (!line) return usage(line.error().message());
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
-  const auto by = line->options["by"].as<std::string>();
+  const std::string& by = line->values.at("by");
   if (by != "user" && by != "client")
     return usage("--by: \"" + by + "\" is neither user nor client");
-  const auto from = line->options["from"].as<std::string>();
+  const std::string& from = line->values.at("from");
 
   const auto scrape = read_scrape(from);
   if (!scrape) return {kLearnFailed, "", start + scrape.error().message() + "\n"};

@@ -23,14 +23,12 @@ struct PolicyQuestion {
 };
 
 Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
-  cxxopts::Options options("ioc_exporter policy test");
-  for (const char* name : {"pv", "user", "host", "client", "time"})
-    options.add_options()(name, "", cxxopts::value<std::string>()->default_value(""));
-  options.add_options()("op", "", cxxopts::value<std::string>()->default_value("write"));
-  const auto line = parse_command(options, count, arguments);
+  const auto line = parse_command(
+      {{{"pv", ""}, {"user", ""}, {"host", ""}, {"client", ""}, {"op", "write"}, {"time", ""}}, {}},
+      count, arguments);
   if (!line) return line.error();
   if (line->words.size() != 1) return error_in_words("one configuration file is wanted");
-  const auto value = [&line](const char* name) { return line->options[name].as<std::string>(); };
+  const auto value = [&line](const char* name) { return line->values.at(name); };
   PolicyQuestion question;
   question.file = line->words.front();
   question.pv = value("pv");
@@ -44,7 +42,7 @@ Result<PolicyQuestion> parse_test(int count, const char* const* arguments) {
     return error_in_words("--op: \"" + op + "\" is neither write nor write_notify");
   if (op == "write_notify") question.op = PutOp::write_notify;
   question.when = static_cast<std::int64_t>(now_seconds());
-  if (line->options.count("time") == 0) return question;
+  if (!line->given.contains("time")) return question;
   const auto when = policy::parse_moment(value("time"));
   if (!when) return error_in_words("--time: " + when.error().message());
   question.when = *when;

@@ -59,24 +59,15 @@ struct Question {
   std::size_t limit = 20;
 };
 
-cxxopts::Options describe() {
-  cxxopts::Options options("ioc_exporter who-wrote");
-  options.add_options()("limit", "", cxxopts::value<std::string>()->default_value("20"))(
-      "json", "")("h,help", "");
-  add_exporter_options(options);
-  return options;
-}
-
 Result<Question> parse(int count, const char* const* arguments) {
-  cxxopts::Options options = describe();
-  auto line = parse_command(options, count, arguments);
+  auto line = parse_command(with_exporter_options({{{"limit", "20"}}, {"json"}}), count, arguments);
   if (!line) return std::move(line).error();
   Question question{std::move(*line), 0};
-  if (question.line.options.count("help") > 0) return question;
+  if (question.line.given.contains("help")) return question;
   const auto& words = question.line.words;
   if (words.empty() || words.front().empty()) return error_in_words("no PV was given");
   if (words.size() > 1) return error_in_words("one PV at a time: " + words[0] + " and " + words[1]);
-  const auto limit = question.line.options["limit"].as<std::string>();
+  const std::string& limit = question.line.values.at("limit");
   const char* const end = limit.data() + limit.size();
   const auto [after, failed] = std::from_chars(limit.data(), end, question.limit);
   if (failed != std::errc() || after != end)
@@ -142,14 +133,14 @@ CommandResult who_wrote_command(int count, const char* const* given) {
   if (!question)
     return failed(kUsage, question.error().message() + " (see ioc_exporter who-wrote --help)");
   const CommandLine& line = question->line;
-  if (line.options.count("help") > 0) return {0, kHelp, ""};
+  if (line.given.contains("help")) return {0, kHelp, ""};
   const auto body = ask_exporter(
       line, std::string(ca::kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
   if (!body) return failed(kFailed, body.error().message());
   const auto answer = ca::who_wrote_from_json(*body);
   if (!answer) return failed(kFailed, not_an_exporter(line, answer.error().message()).message());
   CommandResult result = who_wrote_text(*answer, question->limit, now_seconds());
-  if (line.options.count("json") > 0) result.out = *body;
+  if (line.given.contains("json")) result.out = *body;
   return result;
 }
 

@@ -87,7 +87,11 @@ TEST_F(PolicyCommand, TestSaysWhatItCannotDo) {
                                              {"learn", "x"},
                                              {"learn", "--by=host"}})
     EXPECT_EQ(run(words).status, 2) << testing::PrintToString(words);
-  EXPECT_EQ(run({"--help"}).status, 0);
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {"--help"}, {"-h"}, {"test", "--help"}, {"learn", "-h"}}) {
+    EXPECT_EQ(run(words).status, 0) << testing::PrintToString(words);
+    EXPECT_THAT(run(words).out, HasSubstr("EXIT STATUS"));
+  }
 }
 
 TEST_F(PolicyCommand, WhatLearnProposesIsAPolicyThatExpectsWhatWasSeen) {
