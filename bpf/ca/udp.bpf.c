@@ -26,7 +26,8 @@ const volatile __u32 cfg_remote; /* whether servers on other hosts are watched, 
 #include "ca/servers.bpf.h"
 #include "ca/udp_maps.bpf.h"
 
-static __always_inline void count_udp(enum iocx_ca_udp_drop counter, __u64 times)
+/* `counter`: enum iocx_ca_udp_drop or iocx_ca_udp_counter. */
+static __always_inline void count_udp(__u32 counter, __u64 times)
 {
 	add_to_counter(&ca_udp_drops, counter, times);
 }

@@ -15,6 +15,7 @@
 #include "shared/ca_resync.h"
 #include "shared/ca_window.h"
 #include "shared/histogram.h"
+#include "shared/labelled_enum.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -238,27 +239,44 @@ struct iocx_ca_channel_info {
 };
 
 /* Index into the per-CPU array ca_drops. */
-enum iocx_ca_drop {
-	IOCX_CA_DROP_GAP,            /* bytes that the receiver has were not seen: nor puts in them */
-	IOCX_CA_DROP_RESYNC,         /* message boundaries were found again after a gap or a late start */
-	IOCX_CA_DROP_LATE,           /* connections that were open before the tap saw them */
-	IOCX_CA_DROP_LOCK_TIMEOUT,   /* segments: another CPU worked on the same direction too long */
-	IOCX_CA_DROP_NESTED,         /* segments: the program interrupted itself */
-	IOCX_CA_DROP_CIRCUITS_FULL,  /* segments of connections for which there was no room */
-	IOCX_CA_DROP_CHANNELS_FULL,  /* channels for which there was no room: their puts have no name */
-	IOCX_CA_DROP_LOST_PUT,       /* puts that could not be counted at all: no room even for pv "" */
-	IOCX_CA_DROP_NAME_CUT,       /* names longer than what is kept */
-	IOCX_CA_DROP_NOT_PARSED,     /* IP fragments and the like of watched ports */
-	IOCX_CA_DROP_TOO_LONG,       /* segments with more messages than one run may read */
-	IOCX_CA_DROP_NOT_CA,         /* connections to watched ports that do not speak CA */
-	IOCX_CA_DROP_AFTER_END,      /* segments with new data after FIN or RST */
-	IOCX_CA_DROP_OUTCOMES_FULL,  /* answers to puts for which there was no room */
-	IOCX_CA_DROP_ORPHAN_ANSWER,  /* answers to puts that were not seen */
-	IOCX_CA_DROP_HOLE_FILLED,    /* holes in a stream that were filled: nothing is lost */
-	IOCX_CA_DROP_WINDOWS_FULL,   /* segments before their turn for which there was no room */
-	IOCX_CA_DROP_ORPHAN,         /* messages after a gap that name no channel of their circuit: not believed */
-	IOCX_CA_DROPS
-};
+#define IOCX_CA_DROP_LIST(ROW)                                                         \
+	/* bytes that the receiver has were not seen: nor puts in them */              \
+	ROW(IOCX_CA_DROP_GAP, "stream_gap")                                            \
+	/* message boundaries were found again after a gap or a late start */          \
+	ROW(IOCX_CA_DROP_RESYNC, "resync")                                             \
+	/* connections that were open before the tap saw them */                       \
+	ROW(IOCX_CA_DROP_LATE, "joined_late")                                          \
+	/* segments: another CPU worked on the same direction too long */              \
+	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                 \
+	/* segments: the program interrupted itself */                                 \
+	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                         \
+	/* segments of connections for which there was no room */                      \
+	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                               \
+	/* channels for which there was no room: their puts have no name */            \
+	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                               \
+	/* puts that could not be counted at all: no room even for pv "" */            \
+	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                         \
+	/* names longer than what is kept */                                           \
+	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut")                                         \
+	/* IP fragments and the like of watched ports */                               \
+	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed")                                     \
+	/* segments with more messages than one run may read */                        \
+	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long")                                 \
+	/* connections to watched ports that do not speak CA */                        \
+	ROW(IOCX_CA_DROP_NOT_CA, "not_ca")                                             \
+	/* segments with new data after FIN or RST */                                  \
+	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                       \
+	/* answers to puts for which there was no room */                              \
+	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                               \
+	/* answers to puts that were not seen */                                       \
+	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                               \
+	/* holes in a stream that were filled: nothing is lost */                      \
+	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                   \
+	/* segments before their turn for which there was no room */                   \
+	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                 \
+	/* messages after a gap that name no channel of their circuit: not believed */ \
+	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message")
+IOCX_LABELLED_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
 
 #ifdef __cplusplus
 }

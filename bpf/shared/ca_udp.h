@@ -72,15 +72,23 @@ struct iocx_ca_device {
 };
 
 /* Index into the per-CPU array ca_udp_drops. */
-enum iocx_ca_udp_drop {
-	IOCX_CA_UDP_DROP_CLIENTS_FULL,  /* requests of clients for which there was no room */
-	IOCX_CA_UDP_DROP_NAME_CUT,      /* requests for names longer than what is kept */
-	IOCX_CA_UDP_DROP_BEACONS_FULL,  /* beacons of servers for which there was no room */
-	IOCX_CA_UDP_DROP_SERVERS_FULL,  /* servers that cannot be watched: no room for them or their port */
-	IOCX_CA_UDP_DROP_NOT_PARSED,    /* datagrams that are cut off, or no Channel Access */
-	IOCX_CA_UDP_DROP_TOO_LONG,      /* datagrams with more messages than one run may read */
-	IOCX_CA_UDP_DROPS,
-	/* And what is no loss by itself: user space tells from it how many searches made room for others. */
+#define IOCX_CA_UDP_DROP_LIST(ROW)                                           \
+	/* requests of clients for which there was no room */                \
+	ROW(IOCX_CA_UDP_DROP_CLIENTS_FULL, "clients_full")                   \
+	/* requests for names longer than what is kept */                    \
+	ROW(IOCX_CA_UDP_DROP_NAME_CUT, "name_cut")                           \
+	/* beacons of servers for which there was no room */                 \
+	ROW(IOCX_CA_UDP_DROP_BEACONS_FULL, "beacons_full")                   \
+	/* servers that cannot be watched: no room for them or their port */ \
+	ROW(IOCX_CA_UDP_DROP_SERVERS_FULL, "servers_full")                   \
+	/* datagrams that are cut off, or no Channel Access */               \
+	ROW(IOCX_CA_UDP_DROP_NOT_PARSED, "not_parsed")                       \
+	/* datagrams with more messages than one run may read */             \
+	ROW(IOCX_CA_UDP_DROP_TOO_LONG, "datagram_too_long")
+IOCX_LABELLED_ENUM(iocx_ca_udp_drop, IOCX_CA_UDP_DROP_LIST, IOCX_CA_UDP_DROPS)
+
+/* Counters behind those, which tell user space how many searches were evicted. */
+enum iocx_ca_udp_counter {
 	IOCX_CA_UDP_SEARCHES_ADDED = IOCX_CA_UDP_DROPS,
 	IOCX_CA_UDP_SEARCHES_REMOVED,
 	IOCX_CA_UDP_COUNTERS

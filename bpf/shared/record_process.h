@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "shared/histogram.h"
+#include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
 
 #ifdef __cplusplus
@@ -99,17 +100,16 @@ struct iocx_frame {
 };
 
 /* What a thread works for, by its name (epicsThreadCreate's, since Base 3.15.0.1). */
-enum iocx_cause {
-	IOCX_CAUSE_OTHER,
-	IOCX_CAUSE_SCAN,     /* scan-<period> */
-	IOCX_CAUSE_CALLBACK, /* cbLow, cbMedium, cbHigh */
-	IOCX_CAUSE_ONCE,     /* scanOnce */
-	IOCX_CAUSE_CA,       /* CAS-client */
-	IOCX_CAUSE_PVA,      /* PVXTCP, TCP-rx */
-	IOCX_CAUSE_MAIN,     /* the process' first thread */
-	IOCX_CAUSE_LINK,     /* no thread's: the record was processed by another */
-	IOCX_CAUSES
-};
+#define IOCX_CAUSE_LIST(ROW)                                                                        \
+	ROW(IOCX_CAUSE_OTHER, "other")                                                              \
+	ROW(IOCX_CAUSE_SCAN, "scan")         /* scan-<period> */                                    \
+	ROW(IOCX_CAUSE_CALLBACK, "callback") /* cbLow, cbMedium, cbHigh */                          \
+	ROW(IOCX_CAUSE_ONCE, "once")         /* scanOnce */                                         \
+	ROW(IOCX_CAUSE_CA, "ca")             /* CAS-client */                                       \
+	ROW(IOCX_CAUSE_PVA, "pva")           /* PVXTCP, TCP-rx */                                   \
+	ROW(IOCX_CAUSE_MAIN, "main")         /* the process' first thread */                        \
+	ROW(IOCX_CAUSE_LINK, "link")         /* no thread's: the record was processed by another */
+IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 
 #define IOCX_COMM_LEN 16 /* TASK_COMM_LEN */
 #define IOCX_SEVERITIES 4 /* menuAlarmSevr: NO_ALARM, MINOR, MAJOR, INVALID */
@@ -159,18 +159,26 @@ struct iocx_link_key {
 };
 
 /* Index into the per-CPU array `record_drops`. */
-enum iocx_record_drop {
-	IOCX_RECORD_DROP_THREADS_FULL, /* no room for another thread's stack: counted without a duration */
-	IOCX_RECORD_DROP_RECORDS_FULL, /* no room for another record: the call was not counted */
-	IOCX_RECORD_DROP_NO_MAP,       /* the IOC's map of records was not there: not counted */
-	IOCX_RECORD_DROP_READ,         /* a field of the record could not be read: counted as processed */
-	IOCX_RECORD_DROP_LOST_RETURN,  /* the return probe did not fire: counted without a duration */
-	IOCX_RECORD_DROP_CAUSES_FULL,  /* no room for another record's cause: counted without it */
-	IOCX_RECORD_DROP_LINKS_FULL,   /* no room for another link: counted without it */
-	IOCX_RECORD_DROP_SCAN_LISTS_FULL,  /* no room for another scan list: its scans are not timed */
-	IOCX_RECORD_DROP_COMPLETIONS_FULL, /* no room for another asynchronous record: not timed */
-	IOCX_RECORD_DROPS
-};
+#define IOCX_RECORD_DROP_LIST(ROW)                                           \
+	/* no room for another thread's stack: counted without a duration */ \
+	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full")                   \
+	/* no room for another record: the call was not counted */           \
+	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full")                   \
+	/* the IOC's map of records was not there: not counted */            \
+	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map")                               \
+	/* a field of the record could not be read: counted as processed */  \
+	ROW(IOCX_RECORD_DROP_READ, "read_failed")                            \
+	/* the return probe did not fire: counted without a duration */      \
+	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return")                     \
+	/* no room for another record's cause: counted without it */         \
+	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full")                     \
+	/* no room for another link: counted without it */                   \
+	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full")                       \
+	/* no room for another scan list: its scans are not timed */         \
+	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full")             \
+	/* no room for another asynchronous record: not timed */             \
+	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full")
+IOCX_LABELLED_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
 
 #ifdef __cplusplus
 }

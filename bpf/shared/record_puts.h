@@ -8,19 +8,25 @@
 
 #include <linux/types.h>
 
+#include "shared/labelled_enum.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Who wrote to a record: index into iocx_record_stats.puts. */
-enum iocx_put_source {
-	IOCX_PUT_CA,    /* a circuit of the CA server: WRITE and WRITE_NOTIFY */
-	IOCX_PUT_PVA,   /* the PVA server: QSRV 1 and QSRV 2 */
-	IOCX_PUT_LINK,  /* a database link of a record of this IOC */
-	IOCX_PUT_SHELL, /* dbpf and dbtpn */
-	IOCX_PUT_OTHER, /* device and record support, drivers, boot-time restore, threads without a name */
-	IOCX_PUT_SOURCES
-};
+#define IOCX_PUT_SOURCE_LIST(ROW)                                                           \
+	/* a circuit of the CA server: WRITE and WRITE_NOTIFY */                            \
+	ROW(IOCX_PUT_CA, "ca")                                                              \
+	/* the PVA server: QSRV 1 and QSRV 2 */                                             \
+	ROW(IOCX_PUT_PVA, "pva")                                                            \
+	/* a database link of a record of this IOC */                                       \
+	ROW(IOCX_PUT_LINK, "link")                                                          \
+	/* dbpf and dbtpn */                                                                \
+	ROW(IOCX_PUT_SHELL, "shell")                                                        \
+	/* device and record support, drivers, boot-time restore, threads without a name */ \
+	ROW(IOCX_PUT_OTHER, "other")
+IOCX_LABELLED_ENUM(iocx_put_source, IOCX_PUT_SOURCE_LIST, IOCX_PUT_SOURCES)
 
 /*
  * Of one IOC, at index `slot` of put_config. Code is told by its distance from the function that was hit,
@@ -76,12 +82,14 @@ struct iocx_put_client_key {
 };
 
 /* Index into the per-CPU array `put_drops`. */
-enum iocx_put_drop {
-	IOCX_PUT_DROP_CLIENTS_FULL,   /* no room for another client of a record: counted without its client */
-	IOCX_PUT_DROP_NOTIFY_UNKNOWN, /* who asked for a put with callback is not known: counted as `other` */
-	IOCX_PUT_DROP_READ,           /* the record's address could not be read: not counted */
-	IOCX_PUT_DROPS
-};
+#define IOCX_PUT_DROP_LIST(ROW)                                                  \
+	/* no room for another client of a record: counted without its client */ \
+	ROW(IOCX_PUT_DROP_CLIENTS_FULL, "put_clients_full")                      \
+	/* who asked for a put with callback is not known: counted as `other` */ \
+	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown")                  \
+	/* the record's address could not be read: not counted */                \
+	ROW(IOCX_PUT_DROP_READ, "put_read_failed")
+IOCX_LABELLED_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
 #define IOCX_MAX_NOTIFIES 4096     /* puts with callback that wait at the same time */
 #define IOCX_MAX_PUT_CLIENTS 8192  /* pairs of record and client */

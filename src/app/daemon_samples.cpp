@@ -39,12 +39,12 @@ void Daemon::add_record_self(std::uint64_t records, Snapshot& snapshot) {
   }
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)
-    snapshot.drops.push_back({"record_process", records::record_drop_reason(i), (*drops)[i]});
+    snapshot.drops.push_back({"record_process", iocx_record_drop_labels[i], (*drops)[i]});
   auto put_drops = kernel::sum_per_cpu_counters(records_->object().puts().drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
   (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += iocs_->puts_over_limit();
   for (std::uint32_t i = 0; i < put_drops->size(); ++i)
-    snapshot.drops.push_back({"record_process", records::put_drop_reason(i), (*put_drops)[i]});
+    snapshot.drops.push_back({"record_process", iocx_put_drop_labels[i], (*put_drops)[i]});
 }
 
 // How many channels have no name, and why, of IOCs that have no greater problem.

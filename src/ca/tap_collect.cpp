@@ -2,20 +2,9 @@
 #include "ca/tap.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace ioc_exporter::ca {
-namespace {
-
-// Label `reason`, in the order of enum iocx_ca_drop.
-constexpr std::array<const char*, IOCX_CA_DROPS> kReasons{
-    "stream_gap",       "resync",        "joined_late",   "lock_timeout",  "nested_run",
-    "circuits_full",    "channels_full", "lost_put",      "name_cut",      "not_parsed",
-    "segment_too_long", "not_ca",        "after_end",     "outcomes_full", "orphan_answer",
-    "hole_filled",      "windows_full",  "orphan_message"};
-
-}  // namespace
 
 Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   if (auto ok = observe_channels(now); !ok) return ok.error();
@@ -63,8 +52,8 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   if (!counters) return std::move(counters).error();
   (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
   std::vector<DropSample> drops;
-  for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
-    drops.push_back({"ca_tap", kReasons[reason], (*counters)[reason]});
+  for (std::size_t reason = 0; reason < IOCX_CA_DROPS; ++reason)
+    drops.push_back({"ca_tap", iocx_ca_drop_labels[reason], (*counters)[reason]});
   drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
   drops.push_back({"ca_tap", "outcome_series_full", outcomes_.overflowed()});
   drops.push_back({"ca_tap", "late_answer", late_answers_});

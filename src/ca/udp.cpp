@@ -1,7 +1,6 @@
 #include "ca/udp.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -24,10 +23,6 @@ static_assert(sizeof(iocx_ca_device) == 8);
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";
 constexpr std::chrono::minutes kForgetEvery{1};
-
-// Label `reason`, in the order of enum iocx_ca_udp_drop.
-constexpr std::array<const char*, IOCX_CA_UDP_DROPS> kUdpReasons{
-    "clients_full", "name_cut", "beacons_full", "servers_full", "not_parsed", "datagram_too_long"};
 
 // The kernel's clock at `now` less `age`, 0 where that is before it started.
 std::uint64_t kernel_time(CaUdp::Clock::time_point now, CaUdp::Clock::duration age) {
@@ -203,8 +198,8 @@ Result<std::vector<SearchedName>> CaUdp::most_searched() {
 Result<void> CaUdp::add_counters(CaUdpReading& reading, std::uint64_t added) {
   auto counters = kernel::sum_per_cpu_counters(object_.counters(), IOCX_CA_UDP_COUNTERS);
   if (!counters) return std::move(counters).error();
-  for (std::size_t reason = 0; reason < kUdpReasons.size(); ++reason)
-    reading.drops.push_back({kProbe, kUdpReasons[reason], (*counters)[reason]});
+  for (std::size_t reason = 0; reason < IOCX_CA_UDP_DROPS; ++reason)
+    reading.drops.push_back({kProbe, iocx_ca_udp_drop_labels[reason], (*counters)[reason]});
   const std::uint64_t known =
       search_entries_ + forgotten_ + (*counters)[IOCX_CA_UDP_SEARCHES_REMOVED];
   if (added > known) evicted_ = std::max(evicted_, added - known);

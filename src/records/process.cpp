@@ -45,31 +45,6 @@ std::uint8_t record_layout(const RecordTarget& target) {
   return IOCX_LAYOUT_ANY;
 }
 
-const char* record_drop_reason(std::uint32_t drop) {
-  switch (drop) {
-    case IOCX_RECORD_DROP_THREADS_FULL:
-      return "threads_full";
-    case IOCX_RECORD_DROP_RECORDS_FULL:
-      return "records_full";
-    case IOCX_RECORD_DROP_NO_MAP:
-      return "no_map";
-    case IOCX_RECORD_DROP_READ:
-      return "read_failed";
-    case IOCX_RECORD_DROP_LOST_RETURN:
-      return "lost_return";
-    case IOCX_RECORD_DROP_CAUSES_FULL:
-      return "causes_full";
-    case IOCX_RECORD_DROP_LINKS_FULL:
-      return "links_full";
-    case IOCX_RECORD_DROP_SCAN_LISTS_FULL:
-      return "scan_lists_full";
-    case IOCX_RECORD_DROP_COMPLETIONS_FULL:
-      return "completions_full";
-    default:
-      return "other";
-  }
-}
-
 RecordProcess::RecordProcess(RecordProcessObject object,
                              const RecordProcessOptions& options)
     : timed_rate_(options.timed_rate),

@@ -210,7 +210,4 @@ std::uint8_t record_layout(const RecordTarget& target);
 // IOCX_ATTACH_* of the programs that count.
 std::uint8_t attach_bit(Attachment mode);
 
-// Text for the label `reason`.
-const char* record_drop_reason(std::uint32_t drop);
-
 }  // namespace ioc_exporter::records

@@ -16,28 +16,13 @@ constexpr exposition::Family kRecordPuts{
     "Writes to fields of the record inside the IOC, by what made them. Empty "
     "client: not known, or there is none."};
 
-std::string_view source_name(std::size_t source) {
-  switch (source) {
-    case IOCX_PUT_CA:
-      return "ca";
-    case IOCX_PUT_PVA:
-      return "pva";
-    case IOCX_PUT_LINK:
-      return "link";
-    case IOCX_PUT_SHELL:
-      return "shell";
-    default:
-      return "other";
-  }
-}
-
 using Series = exposition::SeriesList<std::uint64_t>;
 
 void add(const IocSample& ioc, std::uint32_t record, std::size_t source, std::string_view client,
          std::uint64_t count, const exposition::Encoder& encoder, Series& series) {
   series.emplace_back(encoder.labels({{"ioc", ioc.name},
                                       record_label(ioc, record),
-                                      {"source", source_name(source)},
+                                      {"source", iocx_put_source_labels[source]},
                                       {"client", client}}),
                       count);
 }

@@ -17,19 +17,6 @@ std::set<std::uint32_t> threads_of(const RootedFs& fs, pid_t pid) {
 
 }  // namespace
 
-const char* put_drop_reason(std::uint32_t drop) {
-  switch (drop) {
-    case IOCX_PUT_DROP_CLIENTS_FULL:
-      return "put_clients_full";
-    case IOCX_PUT_DROP_NOTIFY_UNKNOWN:
-      return "put_notify_unknown";
-    case IOCX_PUT_DROP_READ:
-      return "put_read_failed";
-    default:
-      return "put_other";
-  }
-}
-
 Result<void> RecordPuts::take_in(const RecordPutMaps& maps,
                                  const std::map<std::uint32_t, pid_t>& pids, bool shown) {
   std::map<std::uint32_t, Counts> by_slot;

@@ -43,7 +43,4 @@ class RecordPuts {
   std::map<std::uint32_t, std::map<std::uint32_t, std::string>> clients_;  // by slot and thread
 };
 
-// Text for the label `reason`.
-const char* put_drop_reason(std::uint32_t drop);
-
 }  // namespace ioc_exporter::records

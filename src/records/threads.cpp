@@ -23,27 +23,11 @@ std::uint64_t id_of_place(const RecordProcessObject& object, std::uint32_t place
 }  // namespace
 
 std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]) {
+  if (cause >= IOCX_CAUSES) cause = IOCX_CAUSE_OTHER;
+  if (cause != IOCX_CAUSE_SCAN) return iocx_cause_labels[cause];
   constexpr std::string_view kScan = "scan-";
-  switch (cause) {
-    case IOCX_CAUSE_SCAN: {
-      const std::string_view name(comm, ::strnlen(comm, sizeof comm));
-      return "scan_" + std::string(name.substr(std::min(kScan.size(), name.size())));
-    }
-    case IOCX_CAUSE_CALLBACK:
-      return "callback";
-    case IOCX_CAUSE_ONCE:
-      return "once";
-    case IOCX_CAUSE_CA:
-      return "ca";
-    case IOCX_CAUSE_PVA:
-      return "pva";
-    case IOCX_CAUSE_MAIN:
-      return "main";
-    case IOCX_CAUSE_LINK:
-      return "link";
-    default:
-      return "other";
-  }
+  const std::string_view name(comm, ::strnlen(comm, sizeof comm));
+  return "scan_" + std::string(name.substr(std::min(kScan.size(), name.size())));
 }
 
 void add_thread(IocCounts& into, const iocx_thread& thread) {

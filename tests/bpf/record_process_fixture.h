@@ -47,7 +47,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     const auto drops = probe_->drops();
     ASSERT_TRUE(drops);
     for (std::uint32_t i = 0; i < drops->size(); ++i)
-      EXPECT_EQ((*drops)[i], 0u) << record_drop_reason(i);
+      EXPECT_EQ((*drops)[i], 0u) << iocx_record_drop_labels[i];
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
     auto slot = probe_->watch(ioc.target(records, GetParam().one_read));
