@@ -19,9 +19,9 @@
 #include <fstream>
 #include <functional>
 
-#include "app/scraper.h"
+#include "web/scraper.h"
 #include "web/server.h"
-#include "app/render.h"
+#include "support/snapshot.h"
 #include "scrape_load.h"
 #include "scrape_peer.h"
 
@@ -119,8 +119,12 @@ void measure(const Client& client, std::uint16_t port, int times) {
 void serve_ours(std::size_t records, int times, const Client& client) {
   const auto counts = make_counts(records);
   const auto database = make_database(records);
-  app::Scraper scraper([&] { return read_snapshot(counts, database); }, {},
-                       app::ShownEdges{edges_of_24_lines()});
+  records::LabelCache labels;
+  web::Scraper scraper([&](exposition::Encoder& encoder) {
+    encode_snapshot(read_snapshot(counts, database), {}, records::ShownEdges{edges_of_24_lines()},
+                    labels, encoder);
+    return web::Scraper::WhenServed();
+  });
   web::ServerOptions options;
   options.listen = {"127.0.0.1:0"};
   options.routes["/metrics"] = [&](const web::Request& request) {

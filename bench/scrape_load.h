@@ -12,7 +12,7 @@
 #include "records/pending_records.h"
 #include "records/process_object.h"
 #include "exposition/histogram_edges.h"
-#include "base/samples.h"
+#include "support/snapshot.h"
 
 namespace scrape_bench {
 

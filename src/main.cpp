@@ -24,11 +24,11 @@
 #include "app/privileges.h"
 #include "app/reload.h"
 #include "app/sandbox.h"
-#include "app/scraper.h"
 #include "app/site_config.h"
 #include "app/version.h"
 #include "app/who_wrote_command.h"
 #include "web/listen_address.h"
+#include "web/scraper.h"
 #include "web/server.h"
 
 namespace {
@@ -83,11 +83,11 @@ bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifi
     tell(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
     while (Clock::now() < next_tick) {
-      const auto slice = daemon.next_end_of_slice();
-      auto next = slice ? std::min(*slice, next_tick) : next_tick;
+      const auto due = daemon.next_due();
+      auto next = due ? std::min(*due, next_tick) : next_tick;
       if (const auto alive = notifier.next_alive()) next = std::min(*alive, next);
       if (stopped_before(next)) return true;
-      if (slice) daemon.govern();
+      if (due) daemon.act_on_due();
       notifier.alive();
     }
     if (Clock::now() >= end) return false;
@@ -133,7 +133,7 @@ int run_check(app::Daemon& daemon, const app::Options& options) {
 int run_once(app::Daemon& daemon, const app::Options& options) {
   app::Notifier nobody;
   if (run_until(daemon, Clock::now() + *options.once, nobody)) return 0;
-  return print(app::Scraper([&daemon] { return daemon.scrape_snapshot(); }).text(), 0);
+  return print(web::Scraper([&daemon](exposition::Encoder& encoder) { return daemon.scrape(encoder); }).text(), 0);
 }
 
 int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,

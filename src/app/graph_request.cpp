@@ -59,9 +59,9 @@ Result<Question> read_question(const std::string& query) {
   return question;
 }
 
-std::vector<Place> find_places(const Snapshot& snapshot, const Question& question) {
+std::vector<Place> find_places(const std::vector<IocSample>& iocs, const Question& question) {
   std::vector<Place> places;
-  for (const IocSample& ioc : snapshot.iocs) {
+  for (const IocSample& ioc : iocs) {
     if (!ioc.up || !ioc.database || (!question.ioc.empty() && ioc.name != question.ioc)) continue;
     if (const auto record = records::find_record(*ioc.database, question.record))
       places.push_back({&ioc, *record});
@@ -70,8 +70,8 @@ std::vector<Place> find_places(const Snapshot& snapshot, const Question& questio
 }
 
 // A table of a page takes no blanks at the start of a text: no-break spaces instead.
-web::LandingTable page_table(const records::TreeTable& tree) {
-  web::LandingTable table;
+exposition::StatusTable page_table(const records::TreeTable& tree) {
+  exposition::StatusTable table;
   table.title = "Records";
   table.rest = tree.left_out;
   for (std::size_t i = 0; i < tree.columns.size(); ++i)
@@ -125,7 +125,7 @@ web::Response show(const Question& question, const Place& place) {
 
 }  // namespace
 
-web::Response answer_graph(const Snapshot& snapshot, bool links_counted,
+web::Response answer_graph(const std::vector<IocSample>& iocs, bool links_counted,
                            const web::Request& request) {
   const auto question = read_question(request.query);
   if (!question) return refuse(400, question.error().message());
@@ -136,14 +136,14 @@ web::Response answer_graph(const Snapshot& snapshot, bool links_counted,
   if (question->record.empty() && is_page(*question))
     return {200, web::kHtmlContentType, web::render_graph_page(empty_page(*question))};
   if (question->record.empty()) return refuse(400, "which record? ask for ?record=NAME");
-  const auto places = find_places(snapshot, *question);
+  const auto places = find_places(iocs, *question);
   if (places.empty())
     return refuse(404, "no running IOC" + (question->ioc.empty() ? "" : " " + question->ioc) +
                            " has a record " + question->record);
   if (places.size() == 1) return show(*question, places.front());
-  std::string iocs;
-  for (const Place& place : places) iocs += " " + place.ioc->name;
-  return refuse(400, "several IOCs have that record: add &ioc=NAME, one of" + iocs);
+  std::string names;
+  for (const Place& place : places) names += " " + place.ioc->name;
+  return refuse(400, "several IOCs have that record: add &ioc=NAME, one of" + names);
 }
 
 }  // namespace ioc_exporter::app

@@ -1,7 +1,7 @@
 // What GET /graph answers, from a snapshot. Pure.
 #pragma once
 
-#include "base/samples.h"
+#include "records/samples.h"
 #include "web/message.h"
 
 namespace ioc_exporter::app {
@@ -13,7 +13,7 @@ inline constexpr unsigned kMostGraphDepth = 100;
 // a page (also without format), "text" for the same tree in plain text, "dot". `links_counted`:
 // whether --records.links is on. Status 400 for a query that makes no sense, 404 for what is not
 // there; in words.
-web::Response answer_graph(const Snapshot& snapshot, bool links_counted,
+web::Response answer_graph(const std::vector<IocSample>& iocs, bool links_counted,
                            const web::Request& request);
 
 }  // namespace ioc_exporter::app

@@ -8,7 +8,7 @@
 #include "base/rooted_fs.h"
 #include "base/time_text.h"
 #include "policy/learn.h"
-#include "policy/policy_file.h"
+#include "app/policy_file.h"
 #include "policy/seen_puts.h"
 
 namespace ioc_exporter::app {
@@ -47,7 +47,7 @@ Result<std::string> read_scrape(const std::string& from) {
 
 // The proposal must be a policy, and expect what it was made of.
 Result<void> verify(const std::string& proposal, const std::vector<policy::SeenPut>& puts) {
-  auto text = policy::read_policy_text(proposal, "the proposal");
+  auto text = read_policy_text(proposal, "the proposal");
   if (!text) return std::move(text).error();
   if (!*text) return error_in_words("the proposal has no policy");
   const policy::Policy policy(std::move(**text));

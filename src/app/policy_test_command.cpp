@@ -6,7 +6,7 @@
 #include "base/time_text.h"
 #include "base/utf8.h"
 #include "policy/moment.h"
-#include "policy/policy_file.h"
+#include "app/policy_file.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -98,7 +98,7 @@ CommandResult policy_test_command(int count, const char* const* arguments) {
   if (!question)
     return {kTestUsage, "",
             start + question.error().message() + " (see ioc_exporter policy --help)\n"};
-  auto text = policy::read_policy_file(question->file);
+  auto text = read_policy_file(question->file);
   if (!text) return {kTestFailed, "", text.error().message() + "\n"};
   if (!*text) return {kTestFailed, "", start + question->file + " has no section policy\n"};
   const policy::Policy policy(std::move(**text));

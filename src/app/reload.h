@@ -14,7 +14,7 @@
 #include "app/site_config.h"
 #include "app/config.h"
 #include "web/access.h"
-#include "base/samples.h"
+#include "exposition/self_samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::app {

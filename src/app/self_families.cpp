@@ -113,14 +113,6 @@ void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
   things.append_to(to);
 }
 
-void add_attached(const Snapshot& snapshot, Families& to) {
-  auto attached = flag("ioc_exporter_ioc_records_attached",
-                       "Whether the records of the running IOC are counted.");
-  for (const IocSample* ioc : iocs::distinct_iocs(snapshot))
-    if (ioc->up && ioc->base) attached.add({{"ioc", ioc->name}}, ioc->records_attached ? 1 : 0);
-  attached.append_to(to);
-}
-
 void add_collectors(const std::vector<CollectorSample>& collectors, Families& to) {
   auto duration = gauge("ioc_exporter_collector_duration_seconds",
                         "Time that the collector took for this scrape.");
@@ -158,17 +150,19 @@ void add_process(const ProcessStats& process, Families& to) {
 
 }  // namespace
 
-Families self_families(const Snapshot& snapshot, const ExporterInfo& exporter) {
+Families self_families(const SelfSamples& samples, const ExporterInfo& exporter) {
   Families families;
+  flag("ioc_exporter_detached", "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
+      .add({}, samples.detached ? 1 : 0)
+      .append_to(families);
   add_build_info(exporter.build, families);
-  add_probes(snapshot.probes, families);
-  add_maps(snapshot.maps, families);
-  add_drops(snapshot.drops, families);
-  if (snapshot.config) add_config(*snapshot.config, families);
-  add_limited(snapshot.limited, families);
-  add_attached(snapshot, families);
-  add_collectors(snapshot.collectors, families);
-  if (snapshot.scrape_cost) add_scrapes(*snapshot.scrape_cost, families);
+  add_probes(samples.probes, families);
+  add_maps(samples.maps, families);
+  add_drops(samples.drops, families);
+  if (samples.config) add_config(*samples.config, families);
+  add_limited(samples.limited, families);
+  add_collectors(samples.collectors, families);
+  if (samples.scrape_cost) add_scrapes(*samples.scrape_cost, families);
   if (exporter.process) add_process(*exporter.process, families);
   return families;
 }

@@ -7,7 +7,7 @@
 
 #include <prometheus/metric_family.h>
 
-#include "base/samples.h"
+#include "exposition/self_samples.h"
 #include "base/process_stats.h"
 
 namespace ioc_exporter::app {
@@ -26,7 +26,7 @@ struct ExporterInfo {
 
 // Samples with the same labels become one series: counts are summed, of flags the lower stands.
 // Families without series are not among them.
-std::vector<prometheus::MetricFamily> self_families(const Snapshot& snapshot,
+std::vector<prometheus::MetricFamily> self_families(const SelfSamples& samples,
                                                     const ExporterInfo& exporter);
 
 }  // namespace ioc_exporter::app

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "policy/policy_file.h"
+#include "app/policy_file.h"
 #include "web/web_config.h"
 
 namespace ioc_exporter::app {
@@ -33,7 +33,7 @@ ConfigCheck check_config(const Options& options) {
     checked.valid = checked.valid && error == nullptr;
   };
   if (!options.config_file.empty()) {
-    const auto config = policy::read_policy_file(options.config_file);
+    const auto config = read_policy_file(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
   if (!options.web.config_file.empty()) {
@@ -47,7 +47,7 @@ Result<Site> site_config(const Options& options) {
   Site config;
   if (!options.config_file.empty()) {
     std::optional<policy::PolicyText> policy;
-    auto read = read_config(options.config_file, policy::policy_section(policy));
+    auto read = read_config(options.config_file, policy_section(policy));
     if (!read) return std::move(read).error();
     static_cast<Config&>(config) = std::move(*read);
     if (policy) config.policy = std::make_shared<const policy::Policy>(std::move(*policy));

@@ -10,7 +10,7 @@
 
 #include "ca/server_walk.h"
 #include "iocs/memory.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 
 namespace ioc_exporter::ca {
 

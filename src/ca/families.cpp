@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ca/put_families.h"
 #include "exposition/merged_series.h"
 
 namespace ioc_exporter::ca {
@@ -119,17 +120,25 @@ void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::E
   encode_columns(kClientGauges, clients, labels, encoder);
 }
 
-void encode_ca_network(const Snapshot& snapshot, exposition::Encoder& encoder) {
+void encode_ca_network(const CaSamples& samples, exposition::Encoder& encoder) {
   exposition::SeriesList<std::uint64_t> searches, beacons, anomalies;
-  for (const SearchSample& search : snapshot.searches)
+  for (const SearchSample& search : samples.searches)
     searches.emplace_back(encoder.labels({{"client", search.client}}), search.requests);
-  for (const BeaconSample& beacon : snapshot.beacons) {
+  for (const BeaconSample& beacon : samples.beacons) {
     beacons.emplace_back(encoder.labels({{"server", beacon.server}}), beacon.beacons);
     anomalies.emplace_back(beacons.back().first, beacon.anomalies);
   }
   exposition::encode_counts(kSearches, std::move(searches), encoder);
   exposition::encode_counts(kBeacons, std::move(beacons), encoder);
   exposition::encode_counts(kAnomalies, std::move(anomalies), encoder);
+}
+
+void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
+               exposition::Encoder& encoder) {
+  encode_puts(samples, put_edges, encoder);
+  encode_ca_servers(samples.ca_servers, encoder);
+  encode_ca_clients(samples.ca_clients, encoder);
+  encode_ca_network(samples, encoder);
 }
 
 }  // namespace ioc_exporter::ca

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ca/put_totals.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 #include "shared/ca_tap.h"
 
 namespace ioc_exporter::ca {

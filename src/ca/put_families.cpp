@@ -156,12 +156,12 @@ void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) 
 
 }  // namespace
 
-void encode_puts(const Snapshot& snapshot, const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
-  encode_counts_of_puts(snapshot.puts, encoder);
-  encode_failures(snapshot.put_failures, encoder);
-  encode_durations(snapshot.put_durations, edges, encoder);
-  encode_last_times(snapshot.puts, encoder);
-  encode_pvs(snapshot.pvs, encoder);
+void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
+  encode_counts_of_puts(samples.puts, encoder);
+  encode_failures(samples.put_failures, encoder);
+  encode_durations(samples.put_durations, edges, encoder);
+  encode_last_times(samples.puts, encoder);
+  encode_pvs(samples.pvs, encoder);
 }
 
 }  // namespace ioc_exporter::ca

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "exposition/encoder.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 
 namespace ioc_exporter::ca {
 
 // All sorted by labels; samples with the same labels are one series: their sum, or the latest time.
 // `edges`: of kPutScale.
-void encode_puts(const Snapshot& snapshot, const exposition::HistogramEdges& edges, exposition::Encoder& encoder);
+void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::ca

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/samples.h"
+#include "ca/samples.h"
 
 namespace ioc_exporter::ca {
 

@@ -6,10 +6,10 @@
 
 namespace ioc_exporter::ca {
 
-std::vector<PvSample> PvRecords::resolve(const std::vector<IocSample>& iocs,
+std::vector<PvSample> PvRecords::resolve(const std::vector<IocFacts>& iocs,
                                          const std::vector<PutSample>& puts) {
   std::unordered_map<std::string_view, std::shared_ptr<const Database>> databases;
-  for (const IocSample& ioc : iocs)
+  for (const IocFacts& ioc : iocs)
     if (ioc.up && ioc.database) databases[ioc.name] = ioc.database;
   std::erase_if(names_, [&databases](const auto& entry) {
     const auto now = databases.find(entry.first);

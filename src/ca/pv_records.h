@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "iocs/record_names.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 
 namespace ioc_exporter::ca {
 
@@ -16,7 +16,7 @@ class PvRecords {
   // One for each PV of `puts` whose IOC is up and has such a record. `puts` is sorted by IOC and
   // PV. Keeps the sorted names of databases that were asked for, until their IOC has another, or is
   // gone from `iocs`.
-  std::vector<PvSample> resolve(const std::vector<IocSample>& iocs,
+  std::vector<PvSample> resolve(const std::vector<IocFacts>& iocs,
                                 const std::vector<PutSample>& puts);
 
  private:

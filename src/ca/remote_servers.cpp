@@ -22,7 +22,7 @@ std::string address_name(const iocx_ca_address& address, std::uint16_t port) {
   return name.append(1, ':').append(std::to_string(port));
 }
 
-void AddressedServers::take_in(const std::vector<CaServer>& found, app::IocWatch& iocs,
+void AddressedServers::take_in(const std::vector<CaServer>& found, iocs::Host& host,
                                Clock::time_point now) {
   for (const CaServer& server : found) {
     const iocx_ca_server key = ca_server_key(server);
@@ -34,12 +34,12 @@ void AddressedServers::take_in(const std::vector<CaServer>& found, app::IocWatch
     if (server.remote && is_any(server.address)) continue;
     std::string name = address_name(server.address, server.port);
     if (known_.size() >= kMostServers || !options_.filter.wants(name)) continue;
-    const std::uint32_t number = iocs.number_of(name);
+    const std::uint32_t number = host.number_of(name);
     known_.emplace(key, Known{std::move(name), number, now});
   }
 }
 
-void AddressedServers::let_go(const std::set<std::uint32_t>& circuits, app::IocWatch& iocs,
+void AddressedServers::let_go(const std::set<std::uint32_t>& circuits, iocs::Host& host,
                               Clock::time_point now) {
   for (auto one = known_.begin(); one != known_.end();) {
     Known& known = one->second;
@@ -53,7 +53,7 @@ void AddressedServers::let_go(const std::set<std::uint32_t>& circuits, app::IocW
     // One address may be known from several network namespaces.
     if (std::ranges::none_of(known_,
                              [&name](const auto& other) { return other.second.name == name; }))
-      iocs.release(name);
+      host.release(name);
   }
 }
 

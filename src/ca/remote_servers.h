@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "app/ioc_watch.h"
+#include "iocs/host.h"
 #include "iocs/ioc_filter.h"
 #include "ca/tap.h"
 
@@ -40,9 +40,9 @@ class AddressedServers {
 
   // `found`: servers that talk now, and are not named. Those that are left out by the filter, or
   // for want of room, stay so.
-  void take_in(const std::vector<CaServer>& found, app::IocWatch& iocs, Clock::time_point now);
+  void take_in(const std::vector<CaServer>& found, iocs::Host& host, Clock::time_point now);
   // `circuits`: of which numbers there are circuits. Lets those go that had none for too long.
-  void let_go(const std::set<std::uint32_t>& circuits, app::IocWatch& iocs, Clock::time_point now);
+  void let_go(const std::set<std::uint32_t>& circuits, iocs::Host& host, Clock::time_point now);
 
   // What the tap is to watch for them, in its network namespaces `nets`.
   std::vector<CaServer> servers(const std::vector<std::uint32_t>& nets) const;

@@ -41,39 +41,39 @@ CaServerSample server_sample(const std::string& ioc, const CaServerCount& count)
 }
 
 void add_puts(const Names& names, CaTapReading& reading, const WallClock& clock,
-              Snapshot& snapshot) {
+              CaSamples& samples) {
   for_each_named(names, reading.puts, number_in_labels<CaPutCount>,
                  [&](const std::string& ioc, CaPutCount& put) {
                    auto& labels = put.labels;
-                   snapshot.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
+                   samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
                                             std::move(labels.user), std::move(labels.host), put.op,
                                             put.count, clock.seconds(put.last_ns)});
                  });
   for_each_named(names, reading.failures, number_in_labels<CaPutFailure>,
                  [&](const std::string& ioc, CaPutFailure& failure) {
                    auto& labels = failure.labels;
-                   snapshot.put_failures.push_back(
+                   samples.put_failures.push_back(
                        {ioc, std::move(labels.pv), std::move(labels.client), std::move(labels.user),
                         std::move(labels.host), std::move(failure.reason), failure.count});
                  });
   for_each_named(names, reading.durations, own_number<CaPutDuration>,
                  [&](const std::string& ioc, CaPutDuration& duration) {
-                   snapshot.put_durations.push_back(
+                   samples.put_durations.push_back(
                        {ioc, std::move(duration.pv), duration.sum_ns, duration.buckets});
                  });
 }
 
-void add_servers(const Names& names, CaTapReading& reading, Snapshot& snapshot) {
+void add_servers(const Names& names, CaTapReading& reading, CaSamples& samples) {
   Names quiet = names;
   for_each_named(names, reading.servers, own_number<CaServerCount>,
                  [&](const std::string& ioc, CaServerCount& count) {
-                   snapshot.ca_servers.push_back(server_sample(ioc, count));
+                   samples.ca_servers.push_back(server_sample(ioc, count));
                    quiet.erase(count.ioc);
                  });
-  for (const auto& [number, ioc] : quiet) snapshot.ca_servers.push_back(server_sample(ioc, {}));
+  for (const auto& [number, ioc] : quiet) samples.ca_servers.push_back(server_sample(ioc, {}));
   for_each_named(names, reading.clients, own_number<CaClientCount>,
                  [&](const std::string& ioc, CaClientCount& client) {
-                   snapshot.ca_clients.push_back(
+                   samples.ca_clients.push_back(
                        {ioc, std::move(client.client), std::move(client.user),
                         std::move(client.host), client.circuits, client.channels, client.monitors});
                  });
@@ -82,11 +82,11 @@ void add_servers(const Names& names, CaTapReading& reading, Snapshot& snapshot) 
 }  // namespace
 
 void add_ca_samples(const Names& names, CaTapReading reading, const WallClock& clock,
-                    Snapshot& snapshot) {
-  add_puts(names, reading, clock, snapshot);
-  add_servers(names, reading, snapshot);
-  for (MapSample& map : reading.maps) snapshot.maps.push_back(std::move(map));
-  for (DropSample& drop : reading.drops) snapshot.drops.push_back(std::move(drop));
+                    CaSamples& samples, SelfSamples& self) {
+  add_puts(names, reading, clock, samples);
+  add_servers(names, reading, samples);
+  for (MapSample& map : reading.maps) self.maps.push_back(std::move(map));
+  for (DropSample& drop : reading.drops) self.drops.push_back(std::move(drop));
 }
 
 }  // namespace ioc_exporter::ca

@@ -26,7 +26,7 @@ CaPeer client_of(const iocx_ca_flow_key& key) {
 
 // The port of its CA server if it is known: what is connected to others (PV Access, say) is no CA
 // client.
-bool serves_ca(const app::IocWatch::Served& served, std::uint16_t port) {
+bool serves_ca(const Served& served, std::uint16_t port) {
   if (served.ca_port) return *served.ca_port == port;
   return std::ranges::any_of(served.ioc->listening,
                              [port](const auto& socket) { return socket.port == port; });
@@ -64,10 +64,10 @@ CaSeed seed_of(std::uint32_t ioc, CaServerTables tables,
   return seed;
 }
 
-void CaSeeding::advance(const std::vector<app::IocWatch::Served>& served, const Unnamed& unnamed,
+void CaSeeding::advance(const std::vector<Served>& served, const Unnamed& unnamed,
                         const Seed& seed, std::mutex& mutex, Clock::time_point now) {
   for (auto& [id, state] : states_) state.seen = false;
-  for (const app::IocWatch::Served& one : served) {
+  for (const Served& one : served) {
     const iocs::Ioc& ioc = *one.ioc;
     if (ioc.kind != iocs::IocKind::base || !one.net || ioc.listening.empty()) continue;
     State& state = states_[ioc.id];
@@ -91,7 +91,7 @@ void CaSeeding::advance(const std::vector<app::IocWatch::Served>& served, const 
   });
 }
 
-std::string CaSeeding::look(const app::IocWatch::Served& served, const Seed& give) const {
+std::string CaSeeding::look(const Served& served, const Seed& give) const {
   const std::string& name = served.ioc->name;
   std::uint64_t left_out = 0;
   auto seed = read(served, left_out);
@@ -136,7 +136,7 @@ void CaSeeding::plan_next(State& state, bool success, bool hopeless, Clock::time
     state.due = now + std::min<Clock::duration>(kLongestPause, pause);
 }
 
-Result<CaSeed> CaSeeding::read(const app::IocWatch::Served& served,
+Result<CaSeed> CaSeeding::read(const Served& served,
                                        std::uint64_t& left_out) const {
   const iocs::Ioc& ioc = *served.ioc;
   auto sockets = SocketTable::of_process(fs_, ioc.id.pid);

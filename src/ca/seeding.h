@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "app/ioc_watch.h"
+#include "ca/served.h"
 #include "iocs/ioc.h"
 #include "ca/server_reader.h"
 #include "ca/connections.h"
@@ -42,7 +42,7 @@ class CaSeeding {
 
   // Reads the IOCs that are due and hands over what they say. Call it after the tap was told to
   // watch the ports of `served`. Takes the mutex only to change problems().
-  void advance(const std::vector<app::IocWatch::Served>& served, const Unnamed& unnamed,
+  void advance(const std::vector<Served>& served, const Unnamed& unnamed,
                const Seed& seed, std::mutex& mutex, Clock::time_point now);
 
   // Why channels of an IOC have no name, by the IOC's name. Under the mutex.
@@ -61,9 +61,9 @@ class CaSeeding {
   };
 
   // What could not be told, in words; "" = nothing.
-  std::string look(const app::IocWatch::Served& served, const Seed& seed) const;
+  std::string look(const Served& served, const Seed& seed) const;
   // Also says how many channels could not be told.
-  Result<CaSeed> read(const app::IocWatch::Served& served, std::uint64_t& left_out) const;
+  Result<CaSeed> read(const Served& served, std::uint64_t& left_out) const;
   static bool is_due(State& state, bool unnamed, Clock::time_point now);
   static void plan_next(State& state, bool success, bool hopeless, Clock::time_point now);
   void report(const std::string& name, State& state, std::string problem, std::mutex& mutex);

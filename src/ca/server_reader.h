@@ -23,7 +23,7 @@
 
 #include "iocs/ioc.h"
 #include "iocs/memory.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::ca {

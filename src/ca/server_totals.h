@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ca/connections.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 #include "shared/ca_tap.h"
 
 namespace ioc_exporter::ca {

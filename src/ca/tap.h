@@ -41,7 +41,8 @@
 #include "ca/server_totals.h"
 #include "ca/tap_pin.h"
 #include "ca/tap_seed.h"
-#include "base/samples.h"
+#include "ca/samples.h"
+#include "exposition/self_samples.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
 

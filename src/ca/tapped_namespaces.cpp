@@ -10,14 +10,14 @@
 
 namespace ioc_exporter::ca {
 
-Result<void> TappedNamespaces::update(const std::vector<app::IocWatch::Served>& served,
+Result<void> TappedNamespaces::update(const std::vector<Served>& served,
                                       CaTap& tap, CaUdp* udp,
                                       Clock::time_point now) {
   Result<void> first;
   const auto note = [&first](Result<void> done) {
     if (!done && first) first = std::move(done);
   };
-  for (const app::IocWatch::Served& one : served) {
+  for (const Served& one : served) {
     if (one.ioc->own_net_namespace) continue;
     Namespace& state = all_[one.ioc->net_namespace];
     state.last_used = now;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "app/ioc_watch.h"
+#include "ca/served.h"
 #include "ca/tap.h"
 #include "ca/udp.h"
 #include "base/result.h"
@@ -34,7 +34,7 @@ class TappedNamespaces {
 
   // Opens the namespaces of these IOCs and closes those that are not needed any more. `udp` may be
   // null. The first error; what failed is tried again after kRetry.
-  Result<void> update(const std::vector<app::IocWatch::Served>& served, CaTap& tap,
+  Result<void> update(const std::vector<Served>& served, CaTap& tap,
                       CaUdp* udp, Clock::time_point now);
 
   // What the tap calls a namespace; nothing: it does not look into it.

@@ -17,7 +17,8 @@
 #include "ca/udp_object.h"
 #include "ca/udp_totals.h"
 #include "ca/enslaved_devices.h"
-#include "base/samples.h"
+#include "ca/samples.h"
+#include "exposition/self_samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::ca {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/samples.h"
+#include "ca/samples.h"
 #include "shared/ca_udp.h"
 
 namespace ioc_exporter::ca {

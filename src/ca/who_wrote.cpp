@@ -25,9 +25,9 @@ const RecordIdentity* find_record(const Database& database, std::string_view wir
 // The record that a name leads to in an IOC; where that is not known, its record part.
 class Records {
  public:
-  Records(const Snapshot& snapshot, const WhoWrote& asked)
+  Records(const CaSamples& samples, const WhoWrote& asked)
       : asked_part_(iocs::parse_pv_name(asked.pv).record) {
-    for (const PvSample& pv : snapshot.pvs) known_[{pv.ioc, pv.pv}] = pv.record;
+    for (const PvSample& pv : samples.pvs) known_[{pv.ioc, pv.pv}] = pv.record;
     for (const PvSample& pv : asked.records) asked_[pv.ioc] = pv.record;
   }
 
@@ -39,38 +39,36 @@ class Records {
   }
 
  private:
-  using View = std::string_view;  // into the snapshot and the answer
+  using View = std::string_view;  // into the samples and the answer
   View asked_part_;
   std::map<std::pair<View, View>, View> known_;
   std::map<View, View> asked_;
 };
 
-std::string problem_of(const Snapshot& snapshot) {
-  const auto puts = std::ranges::find(snapshot.collectors, "puts", &CollectorSample::collector);
-  if (puts == snapshot.collectors.end())
-    return "puts are not counted: the exporter runs with --no-collector.puts";
-  return puts->success ? "" : "not all puts could be read: the exporter's log says why";
-}
-
 }  // namespace
 
-WhoWrote who_wrote(const Snapshot& snapshot, std::string_view pv) {
+std::string why_puts_are_missing(bool counted, bool complete) {
+  if (!counted) return "puts are not counted: the exporter runs with --no-collector.puts";
+  return complete ? "" : "not all puts could be read: the exporter's log says why";
+}
+
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
+                   std::string_view pv) {
   WhoWrote answer;
   answer.pv = pv;
-  answer.problem = problem_of(snapshot);
   const iocs::PvName name = iocs::parse_pv_name(answer.pv);
-  std::set<std::string_view> iocs;
-  for (const IocSample& ioc : snapshot.iocs) {
+  std::set<std::string_view> having;  // the record
+  for (const IocFacts& ioc : iocs) {
     if (!ioc.database) continue;
     const RecordIdentity* record = find_record(*ioc.database, name.record);
     if (record == nullptr) continue;
     answer.records.push_back({ioc.name, answer.pv, record->name, std::string(name.field)});
-    iocs.insert(ioc.name);
+    having.insert(ioc.name);
   }
-  const Records records(snapshot, answer);
-  for (const PutSample& put : snapshot.puts) {
+  const Records records(samples, answer);
+  for (const PutSample& put : samples.puts) {
     if (put.pv.empty()) {
-      if (iocs.empty() || iocs.contains(put.ioc)) answer.unnamed_puts += put.count;
+      if (having.empty() || having.contains(put.ioc)) answer.unnamed_puts += put.count;
     } else if (put.pv == answer.pv || exposition::utf8_safe(put.pv) == answer.pv ||
                records.same(put)) {
       answer.puts.push_back(put);

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/samples.h"
+#include "ca/samples.h"
+#include "iocs/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::ca {
@@ -26,8 +27,11 @@ struct WhoWrote {
 };
 
 // The puts to the PV as it was asked, and to every other name (field, modifier, alias) of the same
-// record of the same IOC. `counting_since_seconds` is left to the caller.
-WhoWrote who_wrote(const Snapshot& snapshot, std::string_view pv);
+// record of the same IOC. `counting_since_seconds` and `problem` are left to the caller.
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv);
+
+// WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
+std::string why_puts_are_missing(bool counted, bool complete);
 
 // JSON object. Texts are as the labels on /metrics: what is no UTF-8 stands as \xNN.
 std::string to_json(const WhoWrote& answer);

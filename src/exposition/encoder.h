@@ -98,7 +98,7 @@ class Encoder {
   virtual void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                          double sum_seconds) = 0;
 
-  // Room for a scrape of about that size, so that the buffer need not grow.
+  // Room for about so many bytes of text more, so that the buffer need not grow.
   virtual void reserve(std::size_t bytes) = 0;
   // All that was encoded; the encoder is empty afterwards.
   virtual ByteBuffer finish() = 0;

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/samples.h"
+#include "exposition/histogram_slots.h"
 #include "base/result.h"
 
 namespace ioc_exporter::exposition {

@@ -1,5 +1,6 @@
 #include "exposition/prometheus_family.h"
 
+#include <cassert>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,13 @@ bool encode(const prometheus::MetricFamily& family, Encoder& encoder) {
     encoder.number(encoder.labels(labels), value_of(metric, *type));
   }
   return true;
+}
+
+void encode_all(const std::vector<prometheus::MetricFamily>& families, Encoder& encoder) {
+  for (const prometheus::MetricFamily& family : families) {
+    [[maybe_unused]] const bool encoded = encode(family, encoder);
+    assert(encoded);
+  }
 }
 
 }  // namespace ioc_exporter::exposition

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "iocs/memory.h"
-#include "base/samples.h"
+#include "iocs/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::iocs {

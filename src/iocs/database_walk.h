@@ -11,7 +11,7 @@
 #include "iocs/base_layout.h"
 #include "iocs/database_reader.h"
 #include "iocs/memory.h"
-#include "base/samples.h"
+#include "iocs/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::iocs {

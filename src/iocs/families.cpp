@@ -18,7 +18,7 @@ constexpr exposition::Family kStart{"epics_ioc_start_time_seconds", exposition::
 constexpr exposition::Family kRecords{"epics_ioc_records", exposition::FamilyType::gauge,
                           "Records in the IOC's database by record type, aliases not counted."};
 
-void encode_info(const IocSample& ioc, exposition::Encoder& encoder) {
+void encode_info(const IocFacts& ioc, exposition::Encoder& encoder) {
   const std::string pid = std::to_string(ioc.pid);
   const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
   encoder.count(encoder.labels({{"ioc", ioc.name},
@@ -29,7 +29,7 @@ void encode_info(const IocSample& ioc, exposition::Encoder& encoder) {
                 1);
 }
 
-void encode_record_counts(const IocSample& ioc, exposition::Encoder& encoder) {
+void encode_record_counts(const IocFacts& ioc, exposition::Encoder& encoder) {
   if (!ioc.database) return;
   std::vector<std::uint64_t> counts = ioc.database->type_totals;
   counts.resize(ioc.database->types.size());
@@ -45,32 +45,18 @@ void encode_record_counts(const IocSample& ioc, exposition::Encoder& encoder) {
 
 }  // namespace
 
-std::vector<const IocSample*> distinct_iocs(const Snapshot& snapshot) {
-  std::vector<const IocSample*> distinct;
-  std::unordered_map<std::string_view, std::size_t> index;
-  for (const IocSample& ioc : snapshot.iocs) {
-    const auto [at, is_new] = index.try_emplace(ioc.name, distinct.size());
-    if (is_new) {
-      distinct.push_back(&ioc);
-    } else if (ioc.up && !distinct[at->second]->up) {
-      distinct[at->second] = &ioc;
-    }
-  }
-  return distinct;
-}
-
-void encode_iocs(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder) {
+void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder) {
   encoder.begin_family(kIocInfo);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     if (ioc->up) encode_info(*ioc, encoder);
   encoder.begin_family(kUp);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->up ? 1 : 0);
   encoder.begin_family(kStart);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     if (ioc->up) encoder.number(encoder.labels({{"ioc", ioc->name}}), ioc->start_time_seconds);
   encoder.begin_family(kRecords);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     if (ioc->up) encode_record_counts(*ioc, encoder);
 }
 

@@ -30,23 +30,23 @@ constexpr exposition::Family kRestarts{"epics_ioc_restarts_total", exposition::F
 constexpr std::array<std::string_view, kThreadClasses> kClassNames{"scan", "callback", "once", "ca",
                                                                    "pva",  "main",     "other"};
 
-exposition::EncodedLabels labels_of(const IocSample& ioc, std::string_view thread_class, exposition::Encoder& encoder) {
+exposition::EncodedLabels labels_of(const IocFacts& ioc, std::string_view thread_class, exposition::Encoder& encoder) {
   return encoder.labels({{"ioc", ioc.name}, {"thread_class", thread_class}});
 }
 
 // One gauge a running IOC; what `value` does not know is left out.
 template <class Value>
-void encode_each(const exposition::Family& family, const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder,
+void encode_each(const exposition::Family& family, const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder,
                  Value value) {
   encoder.begin_family(family);
-  for (const IocSample* ioc : iocs) {
+  for (const IocFacts* ioc : iocs) {
     if (!ioc->health) continue;
     if (const std::optional<std::uint64_t> known = value(*ioc->health))
       encoder.count(encoder.labels({{"ioc", ioc->name}}), *known);
   }
 }
 
-void encode_cpu(const IocSample& ioc, exposition::Encoder& encoder) {
+void encode_cpu(const IocFacts& ioc, exposition::Encoder& encoder) {
   for (std::size_t i = 0; i < kThreadClasses; ++i)
     encoder.number(labels_of(ioc, kClassNames[i], encoder), exposition::seconds_from_ns(ioc.health->cpu_ns[i]));
   encoder.number(labels_of(ioc, "ended", encoder), exposition::seconds_from_ns(ioc.health->ended_cpu_ns));
@@ -54,12 +54,12 @@ void encode_cpu(const IocSample& ioc, exposition::Encoder& encoder) {
 
 }  // namespace
 
-void encode_health(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder) {
+void encode_health(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder) {
   encoder.begin_family(kCpu);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     if (ioc->health) encode_cpu(*ioc, encoder);
   encoder.begin_family(kThreads);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     for (std::size_t i = 0; ioc->health && i < kThreadClasses; ++i)
       encoder.count(labels_of(*ioc, kClassNames[i], encoder), ioc->health->threads[i]);
   encode_each(kSpinning, iocs, encoder, [](const HealthSample& health) { return health.spinning; });
@@ -68,7 +68,7 @@ void encode_health(const std::vector<const IocSample*>& iocs, exposition::Encode
   encode_each(kOpenFds, iocs, encoder, [](const HealthSample& health) { return health.open_fds; });
   encode_each(kMaxFds, iocs, encoder, [](const HealthSample& health) { return health.max_fds; });
   encoder.begin_family(kRestarts);
-  for (const IocSample* ioc : iocs)
+  for (const IocFacts* ioc : iocs)
     encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->restarts);
 }
 

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "exposition/encoder.h"
-#include "base/samples.h"
+#include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
 
 // `iocs` have different names.
-void encode_health(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder);
+void encode_health(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::iocs

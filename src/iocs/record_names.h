@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/samples.h"
+#include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
 

@@ -15,10 +15,10 @@ constexpr exposition::Family kRules{"ioc_exporter_policy_puts_total", exposition
 
 }  // namespace
 
-void encode_policy(const Snapshot& snapshot, exposition::Encoder& encoder) {
+void encode_policy(const PolicySamples& samples, exposition::Encoder& encoder) {
   exposition::SeriesList<std::uint64_t> unexpected;
-  unexpected.reserve(snapshot.unexpected_puts.size());
-  for (const UnexpectedPutSample& put : snapshot.unexpected_puts)
+  unexpected.reserve(samples.unexpected_puts.size());
+  for (const UnexpectedPutSample& put : samples.unexpected_puts)
     unexpected.emplace_back(encoder.labels({{"ioc", put.ioc},
                                             {"pv", put.pv},
                                             {"client", put.client},
@@ -30,7 +30,7 @@ void encode_policy(const Snapshot& snapshot, exposition::Encoder& encoder) {
   exposition::encode_counts(kUnexpected, std::move(unexpected), encoder);
 
   exposition::SeriesList<std::uint64_t> rules;
-  for (const PolicyRuleSample& rule : snapshot.policy_rules)
+  for (const PolicyRuleSample& rule : samples.policy_rules)
     rules.emplace_back(encoder.labels({{"rule", rule.rule}, {"action", rule.action}}), rule.puts);
   exposition::encode_counts(kRules, std::move(rules), encoder);
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "exposition/encoder.h"
-#include "base/samples.h"
+#include "policy/samples.h"
 
 namespace ioc_exporter::policy {
 
-void encode_policy(const Snapshot& snapshot, exposition::Encoder& encoder);
+void encode_policy(const PolicySamples& samples, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::policy

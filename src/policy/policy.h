@@ -15,7 +15,7 @@
 #include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/time_window.h"
-#include "base/samples.h"
+#include "ca/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::policy {

@@ -19,7 +19,8 @@
 #include <vector>
 
 #include "policy/policy.h"
-#include "base/samples.h"
+#include "ca/samples.h"
+#include "policy/samples.h"
 
 namespace ioc_exporter::policy {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/samples.h"
+#include "ca/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::policy {

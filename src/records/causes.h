@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "records/process.h"
-#include "base/samples.h"
+#include "records/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::records {

@@ -11,7 +11,7 @@
 #include "records/completions.h"
 #include "records/process.h"
 #include "records/puts.h"
-#include "base/samples.h"
+#include "records/samples.h"
 #include "base/rooted_fs.h"
 
 namespace ioc_exporter::records {

@@ -5,7 +5,7 @@
 
 #include "exposition/encoder.h"
 #include "records/labels.h"
-#include "base/samples.h"
+#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

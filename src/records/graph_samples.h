@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/samples.h"
+#include "records/samples.h"
 #include "records/graph.h"
 
 namespace ioc_exporter::records {

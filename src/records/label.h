@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "exposition/encoder.h"
-#include "base/samples.h"
+#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "exposition/encoder.h"
-#include "base/samples.h"
+#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

@@ -18,7 +18,7 @@
 #include "iocs/ioc.h"
 #include "iocs/database_reader.h"
 #include "records/record_states.h"
-#include "base/samples.h"
+#include "records/samples.h"
 #include "base/rooted_fs.h"
 
 namespace ioc_exporter::records {

@@ -23,24 +23,27 @@ void add_hit_cost(const HitCostSample& cost, Families& to) {
 
 }  // namespace
 
-Families overhead_families(const Snapshot& snapshot) {
+Families overhead_families(const std::vector<const IocSample*>& iocs,
+                           const std::optional<HitCostSample>& hit_cost) {
   Families families;
-  overhead_gauge("ioc_exporter_detached", "Whether all probes were taken off by SIGUSR1 or POST /-/detach.")
-      .add({}, snapshot.detached ? 1 : 0)
-      .append_to(families);
-  if (snapshot.hit_cost) add_hit_cost(*snapshot.hit_cost, families);
+  if (hit_cost) add_hit_cost(*hit_cost, families);
   auto overhead = overhead_gauge("ioc_exporter_ioc_overhead_ratio",
                         "Fraction of one core that the record probes cost the IOC.");
   auto sampling = overhead_gauge("ioc_exporter_record_sampling_ratio",
                         "Fraction of time that the IOC's record probes are attached: below 1, what "
                         "is said of its records is an estimate; 0, nothing is counted.");
-  for (const IocSample* ioc : iocs::distinct_iocs(snapshot)) {
+  for (const IocSample* ioc : iocs) {
     if (!ioc->up || !ioc->overhead) continue;
     overhead.add({{"ioc", ioc->name}}, ioc->overhead->core_share);
     sampling.add({{"ioc", ioc->name}}, ioc->overhead->attached_share);
   }
   overhead.append_to(families);
   sampling.append_to(families);
+  auto attached = overhead_gauge("ioc_exporter_ioc_records_attached",
+                                 "Whether the records of the running IOC are counted.");
+  for (const IocSample* ioc : iocs)
+    if (ioc->up && ioc->base) attached.add({{"ioc", ioc->name}}, ioc->records_attached ? 1 : 0);
+  attached.append_to(families);
   return families;
 }
 

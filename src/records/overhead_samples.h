@@ -18,10 +18,4 @@ struct HitCostSample {
   double return_seconds = 0;
 };
 
-// What scrapes cost the exporter, from request to last byte.
-struct ScrapeCostSample {
-  std::uint64_t scrapes = 0;
-  double cpu_seconds = 0;
-};
-
 }  // namespace ioc_exporter

@@ -9,7 +9,7 @@
 #include "records/samples_by_record.h"
 #include "iocs/ioc_id.h"
 #include "records/counts.h"
-#include "base/samples.h"
+#include "records/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::records {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "exposition/bounds_options.h"
-#include "base/samples.h"
+#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

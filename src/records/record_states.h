@@ -17,7 +17,7 @@
 #include "iocs/database_reader.h"
 #include "iocs/memory.h"
 #include "iocs/memory_samples.h"
-#include "base/samples.h"
+#include "records/samples.h"
 #include "base/result.h"
 
 namespace ioc_exporter::records {

@@ -8,7 +8,7 @@
 #include "records/counters.h"
 #include "records/put_client_totals.h"
 #include "records/process.h"
-#include "base/samples.h"
+#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

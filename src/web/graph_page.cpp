@@ -25,7 +25,7 @@ std::string render_graph_page(const GraphPage& page) {
   if (!page.heading.empty()) html += element("h2", "", escaped(page.heading)) + "\n";
   for (const std::string& note : page.notes) html += element("p", "dim", escaped(note)) + "\n";
   std::string links;
-  for (const LandingLink& link : page.links)
+  for (const exposition::StatusLink& link : page.links)
     links += joined({"<a href=\"", escaped(link.path), "\">", escaped(link.text), "</a> "});
   if (!links.empty()) html += element("p", "", links) + "\n";
   return html + table_section(page.records) + "</body>\n</html>\n";

@@ -12,8 +12,8 @@ struct GraphPage {
   std::string record, ioc, depth;  // as asked for; in the form
   std::string heading;             // "" before something was asked for
   std::vector<std::string> notes;  // under the heading
-  std::vector<LandingLink> links;  // the same in other formats
-  LandingTable records;
+  std::vector<exposition::StatusLink> links;  // the same in other formats
+  exposition::StatusTable records;
 };
 
 // All texts are escaped.

@@ -78,7 +78,7 @@ std::string page_head(std::string_view title) {
   return html + "</style>\n</head>\n<body>\n" + element("h1", "", escaped(title)) + "\n";
 }
 
-std::string table_section(const LandingTable& table) {
+std::string table_section(const exposition::StatusTable& table) {
   if (table.rows.empty()) return {};
   const auto css_class = [&table](std::size_t i) {
     return i < table.columns.size() && table.columns[i].number ? "number" : "";

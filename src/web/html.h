@@ -21,6 +21,6 @@ std::string element(std::string_view tag, std::string_view css_class, std::strin
 std::string page_head(std::string_view title);
 
 // "" for a table without rows.
-std::string table_section(const LandingTable& table);
+std::string table_section(const exposition::StatusTable& table);
 
 }  // namespace ioc_exporter::web

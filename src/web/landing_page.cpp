@@ -30,9 +30,9 @@ std::string percent_cell(const std::optional<double>& share) {
   return element("td", "number", text.data());
 }
 
-std::string facts_section(const std::vector<LandingFact>& facts) {
+std::string facts_section(const std::vector<exposition::StatusFact>& facts) {
   std::string html;
-  for (const LandingFact& fact : facts)
+  for (const exposition::StatusFact& fact : facts)
     html += element("div", fact.bad ? "fact bad" : "fact",
                     element("strong", "", escaped(fact.value)) +
                         element("span", "dim", escaped(fact.what))) +
@@ -40,7 +40,7 @@ std::string facts_section(const std::vector<LandingFact>& facts) {
   return html.empty() ? "" : joined({"<div class=\"facts\">\n", html, "</div>\n"});
 }
 
-std::string ioc_row(const LandingIoc& ioc) {
+std::string ioc_row(const exposition::StatusIoc& ioc) {
   const std::optional<std::int32_t> pid = ioc.up ? std::optional(ioc.pid) : std::nullopt;
   std::string row = element("td", "", escaped(ioc.name));
   row += element("td", ioc.up ? "good" : "bad", ioc.up ? "up" : "gone");
@@ -60,9 +60,9 @@ std::string ioc_row(const LandingIoc& ioc) {
   return element("tr", "", row) + "\n" + notes;
 }
 
-std::string links_section(const std::vector<LandingLink>& links) {
+std::string links_section(const std::vector<exposition::StatusLink>& links) {
   std::string items;
-  for (const LandingLink& link : links) {
+  for (const exposition::StatusLink& link : links) {
     std::string item =
         joined({"<a href=\"", escaped(link.path), "\">", escaped(link.text), "</a>"});
     if (!link.description.empty())
@@ -72,7 +72,7 @@ std::string links_section(const std::vector<LandingLink>& links) {
   return items.empty() ? "" : joined({"<ul>\n", items, "</ul>\n"});
 }
 
-std::string iocs_section(const std::vector<LandingIoc>& iocs) {
+std::string iocs_section(const std::vector<exposition::StatusIoc>& iocs) {
   std::string html = "<h2>IOCs</h2>\n";
   if (iocs.empty()) return html + "<p>No IOC was found on this host so far.</p>\n";
   html +=
@@ -82,16 +82,16 @@ std::string iocs_section(const std::vector<LandingIoc>& iocs) {
       "<th class=\"number\">channels</th><th class=\"number\">processed/s</th>"
       "<th class=\"number\">puts/s</th><th class=\"number\">probes' cost</th>"
       "<th>problem</th></tr></thead>\n<tbody>\n";
-  for (const LandingIoc& ioc : iocs) html += ioc_row(ioc);
+  for (const exposition::StatusIoc& ioc : iocs) html += ioc_row(ioc);
   return html + "</tbody>\n</table></div>\n";
 }
 
-std::string probes_section(const std::vector<LandingProbe>& probes) {
+std::string probes_section(const std::vector<exposition::StatusProbe>& probes) {
   if (probes.empty()) return {};
   std::string html =
       "<h2>Probes</h2>\n<div class=\"wide\"><table>\n"
       "<thead><tr><th>probe</th><th>state</th></tr></thead>\n<tbody>\n";
-  for (const LandingProbe& probe : probes)
+  for (const exposition::StatusProbe& probe : probes)
     html += element("tr", "",
                     element("td", "", escaped(probe.name)) +
                         element("td", probe.ok ? "good" : "bad", escaped(probe.state))) +
@@ -108,14 +108,14 @@ std::string notes_section(const std::vector<std::string>& notes) {
 
 }  // namespace
 
-std::string render_landing_page(const LandingPage& page) {
+std::string render_landing_page(const exposition::StatusPage& page) {
   std::string html = page_head(page.name);
   html += element("p", "dim", joined({"version ", escaped(page.version)})) + "\n";
   if (!page.description.empty()) html += element("p", "", escaped(page.description)) + "\n";
   html += facts_section(page.facts);
   html += links_section(page.links);
   html += iocs_section(page.iocs);
-  for (const LandingTable& table : page.tables) html += table_section(table);
+  for (const exposition::StatusTable& table : page.tables) html += table_section(table);
   html += probes_section(page.probes);
   html += notes_section(page.notes);
   return html + "</body>\n</html>\n";

@@ -19,8 +19,11 @@
 #include <string_view>
 
 #include "app/graph_request.h"
-#include "app/landing_tables.h"
-#include "app/scrape_format.h"
+#include "app/status.h"
+#include "ca/tables.h"
+#include "records/stuck_table.h"
+#include "support/snapshot.h"
+#include "web/scrape_format.h"
 #include "base/query.h"
 #include "ca/who_wrote.h"
 #include "exposition/label_text.h"
@@ -98,7 +101,8 @@ void check_plain(std::string_view text) {
 }
 
 void check_who_wrote(const Snapshot& snapshot, const std::string& pv) {
-  const ca::WhoWrote answer = ca::who_wrote(snapshot, pv);
+  const std::vector<IocFacts> facts(snapshot.iocs.begin(), snapshot.iocs.end());
+  const ca::WhoWrote answer = ca::who_wrote(facts, snapshot, pv);
   const std::string json = ca::to_json(answer);
   const auto read = ca::who_wrote_from_json(json);
   check(read.ok(), "its own JSON is not read");
@@ -125,22 +129,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(accept_encoding.find_first_not_of(" \t,") != std::string::npos ||
             coding == web::Coding::identity,
         "a coding without being asked for");
-  app::best_format(accept_encoding);
+  web::best_format(accept_encoding);
 
   const Snapshot snapshot = snapshot_of(parts);
   check_who_wrote(snapshot, pv);
   web::Request request;
   request.query = query;
   for (const bool counted : {false, true}) {
-    const web::Response answer = app::answer_graph(snapshot, counted, request);
+    const web::Response answer = app::answer_graph(snapshot.iocs, counted, request);
     check(answer.status >= 200 && answer.status < 600, "no status");
     if (answer.content_type == web::kHtmlContentType) check_tags(answer.body);
     if (answer.status == 200 && answer.content_type == "text/plain; charset=utf-8")
       check_plain(answer.body);
   }
-  web::LandingPage page;
+  exposition::StatusPage page;
   page.name = page.version = page.description = ioc;
-  page.tables = app::landing_tables(snapshot, 2e9);
+  page.tables = {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),
+                 ca::puts_table(snapshot, 2e9), ca::searches_table(snapshot, 2e9),
+                 app::limits_table(snapshot.maps)};
   page.notes = {user, host};
   check_tags(web::render_landing_page(page));
   return 0;

@@ -1,4 +1,4 @@
-#include "app/bounds.h"
+#include "support/snapshot.h"
 
 #include <gtest/gtest.h>
 

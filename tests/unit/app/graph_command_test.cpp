@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "records/samples.h"
+
 #include <fstream>
 #include <string>
 #include <vector>
@@ -55,20 +59,20 @@ class GraphServer : public testing::Test {
     url_ = "http://127.0.0.1:" + std::to_string(server_->port());
   }
 
-  static Snapshot snapshot() {
+  static std::vector<IocSample> snapshot() {
     auto database = std::make_shared<Database>();
     database->types = {"calc", "ao"};
     database->records = {{0x1000, "P:a b{\"x\":1,\"y\":2}", 0}, {0x2000, "P:c", 1}};
-    Snapshot snapshot;
+    std::vector<IocSample> all;
     IocSample ioc;
     ioc.up = true;
     ioc.database = database;
     ioc.links = {{0, 1, 23}, {1, 0, 7}};
     for (const char* name : {"ps", "a&b"}) {
       ioc.name = name;
-      snapshot.iocs.push_back(ioc);
+      all.push_back(ioc);
     }
-    return snapshot;
+    return all;
   }
 
   CommandResult ask(const char* record, std::vector<const char*> more = {"--ioc=ps"}) {

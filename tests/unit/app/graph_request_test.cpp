@@ -3,18 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "records/samples.h"
+
 namespace ioc_exporter::app {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-Snapshot two_iocs() {
+std::vector<IocSample> two_iocs() {
   auto database = std::make_shared<Database>();
   database->types = {"calc", "ao"};
   database->records = {{0x1000, "P:scan", 0}, {0x2000, "P:<b>", 0}, {0x3000, "P:c", 1}};
   database->aliases = {{"P:nick", 0}};
-  Snapshot snapshot;
+  std::vector<IocSample> all;
   IocSample ioc;
   ioc.name = "ps";
   ioc.up = true;
@@ -25,14 +29,14 @@ Snapshot two_iocs() {
   counts.self_ns = 46'000;
   ioc.records = {counts};
   ioc.links = {{0, 1, 23}, {1, 2, 7}, {0, UINT32_MAX, 1}};
-  snapshot.iocs = {ioc};
+  all = {ioc};
   ioc.name = "other";
   ioc.links.clear();
   auto alone = std::make_shared<Database>(*database);
   alone->records[2].name = "P:elsewhere";
   ioc.database = alone;
-  snapshot.iocs.push_back(ioc);
-  return snapshot;
+  all.push_back(ioc);
+  return all;
 }
 
 web::Response ask(const std::string& query, bool links_counted = true) {

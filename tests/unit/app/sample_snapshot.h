@@ -2,8 +2,7 @@
 // reference.
 #pragma once
 
-#include "app/render.h"
-#include "base/samples.h"
+#include "support/snapshot.h"
 
 namespace ioc_exporter::app {
 

@@ -12,12 +12,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-IocSample ioc(const std::string& name, const std::string& record) {
+IocFacts ioc(const std::string& name, const std::string& record) {
   auto database = std::make_shared<Database>();
   database->types = {"ao"};
   database->records = {{0x1000, record, 0}};
   database->aliases = {{"Alias", 0}};
-  IocSample sample;
+  IocFacts sample;
   sample.name = name;
   sample.up = true;
   sample.database = database;
@@ -46,7 +46,7 @@ TEST(PvRecords, OnceForEachPvThatLeadsToARecord) {
 
 TEST(PvRecords, FollowTheDatabase) {
   PvRecords records;
-  IocSample running = ioc("a", "R");
+  IocFacts running = ioc("a", "R");
   EXPECT_THAT(texts(records.resolve({running}, {put("a", "R")})), ElementsAre("a R R.VAL"));
   running.database = ioc("a", "S").database;
   EXPECT_THAT(texts(records.resolve({running}, {put("a", "R"), put("a", "S")})),

@@ -7,22 +7,23 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class CaSamples : public testing::Test {
+class CaSamplesByName : public testing::Test {
  protected:
   void SetUp() override { clock_.update({0, 1'790'000'000 * kSecond}); }
 
-  Snapshot add(ca::CaTapReading reading) {
-    Snapshot snapshot;
-    add_ca_samples({{1, "one"}, {2, "two"}}, std::move(reading), clock_, snapshot);
+  CaSamples add(ca::CaTapReading reading) {
+    CaSamples snapshot;
+    add_ca_samples({{1, "one"}, {2, "two"}}, std::move(reading), clock_, snapshot, self_);
     return snapshot;
   }
 
+  SelfSamples self_;
   WallClock clock_;
   const ca::CaPutLabels one_{1, "pv", "c", "u", "h"};
   const ca::CaPutLabels nobodys_{3, "pv", "c", "u", "h"};
 };
 
-TEST_F(CaSamples, PutsAndOutcomesGetTheirIocsName) {
+TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
   ca::CaTapReading reading;
   reading.puts = {{one_, PutOp::write_notify, 23, 7 * kSecond}, {nobodys_, PutOp::write, 5, 1}};
   reading.failures = {{one_, "put_failed", 3}, {nobodys_, "put_failed", 5}};
@@ -30,7 +31,7 @@ TEST_F(CaSamples, PutsAndOutcomesGetTheirIocsName) {
   duration.buckets[19] = 23;
   reading.durations = {duration};
   reading.durations.push_back({3, "pv", 1, {}});
-  const Snapshot snapshot = add(reading);
+  const CaSamples snapshot = add(reading);
 
   ASSERT_EQ(snapshot.puts.size(), 1u);
   const PutSample& put = snapshot.puts[0];
@@ -48,7 +49,7 @@ TEST_F(CaSamples, PutsAndOutcomesGetTheirIocsName) {
   EXPECT_EQ(snapshot.put_durations[0].buckets[19], 23u);
 }
 
-TEST_F(CaSamples, EveryIocIsAServer) {
+TEST_F(CaSamplesByName, EveryIocIsAServer) {
   ca::CaTapReading reading;
   ca::CaServerCount count;
   count.ioc = 2;
@@ -64,7 +65,7 @@ TEST_F(CaSamples, EveryIocIsAServer) {
   count.sent_bytes = 41;
   reading.servers = {count};
   reading.clients = {{2, "c", "u", "h", 43, 47, 53}, {3, "c", "u", "h", 1, 1, 1}};
-  const Snapshot snapshot = add(reading);
+  const CaSamples snapshot = add(reading);
 
   ASSERT_EQ(snapshot.ca_servers.size(), 2u);
   const CaServerSample& two = snapshot.ca_servers[0];
@@ -88,15 +89,15 @@ TEST_F(CaSamples, EveryIocIsAServer) {
   EXPECT_EQ(snapshot.ca_clients[0].monitors, 53u);
 }
 
-TEST_F(CaSamples, DropsAndMapsAreTakenOver) {
+TEST_F(CaSamplesByName, DropsAndMapsAreTakenOver) {
   ca::CaTapReading reading;
   reading.drops = {{"ca_tap", "resync", 3}};
   reading.maps = {{"ca_channels", 5, 7}};
-  const Snapshot snapshot = add(reading);
-  ASSERT_EQ(snapshot.drops.size(), 1u);
-  EXPECT_EQ(snapshot.drops[0].reason, "resync");
-  ASSERT_EQ(snapshot.maps.size(), 1u);
-  EXPECT_EQ(snapshot.maps[0].capacity, 7u);
+  const CaSamples snapshot = add(reading);
+  ASSERT_EQ(self_.drops.size(), 1u);
+  EXPECT_EQ(self_.drops[0].reason, "resync");
+  ASSERT_EQ(self_.maps.size(), 1u);
+  EXPECT_EQ(self_.maps[0].capacity, 7u);
 }
 
 }  // namespace

@@ -13,24 +13,32 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-IocSample ioc(const std::string& name, std::vector<std::string> records,
+IocFacts ioc(const std::string& name, std::vector<std::string> records,
               std::vector<RecordAlias> aliases = {}) {
   auto database = std::make_shared<Database>();
   database->types = {"ao"};
   for (const std::string& record : records) database->records.push_back({0x1000, record, 0});
   database->aliases = std::move(aliases);
-  IocSample sample;
+  IocFacts sample;
   sample.name = name;
   sample.up = true;
   sample.database = database;
   return sample;
 }
 
+struct Snapshot : CaSamples {
+  std::vector<IocFacts> iocs;
+};
+
+WhoWrote who_wrote(const Snapshot& all, std::string_view pv) {
+  return ca::who_wrote(all.iocs, all, pv);
+}
+
 // Two IOCs of EPICS Base that share no record name but R2, and a server without a database.
 Snapshot snapshot() {
   Snapshot all;
   all.iocs = {ioc("one", {"R1", "R2"}, {{"Alias", 0}}), ioc("two", {"R2", "R3"})};
-  all.iocs.push_back(IocSample{});
+  all.iocs.push_back(IocFacts{});
   all.iocs.back().name = "soft";
   all.puts = {{"one", "R1", "c1", "u", "h", PutOp::write, 23, 100},
               {"one", "R1.DESC$", "c2", "u", "h", PutOp::write, 1, 300},
@@ -46,7 +54,6 @@ Snapshot snapshot() {
              {"one", "Alias.VAL", "R1", "VAL"},
              {"one", "R2", "R2", "VAL"},
              {"two", "R2.VAL", "R2", "VAL"}};
-  all.collectors = {{"puts", true, 0.1}};
   return all;
 }
 
@@ -106,10 +113,9 @@ TEST(WhoWrote, NamesThatAreNoUtf8AreFoundAsLabelsOnMetricsToo) {
 
 TEST(WhoWrote, SaysWhyPutsMayBeMissing) {
   Snapshot all = snapshot();
-  all.collectors = {{"puts", false, 0.1}};
-  EXPECT_THAT(who_wrote(all, "R1").problem, HasSubstr("log says why"));
-  all.collectors.clear();
-  EXPECT_THAT(who_wrote(all, "R1").problem, HasSubstr("--no-collector.puts"));
+  EXPECT_EQ(why_puts_are_missing(true, true), "");
+  EXPECT_THAT(why_puts_are_missing(true, false), HasSubstr("log says why"));
+  EXPECT_THAT(why_puts_are_missing(false, false), HasSubstr("--no-collector.puts"));
 }
 
 TEST(WhoWrote, JsonAndBack) {

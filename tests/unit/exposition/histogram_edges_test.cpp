@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "base/samples.h"
+#include "support/snapshot.h"
 
 namespace ioc_exporter::exposition {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "metrics.pb.h"
-#include "app/render.h"
+#include "support/snapshot.h"
 #include "exposition/text_encoder.h"
 #include "unit/app/sample_snapshot.h"
 #include "unit/app/scrape_parser.h"
@@ -187,8 +187,8 @@ TEST(ProtobufEncoder, AScrapeSaysWhatTheTextSays) {
   ProtobufEncoder encoder;
   records::LabelCache cache;
   const Snapshot snapshot = sample_snapshot();
-  app::encode_snapshot(snapshot, sample_exporter(), {}, cache, encoder);
-  const auto text = parse_scrape(app::render_text(snapshot, sample_exporter()));
+  encode_snapshot(snapshot, sample_exporter(), {}, cache, encoder);
+  const auto text = parse_scrape(render_text(snapshot, sample_exporter()));
   std::size_t families = 0;
   for (const MetricFamily& family : decoded(encoder.take())) {
     ++families;

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "app/bounds.h"
+#include "support/snapshot.h"
 #include "unit/app/sample_snapshot.h"
 
 namespace ioc_exporter::records {
@@ -228,9 +228,9 @@ TEST(RecordBounds, AllFamiliesFollow) {
   Snapshot snapshot = app::sample_snapshot();
   exposition::BoundsOptions options;
   options.groups = {{*Pattern::compile("PS:(Q[0-9]):.*"), "\\1"}};
-  app::Bounds bounds(options);
+  Bounds bounds(options);
   bounds.apply(snapshot);
-  const std::string text = app::render_text(snapshot, app::sample_exporter());
+  const std::string text = render_text(snapshot, app::sample_exporter());
   EXPECT_EQ(text.find("record=\"PS:"), text.find("record=\"PS:Q1:SetCur\",field=")) << text;
   for (const char* line : {
            "epics_record_process_total{ioc=\"power-supplies\",record_group=\"Q1\"} 24",

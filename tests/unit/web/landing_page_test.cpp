@@ -12,8 +12,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-LandingPage sample() {
-  LandingPage page;
+exposition::StatusPage sample() {
+  exposition::StatusPage page;
   page.name = "ioc_exporter";
   page.version = "0.1.0";
   page.description = "Prometheus exporter for EPICS IOC hosts";
@@ -90,7 +90,7 @@ TEST(LandingPage, ShowsWhatItIsGiven) {
 }
 
 TEST(LandingPage, SaysWhenThereIsNoIoc) {
-  LandingPage page = sample();
+  exposition::StatusPage page = sample();
   page.iocs.clear();
   page.probes.clear();
   page.notes.clear();
@@ -102,7 +102,7 @@ TEST(LandingPage, SaysWhenThereIsNoIoc) {
 
 TEST(LandingPage, EscapesEveryText) {
   const std::string evil = "<script>\"'&\x01";
-  LandingPage page;
+  exposition::StatusPage page;
   page.name = page.version = page.description = evil;
   page.links = {{evil, evil, evil}};
   page.iocs = {{evil, true, 1, evil, {}, {}, {}, {}, evil}};

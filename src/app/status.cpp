@@ -1,0 +1,81 @@
+#include "app/status.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace ioc_exporter::app {
+namespace {
+
+using exposition::StatusIoc;
+using exposition::StatusPage;
+using exposition::StatusProbe;
+
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "" : std::to_string(part * 100 / whole) + " %";
+}
+
+void add_probes(const std::vector<ProbeState>& states, StatusPage& page) {
+  for (const ProbeSample& sample : page.self.probes) {
+    StatusProbe row;
+    row.name = sample.probe;
+    row.ok = sample.loaded;
+    row.attachments = sample.attachments;
+    row.state = sample.loaded ? exposition::plural(sample.attachments, "attachment") : "not loaded";
+    const auto state = std::ranges::find(states, sample.probe, &ProbeState::name);
+    if (state != states.end()) row.problem = state->problem;
+    page.probes.push_back(std::move(row));
+  }
+}
+
+void add_notes(StatusPage& page) {
+  if (page.self.detached)
+    page.notes.insert(page.notes.begin(),
+                      "All probes are detached, by SIGUSR1 or POST /-/detach: nothing is counted. "
+                      "SIGUSR2 attaches them again.");
+  for (const DropSample& drop : page.self.drops)
+    if (drop.count > 0)
+      page.notes.push_back(drop.probe + ": " + std::to_string(drop.count) + " × " + drop.reason +
+                           " (see ioc_exporter_dropped_total)");
+}
+
+void add_facts(StatusPage& page) {
+  std::uint64_t problems = 0, dropped = 0;
+  for (const StatusIoc& ioc : page.iocs) problems += ioc.problem.empty() ? 0u : 1u;
+  for (const ProbeSample& probe : page.self.probes) problems += probe.loaded ? 0u : 1u;
+  for (const DropSample& drop : page.self.drops) dropped += drop.count;
+  page.facts.push_back({std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});
+  page.facts.push_back({std::to_string(dropped), "not counted in full"});
+  if (page.self.detached) page.facts.push_back({"detached", "nothing is counted", true});
+}
+
+}  // namespace
+
+exposition::StatusTable limits_table(const std::vector<MapSample>& all) {
+  exposition::StatusTable table;
+  table.title = "Limits";
+  table.note =
+      "How full the kernel's tables are. What has no room is counted below, and on the page "
+      "of the metrics as ioc_exporter_dropped_total.";
+  table.columns = {{"table", false}, {"entries", true}, {"room", true}, {"full", true}};
+  std::vector<const MapSample*> maps;
+  for (const MapSample& map : all)
+    if (map.capacity > 0) maps.push_back(&map);
+  std::ranges::stable_sort(maps, std::greater<>(), [](const MapSample* map) {
+    return static_cast<double>(map->entries) / static_cast<double>(map->capacity);
+  });
+  for (const MapSample* map : maps)
+    table.rows.push_back({map->map, std::to_string(map->entries), std::to_string(map->capacity),
+                          share_text(map->entries, map->capacity)});
+  return table;
+}
+
+void finish_status(const std::vector<ProbeState>& probes, StatusPage& page) {
+  add_probes(probes, page);
+  page.tables.push_back(limits_table(page.self.maps));
+  add_notes(page);
+  add_facts(page);
+}
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,125 @@
+// CaCollector: Channel Access as packets show it: puts and what became of them, circuits, clients,
+// searches, beacons. Owns the tap and what tells it where to look, and their families.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rates.h"
+#include "base/trouble_log.h"
+#include "base/wall_clock.h"
+#include "ca/bounds.h"
+#include "ca/options.h"
+#include "ca/pv_records.h"
+#include "ca/remote_servers.h"
+#include "ca/samples.h"
+#include "ca/seeding.h"
+#include "ca/served.h"
+#include "ca/server_detector.h"
+#include "ca/tap.h"
+#include "ca/tapped_namespaces.h"
+#include "ca/udp.h"
+#include "ca/who_wrote.h"
+#include "exposition/collector.h"
+#include "exposition/self_samples.h"
+#include "iocs/host.h"
+
+namespace ioc_exporter::ca {
+
+// Is told of all puts whenever they are read; under the host's mutex.
+class PutObserver {
+ public:
+  using Names = std::map<std::uint32_t, std::string>;
+  virtual ~PutObserver() = default;
+  // `names`: of the servers, by their numbers.
+  virtual void puts_were_read(const Names& names, const std::vector<CaPutCount>& puts,
+                              const WallClock& clock) = 0;
+};
+
+class CaCollector final : public Collector {
+ public:
+  // Loads the tap, what fails shows in probes(). `filter` and `keep_gone` hold for servers without
+  // a process here. `may_pin`: keep the channel table for the next run. `host` must outlive it.
+  struct Setup {
+    Options options;
+    iocs::IocFilter filter;
+    std::chrono::milliseconds keep_gone{};
+    bool may_pin = false;
+  };
+  CaCollector(iocs::Host& host, const Setup& setup);
+
+  std::string_view name() const override { return "puts"; }
+  bool is_enabled() const override { return options_.enabled; }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  Result<void> tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
+  void detach() override;
+  void attach() override;
+
+  // From the next scrape on. In any thread.
+  void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
+  // How long puts of clients that are gone are kept; nothing: the default. In any thread.
+  void set_put_expiry(std::optional<std::chrono::milliseconds> expiry);
+
+  // One, or null. Before the first tick.
+  void set_observer(PutObserver* observer) { observer_ = observer; }
+  // Has the observer see what was counted until now. Under the host's mutex.
+  void show_puts() { static_cast<void>(read_tap()); }
+
+  // In any thread.
+  WhoWrote who_wrote(std::string_view pv);
+
+ private:
+  struct Reading {
+    CaSamples samples;
+    SelfSamples self;
+    bool complete = true;
+  };
+
+  Result<void> load_tap(bool may_pin);
+  Result<void> load_udp();
+  std::vector<Served> served() const;
+  std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
+  std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
+  void watch_other_ports();
+  void tell_network_problems();
+  void release_addressed(TimePoint now);
+  void seed(TimePoint now);
+  void expire_puts(TimePoint now);
+  Result<CaTapReading> read_tap();
+  Reading read();
+  void read_puts(Reading& reading);
+  void read_searches(Reading& reading);
+
+  iocs::Host& host_;
+  Options options_;
+  std::set<std::uint16_t> server_ports_;  // where a CA server is expected
+  std::string why_no_tap_, why_no_udp_;   // "" = loaded, or turned off
+  // All that follows: under the host's mutex, unless it says otherwise.
+  std::optional<CaTap> tap_;
+  std::optional<CaUdp> udp_;  // goes before the tap
+  TappedNamespaces namespaces_;
+  ListenerJudge detector_;
+  AddressedServers addressed_;
+  CaSeeding seeding_;  // by the thread that ticks
+  std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
+  PvRecords pv_records_;
+  WallClock wall_clock_;
+  TroubleLog trouble_;
+  PutObserver* observer_ = nullptr;
+  std::chrono::milliseconds put_expiry_;
+  TimePoint next_put_expiry_{};
+  TimePoint next_release_{};
+  CaBounds bounds_;  // in any thread
+  Rates rates_;      // in any thread
+};
+
+}  // namespace ioc_exporter::ca

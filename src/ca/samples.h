@@ -1,0 +1,94 @@
+// What the tap counted, by names, as the metrics need it. Plain data.
+// iocs/samples.h says what holds of all counters and times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exposition/histogram_slots.h"
+
+namespace ioc_exporter {
+
+enum class PutOp { write, write_notify };
+
+struct PutSample {
+  std::string ioc;
+  std::string pv;
+  std::string client;  // address without port
+  std::string user;
+  std::string host;
+  PutOp op = PutOp::write;
+  std::uint64_t count = 0;
+  double last_time_seconds = 0;  // time of day of the last one; 0: not known
+};
+
+struct PutFailureSample {
+  std::string ioc, pv, client, user, host;
+  std::string reason;  // "no_write_access", "put_failed", ...: the status' ECA_ name in words
+  std::uint64_t count = 0;
+};
+
+struct PutDurationSample {
+  std::string ioc, pv;
+  std::uint64_t sum_ns = 0;
+  std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+};
+
+struct CaServerSample {
+  enum Access { none, read, write, read_write, unknown, kAccesses };
+  std::string ioc;
+  std::uint64_t circuits = 0;
+  std::array<std::uint64_t, kAccesses> channels{};
+  std::uint64_t unnamed_channels = 0;  // whose PV name is not known; not all are among `channels`
+  std::uint64_t monitors = 0;
+  std::uint64_t flow_controlled = 0;  // circuits whose client has turned its monitors off for now
+  std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
+  std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
+};
+
+struct CaClientSample {
+  std::string ioc, client, user, host;
+  std::uint64_t circuits = 0, channels = 0, monitors = 0;
+};
+
+struct PvSample {
+  std::string ioc, pv, record, field;
+};
+
+struct SearchSample {
+  std::string client;  // address; "(other)": clients for which there was no room
+  std::uint64_t requests = 0;
+};
+
+struct SearchedName {
+  std::string client, name;
+  std::uint64_t requests = 0;
+  double first_time_seconds = 0, last_time_seconds = 0;
+};
+
+struct BeaconSample {
+  std::string server;  // address:port
+  std::uint64_t beacons = 0;
+  std::uint64_t anomalies =
+      0;  // its sequence began anew or jumped: it was restarted, or two share it
+};
+
+// All of it, at one moment.
+struct CaSamples {
+  std::vector<PutSample> puts;  // one for each set of labels
+  std::vector<PutFailureSample> put_failures;
+  std::vector<PutDurationSample> put_durations;
+  std::vector<CaServerSample> ca_servers;
+  std::vector<CaClientSample> ca_clients;
+  std::vector<PvSample> pvs;
+  std::vector<SearchSample> searches;
+  std::vector<SearchedName> searched_names;  // those searched most often
+  std::vector<BeaconSample> beacons;
+  // What could not be read this time is absent, not gone: puts and clients, or searches and
+  // beacons.
+  bool puts_missing = false, searches_missing = false;
+};
+
+}  // namespace ioc_exporter

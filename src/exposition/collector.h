@@ -1,0 +1,69 @@
+// Collector: one capability of the exporter, with all that it takes: its programs in the kernel, its
+// totals, its families on /metrics and its part of the page at "/". The loop (app/collectors.h)
+// knows collectors by this interface only.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ioc_exporter {
+
+namespace exposition {
+struct Page;
+struct StatusPage;
+}  // namespace exposition
+
+// Programs of a collector that are loaded into the kernel together.
+struct ProbeState {
+  std::string name;     // the label `probe`
+  std::string problem;  // why they are not loaded; "" = they are
+};
+
+class Collector {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using TimePoint = Clock::time_point;
+
+  virtual ~Collector() = default;
+
+  // The label `collector` of what it costs.
+  virtual std::string_view name() const = 0;
+
+  // False: the operator turned it off. It says nothing of what it costs then.
+  virtual bool is_enabled() const { return true; }
+  virtual std::vector<ProbeState> probes() const { return {}; }
+
+  // The IOCs of the host have changed, or may have: takes note. Under iocs::Host::mutex(), so that a
+  // scrape sees an IOC and what belongs to it at once; must not wait for an IOC.
+  virtual void follow(TimePoint now) { static_cast<void>(now); }
+
+  // Regular work, in the one thread that ticks; takes the mutex where it needs it. An error is
+  // logged once, and the others go on.
+  virtual Result<void> tick(TimePoint now) = 0;
+
+  // Work that is due at a moment between two ticks, if there is any; same thread as tick().
+  virtual std::optional<TimePoint> next_due() { return std::nullopt; }
+  virtual void act_on_due(TimePoint now) { static_cast<void>(now); }
+
+  // Its families of one scrape, and what it says of itself. In any thread.
+  virtual void collect(exposition::Page& page) = 0;
+
+  // Its part of the page at "/" and of --check. In any thread.
+  virtual void status(exposition::StatusPage& page) { static_cast<void>(page); }
+
+  // Takes its probes off, so that nothing costs anything, and the way back. Under the mutex.
+  virtual void detach() {}
+  virtual void attach() {}
+
+ protected:
+  Collector() = default;
+  Collector(const Collector&) = default;
+  Collector& operator=(const Collector&) = default;
+};
+
+}  // namespace ioc_exporter

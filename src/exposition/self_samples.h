@@ -1,0 +1,79 @@
+// What the exporter says of itself, as the metrics need it. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ioc_exporter {
+
+struct ProbeSample {
+  std::string probe;                         // "record_process", "ca_tap"
+  bool loaded = false;                       // its programs are in the kernel
+  std::uint64_t attachments = 0;             // uprobes, or sockets, that feed it now
+  std::optional<std::uint64_t> runs;         // of its programs; only while kernel.bpf_stats_enabled
+  std::optional<std::uint64_t> run_time_ns;  // the same
+  std::optional<double> estimated_seconds = {};  // hits by what a hit costs, where that is known
+};
+
+struct MapSample {
+  std::string map;
+  std::uint64_t entries = 0;
+  std::uint64_t capacity = 0;
+};
+
+struct DropSample {
+  std::string probe;
+  std::string reason;
+  std::uint64_t count = 0;
+};
+
+struct CollectorSample {
+  std::string collector;  // "discovery", "records", "puts"
+  bool success = false;
+  double duration_seconds = 0;
+};
+
+struct LimitedSample {
+  std::string family;  // "records", "puts", ...
+  std::uint64_t things = 0;
+};
+
+struct ConfigSample {
+  bool successful = false;
+  double success_time_seconds = 0;  // time of day of the last one that was
+};
+
+// What scrapes cost the exporter, from request to last byte.
+struct ScrapeCostSample {
+  std::uint64_t scrapes = 0;
+  double cpu_seconds = 0;
+};
+
+// All of it, for one scrape.
+struct SelfSamples {
+  // Those of another collector.
+  void add(SelfSamples more) {
+    const auto append = [](auto& to, auto& from) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.end()));
+    };
+    append(probes, more.probes);
+    append(maps, more.maps);
+    append(drops, more.drops);
+    append(limited, more.limited);
+  }
+
+  std::vector<ProbeSample> probes;
+  std::vector<MapSample> maps;
+  std::vector<DropSample> drops;
+  std::vector<CollectorSample> collectors;
+  std::vector<LimitedSample> limited;
+  std::optional<ConfigSample> config;
+  bool detached = false;                             // all probes were taken off by the operator
+  std::optional<ScrapeCostSample> scrape_cost = {};  // of the scrapes before this one
+};
+
+}  // namespace ioc_exporter

@@ -1,0 +1,84 @@
+// StatusPage: what the page at "/" and --check show, for people. Collectors add what they know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exposition/self_samples.h"
+
+namespace ioc_exporter::exposition {
+
+struct StatusLink {
+  std::string path;
+  std::string text;
+  std::string description;
+};
+struct StatusIoc {
+  std::string name;
+  bool up = false;
+  std::int32_t pid = 0;
+  std::string base_version;  // "" = not known
+  std::optional<std::uint16_t> ca_port;
+  std::optional<std::size_t> records;  // none while the database is not read
+  std::optional<std::uint64_t> circuits,
+      channels;                         // of CA clients; none while they are not counted
+  std::string problem;                  // "" = all is well
+  std::vector<std::string> notes = {};  // under the IOC
+  // Per second, now; none while they are not counted, or not for long enough.
+  std::optional<double> processed_rate = {}, put_rate = {};
+  std::optional<double> cost = {};  // of its probes, as a fraction of a core
+  std::string state = {};           // "counting records"; "" = nothing to say
+};
+// What one sees first: a number, and what it counts.
+struct StatusFact {
+  std::string value;
+  std::string what;
+  bool bad = false;
+};
+// Any other section of the page.
+struct StatusTable {
+  struct Column {
+    std::string title;
+    bool number = false;  // aligned to the right
+  };
+  std::string title;
+  std::string note;  // under the title; "" = none
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // as many cells as columns; none: no section
+  std::string rest;                            // under the table: "and 12 more"; "" = none
+};
+struct StatusProbe {
+  std::string name;
+  bool ok = false;
+  std::string state;           // "3 attachments"
+  std::uint64_t attachments = 0;
+  std::string problem = {};    // why it is not loaded
+};
+struct StatusPage {
+  std::string name;
+  std::string version;
+  std::string description;
+  std::vector<StatusLink> links;
+  std::vector<StatusIoc> iocs;
+  std::vector<StatusTable> tables;
+  std::vector<StatusProbe> probes;
+  std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"
+  std::vector<StatusFact> facts = {};   // at the top
+
+  SelfSamples self = {};  // what collectors say of themselves; app/status.h makes rows of it
+
+  // The row of that IOC; null when there is none.
+  StatusIoc* find_ioc(const std::string& ioc);
+};
+
+// "1 put", "2 puts".
+std::string plural(std::uint64_t count, const std::string& one);
+// As a fact at the top: "0", "17.3", "4210".
+std::string rate_text(double rate);
+// "12 s ago"; "" for a time that is not known (0). Both are times of day in seconds.
+std::string ago_text(double time, double now);
+
+}  // namespace ioc_exporter::exposition

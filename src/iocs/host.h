@@ -1,0 +1,151 @@
+// Host: the IOCs that run here, as all collectors see them. It finds them, reads their databases
+// from their memory, and keeps those that are gone for a while. CA servers that are no IOCs are
+// followed and named like them, and have no database.
+//
+// One thread changes it: poll(), apply(), read_databases() and apply_databases(), one after the
+// other. Whatever says
+// so is called under mutex(), which is also held while a scrape reads; an IOC's memory is read
+// without it, since an IOC may make us wait.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rooted_fs.h"
+#include "iocs/database_reader.h"
+#include "iocs/finder.h"
+#include "iocs/ioc.h"
+#include "iocs/samples.h"
+
+namespace ioc_exporter::iocs {
+
+// "ioc NAME (pid 812)", for messages.
+std::string subject_of(const Ioc& ioc);
+
+// Whose trouble with an IOC it is. The first that has any is shown.
+enum class Concern { database, records, puts, channels };
+inline constexpr std::size_t kConcerns = 4;
+
+// An IOC that runs.
+struct LiveIoc {
+  Ioc ioc;
+  std::uint64_t serial = 0;  // of this life: an exec in place begins another under the same IocId
+  std::uint32_t number = 0;  // of its name: stays the same when it is restarted
+  std::shared_ptr<const Database> database;
+  FieldOffsets offsets;                 // with the database
+  bool initialized = false;             // iocInit has run: the database is final
+  std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
+  std::array<std::string, kConcerns> problems;
+  std::string reported;   // the problem that was logged last
+  unsigned failures = 0;  // to read its database, in a row
+  std::chrono::steady_clock::time_point found, next_read;
+  std::atomic<bool> has_unknown_records = false;  // set by want_database(), in any thread
+};
+
+class Host {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Options {
+    FinderOptions finder;
+    std::chrono::milliseconds keep_gone{300'000};
+  };
+
+  Host(RootedFs fs, Options options);
+
+  std::mutex& mutex() const { return mutex_; }
+  const RootedFs& fs() const { return fs_; }
+  Finder& finder() { return finder_; }
+
+  // Looks at the host. An error: not all processes were seen.
+  Result<void> poll(Clock::time_point now);
+  // What poll() saw becomes what the others below tell. Under the mutex.
+  void apply(Clock::time_point now);
+  // Reads databases that are due, for kTogether at most, without the mutex. True: there are more.
+  bool read_databases(Clock::time_point now);
+  // What read_databases() read becomes what the others below tell. Under the mutex.
+  void apply_databases(Clock::time_point now);
+  bool has_databases_to_apply() const { return !due_.empty(); }
+
+  // While it is set, no IOC's memory is read and nothing is attached. In any thread.
+  void set_hands_off(bool hands_off) { hands_off_ = hands_off; }
+  bool hands_off() const { return hands_off_; }
+  // Its memory and its code are not to be touched: the operator wants it, or the IOC is held.
+  bool left_alone(const LiveIoc& live) const { return hands_off_ || !live.ioc.held.empty(); }
+
+  // All that follows: under the mutex, or in the thread that changes it.
+  const std::map<IocId, LiveIoc>& live() const { return live_; }
+  // Null: it has ended, also where another program runs in its process now.
+  const LiveIoc* find(const IocId& id, std::uint64_t serial) const;
+  // An IOC is young: what it listens on may change at any moment.
+  bool any_young(Clock::time_point now) const;
+  // The database of an IOC lacks records that it has: it is read again.
+  void want_database(const IocId& id);
+  // "" = none.
+  void set_problem(const IocId& id, Concern concern, std::string problem);
+
+  // A number for each name, for the kernel's tables: the same until it is forgotten.
+  std::uint32_t number_of(const std::string& name);
+  // Of a server that is no process of this host.
+  void release(const std::string& name);
+  // Numbers whose IOC is gone for longer than keep_gone, since the last call.
+  std::vector<std::uint32_t> take_forgotten();
+  // Names by number; those that are gone are there until they are forgotten.
+  std::map<std::uint32_t, std::string> names() const;
+
+  // What is known of an IOC, and of all: those that run, then those that are gone.
+  IocFacts facts(const LiveIoc& live) const;
+  std::vector<IocFacts> facts() const;
+
+ private:
+  struct Gone {
+    IocFacts facts;
+    std::uint32_t number = 0;
+    Clock::time_point until;
+  };
+  struct Reading {
+    DatabaseReading database;
+    std::optional<std::uint16_t> ca_port;
+    std::string problem;
+  };
+
+  struct Due {
+    LiveIoc* live = nullptr;
+    Reading reading;
+    Clock::duration rest{};
+  };
+
+  void start(const Ioc& ioc, Clock::time_point now);
+  void end(const Ioc& ioc, Clock::time_point now);
+  void forget_gone(Clock::time_point now);
+  bool is_due(const LiveIoc& live, Clock::time_point now) const;
+  Reading read(const Ioc& ioc) const;
+  // `rest`: how long to leave the IOC's memory alone now.
+  static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest);
+
+  RootedFs fs_;
+  std::chrono::milliseconds keep_gone_;
+  Finder finder_;
+  mutable std::mutex mutex_;
+  std::atomic<bool> hands_off_ = false;
+  Changes changes_;  // of the last poll()
+  std::map<IocId, LiveIoc> live_;
+  std::vector<Due> due_;  // read, and not applied yet
+  std::map<std::string, Gone> gone_;
+  std::map<std::string, std::uint32_t> numbers_;
+  std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_
+  std::vector<std::uint32_t> forgotten_;
+  std::uint32_t next_number_ = 1;
+  std::uint64_t next_serial_ = 1;
+};
+
+}  // namespace ioc_exporter::iocs

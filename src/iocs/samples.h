@@ -1,0 +1,35 @@
+// What is known of an IOC as a whole, as the metrics need it. Plain data.
+//
+// Counters grow from the moment the exporter first saw the thing they count and never shrink while
+// it runs. Durations are nanoseconds of CLOCK_MONOTONIC; times of day are seconds since 1970 (UTC).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iocs/database.h"
+#include "iocs/health_samples.h"
+
+namespace ioc_exporter {
+
+struct IocFacts {
+  std::string name;  // label `ioc`, unique
+  bool up = false;
+  bool base = true;  // runs EPICS Base's database; false: has no records
+  std::int32_t pid = 0;
+  double start_time_seconds = 0;  // time of day
+  std::string base_version;       // "7.0.8.1"; "" when it could not be told
+  std::string executable;         // path as the IOC sees it
+  std::optional<std::uint16_t> ca_port;
+  std::vector<std::uint16_t> tcp_ports;      // all that it listens on
+  std::string problem;                       // why something of it is missing; "" = all is well
+  std::shared_ptr<const Database> database;  // null while it could not be read
+  std::uint64_t restarts = 0;                // times that an IOC of this name came again
+  std::optional<HealthSample> health;        // while it runs
+  std::vector<std::string> notes;                 // what this IOC does not tell, and why
+};
+
+}  // namespace ioc_exporter

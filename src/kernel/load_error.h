@@ -1,0 +1,14 @@
+// Why a probe could not be loaded, for operators.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace ioc_exporter::kernel {
+
+// What libbpf says about a refusal is about kernels without BPF; nearly always it is that we are
+// not root.
+std::string explain_load_error(const std::string& probe, const Error& error);
+
+}  // namespace ioc_exporter::kernel

@@ -1,0 +1,29 @@
+// UnexpectedBounds: which unexpected puts have series of their own; the rest is summed under
+// "(other)". exposition/limited_series.h says what holds of those sums.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include "exposition/limited_series.h"
+#include "exposition/take_summed.h"
+#include "policy/samples.h"
+
+namespace ioc_exporter::policy {
+
+// In any thread: one waits for the other.
+class UnexpectedBounds {
+ public:
+  explicit UnexpectedBounds(const exposition::SeriesLimit& limit);
+
+  // From the next apply() on. Nothing that was counted is lost.
+  void configure(const exposition::SeriesLimit& limit);
+  void apply(PolicySamples& samples, const exposition::KnownIocs& known);
+  std::size_t limited();
+
+ private:
+  std::mutex mutex_;
+  exposition::LimitedSeries series_;
+};
+
+}  // namespace ioc_exporter::policy

@@ -1,0 +1,45 @@
+#include "records/all_families.h"
+
+#include "exposition/prometheus_family.h"
+#include "iocs/families.h"
+#include "records/cause_families.h"
+#include "records/extra_families.h"
+#include "records/families.h"
+#include "records/link_families.h"
+#include "records/memory_families.h"
+#include "records/overhead_families.h"
+#include "records/put_families.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+// Upper estimates of a line's length; what is missing only costs a copy.
+std::size_t estimated_size(const std::vector<IocSample>& iocs, const ShownEdges& edges) {
+  constexpr std::size_t kLine = 110, kLinesOfIoc = 40;
+  const std::size_t lines_per_record = edges.process.ks().size() + 6;
+  std::size_t lines = 0;
+  for (const IocSample& ioc : iocs) {
+    lines += kLinesOfIoc + ioc.records.size() * lines_per_record;
+    if (ioc.database) lines += ioc.database->records.size() * 2;
+  }
+  return lines * kLine;
+}
+
+}  // namespace
+
+void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostSample>& hit_cost,
+                const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder) {
+  encoder.reserve(estimated_size(iocs, edges));
+  cache.drop_gone();
+  const auto distinct = iocs::distinct_iocs(iocs);
+  encode_ioc_memory(distinct, encoder);
+  encode_records(distinct, edges.process, cache, encoder);
+  encode_causes(distinct, encoder);
+  encode_links(distinct, encoder);
+  encode_record_puts(distinct, encoder);
+  encode_completions(distinct, edges.puts, encoder);
+  encode_scan_lists(distinct, encoder);
+  exposition::encode_all(overhead_families(distinct, hit_cost), encoder);
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,23 @@
+// All families of the records, in their order on the page.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exposition/encoder.h"
+#include "records/labels.h"
+#include "records/samples.h"
+
+namespace ioc_exporter::records {
+
+// Which edges of the histograms the text formats show.
+struct ShownEdges {
+  exposition::HistogramEdges process;                                       // of kProcessScale
+  exposition::HistogramEdges puts = exposition::HistogramEdges::of_puts();  // of kPutScale
+};
+
+// `cache`: to be the same at all scrapes. `hit_cost`: nothing when it was not measured.
+void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostSample>& hit_cost,
+                const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder);
+
+}  // namespace ioc_exporter::records

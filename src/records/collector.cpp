@@ -1,0 +1,247 @@
+#include "records/collector.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernel/load_error.h"
+#include "records/probe_points.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kProbe = "record_process";
+constexpr seconds kThreadCheckInterval{30};
+constexpr milliseconds kLongestPause{30'000};           // between two attempts to attach
+constexpr std::uint32_t kMostRecordCauses = 262'144;    // of 100,000 records, with some to spare
+constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
+
+ProbeFile probe_file(const iocs::ProbeTarget& where) {
+  return {where.file.device, where.file.inode, where.offset};
+}
+
+std::uint32_t records_of(const Database& database) {
+  return static_cast<std::uint32_t>(database.records.size());
+}
+
+}  // namespace
+
+RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options)
+    : host_(host), options_(options), memory_(host.fs(), options.stuck_after) {
+  set_bounds({});
+  if (options_.enabled)
+    if (auto loaded = load(); !loaded)
+      why_not_ = kernel::explain_load_error(kProbe, loaded.error());
+  extras_.emplace(host_.fs(), process_ ? &*process_ : nullptr);
+}
+
+// BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
+// numbers.
+Result<void> RecordsCollector::load() {
+  auto own = host_.fs().read_link("/proc/self/ns/pid");
+  if (own && *own != kInitialPidNamespace)
+    return error_in_words("count records: the exporter runs in a pid namespace of its own (" +
+                          *own + "); run it in the host's (docker run --pid=host)");
+  RecordProcessOptions probe;
+  probe.max_threads = options_.max_threads;
+  probe.put_clients = options_.put_clients;
+  probe.timed_rate = options_.timed_rate;
+  probe.causes = options_.causes ? kMostRecordCauses : 0;
+  probe.links = options_.links;
+  auto process = RecordProcess::start(probe);
+  if (!process) return std::move(process).error();
+  process_.emplace(std::move(*process));
+  measure_hit_cost();
+  limiter_.emplace(*process_, options_.overhead_budget / 100, assumed_cost_);
+  return {};
+}
+
+void RecordsCollector::measure_hit_cost() {
+  auto measured = records::measure_hit_cost(*process_);
+  if (!measured) {
+    spdlog::warn("{}; {:.1f} us for an entry and a return are assumed", measured.error().message(),
+                 (assumed_cost_.entry_seconds + assumed_cost_.return_seconds) * 1e6);
+    return;
+  }
+  assumed_cost_ = *measured;
+  hit_cost_ = HitCostSample{measured->entry_seconds, measured->return_seconds};
+  spdlog::info("a record probe costs {:.0f} ns at the entry and {:.0f} ns at the return",
+               measured->entry_seconds * 1e9, measured->return_seconds * 1e9);
+}
+
+std::vector<ProbeState> RecordsCollector::probes() const {
+  if (!options_.enabled) return {};
+  return {{kProbe, why_not_}};
+}
+
+void RecordsCollector::end(const Watched& watched) {
+  if (!watched.slot) return;
+  limiter_->forget(*watched.slot);
+  process_->unwatch(*watched.slot);
+  if (auto ok = extras_->forget(*watched.slot); !ok) spdlog::warn("{}", ok.error().message());
+}
+
+void RecordsCollector::follow(TimePoint now) {
+  for (auto one = watched_.begin(); one != watched_.end();) {
+    const auto& [id, watched] = *one;
+    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    if (live == nullptr) {
+      end(watched);
+      one = watched_.erase(one);
+      continue;
+    }
+    if (watched.slot) limiter_->set_held(*watched.slot, !live->ioc.held.empty());
+    ++one;
+  }
+  if (process_) watch_due(now);
+  if (why_not_.empty()) return;
+  for (const auto& [id, live] : host_.live())
+    if (live.ioc.kind == iocs::IocKind::base)
+      host_.set_problem(id, iocs::Concern::records, why_not_);
+}
+
+bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
+  if (!live.database || !live.ioc.target || host_.left_alone(live)) return false;
+  const auto known = watched_.find(live.ioc.id);
+  if (known == watched_.end()) return true;
+  const Watched& watched = known->second;
+  return now >= watched.next_try && (!watched.slot || watched.database != live.database);
+}
+
+// IOCs that came together are attached together: the kernel is waited for once.
+void RecordsCollector::watch_due(TimePoint now) {
+  std::vector<const iocs::LiveIoc*> due;
+  std::vector<RecordProcess::Coming> coming;
+  for (const auto& [id, live] : host_.live()) {
+    if (!is_due(live, now)) continue;
+    due.push_back(&live);
+    const auto known = watched_.find(id);
+    if (known == watched_.end() || !known->second.slot)
+      coming.push_back({probe_file(*live.ioc.target), records_of(*live.database)});
+  }
+  if (due.empty()) return;
+  if (auto prepared = process_->prepare(coming); !prepared)
+    spdlog::warn("{}", prepared.error().message());
+  for (const iocs::LiveIoc* live : due) {
+    Watched& watched = watched_[live->ioc.id];
+    watched.serial = live->serial;
+    const auto done = watch(*live, watched);
+    host_.set_problem(live->ioc.id, iocs::Concern::records, done ? "" : done.error().message());
+    if (done) {
+      watched.failures = 0;
+      continue;
+    }
+    // An IOC may be met in the middle of a change: only what happens twice in a row is worth a
+    // line.
+    if (watched.failures > 0 && watched.reported != done.error().message()) {
+      watched.reported = done.error().message();
+      spdlog::warn("{}", watched.reported);
+    }
+    watched.next_try =
+        now + std::min(kLongestPause, milliseconds(500) * (1 << std::min(watched.failures, 6u)));
+    ++watched.failures;
+  }
+}
+
+Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched) {
+  const iocs::ProbeTarget& where = *live.ioc.target;
+  const iocs::FieldOffsets& offsets = live.offsets;
+  RecordTarget target;
+  target.pid = live.ioc.id.pid;
+  target.attach_path = where.attach_path;
+  target.file = probe_file(where);
+  target.pact = offsets.pact;
+  target.disa = offsets.disa;
+  target.disv = offsets.disv;
+  target.stat = offsets.stat;
+  target.sevr = offsets.sevr;
+  target.sdis = offsets.sdis;
+  target.records = records_of(*live.database);
+  RecordPoints points = record_points(where, offsets, options_.puts);
+  target.extras = std::move(points.extras);
+  target.puts = points.puts;
+  if (watched.slot) {
+    auto updated = process_->update(*watched.slot, target);
+    if (updated) watched.database = live.database;
+    return updated;
+  }
+  auto slot = process_->watch(target);
+  // It has ended meanwhile; the finder will say so.
+  if (!slot && slot.error().code == std::errc::no_such_process) return {};
+  if (!slot)
+    return Error{slot.error().code,
+                 "count records of " + iocs::subject_of(live.ioc) + ": " + slot.error().context};
+  watched.slot = *slot;
+  watched.database = live.database;
+  watched.notes = std::move(points.notes);
+  limiter_->watch(*slot, live.ioc.name);
+  limiter_->set_held(*slot, !live.ioc.held.empty());
+  spdlog::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),
+               where.display_path, where.deleted ? " (deleted on disk)" : "");
+  return {};
+}
+
+Result<void> RecordsCollector::tick(TimePoint now) {
+  if (!process_) return {};
+  const std::scoped_lock lock(host_.mutex());
+  limiter_->look(now);
+  const Result<void> looked = extras_->look(watched_extras());
+  trouble_.report("look at clients and asynchronous records", looked);
+  const Result<void> freed = free_ended_threads(now);
+  trouble_.report("free the stacks of ended threads", freed);
+  return looked ? freed : looked;
+}
+
+// Clients that come and go leave a thread's stack behind with each connection.
+Result<void> RecordsCollector::free_ended_threads(TimePoint now) {
+  const auto use = process_->use();
+  const bool crowded = use && use->threads * 2 > use->threads_capacity;
+  if (now < next_thread_check_ && !crowded) return {};
+  next_thread_check_ = now + kThreadCheckInterval;
+  const auto alive = [this](std::int32_t pid, std::int32_t tid) {
+    const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
+    return ::access(host_.fs().path(task).c_str(), F_OK) == 0;
+  };
+  return process_->free_ended_threads(alive);
+}
+
+std::optional<Collector::TimePoint> RecordsCollector::next_due() {
+  const std::scoped_lock lock(host_.mutex());
+  return limiter_ ? limiter_->next_end() : std::nullopt;
+}
+
+void RecordsCollector::act_on_due(TimePoint now) {
+  const std::scoped_lock lock(host_.mutex());
+  if (limiter_) limiter_->look(now);
+}
+
+void RecordsCollector::detach() {
+  if (limiter_) limiter_->set_detached(true);
+}
+
+void RecordsCollector::attach() {
+  if (limiter_) limiter_->set_detached(false);
+}
+
+void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
+  const std::scoped_lock lock(bounds_mutex_);
+  bounds_.configure(bounds);
+}
+
+std::vector<RecordExtras::Watched> RecordsCollector::watched_extras() const {
+  std::vector<RecordExtras::Watched> all;
+  for (const auto& [id, watched] : watched_) {
+    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    if (!watched.slot || live == nullptr || host_.left_alone(*live)) continue;
+    all.push_back({*watched.slot, id.pid, completion_point(*live->ioc.target),
+                   records_of(*live->database)});
+  }
+  return all;
+}
+
+}  // namespace ioc_exporter::records

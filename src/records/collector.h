@@ -1,0 +1,112 @@
+// RecordsCollector: what each record of the IOCs does, by probes on dbProcess and its neighbours,
+// and what the IOCs' own memory says of records and scans. Owns all of that, its families, its
+// table on the page, and the decision when the probes are attached (probe_limiter.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rates.h"
+#include "base/trouble_log.h"
+#include "exposition/collector.h"
+#include "exposition/self_samples.h"
+#include "exposition/bounds_options.h"
+#include "iocs/host.h"
+#include "records/all_families.h"
+#include "records/bounds.h"
+#include "records/causes.h"
+#include "records/extra_probes.h"
+#include "records/memory_watch.h"
+#include "records/options.h"
+#include "records/pending_records.h"
+#include "records/probe_limiter.h"
+#include "records/probe_seconds.h"
+#include "records/process.h"
+
+namespace ioc_exporter::records {
+
+class RecordsCollector final : public Collector {
+ public:
+  // Loads the probes; what fails shows in probes(). Forks to measure what a hit costs: to be called
+  // while the process has one thread. `host` must outlive it.
+  RecordsCollector(iocs::Host& host, const Options& options);
+
+  std::string_view name() const override { return "records"; }
+  bool is_enabled() const override { return options_.enabled; }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  Result<void> tick(TimePoint now) override;
+  std::optional<TimePoint> next_due() override;
+  void act_on_due(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
+  void detach() override;
+  void attach() override;
+
+  // From the next scrape on. In any thread.
+  void set_bounds(const exposition::BoundsOptions& bounds);
+
+  // The IOCs with all their records, without bounds. In any thread.
+  std::vector<IocSample> read();
+  // Whether links from record to record are counted.
+  bool counts_links() const { return options_.links > 0; }
+
+ private:
+  // An IOC whose records are counted, or are to be.
+  struct Watched {
+    std::uint64_t serial = 0;            // iocs::LiveIoc::serial
+    std::optional<std::uint32_t> slot;   // of the probes
+    std::shared_ptr<const Database> database;  // that the probes know of
+    std::vector<std::string> notes;      // what the probes do not count, and why
+    unsigned failures = 0;               // in a row
+    TimePoint next_try{};
+    std::string reported;  // the problem that was logged last
+  };
+  struct Reading {
+    std::vector<IocSample> iocs;
+    SelfSamples self;
+    bool complete = true;
+  };
+
+  Result<void> load();
+  void measure_hit_cost();
+  void end(const Watched& watched);
+  bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
+  void watch_due(TimePoint now);
+  Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
+  Result<void> free_ended_threads(TimePoint now);
+  std::vector<RecordExtras::Watched> watched_extras() const;
+  std::vector<MemoryWatch::Job> memory_jobs() const;
+  Reading read_all();
+  std::vector<PendingRecords> begin(Reading& reading);
+  std::optional<PendingRecords> describe(const iocs::LiveIoc& live, const RecordCauses* causes,
+                                         std::size_t index, Reading& reading);
+  void read_pending(std::vector<PendingRecords>& pending, Reading& reading);
+  void describe_self(std::uint64_t records, Reading& reading);
+
+  iocs::Host& host_;
+  Options options_;
+  std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
+  // All that follows: under the host's mutex, unless it says otherwise.
+  std::optional<RecordProcess> process_;
+  std::optional<RecordGuard> limiter_;  // there when process_ is
+  std::optional<HitCostSample> hit_cost_;
+  HitCost assumed_cost_ = kAssumedHitCost;  // measured, where it could be
+  std::optional<RecordExtras> extras_;
+  std::map<iocs::IocId, Watched> watched_;
+  ProbeSeconds probe_seconds_;
+  TroubleLog trouble_;
+  TimePoint next_thread_check_{};
+  MemoryWatch memory_;  // in any thread
+  Rates rates_;         // in any thread
+  LabelCache labels_;   // in any thread
+  ShownEdges edges_;
+  std::mutex bounds_mutex_;
+  RecordBounds bounds_;
+};
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,218 @@
+// The part of RecordsCollector that tells: samples, families, the page at "/".
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "exposition/page.h"
+#include "exposition/status_page.h"
+#include "records/collector.h"
+#include "records/stuck_table.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+constexpr const char* kProbe = "record_process";
+
+std::string percent_text(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g %%", share * 100);
+  return text.data();
+}
+
+std::uint64_t processed(const IocSample& ioc) {
+  std::uint64_t sum = 0;
+  for (const RecordSample& record : ioc.records) sum += record.processed;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<MemoryWatch::Job> RecordsCollector::memory_jobs() const {
+  std::vector<MemoryWatch::Job> jobs;
+  for (const auto& [id, live] : host_.live())
+    if (live.database && live.initialized && !host_.left_alone(live))
+      jobs.push_back({id, live.ioc.variables, live.database, live.offsets});
+  return jobs;
+}
+
+std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& live,
+                                                         const RecordCauses* causes,
+                                                         std::size_t index, Reading& reading) {
+  const auto found = watched_.find(live.ioc.id);
+  if (found == watched_.end() || !found->second.slot) return std::nullopt;
+  IocSample& sample = reading.iocs[index];
+  const std::uint32_t slot = *found->second.slot;
+  sample.records_attached = true;
+  sample.notes = found->second.notes;
+  auto counts = process_->counts_of(slot);
+  if (!counts) {
+    reading.complete = false;
+    spdlog::warn("read the record counts of {}: {}", iocs::subject_of(live.ioc),
+                 counts.error().message());
+    return std::nullopt;
+  }
+  sample.overhead = limiter_->sample(slot);
+  if (sample.overhead && sample.overhead->attached_share == 0) sample.records_attached = false;
+  if (auto added = extras_->add_to(sample, slot); !added) {
+    reading.complete = false;
+    spdlog::warn("{}", added.error().message());
+  }
+  if (causes != nullptr) causes->add_to(slot, sample);
+  return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), std::move(*counts),
+                        limiter_->hidden(slot)};
+}
+
+// Under the mutex: all but the counts by record, which take long to read.
+std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
+  // Before the counts by record, which these are parts of.
+  if (auto followed = extras_->begin_page(watched_extras()); !followed) {
+    reading.complete = false;
+    spdlog::warn("{}", followed.error().message());
+  }
+  std::optional<RecordCauses> causes;
+  if (process_) {
+    if (auto read = RecordCauses::read(*process_)) {
+      causes = std::move(*read);
+    } else {
+      reading.complete = false;
+      spdlog::warn("read the causes of processings: {}", read.error().message());
+    }
+  }
+  for (IocFacts& facts : host_.facts()) static_cast<IocFacts&>(reading.iocs.emplace_back()) = facts;
+  std::vector<PendingRecords> pending;
+  std::size_t index = 0;  // those that run come first, in the same order
+  for (const auto& [id, live] : host_.live()) {
+    if (auto one = describe(live, causes ? &*causes : nullptr, index, reading))
+      pending.push_back(std::move(*one));
+    ++index;
+  }
+  return pending;
+}
+
+// Without the mutex.
+void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Reading& reading) {
+  for (PendingRecords& one : pending) {
+    IocSample& sample = reading.iocs[one.index];
+    auto read = one.read(*sample.database);
+    if (!read) {
+      reading.complete = false;
+      spdlog::warn("read the record counts of {}: {}", one.subject, read.error().message());
+      continue;
+    }
+    sample.records = std::move(*read);
+  }
+}
+
+void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
+  if (!options_.enabled) return;
+  SelfSamples& self = reading.self;
+  ProbeSample& probe = self.probes.emplace_back();
+  probe.probe = kProbe;
+  probe.loaded = process_.has_value();
+  if (!process_) {
+    reading.complete = false;
+    return;
+  }
+  if (const auto stats = process_->program_stats()) {
+    probe.runs = stats->runs;
+    probe.run_time_ns = stats->run_time_ns;
+  }
+  if (const auto hits = process_->hits()) probe_seconds_.add(*hits, assumed_cost_);
+  probe.estimated_seconds = probe_seconds_.total();
+  if (const auto use = process_->use()) {
+    probe.attachments = use->attachments;
+    self.maps.push_back({"record_threads", use->threads, use->threads_capacity});
+    self.maps.push_back({"ioc_records", records, use->records_capacity});
+  }
+  const auto drops = process_->drops();
+  if (!drops) return;
+  for (std::uint32_t i = 0; i < drops->size(); ++i)
+    self.drops.push_back({kProbe, record_drop_reason(i), (*drops)[i]});
+  auto put_drops = kernel::sum_per_cpu_counters(process_->object().puts().drops, IOCX_PUT_DROPS);
+  if (!put_drops) return;
+  (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += extras_->puts_over_limit();
+  for (std::uint32_t i = 0; i < put_drops->size(); ++i)
+    self.drops.push_back({kProbe, put_drop_reason(i), (*put_drops)[i]});
+}
+
+RecordsCollector::Reading RecordsCollector::read_all() {
+  Reading reading;
+  std::vector<MemoryWatch::Job> jobs;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    jobs = memory_jobs();
+  }
+  memory_.look(std::move(jobs));  // an IOC may make us wait
+  std::vector<PendingRecords> pending;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    pending = begin(reading);
+  }
+  read_pending(pending, reading);
+  std::uint64_t records = 0;
+  for (const IocSample& ioc : reading.iocs) records += ioc.records.size();
+  {
+    const std::scoped_lock lock(host_.mutex());
+    for (const PendingRecords& one : pending)
+      if (one.any_unknown) host_.want_database(one.id);
+    describe_self(records, reading);
+  }
+  memory_.add_to(reading.iocs);
+  return reading;
+}
+
+std::vector<IocSample> RecordsCollector::read() {
+  return read_all().iocs;
+}
+
+void RecordsCollector::collect(exposition::Page& page) {
+  Reading reading = read_all();
+  page.complete = reading.complete;
+  page.self.add(std::move(reading.self));
+  {
+    const std::scoped_lock lock(bounds_mutex_);
+    bounds_.apply(reading.iocs);
+    page.self.limited.push_back({"records", bounds_.limited()});
+  }
+  encode_all(reading.iocs, hit_cost_, edges_, labels_, page.encoder);
+}
+
+void RecordsCollector::status(exposition::StatusPage& page) {
+  const Reading reading = read_all();
+  Rates::Counts counts;
+  std::uint64_t records = 0;
+  for (const IocSample& ioc : reading.iocs) {
+    if (ioc.up && ioc.database) records += ioc.database->records.size();
+    if (ioc.up && ioc.records_attached) counts[ioc.name] = processed(ioc);
+  }
+  page.facts.push_back({std::to_string(records), "records"});
+  const auto rates = rates_.of(std::move(counts));
+  double all = 0;
+  for (const IocSample& ioc : reading.iocs) {
+    exposition::StatusIoc* const row = page.find_ioc(ioc.name);
+    if (row == nullptr) continue;
+    row->notes.insert(row->notes.end(), ioc.notes.begin(), ioc.notes.end());
+    if (!ioc.up) continue;
+    if (const auto rate = rates.find(ioc.name); rate != rates.end()) {
+      row->processed_rate = rate->second;
+      all += rate->second;
+    }
+    if (ioc.records_attached) row->state = "counting records";
+    if (!ioc.records_attached && ioc.base && row->state.empty())
+      row->state = process_ ? "no database loaded yet" : "found";
+    if (!ioc.overhead) continue;
+    row->cost = ioc.overhead->core_share;
+    if (ioc.overhead->attached_share > 0 && ioc.overhead->attached_share < 1)
+      page.notes.push_back("ioc " + ioc.name +
+                           ": its records' counts are estimates. The probes are attached " +
+                           percent_text(ioc.overhead->attached_share) +
+                           " of the time, to stay within --overhead.budget.");
+  }
+  if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
+  page.tables.push_back(stuck_table(reading.iocs));
+  page.self.add(reading.self);
+}
+
+}  // namespace ioc_exporter::records

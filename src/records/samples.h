@@ -1,0 +1,48 @@
+// What the probes and an IOC's own memory say of its records, as the metrics need it. Plain data.
+// iocs/samples.h says what holds of all counters and times.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "iocs/memory_samples.h"
+#include "iocs/samples.h"
+#include "records/cause_samples.h"
+#include "records/extra_samples.h"
+#include "records/link_samples.h"
+#include "records/overhead_samples.h"
+#include "records/put_samples.h"
+#include "exposition/histogram_slots.h"
+
+namespace ioc_exporter {
+
+struct RecordSample {
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  std::uint32_t record = kUnknown;  // index into the database's records; kUnknown: name not known
+  std::uint64_t processed = 0;
+  std::uint64_t sum_ns = 0;  // of those in the buckets
+  std::uint64_t self_ns = 0;
+  std::uint64_t skipped_active = 0;
+  std::uint64_t skipped_disabled = 0;
+  std::array<std::uint64_t, kHistogramSlots> buckets{};  // not cumulative
+  PutCounts puts{};                                      // writes to its fields
+};
+
+// An IOC with its records.
+struct IocSample : IocFacts {
+  bool records_attached = false;             // are its records counted?
+  std::vector<RecordSample> records;         // in any order
+  std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
+  std::optional<OverheadSample> overhead = {};    // of the record probes
+  std::vector<RecordLinkSample> links = {};       // with --records.links
+  std::vector<RecordPutClientSample> put_clients = {};
+  std::vector<ScanTimeSample> scan_times = {};
+  std::vector<CompletionSample> completions = {};
+  std::optional<ProcessingSample> processing = {};    // while its records are counted
+  std::vector<RecordCauseSample> record_causes = {};  // with --records.causes
+};
+
+}  // namespace ioc_exporter

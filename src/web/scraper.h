@@ -1,0 +1,49 @@
+// Scraper: answers scrapes. What several ask for at the same time, in the same form, is made once:
+// an answer may have been begun by another request, and is then as old as it takes to make one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "base/shared_work.h"
+#include "exposition/page.h"
+#include "web/compression.h"
+#include "web/message.h"
+#include "web/scrape_format.h"
+
+namespace ioc_exporter::web {
+
+class Scraper {
+ public:
+  // To be called for each reader that was answered.
+  using WhenServed = std::vector<std::function<void(const exposition::Reader&)>>;
+  // Encodes all families.
+  using Encode = std::function<WhenServed(exposition::Encoder&)>;
+
+  explicit Scraper(Encode encode) : encode_(std::move(encode)) {}
+
+  // In any thread.
+  Response answer(const Request& request);
+  // One scrape in text format 0.0.4.
+  std::string text();
+
+ private:
+  using Form = std::pair<ScrapeFormat, Coding>;
+  struct Body {
+    ByteBuffer bytes;
+    std::string content_type;
+    WhenServed when_served;
+    Coding coding = Coding::identity;
+  };
+
+  Body encode(ScrapeFormat format) const;
+  Body make(const Form& form) const;
+
+  Encode encode_;
+  SharedWork<Form, Body> work_;
+};
+
+}  // namespace ioc_exporter::web

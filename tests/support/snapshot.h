@@ -1,0 +1,88 @@
+// Snapshot: what all rooms show, made by hand, and what a scrape of it is: the same functions that
+// the collectors call, one after the other.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/self_families.h"
+#include "ca/bounds.h"
+#include "ca/families.h"
+#include "ca/samples.h"
+#include "exposition/prometheus_family.h"
+#include "exposition/self_samples.h"
+#include "exposition/text_encoder.h"
+#include "iocs/families.h"
+#include "iocs/health_families.h"
+#include "policy/bounds.h"
+#include "policy/families.h"
+#include "policy/samples.h"
+#include "records/all_families.h"
+#include "records/bounds.h"
+#include "records/samples.h"
+
+namespace ioc_exporter {
+
+struct Snapshot : CaSamples, PolicySamples, SelfSamples {
+  std::vector<IocSample> iocs;
+  std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
+};
+
+inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& exporter,
+                            const records::ShownEdges& edges, records::LabelCache& cache,
+                            exposition::Encoder& encoder) {
+  const auto distinct = iocs::distinct_iocs(snapshot.iocs);
+  const std::vector<const IocFacts*> facts(distinct.begin(), distinct.end());
+  iocs::encode_iocs(facts, encoder);
+  iocs::encode_health(facts, encoder);
+  records::encode_all(snapshot.iocs, snapshot.hit_cost, edges, cache, encoder);
+  ca::encode_ca(snapshot, edges.puts, encoder);
+  policy::encode_policy(snapshot, encoder);
+  exposition::encode_all(app::self_families(snapshot, exporter), encoder);
+}
+
+inline std::string render_text(const Snapshot& snapshot, const app::ExporterInfo& exporter,
+                               const records::ShownEdges& edges = {}) {
+  exposition::TextEncoder encoder;
+  records::LabelCache cache;
+  encode_snapshot(snapshot, exporter, edges, cache, encoder);
+  return encoder.take();
+}
+
+// All rooms' bounds, as the collectors apply them.
+class Bounds {
+ public:
+  explicit Bounds(const exposition::BoundsOptions& options)
+      : ca_(options), unexpected_(options.unexpected_limit) {
+    records_.configure(options);
+  }
+
+  void configure(const exposition::BoundsOptions& options) {
+    records_.configure(options);
+    ca_.configure(options);
+    unexpected_.configure(options.unexpected_limit);
+  }
+
+  void apply(Snapshot& snapshot) {
+    std::set<std::string> names = {""};
+    for (const IocSample& ioc : snapshot.iocs) names.insert(ioc.name);
+    for (const CaServerSample& server : snapshot.ca_servers) names.insert(server.ioc);
+    const auto known = [&names](const std::string& name) { return names.contains(name); };
+    records_.apply(snapshot.iocs);
+    ca_.apply(snapshot, known);
+    if (!snapshot.puts_missing || !snapshot.unexpected_puts.empty())
+      unexpected_.apply(snapshot, known);
+    snapshot.limited = {{"records", records_.limited()}};
+    for (LimitedSample& limited : ca_.limited()) snapshot.limited.push_back(std::move(limited));
+    snapshot.limited.push_back({"unexpected_puts", unexpected_.limited()});
+  }
+
+ private:
+  records::RecordBounds records_;
+  ca::CaBounds ca_;
+  policy::UnexpectedBounds unexpected_;
+};
+
+}  // namespace ioc_exporter

@@ -1,0 +1,122 @@
+#include "app/status.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ca/tables.h"
+#include "records/stuck_table.h"
+#include "support/snapshot.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+using LandingTable = exposition::StatusTable;
+using ca::kClientsShown;
+using ca::kPutsShown;
+using records::kStuckShown;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr double kNow = 10'000;
+
+// All tables of the page at "/".
+std::vector<LandingTable> landing_tables(const Snapshot& snapshot, double now) {
+  return {records::stuck_table(snapshot.iocs), ca::clients_table(snapshot),
+          ca::puts_table(snapshot, now), ca::searches_table(snapshot, now),
+          limits_table(snapshot.maps)};
+}
+
+LandingTable table(const Snapshot& snapshot, const std::string& title) {
+  for (LandingTable& each : landing_tables(snapshot, kNow)) {
+    for (const auto& row : each.rows) EXPECT_EQ(row.size(), each.columns.size()) << each.title;
+    if (each.title == title) return each;
+  }
+  ADD_FAILURE() << "no table " << title;
+  return {};
+}
+
+TEST(LandingTables, ClientsByIocAndAddress) {
+  Snapshot snapshot;
+  snapshot.ca_clients = {{"b", "10.0.0.1", "u", "h", 1, 2, 3},
+                         {"a", "10.0.0.2", "u", "h", 4, 5, 6},
+                         {"a", "10.0.0.1", "", "", 7, 8, 9}};
+  EXPECT_EQ(table(snapshot, "Clients").rows, (Rows{{"a", "10.0.0.1", "", "", "7", "8", "9"},
+                                                   {"a", "10.0.0.2", "u", "h", "4", "5", "6"},
+                                                   {"b", "10.0.0.1", "u", "h", "1", "2", "3"}}));
+  EXPECT_EQ(table(snapshot, "Clients").rest, "");
+}
+
+IocSample ioc_with_stuck(const std::string& name, std::vector<ActiveRecord> stuck) {
+  auto database = std::make_shared<Database>();
+  database->types = {"ai", "motor"};
+  database->records = {{1, name + ":a", 0}, {2, name + ":m", 1}};
+  auto memory = std::make_shared<IocMemorySample>();
+  memory->records.emplace().stuck = stuck.size();
+  memory->records->longest_stuck = std::move(stuck);
+  IocSample ioc;
+  ioc.name = name;
+  ioc.up = true;
+  ioc.database = std::move(database);
+  ioc.memory = std::move(memory);
+  return ioc;
+}
+
+TEST(LandingTables, StuckRecordsTheLongestFirst) {
+  Snapshot snapshot;
+  snapshot.iocs = {ioc_with_stuck("x", {{1, 61}, {0, 12}}), ioc_with_stuck("y", {{0, 3600}}),
+                   ioc_with_stuck("z", {{7, 99}})};  // of another database
+  EXPECT_EQ(table(snapshot, "Stuck records").rows, (Rows{{"y", "y:a", "ai", "1 h"},
+                                                         {"x", "x:m", "motor", "1 min 1 s"},
+                                                         {"x", "x:a", "ai", "12 s"}}));
+  snapshot.iocs = {ioc_with_stuck("x", std::vector<ActiveRecord>(kStuckShown + 23, {0, 12}))};
+  EXPECT_EQ(table(snapshot, "Stuck records").rows.size(), kStuckShown);
+  EXPECT_THAT(table(snapshot, "Stuck records").rest, HasSubstr("23 more"));
+}
+
+TEST(LandingTables, ManyClientsAreCutAndCounted) {
+  Snapshot snapshot;
+  for (std::size_t i = 0; i < kClientsShown + 23; ++i)
+    snapshot.ca_clients.push_back({"a", std::to_string(i), "u", "h", 1, 0, 0});
+  const LandingTable clients = table(snapshot, "Clients");
+  EXPECT_EQ(clients.rows.size(), kClientsShown);
+  EXPECT_THAT(clients.rest, HasSubstr("And 23 more"));
+}
+
+TEST(LandingTables, LatestPutsFirstAndOnlyWithATime) {
+  Snapshot snapshot;
+  for (int i = 1; i <= 13; ++i)
+    snapshot.puts.push_back(
+        {"a", "pv" + std::to_string(i), "c", "u", "h", PutOp::write, 1, kNow - 60.0 * i});
+  snapshot.puts.push_back({"a", "timeless", "c", "u", "h", PutOp::write, 1, 0});
+  snapshot.puts.push_back({"a", "last", "c", "u", "h", PutOp::write_notify, 1, kNow - 2});
+  const Rows rows = table(snapshot, "Latest puts").rows;
+  ASSERT_EQ(rows.size(), kPutsShown);
+  EXPECT_THAT(rows[0], ElementsAre("2.0 s ago", "a", "last", "c", "u", "h", "write_notify"));
+  EXPECT_THAT(rows[1], ElementsAre("1 min ago", "a", "pv1", "c", "u", "h", "write"));
+  EXPECT_EQ(rows.back()[2], "pv9");
+}
+
+TEST(LandingTables, NamesSearchedMostFirst) {
+  Snapshot snapshot;
+  snapshot.searched_names = {{"c1", "RARE", 5, kNow - 100, kNow - 50},
+                             {"c2", "OFTEN", 4001, kNow - 7200, kNow - 1}};
+  EXPECT_EQ(table(snapshot, "Searched in vain").rows,
+            (Rows{{"OFTEN", "c2", "4001", "2 h ago", "1.0 s ago"},
+                  {"RARE", "c1", "5", "1 min 40 s ago", "50 s ago"}}));
+}
+
+TEST(LandingTables, TheFullestTableIsFirst) {
+  Snapshot snapshot;
+  snapshot.maps = {{"threads", 23, 4096}, {"circuits", 60, 100}, {"none", 0, 0}};
+  EXPECT_EQ(table(snapshot, "Limits").rows,
+            (Rows{{"circuits", "60", "100", "60 %"}, {"threads", "23", "4096", "0 %"}}));
+}
+
+TEST(LandingTables, NothingIsNoRows) {
+  for (const LandingTable& each : landing_tables({}, kNow)) EXPECT_TRUE(each.rows.empty());
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app
