@@ -129,12 +129,12 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   const auto drops = process_->drops();
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)
-    self.drops.push_back({kProbe, record_drop_reason(i), (*drops)[i]});
+    self.drops.push_back({kProbe, iocx_record_drop_labels[i], (*drops)[i]});
   auto put_drops = kernel::sum_per_cpu_counters(process_->object().puts().drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
   (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += extras_->puts_over_limit();
   for (std::uint32_t i = 0; i < put_drops->size(); ++i)
-    self.drops.push_back({kProbe, put_drop_reason(i), (*put_drops)[i]});
+    self.drops.push_back({kProbe, iocx_put_drop_labels[i], (*put_drops)[i]});
 }
 
 RecordsCollector::Reading RecordsCollector::read_all() {

@@ -16,7 +16,7 @@ TEST(Folder, ReadsFilesBelowIt) {
   char buffer[64];
   const auto comm = folder->read("comm", buffer);
   ASSERT_TRUE(comm);
-  EXPECT_EQ(*comm, "unit_util\n");
+  EXPECT_EQ(*comm, "unit_base\n");
   EXPECT_FALSE(folder->read("no such file", buffer));
   char small[4];
   EXPECT_EQ(folder->read("comm", small), "unit");

@@ -120,7 +120,7 @@ TEST_F(FinderOnHost, RuntimeAddressesAreThoseOfTheDynamicLinker) {
   ::setenv("IOC", "", 1);
   FinderOptions options;
   options.name_sources = {};
-  options.filter = *IocFilter::create("unit_discovery", "");
+  options.filter = *IocFilter::create("unit_iocs", "");
   void* const library = ::dlopen(TARGET_LIB, RTLD_NOW | RTLD_GLOBAL);
   ASSERT_NE(library, nullptr);
   Finder finder(RootedFs("/"), std::move(options));

@@ -108,7 +108,7 @@ TEST_F(FinderOfHeld, TracedThoughItRuns) {
   if (::ptrace(PTRACE_SEIZE, target_.pid(), nullptr, nullptr) != 0)
     GTEST_SKIP() << "may not trace a child";
   const std::string held = held_after_poll(0);
-  EXPECT_EQ(held.find("traced by unit_discovery (pid "), 0u) << held;
+  EXPECT_EQ(held.find("traced by unit_iocs (pid "), 0u) << held;
   ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, target_.pid(), nullptr, nullptr), 0);
   int how = 0;
   ASSERT_EQ(::waitpid(target_.pid(), &how, __WALL), target_.pid());
