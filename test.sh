@@ -3,8 +3,9 @@
 #
 #   sudo ./test.sh [CTEST_OPTION...]      for example: ./test.sh -L unit
 #
-# Without root the tests that need it are skipped, and say so. The last line printed is
-# "N passed, N failed, N skipped"; the exit status is 0 only when none failed.
+# With -L LABEL it installs, fetches and builds what the tests with that label need, and no more. Without root the
+# tests that need it are skipped, and say so. The last line printed is "N passed, N failed, N skipped"; the exit
+# status is 0 only when none failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=scripts/lib.sh
@@ -12,10 +13,28 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 case ${1:-} in
   -h | --help)
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
 esac
+
+# The expressions of ctest's -L: a test is run when each of them matches one of its labels.
+expressions=()
+for ((i = 1; i < $#; i++)); do
+  case ${!i} in -L | --label-regex) i=$((i + 1)) && expressions+=("${!i}") ;; esac
+done
+
+# wanted LABEL...: is one of them selected?
+wanted() {
+  local label expression
+  for label in "$@"; do
+    for expression in ${expressions[@]+"${expressions[@]}"}; do
+      grep -Eq -- "$expression" <<<"$label" || continue 2
+    done
+    return 0
+  done
+  return 1
+}
 
 # With the CPU time that the build and the tests leave: the tests that run it come last, and wait for it.
 build_prometheus_3() {
@@ -35,28 +54,54 @@ can_sanitize() {
     clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
-scripts/install-deps.sh build test
-scripts/make-test-env.sh .cache/test-env
-scripts/make-vm-kernels.sh .cache/vm-kernels
-build_prometheus_3
+labels=()
+for label in unit bpf e2e vm fuzz monitoring package; do
+  if wanted $label; then labels+=("$label"); fi
+done
+[ ${#labels[@]} -gt 0 ] || die "no test has such a label"
+scripts/install-deps.sh build "${labels[@]}"
+if wanted e2e; then build_prometheus_3; fi
+if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
+if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
 
-# The unit and fuzz tests with sanitizers; the rest on what users get.
+targets=()
+if wanted package; then
+  targets=(all)
+else
+  for label in unit bpf e2e; do
+    if wanted $label; then targets+=("tests_$label"); fi
+  done
+  if wanted vm; then targets+=(tests_e2e); fi
+fi
+
+# The unit and fuzz tests with sanitizers, when it is not the unit tests alone; the rest on what users get. That
+# build is made by the first of the tests, beside others.
 sanitized=
-if can_sanitize; then
+if wanted fuzz e2e && can_sanitize; then
   sanitized=$PWD/build/sanitized
-  configure_and_build build/sanitized -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+  configure build/sanitized -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF
 fi
-configure_and_build build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
+build=build
+options=(-DIOC_EXPORTER_BENCH=OFF)
+if [ ${#expressions[@]} -eq 0 ]; then options=(-DIOC_EXPORTER_BENCH=ON); fi
+if [ "${labels[*]}" = unit ]; then
+  # It matters that they are there soon, not how fast they are.
+  build=build/unit
+  options=(-DIOC_EXPORTER_BENCH=OFF -DCMAKE_BUILD_TYPE=None)
+fi
+configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
   "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3"
+if [ ${#targets[@]} -gt 0 ]; then build_targets "$build" "${targets[@]}"; fi
 
 say "ctest"
-rm -f build/ctest.xml
+rm -rf "$build/ctest.xml" "$build/results" build/sanitized/results
+mkdir -p "$build/results" build/sanitized/results
 status=0
-# The tests that must be alone say so themselves (RUN_SERIAL).
-ctest --test-dir build --parallel "$(nproc)" --output-on-failure --no-tests=error \
+# One more than there are CPUs: much of what runs waits.
+ctest --test-dir "$build" --parallel "$(($(nproc) + 1))" --output-on-failure --no-tests=error \
   --output-junit ctest.xml "$@" || status=$?
-[ -f build/ctest.xml ] || die "ctest left no result (its status: $status)"
-"$(system_python)" scripts/test_summary.py build/ctest.xml || status=1
+[ -f "$build/ctest.xml" ] || die "ctest left no result (its status: $status)"
+"$(system_python)" scripts/test_summary.py "$build/ctest.xml" "$build/results" build/sanitized/results || status=1
 exit "$status"

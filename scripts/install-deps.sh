@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages that are missing, and says which. Never asks, may be run again at any time.
 #
-#   scripts/install-deps.sh GROUP...     GROUP: build, test, demo, bench
+#   scripts/install-deps.sh GROUP...     GROUP: build, demo, bench, test, or of that only a label of the tests:
+#                                        unit, bpf, e2e, vm, fuzz, monitoring, package, lint
 #
 # Debian and Ubuntu (apt) have all of them. Fedora and the RHEL family (dnf) lack some: those are named,
 # with where they can come from.
@@ -10,17 +11,25 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 apt_packages() {
+  local label
   case $1 in
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev $(apt_bpftool)" ;;
-    test) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager busybox-static iproute2" \
-      "openssl stunnel4 zstd dpkg-dev rpm groff-base libprotobuf-dev protobuf-compiler" \
-      "golang-github-prometheus-client-model-dev $(apt_qemu) $(apt_fuzzer)" ;;
+    test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
+    unit) echo "python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
+    bpf) echo "python3 iproute2" ;;
+    e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
+      "zstd $(apt_fuzzer)" ;;
+    vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
+    fuzz) echo "python3 $(apt_fuzzer)" ;;
+    monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager" ;;
+    package) echo "python3 dpkg-dev rpm groff-base" ;;
+    lint) echo "python3 clang-format clang-tidy" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;
-    *) die "unknown group $1 (known: build, test, demo, bench)" ;;
+    *) die "unknown group $1 (known: see the head of this script)" ;;
   esac
 }
 
@@ -49,7 +58,7 @@ dnf_packages() {
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
       "libcap-devel libseccomp-devel" ;;
-    test) echo "python3 ca-certificates iproute" ;;
+    test | unit | bpf | e2e | vm | fuzz | monitoring | package | lint) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
     bench) echo "bpftrace binutils iproute tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
@@ -106,14 +115,14 @@ with_apt() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
   for group in "$@"; do
     for package in $(apt_packages "$group"); do
-      dpkg_has "$package" || missing+=("$package")
+      [[ " ${missing[*]-} " == *" $package "* ]] || dpkg_has "$package" || missing+=("$package")
     done
   done
   if [ ${#missing[@]} -eq 0 ]; then
     say "packages for $*: nothing is missing"
   else
     for package in prometheus prometheus-alertmanager; do
-      [[ " ${missing[*]} " != *" $package "* ]] || services+=("$package.service")
+      [[ " ${missing[*]-} " != *" $package "* ]] || services+=("$package.service")
     done
     without_services "${services[*]}" apt_install "${missing[@]}"
   fi

@@ -1,48 +1,88 @@
-"""Reads ctest's JUnit file: how many tests ran, which were skipped and why, which failed.
+"""Counts the single tests of a ctest run: how many passed, which were skipped and why, which failed.
 
-    test_summary.py JUNIT_FILE
+    test_summary.py CTEST_JUNIT_FILE RESULTS_DIRECTORY...
 
-The last line is "N passed, N failed, N skipped". Exit status 1 when one failed or none ran.
+An entry of ctest that runs many tests leaves ENTRY.xml in one of the directories, as GoogleTest and pytest
+write it. The last line is "N passed, N failed, N skipped". Exit status 1 when one failed or none passed.
 """
+import collections
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
-def skip_reason(case: ElementTree.Element) -> str:
-    """What the test itself printed: "SKIPPED: reason", or GoogleTest's line after "Skipped"."""
-    output = case.findtext("system-out") or ""
-    ours = re.search(r"^SKIPPED: (.+)$", output, re.MULTILINE)
-    googletest = re.search(r": Skipped\n(.+)$", output, re.MULTILINE)
-    match = ours or googletest
-    if match:
+def reason_in(output: str) -> str:
+    """What a test printed itself: "SKIPPED: reason"."""
+    if match := re.search(r"^SKIPPED: (.+)$", output, re.MULTILINE):
         return match[1].strip()
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1] if lines else "no reason was printed"
 
 
-def main() -> int:
-    if len(sys.argv) != 2:
-        sys.exit("usage: test_summary.py JUNIT_FILE")
-    passed, failed, skipped = [], [], []
-    for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
-        name = case.get("name")
-        skip = case.find("skipped")
-        # ctest also reports a test whose program is missing as not run: that is a failure.
-        if skip is not None and (skip.get("message") or "").startswith("SKIP_"):
-            skipped.append(f"{name}: {skip_reason(case)}")
-        elif case.get("status") == "run" and case.find("failure") is None:
-            passed.append(name)
-        else:
-            failed.append(name)
+def single_name(entry: str, case: ElementTree.Element) -> str:
+    name = case.get("name") or ""
+    if name.startswith("test_"):  # pytest: the entry says the file
+        return f"{entry}.{name.removeprefix('test_')}"
+    return f"{entry}.{case.get('classname')}.{name}"
 
-    print(f"\n{len(passed) + len(failed) + len(skipped)} tests")
-    for title, entries in (("skipped", skipped), ("failed", failed)):
-        if entries:
-            print(f"{title}:")
-            print("\n".join(f"  {entry}" for entry in entries))
-    print(f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
-    return 1 if failed or not passed else 0
+
+def single_tests(entry: str, file: pathlib.Path) -> dict[str, tuple[str, str]]:
+    """Name to (outcome, reason). A test that failed and whose clean-up failed, too, counts once."""
+    found: dict[str, tuple[str, str]] = {}
+    for case in ElementTree.parse(file).getroot().iter("testcase"):
+        name = single_name(entry, case)
+        skip = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            found[name] = "failed", ""
+        elif skip is not None or case.get("result") == "suppressed" or case.get("status") == "notrun":
+            # GoogleTest puts the place in the code before the reason.
+            lines = [line for line in ((skip.get("message") if skip is not None else "") or "").splitlines() if line]
+            found.setdefault(name, ("skipped", lines[-1] if lines else "no reason was given"))
+        else:
+            found.setdefault(name, ("passed", ""))
+    return found
+
+
+def outcome_of_entry(case: ElementTree.Element) -> tuple[str, str]:
+    skip = case.find("skipped")
+    # ctest also reports a test whose program is missing as not run: that is a failure.
+    if skip is not None and (skip.get("message") or "").startswith("SKIP_"):
+        return "skipped", reason_in(case.findtext("system-out") or "")
+    return ("passed" if case.get("status") == "run" and case.find("failure") is None else "failed"), ""
+
+
+def tests_of_entry(case: ElementTree.Element, directories: list[pathlib.Path]) -> dict[str, tuple[str, str]]:
+    entry = case.get("name") or ""
+    outcome = outcome_of_entry(case)
+    file = next((d / f"{entry}.xml" for d in directories if (d / f"{entry}.xml").exists()), None)
+    singles = single_tests(entry, file) if file else {}
+    if entry.startswith("build.") and outcome[0] == "passed":
+        return {}  # what others wait for, and no test
+    if not singles:
+        return {entry: outcome}
+    # It ended badly though each test passed: a time limit, or a leak that is found at the end.
+    if outcome[0] == "failed" and not any(one == "failed" for one, _ in singles.values()):
+        singles[entry] = outcome
+    return singles
+
+
+def main() -> int:
+    if len(sys.argv) < 2:
+        sys.exit("usage: test_summary.py CTEST_JUNIT_FILE RESULTS_DIRECTORY...")
+    directories = [pathlib.Path(path) for path in sys.argv[2:]]
+    tests: dict[str, tuple[str, str]] = {}
+    for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
+        tests |= tests_of_entry(case, directories)
+    counts = collections.Counter(outcome for outcome, _ in tests.values())
+    print(f"\n{len(tests)} tests")
+    for title in ("skipped", "failed"):
+        names = [f"  {name}{': ' if reason else ''}{reason}"
+                 for name, (outcome, reason) in tests.items() if outcome == title]
+        if names:
+            print("\n".join([f"{title}:", *names]))
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ namespace ioc_exporter {
 namespace {
 
 // enum of include/net/tcp_states.h
-constexpr unsigned kTimeWaitState = 6, kClose = 7, kListen = 10;
+constexpr unsigned kTimeWaitState = 6, kCloseState = 7, kListenState = 10;
 
 std::string_view next_word(std::string_view& text) {
   const auto start = std::min(text.find_first_not_of(' '), text.size());
@@ -43,9 +43,9 @@ bool read_end(std::string_view text, InetAddress& address, std::uint16_t& port) 
 }
 
 bool is_of(SocketKind kind, unsigned state) {
-  if (kind == SocketKind::listening) return state == kListen;
+  if (kind == SocketKind::listening) return state == kListenState;
   if (kind == SocketKind::connected)
-    return state != kListen && state != kTimeWaitState && state != kClose;
+    return state != kListenState && state != kTimeWaitState && state != kCloseState;
   return true;
 }
 

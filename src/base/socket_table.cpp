@@ -20,19 +20,19 @@ namespace {
 
 constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 // Bits of enum tcp states, include/net/tcp_states.h.
-constexpr std::uint32_t kTimeWait = 1u << 6, kClose = 1u << 7, kListen = 1u << 10,
+constexpr std::uint32_t kTimeWaitBit = 1u << 6, kCloseBit = 1u << 7, kListenBit = 1u << 10,
                         kAllStates = (1u << 12) - 1;
 constexpr std::size_t kBufferBytes = 64u << 10;  // the kernel fills 32 KiB at most
 constexpr time_t kPatienceSeconds = 5;           // it answers at once, or is broken
 
-struct Request {
+struct DiagRequest {
   nlmsghdr header;
   inet_diag_req_v2 question;
 };
 
 std::uint32_t states_of(SocketKind kind) {
-  if (kind == SocketKind::listening) return kListen;
-  if (kind == SocketKind::connected) return kAllStates & ~(kListen | kTimeWait | kClose);
+  if (kind == SocketKind::listening) return kListenBit;
+  if (kind == SocketKind::connected) return kAllStates & ~(kListenBit | kTimeWaitBit | kCloseBit);
   return kAllStates;
 }
 
@@ -119,7 +119,7 @@ Result<void> SocketTable::for_each(SocketKind kind, const Visit& visit) {
 }
 
 Result<void> SocketTable::dump(SocketKind kind, int family, const Visit& visit) {
-  Request request{};
+  DiagRequest request{};
   request.header.nlmsg_len = sizeof request;
   request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;

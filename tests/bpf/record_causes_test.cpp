@@ -90,7 +90,7 @@ TEST_P(RecordProcessTest, ALinkWithoutRoomIsADrop) {
   ioc.ask("call 0 5");
   ioc.ask("call 2 7");
   EXPECT_EQ(probe_->links()->at(slot).size(), 1u);
-  EXPECT_EQ((*probe_->drops())[IOCX_RECORD_DROP_LINKS_FULL], 7u);
+  EXPECT_EQ(drops(IOCX_RECORD_DROP_LINKS_FULL), 7u);
   EXPECT_EQ(all_processed(slot), 24u);
 }
 

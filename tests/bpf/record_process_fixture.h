@@ -6,7 +6,10 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <numeric>
+#include <tuple>
+#include <vector>
 
 #include "kernel/uprobe_session.h"
 #include "fake_ioc.h"
@@ -31,23 +34,43 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
     if (GetParam().session && !kernel::uprobe_session_type())
       GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
-    start({});
+    auto& shared = shared_probe();
+    if (!shared) shared = started({});
+    ASSERT_TRUE(shared);
+    probe_ = shared;
+    drops_before_ = *probe_->drops();
   }
-  void start(records::RecordProcessOptions options) {
-    probe_.reset();
-    options.session = GetParam().session;
-    options.timed_rate = GetParam().timed_rate;
-    auto started = RecordProcess::start(options);
-    ASSERT_TRUE(started) << started.error().message();
-    probe_ = std::make_unique<RecordProcess>(std::move(*started));
-    EXPECT_EQ(probe_->times_some_calls_only(), options.session && options.timed_rate > 0);
+  // Another one, of this test alone.
+  void start(const RecordProcessOptions& options) {
+    probe_ = started(options);
+    ASSERT_TRUE(probe_);
+    drops_before_.assign(drops_before_.size(), 0);
   }
   void TearDown() override {
-    if (!probe_ || expect_drops_) return;
+    if (!probe_) return;
+    if (!expect_drops_) {
+      for (std::uint32_t i = 0; i < drops_before_.size(); ++i) {
+        EXPECT_EQ(drops(i), 0u) << iocx_record_drop_labels[i];
+      }
+    }
+    leave_nothing_behind();
+    if (HasFailure()) shared_probe().reset();  // who knows what it holds
+  }
+  // The next test finds the probe as if it were new.
+  void leave_nothing_behind() {
+    for (std::uint32_t slot = 0; slot < IOCX_MAX_IOCS; ++slot) probe_->unwatch(slot);
+    EXPECT_TRUE(probe_->free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
+    const auto use = probe_->use();
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->attachments, 0u);
+    EXPECT_EQ(use->threads, 0u);
+    EXPECT_TRUE(probe_->counts()->empty());
+  }
+  // In this test.
+  std::uint64_t drops(std::uint32_t reason) const {
     const auto drops = probe_->drops();
-    ASSERT_TRUE(drops);
-    for (std::uint32_t i = 0; i < drops->size(); ++i)
-      EXPECT_EQ((*drops)[i], 0u) << iocx_record_drop_labels[i];
+    EXPECT_TRUE(drops);
+    return drops ? (*drops)[reason] - drops_before_[reason] : 0;
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
     auto slot = probe_->watch(ioc.target(records, GetParam().one_read));
@@ -86,8 +109,27 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     return !GetParam().session || GetParam().timed_rate == 0 || !GetParam().one_read;
   }
 
-  std::unique_ptr<RecordProcess> probe_;
+  std::shared_ptr<RecordProcess> probe_;
   bool expect_drops_ = false;
+
+ private:
+  // To load the programs takes longer than most tests: those of one mode share it.
+  static std::shared_ptr<RecordProcess>& shared_probe() {
+    static std::map<std::tuple<bool, std::uint32_t>, std::shared_ptr<RecordProcess>> probes;
+    return probes[{GetParam().session, GetParam().timed_rate}];
+  }
+  static std::shared_ptr<RecordProcess> started(RecordProcessOptions options) {
+    options.session = GetParam().session;
+    options.timed_rate = GetParam().timed_rate;
+    auto started = RecordProcess::start(options);
+    EXPECT_TRUE(started) << started.error().message();
+    if (!started) return nullptr;
+    auto probe = std::make_shared<RecordProcess>(std::move(*started));
+    EXPECT_EQ(probe->times_some_calls_only(), options.session && options.timed_rate > 0);
+    return probe;
+  }
+
+  std::vector<std::uint64_t> drops_before_;
 };
 
 }  // namespace ioc_exporter::records

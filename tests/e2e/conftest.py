@@ -1,4 +1,10 @@
-"""Fixtures: every IOC, client and exporter that a test starts is ended with it, by pid."""
+"""Fixtures: every IOC, client and exporter that a test starts is ended with it, by pid; those that the tests of
+a file share, with the file.
+
+Files run beside each other on one host. An exporter looks at the IOCs of its own test only: those that were
+started before it, unless the test says with --ioc.include what else will come. So an IOC's name stands in one
+file only.
+"""
 import pathlib
 import re
 import sys
@@ -18,9 +24,17 @@ def base_versions() -> list[str]:
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "outer_bases: on the oldest and the newest Base only, since what it looks at "
+                                       "is laid out alike in between")
+
+
 def pytest_generate_tests(metafunc):
     if "base" in metafunc.fixturenames:
-        metafunc.parametrize("base", base_versions())
+        versions = base_versions()
+        if metafunc.definition.get_closest_marker("outer_bases"):
+            versions = [versions[0], versions[-1]]
+        metafunc.parametrize("base", versions, scope="module")
 
 
 @pytest.fixture
@@ -38,11 +52,18 @@ class Started:
         self._things.append(thing)
         return thing
 
+    def ioc_names(self) -> list[str]:
+        return [thing.name for thing in self._things if isinstance(thing, Ioc)]
+
+    def describe(self) -> None:
+        for thing in reversed(self._things):
+            print(getattr(thing, "process", thing).describe(), file=sys.stderr)
+
     def end_all(self) -> None:
+        self.describe()
         problems = []
         for thing in reversed(self._things):
             process = getattr(thing, "process", thing)
-            print(process.describe(), file=sys.stderr)
             try:
                 process.kill()
             except Exception as error:  # the others must end too
@@ -53,12 +74,47 @@ class Started:
         assert not problems, "; ".join(problems)
 
 
+class Shared:
+    """What the tests of a file share: shared.ioc(...) and shared.exporter(...), as start_ioc and start_exporter."""
+
+    def __init__(self, directory: pathlib.Path, always: list[str]):
+        self.started = Started()
+        self._directory = directory
+        self._always = always
+
+    def ioc(self, name: str, database: str, **options) -> Ioc:
+        return self.started.add(Ioc(name, database, self._directory, **options)).wait_running()
+
+    def exporter(self, *options: str, sees=()) -> Exporter:
+        return run_and_wait(self.started, self._directory, [*self._always, *options], self.started.ioc_names(), sees)
+
+
+def run_and_wait(started: Started, directory: pathlib.Path, options: list[str], names: list[str], sees) -> Exporter:
+    if not any(option.startswith("--ioc.include") for option in options):
+        options = [*options, f"--ioc.include={'|'.join(map(re.escape, names)) or 'none'}"]
+    exporter = started.add(Exporter(directory, *options))
+    for ioc in sees:
+        exporter.wait_up(ioc)
+    return exporter
+
+
+@pytest.fixture(scope="module")
+def shared(request, tmp_path_factory):
+    things = Shared(tmp_path_factory.mktemp("shared"), getattr(request.module, "EXPORTER_OPTIONS", []))
+    try:
+        yield things
+    finally:
+        things.started.end_all()
+
+
 @pytest.fixture
-def started(log_dir):  # its files must outlive what writes to them
+def started(log_dir, request):  # its files must outlive what writes to them
     things = Started()
     try:
         yield things
     finally:
+        if "shared" in request.fixturenames:
+            request.getfixturevalue("shared").started.describe()
         things.end_all()
 
 
@@ -80,10 +136,8 @@ def start_exporter(started, log_dir, request):
     always = getattr(request.module, "EXPORTER_OPTIONS", [])
 
     def start(*options: str, sees=()) -> Exporter:
-        exporter = started.add(Exporter(log_dir, *always, *options))
-        for ioc in sees:
-            exporter.wait_up(ioc)
-        return exporter
+        names = [*started.ioc_names(), *(ioc.name for ioc in sees)]
+        return run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees)
 
     return start
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs one end-to-end test for ctest; exit status 77 and a line "SKIPPED: reason" when it cannot run here.
+# Runs end-to-end tests for ctest; exit status 77 and a line "SKIPPED: reason" when none can run here.
 #
-#   run_pytest.sh TEST_FILE::TEST_NAME
+#   run_pytest.sh TEST_FILE... [PYTEST_OPTION...]
+#
+# In a network namespace of their own, where they may: the ports and the packets on its loopback are theirs.
 set -euo pipefail
 
 skip() {
@@ -22,7 +24,18 @@ python=$IOC_EXPORTER_TEST_ENV/venv/bin/python
 cd "$here"
 # No address or port of the caller's own IOCs reaches the tests.
 for variable in $(compgen -e | grep '^EPICS_' || true); do unset "$variable"; done
-# What is compiled once need not be for each test; and it stays out of the source tree.
+# What is compiled once need not be by each process, of which there are hundreds, whatever the caller's settings;
+# and it stays out of the source tree.
+unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX="${IOC_EXPORTER_TOOLS:?}/../pycache"
-exec "$python" -m pytest -q --tb=short -p no:cacheprovider \
-  -o tmp_path_retention_policy=failed "$1"
+# Names what listens in the test's own process, should an exporter ask.
+export IOCNAME=${IOC_EXPORTER_ENTRY:?}
+alone=()
+if unshare --net ip link set lo up 2>/dev/null; then
+  # shellcheck disable=SC2016 # for the shell inside
+  alone=(unshare --net sh -c 'ip link set lo up && exec "$@"' sh)
+fi
+# shellcheck disable=SC2086 # IOC_EXPORTER_PYTEST: several words
+exec "${alone[@]}" "$python" -m pytest -q --tb=short -p no:cacheprovider -o faulthandler_timeout=170 \
+  -o tmp_path_retention_policy=failed --junit-xml="${IOC_EXPORTER_RESULTS:?}/$IOC_EXPORTER_ENTRY.xml" \
+  "$@" ${IOC_EXPORTER_PYTEST:-}

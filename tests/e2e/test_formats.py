@@ -48,12 +48,12 @@ def test_golden_scrapes_say_the_same_to_the_parsers():
     assert text == other and len(text) > 200
 
 
-@pytest.fixture
-def served(start_ioc, start_exporter, started):
+@pytest.fixture(scope="module")
+def served(shared):
     """An exporter whose IOC has counted processings and puts, some by names that are hard to print."""
-    ioc = start_ioc("formats", databases.put_targets("F:", 2))
-    exporter = start_exporter(sees=[ioc])
-    client = started.add(NamedClient(ioc.port, HOSTILE_USER, HOSTILE_HOST))
+    ioc = shared.ioc("formats", databases.put_targets("F:", 2))
+    exporter = shared.exporter(sees=[ioc])
+    client = shared.started.add(NamedClient(ioc.port, HOSTILE_USER, HOSTILE_HOST))
     client.open("F:set1", "F:set2.VAL", LONG_PV)
     client.put("F:set1", 23)
     client.put("F:set2.VAL", 7)

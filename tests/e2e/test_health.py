@@ -3,6 +3,8 @@ import os
 import re
 import resource
 
+import pytest
+
 from harness import clients, databases
 from harness.scrape import exact
 
@@ -17,6 +19,7 @@ def cpu_ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
+@pytest.mark.outer_bases
 def test_process_of_an_ioc(base, start_ioc, start_exporter, connect):
     ioc = start_ioc("healthy", databases.put_targets("H:", 1), base=base)
     exporter = start_exporter(sees=[ioc])

@@ -63,6 +63,7 @@ def page(exporter):
     return exporter.request("/")[2].decode()
 
 
+@pytest.mark.outer_bases
 def test_what_its_variables_say(ioc, start_exporter, base):
     """One IOC a Base: starting it takes longer than what is looked at."""
     exporter = start_exporter("--records.stuck-after=300ms", sees=[ioc])

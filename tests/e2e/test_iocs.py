@@ -66,7 +66,7 @@ def test_two_iocs_in_one_library_one_ends(start_ioc, start_exporter):
 
 
 def test_ioc_started_after_the_exporter(start_exporter, start_ioc):
-    exporter = start_exporter()
+    exporter = start_exporter("--ioc.include=latecomer")
     ioc = start_ioc("latecomer", database("L"))
     exporter.wait_up(ioc)
     process_and_check(exporter, ioc, "L:n")
@@ -76,7 +76,7 @@ def test_library_loaded_long_after_exec(start_exporter, start_ioc, started, log_
     """A Python process becomes an IOC only when it loads the libraries."""
     ioc = started.add(Ioc("became-ioc", database("L"), log_dir, late=True))
     ioc.process.wait_for("^@waiting$")
-    exporter = start_exporter()
+    exporter = start_exporter("--ioc.include=became-ioc|witness")
     # Seen at least once as an ordinary process, by a discovery that runs every second.
     other = start_ioc("witness", database("W"))
     exporter.wait_up(other)

@@ -29,9 +29,9 @@ record(calcout, "O:slow") { field(ASG, "OPEN") field(CALC, "A") field(ODLY, "0.0
 ECA_PUTFAIL, ECA_NOWTACCESS = 160, 376
 
 
-@pytest.fixture
-def ioc(start_ioc):
-    return start_ioc("outcomes", RECORDS, access_security=READ_ONLY)
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("outcomes", RECORDS, access_security=READ_ONLY)
 
 
 def failures(scrape, ioc):
@@ -159,6 +159,7 @@ def test_messages_and_bytes_are_counted(ioc, start_exporter, raw_client):
     exporter = start_exporter(sees=[ioc])
     client, writer = raw_client(ioc), raw_client(ioc, "writer")
     channel, writers = client.create("O:open"), writer.create("O:open")
+    ioc.put("O:open", 0)
     client.monitor(channel)
     for value in range(1, 23):
         writer.write_notify(writers, value)

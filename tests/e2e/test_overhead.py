@@ -23,9 +23,15 @@ def busy(records: int) -> str:
                    for i in range(records)) + 'record(calc,"B:once"){field(CALC,"VAL+1")}\n'
 
 
+@pytest.fixture(scope="module")
+def one_ioc(shared):
+    return shared.ioc("guarded", databases.counting(), macros="P=G:")
+
+
 @pytest.fixture
-def ioc(start_ioc):
-    return start_ioc("guarded", databases.counting(), macros="P=G:")
+def ioc(one_ioc):
+    one_ioc.put("G:scan.SCAN", ".1 second")
+    return one_ioc
 
 
 def processed(exporter, ioc, record="G:chain3") -> int:

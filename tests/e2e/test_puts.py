@@ -10,9 +10,16 @@ TARGETS = 5
 ARRAY = "W:array1"
 
 
+@pytest.fixture(scope="module")
+def one_ioc(shared):
+    return shared.ioc("puts", databases.put_targets("W:", TARGETS))
+
+
 @pytest.fixture
-def ioc(start_ioc):
-    return start_ioc("puts", databases.put_targets("W:", TARGETS))
+def ioc(one_ioc):
+    """The file's IOC, and in `before` what its records have counted by now."""
+    one_ioc.before = one_ioc.get_all([f"{record}:count.VAL" for kind in ("set", "text", "array") for record in names(kind)])
+    return one_ioc
 
 
 def puts(scrape, ioc):
@@ -37,7 +44,8 @@ def check_puts(ioc, exporter, expected):
     for (pv, *_), count in expected.items():
         per_record[record_of(pv)] = per_record.get(record_of(pv), 0) + count
     for record, count in per_record.items():
-        assert ioc.get(f"{record}:count.VAL") == count
+        field = f"{record}:count.VAL"
+        assert ioc.get(field) - getattr(ioc, "before", {}).get(field, 0) == count
 
 
 def send_and_check(ioc, start_exporter, connect, client, pvs, count, expected_user, op="write",
@@ -205,8 +213,9 @@ def test_each_base(start_ioc, start_exporter, connect, base):
                                **by(clients.LIBCA_USER, "write_notify", pvs, 23)})
 
 
-def test_clients_that_come_before_a_restarted_ioc_is_found(ioc, start_ioc, start_exporter, connect):
+def test_clients_that_come_before_a_restarted_ioc_is_found(start_ioc, start_exporter, connect):
     """Clients reconnect within milliseconds of an IOC's start: their channels have names all the same."""
+    ioc = start_ioc("puts-restarted", databases.put_targets("W:", TARGETS))
     exporter = start_exporter("--discovery.interval=4s", sees=[ioc])
     ioc.kill()
     exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc=ioc.name) == 0, "the IOC is down")

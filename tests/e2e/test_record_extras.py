@@ -1,4 +1,6 @@
 """Scan lists and asynchronous records: what the records know of themselves, and what is timed."""
+import pytest
+
 from harness import databases, env
 from harness.waiting import wait_until
 
@@ -11,6 +13,7 @@ PERIODS = {"0.1": 0.1, "0.2": 0.2, "0.5": 0.5, "1": 1.0, "2": 2.0, "5": 5.0, "10
 SCANS = 13
 
 
+@pytest.mark.outer_bases
 def test_scan_lists_and_completions(start_ioc, start_exporter, base):
     ioc = start_ioc(f"extras-{base}", databases.scans_and_asynchronous("X:"), base=base,
                     lib_dir=env.base_dir(base) / "lib")

@@ -28,15 +28,19 @@ def time_of_start(pid):
     return boot + ticks / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.fixture
-def counting_ioc(start_ioc, base):
-    return start_ioc(f"counting-{base}", databases.counting(), base=base, macros="P=P:")
+@pytest.fixture(scope="module")
+def counting_ioc(shared, base):
+    return shared.ioc(f"counting-{base}", databases.counting(), base=base, macros="P=P:")
 
 
-def test_scan_chain_is_counted_exactly(counting_ioc, start_exporter):
-    """The exporter starts while the IOC scans at 10 Hz: what it counts from then on is exact."""
-    ioc = counting_ioc
-    exporter = start_exporter(sees=[ioc])
+@pytest.fixture(scope="module")
+def counting_exporter(shared, counting_ioc):
+    return shared.exporter(f"--ioc.include={counting_ioc.name}", sees=[counting_ioc])
+
+
+def test_scan_chain_is_counted_exactly(counting_ioc, counting_exporter):
+    """The exporter started while the IOC scanned at 10 Hz: what it counts from then on is exact."""
+    ioc, exporter = counting_ioc, counting_exporter
     ioc.put("P:scan.SCAN", "Passive")
     true_before = values(ioc, COUNTING)
     before = exporter.scrape()
@@ -94,9 +98,9 @@ def test_histogram_agrees_with_the_count(start_ioc, start_exporter):
         assert whole == pytest.approx(parts, abs=1e-8)
 
 
-def test_disabled_record_is_skipped_not_processed(counting_ioc, start_exporter):
-    ioc = counting_ioc
-    exporter = start_exporter(sees=[ioc])
+@pytest.mark.outer_bases
+def test_disabled_record_is_skipped_not_processed(counting_ioc, counting_exporter):
+    ioc, exporter = counting_ioc, counting_exporter
     for _ in range(PROCESSINGS):
         ioc.put("P:disabled.PROC", 1)
     scrape = exporter.scrape()
@@ -108,11 +112,12 @@ def test_disabled_record_is_skipped_not_processed(counting_ioc, start_exporter):
     assert scrape.total(f"{DURATION}_count", **labels) == 0
 
 
+@pytest.mark.outer_bases
 def test_record_that_is_switched_off_and_on(counting_ioc, start_exporter):
     """dbProcess itself fetches DISA through SDIS: the value at its entry is the old one."""
     ioc = counting_ioc
     exporter = start_exporter("--records.timed-rate=0", sees=[ioc])
-    done = {0: 0, 1: 0}
+    start, done = ioc.get("P:gated.VAL"), {0: 0, 1: 0}
     for gate, times in [(1, 11), (0, 5), (1, 2), (0, 1), (1, 1), (0, 7)]:
         ioc.put("P:gate.VAL", gate)
         for _ in range(times):
@@ -120,7 +125,7 @@ def test_record_that_is_switched_off_and_on(counting_ioc, start_exporter):
         done[gate] += times
     scrape = exporter.scrape()
     labels = {"ioc": ioc.name, "record": "P:gated"}
-    assert ioc.get("P:gated.VAL") == done[0]
+    assert ioc.get("P:gated.VAL") - start == done[0]
     assert scrape.count(PROCESSED, **labels) == done[0]
     assert scrape.count(f"{DURATION}_count", **labels) == done[0]
     assert scrape.count(SKIPPED, reason="disabled", **labels) == done[1]
@@ -128,9 +133,9 @@ def test_record_that_is_switched_off_and_on(counting_ioc, start_exporter):
     assert scrape.count(PROCESSED, ioc=ioc.name, record="P:gate") == 6
 
 
-def test_active_record_is_skipped(counting_ioc, start_exporter):
-    ioc = counting_ioc
-    exporter = start_exporter(sees=[ioc])
+@pytest.mark.outer_bases
+def test_active_record_is_skipped(counting_ioc, counting_exporter):
+    ioc, exporter = counting_ioc, counting_exporter
     ioc.process_once("P:slow")
     ioc.process_once("P:trigger", times=7)
     # A put to PROC of a busy record calls no dbProcess: it asks for one more when the record is done.
@@ -148,6 +153,7 @@ def test_active_record_is_skipped(counting_ioc, start_exporter):
     assert scrape.count(PROCESSED, ioc=ioc.name, record="P:trigger") == 7
 
 
+@pytest.mark.outer_bases
 def test_each_processing_has_one_cause(counting_ioc, start_exporter):
     """Periodic scan, links, the completion of an asynchronous record by a callback, and the shell."""
     ioc = counting_ioc
@@ -180,11 +186,12 @@ def test_each_processing_has_one_cause(counting_ioc, start_exporter):
     assert grown("epics_record_process_cause_total") == sum(causes.values())
 
 
-def test_names_and_types_are_those_of_dbl(counting_ioc, start_exporter):
+@pytest.mark.outer_bases
+def test_names_and_types_are_those_of_dbl(counting_ioc, counting_exporter):
     ioc = counting_ioc
     listed = ioc.records()
     assert listed.pop("P:nick") == "calc"  # dbl lists aliases; an alias is no record
-    scrape = start_exporter(sees=[ioc]).scrape()
+    scrape = counting_exporter.scrape()
     info = {labels["record"]: labels["record_type"] for labels, value in
             scrape.series("epics_record_info", ioc=ioc.name) if value == 1}
     assert info == listed
@@ -193,9 +200,10 @@ def test_names_and_types_are_those_of_dbl(counting_ioc, start_exporter):
     assert types == {kind: list(listed.values()).count(kind) for kind in set(listed.values())}
 
 
-def test_base_version_and_start_time(counting_ioc, start_exporter, base):
+@pytest.mark.outer_bases
+def test_base_version_and_start_time(counting_ioc, counting_exporter, base):
     ioc = counting_ioc
-    scrape = start_exporter(sees=[ioc]).scrape()
+    scrape = counting_exporter.scrape()
     (labels, value), = scrape.series("epics_ioc_info", ioc=ioc.name)
     assert value == 1
     assert labels["base_version"].startswith(base)

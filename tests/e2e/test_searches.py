@@ -29,9 +29,9 @@ def search(cid: int, name: str) -> bytes:
     return header(6, len(payload), 5, 13, cid, cid) + payload
 
 
-@pytest.fixture
-def ioc(start_ioc):
-    return start_ioc("searched", databases.put_targets("Q:", 3))
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("searched", databases.put_targets("Q:", 3))
 
 
 def test_searches_are_counted_by_client(ioc, start_exporter):

@@ -27,7 +27,7 @@ def mask(capabilities: list[int]) -> str:
 def test_rights_that_are_left(start_exporter, start_ioc):
     """Each thread has the capabilities that the documentation names and no more, and with them an IOC that
     starts later is found, read and counted."""
-    exporter = start_exporter()
+    exporter = start_exporter("--ioc.include=confined")
     threads = threads_of(exporter.pid)
     assert len(threads) > 1
     for thread in threads:

@@ -1,5 +1,6 @@
 """CA servers that are no IOCs of EPICS Base, on other hosts, or in other network namespaces."""
 import http.server
+import os
 import threading
 import urllib.request
 
@@ -99,7 +100,8 @@ def test_other_listeners_are_no_servers(start_server, start_exporter, connect):
     thread.start()
     try:
         server = start_server()
-        exporter = start_exporter()
+        # This process, whose web server is asked, and whatever else it has.
+        exporter = start_exporter(f"--ioc.include={os.environ['IOCNAME']}|caproto_server.*")
         exporter.scrape()
         for _ in range(7):
             with urllib.request.urlopen(f"http://127.0.0.1:{web.server_port}/") as answer:

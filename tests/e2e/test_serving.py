@@ -13,13 +13,17 @@ from harness.ports import free_port
 from harness.scrape import PROCESSED, Scrape
 
 
-@pytest.fixture
-def ioc(start_ioc):
-    return start_ioc("served", databases.counting(), macros="P=S:")
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("served", databases.counting(), macros="P=S:")
 
 
-def test_metrics_says_its_format(ioc, start_exporter):
-    exporter = start_exporter(sees=[ioc])
+@pytest.fixture(scope="module")
+def exporter(shared, ioc):
+    return shared.exporter(sees=[ioc])
+
+
+def test_metrics_says_its_format(ioc, exporter):
     status, headers, body = exporter.request("/metrics")
     assert status == 200
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -28,8 +32,7 @@ def test_metrics_says_its_format(ioc, start_exporter):
     assert Scrape(body.decode()).value("epics_ioc_up", ioc=ioc.name) == 1
 
 
-def test_gzip_when_asked(ioc, start_exporter):
-    exporter = start_exporter(sees=[ioc])
+def test_gzip_when_asked(ioc, exporter):
     before = exporter.scrape()
     _, headers, body = exporter.request("/metrics", headers={"Accept-Encoding": "gzip"})
     assert headers["content-encoding"] == "gzip"
@@ -39,8 +42,7 @@ def test_gzip_when_asked(ioc, start_exporter):
     assert before.families.keys() <= scrape.families.keys() <= exporter.scrape().families.keys()
 
 
-def test_head_and_other_methods(ioc, start_exporter):
-    exporter = start_exporter(sees=[ioc])
+def test_head_and_other_methods(ioc, exporter):
     status, headers, body = exporter.request("/metrics", "HEAD")
     assert (status, body) == (200, b"")
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -48,8 +50,7 @@ def test_head_and_other_methods(ioc, start_exporter):
     assert exporter.request("/no-such-page")[0] == 404
 
 
-def test_landing_page_and_health(ioc, start_exporter):
-    exporter = start_exporter(sees=[ioc])
+def test_landing_page_and_health(ioc, exporter):
     status, headers, body = exporter.request("/")
     page = body.decode()
     assert status == 200
@@ -79,11 +80,10 @@ def test_self_metrics_are_there_from_the_first_scrape(start_exporter):
     assert all(value == 1 for _, value in scrape.series("ioc_exporter_collector_success"))
 
 
-def test_promtool_finds_nothing(ioc, start_exporter):
+def test_promtool_finds_nothing(ioc, exporter):
     promtool = shutil.which("promtool")
     if not promtool:
         pytest.skip("promtool is not installed (package prometheus)")
-    exporter = start_exporter(sees=[ioc])
     ioc.process_once("S:trigger", 7)
     ioc.put("S:disabled.PROC", 1)
     _, _, body = exporter.request("/metrics")
@@ -92,7 +92,7 @@ def test_promtool_finds_nothing(ioc, start_exporter):
 
 
 def test_once_prints_one_scrape(ioc):
-    result = run_exporter("--once=4")
+    result = run_exporter("--once=4", f"--ioc.include={ioc.name}")
     assert result.returncode == 0, result.stderr
     scrape = Scrape(result.stdout)
     assert scrape.value("epics_ioc_up", ioc=ioc.name) == 1

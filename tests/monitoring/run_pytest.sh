@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs one of these tests for ctest; exit status 77 and a line "SKIPPED: reason" when it cannot run here.
+# Runs one of these files for ctest; exit status 77 and a line "SKIPPED: reason" when it cannot run here.
 #
-#   run_pytest.sh TEST_FILE::TEST_NAME
+#   run_pytest.sh TEST_FILE
 set -euo pipefail
 
 skip() {
@@ -14,4 +14,6 @@ python=$IOC_EXPORTER_TEST_ENV/venv/bin/python
 [ -x "$python" ] || skip "there is no $python: run ./test.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export PYTHONDONTWRITEBYTECODE=1
-exec "$python" -m pytest -q --tb=short -p no:cacheprovider "$1"
+# shellcheck disable=SC2086 # IOC_EXPORTER_PYTEST: several words
+exec "$python" -m pytest -q --tb=short -p no:cacheprovider ${IOC_EXPORTER_PYTEST:-} \
+  --junit-xml="${IOC_EXPORTER_RESULTS:?}/${IOC_EXPORTER_ENTRY:?}.xml" "$1"
