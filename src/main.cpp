@@ -176,7 +176,7 @@ int run(int argc, char** argv) {
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");
   if (const auto* text = std::get_if<app::PrintAndExit>(&*parsed)) return print(text->text, 0);
-  app::Options& options = std::get<app::Options>(*parsed);
+  const app::Options& options = std::get<app::Options>(*parsed);
   if (options.config_check) {
     const app::ConfigCheck checked = app::check_config(options);
     if (checked.valid) return print(checked.text, 0);
@@ -185,8 +185,7 @@ int run(int argc, char** argv) {
   }
   const auto site = app::site_config(options);
   if (!site) return fail(kStartError, site.error().message());
-  app::use_at_start(*site, options);
-  app::Reload reload(options, *site);
+  app::Reload reload(options, site->options);
   if (auto opened = reload.open_web(); !opened) return fail(kStartError, opened.error().message());
   app::set_up_logging(options.log_level, options.log_format);
 
@@ -203,7 +202,7 @@ int run(int argc, char** argv) {
   else
     spdlog::warn("{}", reached.error().message());
   spdlog::info("starting ioc_exporter {}", app::build_info().version);
-  auto daemon = app::Daemon::start(options);
+  auto daemon = app::Daemon::start(site->options);
   if (!daemon) return fail(kStartError, daemon.error().message());
   (*daemon)->use(*site);
   reload.connect({[&](const app::Site& changed) { (*daemon)->use(changed); },

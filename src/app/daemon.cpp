@@ -184,10 +184,10 @@ exposition::StatusPage Daemon::status() {
 }
 
 void Daemon::use(const Site& site) {
-  const exposition::BoundsOptions bounds = bounds_options(site);
+  const exposition::BoundsOptions bounds = bounds_options(site.options);
   records_.set_bounds(bounds);
   puts_.set_bounds(bounds);
-  puts_.set_put_expiry(site.put_expiry);
+  puts_.set_put_expiry(site.options.ca.put_expiry);
   policy_.set_limit(bounds.unexpected_limit);
   policy_.set_policy(site.policy);
 }

@@ -100,25 +100,35 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-std::string roff(const OptionText& option) {
+std::string roff(const std::string& flag, const std::string& argument, const std::string& help) {
   std::string text = ".TP\n\\fB\\-\\-";
-  text.append(roff(option.name)).append("\\fR");
-  if (!option.argument.empty()) text.append("=\\fI").append(roff(option.argument)).append("\\fR");
-  text.append("\n").append(roff(option.description)).append(".\n");
-  if (!option.default_value.empty())
-    text.append("Default: ").append(roff(option.default_value)).append("\n");
+  text.append(roff(flag)).append("\\fR");
+  if (!argument.empty()) text.append("=\\fI").append(roff(argument)).append("\\fR");
+  return text.append("\n").append(roff(help)).append(".\n");
+}
+
+std::string roff(const OptionRow& row) {
+  std::string text = roff(row.flag, row.argument, row.help_text());
+  if (row.takes_argument() && !row.value.default_text.empty())
+    text.append("Default: ").append(roff(row.value.default_text)).append("\n");
+  if (row.has_no()) text += roff("no-" + row.flag, "", "Turns --" + row.flag + " off");
   return text;
 }
 
-// What an option's argument may be, where that is few things or a file.
-std::string choices(const OptionText& option) {
-  if (option.name == "log.level")
-    return "COMPREPLY=($(compgen -W 'debug info warn error' -- \"$cur\"))";
-  if (option.name == "log.format") return "COMPREPLY=($(compgen -W 'logfmt json' -- \"$cur\"))";
-  if (option.name == "security.user") return "COMPREPLY=($(compgen -u -- \"$cur\"))";
-  if (option.argument == "FILE") return "COMPREPLY=($(compgen -f -- \"$cur\"))";
-  if (option.argument == "DIR") return "COMPREPLY=($(compgen -d -- \"$cur\"))";
-  return {};
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all.append(all.empty() ? "" : " ").append(word);
+  return all;
+}
+
+// How bash completes an option's argument; "" = it does not.
+std::string completion_of(const OptionRow& row) {
+  std::string what;
+  if (!row.value.choices.empty()) what = "-W '" + joined(row.value.choices) + "'";
+  if (row.argument == "USER") what = "-u";
+  if (row.argument == "FILE") what = "-f";
+  if (row.argument == "DIR") what = "-d";
+  return what.empty() ? "" : "COMPREPLY=($(compgen " + what + " -- \"$cur\"))";
 }
 
 constexpr std::string_view kCompletionBegin =
@@ -150,33 +160,43 @@ complete -F _ioc_exporter ioc_exporter
 
 }  // namespace
 
-std::string man_page(const std::vector<OptionGroup>& groups) {
+std::string man_page(const OptionTable& table) {
   std::string page(kBegin);
-  for (const OptionGroup& group : groups) {
+  for (const OptionGroup& group : table.groups()) {
     page.append(".SS ").append(roff(group.title)).append("\n");
-    for (const OptionText& option : group.options) page += roff(option);
+    for (const OptionRow& row : group.rows) page += roff(row);
   }
   return page += kEnd;
 }
 
-std::string bash_completion(const std::vector<OptionGroup>& groups) {
-  std::string names, cases;
-  for (const OptionGroup& group : groups) {
-    for (const OptionText& option : group.options) {
-      if (!names.empty()) names += ' ';
-      names.append("--").append(option.name);
-      if (!option.argument.empty()) names += '=';
-      if (const std::string found = choices(option); !found.empty())
-        cases.append("    --")
-            .append(option.name)
-            .append(")\n      ")
-            .append(found)
-            .append("\n      return 0\n      ;;\n");
+std::string bash_completion(const OptionTable& table) {
+  std::vector<std::string> flags;
+  std::string cases;
+  for (const OptionGroup& group : table.groups())
+    for (const OptionRow& row : group.rows) {
+      flags.push_back("--" + row.flag + (row.takes_argument() ? "=" : ""));
+      if (row.has_no()) flags.push_back("--no-" + row.flag);
+      if (const std::string found = completion_of(row); !found.empty())
+        cases.append("    --" + row.flag + ")\n      " + found + "\n      return 0\n      ;;\n");
+    }
+  std::string script(kCompletionBegin);
+  script.append("  local options='").append(joined(flags)).append("'\n").append(kCompletionWord);
+  return script.append(cases).append(kCompletionEnd);
+}
+
+std::string option_reference(const OptionTable& table) {
+  const auto code = [](const std::string& text) { return text.empty() ? "" : "`" + text + "`"; };
+  std::string text;
+  for (const OptionGroup& group : table.groups()) {
+    text.append(text.empty() ? "" : "\n").append("### " + group.title + "\n\n");
+    text += "| flag | key in the file | default | what |\n|---|---|---|---|\n";
+    for (const OptionRow& row : group.rows) {
+      const std::string argument = row.argument.empty() ? "" : "=" + row.argument;
+      text.append("| " + code("--" + row.flag + argument) + " | " + code(row.key) + " | " +
+                  code(row.value.default_text) + " | " + row.help_text() + " |\n");
     }
   }
-  std::string script(kCompletionBegin);
-  script.append("  local options='").append(names).append("'\n").append(kCompletionWord);
-  return script.append(cases).append(kCompletionEnd);
+  return text;
 }
 
 }  // namespace ioc_exporter::app

@@ -1,26 +1,20 @@
-// The manual page and the completion of bash, from the same descriptions that --help shows.
+// What is made of the option table besides --help: the manual page, the completion of bash, and the
+// reference in docs/configuration.md.
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include "base/option_table.h"
 
 namespace ioc_exporter::app {
 
-struct OptionText {
-  std::string name;         // without dashes: "log.level"
-  std::string argument;     // "LEVEL"; "" = it takes none
-  std::string description;  // without a full stop at its end
-  std::string default_value;
-};
-struct OptionGroup {
-  std::string title;
-  std::vector<OptionText> options;
-};
-
 // troff (man(7)), section 8.
-std::string man_page(const std::vector<OptionGroup>& groups);
+std::string man_page(const OptionTable& table);
 
 // To be sourced by bash; bash-completion finds it under the name of the program.
-std::string bash_completion(const std::vector<OptionGroup>& groups);
+std::string bash_completion(const OptionTable& table);
+
+// A table in Markdown for each group.
+std::string option_reference(const OptionTable& table);
 
 }  // namespace ioc_exporter::app

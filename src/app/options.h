@@ -1,16 +1,14 @@
-// What an operator types: the command line, parsed and checked as a whole.
+// What an operator may set, of all rooms: the command line, parsed and checked as a whole.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
-#include "app/config.h"
+#include "app/limits.h"
 #include "app/privileges.h"
-#include "base/pattern.h"
+#include "base/option_table.h"
 #include "base/result.h"
 #include "ca/options.h"
 #include "iocs/options.h"
@@ -26,26 +24,27 @@ struct Options {
   iocs::Options iocs;
   records::Options records;
   ca::Options ca;
-
-  bool filter_given = false;  // by a flag: it stands above the configuration file
-  bool name_sources_given = false;
+  Limits limits;
 
   std::string config_file;  // "" = none
   bool config_check = false;
-  // What flags say stands above the configuration file.
-  NameFilter records_shown, pvs_shown;
-  std::optional<std::chrono::milliseconds> put_expiry;
-  Limits limits;
-  Privileges privileges;  // what is kept once all is opened
-  bool sandbox = true;    // a filter of system calls
+  // What is kept once all is opened: it takes that to attach to IOCs that start later.
+  Privileges privileges{
+      .capabilities = {CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_NET_RAW}};
+  bool sandbox = true;  // a filter of system calls
 
   bool check = false;
   bool strict = false;
   std::optional<std::chrono::milliseconds> once;
 
-  std::string log_level;
+  std::string log_level = "info";
   LogFormat log_format = LogFormat::logfmt;
+
+  FlagWords flags;  // as they were given: they stand above the configuration file
 };
+
+// The rows of all rooms; they refer to `options`.
+OptionTable option_table(Options& options);
 
 // The text to print and end with, status 0: --help and --version.
 struct PrintAndExit {

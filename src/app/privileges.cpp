@@ -149,6 +149,13 @@ Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::strin
   return all;
 }
 
+std::string capabilities_text(const std::vector<cap_value_t>& capabilities) {
+  std::string text;
+  for (const cap_value_t capability : capabilities)
+    text.append(text.empty() ? "" : ",").append(capability_name(capability));
+  return text;
+}
+
 Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins,
                                     const RootedFs& fs) {
   if (const int count = threads(fs); count > 1)

@@ -13,12 +13,9 @@
 
 namespace ioc_exporter::app {
 
-// What it takes to attach to IOCs that start later, in --security.capabilities' words.
-inline constexpr const char* kDefaultCapabilities = "sys_admin,sys_ptrace,dac_read_search,net_raw";
-
 struct Privileges {
-  std::string user;                       // name or number; "" = ioc_exporter, else nobody
-  std::vector<cap_value_t> capabilities;  // that are kept, as far as they are there
+  std::string user = {};                       // name or number; "" = ioc_exporter, else nobody
+  std::vector<cap_value_t> capabilities = {};  // that are kept, as far as they are there
   bool keep_all = false;                  // all capabilities
 
   bool keeps(cap_value_t capability) const {
@@ -28,6 +25,9 @@ struct Privileges {
 
 // "bpf", "CAP_BPF"; "none" alone is the empty list. Errors name the word.
 Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::string>& words);
+
+// "sys_admin,net_raw": as parse_capabilities() reads the words.
+std::string capabilities_text(const std::vector<cap_value_t>& capabilities);
 
 // Becomes the user, keeps these capabilities and none besides, in no set; no program that is run
 // from then on gets others (no_new_privs). To be called before the first thread is started: what a

@@ -13,12 +13,13 @@ namespace {
 
 constexpr std::chrono::seconds kWebLookInterval{1};
 
-std::string text_of(const Config::Iocs& iocs) {
+// What is used at the start only of what a file may say, as text.
+std::string text_of(const iocs::Options& iocs) {
   std::string text;
-  if (iocs.include) text.append(iocs.include->text());
-  text.append(1, '\n');
-  if (iocs.exclude) text.append(iocs.exclude->text());
-  for (const std::string& source : iocs.name_sources) text.append(1, '\n').append(source);
+  for (const auto& pattern : {iocs.filter.include, iocs.filter.exclude})
+    text.append(pattern ? pattern->text() : "").append(1, '\n');
+  for (const iocs::NameSource& source : iocs.name_sources)
+    text.append(source.text()).append(1, '\n');
   return text;
 }
 
@@ -34,8 +35,8 @@ void log_lines(const std::string& file, const std::string& problems) {
 
 }  // namespace
 
-Reload::Reload(const Options& options, const Config& config)
-    : options_(options), iocs_(text_of(config.iocs)), success_time_(now_seconds()) {}
+Reload::Reload(const Options& options, const Options& in_use)
+    : options_(options), iocs_(text_of(in_use.iocs)), success_time_(now_seconds()) {}
 
 void Reload::connect(Users users) {
   const std::scoped_lock lock(mutex_);
@@ -71,15 +72,15 @@ Result<void> Reload::read_web() {
 }
 
 Result<void> Reload::read_site() {
-  const auto config = site_config(options_);
-  site_good_ = config.ok();
-  if (!config) return config.error();
-  if (text_of(config->iocs) != iocs_)
+  const auto site = site_config(options_);
+  site_good_ = site.ok();
+  if (!site) return site.error();
+  if (text_of(site->options.iocs) != iocs_)
     spdlog::warn(
         "load {}: the section iocs has changed, which is used at the start only: restart "
         "ioc_exporter for it",
         options_.config_file);
-  if (users_.use) users_.use(*config);
+  if (users_.use) users_.use(*site);
   return {};
 }
 

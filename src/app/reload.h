@@ -12,10 +12,9 @@
 
 #include "app/options.h"
 #include "app/site_config.h"
-#include "app/config.h"
-#include "web/access.h"
 #include "exposition/self_samples.h"
 #include "base/result.h"
+#include "web/access.h"
 
 namespace ioc_exporter::app {
 
@@ -28,8 +27,8 @@ class Reload {
     std::function<void()> begins = {}, ends = {};    // around each attempt, whatever comes of it
   };
 
-  // `config`: what was read at the start, and is in use already.
-  Reload(const Options& options, const Config& config);
+  // `options`: what the flags say. `in_use`: what was read at the start, with the file.
+  Reload(const Options& options, const Options& in_use);
 
   // Reads the file of --web.config.file for the first time. The error is that file's.
   Result<void> open_web();

@@ -19,17 +19,15 @@ struct ConfigCheck {
 };
 ConfigCheck check_config(const Options& options);
 
-struct Site : Config {
+struct Site {
+  Options options;
   std::shared_ptr<const policy::Policy> policy;  // null: there is none
 };
 
-// The configuration that is to be used: the file's (when there is one) with what the flags say.
+// What is to be used: what the file says (when there is one), and the flags above it.
 Result<Site> site_config(const Options& options);
 
 // What bounds the series, with the defaults for what nobody said.
-exposition::BoundsOptions bounds_options(const Config& config);
-
-// Takes over what is used at the start only: the section `iocs`.
-void use_at_start(const Config& config, Options& options);
+exposition::BoundsOptions bounds_options(const Options& options);
 
 }  // namespace ioc_exporter::app

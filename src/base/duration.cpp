@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace ioc_exporter {
 namespace {
@@ -45,6 +47,18 @@ Result<std::chrono::milliseconds> parse_duration(const std::string& text) {
   }
   if (seconds > kLongestSeconds) return refuse();
   return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+std::string duration_text(std::chrono::milliseconds duration) {
+  constexpr std::pair<const char*, std::int64_t> kUnits[] = {
+      {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}};
+  std::int64_t left = duration.count();
+  std::string text;
+  for (const auto& [unit, size] : kUnits) {
+    if (left >= size) text.append(std::to_string(left / size)).append(unit);
+    left %= size;
+  }
+  return text.empty() ? "0s" : text;
 }
 
 }  // namespace ioc_exporter

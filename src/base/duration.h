@@ -12,4 +12,7 @@ namespace ioc_exporter {
 // The error names the text. Negative and absurdly long ones (over 10 years) are refused.
 Result<std::chrono::milliseconds> parse_duration(const std::string& text);
 
+// The shortest way to write it that parse_duration() reads: "5m", "1m30s", "500ms".
+std::string duration_text(std::chrono::milliseconds duration);
+
 }  // namespace ioc_exporter

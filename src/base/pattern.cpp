@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/value_text.h"
+
 namespace ioc_exporter {
 namespace {
 
@@ -18,7 +20,8 @@ re2::StringPiece piece(std::string_view text) {
 Result<Pattern> Pattern::compile(const std::string& expression) {
   // Names are bytes that nobody checked: as UTF-8, an expression never matches one that is not.
   auto compiled = std::make_shared<const re2::RE2>(expression, re2::RE2::Quiet);
-  if (!compiled->ok()) return error_in_words(compiled->error());
+  if (!compiled->ok())
+    return error_in_words("regular expression " + shown(expression) + ": " + compiled->error());
   return Pattern(std::move(compiled));
 }
 

@@ -17,7 +17,7 @@ namespace ioc_exporter {
 // Copies share the compiled expression; matches() may be called by several threads at once.
 class Pattern {
  public:
-  // The error says what RE2 says about the expression.
+  // The error names the expression and says what RE2 says about it.
   static Result<Pattern> compile(const std::string& expression);
 
   bool matches(std::string_view name) const;

@@ -1,8 +1,7 @@
 #include "base/yaml_reader.h"
 
-#include <charconv>
-
 #include "base/duration.h"
+#include "base/value_text.h"
 
 namespace ioc_exporter {
 namespace {
@@ -10,15 +9,6 @@ namespace {
 Place place_of(const YAML::Node& node) {
   const YAML::Mark mark = node.Mark();
   return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1};
-}
-
-// As a problem names the text: cut where it is long, on one line.
-std::string shown(const std::string& text) {
-  constexpr std::size_t kShown = 60;
-  std::string cut = text.substr(0, kShown);
-  for (char& c : cut)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  return '"' + cut + (text.size() > kShown ? "...\"" : "\"");
 }
 
 }  // namespace
@@ -77,7 +67,7 @@ bool Reader::require(const std::string& key) {
   return false;
 }
 
-std::optional<std::string> Reader::scalar(const std::string& key, const char* expected) {
+std::optional<std::string> Reader::text(const std::string& key, const char* expected) {
   if (!has(key)) return std::nullopt;
   const YAML::Node found = value(key);
   if (found.IsScalar()) return found.Scalar();
@@ -85,12 +75,8 @@ std::optional<std::string> Reader::scalar(const std::string& key, const char* ex
   return std::nullopt;
 }
 
-std::optional<std::string> Reader::text(const std::string& key) {
-  return scalar(key, "a text");
-}
-
 std::optional<bool> Reader::flag(const std::string& key) {
-  const auto text = scalar(key, "true or false");
+  const auto text = this->text(key, "true or false");
   if (!text) return std::nullopt;
   if (*text == "true") return true;
   if (*text == "false") return false;
@@ -100,19 +86,16 @@ std::optional<bool> Reader::flag(const std::string& key) {
 
 std::optional<std::uint64_t> Reader::number(const std::string& key, std::uint64_t least,
                                             std::uint64_t most) {
-  const auto text = scalar(key, "a number");
+  const auto text = this->text(key, "a number");
   if (!text) return std::nullopt;
-  std::uint64_t number = 0;
-  const char* const end = text->data() + text->size();
-  const auto [after, failed] = std::from_chars(text->data(), end, number);
-  if (failed == std::errc() && after == end && number >= least && number <= most) return number;
-  complain(key, shown(*text) + " is no whole number from " + std::to_string(least) + " to " +
-                    std::to_string(most));
+  auto number = parse_whole_number(*text, least, most);
+  if (number) return *number;
+  complain(key, number.error().message());
   return std::nullopt;
 }
 
 std::optional<std::chrono::milliseconds> Reader::duration(const std::string& key) {
-  const auto text = scalar(key, "a duration such as 90s");
+  const auto text = this->text(key, "a duration such as 90s");
   if (!text) return std::nullopt;
   auto duration = parse_duration(*text);
   if (duration) return *duration;
@@ -121,11 +104,11 @@ std::optional<std::chrono::milliseconds> Reader::duration(const std::string& key
 }
 
 std::optional<Pattern> Reader::pattern(const std::string& key) {
-  const auto text = scalar(key, "a regular expression");
+  const auto text = this->text(key, "a regular expression");
   if (!text) return std::nullopt;
   auto compiled = Pattern::compile(*text);
   if (compiled) return *compiled;
-  complain(key, "regular expression " + shown(*text) + ": " + compiled.error().message());
+  complain(key, compiled.error().message());
   return std::nullopt;
 }
 

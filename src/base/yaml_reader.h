@@ -38,7 +38,7 @@ class Reader {
 
   bool has(const std::string& key);
   // Nothing: there is no such key, or it was a problem.
-  std::optional<std::string> text(const std::string& key);
+  std::optional<std::string> text(const std::string& key, const char* expected = "a text");
   std::optional<bool> flag(const std::string& key);
   std::optional<std::uint64_t> number(const std::string& key, std::uint64_t least,
                                       std::uint64_t most);
@@ -70,8 +70,6 @@ class Reader {
 
  private:
   std::string path_of(const std::string& key) const;
-  // The value at `key` when it is a scalar; else a problem.
-  std::optional<std::string> scalar(const std::string& key, const char* expected);
   YAML::Node value(const std::string& key) const;
 
   YAML::Node node_;

@@ -18,7 +18,6 @@ using std::chrono::seconds;
 constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
 constexpr seconds kReleaseInterval{30};
-constexpr std::chrono::hours kPutExpiry{30 * 24};
 constexpr seconds kPutExpiryInterval{10};
 constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  // linux/magic.h
 
@@ -57,7 +56,7 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       namespaces_(host.fs(), host.finder().own_namespace()),
       addressed_(addressed_options(setup)),
       seeding_(host.fs()),
-      put_expiry_(kPutExpiry),
+      put_expiry_(setup.options.put_expiry),
       bounds_({}) {
   if (!options_.enabled) return;
   if (auto loaded = load_tap(setup.may_pin); !loaded) {
@@ -98,9 +97,9 @@ std::vector<ProbeState> CaCollector::probes() const {
   return states;
 }
 
-void CaCollector::set_put_expiry(std::optional<std::chrono::milliseconds> expiry) {
+void CaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
   const std::scoped_lock lock(host_.mutex());
-  put_expiry_ = expiry.value_or(kPutExpiry);
+  put_expiry_ = expiry;
 }
 
 std::vector<Served> CaCollector::served() const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pattern.h"
 #include "base/rates.h"
 #include "base/trouble_log.h"
 #include "base/wall_clock.h"
@@ -48,7 +49,7 @@ class CaCollector final : public Collector {
   // a process here. `may_pin`: keep the channel table for the next run. `host` must outlive it.
   struct Setup {
     Options options;
-    iocs::IocFilter filter;
+    NameFilter filter;
     std::chrono::milliseconds keep_gone{};
     bool may_pin = false;
   };
@@ -66,8 +67,8 @@ class CaCollector final : public Collector {
 
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
-  // How long puts of clients that are gone are kept; nothing: the default. In any thread.
-  void set_put_expiry(std::optional<std::chrono::milliseconds> expiry);
+  // How long puts of clients that are gone are kept. In any thread.
+  void set_put_expiry(std::chrono::milliseconds expiry);
 
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }

@@ -1,9 +1,13 @@
 // What an operator may set about counting Channel Access puts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "base/option_table.h"
+#include "base/pattern.h"
 
 namespace ioc_exporter::ca {
 
@@ -11,10 +15,15 @@ struct Options {
   bool enabled = true;
   std::vector<std::uint16_t> server_ports;  // of CA servers, whatever listens there
   bool remote_servers = false;
-  std::uint32_t max_channels = 0;
-  std::uint32_t max_circuits = 0;
-  std::string pin_directory;    // "" = none
-  bool pin_is_default = false;  // nobody asked for it: without a bpffs it is none
+  std::uint32_t max_channels = 131'072;
+  std::uint32_t max_circuits = 65'536;
+  std::string pin_directory = "/sys/fs/bpf/ioc_exporter";  // "" = none
+  bool pin_is_default = true;  // nobody asked for it: without a bpffs it is none
+  NameFilter pvs;              // that have series, by the name that the client used
+  std::chrono::milliseconds put_expiry = std::chrono::hours(30 * 24);  // after the last put
 };
+
+// Its rows; they refer to `options`.
+void add_options(OptionTable& table, Options& options);
 
 }  // namespace ioc_exporter::ca

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "iocs/host.h"
-#include "iocs/ioc_filter.h"
+#include "base/pattern.h"
 #include "ca/tap.h"
 
 namespace ioc_exporter::ca {
@@ -32,7 +32,7 @@ class AddressedServers {
   struct Options {
     bool remote = false;            // count what clients of this host send elsewhere
     std::set<std::uint16_t> ports;  // to which ports, on top of those that are learned
-    iocs::IocFilter filter;    // of names
+    NameFilter filter;              // of names
     std::chrono::milliseconds keep{300'000};
   };
 

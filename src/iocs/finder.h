@@ -17,22 +17,22 @@
 #include <string>
 #include <vector>
 
+#include "base/pattern.h"
+#include "base/rooted_fs.h"
 #include "iocs/file_cache.h"
-#include "iocs/process_signs.h"
 #include "iocs/inspector.h"
 #include "iocs/ioc.h"
-#include "iocs/ioc_filter.h"
 #include "iocs/ioc_name.h"
 #include "iocs/listening_sockets.h"
 #include "iocs/name_registry.h"
+#include "iocs/process_signs.h"
 #include "iocs/process_stat.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::iocs {
 
 struct FinderOptions {
   std::vector<NameSource> name_sources = default_name_sources();
-  IocFilter filter;
+  NameFilter filter;
   // A process whose size changed is looked at again this long after the last time at the earliest,
   // and one that did not seem to change after `recheck_interval`, spread over the processes.
   std::chrono::milliseconds maps_interval{2000};

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "iocs/start_script.h"
 #include "base/utf8.h"
+#include "base/value_text.h"
+#include "iocs/start_script.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -107,21 +108,17 @@ std::vector<NameSource> default_name_sources() {
           {Kind::executable, ""}};
 }
 
-Result<std::vector<NameSource>> parse_name_sources(std::span<const std::string> words) {
-  std::vector<NameSource> sources;
-  for (const std::string& word : words) {
-    const bool variable = word.starts_with("env:") && word.size() > 4;
-    if (variable)
-      sources.push_back({Kind::environment, word.substr(4)});
-    else if (word == "script")
-      sources.push_back({Kind::script, ""});
-    else if (word == "exe")
-      sources.push_back({Kind::executable, ""});
-    else
-      return error_in_words("read the source of IOC names '" + word +
-                            "': not one of env:VARIABLE, script, exe");
-  }
-  return sources;
+std::string NameSource::text() const {
+  if (kind == Kind::environment) return "env:" + variable;
+  return kind == Kind::script ? "script" : "exe";
+}
+
+Result<NameSource> parse_name_source(const std::string& word) {
+  if (word.starts_with("env:") && word.size() > 4)
+    return NameSource{Kind::environment, word.substr(4)};
+  if (word == "script") return NameSource{Kind::script, ""};
+  if (word == "exe") return NameSource{Kind::executable, ""};
+  return error_in_words(shown(word) + " is none of env:VARIABLE, script and exe");
 }
 
 std::string ioc_name(const RootedFs& fs, pid_t pid, const std::string& executable,

@@ -3,13 +3,12 @@
 // Sources are asked in order, the first that says something wins:
 //   env:VARIABLE  the process' environment as it was at exec (/proc/PID/environ): what an IOC shell
 //                 sets later with epicsEnvSet does not show there;
-//   script        the start script: see discovery/start_script.h;
+//   script        the start script: see start_script.h;
 //   exe           the executable's base name.
 // Default: env:IOCNAME, env:IOC_NAME, env:IOC, script, exe. When no source says anything, the
 // executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +23,14 @@ struct NameSource {
   Kind kind = Kind::executable;
   std::string variable;  // environment only
 
+  std::string text() const;  // as parse_name_source() reads it
   bool operator==(const NameSource&) const = default;
 };
 
 std::vector<NameSource> default_name_sources();
 
-// Words as above: "env:IOC", "script", "exe". The error names the word that is none of them.
-Result<std::vector<NameSource>> parse_name_sources(std::span<const std::string> words);
+// A word as above: "env:IOC", "script", "exe". The error names a word that is none of them.
+Result<NameSource> parse_name_source(const std::string& word);
 
 // Name of the process `pid` with the executable `executable` (as the process sees it). Not unique
 // yet.

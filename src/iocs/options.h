@@ -4,16 +4,20 @@
 #include <chrono>
 #include <vector>
 
-#include "iocs/ioc_filter.h"
+#include "base/option_table.h"
+#include "base/pattern.h"
 #include "iocs/ioc_name.h"
 
 namespace ioc_exporter::iocs {
 
 struct Options {
-  IocFilter filter;
-  std::vector<NameSource> name_sources;
-  std::chrono::milliseconds keep_gone{};  // how long an IOC that is gone stays on /metrics
-  std::chrono::milliseconds interval{};   // between two looks at the host
+  NameFilter filter;  // of whole names, before a pid is added to make one unique
+  std::vector<NameSource> name_sources = default_name_sources();
+  std::chrono::milliseconds keep_gone = std::chrono::minutes(5);
+  std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
 };
+
+// Its rows; they refer to `options`.
+void add_options(OptionTable& table, Options& options);
 
 }  // namespace ioc_exporter::iocs

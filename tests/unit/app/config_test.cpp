@@ -15,8 +15,8 @@ TEST(Config, AnEmptyFileIsValid) {
     EXPECT_EQ(problems_of(text), "") << text;
   const auto config = parse_config("", "site.yml");
   ASSERT_TRUE(config);
-  EXPECT_TRUE(config->records.wants_all());
-  EXPECT_TRUE(config->groups.empty());
+  EXPECT_TRUE(config->records.shown.wants_all());
+  EXPECT_TRUE(config->records.groups.empty());
   EXPECT_FALSE(config->limits[0].series);
 }
 
@@ -28,11 +28,13 @@ TEST(Config, ReadsItsValues) {
       "limits: {puts: {series: 100, per_client: 7}}\n",
       "site.yml");
   ASSERT_TRUE(config) << config.error().message();
-  EXPECT_EQ(config->iocs.include->text(), "ps-.*");
-  EXPECT_FALSE(config->iocs.exclude);
-  EXPECT_EQ(config->iocs.name_sources, std::vector<std::string>{"script"});
-  EXPECT_EQ(config->groups.at(0).match.rewritten("SR:x", config->groups[0].group), "sector SR");
-  EXPECT_EQ(config->put_expiry, std::chrono::hours(36));
+  EXPECT_EQ(config->iocs.filter.include->text(), "ps-.*");
+  EXPECT_FALSE(config->iocs.filter.exclude);
+  ASSERT_EQ(config->iocs.name_sources.size(), 1u);
+  EXPECT_EQ(config->iocs.name_sources[0].text(), "script");
+  EXPECT_EQ(config->records.groups.at(0).match.rewritten("SR:x", config->records.groups[0].group),
+            "sector SR");
+  EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(36));
   EXPECT_EQ(config->limits[1].series, 100u);
   EXPECT_EQ(config->limits[1].per_client, 7u);
   EXPECT_FALSE(config->limits[1].per_ioc);

@@ -7,9 +7,26 @@
 namespace ioc_exporter::app {
 namespace {
 
-const std::vector<OptionGroup> kGroups = {
-    {"Web", {{"web.path", "PATH", ".hidden\\path - a", "/x"}, {"check", "", "Look", ""}}},
-    {"Other", {{"log.level", "LEVEL", "How much", "info"}, {"state.dir", "DIR", "Where", ""}}}};
+// Refers to values that nobody sets.
+OptionTable table() {
+  static std::string path = "/x", level = "info", dir;
+  static bool check = false, pin = true;
+  OptionTable table({"Web", "Other"});
+  table.add("Web", {{.flag = "web.path",
+                     .argument = "PATH",
+                     .key = "web.path",
+                     .help = ".hidden\\path - a",
+                     .value = text(path)},
+                    {.flag = "check", .help = "Look", .value = on_off(check)}});
+  table.add("Other",
+            {{.flag = "log.level",
+              .argument = "LEVEL",
+              .help = "How much",
+              .value = one_of<std::string>(level, {{"info", "info"}, {"warn", "warn"}})},
+             {.flag = "pin", .help = "Keep", .value = on_off(pin)},
+             {.flag = "state.dir", .argument = "DIR", .help = "Where", .value = text(dir)}});
+  return table;
+}
 
 std::string printed(const char* option) {
   const char* arguments[] = {"ioc_exporter", option};
@@ -19,7 +36,7 @@ std::string printed(const char* option) {
 }
 
 TEST(Manual, OptionsAreEscaped) {
-  const std::string page = man_page(kGroups);
+  const std::string page = man_page(table());
   EXPECT_NE(page.find(".SS Web\n.TP\n\\fB\\-\\-web.path\\fR=\\fIPATH\\fR\n"
                       "\\&.hidden\\epath \\- a.\nDefault: /x\n.TP\n\\fB\\-\\-check\\fR\nLook.\n"),
             std::string::npos)
@@ -27,10 +44,27 @@ TEST(Manual, OptionsAreEscaped) {
 }
 
 TEST(Manual, CompletionKnowsOptionsAndArguments) {
-  const std::string script = bash_completion(kGroups);
-  for (const char* part :
-       {"options='--web.path= --check --log.level= --state.dir='", "--log.level)", "compgen -d"})
+  const std::string script = bash_completion(table());
+  for (const char* part : {"options='--web.path= --check --log.level= --pin --no-pin --state.dir='",
+                           "--log.level)", "compgen -W 'info warn'", "compgen -d"})
     EXPECT_NE(script.find(part), std::string::npos) << part;
+}
+
+TEST(Manual, WhatIsOnHasItsOpposite) {
+  EXPECT_NE(man_page(table()).find(
+                "\\-\\-pin\\fR\nKeep; off: \\-\\-no\\-pin.\n.TP\n\\fB\\-\\-no\\-pin\\fR\nTurns "),
+            std::string::npos);
+}
+
+TEST(Manual, Reference) {
+  EXPECT_EQ(option_reference(table()),
+            "### Web\n\n| flag | key in the file | default | what |\n|---|---|---|---|\n"
+            "| `--web.path=PATH` | `web.path` | `/x` | .hidden\\path - a |\n"
+            "| `--check` |  |  | Look |\n"
+            "\n### Other\n\n| flag | key in the file | default | what |\n|---|---|---|---|\n"
+            "| `--log.level=LEVEL` |  | `info` | How much |\n"
+            "| `--pin` |  | `on` | Keep; off: --no-pin |\n"
+            "| `--state.dir=DIR` |  |  | Where |\n");
 }
 
 // Every option of --help is in both, whatever is added.

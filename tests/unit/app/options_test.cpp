@@ -141,12 +141,12 @@ TEST(Options, Series) {
       parsed({"--config.file=/etc/site.yml", "--records.include=SR:.*", "--pvs.exclude=.*:Clock",
               "--limit=puts=5000,puts.per_client=500", "--limit=records=7", "--pvs.expire=1d"});
   EXPECT_EQ(options.config_file, "/etc/site.yml");
-  EXPECT_TRUE(options.records_shown.include->matches("SR:x"));
-  EXPECT_FALSE(options.pvs_shown.wants("SR:Clock"));
+  EXPECT_TRUE(options.records.shown.include->matches("SR:x"));
+  EXPECT_FALSE(options.ca.pvs.wants("SR:Clock"));
   EXPECT_EQ(options.limits[0].series, 7u);
   EXPECT_EQ(options.limits[1].series, 5000u);
   EXPECT_EQ(options.limits[1].per_client, 500u);
-  EXPECT_EQ(options.put_expiry, std::chrono::hours(24));
+  EXPECT_EQ(options.ca.put_expiry, std::chrono::hours(24));
   EXPECT_NE(refusal({"--records.include=("}).find("--records.include"), std::string::npos);
   EXPECT_NE(refusal({"--limit=put=3"}).find("--limit: \"put=3\""), std::string::npos);
   EXPECT_NE(refusal({"--pvs.expire=1s"}).find("--pvs.expire"), std::string::npos);

@@ -33,7 +33,7 @@ class ReloadTest : public ::testing::Test {
     std::ofstream(path(name)) << text;
   }
   Reload::Users users() {
-    return {[this](const app::Config& config) { used_.push_back(*config.limits[1].series); },
+    return {[this](const Site& site) { used_.push_back(*site.options.limits[1].series); },
             [this](ConfigSample sample) { told_ = sample; }};
   }
 
@@ -70,7 +70,7 @@ TEST_F(ReloadTest, ABadFileLeavesTheOldInForce) {
 }
 
 TEST_F(ReloadTest, FlagsStayAboveTheNewFile) {
-  options_.limits[1].series = 5;
+  options_.flags = {{"limit", {"puts=5"}}};
   Reload reload(options_, {});
   reload.connect(users());
   EXPECT_TRUE(reload.reload());

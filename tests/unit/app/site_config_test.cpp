@@ -42,27 +42,27 @@ TEST(SiteConfig, FlagsStandAboveTheFile) {
   const auto config = site_config(parsed({"--config.file=" + file.path(), "--records.exclude=X.*",
                                           "--pvs.expire=2h", "--limit=puts=13,searches=5"}));
   ASSERT_TRUE(config) << config.error().message();
-  EXPECT_EQ(config->records.include->text(), "A.*");
-  EXPECT_EQ(config->records.exclude->text(), "X.*");
-  EXPECT_EQ(config->pvs.include->text(), "C.*");
-  EXPECT_EQ(config->put_expiry, std::chrono::hours(2));
-  EXPECT_EQ(config->limits[1].series, 13u);
-  EXPECT_EQ(config->limits[1].per_ioc, 7u);
-  EXPECT_EQ(config->limits[6].series, 5u);
-  EXPECT_EQ(config->limits[7].series, 3u);
+  EXPECT_EQ(config->options.records.shown.include->text(), "A.*");
+  EXPECT_EQ(config->options.records.shown.exclude->text(), "X.*");
+  EXPECT_EQ(config->options.ca.pvs.include->text(), "C.*");
+  EXPECT_EQ(config->options.ca.put_expiry, std::chrono::hours(2));
+  EXPECT_EQ(config->options.limits[1].series, 13u);
+  EXPECT_EQ(config->options.limits[1].per_ioc, 7u);
+  EXPECT_EQ(config->options.limits[6].series, 5u);
+  EXPECT_EQ(config->options.limits[7].series, 3u);
 }
 
 TEST(SiteConfig, TheIocsOfTheFileAreUsedUnlessFlagsSayOthers) {
   const SiteFile file("iocs: {exclude: 'test-.*', name_sources: [exe]}\n");
   Options options = parsed({"--config.file=" + file.path()});
-  use_at_start(*site_config(options), options);
+  options = site_config(options)->options;
   EXPECT_FALSE(options.iocs.filter.wants("test-1"));
   EXPECT_TRUE(options.iocs.filter.wants("ps"));
   ASSERT_EQ(options.iocs.name_sources.size(), 1u);
 
   options =
       parsed({"--config.file=" + file.path(), "--ioc.include=.*", "--ioc.name-source=script,exe"});
-  use_at_start(*site_config(options), options);
+  options = site_config(options)->options;
   EXPECT_TRUE(options.iocs.filter.wants("test-1"));
   EXPECT_EQ(options.iocs.name_sources.size(), 2u);
 }

@@ -26,5 +26,17 @@ TEST(Duration, RefusesTheRestAndNamesIt) {
   }
 }
 
+TEST(Duration, TextIsReadBack) {
+  using std::chrono::milliseconds;
+  for (const char* text :
+       {"0s", "1ms", "500ms", "1s500ms", "90s", "1m30s", "5m", "2h", "30d", "1d1h1m1s1ms"}) {
+    const milliseconds duration = *parse_duration(text);
+    EXPECT_EQ(*parse_duration(duration_text(duration)), duration) << text;
+  }
+  EXPECT_EQ(duration_text(milliseconds(0)), "0s");
+  EXPECT_EQ(duration_text(std::chrono::seconds(90)), "1m30s");
+  EXPECT_EQ(duration_text(std::chrono::hours(30 * 24)), "30d");
+}
+
 }  // namespace
 }  // namespace ioc_exporter

@@ -28,6 +28,21 @@ TEST(Pattern, RefusesWhatRe2Refuses) {
   }
 }
 
+TEST(Pattern, TheErrorNamesTheExpressionAndRe2sReason) {
+  EXPECT_EQ(Pattern::compile("ioc(").error().message(),
+            "regular expression \"ioc(\": missing ): ioc(");
+  EXPECT_NE(Pattern::compile("*").error().message().find("\"*\": no argument for repetition"),
+            std::string::npos);
+}
+
+TEST(NameFilter, MatchesWholeNames) {
+  EXPECT_TRUE(NameFilter().wants("anything"));
+  const NameFilter filter{compiled("ioc.*"), compiled("iocTest.*")};
+  EXPECT_TRUE(filter.wants("iocPS1"));
+  EXPECT_FALSE(filter.wants("my-iocPS1"));
+  EXPECT_FALSE(filter.wants("iocTest7"));
+}
+
 TEST(Pattern, RewritesByItsGroups) {
   const Pattern pattern = compiled("(..):([^:]*):.*");
   EXPECT_EQ(pattern.rewritten("SR:Q1:Current", "\\1"), "SR");

@@ -72,7 +72,7 @@ TEST_F(ServersElsewhere, NotAsked) {
 }
 
 TEST_F(ServersElsewhere, TheFilterIsForTheirNamesToo) {
-  options_.filter = *iocs::IocFilter::create("10[.].*", ".*6:5064");
+  options_.filter = {*Pattern::compile("10[.].*"), *Pattern::compile(".*6:5064")};
   AddressedServers servers(options_);
   servers.take_in({elsewhere(5), elsewhere(6)}, iocs_, now_);
   EXPECT_EQ(numbers().size(), 1u);

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 // Only the processes of these tests, whatever else runs here.
 FinderOptions only_ours() {
   FinderOptions options;
-  options.filter = *IocFilter::create("unit-" + std::to_string(::getpid()) + "-.*", "");
+  options.filter.include = *Pattern::compile("unit-" + std::to_string(::getpid()) + "-.*");
   options.maps_interval = milliseconds(0);
   return options;
 }
@@ -120,7 +120,7 @@ TEST_F(FinderOnHost, RuntimeAddressesAreThoseOfTheDynamicLinker) {
   ::setenv("IOC", "", 1);
   FinderOptions options;
   options.name_sources = {};
-  options.filter = *IocFilter::create("unit_iocs", "");
+  options.filter = {*Pattern::compile("unit_iocs"), {}};
   void* const library = ::dlopen(TARGET_LIB, RTLD_NOW | RTLD_GLOBAL);
   ASSERT_NE(library, nullptr);
   Finder finder(RootedFs("/"), std::move(options));

@@ -18,7 +18,7 @@ std::string our_name(const std::string& name) {
 }
 FinderOptions only_ours() {
   FinderOptions options;
-  options.filter = *IocFilter::create(our_name(".*"), our_name("left-out"));
+  options.filter = {*Pattern::compile(our_name(".*")), *Pattern::compile(our_name("left-out"))};
   options.maps_interval = std::chrono::milliseconds(0);
   return options;
 }

@@ -184,7 +184,7 @@ TEST_F(FinderOnTree, EqualNamesOldestFirst) {
 
 TEST_F(FinderOnTree, FilteredIocsAreNotToldAndHoldNoName) {
   FinderOptions options;
-  options.filter = *IocFilter::create("", "ps");
+  options.filter = {{}, *Pattern::compile("ps")};
   Finder finder(RootedFs(folder_.path()), std::move(options));
   put({.pid = 9, .environment = "IOC=ps"});
   put({.pid = 10, .environment = "IOC=rf"});

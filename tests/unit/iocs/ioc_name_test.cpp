@@ -82,17 +82,15 @@ TEST_F(NameOfAProcess, FallsBackToTheExecutable) {
   EXPECT_EQ(ioc_name(RootedFs(folder_.path()), 7, executable, {}), "rf");
 }
 
-TEST(NameSources, Words) {
-  const auto sources =
-      parse_name_sources(std::vector<std::string>{"env:HOST_IOC", "exe", "script"});
-  ASSERT_TRUE(sources);
-  ASSERT_EQ(sources->size(), 3u);
-  EXPECT_EQ((*sources)[0].variable, "HOST_IOC");
-  EXPECT_EQ((*sources)[1].kind, NameSource::Kind::executable);
-  const auto bad = parse_name_sources(std::vector<std::string>{"env:"});
+TEST(NameSource, Words) {
+  EXPECT_EQ(parse_name_source("env:HOST_IOC")->variable, "HOST_IOC");
+  EXPECT_EQ(parse_name_source("exe")->kind, NameSource::Kind::executable);
+  EXPECT_EQ(parse_name_source("script")->kind, NameSource::Kind::script);
+  for (const char* word : {"env:HOST_IOC", "exe", "script"})
+    EXPECT_EQ(parse_name_source(word)->text(), word);
+  const auto bad = parse_name_source("env:");
   ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error().message(),
-            "read the source of IOC names 'env:': not one of env:VARIABLE, script, exe");
+  EXPECT_EQ(bad.error().message(), "\"env:\" is none of env:VARIABLE, script and exe");
 }
 
 }  // namespace

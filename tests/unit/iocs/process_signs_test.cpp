@@ -86,7 +86,7 @@ class FinderWhenSettled : public testing::Test {
   }
   static FinderOptions options() {
     FinderOptions options;
-    options.filter = *IocFilter::create("settled-" + std::to_string(::getpid()), "");
+    options.filter.include = *Pattern::compile("settled-" + std::to_string(::getpid()));
     return options;
   }
   Changes poll(int after) {

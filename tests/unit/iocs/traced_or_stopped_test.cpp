@@ -70,7 +70,7 @@ class FinderOfHeld : public testing::Test {
 
   static FinderOptions options() {
     FinderOptions options;
-    options.filter = *IocFilter::create("held-" + std::to_string(::getpid()), "");
+    options.filter.include = *Pattern::compile("held-" + std::to_string(::getpid()));
     return options;
   }
   void wait_for_state(char wanted) {

@@ -1,0 +1,104 @@
+// The flags of the command line, by cxxopts, which knows of them what the option table says.
+#include <exception>
+
+#include <cxxopts.hpp>
+
+#include "app/manual.h"
+#include "app/options.h"
+#include "app/version.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+using Takes = OptionValue::Takes;
+
+// What --help leaves out: each --no-FLAG, which its option's own text names.
+constexpr const char* kHidden = "hidden";
+
+std::shared_ptr<cxxopts::Value> value_of(const OptionRow& row) {
+  if (!row.takes_argument()) return cxxopts::value<bool>();
+  auto value = row.value.takes == Takes::one
+                   ? std::static_pointer_cast<cxxopts::Value>(cxxopts::value<std::string>())
+                   : cxxopts::value<std::vector<std::string>>();
+  if (!row.value.default_text.empty()) value->default_value(row.value.default_text);
+  return value;
+}
+
+cxxopts::Options describe(const OptionTable& table) {
+  cxxopts::Options description(
+      "ioc_exporter",
+      "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
+      "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
+      "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
+      "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
+      "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).");
+  description.set_width(100);
+  for (const OptionGroup& group : table.groups())
+    for (const OptionRow& row : group.rows) {
+      const std::string names = row.letter.empty() ? row.flag : row.letter + "," + row.flag;
+      description.add_options(group.title)(names, row.help_text(), value_of(row), row.argument);
+      if (row.has_no()) description.add_options(kHidden)("no-" + row.flag, "");
+    }
+  return description;
+}
+
+std::string help_text(const cxxopts::Options& description, const OptionTable& table) {
+  std::vector<std::string> titles;
+  for (const OptionGroup& group : table.groups()) titles.push_back(group.title);
+  return description.help(titles);
+}
+
+// Nothing: the flag was not given.
+std::vector<std::string> words_of(const cxxopts::ParseResult& parsed, const OptionRow& row) {
+  if (row.has_no() && parsed.count("no-" + row.flag) > 0) return {"false"};
+  if (parsed.count(row.flag) == 0) return {};
+  if (row.value.takes == Takes::several) return parsed[row.flag].as<std::vector<std::string>>();
+  if (row.value.takes == Takes::one) return {parsed[row.flag].as<std::string>()};
+  return {"true"};
+}
+
+FlagWords flags_of(const cxxopts::ParseResult& parsed, const OptionTable& table) {
+  FlagWords flags;
+  for (const OptionGroup& group : table.groups())
+    for (const OptionRow& row : group.rows)
+      if (auto words = words_of(parsed, row); !words.empty()) flags[row.flag] = std::move(words);
+  return flags;
+}
+
+// What concerns more than one option.
+Result<void> check_together(const Options& options) {
+  if (options.config_check && options.config_file.empty() && options.web.config_file.empty())
+    return error_in_words(
+        "--config.check: which file? give --config.file or --web.config.file, too");
+  if (!options.records.enabled && !options.ca.enabled)
+    return error_in_words("all collectors are turned off");
+  return {};
+}
+
+}  // namespace
+
+Result<std::variant<Options, PrintAndExit>> parse_options(int argc, const char* const* argv) {
+  using Answer = std::variant<Options, PrintAndExit>;
+  try {
+    Answer answer(std::in_place_type<Options>);
+    Options& options = std::get<Options>(answer);
+    const OptionTable table = option_table(options);
+    cxxopts::Options description = describe(table);
+    const auto parsed = description.parse(argc, argv);
+    options.flags = flags_of(parsed, table);
+    const auto wants = [&options](const char* flag) { return options.flags.contains(flag); };
+    if (wants("version")) return Answer(PrintAndExit{version_text()});
+    if (wants("completion-script-bash")) return Answer(PrintAndExit{bash_completion(table)});
+    if (wants("help-man")) return Answer(PrintAndExit{man_page(table)});
+    if (wants("help")) return Answer(PrintAndExit{help_text(description, table)});
+    if (!parsed.unmatched().empty())
+      return error_in_words("unexpected argument \"" + parsed.unmatched().front() + "\"");
+    if (auto set = table.set_from_flags(options.flags); !set) return set.error();
+    if (auto good = check_together(options); !good) return good.error();
+    return answer;
+  } catch (const std::exception& problem) {  // cxxopts' way to tell; its texts name the option
+    return error_in_words(problem.what());
+  }
+}
+
+}  // namespace ioc_exporter::app

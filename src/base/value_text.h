@@ -1,0 +1,21 @@
+// Values as an operator writes them, in a flag or in a file, and as an error shows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace ioc_exporter {
+
+// `text` in quotes: cut where it is long, on one line.
+std::string shown(const std::string& text);
+
+// Decimal digits only. The error: "many" is no whole number from 1 to 10.
+Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t least,
+                                         std::uint64_t most);
+
+// The error: "nan" is no number from 0 to 10.
+Result<double> parse_number(const std::string& text, double least, double most);
+
+}  // namespace ioc_exporter

@@ -1,0 +1,54 @@
+#include "records/options.h"
+
+namespace ioc_exporter::records {
+
+void add_options(OptionTable& table, Options& options) {
+  table.add("Collectors", {{.flag = "collector.records",
+                            .help = "Count and time what records do",
+                            .value = on_off(options.enabled)}});
+  table.add(
+      "Records",
+      {{.flag = "records.max-threads",
+        .argument = "N",
+        .help = "Threads that may process records at a time, over all IOCs (3 KiB each)",
+        .value = whole_number(options.max_threads, 16, 1'000'000)},
+       {.flag = "records.timed-rate",
+        .argument = "N",
+        .help = "Processings of one record a second that are timed; of a busier one, one in n is "
+                "timed and counts n times (all are counted; needs Linux 6.13); 0: time all",
+        .value = whole_number(options.timed_rate, 0, 1'000'000)},
+       {.flag = "records.causes",
+        .help = "Count each record's processings by their cause, too",
+        .value = on_off(options.causes)},
+       {.flag = "records.links",
+        .argument = "N",
+        .help = "Links from record to record that are counted; 0: none",
+        .value = whole_number(options.links, 0, 1'000'000)},
+       {.flag = "records.puts",
+        .help = "Count the writes inside IOCs by their source",
+        .value = on_off(options.puts)},
+       {.flag = "records.put-clients",
+        .help = "Count the writes by Channel Access with their client, too",
+        .value = on_off(options.put_clients)},
+       {.flag = "records.stuck-after",
+        .argument = "DURATION",
+        .help = "A record that is active (PACT) for longer is called stuck",
+        .value = duration(options.stuck_after)},
+       {.flag = "overhead.budget",
+        .argument = "PERCENT",
+        .help = "Percent of one core that the probes may cost each IOC; above it, the IOC is "
+                "looked at in slices of time and its counts are estimates; 0: no bound",
+        .value = number(options.overhead_budget, 0, 1000)}});
+  table.add("Series", {{.flag = "records.include",
+                        .argument = "RE",
+                        .key = "records.include",
+                        .help = "Only records whose whole name this expression (RE2) matches",
+                        .value = pattern(options.shown.include)},
+                       {.flag = "records.exclude",
+                        .argument = "RE",
+                        .key = "records.exclude",
+                        .help = "No records whose whole name this expression (RE2) matches",
+                        .value = pattern(options.shown.exclude)}});
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,43 @@
+#include "web/options.h"
+
+#include "web/listen_address.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+Result<void> check_address(const std::string& text) {
+  auto address = ListenAddress::parse(text);
+  return address ? Result<void>() : address.error();
+}
+
+Result<void> check_path(const std::string& path) {
+  if (path.size() >= 2 && path[0] == '/' && !path.starts_with("/-/")) return {};
+  return error_in_words(shown(path) + " is no path of its own, such as /metrics");
+}
+
+}  // namespace
+
+void add_options(OptionTable& table, Options& options) {
+  table.add("Web", {{.flag = "web.listen-address",
+                     .argument = "ADDRESS",
+                     .help = "Address to listen on (repeatable); port 0 picks a free one",
+                     .value = texts(options.listen, check_address)},
+                    {.flag = "web.telemetry-path",
+                     .argument = "PATH",
+                     .help = "Path of the metrics",
+                     .value = text(options.telemetry_path, check_path)},
+                    {.flag = "web.max-requests",
+                     .argument = "N",
+                     .help = "Requests that are answered at a time; more get status 503",
+                     .value = whole_number(options.max_requests, 1, 1000)},
+                    {.flag = "web.config.file",
+                     .argument = "FILE",
+                     .help = "Passwords, headers and a rate limit, in the format of Prometheus' "
+                             "exporter-toolkit; without TLS (docs/configuration.md)",
+                     .value = text(options.config_file)},
+                    {.flag = "web.enable-lifecycle",
+                     .help = "Answer POST /-/detach, /-/attach and /-/reload",
+                     .value = on_off(options.lifecycle)}});
+}
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,189 @@
+#include "base/option_table.h"
+
+#include <gtest/gtest.h>
+
+namespace ioc_exporter {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+enum class Format { logfmt, json };
+
+struct Settings {
+  bool links = true, causes = false;
+  std::uint32_t threads = 8;
+  double budget = 2.5;
+  milliseconds wait = seconds(90);
+  std::string name;
+  std::vector<std::string> addresses = {":1", ":2"};
+  std::vector<std::uint16_t> ports;
+  std::optional<Pattern> include, exclude;
+  Format format = Format::logfmt;
+};
+
+OptionTable table_of(Settings& s) {
+  OptionTable table({"First", "Second"});
+  table.add(
+      "Second",
+      {{.flag = "wait",
+        .argument = "DURATION",
+        .key = "b.wait",
+        .help = "Pause",
+        .value = duration(s.wait, seconds(1))},
+       {.flag = "address",
+        .argument = "LIST",
+        .key = "b.addresses",
+        .help = "Where",
+        .value = texts(s.addresses,
+                       [](const std::string& word) -> Result<void> {
+                         if (word.starts_with(':')) return {};
+                         return error_in_words(shown(word) + " has no colon");
+                       })},
+       {.flag = "port", .argument = "LIST", .help = "Ports", .value = whole_numbers(s.ports, 1)}});
+  table.add(
+      "First",
+      {{.flag = "links", .key = "a.links", .help = "Count", .value = on_off(s.links)},
+       {.flag = "causes", .help = "Why", .value = on_off(s.causes)},
+       {.flag = "threads",
+        .argument = "N",
+        .key = "a.threads",
+        .help = "Most",
+        .value = whole_number(s.threads, 1, 100)},
+       {.flag = "budget", .argument = "PERCENT", .help = "Most", .value = number(s.budget, 0, 10)},
+       {.flag = "include",
+        .argument = "RE",
+        .key = "a.include",
+        .help = "Only",
+        .value = pattern(s.include),
+        .taken_back_by = "exclude"},
+       {.flag = "exclude",
+        .argument = "RE",
+        .key = "a.exclude",
+        .help = "None",
+        .value = pattern(s.exclude)},
+       {.flag = "format",
+        .argument = "FORMAT",
+        .help = "How",
+        .value = one_of<Format>(s.format, {{"logfmt", Format::logfmt}, {"json", Format::json}})}});
+  return table;
+}
+
+const OptionRow& row(const OptionTable& table, const std::string& flag) {
+  for (const OptionGroup& group : table.groups())
+    for (const OptionRow& row : group.rows)
+      if (row.flag == flag) return row;
+  throw std::out_of_range(flag);
+}
+
+// Reads the sections a and b; returns what is wrong.
+std::string set_from_file(const OptionTable& table, const std::string& text) {
+  Problems problems("x");
+  Reader file(YAML::Load(text), "", problems);
+  for (const char* section : {"a", "b"})
+    file.section(section, [&](Reader& reader) { table.set_from_file(section, reader); });
+  file.finish();
+  return problems.empty() ? "" : problems.error().message();
+}
+
+std::string refusal(const FlagWords& flags) {
+  Settings settings;
+  const auto set = table_of(settings).set_from_flags(flags);
+  return set ? "" : set.error().message();
+}
+
+TEST(OptionTable, DefaultsAreTheInitialValues) {
+  Settings settings;
+  const OptionTable table = table_of(settings);
+  EXPECT_EQ(row(table, "links").value.default_text, "on");
+  EXPECT_EQ(row(table, "causes").value.default_text, "");
+  EXPECT_EQ(row(table, "threads").value.default_text, "8");
+  EXPECT_EQ(row(table, "budget").value.default_text, "2.5");
+  EXPECT_EQ(row(table, "wait").value.default_text, "1m30s");
+  EXPECT_EQ(row(table, "address").value.default_text, ":1,:2");
+  EXPECT_EQ(row(table, "format").value.default_text, "logfmt");
+  EXPECT_EQ(row(table, "format").value.choices, (std::vector<std::string>{"logfmt", "json"}));
+}
+
+TEST(OptionTable, GroupsStandInTheGivenOrder) {
+  Settings settings;
+  const OptionTable table = table_of(settings);
+  ASSERT_EQ(table.groups().size(), 2u);
+  EXPECT_EQ(table.groups()[0].title, "First");
+  EXPECT_EQ(table.groups()[1].rows[0].flag, "wait");
+}
+
+TEST(OptionTable, WhatIsOnByDefaultCanBeTurnedOff) {
+  Settings settings;
+  const OptionTable table = table_of(settings);
+  EXPECT_TRUE(row(table, "links").has_no());
+  EXPECT_EQ(row(table, "links").help_text(), "Count; off: --no-links");
+  EXPECT_FALSE(row(table, "causes").has_no());
+  EXPECT_EQ(row(table, "causes").help_text(), "Why");
+  EXPECT_FALSE(row(table, "format").has_no());
+}
+
+TEST(OptionTable, FlagsStandAboveTheFileAndTheFileAboveDefaults) {
+  Settings settings;
+  const OptionTable table = table_of(settings);
+  EXPECT_EQ(set_from_file(table, "a: {links: false, threads: 11}\nb: {addresses: [':3', ':4']}\n"),
+            "");
+  EXPECT_FALSE(settings.links);
+  EXPECT_EQ(settings.threads, 11u);
+  EXPECT_EQ(settings.addresses, (std::vector<std::string>{":3", ":4"}));
+  ASSERT_TRUE(table.set_from_flags({{"threads", {"13"}},
+                                    {"address", {":5"}},
+                                    {"port", {"17", "19"}},
+                                    {"causes", {"true"}},
+                                    {"budget", {"0.5"}},
+                                    {"format", {"json"}}}));
+  EXPECT_EQ(settings.threads, 13u);
+  EXPECT_EQ(settings.addresses, std::vector<std::string>{":5"});
+  EXPECT_EQ(settings.ports, (std::vector<std::uint16_t>{17, 19}));
+  EXPECT_TRUE(settings.causes);
+  EXPECT_EQ(settings.budget, 0.5);
+  EXPECT_EQ(settings.format, Format::json);
+  EXPECT_FALSE(settings.links);           // as the file says
+  EXPECT_EQ(settings.wait, seconds(90));  // as nobody says
+}
+
+TEST(OptionTable, AFlagMayTakeBackWhatTheFileSaysOfAnother) {
+  Settings settings;
+  const OptionTable table = table_of(settings);
+  EXPECT_EQ(set_from_file(table, "a: {include: 'A.*', exclude: 'B.*'}\n"), "");
+  ASSERT_TRUE(settings.include && settings.exclude);
+  ASSERT_TRUE(table.set_from_flags({{"exclude", {"C.*"}}}));
+  EXPECT_FALSE(settings.include);
+  EXPECT_EQ(settings.exclude->text(), "C.*");
+  ASSERT_TRUE(table.set_from_flags({{"exclude", {""}}}));
+  EXPECT_FALSE(settings.exclude);
+}
+
+TEST(OptionTable, WrongFlagsAreNamed) {
+  EXPECT_EQ(refusal({{"threads", {"0"}}}), "--threads: \"0\" is no whole number from 1 to 100");
+  EXPECT_EQ(refusal({{"threads", {"1x"}}}), "--threads: \"1x\" is no whole number from 1 to 100");
+  EXPECT_EQ(refusal({{"budget", {"nan"}}}), "--budget: \"nan\" is no number from 0 to 10");
+  EXPECT_EQ(refusal({{"port", {"5", "65536"}}}),
+            "--port: \"65536\" is no whole number from 1 to 65535");
+  EXPECT_EQ(refusal({{"wait", {"500ms"}}}), "--wait: must be at least 1s");
+  EXPECT_EQ(refusal({{"include", {"("}}}), "--include: regular expression \"(\": missing ): (");
+  EXPECT_EQ(refusal({{"address", {":1", "x"}}}), "--address: \"x\" has no colon");
+  EXPECT_EQ(refusal({{"format", {"xml"}}}), "--format: \"xml\" is none of logfmt, json");
+}
+
+TEST(OptionTable, WrongValuesOfTheFileAreToldWithTheirPlaces) {
+  Settings settings;
+  EXPECT_EQ(set_from_file(table_of(settings),
+                          "a: {links: maybe, threads: 101, include: [x]}\n"
+                          "b:\n  addresses: [':3', x]\n  wait: {}\n  other: 1\n"),
+            "x:1:12: a.links: \"maybe\" is neither true nor false\n"
+            "x:1:28: a.threads: \"101\" is no whole number from 1 to 100\n"
+            "x:1:42: a.include: must be a regular expression\n"
+            "x:3:21: b.addresses[1]: \"x\" has no colon\n"
+            "x:4:9: b.wait: must be a duration such as 90s\n"
+            "x:5:3: b.other: no such key");
+  EXPECT_EQ(settings.threads, 8u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter
