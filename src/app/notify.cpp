@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,8 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "base/wall_clock.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -95,10 +96,7 @@ void Notifier::status(const std::string& status) const {
 }
 
 void Notifier::reloading() const {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t us = std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
-  send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(us));
+  send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(clock_ns(CLOCK_MONOTONIC) / 1000));
 }
 
 void Notifier::stopping() const {

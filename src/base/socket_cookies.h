@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
-#include "shared/ca_tap.h"
+#include "base/netlink.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "shared/ca_tap.h"
 
 namespace ioc_exporter {
 
@@ -19,13 +20,12 @@ class SocketCookies {
   // The cookie (SO_COOKIE) of the connection's socket at the server's end, or at the client's when
   // the server is elsewhere: no other socket gets it while the host runs. Nothing when there is no
   // such connection, or it is over. Fails where the kernel has no inet_diag.
-  Result<std::optional<std::uint64_t>> find(const iocx_ca_flow_key& connection) const;
+  Result<std::optional<std::uint64_t>> find(const iocx_ca_flow_key& connection);
 
  private:
-  explicit SocketCookies(UniqueFd fd) : fd_(std::move(fd)) {}
-  Result<void> check() const;
+  explicit SocketCookies(Netlink netlink) : netlink_(std::move(netlink)) {}
 
-  UniqueFd fd_;
+  Netlink netlink_;
 };
 
 }  // namespace ioc_exporter

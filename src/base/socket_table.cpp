@@ -3,11 +3,9 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -22,13 +20,6 @@ constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 // Bits of enum tcp states, include/net/tcp_states.h.
 constexpr std::uint32_t kTimeWaitBit = 1u << 6, kCloseBit = 1u << 7, kListenBit = 1u << 10,
                         kAllStates = (1u << 12) - 1;
-constexpr std::size_t kBufferBytes = 64u << 10;  // the kernel fills 32 KiB at most
-constexpr time_t kPatienceSeconds = 5;           // it answers at once, or is broken
-
-struct DiagRequest {
-  nlmsghdr header;
-  inet_diag_req_v2 question;
-};
 
 std::uint32_t states_of(SocketKind kind) {
   if (kind == SocketKind::listening) return kListenBit;
@@ -58,12 +49,11 @@ InetSocket socket_from(const inet_diag_msg& message) {
   return socket;
 }
 
-// An invalid descriptor where the kernel has no sock_diag: the files are read then.
-UniqueFd open_netlink() {
-  UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  const timeval patience{kPatienceSeconds, 0};
-  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  return fd;
+// Nothing where the kernel has no sock_diag: the files are read then.
+std::optional<Netlink> open_netlink() {
+  auto netlink = Netlink::open(NETLINK_SOCK_DIAG, "ask the kernel for its sockets");
+  if (!netlink) return std::nullopt;
+  return std::move(*netlink);
 }
 
 const char* name_of(SocketKind kind) {
@@ -119,51 +109,18 @@ Result<void> SocketTable::for_each(SocketKind kind, const Visit& visit) {
 }
 
 Result<void> SocketTable::dump(SocketKind kind, int family, const Visit& visit) {
-  DiagRequest request{};
-  request.header.nlmsg_len = sizeof request;
-  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-  request.question.sdiag_family = static_cast<std::uint8_t>(family);
-  request.question.sdiag_protocol = kind == SocketKind::udp ? IPPROTO_UDP : IPPROTO_TCP;
-  request.question.idiag_states = states_of(kind);
-  if (::send(netlink_.get(), &request, sizeof request, 0) < 0) return last_error(name_of(kind));
-  return receive_dump(kind, visit);
-}
-
-Result<void> SocketTable::receive_dump(SocketKind kind, const Visit& visit) {
-  buffer_.resize(kBufferBytes);
-  for (;;) {
-    const ssize_t got = ::recv(netlink_.get(), buffer_.data(), buffer_.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      Error error = last_error(name_of(kind));
-      netlink_ = UniqueFd();  // what is still to come would pass for the next answer
-      return error;
-    }
-    auto left = static_cast<std::size_t>(got);
-    const char* at = buffer_.data();
-    nlmsghdr header;
-    while (left >= sizeof header) {
-      std::memcpy(&header, at, sizeof header);
-      if (header.nlmsg_len < sizeof header || header.nlmsg_len > left) break;
-      const char* const body = at + NLMSG_HDRLEN;
-      if (header.nlmsg_type == NLMSG_DONE) return {};
-      if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_len >= NLMSG_LENGTH(sizeof(nlmsgerr))) {
-        nlmsgerr error;
-        std::memcpy(&error, body, sizeof error);
-        return error_from_errno(-error.error, name_of(kind));
-      }
-      if (header.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
-          header.nlmsg_len >= NLMSG_LENGTH(sizeof(inet_diag_msg))) {
-        inet_diag_msg message;
-        std::memcpy(&message, body, sizeof message);
-        visit(socket_from(message));
-      }
-      const std::size_t step = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), left);
-      at += step;
-      left -= step;
-    }
-  }
+  inet_diag_req_v2 question{};
+  question.sdiag_family = static_cast<std::uint8_t>(family);
+  question.sdiag_protocol = kind == SocketKind::udp ? IPPROTO_UDP : IPPROTO_TCP;
+  question.idiag_states = states_of(kind);
+  auto done = netlink_->ask(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, question, name_of(kind),
+                            [&visit](std::uint16_t type, std::span<const std::byte> body) {
+                              const auto message = netlink_struct<inet_diag_msg>(body);
+                              if (type == SOCK_DIAG_BY_FAMILY && message)
+                                visit(socket_from(*message));
+                            });
+  if (!done && done.error().code == std::errc::resource_unavailable_try_again) netlink_.reset();
+  return done;
 }
 
 }  // namespace ioc_exporter

@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/netlink.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
-#include "base/unique_fd.h"
 
 namespace ioc_exporter {
 
@@ -67,18 +67,16 @@ class SocketTable {
   // seen or not. After an error some may have been visited.
   Result<void> for_each(SocketKind kind, const Visit& visit);
 
-  bool uses_netlink() const { return static_cast<bool>(netlink_); }
+  bool uses_netlink() const { return netlink_.has_value(); }
 
  private:
   SocketTable(RootedFs fs, std::string folder) : fs_(std::move(fs)), folder_(std::move(folder)) {}
   Result<void> dump(SocketKind kind, int family, const Visit& visit);
-  Result<void> receive_dump(SocketKind kind, const Visit& visit);
   Result<void> read_files(SocketKind kind, const Visit& visit) const;
 
   RootedFs fs_;
-  std::string folder_;  // of the files
-  UniqueFd netlink_;    // belongs to the namespace in which it was opened
-  std::string buffer_;
+  std::string folder_;              // of the files
+  std::optional<Netlink> netlink_;  // of the namespace in which it was opened
 };
 
 }  // namespace ioc_exporter

@@ -1,5 +1,5 @@
 // Text from processes that nobody checked, made fit for a label: valid, printable UTF-8.
-// Only in this header, so that layers beside this one use it without linking the finder.
+// Header only.
 #pragma once
 
 #include <cstddef>

@@ -9,12 +9,17 @@ namespace {
 constexpr std::int64_t kNoise = 1'000'000;  // ns
 
 std::int64_t nanoseconds(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return now.tv_sec * INT64_C(1'000'000'000) + now.tv_nsec;
+  return static_cast<std::int64_t>(clock_ns(clock));
 }
 
 }  // namespace
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 WallClock::Reading WallClock::read() {
   const std::int64_t monotonic = nanoseconds(CLOCK_MONOTONIC);

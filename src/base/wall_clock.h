@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 namespace ioc_exporter {
+
+// What clock_gettime(2) gives, in nanoseconds. CLOCK_MONOTONIC is bpf_ktime_get_ns()'s clock.
+std::uint64_t clock_ns(clockid_t clock);
 
 class WallClock {
  public:

@@ -199,7 +199,7 @@ void CaCollector::release_addressed(TimePoint now) {
   if (!reading) return;
   std::set<std::uint32_t> in_use;
   for (const CaServerCount& server : reading->servers)
-    if (server.circuits > 0) in_use.insert(server.ioc);
+    if (server.circuits > 0) in_use.insert(server.number);
   addressed_.let_go(in_use, host_, now);
 }
 

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <utility>
 
+#include "base/netlink.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 
 namespace ioc_exporter::ca {
 
@@ -28,10 +29,9 @@ class LowerDevices {
   Result<std::set<std::uint32_t>> read();
 
  private:
-  explicit LowerDevices(UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit LowerDevices(Netlink netlink) : netlink_(std::move(netlink)) {}
 
-  UniqueFd socket_;
-  std::uint32_t sequence_ = 0;
+  Netlink netlink_;
 };
 
 }  // namespace ioc_exporter::ca

@@ -17,12 +17,12 @@ Result<void> replace_addresses(const CaTapObject& object, std::uint32_t net,
                                CaAddresses& known, CaAddresses found) {
   for (const auto& address : known) {
     if (found.contains(address)) continue;
-    if (auto erased = object.local_addresses().erase({address, net}); !erased)
+    if (auto erased = object.maps().local_addresses.erase({address, net}); !erased)
       return std::move(erased).error();
   }
   for (const auto& address : found) {
     if (known.contains(address)) continue;
-    if (auto ok = object.local_addresses().update({address, net}, 1); !ok) return ok;
+    if (auto ok = object.maps().local_addresses.update({address, net}, 1); !ok) return ok;
   }
   known = std::move(found);
   return {};
@@ -32,13 +32,6 @@ Result<struct stat> identity(int ns_fd) {
   struct stat status {};
   if (::fstat(ns_fd, &status) != 0) return last_error("look at a network namespace");
   return status;
-}
-
-void add_stats(std::optional<kernel::ProgramStats>& to, const std::optional<kernel::ProgramStats>& more) {
-  if (!more) return;
-  if (!to) to.emplace();
-  to->runs += more->runs;
-  to->run_time_ns += more->run_time_ns;
 }
 
 }  // namespace
@@ -119,7 +112,7 @@ Result<void> CaNamespaces::release(const CaTapObject& object, std::uint32_t net)
   const auto found = all_.find(net);
   if (found == all_.end()) return {};
   if (auto ok = replace_addresses(object, net, found->second.addresses, {}); !ok) return ok;
-  add_stats(past_, found->second.filter.stats());
+  kernel::add_stats(past_, found->second.filter.stats());
   all_.erase(found);
   return update_addresses_of_any(object);
 }
@@ -161,7 +154,7 @@ bool CaNamespaces::has_address(std::uint32_t net, const iocx_ca_address& address
 
 std::optional<kernel::ProgramStats> CaNamespaces::stats() const {
   std::optional<kernel::ProgramStats> sum = past_;
-  for (const auto& [net, one] : all_) add_stats(sum, one.filter.stats());
+  for (const auto& [net, one] : all_) kernel::add_stats(sum, one.filter.stats());
   return sum;
 }
 

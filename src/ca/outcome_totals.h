@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/monotonic_totals.h"
 #include "ca/put_totals.h"
 #include "ca/samples.h"
 #include "shared/ca_tap.h"
@@ -20,20 +20,17 @@ struct CaPutFailure {
   std::uint64_t count = 0;  // never 0
 };
 
-// WRITE_NOTIFYs of all clients of a PV, from the request to its answer.
-struct CaPutDuration {
-  std::uint32_t ioc = 0;
-  std::string pv;
-  std::uint64_t sum_ns = 0;
-  std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+// With the IOC's number: `ioc` is not filled in yet.
+struct CaPutDuration : PutDurationSample {
+  std::uint32_t number = 0;
 };
 
-// What the kernel has counted for a channel is added as far as it was not added before.
 class CaOutcomeTotals {
  public:
   // Over `max_series` sets of labels and reasons, and over as many PVs, nothing new is taken in:
   // overflowed() counts those answers.
-  explicit CaOutcomeTotals(std::size_t max_series) : max_series_(max_series) {}
+  explicit CaOutcomeTotals(std::size_t max_series)
+      : failures_(max_series), durations_(max_series) {}
 
   void observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
                         std::uint64_t count);
@@ -52,21 +49,18 @@ class CaOutcomeTotals {
 
   std::vector<CaPutFailure> failures() const;
   std::vector<CaPutDuration> durations() const;
-  std::uint64_t overflowed() const { return overflowed_; }
+  std::uint64_t overflowed() const;
 
  private:
-  struct Durations {
-    std::uint64_t sum_ns = 0;
-    std::array<std::uint64_t, kPutHistogramSlots> buckets{};
-  };
   using ChannelStatus = std::pair<std::uint64_t, std::uint32_t>;
+  using Failures = MonotonicTotals<std::pair<CaPutLabels, std::string>, 1, ChannelStatus>;
+  // By IOC and PV, of channels: the buckets, and behind them the sum.
+  static constexpr std::size_t kSum = kPutHistogramSlots;
+  using Durations =
+      MonotonicTotals<std::pair<std::uint32_t, std::string>, kSum + 1, std::uint64_t>;
 
-  std::size_t max_series_;
-  std::uint64_t overflowed_ = 0;
-  std::map<ChannelStatus, std::uint64_t> seen_failures_;
-  std::map<std::uint64_t, Durations> seen_durations_;  // by channel
-  std::map<std::pair<CaPutLabels, std::string>, std::uint64_t> failures_;
-  std::map<std::pair<std::uint32_t, std::string>, Durations> durations_;  // by IOC and PV
+  Failures failures_;
+  Durations durations_;
 };
 
 }  // namespace ioc_exporter::ca

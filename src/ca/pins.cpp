@@ -6,13 +6,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "kernel/libbpf_support.h"
 #include "shared/ca_tap.h"
 
@@ -34,13 +34,6 @@ std::string number_pair(std::uint32_t before, std::uint32_t now) {
 }
 
 }  // namespace
-
-std::uint64_t boottime_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 Result<CaPins> CaPins::open(const std::string& directory) {
   const std::string action = "keep the channel table in " + directory;
@@ -169,7 +162,7 @@ Result<void> CaPins::pin(const std::vector<bpf_map*>& maps) {
 
 Result<void> CaPins::note_alive() const {
   const std::uint32_t only = 0;
-  const State state{IOCX_CA_LAYOUT, 0, boottime_ns()};
+  const State state{IOCX_CA_LAYOUT, 0, clock_ns(CLOCK_BOOTTIME)};
   const int err = bpf_map_update_elem(state_fd_.get(), &only, &state, BPF_ANY);
   if (err < 0) return error_from_errno(-err, "write to BPF map ca_state");
   return {};

@@ -61,7 +61,4 @@ class CaPins {
   kernel::MapView<std::uint64_t, std::uint64_t> cookies_;
 };
 
-// CLOCK_BOOTTIME.
-std::uint64_t boottime_ns();
-
 }  // namespace ioc_exporter::ca

@@ -28,7 +28,7 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
   if (slot >= channels_.size()) channels_.resize(slot + std::size_t{1});
   Channel& opened = channels_[slot];
   opened.id = channel;
-  opened.added = {};
+  opened.growth = {};
   opened.series = series_.find(labels);
   if (opened.series == series_.end() && has_room(labels.client)) {
     ++series_of_[labels.client];
@@ -51,9 +51,9 @@ bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
 void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
   const Channel* channel = find(slot);
   if (channel == nullptr) return;
-  const CaPuts added = channel->added;
+  const CounterGrowth<2> growth = channel->growth;
   open(slot, channel->id, std::move(labels));
-  channels_[slot].added = added;
+  channels_[slot].growth = growth;
 }
 
 const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
@@ -63,19 +63,16 @@ const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel
 
 void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
   Channel* channel = find(slot);
-  if (channel == nullptr || channel->added == puts) return;
-  for (std::size_t op = 0; op < puts.size(); ++op) {
-    const std::uint64_t fresh = puts[op] - channel->added[op];
-    channel->added[op] = puts[op];
-    if (channel->state == Channel::State::counts && fresh != 0) {
-      Series& series = channel->series->second;
-      series.puts[op] += fresh;
-      if (channel->series->first.pv.empty()) unnamed_ += fresh;
-      if ((last_put & 1) == op) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
-    }
-    if (channel->state == Channel::State::overflows) overflowed_ += fresh;
-    if (channel->state == Channel::State::forgotten) forgotten_ += fresh;
-  }
+  if (channel == nullptr || channel->growth.last() == puts) return;
+  const CaPuts fresh = channel->growth.advance(puts);
+  if (channel->state == Channel::State::overflows) overflowed_ += fresh[0] + fresh[1];
+  if (channel->state == Channel::State::forgotten) forgotten_ += fresh[0] + fresh[1];
+  if (channel->state != Channel::State::counts) return;
+  Series& series = channel->series->second;
+  add_to(series.puts, fresh);
+  if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
+  const std::size_t op = last_put & 1;
+  if (fresh[op] != 0) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
 }
 
 void CaPutTotals::close(std::uint32_t slot) {

@@ -1,12 +1,12 @@
 // Puts by label from counters of channels that come and go. Pure: no system calls.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/monotonic_totals.h"
 #include "ca/samples.h"
 
 namespace ioc_exporter::ca {
@@ -31,10 +31,10 @@ struct CaPutCount {
 };
 
 // Counters of a channel: WRITE, WRITE_NOTIFY.
-using CaPuts = std::array<std::uint64_t, 2>;
+using CaPuts = CounterValues<2>;
 
-// A channel's counters are added as far as they were not added before, so that a total never
-// shrinks and no put is in it twice, whenever the channel ends.
+// MonotonicTotals of channels, which have their place by slot, and series that last while a channel
+// could add to them.
 class CaPutTotals {
  public:
   // Over `max_series` sets of labels, puts are counted by overflowed() only. The last quarter of
@@ -80,7 +80,7 @@ class CaPutTotals {
   using SeriesMap = std::map<CaPutLabels, Series>;
   struct Channel {
     std::uint64_t id = 0;
-    CaPuts added{};
+    CounterGrowth<2> growth;
     SeriesMap::iterator series;
     enum class State { closed, counts, overflows, forgotten } state = State::closed;
   };

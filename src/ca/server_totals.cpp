@@ -6,13 +6,10 @@
 
 namespace ioc_exporter::ca {
 
-void CaServerTotals::observe(const iocx_ca_flow_key& key, std::uint32_t ioc, const __u64* counts) {
-  Counts& seen = seen_[key];
-  Counts& total = totals_[ioc];
-  for (std::size_t i = 0; i < IOCX_CA_COUNTS; ++i) {
-    total[i] += counts[i] < seen[i] ? counts[i] : counts[i] - seen[i];
-    seen[i] = counts[i];
-  }
+CaServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]) {
+  CaServerTotals::Values values;
+  std::copy_n(counts, values.size(), values.begin());
+  return values;
 }
 
 void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
@@ -52,7 +49,7 @@ std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) c
   }
   std::vector<CaServerCount> sorted;
   for (auto& [ioc, server] : all) {
-    server.ioc = ioc;
+    server.number = ioc;
     sorted.push_back(server);
   }
   return sorted;
@@ -61,8 +58,9 @@ std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) c
 std::vector<CaClientCount> CaOpenCounts::clients() const {
   std::vector<CaClientCount> sorted;
   for (const auto& [key, client] : clients_)
-    sorted.push_back({key.ioc, key.client, key.user, key.host, client.circuits, client.channels,
-                      client.monitors});
+    sorted.push_back({{"", key.client, key.user, key.host, client.circuits, client.channels,
+                       client.monitors},
+                      key.ioc});
   return sorted;
 }
 

@@ -58,7 +58,7 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
   const auto& channel = object_.channels()[slot];
   const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
   if (!totals_.is_open(slot, id)) {
-    auto info = object_.channel_info().lookup(id);
+    auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
     if (!*info) {  // being made on another CPU: the next look finds it
       used_[slot] = false;
@@ -96,7 +96,7 @@ Result<void> CaTap::forget(std::uint32_t ioc) {
   if (auto ok = observe_channels(Clock::now()); !ok) return ok;
   totals_.forget(ioc);
   outcomes_.forget(ioc);
-  server_totals_.forget(ioc);
+  server_totals_.drop(ioc);
   return {};
 }
 

@@ -35,20 +35,20 @@ Result<std::vector<MapSample>> CaTap::read_maps() const {
   std::uint64_t durations = 0, waiting = 0;
   for (const auto& key : outcome_keys_) durations += key.second == kDurations;
   const auto count = [&waiting](const iocx_ca_channel_key&, const iocx_ca_pending&) { ++waiting; };
-  if (auto ok = object_.pending().for_each(count); !ok) return ok.error();
+  if (auto ok = object_.maps().pending.for_each(count); !ok) return ok.error();
   return std::vector<MapSample>{
       {"ca_channels", static_cast<std::uint64_t>(std::ranges::count(used_, true)),
        object_.max_channels()},
-      {"ca_circuits", circuits_, object_.flows().capacity()},
+      {"ca_circuits", circuits_, object_.maps().flows.capacity()},
       {"ca_pages", pages_, object_.max_pages()},
-      {"ca_servers", servers_.size(), object_.servers().capacity()},
-      {"ca_pending", waiting, object_.pending().capacity()},
-      {"ca_outcomes", durations, object_.outcomes().capacity()},
-      {"ca_failures", outcome_keys_.size() - durations, object_.failures().capacity()}};
+      {"ca_servers", servers_.size(), object_.maps().servers.capacity()},
+      {"ca_pending", waiting, object_.maps().pending.capacity()},
+      {"ca_outcomes", durations, object_.maps().outcomes.capacity()},
+      {"ca_failures", outcome_keys_.size() - durations, object_.maps().failures.capacity()}};
 }
 
 Result<std::vector<DropSample>> CaTap::read_drops() const {
-  auto counters = kernel::sum_per_cpu_counters(object_.drops(), IOCX_CA_DROPS);
+  auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
   (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
   std::vector<DropSample> drops;
@@ -65,10 +65,10 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
 
 // A circuit that has ended, or does not speak CA, is not open. What it carried counts all the same.
 Result<void> CaTap::observe_flows(CaOpenCounts& open) {
-  return object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  return object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     const auto ioc = ioc_of(flow.circuit, flow.ioc);
     if (!ioc) return;
-    server_totals_.observe(key, *ioc, flow.counts);
+    server_totals_.observe(key, *ioc, server_counts(flow.counts));
     if (!flow.ended && !flow.not_ca) open.add_circuit(*ioc, key, flow);
   });
 }

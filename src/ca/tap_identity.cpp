@@ -12,7 +12,7 @@ Result<void> CaTap::relabel_circuits(const std::set<std::uint64_t>& circuits) {
     if (!used_[slot]) continue;
     const iocx_ca_channel& element = object_.channels()[slot];
     if (!circuits.contains(element.circuit) || !totals_.is_open(slot, element.channel)) continue;
-    auto info = object_.channel_info().lookup(element.channel);
+    auto info = object_.maps().channel_info.lookup(element.channel);
     if (!info) return std::move(info).error();
     const auto ioc = *info ? ioc_of((*info)->circuit, (*info)->ioc) : std::nullopt;
     if (ioc) totals_.relabel(slot, put_labels(*ioc, **info));
@@ -58,7 +58,7 @@ void CaTap::count_unnamed(std::uint32_t slot) {
 
 Result<bool> CaTap::is_joined(std::uint64_t circuit) {
   if (!joined_.contains(circuit)) {
-    auto read = object_.flows().for_each(
+    auto read = object_.maps().flows.for_each(
         [this](const iocx_ca_flow_key&, const iocx_ca_flow& flow) { note_circuit(flow); });
     if (!read) return read.error();
   }

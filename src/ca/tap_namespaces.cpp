@@ -17,22 +17,22 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
   // Channels that were not looked at yet must be known before their circuits go.
   if (auto ok = observe_channels(Clock::now()); !ok) return ok;
   // All that the maps have, also what the programs added since the last look.
-  auto servers = object_.servers().keys();
+  auto servers = object_.maps().servers.keys();
   if (!servers) return std::move(servers).error();
   for (const auto& key : *servers) {
     if (key.net != net) continue;
-    if (auto erased = object_.servers().erase(key); !erased) return erased.error();
+    if (auto erased = object_.maps().servers.erase(key); !erased) return erased.error();
   }
-  auto ports = object_.ports().keys();
+  auto ports = object_.maps().ports.keys();
   if (!ports) return std::move(ports).error();
   for (const auto& port : *ports)
     if (port.net == net)
       if (auto ok = leave_port(port); !ok) return ok;
-  auto flows = object_.flows().keys();
+  auto flows = object_.maps().flows.keys();
   if (!flows) return std::move(flows).error();
   for (const auto& key : *flows) {
     if (key.net != net) continue;
-    auto flow = object_.flows().lookup(key);
+    auto flow = object_.maps().flows.lookup(key);
     if (!flow) return std::move(flow).error();
     if (!*flow) continue;
     if (auto ok = remove_flow(key, (*flow)->circuit); !ok) return ok;
@@ -62,7 +62,7 @@ Result<CaFlowKeys> CaTap::read_all_connections() const {
 
 Result<void> CaTap::read_learned(Clock::time_point now) {
   std::map<iocx_ca_server, Learned, CaKeyLess> found;
-  auto read = object_.servers().for_each([&](const iocx_ca_server& key, std::uint32_t ioc) {
+  auto read = object_.maps().servers.for_each([&](const iocx_ca_server& key, std::uint32_t ioc) {
     if (servers_.contains(key)) return;
     const auto known = learned_.find(key);
     found.emplace(key, Learned{ioc, known == learned_.end() ? now : known->second.since});
@@ -86,7 +86,7 @@ Result<void> CaTap::forget_learned(Clock::time_point now) {
       ++entry;
       continue;
     }
-    if (auto erased = object_.servers().erase(entry->first); !erased) return erased.error();
+    if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
     entry = learned_.erase(entry);
     servers_changed_ = true;  // its port may go
   }

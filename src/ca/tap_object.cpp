@@ -1,8 +1,6 @@
 #include "ca/tap_object.h"
 
 #include <bpf/bpf.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +10,7 @@
 
 #include "ca/pins.h"
 #include "kernel/libbpf_support.h"
+#include "kernel/mapped_array.h"
 #include "ca_tap.skel.h"
 
 namespace ioc_exporter::ca {
@@ -21,27 +20,14 @@ struct SkeletonDeleter {
   void operator()(ca_tap_bpf* skeleton) const { ca_tap_bpf__destroy(skeleton); }
 };
 
-// The memory of a map.
-struct Mapping {
-  Mapping() = default;
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() {
-    if (address) ::munmap(address, length);
-  }
-  Result<void> map(const bpf_map* map) {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
-    length = (bytes + page - 1) / page * page;
-    void* mapped = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-    if (mapped == MAP_FAILED)
-      return last_error("map BPF map " + std::string(bpf_map__name(map)) + " into memory");
-    address = mapped;
-    return {};
-  }
-  void* address = nullptr;
-  std::size_t length = 0;
-};
+Result<void> map_memory(kernel::MapMemory& into, const bpf_map* map) {
+  const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
+  auto memory = kernel::MapMemory::map(bpf_map__fd(map), bytes, bpf_map__name(map),
+                                       kernel::MapMemory::Access::write);
+  if (!memory) return std::move(memory).error();
+  into = std::move(*memory);
+  return {};
+}
 
 // Linux 5.12 knows compare-and-swap, and some distributions' older kernels do: load one and see.
 bool kernel_has_compare_and_swap() {
@@ -70,20 +56,8 @@ struct CaTapObject::Loaded {
   CaTapLock lock = CaTapLock::map_insert;
   std::uint32_t max_channels = 0;
   std::uint32_t max_pages = 0;
-  Mapping channels;
-  Mapping watched;
-  Mapping page_owners;
-  kernel::MapView<iocx_ca_port, std::uint32_t> ports;
-  kernel::MapView<iocx_ca_server, std::uint32_t> servers;
-  kernel::MapView<iocx_ca_local, std::uint32_t> local_addresses;
-  kernel::MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
-  kernel::MapView<iocx_ca_channel_key, std::uint32_t> sids;
-  kernel::MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
-  kernel::MapView<std::uint64_t, iocx_ca_channel_info> channel_info;
-  kernel::MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
-  kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
-  kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
-  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+  kernel::MapMemory channels, watched, page_owners;
+  CaTapMaps views;
 
   Result<void> set_sizes(const CaTapSizes& sizes) const;
   Result<void> open_views();
@@ -118,24 +92,24 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
 
 Result<void> CaTapObject::Loaded::open_views() {
   const auto& maps = skeleton->maps;
-  if (auto ok = kernel::open_view(servers, maps.ca_servers); !ok) return ok;
-  if (auto ok = kernel::open_view(ports, maps.ca_ports); !ok) return ok;
-  if (auto ok = kernel::open_view(local_addresses, maps.ca_local); !ok) return ok;
-  if (auto ok = kernel::open_view(flows, maps.ca_flows); !ok) return ok;
-  if (auto ok = kernel::open_view(sids, maps.ca_sids); !ok) return ok;
-  if (auto ok = kernel::open_view(cids, maps.ca_cids); !ok) return ok;
-  if (auto ok = kernel::open_view(channel_info, maps.ca_channel_info); !ok) return ok;
-  if (auto ok = kernel::open_view(pending, maps.ca_pending); !ok) return ok;
-  if (auto ok = kernel::open_view(outcomes, maps.ca_outcomes); !ok) return ok;
-  if (auto ok = kernel::open_view(failures, maps.ca_failures); !ok) return ok;
-  return kernel::open_view(drops, maps.ca_drops);
+  if (auto ok = kernel::open_view(views.servers, maps.ca_servers); !ok) return ok;
+  if (auto ok = kernel::open_view(views.ports, maps.ca_ports); !ok) return ok;
+  if (auto ok = kernel::open_view(views.local_addresses, maps.ca_local); !ok) return ok;
+  if (auto ok = kernel::open_view(views.flows, maps.ca_flows); !ok) return ok;
+  if (auto ok = kernel::open_view(views.sids, maps.ca_sids); !ok) return ok;
+  if (auto ok = kernel::open_view(views.cids, maps.ca_cids); !ok) return ok;
+  if (auto ok = kernel::open_view(views.channel_info, maps.ca_channel_info); !ok) return ok;
+  if (auto ok = kernel::open_view(views.pending, maps.ca_pending); !ok) return ok;
+  if (auto ok = kernel::open_view(views.outcomes, maps.ca_outcomes); !ok) return ok;
+  if (auto ok = kernel::open_view(views.failures, maps.ca_failures); !ok) return ok;
+  return kernel::open_view(views.drops, maps.ca_drops);
 }
 
 Result<void> CaTapObject::Loaded::map_into_memory() {
   const auto& maps = skeleton->maps;
-  if (auto ok = channels.map(maps.ca_channels); !ok) return ok;
-  if (auto ok = page_owners.map(maps.ca_page_owners); !ok) return ok;
-  return watched.map(maps.ca_watched);
+  if (auto ok = map_memory(channels, maps.ca_channels); !ok) return ok;
+  if (auto ok = map_memory(page_owners, maps.ca_page_owners); !ok) return ok;
+  return map_memory(watched, maps.ca_watched);
 }
 
 Result<void> CaTapObject::Loaded::free_pages() const {
@@ -229,12 +203,16 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .local = bpf_map__fd(maps.ca_local)};
 }
 
+const CaTapMaps& CaTapObject::maps() const {
+  return loaded_->views;
+}
+
 iocx_ca_port_set& CaTapObject::watched_ports(std::uint32_t net) const {
-  return static_cast<iocx_ca_port_set*>(loaded_->watched.address)[net];
+  return static_cast<iocx_ca_port_set*>(loaded_->watched.data())[net];
 }
 
 iocx_ca_channel* CaTapObject::channels() const {
-  return static_cast<iocx_ca_channel*>(loaded_->channels.address);
+  return static_cast<iocx_ca_channel*>(loaded_->channels.data());
 }
 
 Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
@@ -263,18 +241,18 @@ Result<void> CaTapObject::give_slot(std::uint32_t slot) const {
 }
 
 const iocx_ca_page_owner* CaTapObject::page_owners() const {
-  return static_cast<const iocx_ca_page_owner*>(loaded_->page_owners.address);
+  return static_cast<const iocx_ca_page_owner*>(loaded_->page_owners.data());
 }
 
 Result<void> CaTapObject::give_page(std::uint32_t page) const {
-  auto& owner = static_cast<iocx_ca_page_owner*>(loaded_->page_owners.address)[page];
+  auto& owner = static_cast<iocx_ca_page_owner*>(loaded_->page_owners.data())[page];
   if (owner.first) __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
   owner.circuit = 0;
   return push(loaded_->skeleton->maps.ca_free_pages, page);
 }
 
 Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_key& key) const {
-  const auto& flows = loaded_->flows;
+  const auto& flows = loaded_->views.flows;
   iocx_ca_flow flow;
   const int err = bpf_map_lookup_and_delete_elem(flows.fd(), &key, &flow);
   if (err == 0) return std::optional<iocx_ca_flow>(flow);
@@ -284,40 +262,6 @@ Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_ke
   auto erased = flows.erase(key);
   if (!erased) return std::move(erased).error();
   return found;
-}
-
-const kernel::MapView<iocx_ca_server, std::uint32_t>& CaTapObject::servers() const {
-  return loaded_->servers;
-}
-const kernel::MapView<iocx_ca_port, std::uint32_t>& CaTapObject::ports() const {
-  return loaded_->ports;
-}
-const kernel::MapView<iocx_ca_local, std::uint32_t>& CaTapObject::local_addresses() const {
-  return loaded_->local_addresses;
-}
-const kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>& CaTapObject::flows() const {
-  return loaded_->flows;
-}
-const kernel::MapView<iocx_ca_channel_key, std::uint32_t>& CaTapObject::sids() const {
-  return loaded_->sids;
-}
-const kernel::MapView<iocx_ca_channel_key, iocx_ca_cid>& CaTapObject::cids() const {
-  return loaded_->cids;
-}
-const kernel::MapView<std::uint64_t, iocx_ca_channel_info>& CaTapObject::channel_info() const {
-  return loaded_->channel_info;
-}
-const kernel::MapView<iocx_ca_channel_key, iocx_ca_pending>& CaTapObject::pending() const {
-  return loaded_->pending;
-}
-const kernel::MapView<std::uint64_t, iocx_ca_outcome>& CaTapObject::outcomes() const {
-  return loaded_->outcomes;
-}
-const kernel::MapView<iocx_ca_failure_key, iocx_ca_failure>& CaTapObject::failures() const {
-  return loaded_->failures;
-}
-const kernel::MapView<std::uint32_t, std::uint64_t>& CaTapObject::drops() const {
-  return loaded_->drops;
 }
 
 std::uint32_t CaTapObject::max_channels() const {

@@ -41,6 +41,21 @@ struct CaSharedMaps {
   int local = -1;
 };
 
+// Of bpf/ca/tap.bpf.c.
+struct CaTapMaps {
+  kernel::MapView<iocx_ca_port, std::uint32_t> ports;
+  kernel::MapView<iocx_ca_server, std::uint32_t> servers;
+  kernel::MapView<iocx_ca_local, std::uint32_t> local_addresses;
+  kernel::MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
+  kernel::MapView<iocx_ca_channel_key, std::uint32_t> sids;
+  kernel::MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
+  kernel::MapView<std::uint64_t, iocx_ca_channel_info> channel_info;
+  kernel::MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
+  kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
+  kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+};
+
 class CaPins;
 
 // Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
@@ -57,11 +72,11 @@ class CaTapObject {
   ~CaTapObject();
 
   CaSharedMaps shared_maps() const;
+  const CaTapMaps& maps() const;
 
   // Which ports of a network namespace the programs look at, as they have it. Written with atomic
-  // operations, by whoever has inserted the port into ports().
+  // operations, by whoever has inserted the port into maps().ports.
   iocx_ca_port_set& watched_ports(std::uint32_t net) const;
-  const kernel::MapView<iocx_ca_port, std::uint32_t>& ports() const;
   // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
   iocx_ca_channel* channels() const;
   // A slot that is free, for the caller alone; nothing when there is none.
@@ -77,17 +92,6 @@ class CaTapObject {
   const iocx_ca_page_owner* page_owners() const;
   // Lets a page be used again whose connection is gone.
   Result<void> give_page(std::uint32_t page) const;
-
-  const kernel::MapView<iocx_ca_server, std::uint32_t>& servers() const;
-  const kernel::MapView<iocx_ca_local, std::uint32_t>& local_addresses() const;
-  const kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>& flows() const;
-  const kernel::MapView<iocx_ca_channel_key, std::uint32_t>& sids() const;
-  const kernel::MapView<iocx_ca_channel_key, iocx_ca_cid>& cids() const;
-  const kernel::MapView<std::uint64_t, iocx_ca_channel_info>& channel_info() const;
-  const kernel::MapView<iocx_ca_channel_key, iocx_ca_pending>& pending() const;
-  const kernel::MapView<std::uint64_t, iocx_ca_outcome>& outcomes() const;
-  const kernel::MapView<iocx_ca_failure_key, iocx_ca_failure>& failures() const;
-  const kernel::MapView<std::uint32_t, std::uint64_t>& drops() const;
 
   // Takes a flow out of its map; nothing when it is not there. On kernels before 5.14, which cannot
   // take from a hash at once, a look-up and a deletion.

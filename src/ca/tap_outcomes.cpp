@@ -26,7 +26,7 @@ Result<void> CaTap::observe_outcomes() {
     else if (!totals_.is_open(value.slot, key.channel))
       strangers.push_back({key.channel, key.status, value.count});
   };
-  if (auto ok = object_.failures().for_each(failure); !ok) return ok;
+  if (auto ok = object_.maps().failures.for_each(failure); !ok) return ok;
   const auto duration = [&](std::uint64_t channel, const iocx_ca_outcome& value) {
     outcome_keys_.emplace(channel, kDurations);
     if (const CaPutLabels* labels = totals_.labels(value.slot, channel))
@@ -34,14 +34,14 @@ Result<void> CaTap::observe_outcomes() {
     else if (!totals_.is_open(value.slot, channel))
       strangers.push_back({channel, kDurations, answers(value)});
   };
-  if (auto ok = object_.outcomes().for_each(duration); !ok) return ok;
+  if (auto ok = object_.maps().outcomes.for_each(duration); !ok) return ok;
   return free_strangers(strangers);
 }
 
 // Answers that came long after the end of their channel, when it had been freed.
 Result<void> CaTap::free_strangers(const std::vector<Outcome>& strangers) {
   for (const Outcome& stranger : strangers) {
-    auto info = object_.channel_info().lookup(stranger.channel);
+    auto info = object_.maps().channel_info.lookup(stranger.channel);
     if (!info) return std::move(info).error();
     if (*info) continue;
     if (auto ok = free_outcome(stranger.channel, stranger.status); !ok) return ok;
@@ -51,8 +51,8 @@ Result<void> CaTap::free_strangers(const std::vector<Outcome>& strangers) {
 }
 
 Result<void> CaTap::free_outcome(std::uint64_t channel, std::uint32_t status) {
-  auto erased = status == kDurations ? object_.outcomes().erase(channel)
-                                     : object_.failures().erase({channel, status, 0});
+  auto erased = status == kDurations ? object_.maps().outcomes.erase(channel)
+                                     : object_.maps().failures.erase({channel, status, 0});
   if (!erased) return std::move(erased).error();
   return {};
 }
@@ -70,9 +70,9 @@ Result<void> CaTap::free_outcomes(const std::set<std::uint64_t>& channels) {
   const auto note = [&](const iocx_ca_channel_key& key, const iocx_ca_pending& value) {
     if (channels.contains(value.channel)) waiting.push_back(key);
   };
-  if (auto ok = object_.pending().for_each(note); !ok) return ok;
+  if (auto ok = object_.maps().pending.for_each(note); !ok) return ok;
   for (const iocx_ca_channel_key& key : waiting)
-    if (auto erased = object_.pending().erase(key); !erased) return std::move(erased).error();
+    if (auto erased = object_.maps().pending.erase(key); !erased) return std::move(erased).error();
   return {};
 }
 

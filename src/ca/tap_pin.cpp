@@ -1,7 +1,5 @@
 #include "ca/tap_pin.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -12,16 +10,10 @@
 #include "ca/connections.h"
 #include "ca/tap.h"
 #include "base/socket_cookies.h"
+#include "base/wall_clock.h"
 
 namespace ioc_exporter::ca {
 namespace {
-
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // Which circuits still have the socket that they had.
 class Sockets {
@@ -99,10 +91,10 @@ class TakeOver {
 };
 
 Result<void> TakeOver::read() {
-  auto ok = object_.flows().for_each(
+  auto ok = object_.maps().flows.for_each(
       [this](const auto& key, const auto& flow) { flows_.emplace_back(key, flow); });
   if (!ok) return ok;
-  return object_.channel_info().for_each([this](std::uint64_t channel, const auto& info) {
+  return object_.maps().channel_info.for_each([this](std::uint64_t channel, const auto& info) {
     infos_.emplace(channel, info.name[0] != 0);
     if (info.user[0] == 0 && info.host[0] == 0) return;
     Identity identity;
@@ -122,12 +114,12 @@ Result<void> TakeOver::keep_circuits() {
     }
     if (!stays) {
       if (!flow.ended) ++taken_.circuits_ended;
-      if (auto erased = object_.flows().erase(key); !erased) return std::move(erased).error();
+      if (auto erased = object_.maps().flows.erase(key); !erased) return std::move(erased).error();
       continue;
     }
     flow.ioc = IOCX_CA_IOC_TO_COME;
     flow.joined = 1;
-    flow.since_ns = monotonic_ns();
+    flow.since_ns = clock_ns(CLOCK_MONOTONIC);
     flow.cleared = 0;
     std::fill(std::begin(flow.counts), std::end(flow.counts), 0);
     std::fill(std::begin(flow.directions), std::end(flow.directions), iocx_ca_direction{});
@@ -139,7 +131,7 @@ Result<void> TakeOver::keep_circuits() {
     flow.unnamed = 0;
     flow.unnamed_slot = IOCX_CA_NO_SLOT;
     circuits_.insert(flow.circuit);
-    if (auto ok = object_.flows().update(key, flow); !ok) return ok;
+    if (auto ok = object_.maps().flows.update(key, flow); !ok) return ok;
     ++taken_.circuits;
   }
   return {};
@@ -163,12 +155,12 @@ void TakeOver::keep_channels() {
 
 Result<void> TakeOver::keep_keys() {
   std::vector<iocx_ca_channel_key> sids, cids;
-  auto ok = object_.sids().for_each([&](const auto& key, std::uint32_t slot) {
+  auto ok = object_.maps().sids.for_each([&](const auto& key, std::uint32_t slot) {
     if (!is_slot_of(slot, key.circuit) || object_.channels()[slot].sid != key.id)
       sids.push_back(key);
   });
   if (!ok) return ok;
-  ok = object_.cids().for_each([&](const auto& key, const iocx_ca_cid& value) {
+  ok = object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
     const bool waits = value.slot == IOCX_CA_NO_SLOT && circuits_.contains(key.circuit) &&
                        infos_.contains(value.channel);
     if (waits) used_infos_.insert(value.channel);
@@ -178,16 +170,16 @@ Result<void> TakeOver::keep_keys() {
   });
   if (!ok) return ok;
   for (const auto& key : sids)
-    if (auto erased = object_.sids().erase(key); !erased) return std::move(erased).error();
+    if (auto erased = object_.maps().sids.erase(key); !erased) return std::move(erased).error();
   for (const auto& key : cids)
-    if (auto erased = object_.cids().erase(key); !erased) return std::move(erased).error();
+    if (auto erased = object_.maps().cids.erase(key); !erased) return std::move(erased).error();
   return {};
 }
 
 Result<void> TakeOver::keep_infos() {
   for (const auto& [channel, is_named] : infos_)
     if (!used_infos_.contains(channel))
-      if (auto erased = object_.channel_info().erase(channel); !erased)
+      if (auto erased = object_.maps().channel_info.erase(channel); !erased)
         return std::move(erased).error();
   return {};
 }
@@ -236,7 +228,7 @@ Result<CaTapObject> load_kept(const CaTapOptions& options, CaKept& kept) {
     } else if (object) {
       auto taken = take_over(*object, *pins, options.fs);
       if (taken)
-        kept.report = describe(*taken, pins->last_alive_ns(), boottime_ns());
+        kept.report = describe(*taken, pins->last_alive_ns(), clock_ns(CLOCK_BOOTTIME));
       else
         trouble = taken.error();
     } else {

@@ -65,13 +65,13 @@ Result<void> CaTap::reap(Clock::time_point now) {
 }
 
 Result<void> CaTap::read_leftovers(Leftovers& leftovers) {
-  auto requests = object_.cids().for_each([&](const auto& key, const iocx_ca_cid& value) {
+  auto requests = object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
     if (value.slot >= object_.max_channels() ||
         object_.channels()[value.slot].channel != value.channel)
       leftovers.requests.emplace(value.channel, key);
   });
   if (!requests) return requests;
-  return object_.sids().for_each([&](const auto& key, std::uint32_t slot) {
+  return object_.maps().sids.for_each([&](const auto& key, std::uint32_t slot) {
     if (slot == IOCX_CA_CLEARED) leftovers.cleared.push_back(key);
   });
 }
@@ -84,12 +84,12 @@ Result<void> CaTap::free_leftovers(const Ends& ends, const Leftovers& leftovers,
     if (!ends.alive.contains(key.circuit)) gone.insert(channel);
   for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
     const auto& by_cid = leftovers.requests.at(channel);
-    if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
-    if (auto erased = object_.channel_info().erase(channel); !erased) return erased.error();
+    if (auto erased = object_.maps().cids.erase(by_cid); !erased) return erased.error();
+    if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
   }
   for (const auto& by_sid : leftovers.cleared)
     if (!ends.alive.contains(by_sid.circuit))
-      if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+      if (auto erased = object_.maps().sids.erase(by_sid); !erased) return erased.error();
   return {};
 }
 
@@ -109,7 +109,7 @@ Result<void> CaTap::read_flows(Ends& ends) {
   joined_.clear();
   remote_peers_.clear();
   candidates_.begin_look();
-  auto read = object_.flows().for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+  auto read = object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     ++circuits_;
     ends.flows.push_back({key, flow.circuit});
     if (flow.ended)
@@ -193,16 +193,16 @@ Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (channel.state != IOCX_CA_SLOT_SHARED) {
     // The server may not have confirmed the end, and used the SID again all the same.
     const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};
-    auto found = object_.sids().lookup(by_sid);
+    auto found = object_.maps().sids.lookup(by_sid);
     if (!found) return std::move(found).error();
     if (*found == slot)
-      if (auto erased = object_.sids().erase(by_sid); !erased) return erased.error();
+      if (auto erased = object_.maps().sids.erase(by_sid); !erased) return erased.error();
   }
   if (channel.state == IOCX_CA_SLOT_LIVE) {  // lost with its circuit: the kernel left its key
     const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
-    if (auto erased = object_.cids().erase(by_cid); !erased) return erased.error();
+    if (auto erased = object_.maps().cids.erase(by_cid); !erased) return erased.error();
   }
-  if (auto erased = object_.channel_info().erase(channel.channel); !erased) return erased.error();
+  if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased) return erased.error();
   totals_.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);
@@ -241,17 +241,17 @@ Result<void> CaTap::free_pages(const Ends& ends, Clock::time_point now) {
 
 // Unless the 4-tuple has begun a new circuit since it was read: then that one is put back.
 Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit) {
-  auto found = object_.flows().lookup(key);
+  auto found = object_.maps().flows.lookup(key);
   if (!found) return std::move(found).error();
   if (!*found || (*found)->circuit != circuit) return {};
   auto taken = object_.take_flow(key);
   if (!taken) return std::move(taken).error();
   if (*taken)
     if (const auto ioc = ioc_of((*taken)->circuit, (*taken)->ioc))
-      server_totals_.observe(key, *ioc, (*taken)->counts);
+      server_totals_.observe(key, *ioc, server_counts((*taken)->counts));
   if (*taken && (*taken)->circuit != circuit) {
     for (auto& direction : (*taken)->directions) direction.lock = 0;
-    auto put_back = object_.flows().update(key, **taken, kernel::UpdateMode::only_new);
+    auto put_back = object_.maps().flows.update(key, **taken, kernel::UpdateMode::only_new);
     if (put_back) return {};
     if (put_back.error().code != std::errc::file_exists) return put_back;
   }

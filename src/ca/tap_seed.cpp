@@ -4,10 +4,10 @@
 // its SID is in ca_sids, and only who inserts that key has made it.
 #include "ca/tap.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "base/wall_clock.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -16,14 +16,6 @@ template <std::size_t N>
 void set_text(char (&to)[N], const std::string& text) {
   std::fill(to, to + N, '\0');
   std::copy_n(text.begin(), std::min(text.size(), N - 1), to);
-}
-
-// As bpf_ktime_get_ns() gives it.
-std::uint64_t kernel_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // What bpf(2) says when a hash has no room.
@@ -90,7 +82,7 @@ Result<std::optional<std::uint64_t>> CaTap::seed_circuit(std::uint32_t ioc,
   const std::optional<std::uint64_t> passed_over;
   // A second time where another CPU has met the circuit's first packet in between.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    auto flow = object_.flows().lookup(circuit.key);
+    auto flow = object_.maps().flows.lookup(circuit.key);
     if (!flow) return std::move(flow).error();
     if (!*flow) {
       auto added = add_circuit(ioc, circuit);
@@ -129,11 +121,11 @@ Result<std::optional<std::uint64_t>> CaTap::add_circuit(std::uint32_t ioc,
   flow.ioc = ioc;
   flow.unnamed_slot = IOCX_CA_NO_SLOT;
   flow.joined = 1;
-  flow.since_ns = kernel_now();
+  flow.since_ns = clock_ns(CLOCK_MONOTONIC);
   flow.channels = static_cast<std::int32_t>(circuit.channels.size());
   set_text(flow.user, circuit.user);
   set_text(flow.host, circuit.host);
-  auto inserted = object_.flows().update(circuit.key, flow, kernel::UpdateMode::only_new);
+  auto inserted = object_.maps().flows.update(circuit.key, flow, kernel::UpdateMode::only_new);
   if (inserted) return std::optional<std::uint64_t>(flow.circuit);
   if (inserted.error().code == std::errc::file_exists) return std::optional<std::uint64_t>();
   return inserted.error();
@@ -143,7 +135,7 @@ Result<CaTap::SeedOutcome> CaTap::seed_channel(const iocx_ca_channel_info& info,
                                                const CaSeedChannel& channel) {
   const iocx_ca_channel_key by_sid{info.circuit, channel.sid, 0};
   for (int attempt = 0; attempt < 3; ++attempt) {
-    auto slot = object_.sids().lookup(by_sid);
+    auto slot = object_.maps().sids.lookup(by_sid);
     if (!slot) return std::move(slot).error();
     if (!*slot) {
       auto outcome = add_channel(info, channel);
@@ -165,11 +157,11 @@ Result<CaTap::SeedOutcome> CaTap::seed_channel(const iocx_ca_channel_info& info,
 Result<CaTap::SeedOutcome> CaTap::check_name(std::uint32_t slot, const iocx_ca_channel_info& info) {
   const std::uint64_t id = object_.channels()[slot].channel;
   if (!is_from_before(id)) return SeedOutcome::known;
-  auto stored = object_.channel_info().lookup(id);
+  auto stored = object_.maps().channel_info.lookup(id);
   if (!stored) return std::move(stored).error();
   if (!*stored || std::equal(std::begin(info.name), std::end(info.name), (*stored)->name))
     return SeedOutcome::known;
-  auto renamed = object_.channel_info().update(id, info, kernel::UpdateMode::only_existing);
+  auto renamed = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_existing);
   if (!renamed) return renamed.error();
   return SeedOutcome::named;
 }
@@ -196,7 +188,7 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
   if (!slot) return std::move(slot).error();
   if (!*slot) return SeedOutcome::no_room;
   const std::uint64_t id = new_id();
-  if (auto stored = object_.channel_info().update(id, info, kernel::UpdateMode::only_new); !stored) {
+  if (auto stored = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_new); !stored) {
     if (auto ok = object_.give_slot(**slot); !ok) return ok.error();
     if (!is_full(stored.error())) return stored.error();
     return SeedOutcome::no_room;
@@ -213,7 +205,7 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
   used_[**slot] = true;
   const iocx_ca_channel_key by_sid{info.circuit, channel.sid, 0};
   const iocx_ca_channel_key by_cid{info.circuit, channel.cid, 0};
-  auto made = object_.sids().update(by_sid, **slot, kernel::UpdateMode::only_new);
+  auto made = object_.maps().sids.update(by_sid, **slot, kernel::UpdateMode::only_new);
   if (!made) {  // reap() frees the slot: an old hint may have led a put to it
     __atomic_store_n(&element.state, IOCX_CA_SLOT_ENDED, __ATOMIC_RELEASE);
     if (made.error().code == std::errc::file_exists) return SeedOutcome::known;
@@ -222,7 +214,7 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
   }
   // A CID that the client has used again by now is the new channel's.
   auto noted =
-      object_.cids().update(by_cid, {id, **slot, channel.access}, kernel::UpdateMode::only_new);
+      object_.maps().cids.update(by_cid, {id, **slot, channel.access}, kernel::UpdateMode::only_new);
   if (!noted && noted.error().code != std::errc::file_exists && !is_full(noted.error()))
     return noted.error();
   return SeedOutcome::added;
@@ -242,7 +234,7 @@ Result<CaTap::SeedOutcome> CaTap::name_slot(std::uint32_t slot, const iocx_ca_ch
                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return SeedOutcome::ended;
   const iocx_ca_channel_key by_cid{info.circuit, channel.cid, 0};
-  auto noted = object_.cids().update(by_cid, {element.channel, slot, channel.access},
+  auto noted = object_.maps().cids.update(by_cid, {element.channel, slot, channel.access},
                                      kernel::UpdateMode::only_new);
   if (!noted && noted.error().code != std::errc::file_exists && !is_full(noted.error()))
     return noted.error();
@@ -268,10 +260,10 @@ Result<void> CaTap::name_ended(const iocx_ca_channel_info& info, const CaSeedCha
 // Unless it has a name.
 Result<void> CaTap::name_info(std::uint32_t slot, const iocx_ca_channel_info& named) {
   const std::uint64_t id = object_.channels()[slot].channel;
-  auto info = object_.channel_info().lookup(id);
+  auto info = object_.maps().channel_info.lookup(id);
   if (!info) return std::move(info).error();
   if (!*info || (*info)->name[0] != 0) return {};
-  if (auto ok = object_.channel_info().update(id, named, kernel::UpdateMode::only_existing); !ok)
+  if (auto ok = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing); !ok)
     return ok;
   held_.erase(slot);
   return {};

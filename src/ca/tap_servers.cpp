@@ -62,14 +62,14 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
   for (const auto& [key, learned] : learned_) ports.insert({key.net, key.port, 0});
   for (const auto& [key, ioc] : servers_) {
     if (wanted.contains(key)) continue;
-    if (auto erased = object_.servers().erase(key); !erased) return std::move(erased).error();
+    if (auto erased = object_.maps().servers.erase(key); !erased) return std::move(erased).error();
   }
   // What the kernel has: after an error the next call brings the rest.
   std::erase_if(servers_, [&wanted](const auto& entry) { return !wanted.contains(entry.first); });
   for (const auto& [key, ioc] : wanted) {
     const auto known = servers_.find(key);
     if (known != servers_.end() && known->second == ioc) continue;
-    if (auto ok = object_.servers().update(key, ioc); !ok) return ok;
+    if (auto ok = object_.maps().servers.update(key, ioc); !ok) return ok;
     servers_.insert_or_assign(key, ioc);
     learned_.erase(key);
   }
@@ -86,7 +86,7 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
 
 // Who inserts a port sets its bit: see iocx_ca_port_set.
 Result<void> CaTap::watch_port(const iocx_ca_port& port) {
-  auto inserted = object_.ports().update(port, 1, kernel::UpdateMode::only_new);
+  auto inserted = object_.maps().ports.update(port, 1, kernel::UpdateMode::only_new);
   if (inserted) {
     auto& word = object_.watched_ports(port.net).words[port.port / 64u];
     __atomic_or_fetch(&word, std::uint64_t{1} << (port.port % 64u), __ATOMIC_RELEASE);
@@ -100,7 +100,7 @@ Result<void> CaTap::watch_port(const iocx_ca_port& port) {
 Result<void> CaTap::leave_port(const iocx_ca_port& port) {
   auto& word = object_.watched_ports(port.net).words[port.port / 64u];
   __atomic_and_fetch(&word, ~(std::uint64_t{1} << (port.port % 64u)), __ATOMIC_RELEASE);
-  if (auto erased = object_.ports().erase(port); !erased) return erased.error();
+  if (auto erased = object_.maps().ports.erase(port); !erased) return erased.error();
   ports_.erase(port);
   return {};
 }
@@ -109,13 +109,13 @@ Result<void> CaTap::leave_port(const iocx_ca_port& port) {
 // were looked at already go on under the new IOC's name.
 Result<void> CaTap::give_circuits_their_iocs() {
   const auto note = [this](const auto& key, const auto& flow) { note_ioc(key, flow); };
-  if (auto ok = object_.flows().for_each(note); !ok) return ok;
+  if (auto ok = object_.maps().flows.for_each(note); !ok) return ok;
   for (std::uint32_t slot = 0; slot < object_.max_channels(); ++slot) {
     const auto& channel = object_.channels()[slot];
     const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
     const auto ioc = iocs_.find(channel.circuit);
     if (ioc == iocs_.end() || !totals_.is_open(slot, id)) continue;
-    auto info = object_.channel_info().lookup(id);
+    auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
     if (*info) totals_.relabel(slot, put_labels(ioc->second, **info));
   }

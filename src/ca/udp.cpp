@@ -82,10 +82,10 @@ Result<void> CaUdp::remove_namespace(std::uint32_t net) {
   other_ += clients_.remove_namespace(net)[0];
   servers_.remove_namespace(net);
   const auto its = [net](const auto& key, const auto&) { return key.net == net; };
-  if (auto erased = erase_from(object_.clients(), its); !erased) return erased.error();
-  if (auto erased = erase_from(object_.beacons(), its); !erased) return erased.error();
-  if (auto erased = erase_from(object_.lower_devices(), its); !erased) return erased.error();
-  auto erased = erase_from(object_.searches(), its);
+  if (auto erased = erase_from(object_.maps().clients, its); !erased) return erased.error();
+  if (auto erased = erase_from(object_.maps().beacons, its); !erased) return erased.error();
+  if (auto erased = erase_from(object_.maps().lower_devices, its); !erased) return erased.error();
+  auto erased = erase_from(object_.maps().searches, its);
   if (!erased) return erased.error();
   forgotten_ += *erased;
   return {};
@@ -96,7 +96,7 @@ Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
   if (!found) return std::move(found).error();
   for (const std::uint32_t index : *found) {
     if (in.lower.contains(index)) continue;
-    if (auto ok = object_.lower_devices().update({net, index}, 1); !ok) return ok;
+    if (auto ok = object_.maps().lower_devices.update({net, index}, 1); !ok) return ok;
     in.lower.insert(index);
   }
   for (auto at = in.lower.begin(); at != in.lower.end();) {
@@ -104,7 +104,7 @@ Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
       ++at;
       continue;
     }
-    if (auto erased = object_.lower_devices().erase({net, *at}); !erased) return erased.error();
+    if (auto erased = object_.maps().lower_devices.erase({net, *at}); !erased) return erased.error();
     at = in.lower.erase(at);
   }
   return {};
@@ -123,7 +123,7 @@ Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
   const auto over = [before_ns](const auto&, const iocx_ca_search& search) {
     return search.last_ns < before_ns;
   };
-  auto erased = erase_from(object_.searches(), over);
+  auto erased = erase_from(object_.maps().searches, over);
   if (!erased) return erased.error();
   forgotten_ += *erased;
   return {};
@@ -137,11 +137,11 @@ Result<void> CaUdp::forget_silent(std::uint64_t before_ns) {
     auto& newest = last[label];
     newest = std::max(newest, last_ns);
   };
-  auto read = object_.clients().for_each([&](const auto& key, const auto& value) {
+  auto read = object_.maps().clients.for_each([&](const auto& key, const auto& value) {
     note(ca_address_text(key.address), value.last_ns);
   });
   if (!read) return read;
-  auto erased = erase_from(object_.clients(), [&](const auto& key, const auto&) {
+  auto erased = erase_from(object_.maps().clients, [&](const auto& key, const auto&) {
     const auto found = last.find(ca_address_text(key.address));
     return found != last.end() && found->second < before_ns;
   });
@@ -150,10 +150,10 @@ Result<void> CaUdp::forget_silent(std::uint64_t before_ns) {
     if (last_ns < before_ns) other_ += clients_.forget(label)[0];
 
   last.clear();
-  read = object_.beacons().for_each(
+  read = object_.maps().beacons.for_each(
       [&](const auto& key, const auto& value) { note(server_label(key), value.last_ns); });
   if (!read) return read;
-  erased = erase_from(object_.beacons(), [&](const auto& key, const auto&) {
+  erased = erase_from(object_.maps().beacons, [&](const auto& key, const auto&) {
     const auto found = last.find(server_label(key));
     return found != last.end() && found->second < before_ns;
   });
@@ -166,13 +166,13 @@ Result<void> CaUdp::forget_silent(std::uint64_t before_ns) {
 Result<void> CaUdp::observe() {
   client_entries_ = 0;
   beacon_entries_ = 0;
-  auto read = object_.clients().for_each([this](const auto& key, const auto& value) {
+  auto read = object_.maps().clients.for_each([this](const auto& key, const auto& value) {
     ++client_entries_;
     clients_.observe(ca_address_text(key.address), is_loopback(key.address), key.net,
                      {value.requests, 0});
   });
   if (!read) return read;
-  return object_.beacons().for_each([this](const auto& key, const auto& value) {
+  return object_.maps().beacons.for_each([this](const auto& key, const auto& value) {
     ++beacon_entries_;
     servers_.observe(server_label(key), is_loopback(key.server), key.net,
                      {value.beacons, value.anomalies});
@@ -182,7 +182,7 @@ Result<void> CaUdp::observe() {
 Result<std::vector<SearchedName>> CaUdp::most_searched() {
   CaUdpNames names;
   search_entries_ = 0;
-  auto read = object_.searches().for_each([&](const auto& key, const iocx_ca_search& search) {
+  auto read = object_.maps().searches.for_each([&](const auto& key, const iocx_ca_search& search) {
     ++search_entries_;
     names.add(key, search);
   });
@@ -196,7 +196,7 @@ Result<std::vector<SearchedName>> CaUdp::most_searched() {
 // `added`: searches that were added before the entries were counted. Those removed are counted
 // after: what is missing was evicted for sure.
 Result<void> CaUdp::add_counters(CaUdpReading& reading, std::uint64_t added) {
-  auto counters = kernel::sum_per_cpu_counters(object_.counters(), IOCX_CA_UDP_COUNTERS);
+  auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_COUNTERS);
   if (!counters) return std::move(counters).error();
   for (std::size_t reason = 0; reason < IOCX_CA_UDP_DROPS; ++reason)
     reading.drops.push_back({kProbe, iocx_ca_udp_drop_labels[reason], (*counters)[reason]});
@@ -215,14 +215,14 @@ void CaUdp::add_samples(CaUdpReading& reading, std::uint64_t without_room) const
   if (other_ + without_room > 0) reading.searches.push_back({kOther, other_ + without_room});
   for (const auto& [server, counts] : servers_.totals())
     reading.beacons.push_back({server, counts[0], counts[1]});
-  reading.maps = {{"ca_search_clients", client_entries_, object_.clients().capacity()},
-                  {"ca_searches", search_entries_, object_.searches().capacity()},
-                  {"ca_beacons", beacon_entries_, object_.beacons().capacity()}};
+  reading.maps = {{"ca_search_clients", client_entries_, object_.maps().clients.capacity()},
+                  {"ca_searches", search_entries_, object_.maps().searches.capacity()},
+                  {"ca_beacons", beacon_entries_, object_.maps().beacons.capacity()}};
 }
 
 Result<CaUdpReading> CaUdp::collect() {
   if (auto ok = observe(); !ok) return ok.error();
-  auto before = kernel::sum_per_cpu_counters(object_.counters(), IOCX_CA_UDP_COUNTERS);
+  auto before = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_COUNTERS);
   if (!before) return std::move(before).error();
   CaUdpReading reading;
   auto names = most_searched();

@@ -26,11 +26,7 @@ struct CaUdpObject::Loaded {
   }
   std::unique_ptr<ca_udp_bpf, SkeletonDeleter> skeleton;
   int programs = -1;  // of CaTapObject: where the program is entered
-  kernel::MapView<iocx_ca_search_client, iocx_ca_search_count> clients;
-  kernel::MapView<iocx_ca_search_key, iocx_ca_search> searches;
-  kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon> beacons;
-  kernel::MapView<iocx_ca_device, std::uint32_t> lower_devices;
-  kernel::MapView<std::uint32_t, std::uint64_t> counters;
+  CaUdpMaps views;
 
   Result<void> set_sizes(const CaUdpSizes& sizes) const;
   Result<void> share(const CaSharedMaps& with) const;
@@ -62,11 +58,11 @@ Result<void> CaUdpObject::Loaded::share(const CaSharedMaps& with) const {
 
 Result<void> CaUdpObject::Loaded::open_views() {
   const auto& maps = skeleton->maps;
-  if (auto ok = kernel::open_view(clients, maps.ca_search_clients); !ok) return ok;
-  if (auto ok = kernel::open_view(searches, maps.ca_searches); !ok) return ok;
-  if (auto ok = kernel::open_view(beacons, maps.ca_beacons); !ok) return ok;
-  if (auto ok = kernel::open_view(lower_devices, maps.ca_lower_devices); !ok) return ok;
-  return kernel::open_view(counters, maps.ca_udp_drops);
+  if (auto ok = kernel::open_view(views.clients, maps.ca_search_clients); !ok) return ok;
+  if (auto ok = kernel::open_view(views.searches, maps.ca_searches); !ok) return ok;
+  if (auto ok = kernel::open_view(views.beacons, maps.ca_beacons); !ok) return ok;
+  if (auto ok = kernel::open_view(views.lower_devices, maps.ca_lower_devices); !ok) return ok;
+  return kernel::open_view(views.counters, maps.ca_udp_drops);
 }
 
 Result<void> CaUdpObject::Loaded::enter(int into) {
@@ -98,20 +94,8 @@ Result<CaUdpObject> CaUdpObject::load(const CaSharedMaps& maps, const CaUdpSizes
   return CaUdpObject(std::move(loaded));
 }
 
-const kernel::MapView<iocx_ca_search_client, iocx_ca_search_count>& CaUdpObject::clients() const {
-  return loaded_->clients;
-}
-const kernel::MapView<iocx_ca_search_key, iocx_ca_search>& CaUdpObject::searches() const {
-  return loaded_->searches;
-}
-const kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon>& CaUdpObject::beacons() const {
-  return loaded_->beacons;
-}
-const kernel::MapView<iocx_ca_device, std::uint32_t>& CaUdpObject::lower_devices() const {
-  return loaded_->lower_devices;
-}
-const kernel::MapView<std::uint32_t, std::uint64_t>& CaUdpObject::counters() const {
-  return loaded_->counters;
+const CaUdpMaps& CaUdpObject::maps() const {
+  return loaded_->views;
 }
 
 }  // namespace ioc_exporter::ca

@@ -17,6 +17,15 @@ struct CaUdpSizes {
   std::uint32_t max_beacons = 4096;    // servers that send beacons
 };
 
+// Of bpf/ca/udp.bpf.c.
+struct CaUdpMaps {
+  kernel::MapView<iocx_ca_search_client, iocx_ca_search_count> clients;
+  kernel::MapView<iocx_ca_search_key, iocx_ca_search> searches;
+  kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon> beacons;
+  kernel::MapView<iocx_ca_device, std::uint32_t> lower_devices;
+  kernel::MapView<std::uint32_t, std::uint64_t> counters;  // by enum iocx_ca_udp_drop
+};
+
 class CaUdpObject {
  public:
   // From then on, and while the object lives, the datagrams that the packet filters find are read:
@@ -28,12 +37,7 @@ class CaUdpObject {
   CaUdpObject& operator=(CaUdpObject&&) noexcept;
   ~CaUdpObject();
 
-  const kernel::MapView<iocx_ca_search_client, iocx_ca_search_count>& clients() const;
-  const kernel::MapView<iocx_ca_search_key, iocx_ca_search>& searches() const;
-  const kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon>& beacons() const;
-  const kernel::MapView<iocx_ca_device, std::uint32_t>& lower_devices() const;
-  // By enum iocx_ca_udp_drop.
-  const kernel::MapView<std::uint32_t, std::uint64_t>& counters() const;
+  const CaUdpMaps& maps() const;
 
  private:
   struct Loaded;

@@ -5,17 +5,17 @@
 // loopback addresses: each namespace's is its own.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
+
+#include "base/monotonic_totals.h"
 
 namespace ioc_exporter::ca {
 
 class CaUdpTotals {
  public:
-  using Counts = std::array<std::uint64_t, 2>;
+  using Counts = CounterValues<2>;
 
   // What a namespace has counted so far for `label`. `apart`: it is the namespace's own.
   void observe(const std::string& label, bool apart, std::uint32_t net, const Counts& counts);
@@ -31,9 +31,10 @@ class CaUdpTotals {
  private:
   struct Entry {
     bool apart = false;
-    Counts carried{};  // of namespaces that are gone
+    Counts total{};
+    CounterGrowth<2> growth;  // of what those namespaces see that are there
     std::map<std::uint32_t, Counts> by_net;
-    Counts total() const;
+    Counts seen() const;
   };
   std::map<std::string, Entry> entries_;
 };

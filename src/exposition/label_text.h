@@ -6,14 +6,10 @@
 // value.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace ioc_exporter::exposition {
-
-// Length of the valid UTF-8 sequence at the start of `text`, 1 to 4; 0 when there is none.
-std::size_t utf8_sequence_length(std::string_view text);
 
 // `text`, or when it is not valid UTF-8, or ambiguous with what was not, its form with \xNN.
 std::string utf8_safe(std::string_view text);

@@ -16,11 +16,6 @@ void append(std::string& key, std::string_view text) {
   key.append(text);
 }
 
-template <class Values>
-void add_sparse(std::vector<std::uint64_t>& sum, const Values& values) {
-  for (const auto& [place, value] : values) sum[place] += value;
-}
-
 void add_dense(std::vector<std::uint64_t>& sum, std::span<const std::uint64_t> values) {
   for (std::size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
 }
@@ -42,14 +37,19 @@ void collect(Sparse& into, std::span<const std::uint64_t> values) {
   }
 }
 
-// Whether a counter is lower than it was: the thing began anew.
 template <class Sparse>
-bool has_shrunk(const Sparse& last, const Sparse& now) {
-  return std::ranges::any_of(last, [&now](const auto& before) {
-    const auto at =
-        std::ranges::find(now, before.first, [](const auto& entry) { return entry.first; });
-    return at == now.end() || at->second < before.second;
+std::uint64_t value_at(const Sparse& values, std::uint32_t place) {
+  const auto at = std::ranges::find(values, place, [](const auto& entry) { return entry.first; });
+  return at == values.end() ? 0 : at->second;
+}
+
+// As CounterGrowth: adds by how much the counters of a thing grew. A lower one: it began anew.
+template <class Sparse>
+void add_growth(std::vector<std::uint64_t>& sum, const Sparse& last, const Sparse& now) {
+  const bool anew = std::ranges::any_of(last, [&now](const auto& before) {
+    return value_at(now, before.first) < before.second;
   });
+  for (const auto& [place, value] : now) sum[place] += value - (anew ? 0 : value_at(last, place));
 }
 
 }  // namespace
@@ -101,12 +101,16 @@ void LimitedSeries::enter(Thing& thing, const Key& key) {
     sum.client = client;
     sum.detail = key.detail;
     sum.values.resize(value_count_);
-    sum.kept.resize(value_count_);
-    sum.now.resize(value_count_);
   }
   ++sum.members;
   ++limited_;
   thing.sum = &sum;
+}
+
+void LimitedSeries::begin() {
+  ++pass_;
+  if (kind_ == Kind::counter) return;
+  for (auto& [key, sum] : sums_) std::ranges::fill(sum.values, 0);
 }
 
 LimitedSeries::Sum* LimitedSeries::add(const Key& key, std::span<const std::uint64_t> values,
@@ -124,11 +128,12 @@ LimitedSeries::Sum* LimitedSeries::add(const Key& key, std::span<const std::uint
     --thing.left->members;
     --limited_;
   }
-  // What it has counted so far stays where it was seen.
-  if (thing.left != nullptr && kind_ == Kind::counter) add_dense(thing.left->kept, values);
-  if ((thing.sum != nullptr || thing.left != nullptr) && kind_ == Kind::counter)
-    collect(thing.now, values);
-  if (thing.sum != nullptr) add_dense(thing.sum->now, values);
+  if (kind_ == Kind::counter) {
+    // What it has counted so far stays where it was seen.
+    if (thing.sum != nullptr || thing.left != nullptr) collect(thing.now, values);
+  } else if (thing.sum != nullptr) {
+    add_dense(thing.sum->values, values);
+  }
   return thing.sum;
 }
 
@@ -139,7 +144,6 @@ void LimitedSeries::leave(Thing& thing) {
     --thing.client->second.own;
   }
   if (thing.sum != nullptr) {
-    add_sparse(thing.sum->kept, thing.last);
     --thing.sum->members;
     --limited_;
   }
@@ -151,7 +155,7 @@ void LimitedSeries::settle(Thing& thing) const {
   Sum* const left = std::exchange(thing.left, nullptr);
   Sum* const sum = left != nullptr ? left : thing.sum;
   if (sum == nullptr || kind_ != Kind::counter) return;
-  if (has_shrunk(thing.last, thing.now)) add_sparse(sum->kept, thing.last);
+  add_growth(sum->values, thing.last, thing.now);
   std::swap(thing.last, thing.now);
   thing.now.clear();  // and keeps its memory, but for things that are in no sum any more
   if (left != nullptr) thing.last = thing.now = {};
@@ -167,16 +171,6 @@ void LimitedSeries::promote() {
   }
 }
 
-// What a sum shows now.
-void LimitedSeries::show(Sum& sum) const {
-  for (std::size_t i = 0; i < value_count_; ++i) {
-    const std::uint64_t value = sum.kept[i] + sum.now[i];
-    // A thing that could not be read for once must not make a counter shrink.
-    sum.values[i] = kind_ == Kind::counter ? std::max(sum.values[i], value) : sum.now[i];
-  }
-  std::ranges::fill(sum.now, 0);
-}
-
 void LimitedSeries::end(const std::function<bool(const std::string&)>& is_there) {
   for (auto entry = things_.begin(); entry != things_.end();) {
     if (entry->second.pass == pass_) {
@@ -190,7 +184,6 @@ void LimitedSeries::end(const std::function<bool(const std::string&)>& is_there)
   std::erase_if(sums_, [&is_there](const auto& entry) {
     return entry.second.members == 0 && !is_there(entry.second.ioc);
   });
-  for (auto& [key, sum] : sums_) show(sum);
   promote();
 }
 

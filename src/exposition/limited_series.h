@@ -3,10 +3,9 @@
 //
 // What holds, scrape after scrape, whatever comes and goes:
 // - A thing that has a series of its own keeps it while it lives, and shows all its counts there.
-// - One for which there is no room is added up in a sum. What it counted there stays in the sum
-// when
-//   it goes, and when it gets a series of its own because there is room again: a sum never shrinks
-//   and never jumps by what was counted elsewhere.
+// - One for which there is no room adds its growth to a sum. What it counted there stays in the sum
+//   when it goes, and when it gets a series of its own because there is room again: a sum never
+//   shrinks and never jumps by what was counted elsewhere.
 // - A sum leaves with its IOC.
 #pragma once
 
@@ -46,7 +45,6 @@ class LimitedSeries {
 
    private:
     friend class LimitedSeries;
-    std::vector<std::uint64_t> kept, now;  // modulo 2^64
     std::size_t members = 0;
   };
 
@@ -67,7 +65,7 @@ class LimitedSeries {
   // A new scrape. Then add() for each sample: null when the thing has a series of its own, else the
   // sum that the values went to. Several samples of one thing are added up. `may_own` false: not
   // before another call says true.
-  void begin() { ++pass_; }
+  void begin();
   Sum* add(const Key& key, std::span<const std::uint64_t> values, bool may_own = true);
   // Forgets what was not added. Sums of IOCs for which `is_there` is false go with their last
   // thing.
@@ -115,7 +113,6 @@ class LimitedSeries {
   void promote();
   ByText<Use>::value_type* use_of(ByText<Use>& uses, std::string_view name);
   static void let_go(ByText<Use>& uses, ByText<Use>::value_type* use);
-  void show(Sum& sum) const;
 
   Kind kind_;
   std::size_t value_count_;

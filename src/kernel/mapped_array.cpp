@@ -6,11 +6,13 @@
 
 namespace ioc_exporter::kernel {
 
-Result<MapMemory> MapMemory::map(int fd, std::size_t size, const std::string& name) {
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+Result<MapMemory> MapMemory::map(int fd, std::size_t size, const std::string& name,
+                                 Access access) {
+  const int protection = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* at = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) return error_from_errno(errno, "map BPF map " + name + " into memory");
   MapMemory memory;
-  memory.data_ = static_cast<const unsigned char*>(at);
+  memory.data_ = at;
   memory.size_ = size;
   return memory;
 }
@@ -25,8 +27,7 @@ MapMemory& MapMemory::operator=(MapMemory&& other) noexcept {
 }
 
 MapMemory::~MapMemory() {
-  if (data_ != nullptr)
-    ::munmap(const_cast<unsigned char*>(data_), size_);  // NOLINT: munmap() takes no const
+  if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 }  // namespace ioc_exporter::kernel

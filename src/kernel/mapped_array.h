@@ -12,19 +12,22 @@
 
 namespace ioc_exporter::kernel {
 
-// A read-only mapping of `size` bytes of the map; ends with it.
+// A mapping of `size` bytes of the map; ends with it.
 class MapMemory {
  public:
-  static Result<MapMemory> map(int fd, std::size_t size, const std::string& name);
+  enum class Access { read, write };
+  static Result<MapMemory> map(int fd, std::size_t size, const std::string& name,
+                               Access access = Access::read);
   MapMemory() = default;
   MapMemory(MapMemory&& other) noexcept;
   MapMemory& operator=(MapMemory&& other) noexcept;
   ~MapMemory();
 
-  const unsigned char* data() const { return data_; }
+  // To be written to with Access::write only.
+  void* data() const { return data_; }
 
  private:
-  const unsigned char* data_ = nullptr;
+  void* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
@@ -47,7 +50,7 @@ class MappedArray {
   // The first `bytes` of a value, whole words; index < size().
   void read(std::uint32_t index, void* into, std::size_t bytes) const {
     const auto* words = reinterpret_cast<const volatile std::uint64_t*>(
-        memory_.data() + std::size_t{index} * sizeof(V));
+        static_cast<const V*>(memory_.data()) + index);
     for (std::size_t i = 0; i < bytes / 8; ++i) {
       const std::uint64_t word = words[i];
       std::memcpy(static_cast<unsigned char*>(into) + i * 8, &word, 8);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace ioc_exporter::kernel {
 
@@ -9,5 +10,13 @@ struct ProgramStats {
   std::uint64_t runs = 0;
   std::uint64_t run_time_ns = 0;
 };
+
+// A sum is known when any part of it is.
+inline void add_stats(std::optional<ProgramStats>& to, const std::optional<ProgramStats>& more) {
+  if (!more) return;
+  if (!to) to.emplace();
+  to->runs += more->runs;
+  to->run_time_ns += more->run_time_ns;
+}
 
 }  // namespace ioc_exporter::kernel

@@ -18,8 +18,9 @@
 #include <tuple>
 #include <vector>
 
-#include "policy/policy.h"
+#include "base/monotonic_totals.h"
 #include "ca/samples.h"
+#include "policy/policy.h"
 #include "policy/samples.h"
 
 namespace ioc_exporter::policy {
@@ -76,7 +77,7 @@ class PutJudge {
     }
   };
   struct State {
-    std::uint64_t counted = 0;
+    CounterGrowth<1> growth;
     std::uint64_t seen = 0;     // number of the last look
     std::uint32_t verdict = 0;  // index into verdicts_
   };

@@ -1,7 +1,8 @@
 #include "records/causes.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "records/samples_by_record.h"
 
 namespace ioc_exporter::records {
 
@@ -27,18 +28,11 @@ void RecordCauses::add_to(std::uint32_t slot, IocSample& sample) const {
   const Database& database = *sample.database;
   if (const auto causes = causes_.find(slot); causes != causes_.end())
     for (const RawCause& raw : causes->second)
-      sample.record_causes.push_back({record_at(database, raw.address), raw.cause, raw.count});
+      sample.record_causes.push_back({record_index(database, raw.address), raw.cause, raw.count});
   if (const auto links = links_.find(slot); links != links_.end())
     for (const RawLink& raw : links->second)
       sample.links.push_back(
-          {record_at(database, raw.source), record_at(database, raw.address), raw.count});
-}
-
-std::uint32_t record_at(const Database& database, std::uint64_t address) {
-  const auto found = std::ranges::lower_bound(database.records, address, {},
-                                              [](const auto& record) { return record.address; });
-  if (found == database.records.end() || found->address != address) return RecordSample::kUnknown;
-  return static_cast<std::uint32_t>(found - database.records.begin());
+          {record_index(database, raw.source), record_index(database, raw.address), raw.count});
 }
 
 }  // namespace ioc_exporter::records

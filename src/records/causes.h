@@ -25,7 +25,4 @@ class RecordCauses {
   std::map<std::uint32_t, std::vector<RawLink>> links_;
 };
 
-// Index of the record at `address`, RecordSample::kUnknown when there is none.
-std::uint32_t record_at(const Database& database, std::uint64_t address);
-
 }  // namespace ioc_exporter::records

@@ -40,7 +40,7 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 Result<void> RecordExtras::follow_clients(const std::vector<Watched>& watched, bool shown) {
   std::map<std::uint32_t, pid_t> pids;
   for (const Watched& one : watched) pids.emplace(one.slot, one.pid);
-  return puts_.take_in(records_->object().puts(), pids, shown);
+  return puts_.take_in(records_->object().maps().puts, pids, shown);
 }
 
 Result<void> RecordExtras::look(const std::vector<Watched>& watched) {
@@ -56,7 +56,7 @@ Result<void> RecordExtras::begin_page(const std::vector<Watched>& watched) {
   if (records_ == nullptr) return {};
   Result<void> problem = follow_clients(watched, true);
   wall_clock_.update(WallClock::read());
-  auto lists = read_scan_lists(records_->object().scan_lists());
+  auto lists = read_scan_lists(records_->object().maps().scan_lists);
   if (lists)
     scan_lists_ = std::move(*lists);
   else
@@ -80,9 +80,9 @@ Result<void> RecordExtras::add_to(IocSample& sample, std::uint32_t slot) const {
 
 Result<void> RecordExtras::forget(std::uint32_t slot) {
   if (records_ == nullptr) return {};
-  Result<void> problem = puts_.forget(records_->object().puts(), slot);
+  Result<void> problem = puts_.forget(records_->object().maps().puts, slot);
   keep_first(problem, completions_.forget(*records_, slot));
-  keep_first(problem, forget_scan_lists(records_->object().scan_lists(), slot));
+  keep_first(problem, forget_scan_lists(records_->object().maps().scan_lists, slot));
   return problem;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "exposition/label_text.h"
+#include "base/utf8.h"
 #include "exposition/number_text.h"
 
 namespace ioc_exporter::records {
@@ -76,7 +76,7 @@ std::string duration_text(double seconds) {
 std::string dot_text(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = exposition::utf8_sequence_length(text.substr(i));
+    const std::size_t length = utf8_sequence(text.substr(i));
     const std::string_view sequence = text.substr(i, std::max<std::size_t>(length, 1));
     const auto byte = static_cast<unsigned char>(text[i]);
     i += sequence.size();

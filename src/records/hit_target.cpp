@@ -14,6 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/wall_clock.h"
+
 // Begins as nearly every compiled function does: a breakpoint's cost depends on the instruction
 // that it replaces.
 #if defined(__x86_64__)
@@ -59,13 +61,6 @@ constexpr std::uint16_t kDisv = 266, kDisa = 268, kSdis = 272, kStat = 410, kSev
 
 alignas(64) char records[kRecords][kRecordSize];  // the child has its own copy
 
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 // The child: only what is allowed after a fork.
 [[noreturn]] void serve(int in, int out) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,9 +68,9 @@ std::uint64_t now_ns() {
   for (auto& record : records) record[kDisv] = 1;
   std::uint32_t calls = 0;
   while (::read(in, &calls, sizeof calls) == sizeof calls) {
-    const std::uint64_t start = now_ns();
+    const std::uint64_t start = clock_ns(CLOCK_MONOTONIC);
     for (std::uint32_t i = 0; i < calls; ++i) ioc_exporter_hit_target(records[i % kRecords]);
-    const std::uint64_t took = now_ns() - start;
+    const std::uint64_t took = clock_ns(CLOCK_MONOTONIC) - start;
     if (::write(out, &took, sizeof took) != sizeof took) break;
   }
   ::_exit(0);

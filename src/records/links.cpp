@@ -31,7 +31,7 @@ Result<std::map<std::uint32_t, std::vector<RawCause>>> RecordProcess::causes() c
   std::map<std::uint32_t, std::vector<RawCause>> by_slot;
   if (!has_causes_) return by_slot;
   const auto slots = slots_by_generation();
-  auto read = object_.causes().for_each([&](const iocx_cause_key& key, std::uint64_t count) {
+  auto read = object_.maps().causes.for_each([&](const iocx_cause_key& key, std::uint64_t count) {
     const auto slot = slots.find(key.generation);
     if (slot == slots.end()) return;
     by_slot[slot->second].push_back({key.record, cause_label(key.cause, key.comm), count});
@@ -44,7 +44,7 @@ Result<std::map<std::uint32_t, std::vector<RawLink>>> RecordProcess::links() con
   std::map<std::uint32_t, std::vector<RawLink>> by_slot;
   if (!has_links_) return by_slot;
   const auto slots = slots_by_generation();
-  auto read = object_.links().for_each([&](const iocx_link_key& key, std::uint64_t count) {
+  auto read = object_.maps().links.for_each([&](const iocx_link_key& key, std::uint64_t count) {
     const auto slot = slots.find(key.generation);
     if (slot != slots.end()) by_slot[slot->second].push_back({key.source, key.record, count});
   });
@@ -54,9 +54,9 @@ Result<std::map<std::uint32_t, std::vector<RawLink>>> RecordProcess::links() con
 
 Result<void> RecordProcess::forget_causes_and_links(std::uint32_t generation) const {
   if (has_causes_)
-    if (auto erased = erase_generation(object_.causes(), generation); !erased) return erased;
+    if (auto erased = erase_generation(object_.maps().causes, generation); !erased) return erased;
   if (!has_links_) return {};
-  return erase_generation(object_.links(), generation);
+  return erase_generation(object_.maps().links, generation);
 }
 
 }  // namespace ioc_exporter::records

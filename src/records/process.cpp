@@ -83,7 +83,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.epoch = watched.epoch;
   config.attach = attach;
   config.layout = record_layout(watched.target);
-  return object_.ioc_config().update(slot, config);
+  return object_.maps().ioc_config.update(slot, config);
 }
 
 // Everything that the programs look up stands before the first probe can hit.
@@ -98,11 +98,11 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*map));
     if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
   }
-  if (auto ok = object_.threadless().update(slot, 0); !ok) return ok;
-  if (auto ok = object_.asynchronous().update(slot, 0); !ok) return ok;
-  if (auto ok = object_.puts().config.update(slot, watched.target.puts); !ok) return ok;
+  if (auto ok = object_.maps().threadless.update(slot, 0); !ok) return ok;
+  if (auto ok = object_.maps().asynchronous.update(slot, 0); !ok) return ok;
+  if (auto ok = object_.maps().puts.config.update(slot, watched.target.puts); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
-  return object_.ioc_by_tgid().update(static_cast<std::uint32_t>(watched.target.pid), slot);
+  return object_.maps().ioc_by_tgid.update(static_cast<std::uint32_t>(watched.target.pid), slot);
 }
 
 std::optional<std::uint32_t> RecordProcess::prepared_slot(std::uint32_t capacity) const {
@@ -183,9 +183,9 @@ void RecordProcess::unwatch(std::uint32_t slot) {
     library->second.by_slot.erase(slot);
     std::erase(library->second.slots, slot);
   }
-  if (auto erased = object_.ioc_by_tgid().erase(static_cast<std::uint32_t>(target.pid)); !erased)
+  if (auto erased = object_.maps().ioc_by_tgid.erase(static_cast<std::uint32_t>(target.pid)); !erased)
     spdlog::warn("{}", erased.error().message());
-  report(object_.ioc_config().update(slot, iocx_ioc_config{}));
+  report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
   report(object_.clear_records_map(slot));
   report(forget_causes_and_links(found->second.generation));
   watched_.erase(found);
@@ -254,7 +254,7 @@ Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
   std::map<std::uint32_t, IocCounts> counts;
   for (const auto& [slot, watched] : watched_) {
     IocCounts& of_slot = counts.emplace(slot, watched.ended).first->second;
-    auto threadless = object_.threadless().lookup(slot);
+    auto threadless = object_.maps().threadless.lookup(slot);
     if (!threadless) return std::move(threadless).error();
     if (*threadless && **threadless > 0) of_slot.causes["other"] += **threadless;
   }
@@ -278,7 +278,7 @@ Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
 }
 
 Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
-  auto seen = object_.asynchronous().lookup(slot);
+  auto seen = object_.maps().asynchronous.lookup(slot);
   if (!seen) return std::move(seen).error();
   return *seen && **seen != 0;
 }
@@ -291,17 +291,17 @@ Result<void> RecordProcess::free_ended_threads(
 }
 
 Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
-  return kernel::sum_per_cpu_counters(object_.drops(), IOCX_RECORD_DROPS);
+  return kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_RECORD_DROPS);
 }
 
 Result<RecordProcessUse> RecordProcess::use() const {
-  auto threads = object_.thread_owners().keys();
+  auto threads = object_.maps().thread_owners.keys();
   if (!threads) return std::move(threads).error();
-  auto overflow = object_.overflow_threads().keys();
+  auto overflow = object_.maps().overflow_threads.keys();
   if (!overflow) return std::move(overflow).error();
   RecordProcessUse use;
   use.threads = threads->size() + overflow->size();
-  use.threads_capacity = object_.thread_owners().capacity() + object_.overflow_threads().capacity();
+  use.threads_capacity = object_.maps().thread_owners.capacity() + object_.maps().overflow_threads.capacity();
   for (const auto& [file, library] : libraries_) {
     use.attachments += library.for_all.size();
     for (const auto& [slot, attached] : library.by_slot) use.attachments += attached.size();

@@ -76,20 +76,9 @@ RecordAttachment::~RecordAttachment() = default;
 
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  kernel::MapView<std::uint32_t, iocx_thread> threads;
-  kernel::MappedArray<iocx_thread> mapped_threads;
-  kernel::MapView<std::uint32_t, std::uint64_t> thread_owners;
-  kernel::MapView<std::uint64_t, iocx_thread> overflow_threads;
-  kernel::MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
-  kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
   std::optional<std::uint32_t> session_type;  // the kernel has session probes, and we use them
-  kernel::MapView<iocx_cause_key, std::uint64_t> causes;
-  kernel::MapView<iocx_link_key, std::uint64_t> links;
-  kernel::MapView<std::uint32_t, std::uint64_t> threadless;
-  kernel::MapView<std::uint32_t, std::uint8_t> asynchronous;
-  kernel::MapView<std::uint32_t, std::uint64_t> drops;
-  RecordPutMaps puts;
-  kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;
+  kernel::MapView<std::uint32_t, iocx_thread> threads;
+  RecordMaps views;
 
   Result<const bpf_program*> program(const char* name) const {
     const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
@@ -106,24 +95,25 @@ RecordProcessObject::~RecordProcessObject() = default;
 
 Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   const auto& maps = loaded.skeleton->maps;
+  RecordMaps& views = loaded.views;
   if (auto ok = kernel::open_view(loaded.threads, maps.record_threads); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.thread_owners, maps.record_thread_owners); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.overflow_threads, maps.record_threads_overflow); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.ioc_config, maps.ioc_config); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.causes, maps.record_causes); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.links, maps.record_links); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.threadless, maps.threadless); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.asynchronous, maps.ioc_asynchronous); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.drops, maps.record_drops); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.puts.config, maps.put_config); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.puts.clients, maps.put_clients); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.puts.drops, maps.put_drops); !ok) return ok;
-  if (auto ok = kernel::open_view(loaded.scan_lists, maps.scan_lists); !ok) return ok;
+  if (auto ok = kernel::open_view(views.thread_owners, maps.record_thread_owners); !ok) return ok;
+  if (auto ok = kernel::open_view(views.overflow_threads, maps.record_threads_overflow); !ok) return ok;
+  if (auto ok = kernel::open_view(views.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
+  if (auto ok = kernel::open_view(views.ioc_config, maps.ioc_config); !ok) return ok;
+  if (auto ok = kernel::open_view(views.causes, maps.record_causes); !ok) return ok;
+  if (auto ok = kernel::open_view(views.links, maps.record_links); !ok) return ok;
+  if (auto ok = kernel::open_view(views.threadless, maps.threadless); !ok) return ok;
+  if (auto ok = kernel::open_view(views.asynchronous, maps.ioc_asynchronous); !ok) return ok;
+  if (auto ok = kernel::open_view(views.drops, maps.record_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(views.puts.config, maps.put_config); !ok) return ok;
+  if (auto ok = kernel::open_view(views.puts.clients, maps.put_clients); !ok) return ok;
+  if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
   auto mapped = kernel::MappedArray<iocx_thread>::map(loaded.threads.fd(), loaded.threads.capacity(),
                                               loaded.threads.name());
   if (!mapped) return std::move(mapped).error();
-  loaded.mapped_threads = std::move(*mapped);
+  views.threads = std::move(*mapped);
   return {};
 }
 
@@ -248,11 +238,8 @@ Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
   return clear_inner(loaded_->skeleton->maps.ioc_records, slot);
 }
 
-const RecordPutMaps& RecordProcessObject::puts() const {
-  return loaded_->puts;
-}
-const kernel::MapView<std::uint64_t, iocx_scan_list>& RecordProcessObject::scan_lists() const {
-  return loaded_->scan_lists;
+const RecordMaps& RecordProcessObject::maps() const {
+  return loaded_->views;
 }
 
 Result<OwnedCompletionsMap> RecordProcessObject::make_completions_map(
@@ -267,53 +254,18 @@ Result<void> RecordProcessObject::clear_completions_map(std::uint32_t slot) cons
   return clear_inner(loaded_->skeleton->maps.ioc_completions, slot);
 }
 
-const kernel::MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::thread_owners() const {
-  return loaded_->thread_owners;
-}
-const kernel::MappedArray<iocx_thread>& RecordProcessObject::threads() const {
-  return loaded_->mapped_threads;
-}
-const kernel::MapView<std::uint64_t, iocx_thread>& RecordProcessObject::overflow_threads() const {
-  return loaded_->overflow_threads;
-}
 Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
   // In this order: whoever takes the place next finds it empty.
   if (auto cleared = loaded_->threads.update(place, iocx_thread{}); !cleared) return cleared;
-  if (auto erased = loaded_->thread_owners.erase(place); !erased) return std::move(erased).error();
+  if (auto erased = loaded_->views.thread_owners.erase(place); !erased) return std::move(erased).error();
   return {};
-}
-const kernel::MapView<std::uint32_t, std::uint32_t>& RecordProcessObject::ioc_by_tgid() const {
-  return loaded_->ioc_by_tgid;
-}
-const kernel::MapView<std::uint32_t, iocx_ioc_config>& RecordProcessObject::ioc_config() const {
-  return loaded_->ioc_config;
-}
-const kernel::MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::threadless() const {
-  return loaded_->threadless;
-}
-const kernel::MapView<std::uint32_t, std::uint8_t>& RecordProcessObject::asynchronous() const {
-  return loaded_->asynchronous;
-}
-const kernel::MapView<iocx_cause_key, std::uint64_t>& RecordProcessObject::causes() const {
-  return loaded_->causes;
-}
-const kernel::MapView<iocx_link_key, std::uint64_t>& RecordProcessObject::links() const {
-  return loaded_->links;
-}
-const kernel::MapView<std::uint32_t, std::uint64_t>& RecordProcessObject::drops() const {
-  return loaded_->drops;
 }
 
 std::optional<kernel::ProgramStats> RecordProcessObject::stats() const {
   std::optional<kernel::ProgramStats> sum;
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, loaded_->skeleton->obj) {
-    const auto one = kernel::program_stats(program);
-    if (!one) continue;
-    if (!sum) sum.emplace();
-    sum->runs += one->runs;
-    sum->run_time_ns += one->run_time_ns;
-  }
+  bpf_object__for_each_program(program, loaded_->skeleton->obj)
+    kernel::add_stats(sum, kernel::program_stats(program));
   return sum;
 }
 

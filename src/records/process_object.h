@@ -30,6 +30,25 @@ struct RecordPutMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;  // per CPU, by enum iocx_put_drop
 };
 
+// Of bpf/records/process.bpf.c. Those of one IOC are by slot.
+struct RecordMaps {
+  // Places in the array of threads that are taken, with who has them; the array; and the threads
+  // that found theirs taken, by id.
+  kernel::MapView<std::uint32_t, std::uint64_t> thread_owners;
+  kernel::MappedArray<iocx_thread> threads;
+  kernel::MapView<std::uint64_t, iocx_thread> overflow_threads;
+  kernel::MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
+  kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
+  kernel::MapView<std::uint32_t, std::uint64_t> threadless;  // processings by threads without a stack
+  // 1 once a record was seen to complete later than its dbProcess returned.
+  kernel::MapView<std::uint32_t, std::uint8_t> asynchronous;
+  kernel::MapView<iocx_cause_key, std::uint64_t> causes;
+  kernel::MapView<iocx_link_key, std::uint64_t> links;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+  RecordPutMaps puts;
+  kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
+};
+
 // The probes of one RecordProgram at one place, for one process or for all. Detached when it is
 // destroyed, the entry probe first: an entry never lacks its return.
 class RecordAttachment {
@@ -84,31 +103,14 @@ class RecordProcessObject {
   // for maps in maps; before, one each). On an error some may stand.
   Result<void> set_records_maps(std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const;
 
-  const RecordPutMaps& puts() const;
-  // By tgid << 32 | tid.
-  const kernel::MapView<std::uint64_t, iocx_scan_list>& scan_lists() const;
+  const RecordMaps& maps() const;
   // A map for the completions of one IOC's records, and the place where the programs find it.
   Result<OwnedCompletionsMap> make_completions_map(std::uint32_t capacity) const;
   Result<void> set_completions_map(std::uint32_t slot, const OwnedCompletionsMap& map) const;
   Result<void> clear_completions_map(std::uint32_t slot) const;
 
-  // Places in the array of threads that are taken, with who has them; the array; and the threads
-  // that found theirs taken, by id.
-  const kernel::MapView<std::uint32_t, std::uint64_t>& thread_owners() const;
-  const kernel::MappedArray<iocx_thread>& threads() const;
-  const kernel::MapView<std::uint64_t, iocx_thread>& overflow_threads() const;
   // Frees the place of a thread that is gone.
   Result<void> free_thread_place(std::uint32_t place) const;
-
-  const kernel::MapView<std::uint32_t, std::uint32_t>& ioc_by_tgid() const;
-  const kernel::MapView<std::uint32_t, iocx_ioc_config>& ioc_config() const;
-  // Processings by threads without a stack, by slot.
-  const kernel::MapView<std::uint32_t, std::uint64_t>& threadless() const;
-  // By slot: 1 once a record was seen to complete later than its dbProcess returned.
-  const kernel::MapView<std::uint32_t, std::uint8_t>& asynchronous() const;
-  const kernel::MapView<iocx_cause_key, std::uint64_t>& causes() const;
-  const kernel::MapView<iocx_link_key, std::uint64_t>& links() const;
-  const kernel::MapView<std::uint32_t, std::uint64_t>& drops() const;
 
   // Sum over all programs.
   std::optional<kernel::ProgramStats> stats() const;

@@ -5,10 +5,10 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "base/monotonic_totals.h"
 #include "shared/record_puts.h"
 
 namespace ioc_exporter::records {
@@ -26,7 +26,7 @@ struct ClientPuts {
 class PutClientTotals {
  public:
   // `limit`: records times clients that are told apart; what is over it stays without its client.
-  explicit PutClientTotals(std::size_t limit = 65'536) : limit_(limit) {}
+  explicit PutClientTotals(std::size_t limit = 65'536) : totals_(limit) {}
 
   // What the kernel has counted so far for a thread's writes to a record. `client`: "" = not known
   // now. `shown`: the counts are on a page next, so that what has no client keeps none.
@@ -40,7 +40,7 @@ class PutClientTotals {
   // By record, source and client.
   std::vector<ClientPuts> of(std::uint32_t slot) const;
   // Writes that are without their client because of the limit.
-  std::uint64_t over_limit() const { return over_limit_; }
+  std::uint64_t over_limit() const { return totals_.overflowed()[0]; }
 
  private:
   struct Thread {
@@ -57,12 +57,8 @@ class PutClientTotals {
     auto operator<=>(const Client&) const = default;
   };
   static Thread thread_of(const iocx_put_client_key& key);
-  void add(Client client, std::uint64_t count);
 
-  std::size_t limit_;
-  std::uint64_t over_limit_ = 0;
-  std::map<Thread, std::uint64_t> taken_;  // of the kernel's counts
-  std::map<Client, std::uint64_t> totals_;
+  MonotonicTotals<Client, 1, Thread> totals_;
 };
 
 }  // namespace ioc_exporter::records

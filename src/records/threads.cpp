@@ -16,7 +16,7 @@ static_assert(kHeadSize % 8 == 0);
 
 std::uint64_t id_of_place(const RecordProcessObject& object, std::uint32_t place,
                           Frames frames, iocx_thread& into) {
-  object.threads().read(place, &into, frames == Frames::read ? sizeof into : kHeadSize);
+  object.maps().threads.read(place, &into, frames == Frames::read ? sizeof into : kHeadSize);
   return into.owner;
 }
 
@@ -43,13 +43,13 @@ void add_thread(IocCounts& into, const iocx_thread& thread) {
 Result<void> for_each_thread(const RecordProcessObject& object, Frames frames,
                              const std::function<void(const iocx_thread&)>& each) {
   auto thread = std::make_unique<iocx_thread>();
-  auto read = object.thread_owners().for_each([&](std::uint32_t place, std::uint64_t owner) {
+  auto read = object.maps().thread_owners.for_each([&](std::uint32_t place, std::uint64_t owner) {
     // Its owner has the place, but may not have come to sign it yet.
-    if (place < object.threads().size() && id_of_place(object, place, frames, *thread) == owner)
+    if (place < object.maps().threads.size() && id_of_place(object, place, frames, *thread) == owner)
       each(*thread);
   });
   if (!read) return read;
-  return object.overflow_threads().for_each(
+  return object.maps().overflow_threads.for_each(
       [&](std::uint64_t, const iocx_thread& overflow) { each(overflow); });
 }
 
@@ -60,7 +60,7 @@ Result<void> free_ended_threads(const RecordProcessObject& object,
     return alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff));
   };
   std::vector<std::pair<std::uint32_t, std::uint64_t>> places;
-  auto read = object.thread_owners().for_each([&](std::uint32_t place, std::uint64_t id) {
+  auto read = object.maps().thread_owners.for_each([&](std::uint32_t place, std::uint64_t id) {
     if (!is_alive(id)) places.emplace_back(place, id);
   });
   if (!read) return read;
@@ -69,14 +69,14 @@ Result<void> free_ended_threads(const RecordProcessObject& object,
     if (id_of_place(object, place, Frames::left_out, *thread) == id) ended(*thread);
     if (auto freed = object.free_thread_place(place); !freed) return freed;
   }
-  auto overflow = object.overflow_threads().keys();
+  auto overflow = object.maps().overflow_threads.keys();
   if (!overflow) return std::move(overflow).error();
   for (const std::uint64_t id : *overflow) {
     if (is_alive(id)) continue;
-    auto last = object.overflow_threads().lookup(id);
+    auto last = object.maps().overflow_threads.lookup(id);
     if (!last) return std::move(last).error();
     if (*last) ended(**last);
-    if (auto erased = object.overflow_threads().erase(id); !erased)
+    if (auto erased = object.maps().overflow_threads.erase(id); !erased)
       return std::move(erased).error();
   }
   return {};

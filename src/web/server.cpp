@@ -5,13 +5,13 @@
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "web/connection.h"
 #include "web/idle_connection_reaper.h"
 #include "web/listen_address.h"
@@ -105,9 +105,7 @@ class Untaken {
 };
 
 double thread_cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class CaTapMessages : public CaTapTest {
   }
   ca::CaServerCount server(std::uint32_t ioc = kIoc) {
     for (const auto& one : collect().servers)
-      if (one.ioc == ioc) return one;
+      if (one.number == ioc) return one;
     ADD_FAILURE() << "no server " << ioc;
     return {};
   }
@@ -87,7 +87,7 @@ TEST_P(CaTapMessages, DurationIsFromRequestToAnswer) {
   const auto reading = collect();
   ASSERT_EQ(reading.durations.size(), 1u);
   const auto& duration = reading.durations[0];
-  EXPECT_EQ(duration.ioc, kIoc);
+  EXPECT_EQ(duration.number, kIoc);
   EXPECT_EQ(duration.pv, "A");
   EXPECT_GE(duration.sum_ns, 7'000'000u);
   EXPECT_LE(duration.sum_ns, static_cast<std::uint64_t>(most));

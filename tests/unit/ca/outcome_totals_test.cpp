@@ -116,11 +116,11 @@ iocx_ca_flow_key key(std::uint16_t client_port) {
 TEST(CaServerTotals, AddsWhatIsNewOfEachConnection) {
   CaServerTotals totals;
   __u64 counts[IOCX_CA_COUNT_ROOM] = {5, 0, 7, 0, 100, 200};
-  totals.observe(key(1), 3, counts);
+  totals.observe(key(1), 3, server_counts(counts));
   counts[IOCX_CA_COUNT_GETS] = 23;
-  totals.observe(key(1), 3, counts);
-  totals.observe(key(2), 3, counts);
-  totals.observe(key(3), 4, counts);
+  totals.observe(key(1), 3, server_counts(counts));
+  totals.observe(key(2), 3, server_counts(counts));
+  totals.observe(key(3), 4, server_counts(counts));
   EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_GETS], 46u);
   EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_UPDATES], 14u);
   EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_SENT], 400u);
@@ -130,15 +130,15 @@ TEST(CaServerTotals, AddsWhatIsNewOfEachConnection) {
 TEST(CaServerTotals, ClosedConnectionsBeginAnew) {
   CaServerTotals totals;
   const __u64 counts[IOCX_CA_COUNT_ROOM] = {5};
-  totals.observe(key(1), 3, counts);
+  totals.observe(key(1), 3, server_counts(counts));
   totals.close(key(1));
-  EXPECT_EQ(totals.connections(), 0u);
-  totals.observe(key(1), 3, counts);
+  EXPECT_EQ(totals.sources().size(), 0u);
+  totals.observe(key(1), 3, server_counts(counts));
   EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_GETS], 10u);
   const __u64 less[IOCX_CA_COUNT_ROOM] = {2};
-  totals.observe(key(1), 3, less);
+  totals.observe(key(1), 3, server_counts(less));
   EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_GETS], 12u);
-  totals.forget(3);
+  totals.drop(3);
   EXPECT_TRUE(totals.totals().empty());
 }
 
@@ -164,7 +164,7 @@ TEST(CaOpenCounts, AddsUpByServerAndClient) {
   open.add_channel(channel);
   const auto servers = open.servers(CaServerTotals{});
   ASSERT_EQ(servers.size(), 1u);
-  EXPECT_EQ(servers[0].ioc, 3u);
+  EXPECT_EQ(servers[0].number, 3u);
   EXPECT_EQ(servers[0].circuits, 2u);
   EXPECT_EQ(servers[0].flow_controlled, 1u);
   EXPECT_EQ(servers[0].monitors, 10u);

@@ -27,10 +27,10 @@ TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
   ca::CaTapReading reading;
   reading.puts = {{one_, PutOp::write_notify, 23, 7 * kSecond}, {nobodys_, PutOp::write, 5, 1}};
   reading.failures = {{one_, "put_failed", 3}, {nobodys_, "put_failed", 5}};
-  ca::CaPutDuration duration{1, "pv", 211, {}};
+  ca::CaPutDuration duration{{"", "pv", 211, {}}, 1};
   duration.buckets[19] = 23;
   reading.durations = {duration};
-  reading.durations.push_back({3, "pv", 1, {}});
+  reading.durations.push_back({{"", "pv", 1, {}}, 3});
   const CaSamples snapshot = add(reading);
 
   ASSERT_EQ(snapshot.puts.size(), 1u);
@@ -52,7 +52,7 @@ TEST_F(CaSamplesByName, PutsAndOutcomesGetTheirIocsName) {
 TEST_F(CaSamplesByName, EveryIocIsAServer) {
   ca::CaTapReading reading;
   ca::CaServerCount count;
-  count.ioc = 2;
+  count.number = 2;
   count.circuits = 1;
   count.channels = {2, 3, 5, 7, 11};
   count.monitors = 13;
@@ -64,7 +64,7 @@ TEST_F(CaSamplesByName, EveryIocIsAServer) {
   count.received_bytes = 37;
   count.sent_bytes = 41;
   reading.servers = {count};
-  reading.clients = {{2, "c", "u", "h", 43, 47, 53}, {3, "c", "u", "h", 1, 1, 1}};
+  reading.clients = {{{"", "c", "u", "h", 43, 47, 53}, 2}, {{"", "c", "u", "h", 1, 1, 1}, 3}};
   const CaSamples snapshot = add(reading);
 
   ASSERT_EQ(snapshot.ca_servers.size(), 2u);

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "base/utf8.h"
+
 namespace ioc_exporter::exposition {
 namespace {
 
@@ -17,7 +19,7 @@ std::string label(std::string_view value) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence_length(text);
+    const std::size_t length = utf8_sequence(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
