@@ -56,22 +56,4 @@ const std::string& Pattern::text() const {
   return compiled_->pattern();
 }
 
-Result<NameFilter> NameFilter::create(const std::string& option, const std::string& include,
-                                      const std::string& exclude) {
-  NameFilter filter;
-  const auto compile = [&option](const char* part, const std::string& expression,
-                                 std::optional<Pattern>& into) -> Result<void> {
-    if (expression.empty()) return {};
-    auto compiled = Pattern::compile(expression);
-    if (!compiled)
-      return error_in_words("read the regular expression '" + expression + "' of " + option + "." +
-                            part + ": " + compiled.error().message());
-    into = std::move(*compiled);
-    return {};
-  };
-  if (auto ok = compile("include", include, filter.include); !ok) return ok.error();
-  if (auto ok = compile("exclude", exclude, filter.exclude); !ok) return ok.error();
-  return filter;
-}
-
 }  // namespace ioc_exporter

@@ -40,11 +40,6 @@ class Pattern {
 struct NameFilter {
   std::optional<Pattern> include, exclude;
 
-  // From what `option`.include and `option`.exclude say; "" says nothing. The error names the
-  // option, the expression and what RE2 says about it.
-  static Result<NameFilter> create(const std::string& option, const std::string& include,
-                                   const std::string& exclude);
-
   bool wants(std::string_view name) const {
     return (!include || include->matches(name)) && !(exclude && exclude->matches(name));
   }

@@ -360,7 +360,7 @@ TEST_P(CaTapMessages, MonitorsAndClients) {
   three.to_server(subscribe(100, 1));
   auto clients = collect().clients;
   ASSERT_EQ(clients.size(), 2u);
-  EXPECT_EQ(clients[0].ioc, kIoc);
+  EXPECT_EQ(clients[0].number, kIoc);
   EXPECT_EQ(clients[0].client, "127.0.0.1");
   EXPECT_EQ(clients[0].user, "anna");
   EXPECT_EQ(clients[0].host, "h1");

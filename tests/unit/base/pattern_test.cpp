@@ -68,25 +68,5 @@ TEST(NameFilter, ExcludeWins) {
   EXPECT_FALSE(filter.wants("BR:Q1"));
 }
 
-TEST(NameFilter, MatchesWholeNames) {
-  EXPECT_TRUE(NameFilter().wants("anything"));
-  const auto filter = NameFilter::create("--ioc", "ioc.*", "iocTest.*");
-  ASSERT_TRUE(filter);
-  EXPECT_TRUE(filter->wants("iocPS1"));
-  EXPECT_FALSE(filter->wants("my-iocPS1"));
-  EXPECT_FALSE(filter->wants("iocTest7"));
-}
-
-TEST(NameFilter, BadExpressionIsNamedWithRe2sReason) {
-  const auto include = NameFilter::create("--ioc", "ioc(", "");
-  ASSERT_FALSE(include);
-  EXPECT_EQ(include.error().message(),
-            "read the regular expression 'ioc(' of --ioc.include: missing ): ioc(");
-  const auto exclude = NameFilter::create("--ioc", "", "*");
-  ASSERT_FALSE(exclude);
-  EXPECT_NE(exclude.error().message().find("'*' of --ioc.exclude: no argument for repetition"),
-            std::string::npos);
-}
-
 }  // namespace
 }  // namespace ioc_exporter
