@@ -205,7 +205,7 @@ int run(int argc, char** argv) {
   auto daemon = app::Daemon::start(site->options);
   if (!daemon) return fail(kStartError, daemon.error().message());
   (*daemon)->use(*site);
-  reload.connect({[&](const app::Site& changed) { (*daemon)->use(changed); },
+  reload.connect({[&](const app::SiteSettings& changed) { (*daemon)->use(changed); },
                   [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); },
                   [&] { notifier.reloading(); },
                   [&] { notifier.ready((*daemon)->state_in_words()); }});

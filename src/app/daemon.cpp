@@ -183,7 +183,7 @@ exposition::StatusPage Daemon::status() {
   return page;
 }
 
-void Daemon::use(const Site& site) {
+void Daemon::use(const SiteSettings& site) {
   const exposition::BoundsOptions bounds = bounds_options(site.options);
   records_.set_bounds(bounds);
   puts_.set_bounds(bounds);

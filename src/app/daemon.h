@@ -27,7 +27,7 @@
 
 namespace ioc_exporter::app {
 
-struct Site;
+struct SiteSettings;
 
 class Daemon {
  public:
@@ -62,7 +62,7 @@ class Daemon {
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted
   // before by the former one. Nothing that was counted is lost.
-  void use(const Site& site);
+  void use(const SiteSettings& site);
   // What scrapes say about that from now on.
   void tell_config(const ConfigSample& sample);
   // To be called after each scrape.

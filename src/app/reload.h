@@ -22,7 +22,7 @@ class Reload {
  public:
   using Clock = std::chrono::steady_clock;
   struct Users {
-    std::function<void(const Site&)> use;  // called with each good configuration
+    std::function<void(const SiteSettings&)> use;  // called with each good configuration
     std::function<void(ConfigSample)> tell;          // how the last attempt went, for /metrics
     std::function<void()> begins = {}, ends = {};    // around each attempt, whatever comes of it
   };

@@ -34,8 +34,8 @@ ConfigCheck check_config(const Options& options) {
   return checked;
 }
 
-Result<Site> site_config(const Options& options) {
-  Site site{options, nullptr};
+Result<SiteSettings> site_config(const Options& options) {
+  SiteSettings site{options, nullptr};
   if (options.config_file.empty()) return site;
   std::optional<policy::PolicyText> policy;
   auto read = read_config(options.config_file, policy_section(policy), options);

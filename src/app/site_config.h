@@ -19,13 +19,13 @@ struct ConfigCheck {
 };
 ConfigCheck check_config(const Options& options);
 
-struct Site {
+struct SiteSettings {
   Options options;
   std::shared_ptr<const policy::Policy> policy;  // null: there is none
 };
 
 // What is to be used: what the file says (when there is one), and the flags above it.
-Result<Site> site_config(const Options& options);
+Result<SiteSettings> site_config(const Options& options);
 
 // What bounds the series, with the defaults for what nobody said.
 exposition::BoundsOptions bounds_options(const Options& options);

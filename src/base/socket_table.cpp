@@ -68,6 +68,15 @@ bool is_any_address(const InetAddress& address) {
   return address == InetAddress{} || address == ipv4_address(0, 0, 0, 0);
 }
 
+std::string address_text(const InetAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (std::equal(std::begin(kMapped), std::end(kMapped), address.begin()))
+    ::inet_ntop(AF_INET, address.data() + sizeof kMapped, text, sizeof text);
+  else
+    ::inet_ntop(AF_INET6, address.data(), text, sizeof text);
+  return text;
+}
+
 InetAddress ipv4_address(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
   return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, a, b, c, d};
 }

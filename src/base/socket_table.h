@@ -23,6 +23,8 @@ namespace ioc_exporter {
 
 // 16 bytes as they stand in a packet; IPv4's a.b.c.d is ::ffff:a.b.c.d.
 using InetAddress = std::array<std::uint8_t, 16>;
+// "10.0.0.7", "fe80::1"; an IPv4 address without "::ffff:".
+std::string address_text(const InetAddress& address);
 
 // 0.0.0.0 or ::
 bool is_any_address(const InetAddress& address);

@@ -38,8 +38,8 @@ std::set<std::uint16_t> expected_ports(const Options& options) {
   return ports;
 }
 
-AddressedServers::Options addressed_options(const CaCollector::Setup& setup) {
-  AddressedServers::Options addressed;
+RemoteServers::Options addressed_options(const CaCollector::Setup& setup) {
+  RemoteServers::Options addressed;
   addressed.remote = setup.options.remote_servers;
   addressed.ports = expected_ports(setup.options);
   addressed.filter = setup.filter;
@@ -136,10 +136,10 @@ void CaCollector::follow(TimePoint now) {
   trouble_.report("read which servers were learned", found ? Result<void>() : found.error());
   if (found) learned = std::move(*found);
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
-  for (const iocs::Listener& listener : detector_.take_in(
+  for (const iocs::Listener& listener : detector_.update(
            host_.finder().unclaimed(), tap_->take_verdicts(), learned, net_of, now))
     host_.finder().speaks_ca(listener);
-  addressed_.take_in(addressed_now(learned), host_, now);
+  addressed_.add(addressed_now(learned), host_, now);
   release_addressed(now);
 
   watch_other_ports();
@@ -200,7 +200,7 @@ void CaCollector::release_addressed(TimePoint now) {
   std::set<std::uint32_t> in_use;
   for (const CaServerCount& server : reading->servers)
     if (server.circuits > 0) in_use.insert(server.number);
-  addressed_.let_go(in_use, host_, now);
+  addressed_.release_unused(in_use, host_, now);
 }
 
 Result<void> CaCollector::tick(TimePoint now) {
@@ -231,7 +231,7 @@ void CaCollector::seed(TimePoint now) {
   };
   // Only tick() and the host's loop change these, in this thread.
   auto readable = served();
-  std::erase_if(readable, [](const auto& one) { return !one.ioc->held.empty(); });
+  std::erase_if(readable, [](const auto& one) { return !one.ioc->traced_or_stopped.empty(); });
   seeding_.advance(readable, tap_->unnamed_channels(), give, host_.mutex(), now);
   const std::scoped_lock lock(host_.mutex());
   for (const auto& [id, live] : host_.live()) {

@@ -108,8 +108,8 @@ class CaCollector final : public Collector {
   std::optional<CaTap> tap_;
   std::optional<CaUdp> udp_;  // goes before the tap
   TappedNamespaces namespaces_;
-  ListenerJudge detector_;
-  AddressedServers addressed_;
+  CaServerDetector detector_;
+  RemoteServers addressed_;
   CaSeeding seeding_;  // by the thread that ticks
   std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
   PvRecords pv_records_;

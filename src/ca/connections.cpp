@@ -32,12 +32,10 @@ bool is_loopback(const iocx_ca_address& address) {
 }
 
 std::string ca_address_text(const iocx_ca_address& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (std::memcmp(address.bytes, kMappedPrefix.data(), kMappedPrefix.size()) == 0)
-    ::inet_ntop(AF_INET, address.bytes + kMappedPrefix.size(), text, sizeof text);
-  else
-    ::inet_ntop(AF_INET6, address.bytes, text, sizeof text);
-  return text;
+  InetAddress bytes{};
+  static_assert(sizeof bytes == sizeof address.bytes);
+  std::memcpy(bytes.data(), address.bytes, sizeof address.bytes);
+  return address_text(bytes);
 }
 
 iocx_ca_flow_key ca_flow_key(const InetSocket& socket, std::uint32_t net) {

@@ -46,17 +46,17 @@ NetlinkVisit into_set(std::set<std::uint32_t>& devices) {
 
 }  // namespace
 
-Result<bool> read_lower_devices(std::span<const std::byte> answer, std::set<std::uint32_t>& into) {
+Result<bool> read_enslaved_devices(std::span<const std::byte> answer, std::set<std::uint32_t>& into) {
   return read_netlink(answer, kAction, into_set(into));
 }
 
-Result<LowerDevices> LowerDevices::open() {
+Result<EnslavedDevices> EnslavedDevices::open() {
   auto netlink = Netlink::open(NETLINK_ROUTE, kAction);
   if (!netlink) return std::move(netlink).error();
-  return LowerDevices(std::move(*netlink));
+  return EnslavedDevices(std::move(*netlink));
 }
 
-Result<std::set<std::uint32_t>> LowerDevices::read() {
+Result<std::set<std::uint32_t>> EnslavedDevices::read() {
   std::set<std::uint32_t> devices;
   auto asked = netlink_.ask(RTM_GETLINK, NLM_F_DUMP, ifinfomsg{}, kAction, into_set(devices));
   if (!asked) return asked.error();

@@ -17,19 +17,19 @@ namespace ioc_exporter::ca {
 // kernel sends it. Returns whether it was the last part of the answer. A device of a VRF is none of
 // them: its packets do not pass on the VRF's device. Errors: the kernel's, and an answer that is
 // cut off.
-Result<bool> read_lower_devices(std::span<const std::byte> answer, std::set<std::uint32_t>& into);
+Result<bool> read_enslaved_devices(std::span<const std::byte> answer, std::set<std::uint32_t>& into);
 
 // Asks the kernel about one network namespace.
-class LowerDevices {
+class EnslavedDevices {
  public:
   // In the calling thread's network namespace, also when it is asked from another one later.
-  static Result<LowerDevices> open();
+  static Result<EnslavedDevices> open();
 
   // As of now, about 1 ms for some hundred devices.
   Result<std::set<std::uint32_t>> read();
 
  private:
-  explicit LowerDevices(Netlink netlink) : netlink_(std::move(netlink)) {}
+  explicit EnslavedDevices(Netlink netlink) : netlink_(std::move(netlink)) {}
 
   Netlink netlink_;
 };

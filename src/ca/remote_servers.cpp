@@ -22,7 +22,7 @@ std::string address_name(const iocx_ca_address& address, std::uint16_t port) {
   return name.append(1, ':').append(std::to_string(port));
 }
 
-void AddressedServers::take_in(const std::vector<CaServer>& found, iocs::Host& host,
+void RemoteServers::add(const std::vector<CaServer>& found, iocs::Host& host,
                                Clock::time_point now) {
   for (const CaServer& server : found) {
     const iocx_ca_server key = ca_server_key(server);
@@ -39,7 +39,7 @@ void AddressedServers::take_in(const std::vector<CaServer>& found, iocs::Host& h
   }
 }
 
-void AddressedServers::let_go(const std::set<std::uint32_t>& circuits, iocs::Host& host,
+void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
                               Clock::time_point now) {
   for (auto one = known_.begin(); one != known_.end();) {
     Known& known = one->second;
@@ -57,7 +57,7 @@ void AddressedServers::let_go(const std::set<std::uint32_t>& circuits, iocs::Hos
   }
 }
 
-std::vector<CaServer> AddressedServers::servers(
+std::vector<CaServer> RemoteServers::servers(
     const std::vector<std::uint32_t>& nets) const {
   std::vector<CaServer> servers;
   for (const auto& [key, known] : known_)

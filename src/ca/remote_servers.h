@@ -1,4 +1,4 @@
-// AddressedServers: CA servers that have no process of this host to be named after, so that their
+// RemoteServers: CA servers that have no process of this host to be named after, so that their
 // label `ioc` is "address:port": those on other hosts, and listeners whose process is not seen.
 //
 // Each gets a number like an IOC's when a client of this host first talks to it, and loses it
@@ -23,7 +23,7 @@ namespace ioc_exporter::ca {
 // "10.0.0.5:5064", "[fe80::1]:5064"; any address: ":5064".
 std::string address_name(const iocx_ca_address& address, std::uint16_t port);
 
-class AddressedServers {
+class RemoteServers {
  public:
   using Clock = std::chrono::steady_clock;
   // More are not told apart: their puts are in the tap's drops.
@@ -36,13 +36,13 @@ class AddressedServers {
     std::chrono::milliseconds keep{300'000};
   };
 
-  explicit AddressedServers(Options options) : options_(std::move(options)) {}
+  explicit RemoteServers(Options options) : options_(std::move(options)) {}
 
   // `found`: servers that talk now, and are not named. Those that are left out by the filter, or
   // for want of room, stay so.
-  void take_in(const std::vector<CaServer>& found, iocs::Host& host, Clock::time_point now);
+  void add(const std::vector<CaServer>& found, iocs::Host& host, Clock::time_point now);
   // `circuits`: of which numbers there are circuits. Lets those go that had none for too long.
-  void let_go(const std::set<std::uint32_t>& circuits, iocs::Host& host, Clock::time_point now);
+  void release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host, Clock::time_point now);
 
   // What the tap is to watch for them, in its network namespaces `nets`.
   std::vector<CaServer> servers(const std::vector<std::uint32_t>& nets) const;

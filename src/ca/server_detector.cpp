@@ -15,7 +15,7 @@ CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
   return server;
 }
 
-std::vector<iocs::Listener> ListenerJudge::take_in(
+std::vector<iocs::Listener> CaServerDetector::update(
     const std::set<iocs::Listener>& unclaimed, const std::vector<CaVerdict>& verdicts,
     const std::vector<CaServer>& learned, const NetOf& net_of, Clock::time_point now) {
   std::map<iocx_ca_server, bool, CaKeyLess> said;

@@ -1,4 +1,4 @@
-// ListenerJudge: which of the listeners that are nobody's who is known are still to be judged, and
+// CaServerDetector: which of the listeners that are nobody's who is known are still to be judged, and
 // which of them speak Channel Access. Pure: no system calls.
 //
 // Every listener is a candidate until a connection to it tells. "No" holds for kSecondLook only: it
@@ -19,7 +19,7 @@
 
 namespace ioc_exporter::ca {
 
-class ListenerJudge {
+class CaServerDetector {
  public:
   using Clock = std::chrono::steady_clock;
   // The tap's number of a network namespace, by its inode; nothing: it does not look into it.
@@ -29,12 +29,12 @@ class ListenerJudge {
   // `unclaimed`: as they are now, and what the tap has said since the last call. Gives the
   // listeners that speak Channel Access. `learned`: servers of this host that answered a search or
   // sent a beacon; whoever listens on their ports is one.
-  std::vector<iocs::Listener> take_in(const std::set<iocs::Listener>& unclaimed,
+  std::vector<iocs::Listener> update(const std::set<iocs::Listener>& unclaimed,
                                            const std::vector<CaVerdict>& verdicts,
                                            const std::vector<CaServer>& learned,
                                            const NetOf& net_of, Clock::time_point now);
 
-  // Those of the last take_in() that the tap is to watch as candidates.
+  // Those of the last update() that the tap is to watch as candidates.
   const std::vector<CaServer>& candidates() const { return candidates_; }
   // And all of its listeners, candidates or not: there the tap need not expect an IOC.
   const std::set<std::pair<std::uint32_t, std::uint16_t>>& taken() const { return taken_; }

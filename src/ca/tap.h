@@ -158,7 +158,7 @@ class CaTap {
     std::uint64_t count;
   };
   static constexpr std::uint32_t kDurations = IOCX_CA_NORMAL;  // in place of a status: ca_outcomes
-  struct Leftovers;
+  struct UnownedEntries;
   enum class SeedOutcome { added, named, known, ended, no_room };
   struct Held {
     std::uint64_t channel;
@@ -169,7 +169,7 @@ class CaTap {
     std::string user, host;
   };
 
-  CaTap(CaTapOptions options, CaKept kept, CaTapObject object, CaNamespaces namespaces);
+  CaTap(CaTapOptions options, CaTakenOver kept, CaTapObject object, CaNamespaces namespaces);
 
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
   Result<void> update_servers(const ServerMap& wanted);
@@ -216,8 +216,8 @@ class CaTap {
   Result<void> free_flows(const Ends& ends, Clock::time_point now);
   std::optional<std::uint32_t> ioc_of(std::uint64_t circuit, std::uint32_t noted) const;
   Result<void> free_channel(std::uint32_t slot, Clock::time_point now);
-  Result<void> read_leftovers(Leftovers& leftovers);
-  Result<void> free_leftovers(const Ends& ends, const Leftovers& leftovers, Clock::time_point now);
+  Result<void> read_unowned(UnownedEntries& unowned);
+  Result<void> free_unowned(const Ends& ends, const UnownedEntries& unowned, Clock::time_point now);
   Result<void> free_pages(const Ends& ends, Clock::time_point now);
   Result<void> remove_flow(const iocx_ca_flow_key& key, std::uint64_t circuit);
   bool is_elsewhere(const iocx_ca_flow_key& key) const;
@@ -226,7 +226,7 @@ class CaTap {
   void look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
 
   CaTapOptions options_;
-  CaKept kept_;  // goes last: its lock says that nobody writes to the tables
+  CaTakenOver kept_;  // goes last: its lock says that nobody writes to the tables
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;

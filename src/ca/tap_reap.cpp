@@ -36,7 +36,7 @@ struct CaTap::Ends {
 };
 
 // What the kernel leaves behind beside channels. Read before the circuits.
-struct CaTap::Leftovers {
+struct CaTap::UnownedEntries {
   // What leads from a CID to no channel: it was not answered yet, or has ended in the very moment
   // that seed() named it. By channel.
   std::map<std::uint64_t, iocx_ca_channel_key> requests;
@@ -46,17 +46,17 @@ struct CaTap::Leftovers {
 Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
   if (auto ok = observe_channels(now); !ok) return ok;
-  Leftovers leftovers;
+  UnownedEntries unowned;
   const bool sweeps = !swept_ || now - *swept_ >= kSweep;
   if (sweeps)
-    if (auto ok = read_leftovers(leftovers); !ok) return ok;
+    if (auto ok = read_unowned(unowned); !ok) return ok;
   if (auto ok = read_flows(ends); !ok) return ok;
   // After the circuits, so that a new one's server is known.
   if (auto ok = read_learned(now); !ok) return ok;
   if (auto ok = look_at_sockets(ends, now); !ok) return ok;
   if (auto ok = free_channels(ends, now); !ok) return ok;
   if (sweeps) {
-    if (auto ok = free_leftovers(ends, leftovers, now); !ok) return ok;
+    if (auto ok = free_unowned(ends, unowned, now); !ok) return ok;
     swept_ = now;
   }
   if (auto ok = free_pages(ends, now); !ok) return ok;
@@ -64,30 +64,30 @@ Result<void> CaTap::reap(Clock::time_point now) {
   return free_flows(ends, now);
 }
 
-Result<void> CaTap::read_leftovers(Leftovers& leftovers) {
+Result<void> CaTap::read_unowned(UnownedEntries& unowned) {
   auto requests = object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
     if (value.slot >= object_.max_channels() ||
         object_.channels()[value.slot].channel != value.channel)
-      leftovers.requests.emplace(value.channel, key);
+      unowned.requests.emplace(value.channel, key);
   });
   if (!requests) return requests;
   return object_.maps().sids.for_each([&](const auto& key, std::uint32_t slot) {
-    if (slot == IOCX_CA_CLEARED) leftovers.cleared.push_back(key);
+    if (slot == IOCX_CA_CLEARED) unowned.cleared.push_back(key);
   });
 }
 
 // Those of circuits that are alive stay: the kernel may be using them.
-Result<void> CaTap::free_leftovers(const Ends& ends, const Leftovers& leftovers,
+Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned,
                                    Clock::time_point now) {
   std::set<std::uint64_t> gone;
-  for (const auto& [channel, key] : leftovers.requests)
+  for (const auto& [channel, key] : unowned.requests)
     if (!ends.alive.contains(key.circuit)) gone.insert(channel);
   for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
-    const auto& by_cid = leftovers.requests.at(channel);
+    const auto& by_cid = unowned.requests.at(channel);
     if (auto erased = object_.maps().cids.erase(by_cid); !erased) return erased.error();
     if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
   }
-  for (const auto& by_sid : leftovers.cleared)
+  for (const auto& by_sid : unowned.cleared)
     if (!ends.alive.contains(by_sid.circuit))
       if (auto erased = object_.maps().sids.erase(by_sid); !erased) return erased.error();
   return {};

@@ -59,7 +59,7 @@ Result<std::uint64_t> erase_from(const Map& map, Unwanted&& unwanted) {
 Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options) {
   auto object = CaUdpObject::load(maps, options.sizes, options.remote);
   if (!object) return std::move(object).error();
-  auto devices = LowerDevices::open();
+  auto devices = EnslavedDevices::open();
   if (!devices) return std::move(devices).error();
   CaUdp udp(std::move(*object));
   udp.namespaces_.emplace(0u, Namespace{std::move(*devices), {}});
@@ -68,8 +68,8 @@ Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options
 }
 
 Result<void> CaUdp::add_namespace(std::uint32_t net, int ns_fd) {
-  std::optional<Result<LowerDevices>> devices;
-  auto entered = in_net_namespace(ns_fd, [&devices] { devices.emplace(LowerDevices::open()); });
+  std::optional<Result<EnslavedDevices>> devices;
+  auto entered = in_net_namespace(ns_fd, [&devices] { devices.emplace(EnslavedDevices::open()); });
   if (!entered) return entered;
   if (!*devices) return devices->error();
   const auto [at, is_new] = namespaces_.insert_or_assign(net, Namespace{std::move(**devices), {}});
@@ -84,7 +84,7 @@ Result<void> CaUdp::remove_namespace(std::uint32_t net) {
   const auto its = [net](const auto& key, const auto&) { return key.net == net; };
   if (auto erased = erase_from(object_.maps().clients, its); !erased) return erased.error();
   if (auto erased = erase_from(object_.maps().beacons, its); !erased) return erased.error();
-  if (auto erased = erase_from(object_.maps().lower_devices, its); !erased) return erased.error();
+  if (auto erased = erase_from(object_.maps().enslaved_devices, its); !erased) return erased.error();
   auto erased = erase_from(object_.maps().searches, its);
   if (!erased) return erased.error();
   forgotten_ += *erased;
@@ -96,7 +96,7 @@ Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
   if (!found) return std::move(found).error();
   for (const std::uint32_t index : *found) {
     if (in.lower.contains(index)) continue;
-    if (auto ok = object_.maps().lower_devices.update({net, index}, 1); !ok) return ok;
+    if (auto ok = object_.maps().enslaved_devices.update({net, index}, 1); !ok) return ok;
     in.lower.insert(index);
   }
   for (auto at = in.lower.begin(); at != in.lower.end();) {
@@ -104,7 +104,7 @@ Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
       ++at;
       continue;
     }
-    if (auto erased = object_.maps().lower_devices.erase({net, *at}); !erased) return erased.error();
+    if (auto erased = object_.maps().enslaved_devices.erase({net, *at}); !erased) return erased.error();
     at = in.lower.erase(at);
   }
   return {};

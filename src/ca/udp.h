@@ -65,7 +65,7 @@ class CaUdp {
   explicit CaUdp(CaUdpObject object) : object_(std::move(object)) {}
 
   struct Namespace {
-    LowerDevices devices;
+    EnslavedDevices devices;
     std::set<std::uint32_t> lower;  // as the kernel has them
   };
   Result<void> update_devices(std::uint32_t net, Namespace& in);

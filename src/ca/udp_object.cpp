@@ -61,7 +61,7 @@ Result<void> CaUdpObject::Loaded::open_views() {
   if (auto ok = kernel::open_view(views.clients, maps.ca_search_clients); !ok) return ok;
   if (auto ok = kernel::open_view(views.searches, maps.ca_searches); !ok) return ok;
   if (auto ok = kernel::open_view(views.beacons, maps.ca_beacons); !ok) return ok;
-  if (auto ok = kernel::open_view(views.lower_devices, maps.ca_lower_devices); !ok) return ok;
+  if (auto ok = kernel::open_view(views.enslaved_devices, maps.ca_lower_devices); !ok) return ok;
   return kernel::open_view(views.counters, maps.ca_udp_drops);
 }
 

@@ -71,7 +71,7 @@ LimitedSeries::ByText<LimitedSeries::Use>::value_type* LimitedSeries::use_of(
   return &*found;
 }
 
-void LimitedSeries::let_go(ByText<Use>& uses, ByText<Use>::value_type* use) {
+void LimitedSeries::release_unused(ByText<Use>& uses, ByText<Use>::value_type* use) {
   if (--use->second.things == 0) uses.erase(uses.find(use->first));
 }
 
@@ -147,8 +147,8 @@ void LimitedSeries::leave(Thing& thing) {
     --thing.sum->members;
     --limited_;
   }
-  let_go(iocs_, thing.ioc);
-  let_go(clients_, thing.client);
+  release_unused(iocs_, thing.ioc);
+  release_unused(clients_, thing.client);
 }
 
 void LimitedSeries::settle(Thing& thing) const {

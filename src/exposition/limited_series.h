@@ -112,7 +112,7 @@ class LimitedSeries {
   void settle(Thing& thing) const;
   void promote();
   ByText<Use>::value_type* use_of(ByText<Use>& uses, std::string_view name);
-  static void let_go(ByText<Use>& uses, ByText<Use>::value_type* use);
+  static void release_unused(ByText<Use>& uses, ByText<Use>::value_type* use);
 
   Kind kind_;
   std::size_t value_count_;

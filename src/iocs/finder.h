@@ -40,7 +40,7 @@ struct FinderOptions {
   // Who listens there serves Channel Access, whatever it is.
   std::set<std::uint16_t> server_ports;
   // For so long a process is looked at with each poll, and an IOC's descriptors; later, when there
-  // is a sign that it changed (discovery/glance.h), and when a new listener has come to its network
+  // is a sign that it changed (process_signs.h), and when a new listener has come to its network
   // namespace.
   std::chrono::milliseconds young{10000};
 };
@@ -120,7 +120,7 @@ class Finder {
     std::uint64_t vsize_looked_at = 0;
     std::optional<MemorySizes> sizes;
     Clock::time_point seen{};  // first, or as what it is since its exec
-    Clock::time_point next_glance = Clock::time_point::min();
+    Clock::time_point next_recheck = Clock::time_point::min();
     Clock::time_point last_look{};
     Clock::time_point next_check = Clock::time_point::min();
     unsigned denials = 0;  // in a row
@@ -165,7 +165,7 @@ class Finder {
   OwnedSockets own_sockets_;               // the exporter's
   std::map<pid_t, Process> processes_;
   std::set<pid_t> kernel_threads_;
-  std::optional<Pulse> pulse_;  // at the last listing
+  std::optional<ProcessSigns> signs_;  // at the last listing
   bool rested_ = false;
   bool settled_ = false;           // nothing is young, nothing changes
   Clock::time_point last_poll_{};  // that looked at all

@@ -14,10 +14,10 @@ namespace {
 constexpr std::chrono::seconds kListingInterval{3};
 // A process that is there for longer than `young` is glanced at so often; for its exec, or for a
 // library that it loads.
-constexpr std::chrono::seconds kGlanceInterval{3};
+constexpr std::chrono::seconds kRecheckInterval{3};
 // An IOC that has dbProcess, and whose exec shows otherwise: a library that it loads late brings
 // more of the same.
-constexpr std::chrono::seconds kIocGlanceInterval{15};
+constexpr std::chrono::seconds kIocRecheckInterval{15};
 constexpr std::chrono::milliseconds kHeldInterval{1500};
 constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
 // Kernel threads' pids are given out again as well.
@@ -33,7 +33,7 @@ bool is_older_process(const ProcessStat& a, const ProcessStat& b) {
 bool Finder::may_rest(Clock::time_point now) const {
   if (!fs_.is_host() || !settled_ || now - last_poll_ >= kRest) return false;
   const auto proc = Folder::open(fs_, "/proc");
-  if (!proc || !pulse_ || read_pulse(*proc) != pulse_) return false;
+  if (!proc || !signs_ || read_process_signs(*proc) != signs_) return false;
   return std::ranges::all_of(processes_, [](const auto& entry) {
     const auto& tracked = entry.second.tracked;
     return !tracked || !tracked->wanted || tracked->memory.has_memory();
@@ -85,8 +85,8 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
   settled_ = true;
   for (auto& [pid, process] : processes_)
     if (must_read(proc, process, now)) pids.push_back(pid);
-  const std::optional<Pulse> pulse = read_pulse(proc);
-  if (!pulse || pulse != pulse_ || now >= next_listing_) {
+  const std::optional<ProcessSigns> signs = read_process_signs(proc);
+  if (!signs || signs != signs_ || now >= next_listing_) {
     next_listing_ = now + kListingInterval;
     if (now >= next_kernel_threads_) kernel_threads_.clear();
     if (kernel_threads_.empty()) next_kernel_threads_ = now + kKernelThreadInterval;
@@ -94,13 +94,13 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
     std::ranges::sort(listed);
     for (const pid_t pid : listed) {
       const bool known = processes_.contains(pid) || kernel_threads_.contains(pid);
-      if (!known || !pulse || !pulse_ || given_out(pid, *pulse_, *pulse)) pids.push_back(pid);
+      if (!known || !signs || !signs_ || given_out(pid, *signs_, *signs)) pids.push_back(pid);
     }
     for (const auto& [pid, process] : processes_)
       if (!std::ranges::binary_search(listed, pid)) pids.push_back(pid);
     std::erase_if(kernel_threads_,
                   [&](pid_t pid) { return !std::ranges::binary_search(listed, pid); });
-    pulse_ = pulse;
+    signs_ = signs;
   }
   std::ranges::sort(pids);
   pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
@@ -117,9 +117,9 @@ bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point n
   if (!process.tracked && process.inspection && process.inspection->is_ioc()) return true;
   const bool is_kept = process.tracked && process.tracked->memory.is_open();
   if (is_kept && !process.tracked->memory.has_memory()) return true;
-  if (now < process.next_glance) return false;
+  if (now < process.next_recheck) return false;
   const bool complete = is_kept && process.tracked->ioc.target;
-  process.next_glance = now + (complete ? kIocGlanceInterval : kGlanceInterval);
+  process.next_recheck = now + (complete ? kIocRecheckInterval : kRecheckInterval);
   const auto sizes = read_memory_sizes(proc, process.stat.id.pid);
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }
@@ -128,9 +128,9 @@ void Finder::ask_who_holds(Process& process, Clock::time_point now) const {
   Tracked& tracked = *process.tracked;
   if (now < tracked.next_held) return;
   if (now - tracked.found >= options_.young) tracked.next_held = now + kHeldInterval;
-  auto held = why_held(fs_, process.stat.id.pid, tracked.status);
-  if (!held || *held == tracked.ioc.held) return;
-  tracked.ioc.held = std::move(*held);
+  auto held = why_traced_or_stopped(fs_, process.stat.id.pid, tracked.status);
+  if (!held || *held == tracked.ioc.traced_or_stopped) return;
+  tracked.ioc.traced_or_stopped = std::move(*held);
   tracked.changed = true;
 }
 

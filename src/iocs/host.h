@@ -79,8 +79,9 @@ class Host {
   // While it is set, no IOC's memory is read and nothing is attached. In any thread.
   void set_hands_off(bool hands_off) { hands_off_ = hands_off; }
   bool hands_off() const { return hands_off_; }
-  // Its memory and its code are not to be touched: the operator wants it, or the IOC is held.
-  bool left_alone(const LiveIoc& live) const { return hands_off_ || !live.ioc.held.empty(); }
+  // Its memory and its code are not to be touched: the operator wants it, or somebody has stopped
+  // or traces the IOC.
+  bool left_alone(const LiveIoc& live) const { return hands_off_ || !live.ioc.traced_or_stopped.empty(); }
 
   // All that follows: under the mutex, or in the thread that changes it.
   const std::map<IocId, LiveIoc>& live() const { return live_; }

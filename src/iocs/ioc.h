@@ -104,7 +104,7 @@ struct Ioc {
   std::string problem;  // "" = none
   // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
   // words, "" = nothing. As of the last poll.
-  std::string held;
+  std::string traced_or_stopped;
 
   bool operator==(const Ioc&) const = default;
 };

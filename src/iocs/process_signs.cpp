@@ -28,18 +28,18 @@ bool take(std::string_view& text, Number& number) {
 }  // namespace
 
 // "0.20 0.18 0.12 1/80 11206": running and all tasks, the last pid.
-std::optional<Pulse> read_pulse(const Folder& proc) {
+std::optional<ProcessSigns> read_process_signs(const Folder& proc) {
   char buffer[128];
   auto text = proc.read("loadavg", buffer);
   const auto slash = text ? text->find('/') : std::string_view::npos;
   if (slash == std::string_view::npos) return {};
   text->remove_prefix(slash);
-  Pulse pulse;
-  return take(*text, pulse.tasks) && take(*text, pulse.last_pid) ? std::optional(pulse)
+  ProcessSigns signs;
+  return take(*text, signs.tasks) && take(*text, signs.last_pid) ? std::optional(signs)
                                                                  : std::nullopt;
 }
 
-bool given_out(pid_t pid, const Pulse& before, const Pulse& after) {
+bool given_out(pid_t pid, const ProcessSigns& before, const ProcessSigns& after) {
   if (before.last_pid <= after.last_pid) return pid > before.last_pid && pid <= after.last_pid;
   return pid > before.last_pid || pid <= after.last_pid;
 }

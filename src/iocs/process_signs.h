@@ -17,15 +17,15 @@ namespace ioc_exporter::iocs {
 
 // Of the host, from /proc/loadavg (proc(5)): changes whenever a process or thread starts, unless it
 // was given its pid by clone3(2) and another one ended.
-struct Pulse {
+struct ProcessSigns {
   pid_t last_pid = 0;  // the latest that the kernel gave out by itself
   std::uint64_t tasks = 0;
 
-  bool operator==(const Pulse&) const = default;
+  bool operator==(const ProcessSigns&) const = default;
 };
-std::optional<Pulse> read_pulse(const Folder& proc);
+std::optional<ProcessSigns> read_process_signs(const Folder& proc);
 // Whether `pid` was given out between the two: pids go round.
-bool given_out(pid_t pid, const Pulse& before, const Pulse& after);
+bool given_out(pid_t pid, const ProcessSigns& before, const ProcessSigns& after);
 
 // Of a process' address space, pages, from /proc/PID/statm (proc(5)): changes with an exec and when
 // a library is loaded. Nothing: it has ended.

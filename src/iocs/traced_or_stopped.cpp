@@ -21,7 +21,7 @@ std::optional<std::string_view> value_of(std::string_view status, std::string_vi
 
 }  // namespace
 
-Result<std::string> why_held(const RootedFs& fs, pid_t pid, const KeptFile& kept) {
+Result<std::string> why_traced_or_stopped(const RootedFs& fs, pid_t pid, const KeptFile& kept) {
   const std::string path = "/proc/" + std::to_string(pid) + "/status";
   std::optional<std::string> status = kept.is_open() ? kept.read(kMostStatus) : std::nullopt;
   if (!status) {

@@ -16,6 +16,6 @@ namespace ioc_exporter::iocs {
 // as the same one holds it. CRIU traces what it checkpoints. Only the main thread is asked: whoever
 // traces another one alone is not seen. An error: the process has ended, or the file is no status.
 // `kept` is that file when it is open already.
-Result<std::string> why_held(const RootedFs& fs, pid_t pid, const KeptFile& kept = {});
+Result<std::string> why_traced_or_stopped(const RootedFs& fs, pid_t pid, const KeptFile& kept = {});
 
 }  // namespace ioc_exporter::iocs

@@ -95,7 +95,7 @@ void RecordsCollector::follow(TimePoint now) {
       one = watched_.erase(one);
       continue;
     }
-    if (watched.slot) limiter_->set_held(*watched.slot, !live->ioc.held.empty());
+    if (watched.slot) limiter_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
     ++one;
   }
   if (process_) watch_due(now);
@@ -180,7 +180,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   watched.database = live.database;
   watched.notes = std::move(points.notes);
   limiter_->watch(*slot, live.ioc.name);
-  limiter_->set_held(*slot, !live.ioc.held.empty());
+  limiter_->set_traced_or_stopped(*slot, !live.ioc.traced_or_stopped.empty());
   spdlog::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),
                where.display_path, where.deleted ? " (deleted on disk)" : "");
   return {};
@@ -233,8 +233,8 @@ void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
   bounds_.configure(bounds);
 }
 
-std::vector<RecordExtras::Watched> RecordsCollector::watched_extras() const {
-  std::vector<RecordExtras::Watched> all;
+std::vector<ExtraProbes::Watched> RecordsCollector::watched_extras() const {
+  std::vector<ExtraProbes::Watched> all;
   for (const auto& [id, watched] : watched_) {
     const iocs::LiveIoc* const live = host_.find(id, watched.serial);
     if (!watched.slot || live == nullptr || host_.left_alone(*live)) continue;

@@ -79,7 +79,7 @@ class RecordsCollector final : public Collector {
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
   Result<void> free_ended_threads(TimePoint now);
-  std::vector<RecordExtras::Watched> watched_extras() const;
+  std::vector<ExtraProbes::Watched> watched_extras() const;
   std::vector<MemoryWatch::Job> memory_jobs() const;
   Reading read_all();
   std::vector<PendingRecords> begin(Reading& reading);
@@ -93,10 +93,10 @@ class RecordsCollector final : public Collector {
   std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
   // All that follows: under the host's mutex, unless it says otherwise.
   std::optional<RecordProcess> process_;
-  std::optional<RecordGuard> limiter_;  // there when process_ is
+  std::optional<ProbeLimiter> limiter_;  // there when process_ is
   std::optional<HitCostSample> hit_cost_;
   HitCost assumed_cost_ = kAssumedHitCost;  // measured, where it could be
-  std::optional<RecordExtras> extras_;
+  std::optional<ExtraProbes> extras_;
   std::map<iocs::IocId, Watched> watched_;
   ProbeSeconds probe_seconds_;
   TroubleLog trouble_;

@@ -13,8 +13,8 @@ constexpr std::array kCounters = {
 
 }  // namespace
 
-SlicedRecords::Counters counters_of(const iocx_record_stats& stats) {
-  SlicedRecords::Counters counters;
+PausedRecordEstimates::Counters counters_of(const iocx_record_stats& stats) {
+  PausedRecordEstimates::Counters counters;
   std::uint32_t number = 0;
   const auto take = [&](std::uint64_t value) {
     if (value > 0) counters.emplace_back(number, value);
@@ -25,7 +25,7 @@ SlicedRecords::Counters counters_of(const iocx_record_stats& stats) {
   return counters;
 }
 
-void add_counters(iocx_record_stats& to, const SlicedRecords::Counters& counters) {
+void add_counters(iocx_record_stats& to, const PausedRecordEstimates::Counters& counters) {
   for (const auto& [number, value] : counters) {
     if (number < kCounters.size())
       to.*kCounters[number] += value;
@@ -34,17 +34,17 @@ void add_counters(iocx_record_stats& to, const SlicedRecords::Counters& counters
   }
 }
 
-SlicedRecords::Table counters_of(const std::vector<RawRecord>& records) {
-  SlicedRecords::Table table;
+PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records) {
+  PausedRecordEstimates::Table table;
   table.reserve(records.size());
   for (const RawRecord& record : records)
     table.emplace(record.address, counters_of(record.stats));
   return table;
 }
 
-HiddenCounts hidden_counts(const SlicedRecords& hidden, double paused_seconds) {
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double paused_seconds) {
   HiddenCounts by_address;
-  hidden.for_each(paused_seconds, [&](std::uint64_t address, SlicedRecords::Counters counters) {
+  hidden.for_each(paused_seconds, [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
     by_address.emplace(address, std::move(counters));
   });
   return by_address;

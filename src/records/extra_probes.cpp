@@ -37,13 +37,13 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 
 }  // namespace
 
-Result<void> RecordExtras::follow_clients(const std::vector<Watched>& watched, bool shown) {
+Result<void> ExtraProbes::follow_clients(const std::vector<Watched>& watched, bool shown) {
   std::map<std::uint32_t, pid_t> pids;
   for (const Watched& one : watched) pids.emplace(one.slot, one.pid);
-  return puts_.take_in(records_->object().maps().puts, pids, shown);
+  return puts_.follow(records_->object().maps().puts, pids, shown);
 }
 
-Result<void> RecordExtras::look(const std::vector<Watched>& watched) {
+Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
   if (records_ == nullptr) return {};
   Result<void> problem = follow_clients(watched, false);
   for (const Watched& one : watched)
@@ -52,7 +52,7 @@ Result<void> RecordExtras::look(const std::vector<Watched>& watched) {
   return problem;
 }
 
-Result<void> RecordExtras::begin_page(const std::vector<Watched>& watched) {
+Result<void> ExtraProbes::begin_page(const std::vector<Watched>& watched) {
   if (records_ == nullptr) return {};
   Result<void> problem = follow_clients(watched, true);
   wall_clock_.update(WallClock::read());
@@ -64,7 +64,7 @@ Result<void> RecordExtras::begin_page(const std::vector<Watched>& watched) {
   return problem;
 }
 
-Result<void> RecordExtras::add_to(IocSample& sample, std::uint32_t slot) const {
+Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
   if (!sample.database) return {};
   sample.put_clients = to_put_samples(puts_.of(slot), *sample.database);
   if (const auto lists = scan_lists_.find(slot); lists != scan_lists_.end())
@@ -78,7 +78,7 @@ Result<void> RecordExtras::add_to(IocSample& sample, std::uint32_t slot) const {
   return {};
 }
 
-Result<void> RecordExtras::forget(std::uint32_t slot) {
+Result<void> ExtraProbes::forget(std::uint32_t slot) {
   if (records_ == nullptr) return {};
   Result<void> problem = puts_.forget(records_->object().maps().puts, slot);
   keep_first(problem, completions_.forget(*records_, slot));

@@ -1,4 +1,4 @@
-// RecordExtras: what is seen of the watched IOCs besides dbProcess itself: the clients of writes,
+// ExtraProbes: what is seen of the watched IOCs besides dbProcess itself: the clients of writes,
 // periodic scan lists, completions of asynchronous records. Not thread-safe.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace ioc_exporter::records {
 
-class RecordExtras {
+class ExtraProbes {
  public:
   struct Watched {
     std::uint32_t slot = 0;
@@ -26,7 +26,7 @@ class RecordExtras {
   };
 
   // `records` may be null: then there is nothing.
-  RecordExtras(RootedFs fs, RecordProcess* records)
+  ExtraProbes(RootedFs fs, RecordProcess* records)
       : records_(records), puts_(std::move(fs)) {}
 
   // A look now and then, at all watched IOCs.

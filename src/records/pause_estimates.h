@@ -1,4 +1,4 @@
-// SlicedCounts: estimates of what counters would have counted while nobody counted. The probes of
+// PauseEstimates: estimates of what counters would have counted while nobody counted. The probes of
 // an IOC that is looked at in slices of time are away in between; each pause is taken to have been
 // like the slice before it. Estimates only grow, as the counters that they are added to.
 //
@@ -15,7 +15,7 @@
 namespace ioc_exporter::records {
 
 template <class Key>
-class SlicedCounts {
+class PauseEstimates {
  public:
   // Number and value, ascending by number; a counter that is not there is 0.
   using Counters = std::vector<std::pair<std::uint32_t, std::uint64_t>>;

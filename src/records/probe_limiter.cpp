@@ -10,7 +10,7 @@ namespace {
 
 using Action = OverheadGovernor::Action;
 
-double seconds_between(RecordGuard::Clock::time_point from, RecordGuard::Clock::time_point to) {
+double seconds_between(ProbeLimiter::Clock::time_point from, ProbeLimiter::Clock::time_point to) {
   return std::max(0.0, std::chrono::duration<double>(to - from).count());
 }
 
@@ -20,42 +20,42 @@ double percent(double share) {
 
 }  // namespace
 
-RecordGuard::RecordGuard(RecordProcess& records, double budget, HitCost cost)
+ProbeLimiter::ProbeLimiter(RecordProcess& records, double budget, HitCost cost)
     : records_(records), budget_(budget), cost_(cost) {}
 
-OverheadGovernor RecordGuard::make_governor(double budget) {
+OverheadGovernor ProbeLimiter::make_governor(double budget) {
   return {budget, cost_, [this] { return std::uniform_real_distribution<>(0, 1)(random_); }};
 }
 
-void RecordGuard::watch(std::uint32_t slot, std::string name) {
+void ProbeLimiter::watch(std::uint32_t slot, std::string name) {
   Watched& watched =
       watched_.insert_or_assign(slot, Watched{std::move(name), make_governor(budget_)})
           .first->second;
   if (is_away(watched)) pause(slot, watched);
 }
 
-void RecordGuard::forget(std::uint32_t slot) {
+void ProbeLimiter::forget(std::uint32_t slot) {
   watched_.erase(slot);
 }
 
-void RecordGuard::set_held(std::uint32_t slot, bool held) {
+void ProbeLimiter::set_traced_or_stopped(std::uint32_t slot, bool is) {
   const auto found = watched_.find(slot);
-  if (found == watched_.end() || found->second.held == held) return;
+  if (found == watched_.end() || found->second.traced_or_stopped == is) return;
   Watched& watched = found->second;
   const bool was_away = is_away(watched);
-  watched.held = held;
+  watched.traced_or_stopped = is;
   away_or_back(slot, watched, was_away);
 }
 
-void RecordGuard::set_detached(bool detached) {
+void ProbeLimiter::set_detached(bool detached) {
   const bool before = std::exchange(detached_, detached);
   if (detached && !before)
     if (auto done = records_.pause_all(); !done)
       spdlog::warn("take off the record probes: {}", done.error().message());
-  for (auto& [slot, watched] : watched_) away_or_back(slot, watched, before || watched.held);
+  for (auto& [slot, watched] : watched_) away_or_back(slot, watched, before || watched.traced_or_stopped);
 }
 
-void RecordGuard::away_or_back(std::uint32_t slot, Watched& watched, bool was_away) {
+void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_away) {
   if (is_away(watched) == was_away) return;
   if (was_away) {
     resume(slot, watched);
@@ -68,7 +68,7 @@ void RecordGuard::away_or_back(std::uint32_t slot, Watched& watched, bool was_aw
   watched.hidden.end();
 }
 
-void RecordGuard::look(Clock::time_point now) {
+void ProbeLimiter::look(Clock::time_point now) {
   const auto is_due = [&](const Watched& watched) {
     return !is_away(watched) && (watched.fresh || watched.governor.due() <= now);
   };
@@ -95,7 +95,7 @@ void RecordGuard::look(Clock::time_point now) {
   }
 }
 
-void RecordGuard::follow(std::uint32_t slot, Watched& watched, Action action) {
+void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, Action action) {
   switch (action) {
     case Action::none:
       return;
@@ -114,7 +114,7 @@ void RecordGuard::follow(std::uint32_t slot, Watched& watched, Action action) {
   }
 }
 
-void RecordGuard::begin_slices(std::uint32_t slot, Watched& watched) {
+void ProbeLimiter::begin_slices(std::uint32_t slot, Watched& watched) {
   auto table = counters(slot, watched);
   if (!table) {
     watched.fresh = true;
@@ -128,7 +128,7 @@ void RecordGuard::begin_slices(std::uint32_t slot, Watched& watched) {
   watched.hidden.begin(std::move(*table));
 }
 
-void RecordGuard::begin_pause(std::uint32_t slot, Watched& watched) {
+void ProbeLimiter::begin_pause(std::uint32_t slot, Watched& watched) {
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   const auto stopped = Clock::now();
   if (!pause(slot, watched)) {
@@ -145,13 +145,13 @@ void RecordGuard::begin_pause(std::uint32_t slot, Watched& watched) {
     watched.hidden.slice_ended(std::move(*table), seconds_between(watched.slice_began, stopped));
 }
 
-void RecordGuard::end_pause(std::uint32_t slot, Watched& watched) {
+void ProbeLimiter::end_pause(std::uint32_t slot, Watched& watched) {
   account_pause(slot, watched);
   resume(slot, watched);
   watched.slice_began = Clock::now();
 }
 
-void RecordGuard::account_pause(std::uint32_t slot, Watched& watched) {
+void ProbeLimiter::account_pause(std::uint32_t slot, Watched& watched) {
   if (!watched.pause_began) return;
   watched.hidden.pause_ended(seconds_between(*watched.pause_began, Clock::now()));
   watched.pause_began.reset();
@@ -159,7 +159,7 @@ void RecordGuard::account_pause(std::uint32_t slot, Watched& watched) {
 }
 
 // Whether the probes are off.
-bool RecordGuard::pause(std::uint32_t slot, Watched& watched) {
+bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched) {
   auto done = records_.pause(slot);
   if (!done) {
     report(watched, "take off the record probes", done.error());
@@ -171,12 +171,12 @@ bool RecordGuard::pause(std::uint32_t slot, Watched& watched) {
   return *done;
 }
 
-void RecordGuard::resume(std::uint32_t slot, Watched& watched) {
+void ProbeLimiter::resume(std::uint32_t slot, Watched& watched) {
   if (auto done = records_.resume(slot); !done)
     report(watched, "attach the record probes again", done.error());
 }
 
-std::optional<SlicedRecords::Table> RecordGuard::counters(std::uint32_t slot, Watched& watched) {
+std::optional<PausedRecordEstimates::Table> ProbeLimiter::counters(std::uint32_t slot, Watched& watched) {
   auto records = records_.collect(slot);
   if (records) return counters_of(*records);
   report(watched, "read the record counts", records.error());
@@ -184,14 +184,14 @@ std::optional<SlicedRecords::Table> RecordGuard::counters(std::uint32_t slot, Wa
 }
 
 // An IOC that ends between two looks is no trouble; of other trouble, each kind once in a row.
-void RecordGuard::report(Watched& watched, const std::string& action, const Error& error) {
+void ProbeLimiter::report(Watched& watched, const std::string& action, const Error& error) {
   if (error.code == std::errc::no_such_process) return;
   std::string text = action + ": " + error.message();
   if (text != watched.reported) spdlog::warn("ioc {}: {}", watched.name, text);
   watched.reported = std::move(text);
 }
 
-std::optional<RecordGuard::Clock::time_point> RecordGuard::next_end() const {
+std::optional<ProbeLimiter::Clock::time_point> ProbeLimiter::next_end() const {
   std::optional<Clock::time_point> next;
   for (const auto& [slot, watched] : watched_) {
     if (is_away(watched) || !watched.governor.in_slices()) continue;
@@ -200,7 +200,7 @@ std::optional<RecordGuard::Clock::time_point> RecordGuard::next_end() const {
   return next;
 }
 
-HiddenCounts RecordGuard::hidden(std::uint32_t slot, Clock::time_point now) const {
+HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return {};
   const Watched& watched = found->second;
@@ -208,7 +208,7 @@ HiddenCounts RecordGuard::hidden(std::uint32_t slot, Clock::time_point now) cons
   return hidden_counts(watched.hidden, paused);
 }
 
-std::optional<OverheadSample> RecordGuard::sample(std::uint32_t slot) const {
+std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
   if (is_away(found->second)) return OverheadSample{0, 0};

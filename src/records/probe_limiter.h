@@ -1,7 +1,7 @@
-// RecordGuard: decides, for each IOC whose records are counted, when its probes are attached. Away
-// they are while the operator wants it, while the IOC is held (stopped, under a debugger), and for
-// a part of the time when they would cost it more than the budget (app/overhead_governor.h). Only
-// the last hides what would have been counted, and is made up for by estimates.
+// ProbeLimiter: decides, for each IOC whose records are counted, when its probes are attached. They
+// are detached while the operator wants it, while the IOC is stopped or under a debugger, and for a
+// part of the time when they would cost it more than the budget (records/overhead_governor.h). Only
+// the last hides calls that would have been counted; estimates make up for these.
 //
 // Not thread-safe: under the same mutex as the RecordProcess that it pauses.
 #pragma once
@@ -22,21 +22,21 @@
 
 namespace ioc_exporter::records {
 
-class RecordGuard {
+class ProbeLimiter {
  public:
   using Clock = std::chrono::steady_clock;
   // How long an IOC is left as it is whose probes cannot be taken off.
   static constexpr std::chrono::seconds kRetry{60};
 
   // `budget`: fraction of one core for each IOC, 0 for none. `records` must outlive it.
-  RecordGuard(RecordProcess& records, double budget, HitCost cost);
+  ProbeLimiter(RecordProcess& records, double budget, HitCost cost);
 
   // An IOC that RecordProcess watches from now on; `name` is for the log.
   void watch(std::uint32_t slot, std::string name);
   // Before RecordProcess::unwatch().
   void forget(std::uint32_t slot);
 
-  void set_held(std::uint32_t slot, bool held);
+  void set_traced_or_stopped(std::uint32_t slot, bool is);
   void set_detached(bool detached);
   bool detached() const { return detached_; }
 
@@ -55,8 +55,8 @@ class RecordGuard {
   struct Watched {
     std::string name;
     OverheadGovernor governor;
-    SlicedRecords hidden = {};
-    bool held = false;
+    PausedRecordEstimates hidden = {};
+    bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
     Clock::time_point slice_began = {};
     std::optional<Clock::time_point> pause_began = {};
@@ -64,7 +64,7 @@ class RecordGuard {
     std::string reported = {};
   };
 
-  bool is_away(const Watched& watched) const { return detached_ || watched.held; }
+  bool is_away(const Watched& watched) const { return detached_ || watched.traced_or_stopped; }
   void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
   void follow(std::uint32_t slot, Watched& watched, OverheadGovernor::Action action);
   void begin_slices(std::uint32_t slot, Watched& watched);
@@ -73,7 +73,7 @@ class RecordGuard {
   void account_pause(std::uint32_t slot, Watched& watched);
   bool pause(std::uint32_t slot, Watched& watched);
   void resume(std::uint32_t slot, Watched& watched);
-  std::optional<SlicedRecords::Table> counters(std::uint32_t slot, Watched& watched);
+  std::optional<PausedRecordEstimates::Table> counters(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
   OverheadGovernor make_governor(double budget);
 

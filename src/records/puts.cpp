@@ -17,7 +17,7 @@ std::set<std::uint32_t> threads_of(const RootedFs& fs, pid_t pid) {
 
 }  // namespace
 
-Result<void> RecordPuts::take_in(const RecordPutMaps& maps,
+Result<void> RecordPuts::follow(const RecordPutMaps& maps,
                                  const std::map<std::uint32_t, pid_t>& pids, bool shown) {
   std::map<std::uint32_t, Counts> by_slot;
   auto read = maps.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t count) {
@@ -28,13 +28,13 @@ Result<void> RecordPuts::take_in(const RecordPutMaps& maps,
   for (const auto& [slot, counts] : by_slot) {
     const auto pid = pids.find(slot);
     if (pid == pids.end()) continue;
-    auto done = take_in_ioc(maps, slot, pid->second, counts, shown);
+    auto done = follow_ioc(maps, slot, pid->second, counts, shown);
     if (!done && problem) problem = done;
   }
   return problem;
 }
 
-Result<void> RecordPuts::take_in_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
+Result<void> RecordPuts::follow_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
                                      const Counts& counts, bool shown) {
   auto& known = clients_[slot];
   std::set<std::uint32_t> unknown;
@@ -53,8 +53,8 @@ Result<void> RecordPuts::take_in_ioc(const RecordPutMaps& maps, std::uint32_t sl
     const auto client = known.find(key.tid);
     const std::string name = client != known.end() ? client->second : "";
     if (alive.contains(key.tid)) {
-      totals_.take_in(key, count, name, shown);
-    } else if (auto ended = take_in_ended(maps, key, name); !ended && problem) {
+      totals_.add(key, count, name, shown);
+    } else if (auto ended = count_ended(maps, key, name); !ended && problem) {
       problem = ended;
     }
   }
@@ -63,11 +63,11 @@ Result<void> RecordPuts::take_in_ioc(const RecordPutMaps& maps, std::uint32_t sl
 }
 
 // Its counts are final now; its id may come again, as another thread's.
-Result<void> RecordPuts::take_in_ended(const RecordPutMaps& maps,
+Result<void> RecordPuts::follow_ended(const RecordPutMaps& maps,
                                        const iocx_put_client_key& key, const std::string& client) {
   auto count = maps.clients.lookup(key);
   if (!count) return std::move(count).error();
-  if (*count) totals_.take_in(key, **count, client, true);
+  if (*count) totals_.add(key, **count, client, true);
   totals_.forget(key);
   auto erased = maps.clients.erase(key);
   if (!erased) return std::move(erased).error();

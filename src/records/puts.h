@@ -23,7 +23,7 @@ class RecordPuts {
   // Takes in what the kernel has counted, and looks for the clients of new threads. `pids`: of the
   // IOCs that are watched, by slot. `shown`: see PutClientTotals; to be called so before the counts
   // by record are read, which these are parts of.
-  Result<void> take_in(const RecordPutMaps& maps, const std::map<std::uint32_t, pid_t>& pids,
+  Result<void> follow(const RecordPutMaps& maps, const std::map<std::uint32_t, pid_t>& pids,
                        bool shown);
   // The IOC is gone.
   Result<void> forget(const RecordPutMaps& maps, std::uint32_t slot);
@@ -33,9 +33,9 @@ class RecordPuts {
 
  private:
   using Counts = std::vector<std::pair<iocx_put_client_key, std::uint64_t>>;
-  Result<void> take_in_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
+  Result<void> follow_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
                            const Counts& counts, bool shown);
-  Result<void> take_in_ended(const RecordPutMaps& maps, const iocx_put_client_key& key,
+  Result<void> count_ended(const RecordPutMaps& maps, const iocx_put_client_key& key,
                              const std::string& client);
 
   RootedFs fs_;

@@ -3,23 +3,14 @@
 #include <sys/syscall.h>
 
 #include <charconv>
-#include <cstring>
 #include <optional>
 
-#include "ca/connections.h"
 #include "base/socket_table.h"
 
 namespace ioc_exporter::records {
 namespace {
 
 constexpr std::string_view kSocket = "socket:[";
-
-std::string address_text(const InetAddress& address) {
-  iocx_ca_address bytes{};
-  static_assert(sizeof bytes.bytes == sizeof address);
-  std::memcpy(bytes.bytes, address.data(), sizeof bytes.bytes);
-  return ca::ca_address_text(bytes);
-}
 
 std::optional<std::uint64_t> inode_of(const RootedFs& fs, const std::string& process, int fd) {
   auto link = fs.read_link(process + "/fd/" + std::to_string(fd));

@@ -14,7 +14,7 @@ namespace ioc_exporter::web {
 namespace {
 
 // The other end, as civetweb writes it; nothing for a socket that has none.
-std::optional<Crowd::Peer> peer_of(int fd) {
+std::optional<IdleConnectionReaper::Peer> peer_of(int fd) {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
@@ -23,7 +23,7 @@ std::optional<Crowd::Peer> peer_of(int fd) {
                     NI_NUMERICHOST) != 0)
     return {};
   // The port stands in the same place for IPv6.
-  return Crowd::Peer{host.data(), ntohs(reinterpret_cast<sockaddr_in*>(&peer)->sin_port)};
+  return IdleConnectionReaper::Peer{host.data(), ntohs(reinterpret_cast<sockaddr_in*>(&peer)->sin_port)};
 }
 
 // Whether a whole head of a request waits to be read, without taking it.
@@ -36,22 +36,22 @@ bool has_request(int fd) {
 
 }  // namespace
 
-Crowd::Turn::Turn(Crowd& crowd, Peer peer) : crowd_(crowd), peer_(std::move(peer)) {
+IdleConnectionReaper::Turn::Turn(IdleConnectionReaper& reaper, Peer peer) : crowd_(reaper), peer_(std::move(peer)) {
   const std::scoped_lock lock(crowd_.mutex_);
   crowd_.answered_.insert(peer_);
 }
 
-Crowd::Turn::~Turn() {
+IdleConnectionReaper::Turn::~Turn() {
   const std::scoped_lock lock(crowd_.mutex_);
   crowd_.answered_.erase(crowd_.answered_.find(peer_));
 }
 
-void Crowd::start(std::vector<std::uint16_t> ports) {
+void IdleConnectionReaper::start(std::vector<std::uint16_t> ports) {
   ports_ = std::move(ports);
   thread_ = std::thread([this] { run(); });
 }
 
-void Crowd::stop() {
+void IdleConnectionReaper::stop() {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
@@ -60,11 +60,11 @@ void Crowd::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Crowd::arrived() {
+void IdleConnectionReaper::arrived() {
   if (++connections_ == from_) changed_.notify_all();
 }
 
-void Crowd::run() {
+void IdleConnectionReaper::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (is_there()) {
@@ -82,7 +82,7 @@ void Crowd::run() {
 
 // One that is about to be answered may look idle for the moment between the reading of its request
 // and the beginning of its turn, but not at two looks.
-void Crowd::cut_idle(Clock::time_point now) {
+void IdleConnectionReaper::cut_idle(Clock::time_point now) {
   std::map<Peer, Clock::time_point> idle;
   visit_own_sockets(ports_, [&](int fd) {
     const auto peer = peer_of(fd);

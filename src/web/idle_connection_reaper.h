@@ -1,4 +1,4 @@
-// Crowd: sees to it that connections which send no request leave threads for those that do.
+// IdleConnectionReaper: sees to it that connections which send no request leave threads for those that do.
 //
 // civetweb gives a thread to each connection, and waits there for the request for as long as
 // request_timeout. That is right for a few slow clients, and too long for a thousand. So while most
@@ -22,15 +22,15 @@
 
 namespace ioc_exporter::web {
 
-class Crowd {
+class IdleConnectionReaper {
  public:
   using Peer = std::pair<std::string, int>;  // address in figures, port
 
   // From so many connections on, those without a request are given `patience`.
-  Crowd(std::size_t from, std::chrono::milliseconds patience) : from_(from), patience_(patience) {}
-  ~Crowd() { stop(); }
-  Crowd(const Crowd&) = delete;
-  Crowd& operator=(const Crowd&) = delete;
+  IdleConnectionReaper(std::size_t from, std::chrono::milliseconds patience) : from_(from), patience_(patience) {}
+  ~IdleConnectionReaper() { stop(); }
+  IdleConnectionReaper(const IdleConnectionReaper&) = delete;
+  IdleConnectionReaper& operator=(const IdleConnectionReaper&) = delete;
 
   // Looks after the connections to these ports, in a thread of its own.
   void start(std::vector<std::uint16_t> ports);
@@ -44,13 +44,13 @@ class Crowd {
   // While a Turn is there, its client is being answered.
   class Turn {
    public:
-    Turn(Crowd& crowd, Peer peer);
+    Turn(IdleConnectionReaper& reaper, Peer peer);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
-    Crowd& crowd_;
+    IdleConnectionReaper& crowd_;
     Peer peer_;
   };
 

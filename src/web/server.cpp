@@ -25,12 +25,12 @@ namespace {
 // monitor) delay a scrape by no more than a request_timeout or two.
 constexpr std::size_t kSpareThreads = 120;
 constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
-// See Crowd: from how many connections on, and for how long a new one may wait then.
+// See IdleConnectionReaper: from how many connections on, and for how long a new one may wait then.
 constexpr std::size_t kCrowd = 80;
 constexpr std::chrono::milliseconds kPatience{100};
 // Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
 // thousands of records is some ten megabytes, and a client may take 30 s for it.
-constexpr std::size_t kMostUntaken = 256u << 20;
+constexpr std::size_t kMostPendingBytes = 256u << 20;
 
 // An answer takes tens of megabytes where there are ten thousands of records, and any thread may be
 // the one that makes it. glibc's heap of each such thread would keep that for the next time, to no
@@ -82,19 +82,19 @@ std::size_t own_part(const Response& response) {
 
 // An answer that its client has not taken yet, where there is room for it: one that is refused
 // takes none from the others, not for a moment.
-class Untaken {
+class PendingBytesBudget {
  public:
-  Untaken(std::atomic<std::size_t>& all, std::size_t size) : all_(all), size_(size) {
+  PendingBytesBudget(std::atomic<std::size_t>& all, std::size_t size) : all_(all), size_(size) {
     std::size_t others = all_;
     do {
-      has_room_ = others == 0 || others + size_ <= kMostUntaken;
+      has_room_ = others == 0 || others + size_ <= kMostPendingBytes;
     } while (has_room_ && !all_.compare_exchange_weak(others, others + size_));
   }
-  ~Untaken() {
+  ~PendingBytesBudget() {
     if (has_room_) all_ -= size_;
   }
-  Untaken(const Untaken&) = delete;
-  Untaken& operator=(const Untaken&) = delete;
+  PendingBytesBudget(const PendingBytesBudget&) = delete;
+  PendingBytesBudget& operator=(const PendingBytesBudget&) = delete;
 
   bool has_room() const { return has_room_; }
 
@@ -127,8 +127,8 @@ struct Server::State {
 
   ServerOptions options;
   std::atomic<std::size_t> running{0};
-  std::atomic<std::size_t> untaken{0};  // bytes
-  Crowd crowd{kCrowd, kPatience};
+  std::atomic<std::size_t> pending_bytes{0};  // bytes
+  IdleConnectionReaper reaper{kCrowd, kPatience};
   mg_context* context = nullptr;
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
@@ -177,14 +177,14 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 void Server::State::answer(mg_connection* connection) {
   const double began = thread_cpu_seconds();
   const mg_request_info& info = *mg_get_request_info(connection);
-  const Crowd::Turn turn(crowd, {info.remote_addr, info.remote_port});
+  const IdleConnectionReaper::Turn turn(reaper, {info.remote_addr, info.remote_port});
   const Request request = read_request(connection);
   drain_body(connection, options.request_timeout);
   Response response = respond(request);
-  const Untaken taking(untaken, own_part(response));
+  const PendingBytesBudget taking(pending_bytes, own_part(response));
   if (!taking.has_room())
     response = plain(503, "503 too many clients have not taken their answers yet");
-  response.close = crowd.is_there();
+  response.close = reaper.is_there();
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
   send_response(connection, request, response, options.response_timeout);
@@ -196,7 +196,7 @@ int Server::State::on_connection(const mg_connection* connection, void** data) n
   try {
     auto* state = static_cast<State*>(mg_get_user_data(mg_get_context(connection)));
     *data = state;
-    state->crowd.arrived();
+    state->reaper.arrived();
   } catch (...) {  // then it waits as any does
   }
   return 0;
@@ -204,7 +204,7 @@ int Server::State::on_connection(const mg_connection* connection, void** data) n
 
 void Server::State::on_closed(const mg_connection* connection) noexcept {
   auto* state = static_cast<State*>(mg_get_user_connection_data(connection));
-  if (state != nullptr) state->crowd.left();
+  if (state != nullptr) state->reaper.left();
 }
 
 int Server::State::on_request(mg_connection* connection) noexcept {
@@ -307,13 +307,13 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     server->ports_.push_back(addresses[i].port);
     server->addresses_.push_back(addresses[i].text());
   }
-  server->state_->crowd.start(server->ports_);
+  server->state_->reaper.start(server->ports_);
   return server;
 }
 
 Server::~Server() {
   if (!state_->context) return;
-  state_->crowd.stop();
+  state_->reaper.stop();
   wake_sockets(ports_);
   mg_stop(state_->context);
 }

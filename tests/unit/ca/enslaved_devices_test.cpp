@@ -11,7 +11,7 @@
 
 namespace {
 
-using ioc_exporter::ca::read_lower_devices;
+using ioc_exporter::ca::read_enslaved_devices;
 using Bytes = std::vector<std::byte>;
 
 void append_bytes(Bytes& to, const void* from, std::size_t size) {
@@ -72,45 +72,45 @@ Bytes kind(const std::string& of_master) {
 }
 const Bytes kDone = message(NLMSG_DONE, number(0));
 
-TEST(LowerDevices, AreThoseWithAMaster) {
+TEST(EnslavedDevices, AreThoseWithAMaster) {
   const Bytes answer = device(1, attribute(IFLA_IFNAME, text("lo"))) +
                        device(4, attribute(IFLA_IFNAME, text("veth0")) +
                                      attribute(IFLA_MASTER, number(9)) + kind("bridge")) +
                        device(5, attribute(IFLA_MASTER, number(9))) +
                        device(9, attribute(IFLA_IFNAME, text("br0")));
   std::set<std::uint32_t> devices;
-  auto last = read_lower_devices(answer, devices);
+  auto last = read_enslaved_devices(answer, devices);
   ASSERT_TRUE(last) << last.error().message();
   EXPECT_FALSE(*last);
   EXPECT_EQ(devices, (std::set<std::uint32_t>{4, 5}));
-  last = read_lower_devices(device(6, attribute(IFLA_MASTER, number(9))) + kDone, devices);
+  last = read_enslaved_devices(device(6, attribute(IFLA_MASTER, number(9))) + kDone, devices);
   ASSERT_TRUE(last) << last.error().message();
   EXPECT_TRUE(*last);
   EXPECT_EQ(devices, (std::set<std::uint32_t>{4, 5, 6}));
 }
 
-TEST(LowerDevices, ADeviceOfAVrfIsNone) {
+TEST(EnslavedDevices, ADeviceOfAVrfIsNone) {
   std::set<std::uint32_t> devices;
   auto last =
-      read_lower_devices(device(4, attribute(IFLA_MASTER, number(9)) + kind("vrf")), devices);
+      read_enslaved_devices(device(4, attribute(IFLA_MASTER, number(9)) + kind("vrf")), devices);
   ASSERT_TRUE(last) << last.error().message();
   EXPECT_TRUE(devices.empty());
 }
 
-TEST(LowerDevices, TheKernelsErrorIsOurs) {
+TEST(EnslavedDevices, TheKernelsErrorIsOurs) {
   std::set<std::uint32_t> devices;
   auto last =
-      read_lower_devices(message(NLMSG_ERROR, number(static_cast<std::uint32_t>(-EPERM))), devices);
+      read_enslaved_devices(message(NLMSG_ERROR, number(static_cast<std::uint32_t>(-EPERM))), devices);
   ASSERT_FALSE(last);
   EXPECT_EQ(last.error().message(), "list network devices: Operation not permitted");
 }
 
 // Of a cut answer nothing is made up: every length either says so or gives whole devices only.
-TEST(LowerDevices, AnAnswerMayBeCutAnywhere) {
+TEST(EnslavedDevices, AnAnswerMayBeCutAnywhere) {
   const Bytes answer = device(4, attribute(IFLA_MASTER, number(9)) + kind("bridge")) + kDone;
   for (std::size_t size = 1; size < answer.size(); ++size) {
     std::set<std::uint32_t> devices;
-    auto last = read_lower_devices(std::span(answer).first(size), devices);
+    auto last = read_enslaved_devices(std::span(answer).first(size), devices);
     const bool whole = size == answer.size() - kDone.size();
     ASSERT_EQ(last.ok(), whole) << size;
     if (whole) {
@@ -122,7 +122,7 @@ TEST(LowerDevices, AnAnswerMayBeCutAnywhere) {
       Bytes wrong = answer;
       wrong[at] = static_cast<std::byte>(value);
       std::set<std::uint32_t> devices;
-      auto last = read_lower_devices(wrong, devices);
+      auto last = read_enslaved_devices(wrong, devices);
       if (last) {
         EXPECT_LE(devices.size(), 1u);
       }

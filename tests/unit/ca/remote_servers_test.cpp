@@ -36,19 +36,19 @@ class ServersElsewhere : public testing::Test {
     return by_name;
   }
 
-  AddressedServers::Options options_;
+  RemoteServers::Options options_;
   iocs::Host iocs_{RootedFs("/nowhere"), iocs::Host::Options{}};
-  AddressedServers::Clock::time_point now_{};
+  RemoteServers::Clock::time_point now_{};
 };
 
 TEST_F(ServersElsewhere, GetANumberOfTheirOwn) {
-  AddressedServers servers(options_);
+  RemoteServers servers(options_);
   EXPECT_TRUE(servers.empty());
-  servers.take_in({elsewhere(5), elsewhere(6), elsewhere(5)}, iocs_, now_);
+  servers.add({elsewhere(5), elsewhere(6), elsewhere(5)}, iocs_, now_);
   const auto known = numbers();
   ASSERT_EQ(known.size(), 2u);
   ASSERT_TRUE(known.contains("10.0.0.5:5064") && known.contains("10.0.0.6:5064"));
-  servers.take_in({elsewhere(5)}, iocs_, now_);
+  servers.add({elsewhere(5)}, iocs_, now_);
   EXPECT_EQ(numbers(), known);
 
   const auto watched = servers.servers({0, 2});
@@ -61,55 +61,55 @@ TEST_F(ServersElsewhere, GetANumberOfTheirOwn) {
 }
 
 TEST_F(ServersElsewhere, AWildcardIsNoServer) {
-  AddressedServers servers(options_);
-  servers.take_in({{{}, 5064, ca::kCaRemote, 0, true}}, iocs_, now_);
+  RemoteServers servers(options_);
+  servers.add({{{}, 5064, ca::kCaRemote, 0, true}}, iocs_, now_);
   EXPECT_TRUE(servers.empty());
 }
 
 TEST_F(ServersElsewhere, NotAsked) {
   options_.remote = false;
-  EXPECT_TRUE(AddressedServers(options_).servers({0}).empty());
+  EXPECT_TRUE(RemoteServers(options_).servers({0}).empty());
 }
 
 TEST_F(ServersElsewhere, TheFilterIsForTheirNamesToo) {
   options_.filter = {*Pattern::compile("10[.].*"), *Pattern::compile(".*6:5064")};
-  AddressedServers servers(options_);
-  servers.take_in({elsewhere(5), elsewhere(6)}, iocs_, now_);
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5), elsewhere(6)}, iocs_, now_);
   EXPECT_EQ(numbers().size(), 1u);
 }
 
 TEST_F(ServersElsewhere, OnlySoMany) {
-  AddressedServers servers(options_);
+  RemoteServers servers(options_);
   std::vector<ca::CaServer> many;
-  for (std::uint16_t port = 1; port <= AddressedServers::kMostServers + 7; ++port)
+  for (std::uint16_t port = 1; port <= RemoteServers::kMostServers + 7; ++port)
     many.push_back({v4(5), port, ca::kCaRemote, 0, true});
-  servers.take_in(many, iocs_, now_);
-  EXPECT_EQ(numbers().size(), AddressedServers::kMostServers);
+  servers.add(many, iocs_, now_);
+  EXPECT_EQ(numbers().size(), RemoteServers::kMostServers);
 }
 
 TEST_F(ServersElsewhere, GoAfterTheirLastCircuit) {
-  AddressedServers servers(options_);
-  servers.take_in({elsewhere(5), elsewhere(6)}, iocs_, now_);
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5), elsewhere(6)}, iocs_, now_);
   const std::uint32_t fifth = numbers().at("10.0.0.5:5064"), sixth = numbers().at("10.0.0.6:5064");
-  servers.let_go({fifth}, iocs_, now_ + seconds(299));
+  servers.release_unused({fifth}, iocs_, now_ + seconds(299));
   EXPECT_EQ(numbers().size(), 2u);
-  servers.let_go({fifth}, iocs_, now_ + seconds(300));
+  servers.release_unused({fifth}, iocs_, now_ + seconds(300));
   EXPECT_EQ(numbers().size(), 1u);
   EXPECT_EQ(iocs_.take_forgotten(), std::vector{sixth});
-  servers.let_go({}, iocs_, now_ + seconds(600));
+  servers.release_unused({}, iocs_, now_ + seconds(600));
   EXPECT_TRUE(servers.empty());
   EXPECT_EQ(iocs_.take_forgotten(), std::vector{fifth});
 }
 
 TEST_F(ServersElsewhere, OneNameFromTwoNetworkNamespaces) {
-  AddressedServers servers(options_);
-  servers.take_in({elsewhere(5, 0), elsewhere(5, 2)}, iocs_, now_);
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5, 0), elsewhere(5, 2)}, iocs_, now_);
   EXPECT_EQ(numbers().size(), 1u);
   EXPECT_EQ(servers.servers({0, 2})[0].ioc, servers.servers({0, 2})[1].ioc);
-  servers.take_in({elsewhere(5, 2)}, iocs_, now_ + seconds(200));
-  servers.let_go({}, iocs_, now_ + seconds(300));
+  servers.add({elsewhere(5, 2)}, iocs_, now_ + seconds(200));
+  servers.release_unused({}, iocs_, now_ + seconds(300));
   EXPECT_EQ(numbers().size(), 1u) << "the other one has it still";
-  servers.let_go({}, iocs_, now_ + seconds(500));
+  servers.release_unused({}, iocs_, now_ + seconds(500));
   EXPECT_TRUE(numbers().empty());
 }
 

@@ -16,7 +16,7 @@ class ListenerJudging : public testing::Test {
  protected:
   std::vector<iocs::Listener> look(const std::vector<ca::CaVerdict>& verdicts,
                                         const std::vector<ca::CaServer>& learned = {}) {
-    return judge_.take_in(
+    return judge_.update(
         unclaimed_, verdicts, learned,
         [](std::uint64_t inode) -> std::optional<std::uint32_t> {
           if (inode == kUntapped) return {};
@@ -29,9 +29,9 @@ class ListenerJudging : public testing::Test {
     return {ca_server(listener.socket, net, ca::kCaCandidate), speaks};
   }
 
-  ListenerJudge judge_;
+  CaServerDetector judge_;
   std::set<iocs::Listener> unclaimed_{kLoopback, kAny};
-  ListenerJudge::Clock::time_point now_{};
+  CaServerDetector::Clock::time_point now_{};
 };
 
 TEST_F(ListenerJudging, WhatNobodyKnowsIsACandidate) {
@@ -58,7 +58,7 @@ TEST_F(ListenerJudging, NoHoldsForAWhile) {
   EXPECT_TRUE(look({verdict(kLoopback, 0, false)}).empty());
   EXPECT_EQ(judge_.candidates().size(), 1u);
   EXPECT_EQ(judge_.taken().size(), 2u) << "nor is an IOC expected there";
-  now_ += ListenerJudge::kSecondLook - seconds(1);
+  now_ += CaServerDetector::kSecondLook - seconds(1);
   look({});
   EXPECT_EQ(judge_.candidates().size(), 1u);
   now_ += seconds(1);

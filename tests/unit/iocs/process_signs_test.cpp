@@ -10,23 +10,23 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-TEST(Pulse, IsReadFromLoadavg) {
+TEST(ProcessSigns, IsReadFromLoadavg) {
   TemporaryFolder folder;
   folder.write("/proc/loadavg", "0.20 0.18 0.12 1/80 11206\n");
   const auto proc = Folder::open(RootedFs(folder.path()), "/proc");
   ASSERT_TRUE(proc);
-  EXPECT_EQ(read_pulse(*proc), (Pulse{11206, 80}));
+  EXPECT_EQ(read_process_signs(*proc), (ProcessSigns{11206, 80}));
   folder.write("/proc/loadavg", "0.20 0.18 0.12\n");
-  EXPECT_FALSE(read_pulse(*proc));
+  EXPECT_FALSE(read_process_signs(*proc));
 }
 
-TEST(Pulse, ChangesWithAProcess) {
+TEST(ProcessSigns, ChangesWithAProcess) {
   const auto proc = Folder::open(RootedFs("/"), "/proc");
   ASSERT_TRUE(proc);
-  const auto before = read_pulse(*proc);
+  const auto before = read_process_signs(*proc);
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
-  const auto after = read_pulse(*proc);
+  const auto after = read_process_signs(*proc);
   ::waitpid(child, nullptr, 0);
   ASSERT_TRUE(before && after);
   EXPECT_NE(*before, *after);
@@ -34,7 +34,7 @@ TEST(Pulse, ChangesWithAProcess) {
   EXPECT_FALSE(given_out(before->last_pid, *before, *after));
 }
 
-TEST(Pulse, PidsGoRound) {
+TEST(ProcessSigns, PidsGoRound) {
   EXPECT_TRUE(given_out(11, {10, 1}, {12, 1}));
   EXPECT_TRUE(given_out(12, {10, 1}, {12, 1}));
   EXPECT_FALSE(given_out(10, {10, 1}, {12, 1}));

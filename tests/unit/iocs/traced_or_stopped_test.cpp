@@ -21,7 +21,7 @@ class WhyHeld : public testing::Test {
  protected:
   std::string why(const std::string& text) {
     folder_.write("/proc/7/status", text);
-    auto held = why_held(RootedFs(folder_.path()), 7);
+    auto held = why_traced_or_stopped(RootedFs(folder_.path()), 7);
     EXPECT_TRUE(held) << held.error().message();
     return held ? *held : "error";
   }
@@ -55,10 +55,10 @@ TEST_F(WhyHeld, NamesForgeNoField) {
 TEST_F(WhyHeld, ErrorsNameTheFile) {
   const RootedFs fs(folder_.path());
   folder_.write("/proc/7/status", "Name:\tioc\n");
-  const auto cut = why_held(fs, 7);
+  const auto cut = why_traced_or_stopped(fs, 7);
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().message(), "read /proc/7/status: not in the form of proc(5)");
-  EXPECT_FALSE(why_held(fs, 8));
+  EXPECT_FALSE(why_traced_or_stopped(fs, 8));
 }
 
 // The finder on a real process.
@@ -86,7 +86,7 @@ class FinderOfHeld : public testing::Test {
     const auto seen = finder_.poll();
     EXPECT_TRUE(seen);
     EXPECT_EQ(seen->changed.size(), changes);
-    return finder_.iocs().at(0).held;
+    return finder_.iocs().at(0).traced_or_stopped;
   }
 
   TargetProcess target_;

@@ -36,7 +36,7 @@ TEST(RecordCounters, AreAllThatCountsAndNoZeros) {
 
 TEST(RecordCounters, WhatIsHiddenStandsUnderItsRecord) {
   std::vector<records::RawRecord> records = {{0x1000, some_stats()}, {0x2000, some_stats()}};
-  SlicedRecords hidden;
+  PausedRecordEstimates hidden;
   hidden.begin(counters_of({{0x2000, some_stats()}}));
   hidden.slice_ended(counters_of(records), 0.5);  // 0x1000 is new in this slice
   const HiddenCounts counts = hidden_counts(hidden, 1.5);

@@ -9,7 +9,7 @@
 namespace ioc_exporter::records {
 namespace {
 
-using Counts = SlicedCounts<std::string>;
+using Counts = PauseEstimates<std::string>;
 using Table = std::map<std::string, std::map<std::uint32_t, std::uint64_t>>;
 
 Table hidden(const Counts& counts, double paused = 0) {
@@ -23,7 +23,7 @@ Table hidden(const Counts& counts, double paused = 0) {
   return table;
 }
 
-TEST(SlicedCounts, AddsNothingWithoutAPause) {
+TEST(PauseEstimates, AddsNothingWithoutAPause) {
   Counts counts;
   counts.begin({{"a", {{0, 100}, {1, 7}}}});
   EXPECT_EQ(hidden(counts), Table());
@@ -31,7 +31,7 @@ TEST(SlicedCounts, AddsNothingWithoutAPause) {
   EXPECT_EQ(hidden(counts), Table());
 }
 
-TEST(SlicedCounts, APauseIsLikeTheSliceBeforeIt) {
+TEST(PauseEstimates, APauseIsLikeTheSliceBeforeIt) {
   Counts counts;
   counts.begin({{"a", {{0, 100}, {1, 7}}}, {"b", {{0, 5}, {1, 5}}}});
   counts.slice_ended({{"a", {{0, 123}, {1, 7}}}, {"b", {{0, 5}, {1, 5}}}, {"c", {{0, 0}, {1, 10}}}},
@@ -42,7 +42,7 @@ TEST(SlicedCounts, APauseIsLikeTheSliceBeforeIt) {
   EXPECT_EQ(hidden(counts), (Table{{"a", {{0, 92}}}, {"c", {{1, 40}}}}));
 }
 
-TEST(SlicedCounts, PausesAddUp) {
+TEST(PauseEstimates, PausesAddUp) {
   Counts counts;
   counts.begin({});
   counts.slice_ended({{"a", {{0, 1}, {1, 0}}}}, 1.0);
@@ -57,7 +57,7 @@ TEST(SlicedCounts, PausesAddUp) {
   EXPECT_EQ(hidden(counts), (Table{{"a", {{0, 1}}}}));
 }
 
-TEST(SlicedCounts, WhatIsCountedInAPauseIsNoReasonToEstimateMore) {
+TEST(PauseEstimates, WhatIsCountedInAPauseIsNoReasonToEstimateMore) {
   Counts counts;
   counts.begin({});
   counts.slice_ended({{"a", {{0, 10}, {1, 0}}}}, 1.0);
@@ -67,7 +67,7 @@ TEST(SlicedCounts, WhatIsCountedInAPauseIsNoReasonToEstimateMore) {
   EXPECT_EQ(hidden(counts, 1.0), (Table{{"a", {{0, 20}}}}));
 }
 
-TEST(SlicedCounts, NeverShrinks) {
+TEST(PauseEstimates, NeverShrinks) {
   Counts counts;
   std::uint64_t a = 0, before = 0;
   counts.begin({});
@@ -84,7 +84,7 @@ TEST(SlicedCounts, NeverShrinks) {
   EXPECT_GT(before, 0u);
 }
 
-TEST(SlicedCounts, ACounterThatBeginsAnewHidesNothing) {
+TEST(PauseEstimates, ACounterThatBeginsAnewHidesNothing) {
   Counts counts;
   counts.begin({{"a", {{0, 100}, {1, 1}}}});
   counts.slice_ended({{"a", {{0, 50}, {1, 4}}}}, 1.0);
