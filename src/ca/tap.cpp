@@ -23,7 +23,7 @@ static_assert(sizeof(iocx_ca_channel_info) == 392 && offsetof(iocx_ca_channel_in
 
 }  // namespace
 
-CaTap::CaTap(CaTapOptions options, CaTakenOver kept, CaTapObject object, CaNamespaces namespaces)
+CaTap::CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces)
     : options_(std::move(options)),
       kept_(std::move(kept)),
       object_(std::move(object)),
@@ -34,8 +34,8 @@ CaTap::CaTap(CaTapOptions options, CaTakenOver kept, CaTapObject object, CaNames
       last_id_(object_.last_id_before()) {}
 
 Result<CaTap> CaTap::start(CaTapOptions options) {
-  CaTakenOver kept;
-  auto object = load_taken_over(options, kept);
+  CaKeptTables kept;
+  auto object = load_kept_tables(options, kept);
   if (!object) return std::move(object).error();
   auto namespaces = CaNamespaces::start(*object);
   if (!namespaces) return std::move(namespaces).error();

@@ -169,7 +169,7 @@ class CaTap {
     std::string user, host;
   };
 
-  CaTap(CaTapOptions options, CaTakenOver kept, CaTapObject object, CaNamespaces namespaces);
+  CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces);
 
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
   Result<void> update_servers(const ServerMap& wanted);
@@ -226,7 +226,7 @@ class CaTap {
   void look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
 
   CaTapOptions options_;
-  CaTakenOver kept_;  // goes last: its lock says that nobody writes to the tables
+  CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;

@@ -213,7 +213,7 @@ std::string describe(const CaTakenOver& taken, std::uint64_t last_alive_ns, std:
          std::to_string(taken.circuits_ended) + " circuits had ended meanwhile" + gap;
 }
 
-Result<CaTapObject> load_taken_over(const CaTapOptions& options, CaTakenOver& kept) {
+Result<CaTapObject> load_kept_tables(const CaTapOptions& options, CaKeptTables& kept) {
   if (options.pin_directory.empty())
     return CaTapObject::load(options.sizes, options.lock, options.remote_servers);
   auto pins = CaPins::open(options.pin_directory);

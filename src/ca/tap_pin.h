@@ -31,7 +31,7 @@ Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins,
 std::string describe(const CaTakenOver& taken, std::uint64_t last_alive_ns, std::uint64_t now_ns);
 
 // What a CaTap holds to keep its tables for the next run.
-struct CaTakenOver {
+struct CaKeptTables {
   std::unique_ptr<CaPins> pins;        // null: nothing is kept
   std::string report;                       // one line for the log; "": not asked for
   std::optional<SocketCookies> sockets;     // nothing where the kernel has no inet_diag
@@ -41,6 +41,6 @@ struct CaTakenOver {
 struct CaTapOptions;
 // The tap's object with the tables of CaTapOptions::pin_directory. Where those cannot be had, it
 // has its own, and `kept` says why.
-Result<CaTapObject> load_taken_over(const CaTapOptions& options, CaTakenOver& kept);
+Result<CaTapObject> load_kept_tables(const CaTapOptions& options, CaKeptTables& kept);
 
 }  // namespace ioc_exporter::ca

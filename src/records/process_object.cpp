@@ -30,12 +30,22 @@ Result<kernel::LinkPtr> attach_one(const bpf_program* program, bool at_return, c
                                (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
 }
 
-// Maps of one IOC, by record, within a map by slot.
+// Maps of one IOC, by record, within a map by slot. `like` is the template of that map: Linux 5.15 to
+// 6.1 take only maps whose types are described by BTF like the template's (bpf_map_meta_equal()
+// compares timer_off, which is another error where there is no BTF; kernel/bpf/map_in_map.c).
 template <class Value>
-Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std::uint32_t capacity) {
+Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std::uint32_t capacity,
+                                                          const bpf_object* object,
+                                                          const bpf_map* like) {
   kernel::OwnedMap<std::uint64_t, Value> made;
+  LIBBPF_OPTS(bpf_map_create_opts, options);
+  if (bpf_map__btf_value_type_id(like) != 0) {
+    options.btf_fd = static_cast<__u32>(bpf_object__btf_fd(object));
+    options.btf_key_type_id = bpf_map__btf_key_type_id(like);
+    options.btf_value_type_id = bpf_map__btf_value_type_id(like);
+  }
   const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(std::uint64_t), sizeof(Value),
-                                capacity, nullptr);
+                                capacity, &options);
   if (fd < 0)
     return kernel::libbpf_error(fd, std::string("create BPF map ") + name + " for " +
                                 std::to_string(capacity) + " records");
@@ -211,7 +221,8 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, cons
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {
-  return make_inner<iocx_record_stats>("ioc_records", capacity);
+  return make_inner<iocx_record_stats>("ioc_records", capacity, loaded_->skeleton->obj,
+                                       loaded_->skeleton->maps.ioc_records_template);
 }
 Result<void> RecordProcessObject::set_records_map(std::uint32_t slot,
                                                   const RecordsMap& records) const {
@@ -244,7 +255,8 @@ const RecordMaps& RecordProcessObject::maps() const {
 
 Result<OwnedCompletionsMap> RecordProcessObject::make_completions_map(
     std::uint32_t capacity) const {
-  return make_inner<iocx_completion>("ioc_completions", capacity);
+  return make_inner<iocx_completion>("ioc_completions", capacity, loaded_->skeleton->obj,
+                                     loaded_->skeleton->maps.ioc_completions_template);
 }
 Result<void> RecordProcessObject::set_completions_map(std::uint32_t slot,
                                                       const OwnedCompletionsMap& map) const {

@@ -63,7 +63,7 @@ Result<void> RecordPuts::follow_ioc(const RecordPutMaps& maps, std::uint32_t slo
 }
 
 // Its counts are final now; its id may come again, as another thread's.
-Result<void> RecordPuts::follow_ended(const RecordPutMaps& maps,
+Result<void> RecordPuts::count_ended(const RecordPutMaps& maps,
                                        const iocx_put_client_key& key, const std::string& client) {
   auto count = maps.clients.lookup(key);
   if (!count) return std::move(count).error();
