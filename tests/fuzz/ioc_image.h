@@ -13,11 +13,14 @@
 #include "ca/rsrv_layout.h"
 #include "iocs/scan_layout.h"
 
+namespace ioc_exporter::records {}
+
 namespace fuzz {
 
-namespace ioc = ioc_exporter::ioc;
-namespace base = ioc_exporter::ioc::base;
-namespace discovery = ioc_exporter::discovery;
+namespace ca = ioc_exporter::ca;
+namespace iocs = ioc_exporter::iocs;
+namespace records = ioc_exporter::records;
+namespace layout = ioc_exporter::ca::layout;  // with those of iocs::layout
 
 inline constexpr std::uint64_t kImageStart = 0x7f0000000000;
 inline constexpr std::uint32_t kImageRecords = 5, kImageChannels = 4;
