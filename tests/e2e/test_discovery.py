@@ -95,7 +95,7 @@ def test_exec_in_place(start_ioc, start_exporter):
     ioc.process.send_line("@exec")
     ioc.process.wait_for("^@running$[^@]*(?:@done[^@]*)*^@running$", timeout=30)
     exporter.wait_scrape(lambda s: s.value(RESTARTS, ioc="execs") == 1
-                         and s.series("epics_record_info", ioc="execs"), "it is another one", timeout=25)
+                         and s.series("epics_record_info", ioc="execs"), "it is another one")
     assert ioc.pid == pid
     process_and_check(exporter, ioc, "E:n", "execs", times=7)
     assert held_in_kernel(exporter.scrape()) == before
