@@ -90,11 +90,7 @@ void Daemon::tick(Clock::time_point now) {
       host_.apply_databases(now);
       for (Collector* collector : collectors_) collector->follow(now);
     }
-    for (Collector* collector : collectors_) {
-      const Result<void> done = collector->tick(now);
-      const std::scoped_lock lock(mutex_);
-      trouble_.report("collector " + std::string(collector->name()), done);
-    }
+    for (Collector* collector : collectors_) collector->tick(now);
   } while (more);
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);

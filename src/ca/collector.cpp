@@ -203,18 +203,14 @@ void CaCollector::release_addressed(TimePoint now) {
   addressed_.release_unused(in_use, host_, now);
 }
 
-Result<void> CaCollector::tick(TimePoint now) {
-  if (!tap_) return {};
+void CaCollector::tick(TimePoint now) {
+  if (!tap_) return;
   seed(now);
   const std::scoped_lock lock(host_.mutex());
-  const bool rested = host_.finder().rested();
   expire_puts(now);
-  Result<void> reaped, looked;
-  if (!rested) reaped = tap_->reap(now);
-  trouble_.report("take over the counts of closed channels", reaped);
-  if (udp_ && !rested) looked = udp_->look(now);
-  trouble_.report("look at searches and beacons", looked);
-  return reaped ? looked : reaped;
+  if (host_.finder().rested()) return;
+  trouble_.report("take over the counts of closed channels", tap_->reap(now));
+  if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }
 
 // After the ports were given to the tap: what opens from then on it sees itself. Without the mutex:

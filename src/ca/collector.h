@@ -59,7 +59,7 @@ class CaCollector final : public Collector {
   bool is_enabled() const override { return options_.enabled; }
   std::vector<ProbeState> probes() const override;
   void follow(TimePoint now) override;
-  Result<void> tick(TimePoint now) override;
+  void tick(TimePoint now) override;
   void collect(exposition::Page& page) override;
   void status(exposition::StatusPage& page) override;
   void detach() override;

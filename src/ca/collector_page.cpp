@@ -120,9 +120,8 @@ void CaCollector::collect(exposition::Page& page) {
   {
     const std::scoped_lock lock(host_.mutex());
     reading = read();
-    for (const IocFacts& ioc : host_.facts()) names.insert(ioc.name);
+    names = host_.known_names();
   }
-  for (const CaServerSample& server : reading.samples.ca_servers) names.insert(server.ioc);
   // What has no IOC is always there.
   bounds_.apply(reading.samples,
                 [&](const std::string& name) { return name.empty() || names.contains(name); });

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-
 namespace ioc_exporter {
 
 namespace exposition {
@@ -42,9 +40,9 @@ class Collector {
   // scrape sees an IOC and what belongs to it at once; must not wait for an IOC.
   virtual void follow(TimePoint now) { static_cast<void>(now); }
 
-  // Regular work, in the one thread that ticks; takes the mutex where it needs it. An error is
-  // logged once, and the others go on.
-  virtual Result<void> tick(TimePoint now) = 0;
+  // Regular work, in the one thread that ticks; takes the mutex where it needs it. What fails it
+  // logs itself, once, with what it tried (base/trouble_log.h).
+  virtual void tick(TimePoint now) { static_cast<void>(now); }
 
   // Work that is due at a moment between two ticks, if there is any; same thread as tick().
   virtual std::optional<TimePoint> next_due() { return std::nullopt; }

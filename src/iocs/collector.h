@@ -17,7 +17,6 @@ class IocsCollector final : public Collector {
 
   std::string_view name() const override { return "iocs"; }
   void follow(TimePoint now) override;
-  Result<void> tick(TimePoint) override { return {}; }
   void collect(exposition::Page& page) override;
   void status(exposition::StatusPage& page) override;
 

@@ -15,7 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongestPause{30'000};  // between two attempts to read a broken IOC
 constexpr milliseconds kYouth{10'000};
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
 // Many IOCs that start together are told together; the first of them waits no longer than this.
@@ -83,7 +82,7 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
   live.serial = next_serial_++;
   live.number = number;
   live.found = now;
-  live.next_read = now;
+  live.reading = Retry(now);
   live.ca_port = ioc.ca_port;
   if (ioc.kind == IocKind::ca_server)
     spdlog::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
@@ -125,7 +124,7 @@ void Host::forget_gone(Clock::time_point now) {
 }
 
 bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {
-  if (now < live.next_read || left_alone(live)) return false;
+  if (!live.reading.is_due(now) || left_alone(live)) return false;
   if (!live.ioc.target && live.ioc.pdbbase.empty()) return false;
   if (!live.database || !live.initialized || live.has_unknown_records) return true;
   return !live.ca_port && now < live.found + kPortPatience;
@@ -180,20 +179,10 @@ void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::d
   }
   std::string& problem = live.problems[static_cast<std::size_t>(Concern::database)];
   problem = std::move(reading.problem);
-  if (problem.empty()) {
-    live.failures = 0;
-    live.next_read = now + rest;
-    return;
-  }
-  // A running IOC may be read in the middle of a change: only what happens twice in a row is worth
-  // a line, and the same thing only once.
-  if (live.failures > 0 && problem != live.reported) {
+  if (problem.empty())
+    live.reading.succeeded(now + rest);
+  else if (live.reading.failed(now, problem))
     spdlog::warn("{}", problem);
-    live.reported = problem;
-  }
-  live.next_read =
-      now + std::min(kLongestPause, milliseconds(500) * (1 << std::min(live.failures, 6u)));
-  ++live.failures;
 }
 
 const LiveIoc* Host::find(const IocId& id, std::uint64_t serial) const {
@@ -240,6 +229,12 @@ std::map<std::uint32_t, std::string> Host::names() const {
   std::map<std::uint32_t, std::string> by_number;
   for (const auto& [name, number] : numbers_) by_number.emplace(number, name);
   return by_number;
+}
+
+std::unordered_set<std::string> Host::known_names() const {
+  std::unordered_set<std::string> known;
+  for (const auto& [name, number] : numbers_) known.insert(name);
+  return known;
 }
 
 IocFacts Host::facts(const LiveIoc& live) const {

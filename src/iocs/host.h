@@ -18,8 +18,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "base/retry.h"
 #include "base/rooted_fs.h"
 #include "iocs/database_reader.h"
 #include "iocs/finder.h"
@@ -45,9 +47,8 @@ struct LiveIoc {
   bool initialized = false;             // iocInit has run: the database is final
   std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
   std::array<std::string, kConcerns> problems;
-  std::string reported;   // the problem that was logged last
-  unsigned failures = 0;  // to read its database, in a row
-  std::chrono::steady_clock::time_point found, next_read;
+  Retry reading;  // of its database
+  std::chrono::steady_clock::time_point found;
   std::atomic<bool> has_unknown_records = false;  // set by want_database(), in any thread
 };
 
@@ -102,6 +103,8 @@ class Host {
   std::vector<std::uint32_t> take_forgotten();
   // Names by number; those that are gone are there until they are forgotten.
   std::map<std::uint32_t, std::string> names() const;
+  // The same names: of all that metrics may be about.
+  std::unordered_set<std::string> known_names() const;
 
   // What is known of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;

@@ -33,12 +33,11 @@ void PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
 
 // Puts are judged by when they came: so they are read just before a time window opens or closes,
 // and just after.
-Result<void> PolicyCollector::tick(TimePoint) {
+void PolicyCollector::tick(TimePoint) {
   const std::scoped_lock lock(host_.mutex());
   if (is_set() &&
       judge_.changes_until(now_seconds() + std::chrono::duration<double>(kBeforeChange).count()))
     puts_.show_puts();
-  return {};
 }
 
 void PolicyCollector::puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
@@ -72,8 +71,7 @@ void PolicyCollector::collect(exposition::Page& page) {
     samples.unexpected_puts = judge_.unexpected();
     samples.policy_rules = judge_.rules();
     samples.policy_look = judge_.number();
-    for (const IocFacts& ioc : host_.facts()) names.insert(ioc.name);
-    for (const auto& [number, name] : host_.names()) names.insert(name);
+    names = host_.known_names();
   }
   bounds_.apply(samples, [&](const std::string& name) { return names.contains(name); });
   page.self.limited.push_back({"unexpected_puts", bounds_.limited()});

@@ -23,7 +23,7 @@ class PolicyCollector final : public Collector, public ca::PutObserver {
 
   std::string_view name() const override { return "policy"; }
   bool is_enabled() const override { return false; }  // a part of what "puts" costs
-  Result<void> tick(TimePoint now) override;
+  void tick(TimePoint now) override;
   // After the CA collector's: of the puts that it has just read.
   void collect(exposition::Page& page) override;
 

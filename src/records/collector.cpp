@@ -12,12 +12,10 @@
 namespace ioc_exporter::records {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr const char* kProbe = "record_process";
 constexpr seconds kThreadCheckInterval{30};
-constexpr milliseconds kLongestPause{30'000};           // between two attempts to attach
 constexpr std::uint32_t kMostRecordCauses = 262'144;    // of 100,000 records, with some to spare
 constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
@@ -110,7 +108,7 @@ bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
   const auto known = watched_.find(live.ioc.id);
   if (known == watched_.end()) return true;
   const Watched& watched = known->second;
-  return now >= watched.next_try && (!watched.slot || watched.database != live.database);
+  return watched.attaching.is_due(now) && (!watched.slot || watched.database != live.database);
 }
 
 // IOCs that came together are attached together: the kernel is waited for once.
@@ -132,19 +130,10 @@ void RecordsCollector::watch_due(TimePoint now) {
     watched.serial = live->serial;
     const auto done = watch(*live, watched);
     host_.set_problem(live->ioc.id, iocs::Concern::records, done ? "" : done.error().message());
-    if (done) {
-      watched.failures = 0;
-      continue;
-    }
-    // An IOC may be met in the middle of a change: only what happens twice in a row is worth a
-    // line.
-    if (watched.failures > 0 && watched.reported != done.error().message()) {
-      watched.reported = done.error().message();
-      spdlog::warn("{}", watched.reported);
-    }
-    watched.next_try =
-        now + std::min(kLongestPause, milliseconds(500) * (1 << std::min(watched.failures, 6u)));
-    ++watched.failures;
+    if (done)
+      watched.attaching.succeeded();
+    else if (watched.attaching.failed(now, done.error().message()))
+      spdlog::warn("{}", done.error().message());
   }
 }
 
@@ -186,28 +175,25 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   return {};
 }
 
-Result<void> RecordsCollector::tick(TimePoint now) {
-  if (!process_) return {};
+void RecordsCollector::tick(TimePoint now) {
+  if (!process_) return;
   const std::scoped_lock lock(host_.mutex());
   limiter_->look(now);
-  const Result<void> looked = extras_->look(watched_extras());
-  trouble_.report("look at clients and asynchronous records", looked);
-  const Result<void> freed = free_ended_threads(now);
-  trouble_.report("free the stacks of ended threads", freed);
-  return looked ? freed : looked;
+  trouble_.report("look at clients and asynchronous records", extras_->look(watched_extras()));
+  free_ended_threads(now);
 }
 
 // Clients that come and go leave a thread's stack behind with each connection.
-Result<void> RecordsCollector::free_ended_threads(TimePoint now) {
+void RecordsCollector::free_ended_threads(TimePoint now) {
   const auto use = process_->use();
   const bool crowded = use && use->threads * 2 > use->threads_capacity;
-  if (now < next_thread_check_ && !crowded) return {};
+  if (now < next_thread_check_ && !crowded) return;
   next_thread_check_ = now + kThreadCheckInterval;
   const auto alive = [this](std::int32_t pid, std::int32_t tid) {
     const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
     return ::access(host_.fs().path(task).c_str(), F_OK) == 0;
   };
-  return process_->free_ended_threads(alive);
+  trouble_.report("free the stacks of ended threads", process_->free_ended_threads(alive));
 }
 
 std::optional<Collector::TimePoint> RecordsCollector::next_due() {

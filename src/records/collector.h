@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/rates.h"
+#include "base/retry.h"
 #include "base/trouble_log.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
@@ -39,7 +40,7 @@ class RecordsCollector final : public Collector {
   bool is_enabled() const override { return options_.enabled; }
   std::vector<ProbeState> probes() const override;
   void follow(TimePoint now) override;
-  Result<void> tick(TimePoint now) override;
+  void tick(TimePoint now) override;
   std::optional<TimePoint> next_due() override;
   void act_on_due(TimePoint now) override;
   void collect(exposition::Page& page) override;
@@ -62,9 +63,7 @@ class RecordsCollector final : public Collector {
     std::optional<std::uint32_t> slot;   // of the probes
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;      // what the probes do not count, and why
-    unsigned failures = 0;               // in a row
-    TimePoint next_try{};
-    std::string reported;  // the problem that was logged last
+    Retry attaching;
   };
   struct Reading {
     std::vector<IocSample> iocs;
@@ -78,7 +77,7 @@ class RecordsCollector final : public Collector {
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
-  Result<void> free_ended_threads(TimePoint now);
+  void free_ended_threads(TimePoint now);
   std::vector<ExtraProbes::Watched> watched_extras() const;
   std::vector<MemoryWatch::Job> memory_jobs() const;
   Reading read_all();

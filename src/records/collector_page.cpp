@@ -80,7 +80,8 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
       spdlog::warn("read the causes of processings: {}", read.error().message());
     }
   }
-  for (IocFacts& facts : host_.facts()) static_cast<IocFacts&>(reading.iocs.emplace_back()) = facts;
+  for (IocFacts& facts : host_.facts())
+    static_cast<IocFacts&>(reading.iocs.emplace_back()) = std::move(facts);
   std::vector<PendingRecords> pending;
   std::size_t index = 0;  // those that run come first, in the same order
   for (const auto& [id, live] : host_.live()) {
