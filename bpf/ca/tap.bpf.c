@@ -76,12 +76,14 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
+#include "ca/tap_slots.bpf.h"
 #include "ca/tap_channels.bpf.h"
 #include "ca/tap_puts.bpf.h"
 #include "ca/tap_outcomes.bpf.h"
 #include "ca/tap_packet.bpf.h"
 #include "ca/tap_window.bpf.h"
 #include "ca/tap_resync.bpf.h"
+#include "ca/tap_messages.bpf.h"
 #include "ca/tap_stream.bpf.h"
 #include "ca/tap_lock.bpf.h"
 

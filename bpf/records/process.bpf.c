@@ -32,6 +32,7 @@
 #include "records/verdict.bpf.h"
 #include "records/calls.bpf.h"
 #include "records/session.bpf.h"
+#include "records/put_source.bpf.h"
 #include "records/puts.bpf.h"
 #include "records/scan_lists.bpf.h"
 #include "records/completion.bpf.h"

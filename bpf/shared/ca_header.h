@@ -11,6 +11,8 @@
 
 #include <linux/types.h>
 
+#include "shared/verifier.h"
+
 #ifdef __cplusplus
 #include <cstring>
 #endif
@@ -75,30 +77,6 @@ IOCX_CA_INLINE void iocx_ca_copy(__u8 *to, const __u8 *from, __u32 size)
 		asm volatile("" ::: "memory");
 	}
 }
-#endif
-
-/*
- * What was read from memory is read again from here on, and so unknown to the verifier once more: paths
- * that met different values become one. Without it, it follows all of them through the rest of the loop.
- */
-#ifdef __bpf__
-#define IOCX_CA_FORGET() asm volatile("" : : : "memory")
-#else
-#define IOCX_CA_FORGET() ((void)0)
-#endif
-
-/* Unknown to the compiler from here on, not to the verifier: keeps an index an index. */
-#ifdef __bpf__
-#define IOCX_CA_OPAQUE(value) asm volatile("" : "+r"(value))
-#else
-#define IOCX_CA_OPAQUE(value) ((void)0)
-#endif
-
-/* The verifier must see each bound on the very register that is added to a pointer. */
-#ifdef __bpf__
-#define IOCX_CA_MASK(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
-#else
-#define IOCX_CA_MASK(value, mask) ((value) &= (mask))
 #endif
 
 /* Whether a put of `count` elements of DBR type `type` has this payload (padded); db_access.h. */

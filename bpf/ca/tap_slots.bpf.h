@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The places of channels: the slot in ca_channels where a channel is counted, and what leads to it. Part of
+ * ca/tap.bpf.c.
+ */
+
+static __always_inline void set_channel_key(struct iocx_ca_channel_key *key, __u64 circuit, __u32 id)
+{
+	key->circuit = circuit;
+	key->id = id;
+	key->pad = 0;
+}
+
+/* Stores who asks for which name under a new id; 0 when there is no room. w->info.name is set. */
+static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flow *flow)
+{
+	struct iocx_ca_channel_info *info = &w->info;
+	const __u64 channel = new_id(w);
+
+	info->circuit = flow->circuit;
+	info->client = w->key.client;
+	info->ioc = flow->ioc;
+	info->client_port = w->key.client_port;
+	info->server_port = w->key.server_port;
+	__builtin_memcpy(info->user, flow->user, sizeof info->user);
+	__builtin_memcpy(info->host, flow->host, sizeof info->host);
+	if (bpf_map_update_elem(&ca_channel_info, &channel, info, BPF_NOEXIST))
+		return 0;
+	return channel;
+}
+
+/* A slot for the channel, or IOCX_CA_NO_SLOT. User space left its counts at 0. */
+static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, __u32 cid, __u32 state)
+{
+	struct iocx_ca_channel *element;
+	__u32 slot;
+
+	if (bpf_map_pop_elem(&ca_free_slots, &slot))
+		return IOCX_CA_NO_SLOT;
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element)
+		return IOCX_CA_NO_SLOT;
+	element->channel = channel;
+	element->circuit = circuit;
+	element->sid = sid;
+	element->cid = cid;
+	element->access = IOCX_CA_ACCESS_UNKNOWN;
+	/* Last: user space and the hints look at a slot only when its state says so. An atomic addition
+	 * is the one ordered store that 5.10 has; the state was FREE, 0. */
+	__sync_fetch_and_add(&element->state, state);
+	return slot;
+}
+
+/* Frees what a channel that got no slot, and never will, has stored. */
+static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, __u64 channel)
+{
+	bpf_map_delete_elem(&ca_channel_info, &channel);
+	bpf_map_delete_elem(&ca_cids, by_cid);
+}
+
+/* Whether the slot holds a channel of the circuit that has not ended. */
+static __always_inline int is_open(const struct iocx_ca_channel *element, __u64 circuit)
+{
+	return element->circuit == circuit && (element->state == IOCX_CA_SLOT_LIVE ||
+					       element->state == IOCX_CA_SLOT_UNNAMED);
+}
+
+/*
+ * The channel in `slot` has ended. Its CID may be used again at once. Returns 0 when there is none. What
+ * leads from the SID to it is left to the caller.
+ */
+static __always_inline int end_channel(struct iocx_ca_flow *flow, __u32 slot)
+{
+	struct iocx_ca_channel *element = bpf_map_lookup_elem(&ca_channels, &slot);
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *by_cid;
+
+	if (!element || !is_open(element, flow->circuit))
+		return 0;
+	if (element->state == IOCX_CA_SLOT_LIVE) {
+		set_channel_key(&key, element->circuit, element->cid);
+		by_cid = bpf_map_lookup_elem(&ca_cids, &key);
+		if (by_cid && by_cid->channel == element->channel)
+			bpf_map_delete_elem(&ca_cids, &key);
+		__sync_fetch_and_add(&flow->channels, -1);
+	}
+	element->state = IOCX_CA_SLOT_ENDED;
+	return 1;
+}

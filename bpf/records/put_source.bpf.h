@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Who makes a write: a database link, known by the code that dbPut returns to; dbpf or dbtpn; a dbProcess that
+ * is under way; else what the thread is there for. The innermost of these counts.
+ *
+ * A put with callback that had to wait for a busy record is done by a callback thread, but belongs to the thread
+ * that asked for it: record->ppn points to the request that owns the record (dbNotify.c, processNotifyCommon).
+ */
+#ifndef IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
+#define IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
+
+/* Whether writes by CA are counted by client, too. Set before loading. */
+const volatile __u8 cfg_ca_put_clients = 0;
+
+static __always_inline void count_put_drop(enum iocx_put_drop reason)
+{
+	add_to_counter(&put_drops, reason, 1);
+}
+
+/* dbPutLink, dbDbPutValue and dbPut lie within so much stack. */
+#define PUT_LINK_STACK 1024
+
+/* Of a function that has just been entered. */
+static __always_inline __u64 return_address(struct pt_regs *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 address = 0;
+
+	bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx));
+	return address;
+#else
+	return PT_REGS_RET(ctx);
+#endif
+}
+
+/* Whether the function that was entered returns into the code that begins `from` bytes after it. */
+static __always_inline int returns_into(struct pt_regs *ctx, __u64 from, __u32 size)
+{
+	return size && return_address(ctx) - PT_REGS_IP(ctx) - from < size;
+}
+
+/* What the thread writes for, when nothing tells better. */
+static __always_inline __u32 source_of_thread(const struct iocx_thread *thread)
+{
+	if (thread->cause == IOCX_CAUSE_CA)
+		return IOCX_PUT_CA;
+	if (thread->cause == IOCX_CAUSE_PVA)
+		return IOCX_PUT_PVA;
+	return COMM_STARTS(thread->comm, "dbtpn\0") ? IOCX_PUT_SHELL : IOCX_PUT_OTHER;
+}
+
+/* The thread's id when it serves one client only, and that client is asked for. */
+static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
+{
+	if (COMM_STARTS(thread->comm, "TCP-rx") || (cfg_ca_put_clients && thread->cause == IOCX_CAUSE_CA))
+		return (__u32)thread->owner;
+	return 0;
+}
+
+/* Whether the thread is within dbpf, and not within a dbProcess that dbpf called. */
+static __always_inline int in_shell(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
+				    const struct iocx_frame *frame)
+{
+	/* The return probe may have been detached too early to see the end of dbpf. */
+	if (sp >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
+		return 0;
+	return !frame || frame->sp > thread->puts.shell_sp;
+}
+
+/* The source of a write that no link makes, and the thread whose client it is for. */
+static __always_inline __u32 source_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					    __u64 sp, __u32 *client)
+{
+	const struct iocx_frame *frame = live_frame(thread, config, sp);
+
+	if (in_shell(thread, config, sp, frame))
+		return IOCX_PUT_SHELL;
+	if (frame)
+		return IOCX_PUT_OTHER;
+	*client = client_of_thread(thread);
+	return source_of_thread(thread);
+}
+
+/*
+ * Whether dbPutLink, entered before, makes this write: it passes the value on, and nothing else lies
+ * between the two on the stack. Only asked where no symbol tells the code that dbPut returns to.
+ */
+static __always_inline int passed_on_by_link(struct iocx_thread *thread, __u64 sp, __u64 buffer)
+{
+	struct iocx_thread_puts *puts = &thread->puts;
+
+	if (!puts->link_sp || puts->link_buffer != buffer || sp >= puts->link_sp ||
+	    puts->link_sp - sp > PUT_LINK_STACK)
+		return 0;
+	puts->link_sp = 0;
+	return 1;
+}
+
+/* A write by a thread whose purpose tells nothing: for whoever put with callback, if it is that. */
+static __always_inline __u32 source_of_waiting(const struct iocx_put_config *puts, struct iocx_thread *thread,
+					       __u64 record, __u64 address, __u32 *client)
+{
+	struct iocx_notify_key key = {};
+	struct iocx_notify *notify;
+
+	if (!puts->ppn ||
+	    bpf_probe_read_user(&key.notify, sizeof(key.notify), (void *)(record + puts->ppn)) || !key.notify)
+		return IOCX_PUT_OTHER;
+	key.tgid = thread->owner >> 32;
+	notify = bpf_map_lookup_elem(&put_notifies, &key);
+	if (!notify) {
+		if (thread->cause == IOCX_CAUSE_CALLBACK)
+			count_put_drop(IOCX_PUT_DROP_NOTIFY_UNKNOWN);
+		return IOCX_PUT_OTHER;
+	}
+	if (notify->address != address) /* another write to a record that a put with callback owns */
+		return IOCX_PUT_OTHER;
+	*client = notify->tid;
+	return notify->source;
+}
+
+#endif

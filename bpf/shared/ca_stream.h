@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * One direction of a circuit: what is known of it between two segments, and the window of bytes that the parser
+ * reads. Pure C without I/O that clang -target bpf and g++ both compile.
+ *
+ * Positions count the carried bytes of earlier segments first and then the segment's own.
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_CA_STREAM_H
+#define IOC_EXPORTER_BPF_SHARED_CA_STREAM_H
+
+#include "shared/ca_events.h"
+
+/* A message may start in the first REACH bytes of the window and has CARRY more to be seen in. */
+#define IOCX_CA_REACH 1024u
+#define IOCX_CA_FILL (IOCX_CA_REACH + IOCX_CA_CARRY)
+/* What is carried, and FILL rounded up to a power of two: what the verifier can see of its bound. */
+#define IOCX_CA_ROOM (2048u + IOCX_CA_CARRY)
+
+/* So many messages after boundaries were found again are asked to be plausible. */
+#define IOCX_CA_DOUBT 64u
+
+/* How well the direction's message boundaries are known. */
+enum iocx_ca_sync {
+	IOCX_CA_LOST,      /* not known: the tap came late, or bytes are missing */
+	IOCX_CA_TENTATIVE, /* one message is believed, what follows it decides */
+	IOCX_CA_REGAINED,  /* known again; the next headers are still asked to be plausible */
+	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or since long enough */
+};
+
+enum iocx_ca_step {
+	IOCX_CA_MORE, /* go on; the event's kind may be IOCX_CA_NOTHING */
+	IOCX_CA_DONE, /* all of the segment is used; no event */
+	IOCX_CA_LEFT, /* boundaries were lost, or are to be confirmed, at `pos`; no event */
+};
+
+/* One direction of a circuit between two segments. All zero: a circuit that was joined on its way. */
+struct iocx_ca_stream {
+	__u64 skip;     /* bytes of the current message still to come */
+	__u32 have;     /* bytes in `carry`, less than IOCX_CA_CARRY */
+	__u32 held_sid; /* of the put whose last byte has not arrived */
+	__u32 held_ioid;
+	__u8 sync;      /* enum iocx_ca_sync */
+	__u8 held;      /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
+	__u8 first;     /* the next message is the circuit's first */
+	__u8 begins_ca; /* the first message was VERSION as every CA client and server sends it */
+	__u8 doubt;     /* REGAINED: so many more messages are asked to be plausible */
+	__u8 pad[7];    /* `carry` is copied in words */
+	__u8 carry[IOCX_CA_CARRY];
+};
+
+/* The search for boundaries in the segment at hand; see ca_resync.h. */
+struct iocx_ca_lookout {
+	__u32 active;
+	__u32 at;       /* position of the header that is looked at: the candidate's, or behind it */
+	__u32 messages; /* that hold, from the candidate on */
+	__u32 trusted;  /* of these, with a channel that is known */
+	__u8 bytes[IOCX_CA_LONG_HEADER];
+};
+
+/* The bytes at hand. */
+struct iocx_ca_window {
+	__u32 direction;
+	__u32 carried; /* bytes in front of the segment's own */
+	__u32 end;     /* carried + the segment's length */
+	__u32 base;    /* position of bytes[0] */
+	__u32 pos;     /* position of the next message */
+	__u32 left;    /* bytes from there to the end */
+	struct iocx_ca_lookout seek;
+	struct iocx_ca_header header; /* of the message at hand: in memory, where the verifier forgets it */
+	__u8 bytes[IOCX_CA_ROOM];
+};
+
+/* The circuit's first byte comes next. */
+IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s)
+{
+	s->skip = 0;
+	s->have = 0;
+	s->held = 0;
+	s->sync = IOCX_CA_FOLLOWED;
+	s->first = 1;
+	s->begins_ca = 0;
+}
+
+IOCX_CA_INLINE int iocx_ca_release_put(struct iocx_ca_stream *s, struct iocx_ca_event *e)
+{
+	e->kind = IOCX_CA_PUT;
+	e->id = s->held_sid;
+	e->other = s->held_ioid;
+	e->notify = s->held - 1u;
+	s->held = 0;
+	return IOCX_CA_MORE;
+}
+
+/*
+ * `missing` bytes were not seen. Returns 0 when they are inside a payload that nobody reads, so that
+ * nothing is lost; 1 when the boundaries are lost. The put whose end is among them counts: the sender
+ * has gone on to what follows it.
+ */
+IOCX_CA_INLINE int iocx_ca_gap(struct iocx_ca_stream *s, struct iocx_ca_event *e, __u32 missing)
+{
+	e->kind = IOCX_CA_NOTHING;
+	if (s->skip > missing) {
+		s->skip -= missing;
+		return 0;
+	}
+	if (s->held && s->sync >= IOCX_CA_REGAINED)
+		iocx_ca_release_put(s, e);
+	s->held = 0;
+	if (s->skip == missing && s->sync >= IOCX_CA_REGAINED) {
+		s->skip = 0;
+		return 0;
+	}
+	s->skip = 0;
+	s->have = 0;
+	s->first = 0;
+	s->sync = IOCX_CA_LOST;
+	return 1;
+}
+
+IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 direction,
+				  __u32 length)
+{
+	w->direction = direction;
+	w->carried = s->have;
+	w->end = s->have + length;
+	w->pos = 0;
+	w->seek.active = 0;
+	w->base = 0u - IOCX_CA_REACH; /* out of reach: bytes are wanted */
+}
+
+/* Whether the window must be filled from `pos` on before the next step. */
+IOCX_CA_INLINE int iocx_ca_wants_bytes(const struct iocx_ca_stream *s, const struct iocx_ca_window *w)
+{
+	return s->skip == 0 && w->pos - w->base >= IOCX_CA_REACH && w->pos < w->end;
+}
+
+/*
+ * Where the next message starts in the window. Only while the window reaches it; the mask changes
+ * nothing then, it is the bound that the verifier asks for.
+ */
+IOCX_CA_INLINE __u32 iocx_ca_at(const struct iocx_ca_window *w, __u32 pos)
+{
+	__u32 at = pos - w->base;
+
+	IOCX_CA_MASK(at, IOCX_CA_REACH - 1);
+	return at;
+}
+
+/* Nothing more of this segment can be trusted. */
+IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window *w)
+{
+	s->sync = IOCX_CA_LOST;
+	s->held = 0;
+	w->pos = w->end;
+	return IOCX_CA_DONE;
+}
+
+/* Keeps what is left at offset `at`, too short to be understood, for the next segment. */
+IOCX_CA_INLINE int iocx_ca_keep(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 at)
+{
+	IOCX_CA_MASK(at, IOCX_CA_REACH - 1);
+	iocx_ca_copy(s->carry, w->bytes + at, IOCX_CA_CARRY);
+	s->have = w->left;
+	w->pos = w->end;
+	return IOCX_CA_DONE;
+}
+
+/* Passes over a message of `total` bytes. */
+IOCX_CA_INLINE void iocx_ca_pass(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u64 total)
+{
+	if (total > w->left) {
+		s->skip = total - w->left;
+		w->pos = w->end;
+	} else {
+		w->pos += (__u32)total;
+	}
+}
+
+/* A put whose last byte is still to come. */
+IOCX_CA_INLINE void iocx_ca_hold_put(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
+				     const struct iocx_ca_header *h)
+{
+	if (!iocx_ca_is_put(w->direction, h))
+		return;
+	s->held = h->command == IOCX_CA_CMD_WRITE_NOTIFY ? 2 : 1;
+	s->held_sid = h->parameter1;
+	s->held_ioid = h->parameter2;
+}
+
+/* Whether the next message's place is not known, or not for sure. */
+IOCX_CA_INLINE int iocx_ca_is_astray(const struct iocx_ca_stream *s)
+{
+	return s->sync < IOCX_CA_REGAINED && s->skip == 0;
+}
+
+#endif
