@@ -116,7 +116,7 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 		d->acked = segment->ack;
 		w->window.direction = !segment->direction;
 		w->waits = 0;
-		ca_rest(skb);
+		ca_read_pieces(skb);
 		end_at_fin(flow, d);
 	}
 	/* What the server still answers after the client's end is of interest, not the other way round. */

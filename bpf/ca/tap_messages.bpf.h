@@ -60,7 +60,7 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 		return 1;
 	s = &direction_of(flow, w->window.direction)->stream;
 
-	if (iocx_ca_is_astray(s))
+	if (iocx_ca_is_out_of_sync(s))
 		return ca_seek(skb);
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
@@ -72,7 +72,7 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 		if (result != IOCX_CA_MORE)
 			return result == IOCX_CA_DONE;
 		if (w->event.kind == IOCX_CA_PUT) {
-			if (s->sync == IOCX_CA_REGAINED && ca_doubts(skb))
+			if (s->sync == IOCX_CA_REGAINED && ca_refuses_put(skb))
 				return 0;
 			on_put(skb, w, flow);
 		} else if (w->event.kind == IOCX_CA_NOTHING) {

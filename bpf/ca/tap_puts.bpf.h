@@ -140,7 +140,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 }
 
 /* A put that was waiting for its last byte, which was not seen but sent. */
-__attribute__((noinline)) int ca_held_put(struct __sk_buff *skb)
+__attribute__((noinline)) int ca_finished_put(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);

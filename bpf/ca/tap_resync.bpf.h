@@ -86,9 +86,9 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 		if (result == IOCX_CA_SEEK_FOUND) {
 			if (!d->boundary)
 				d->boundary = 8 | (seq_of_pos(w, d) & 7);
-			if (d->stream.held) {
-				iocx_ca_release_put(&d->stream, &w->event);
-				ca_held_put(skb);
+			if (d->stream.unfinished) {
+				iocx_ca_finish_put(&d->stream, &w->event);
+				ca_finished_put(skb);
 			}
 			return 0;
 		}
@@ -100,7 +100,7 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
  * A put was read while the boundaries that were found are still in doubt. Returns 1 when it is not believed:
  * the search begins anew behind it.
  */
-__attribute__((noinline)) int ca_doubts(struct __sk_buff *skb)
+__attribute__((noinline)) int ca_refuses_put(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);

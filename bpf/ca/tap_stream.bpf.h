@@ -47,7 +47,7 @@ static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w,
 	if (iocx_ca_gap(&d->stream, &w->event, missing))
 		count_drop(IOCX_CA_DROP_GAP);
 	if (w->event.kind == IOCX_CA_PUT)
-		ca_held_put(skb);
+		ca_finished_put(skb);
 	d->next += missing;
 }
 
@@ -78,7 +78,7 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
  * open when the receiver has what is missing, and so nobody sends it again, or when there is no room to
  * wait for it.
  */
-__attribute__((noinline)) int ca_next(struct __sk_buff *skb)
+__attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
@@ -127,8 +127,8 @@ read_packet:
 	return 1;
 }
 
-/* Reads the piece that ca_next() has set up. */
-__attribute__((noinline)) int ca_piece(struct __sk_buff *skb)
+/* Reads the piece that ca_next_piece() has set up. */
+__attribute__((noinline)) int ca_read_piece(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
@@ -140,7 +140,7 @@ __attribute__((noinline)) int ca_piece(struct __sk_buff *skb)
 }
 
 /* Reads all that can be read of the packet, when it waits, and of the window. */
-__attribute__((noinline)) int ca_rest(struct __sk_buff *skb)
+__attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 {
 	struct work *w = get_work();
 
@@ -148,9 +148,9 @@ __attribute__((noinline)) int ca_rest(struct __sk_buff *skb)
 		return 0;
 	w->goes_on = 0;
 	for (__u32 i = 0; i < PIECES; i++) {
-		if (!ca_next(skb))
+		if (!ca_next_piece(skb))
 			return 0;
-		ca_piece(skb);
+		ca_read_piece(skb);
 	}
 	return 0;
 }
@@ -186,6 +186,6 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	}
 	if (w->waits || d->window) {
 		w->window.direction = segment->direction;
-		ca_rest(skb);
+		ca_read_pieces(skb);
 	}
 }

@@ -5,7 +5,7 @@
  * that what the tests prove is what the kernel runs.
  *
  * How a segment is parsed: iocx_ca_begin(), then iocx_ca_step() until it says IOCX_CA_DONE, each time on a
- * window that was filled when iocx_ca_wants_bytes() asks for it, and not while iocx_ca_is_astray(): then
+ * window that was filled when iocx_ca_wants_bytes() asks for it, and not while iocx_ca_is_out_of_sync(): then
  * boundaries are lost, and ca_resync.h finds them. Positions count the carried bytes of earlier segments
  * first and then the segment's own.
  */
@@ -38,17 +38,17 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 	s->skip = 0;
 	if (s->sync == IOCX_CA_TENTATIVE && w->pos == w->end) {
 		s->sync = IOCX_CA_REGAINED; /* it ended with a segment */
-		s->doubt = IOCX_CA_DOUBT;
+		s->to_check = IOCX_CA_CHECKED_MESSAGES;
 	}
-	if (s->held && s->sync != IOCX_CA_TENTATIVE)
-		iocx_ca_release_put(s, e);
+	if (s->unfinished && s->sync != IOCX_CA_TENTATIVE)
+		iocx_ca_finish_put(s, e);
 }
 
 /*
  * What the first message of a direction says about the protocol. VERSION has no payload; its type is a
  * priority (99 is the highest), its count the minor version. caproto's servers put a 1 where others have 0.
  */
-IOCX_CA_INLINE void iocx_ca_judge_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
+IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
 					struct iocx_ca_event *e)
 {
 	const struct iocx_ca_header *h = &w->header;
@@ -64,11 +64,11 @@ IOCX_CA_INLINE void iocx_ca_judge_first(struct iocx_ca_stream *s, const struct i
 }
 
 /* Boundaries that were found again are not, after all. The search goes on behind `pos`. */
-IOCX_CA_INLINE int iocx_ca_leave(struct iocx_ca_stream *s, struct iocx_ca_window *w)
+IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_LOST;
 	w->pos += 8;
-	return IOCX_CA_LEFT;
+	return IOCX_CA_OUT_OF_SYNC;
 }
 
 /* One message, or as much of one as there is. The window reaches `pos` (iocx_ca_wants_bytes). */
@@ -82,7 +82,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		return IOCX_CA_DONE;
 	if (s->skip) {
 		iocx_ca_finish(s, w, e);
-		return s->sync == IOCX_CA_TENTATIVE ? IOCX_CA_LEFT : IOCX_CA_MORE;
+		return s->sync == IOCX_CA_TENTATIVE ? IOCX_CA_OUT_OF_SYNC : IOCX_CA_MORE;
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);
@@ -92,9 +92,9 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	IOCX_CA_FORGET();
 	if (s->sync != IOCX_CA_FOLLOWED) {
 		if (!iocx_ca_plausible(w->direction, h))
-			return iocx_ca_leave(s, w);
-		if (s->doubt)
-			s->doubt--;
+			return iocx_ca_distrust(s, w);
+		if (s->to_check)
+			s->to_check--;
 		else
 			s->sync = IOCX_CA_FOLLOWED;
 		IOCX_CA_FORGET();
@@ -105,7 +105,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		e->notify = h->command == IOCX_CA_CMD_WRITE_NOTIFY;
 		iocx_ca_pass(s, w, (__u64)h->length + h->size);
 		if (s->skip)
-			iocx_ca_hold_put(s, w, h);
+			iocx_ca_start_put(s, w, h);
 		else
 			e->kind = IOCX_CA_PUT;
 	} else {
@@ -119,7 +119,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	}
 	IOCX_CA_FORGET();
 	if (s->first)
-		iocx_ca_judge_first(s, w, e);
+		iocx_ca_check_first(s, w, e);
 	return IOCX_CA_MORE;
 }
 

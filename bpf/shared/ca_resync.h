@@ -65,7 +65,7 @@ IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header 
 IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w,
 				       __u32 to_boundary)
 {
-	struct iocx_ca_lookout *seek = &w->seek;
+	struct iocx_ca_resync *seek = &w->seek;
 
 	if (w->pos < w->carried)
 		w->pos = w->carried; /* those bytes are not of the segment */
@@ -126,7 +126,7 @@ IOCX_CA_INLINE int iocx_ca_seek_header(struct iocx_ca_window *w, __u32 size)
 IOCX_CA_INLINE int iocx_ca_seek_found(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_REGAINED;
-	s->doubt = IOCX_CA_DOUBT;
+	s->to_check = IOCX_CA_CHECKED_MESSAGES;
 	w->seek.active = 0;
 	w->base = w->pos - IOCX_CA_REACH; /* out of reach: bytes are wanted */
 	return IOCX_CA_SEEK_FOUND;
@@ -135,10 +135,10 @@ IOCX_CA_INLINE int iocx_ca_seek_found(struct iocx_ca_stream *s, struct iocx_ca_w
 /* Not this one: the next candidate. */
 IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
-	struct iocx_ca_lookout *seek = &w->seek;
+	struct iocx_ca_resync *seek = &w->seek;
 
 	s->sync = IOCX_CA_LOST;
-	s->held = 0;
+	s->unfinished = 0;
 	w->pos += 8;
 	seek->at = w->pos;
 	seek->messages = 0;
@@ -156,7 +156,7 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
  */
 IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_window *w, int strict)
 {
-	struct iocx_ca_lookout *seek = &w->seek;
+	struct iocx_ca_resync *seek = &w->seek;
 
 	const int anchored = s->sync == IOCX_CA_TENTATIVE;
 
@@ -172,7 +172,7 @@ IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_wi
 		return iocx_ca_seek_next(s, w);
 	/* One message of which the end is to come: what stands behind it will tell. */
 	s->sync = IOCX_CA_TENTATIVE;
-	iocx_ca_hold_put(s, w, &w->header);
+	iocx_ca_start_put(s, w, &w->header);
 	s->skip = seek->at - w->end;
 	w->pos = w->end;
 	seek->active = 0;
@@ -182,7 +182,7 @@ IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_wi
 /* One step. `trust`: in the header that iocx_ca_seek_header() has read; REFUSED when it has read none. */
 IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 trust, int strict)
 {
-	struct iocx_ca_lookout *seek = &w->seek;
+	struct iocx_ca_resync *seek = &w->seek;
 	__u64 total;
 
 	if (trust == IOCX_CA_REFUSED)

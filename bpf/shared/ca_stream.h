@@ -17,7 +17,7 @@
 #define IOCX_CA_ROOM (2048u + IOCX_CA_CARRY)
 
 /* So many messages after boundaries were found again are asked to be plausible. */
-#define IOCX_CA_DOUBT 64u
+#define IOCX_CA_CHECKED_MESSAGES 64u
 
 /* How well the direction's message boundaries are known. */
 enum iocx_ca_sync {
@@ -30,26 +30,26 @@ enum iocx_ca_sync {
 enum iocx_ca_step {
 	IOCX_CA_MORE, /* go on; the event's kind may be IOCX_CA_NOTHING */
 	IOCX_CA_DONE, /* all of the segment is used; no event */
-	IOCX_CA_LEFT, /* boundaries were lost, or are to be confirmed, at `pos`; no event */
+	IOCX_CA_OUT_OF_SYNC, /* boundaries were lost, or are to be confirmed, at `pos`; no event */
 };
 
 /* One direction of a circuit between two segments. All zero: a circuit that was joined on its way. */
 struct iocx_ca_stream {
 	__u64 skip;     /* bytes of the current message still to come */
 	__u32 have;     /* bytes in `carry`, less than IOCX_CA_CARRY */
-	__u32 held_sid; /* of the put whose last byte has not arrived */
-	__u32 held_ioid;
+	__u32 unfinished_sid; /* of the put whose last byte has not arrived */
+	__u32 unfinished_ioid;
 	__u8 sync;      /* enum iocx_ca_sync */
-	__u8 held;      /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
+	__u8 unfinished; /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
 	__u8 first;     /* the next message is the circuit's first */
 	__u8 begins_ca; /* the first message was VERSION as every CA client and server sends it */
-	__u8 doubt;     /* REGAINED: so many more messages are asked to be plausible */
+	__u8 to_check; /* REGAINED: so many more messages are asked to be plausible */
 	__u8 pad[7];    /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
 /* The search for boundaries in the segment at hand; see ca_resync.h. */
-struct iocx_ca_lookout {
+struct iocx_ca_resync {
 	__u32 active;
 	__u32 at;       /* position of the header that is looked at: the candidate's, or behind it */
 	__u32 messages; /* that hold, from the candidate on */
@@ -65,7 +65,7 @@ struct iocx_ca_window {
 	__u32 base;    /* position of bytes[0] */
 	__u32 pos;     /* position of the next message */
 	__u32 left;    /* bytes from there to the end */
-	struct iocx_ca_lookout seek;
+	struct iocx_ca_resync seek;
 	struct iocx_ca_header header; /* of the message at hand: in memory, where the verifier forgets it */
 	__u8 bytes[IOCX_CA_ROOM];
 };
@@ -75,19 +75,19 @@ IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s)
 {
 	s->skip = 0;
 	s->have = 0;
-	s->held = 0;
+	s->unfinished = 0;
 	s->sync = IOCX_CA_FOLLOWED;
 	s->first = 1;
 	s->begins_ca = 0;
 }
 
-IOCX_CA_INLINE int iocx_ca_release_put(struct iocx_ca_stream *s, struct iocx_ca_event *e)
+IOCX_CA_INLINE int iocx_ca_finish_put(struct iocx_ca_stream *s, struct iocx_ca_event *e)
 {
 	e->kind = IOCX_CA_PUT;
-	e->id = s->held_sid;
-	e->other = s->held_ioid;
-	e->notify = s->held - 1u;
-	s->held = 0;
+	e->id = s->unfinished_sid;
+	e->other = s->unfinished_ioid;
+	e->notify = s->unfinished - 1u;
+	s->unfinished = 0;
 	return IOCX_CA_MORE;
 }
 
@@ -103,9 +103,9 @@ IOCX_CA_INLINE int iocx_ca_gap(struct iocx_ca_stream *s, struct iocx_ca_event *e
 		s->skip -= missing;
 		return 0;
 	}
-	if (s->held && s->sync >= IOCX_CA_REGAINED)
-		iocx_ca_release_put(s, e);
-	s->held = 0;
+	if (s->unfinished && s->sync >= IOCX_CA_REGAINED)
+		iocx_ca_finish_put(s, e);
+	s->unfinished = 0;
 	if (s->skip == missing && s->sync >= IOCX_CA_REGAINED) {
 		s->skip = 0;
 		return 0;
@@ -150,7 +150,7 @@ IOCX_CA_INLINE __u32 iocx_ca_at(const struct iocx_ca_window *w, __u32 pos)
 IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_LOST;
-	s->held = 0;
+	s->unfinished = 0;
 	w->pos = w->end;
 	return IOCX_CA_DONE;
 }
@@ -177,18 +177,18 @@ IOCX_CA_INLINE void iocx_ca_pass(struct iocx_ca_stream *s, struct iocx_ca_window
 }
 
 /* A put whose last byte is still to come. */
-IOCX_CA_INLINE void iocx_ca_hold_put(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
+IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
 				     const struct iocx_ca_header *h)
 {
 	if (!iocx_ca_is_put(w->direction, h))
 		return;
-	s->held = h->command == IOCX_CA_CMD_WRITE_NOTIFY ? 2 : 1;
-	s->held_sid = h->parameter1;
-	s->held_ioid = h->parameter2;
+	s->unfinished = h->command == IOCX_CA_CMD_WRITE_NOTIFY ? 2 : 1;
+	s->unfinished_sid = h->parameter1;
+	s->unfinished_ioid = h->parameter2;
 }
 
 /* Whether the next message's place is not known, or not for sure. */
-IOCX_CA_INLINE int iocx_ca_is_astray(const struct iocx_ca_stream *s)
+IOCX_CA_INLINE int iocx_ca_is_out_of_sync(const struct iocx_ca_stream *s)
 {
 	return s->sync < IOCX_CA_REGAINED && s->skip == 0;
 }

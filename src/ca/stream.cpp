@@ -22,15 +22,15 @@ std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
                 static_cast<std::uint32_t>(segment.size()));
   for (;;) {
     iocx_ca_event event{};
-    if (iocx_ca_is_astray(&stream_)) {
+    if (iocx_ca_is_out_of_sync(&stream_)) {
       if (seek(segment) == IOCX_CA_SEEK_END) return events;
-      if (stream_.held == 0) continue;
-      iocx_ca_release_put(&stream_, &event);
+      if (stream_.unfinished == 0) continue;
+      iocx_ca_finish_put(&stream_, &event);
     } else {
       if (iocx_ca_wants_bytes(&stream_, &window_)) fill(segment);
       const int result = iocx_ca_step(&stream_, &window_, &event);
       if (result == IOCX_CA_DONE) return events;
-      if (result == IOCX_CA_LEFT) continue;
+      if (result == IOCX_CA_OUT_OF_SYNC) continue;
     }
     if (event.kind == IOCX_CA_PUT && stream_.sync == IOCX_CA_REGAINED && has_channel_ &&
         !has_channel_(IOCX_CA_NAMES_SID, event.id))
