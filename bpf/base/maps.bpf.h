@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Steps on maps that programs of every folder need. */
+/* Operations on maps that the programs of every folder use. */
 #ifndef IOC_EXPORTER_BPF_BASE_MAPS_H
 #define IOC_EXPORTER_BPF_BASE_MAPS_H
 
@@ -12,7 +12,7 @@ static __always_inline void add_to_counter(void *counters, __u32 index, __u64 am
 		*counter += amount;
 }
 
-/* The value of an array with one element. */
+/* The value in an array of one element. */
 static __always_inline void *only_element(void *array)
 {
 	const __u32 first = 0;

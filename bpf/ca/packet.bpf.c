@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * The filter on the packet sockets: finds the TCP segments and UDP datagrams that have a watched port and
- * hands them to ca/tap.bpf.c or ca/udp.bpf.c by a tail call. Loaded once for each network namespace, all
- * with the same maps. It always returns 0, so that no packet is ever queued, changed or delayed.
+ * The filter on the packet sockets: finds the TCP segments and UDP datagrams with a watched port and passes them to
+ * ca/tap.bpf.c or ca/udp.bpf.c by a tail call. It is loaded once for each network namespace, always with the same
+ * maps. It always returns 0, so that no packet is queued, changed or delayed.
  *
- * What a packet that is nobody's CA costs is decided here: one load, of the word that has the ports in
- * most packets, and one look into the bitmap of watched ports. A load is a call, half of all that it costs.
- *
- * Small, since a filter's size counts against net.core.optmem_max, 20 KiB by default before 6.7
+ * The program is small, since the size of a filter counts against net.core.optmem_max, 20 KiB by default before 6.7
  * (__sk_filter_charge()).
  */
 #include <linux/types.h>
@@ -34,7 +31,7 @@ int ca_packet(struct __sk_buff *skb)
 	struct segment *segment;
 	__be16 protocol;
 
-	/* On loopback every packet passes twice: only the sender's copy is taken, which comes in order. */
+	/* The filter sees each packet on loopback twice: it takes the sender's copy, which comes in order. */
 	if (type != PACKET_OUTGOING && (type > PACKET_MULTICAST || skb->ifindex == LOOPBACK_IFINDEX))
 		return 0;
 	protocol = skb->protocol;
@@ -52,7 +49,7 @@ int ca_packet(struct __sk_buff *skb)
 		return 0;
 	bpf_tail_call(skb, &ca_programs,
 		      packet.protocol == IPPROTO_TCP ? IOCX_CA_PROGRAM_TCP : IOCX_CA_PROGRAM_UDP);
-	/* Only reached where nobody reads such packets. */
+	/* Only reached when no program for such packets is loaded. */
 	((struct packet_work *)segment)->busy = 0;
 	return 0;
 }

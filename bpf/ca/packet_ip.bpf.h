@@ -11,7 +11,7 @@
 #define MOST_EXTENSIONS 6
 #define UDP_HEADER 8
 
-/* The header without options, and the first four bytes behind it. */
+/* The IPv4 header without options, and the ports behind it. */
 struct ip_start {
 	__u8 version_length;
 	__u8 service;
@@ -27,6 +27,7 @@ struct ip_start {
 	__be16 destination_port;
 };
 
+/* The IPv6 header, and the ports behind it. */
 struct ipv6_start {
 	__u8 version_class;
 	__u8 class_flow[3];
@@ -42,7 +43,7 @@ struct ipv6_start {
 struct ipv6_extension {
 	__u8 next;
 	__u8 length;
-	__be16 option; /* of a fragment: its offset; else the first option's type and length */
+	__be16 option; /* fragment header: the offset; else type and length of the first option */
 	__u32 rest;
 };
 
@@ -55,7 +56,7 @@ struct tcp_start {
 	__u8 flags;
 };
 
-/* Reads the TCP or UDP header. Returns 0 when the packet is cut short. */
+/* Reads the TCP or UDP header. Returns 0 when the packet is too short. */
 static __always_inline int read_header(struct __sk_buff *skb, const struct packet *packet,
 				       struct segment *segment)
 {
@@ -79,7 +80,7 @@ static __always_inline int read_header(struct __sk_buff *skb, const struct packe
 	return 1;
 }
 
-/* The segment that the next program is to read, but for its addresses; null when it cannot be read. */
+/* Fills in the segment for the next program, without its addresses; null when the packet cannot be read. */
 static __always_inline struct segment *start_segment(struct __sk_buff *skb, const struct packet *packet)
 {
 	struct packet_work *w = only_element(&ca_work);
@@ -109,6 +110,7 @@ static __always_inline struct segment *start_segment(struct __sk_buff *skb, cons
 	return segment;
 }
 
+/* An IPv4 address as an IPv6 one. */
 static __always_inline void set_mapped(struct iocx_ca_address *to, __be32 address)
 {
 	__u32 *words = (__u32 *)to->bytes;
@@ -131,7 +133,7 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 	if ((ip.protocol != IPPROTO_TCP && ip.protocol != IPPROTO_UDP) || ip.version_length >> 4 != 4)
 		return 0;
 	if (ip.fragment & bpf_htons(IP_FRAGMENT_OFFSET))
-		return 0; /* no ports in it; its first fragment is counted */
+		return 0; /* it has no ports; its first fragment is counted */
 	size = (ip.version_length & 15) * 4;
 	packet->above = packet->at + size;
 	if (size != IPV4_HEADER && (size < IPV4_HEADER || bpf_skb_load_bytes(skb, packet->above, &ip.source_port, 4)))
@@ -154,8 +156,8 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 }
 
 /*
- * Finds the ports behind IPv6 extension headers (RFC 8200, section 4). Returns 0 when there are none: in
- * a later fragment, behind encryption, further back than MOST_EXTENSIONS.
+ * Finds the ports behind IPv6 extension headers (RFC 8200, section 4). Returns 0 when it finds none: in a later
+ * fragment, behind encryption, behind more than MOST_EXTENSIONS.
  */
 static __always_inline int pass_extensions(struct __sk_buff *skb, struct packet *packet,
 					   struct ipv6_start *ip)

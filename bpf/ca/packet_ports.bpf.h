@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The quick look that most packets get: are its ports watched? Part of ca/packet.bpf.c. One load of the word that
- * holds the ports in most packets, and one look into the bitmap of watched ports. A load is a call to the kernel,
- * half of all that the look costs.
+ * The cheap check that most packets fail: is one of the ports watched? Part of ca/packet.bpf.c. It sets what the
+ * filter costs traffic that is not Channel Access: one load of the word that holds the ports in most packets, and
+ * one look-up in the bitmap of watched ports. The load is a call to the kernel, half of the cost.
  */
 
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40
 #define LONGEST_OPTION 40
 
-const volatile __u32 cfg_net; /* number of the network namespace that the socket is in */
+const volatile __u32 cfg_net; /* number of the network namespace of the socket */
 
-/* What is known of a packet before its protocol's own header is read. */
+/* What is known of a packet before its TCP or UDP header is read. */
 struct packet {
-	__u32 at;       /* of the IP header */
-	__u32 above;    /* of the TCP or UDP header, in the packet */
-	__u32 end;      /* of the IP packet: what is behind it is padding */
+	__u32 at;       /* offset of the IP header */
+	__u32 above;    /* offset of the TCP or UDP header */
+	__u32 end;      /* end of the IP packet; padding may follow */
 	__u32 protocol; /* IPPROTO_TCP, IPPROTO_UDP */
 	__u32 source_port;
 	__u32 destination_port;
@@ -24,8 +24,8 @@ struct packet {
 };
 
 /*
- * The load instruction of classic BPF, cheaper than bpf_skb_load_bytes(): in host byte order. Ends the
- * program where the packet is shorter.
+ * The load instruction of classic BPF, which is cheaper than bpf_skb_load_bytes(). Gives the word in host byte order;
+ * ends the program when the packet is shorter.
  */
 unsigned long long load_word(void *skb, unsigned long long at) asm("llvm.bpf.load.word");
 
@@ -52,9 +52,8 @@ static __always_inline int has_watched_port(struct packet *packet, __be16 source
 }
 
 /*
- * Whether the word where the ports are in a plain IPv4 packet can be the start of options (RFC 791,
- * section 3.1): a type and its length, or one or more types without. No port that is an option's type
- * and length passes for anything else, but most ports are not.
+ * Whether the word where a plain IPv4 packet has its ports can be the start of options (RFC 791, section 3.1): a type
+ * and a length, or types without a length. Few ports look like that.
  */
 static __always_inline int may_be_options(__u32 word)
 {
@@ -65,7 +64,7 @@ static __always_inline int may_be_options(__u32 word)
 	return second <= 1 || (third >= 2 && third <= LONGEST_OPTION);
 }
 
-/* Likewise of IPv6 extension headers, which start with the type of what follows them. */
+/* The same for IPv6 extension headers, which start with the type of the header behind them. */
 static __always_inline int may_be_extension(__u32 word)
 {
 	const __u32 next = word >> 24;
@@ -74,7 +73,7 @@ static __always_inline int may_be_extension(__u32 word)
 	       next == IPPROTO_FRAGMENT || next == IPPROTO_AH || next == IPPROTO_DSTOPTS;
 }
 
-/* Whether the packet, its IP header at the start, is worth a closer look. Most are not. */
+/* Whether a packet that starts with its IP header must be read further. Most need not. */
 static __always_inline int may_be_of_interest(struct __sk_buff *skb, __be16 protocol)
 {
 	const __u32 net = cfg_net;

@@ -3,7 +3,7 @@
 
 #define TAG 4 /* bytes of a VLAN tag behind the Ethernet addresses */
 
-/* Whether an IP packet of the protocol starts at `at` and ends with the packet. */
+/* Whether an IP packet of the protocol starts at offset `at` and ends where the packet ends. */
 static __always_inline int is_ip(struct __sk_buff *skb, __u32 at, __be16 protocol)
 {
 	struct ipv6_extension start; /* the first eight bytes of either header */
@@ -21,9 +21,9 @@ static __always_inline int is_tag(__be16 protocol)
 }
 
 /*
- * The packet is called VLAN. Finds where its IP header is: behind one or two tags, or, of what is sent,
- * often right at the start. A tag may look like the start of an IP header and the other way round, so
- * the lengths have to agree. Returns the protocol that the header is of.
+ * Finds the IP header of a packet whose protocol is VLAN: behind one or two tags; of a packet that is sent, often
+ * right at the start. A tag may look like the start of an IP header and the other way round, so the lengths have to
+ * agree. Returns the protocol of the header.
  */
 static __always_inline __be16 pass_tags(struct __sk_buff *skb, struct packet *packet)
 {

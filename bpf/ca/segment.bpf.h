@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What the program on the packet sockets (ca/packet.bpf.c) hands to those that read segments and
- * datagrams (ca/tap.bpf.c, ca/udp.bpf.c), and the maps that all of them share. User space makes the maps
- * once, for ca_tap, and gives them to the other objects.
+ * What the filter on the packet sockets (ca/packet.bpf.c) passes to the programs that read segments and datagrams
+ * (ca/tap.bpf.c, ca/udp.bpf.c), and the maps that all of them share. User space makes the maps once, for ca_tap, and
+ * gives them to the other objects.
  */
+
 /* A TCP segment or a UDP datagram with a watched port. Ports in host byte order. */
 struct segment {
 	struct iocx_ca_address source;
@@ -13,21 +14,21 @@ struct segment {
 	__u32 destination_port;
 	__u32 source_watched;
 	__u32 destination_watched;
-	__u32 data_at;  /* of the payload, in the packet */
+	__u32 data_at;  /* offset of the payload in the packet */
 	__u32 length;   /* of the payload */
 	__u32 loopback; /* the device is the namespace's loopback */
-	__u32 outgoing; /* sent or forwarded by the namespace, not received */
+	__u32 outgoing; /* the namespace sends or forwards it; it does not receive it */
 	/* TCP only */
 	__u32 seq;
 	__u32 ack;
 	__u32 flags;
-	__u32 direction; /* set by find_flow(), as is `ioc` for a SYN+ACK */
+	__u32 direction; /* set by find_flow(), as is `ioc` of a SYN+ACK */
 	__u32 ioc;
 };
 
 /*
- * The start of what is in ca_work. `busy` while a program of this CPU works on a packet: whoever was called
- * for the packet sets it to 0 when it is done.
+ * How the value of ca_work starts in every object. `busy` is 1 while a program works on a packet on this CPU; the
+ * last program that is called for the packet sets it to 0.
  */
 struct packet_work {
 	struct segment segment;
@@ -53,7 +54,7 @@ struct {
 	__type(value, __u64);
 } ca_drops SEC(".maps");
 
-/* Who reads what ca/packet.bpf.c finds. */
+/* The programs for TCP and UDP, IOCX_CA_PROGRAM_*. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, IOCX_CA_PROGRAMS);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Which servers there are: the maps that say so, of ca/tap.bpf.c and ca/udp.bpf.c, and how a program adds
- * a server that it learned of. Needs ca/segment.bpf.h.
+ * The maps of servers, addresses and ports, shared by ca/tap.bpf.c and ca/udp.bpf.c, and how a program adds a server.
+ * Needs ca/segment.bpf.h.
  */
 
-/* Sizes that user space sets before it loads are given as 1 here. */
+/* User space sets the sizes that are 1 here before it loads the programs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -14,8 +14,8 @@ struct {
 } ca_servers SEC(".maps");
 
 /*
- * The host's own addresses, by namespace: a wildcard server answers on these only. And those of all
- * namespaces under IOCX_CA_NET_ANY.
+ * The addresses of the host, by namespace: a wildcard server answers on these only. Under IOCX_CA_NET_ANY, the
+ * addresses of all namespaces.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -25,7 +25,7 @@ struct {
 	__type(value, __u32);
 } ca_local SEC(".maps");
 
-/* Who has set the bit of a port in ca_watched: see shared/ca_tap.h. */
+/* Ports whose bit is set in ca_watched: see struct iocx_ca_port_set. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -34,7 +34,7 @@ struct {
 	__type(value, __u32);
 } ca_ports SEC(".maps");
 
-/* Whether the address is one of this namespace's, or, with `net` IOCX_CA_NET_ANY, of any on this host. */
+/* Whether the address belongs to the namespace or, with IOCX_CA_NET_ANY, to any namespace. */
 static __always_inline int is_local(const struct iocx_ca_address *address, __u32 net)
 {
 	struct iocx_ca_local local = {};
@@ -45,8 +45,8 @@ static __always_inline int is_local(const struct iocx_ca_address *address, __u32
 }
 
 /*
- * Watches the port from now on. The sum is the bit's "or" while only who inserted the port adds it;
- * 5.10 has no other atomic operation.
+ * Watches the port from now on. The atomic addition sets the bit: it works as an "or", since only the program that
+ * inserted the port adds it. Linux 5.10 has no other atomic operation.
  */
 static __always_inline void watch_port(__u32 net, __u32 port)
 {
@@ -58,7 +58,7 @@ static __always_inline void watch_port(__u32 net, __u32 port)
 	key.net = net;
 	key.port = port;
 	if (bpf_map_update_elem(&ca_ports, &key, &one, BPF_NOEXIST))
-		return; /* it is watched, or there is no room */
+		return; /* it is watched already, or there is no room */
 	set = bpf_map_lookup_elem(&ca_watched, &net);
 	if (!set)
 		return;
@@ -67,8 +67,8 @@ static __always_inline void watch_port(__u32 net, __u32 port)
 }
 
 /*
- * Notes a server that user space has not named: `ioc` is IOCX_CA_IOC_TO_COME or IOCX_CA_IOC_REMOTE.
- * Returns whether it was not known before.
+ * Adds a server that a program has found: `ioc` is IOCX_CA_IOC_TO_COME or IOCX_CA_IOC_REMOTE. Returns whether it is
+ * new.
  */
 static __always_inline int learn_server(const struct iocx_ca_server *server, __u32 ioc)
 {

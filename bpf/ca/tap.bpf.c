@@ -2,15 +2,14 @@
 /*
  * Counts Channel Access puts per channel from the TCP segments that ca/packet.bpf.c finds.
  *
- * Helpers and instructions are those of Linux 5.10, but for the compare-and-swap of ca_tap_swap: a
- * kernel before 5.12 refuses a program that holds one, even where it cannot be reached
- * (replace_map_fd_with_map_ptr() looks at every instruction), so ca_tap_insert takes its lock with a
- * map insert instead, and user space loads the one that the kernel accepts. bpf_spin_lock is refused
- * in socket filters.
+ * Helpers and instructions are those of Linux 5.10, but for the compare-and-swap of ca_tap_swap. A kernel before 5.12
+ * refuses every program that contains one, even in dead code (replace_map_fd_with_map_ptr() looks at every
+ * instruction). So ca_tap_insert takes its lock with a map insert instead, and user space loads the program that the
+ * kernel accepts. Socket filters may not use bpf_spin_lock.
  *
- * The messages of a segment are read by ca_burst(), a global function: the verifier checks it once, and
- * the loop around it costs next to nothing to check, where 5.10 has no bpf_loop(). Such a function takes
- * no pointers before 5.12, so what the two share lives in a per-CPU map value.
+ * ca_burst(), which reads messages, is a global function: the verifier checks it once, and the loop around it adds
+ * nearly nothing, where 5.10 has no bpf_loop(). Before 5.12 a global function takes no pointers, so that functions
+ * share data in the value of a per-CPU map, struct work.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -26,17 +25,17 @@
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
 #define TCP_ACK 0x10
-/* No window is larger than 1 GiB; what is further off belongs to another connection. */
+/* Sequence numbers that are this far back do not belong to the connection: no TCP window is larger than 1 GiB. */
 #define FAR_OFF (1 << 28)
 
 #define MESSAGES_PER_BURST 16
-#define BURSTS 272 /* a loopback segment of 64 KiB holds 4,096 messages of 16 bytes, and some steps more */
-/* Some 300 us, longer than the longest segment takes; the verifier follows each spin by itself. */
+#define BURSTS 272 /* a loopback segment of 64 KiB holds 4,096 messages of 16 bytes; some steps read none */
+/* About 300 us, longer than the longest segment takes. The verifier follows each spin. */
 #define SPINS 1024
 #define DELAY 10 /* clock readings of some 25 ns, one after another */
-/* Pieces of a window that are read at once: its pages, cut once more by each hole. */
+/* Most pieces that one segment makes readable: the pages of a window, each hole splits one more. */
 #define PIECES (IOCX_CA_WINDOW_PAGES + IOCX_CA_EXTENTS + 8)
-#define STORE_STEPS 48 /* a segment of 64 KiB: 32 chunks, and pages' ends */
+#define STORE_STEPS 48 /* a segment of 64 KiB has 32 chunks, and splits some at the ends of pages */
 
 #define CA_WORK struct work
 struct work;
@@ -50,8 +49,8 @@ static __always_inline struct work *get_work(void)
 }
 
 /*
- * The work area and the connection of the segment in it: how every global function begins, since it can be
- * given neither. Returns null when there is none; then `*w` is not to be used.
+ * Returns the connection of the segment in the work area, and the work area in `*w`: every global function starts
+ * with this, since it can be given neither. Do not use `*w` when it returns null.
  */
 static __always_inline struct iocx_ca_flow *flow_at_hand(struct __sk_buff *skb, struct work **w)
 {
@@ -67,9 +66,9 @@ static __always_inline struct iocx_ca_direction *direction_of(struct iocx_ca_flo
 	return &flow->directions[index];
 }
 
-const volatile __u64 cfg_last_id; /* of the runs before, whose tables may still be in use */
+const volatile __u64 cfg_last_id; /* the last id of earlier runs, whose tables may still be in use */
 
-/* Never used twice: the CPU stands in the upper bits. */
+/* An id that was never used: the upper bits are the CPU. */
 static __always_inline __u64 new_id(struct work *w)
 {
 	w->last_id++;
@@ -87,7 +86,7 @@ static __always_inline __u64 new_id(struct work *w)
 #include "ca/tap_stream.bpf.h"
 #include "ca/tap_lock.bpf.h"
 
-/* What the segment says about the direction that it goes in: data, its end. The lock is held. */
+/* Reads the data and the end of the direction that the segment goes in. The lock of the direction is held. */
 static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				    struct iocx_ca_direction *d, const struct segment *segment)
 {
@@ -108,7 +107,7 @@ static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struc
 		ca_close_window(skb, segment->direction);
 }
 
-/* What it says about the other direction: how far the receiver has it. That direction's lock is held. */
+/* Reads the acknowledgement of the other direction, whose lock is held. */
 static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				   struct iocx_ca_direction *d, const struct segment *segment)
 {
@@ -119,13 +118,13 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 		ca_read_pieces(skb);
 		end_at_fin(flow, d);
 	}
-	/* What the server still answers after the client's end is of interest, not the other way round. */
+	/* After the client has ended, answers of the server are still read, but not the other way round. */
 	if (d->window && flow->ended &&
 	    (segment->direction == IOCX_CA_TO_CLIENT || (segment->flags & TCP_RST)))
 		ca_close_window(skb, !segment->direction);
 }
 
-/* An ACK alone only tells which holes stay open; a SYN without ACK is not answered yet. */
+/* Skips a SYN without ACK and, while there are no windows, a mere ACK. */
 static __always_inline int says_something(const struct segment *segment)
 {
 	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) ||
@@ -172,7 +171,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	if (!d->window)
 		return;
 	if (!acquire(&lock, flow, d, !segment->direction, swap))
-		return; /* nothing is lost: the next one says it again */
+		return; /* nothing is lost: the next segment acknowledges the same bytes */
 	on_ack(skb, w, flow, d, segment);
 	release(&lock, d, swap);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What the messages of a circuit do to its channels. Part of ca/tap.bpf.c; the lock of the message's
- * direction is held.
+ * Messages that make and end channels. Part of ca/tap.bpf.c; the lock of the message's direction is held.
  *
- * A channel is made in two steps: the client's CREATE_CHAN stores name and identity under a new id and
- * notes it for the CID; the server's answer gives it a slot and notes that for the SID. It ends by
- * marking the slot: the counts stay where they are until user space has taken them. Its SID leads there
- * until the server has confirmed the end: answers to earlier puts may come before.
+ * A channel is made in two steps: the client's CREATE_CHAN stores name and identity under a new id and enters the
+ * id for the CID; the server's answer takes a slot and enters it for the SID. When a channel ends, its slot is
+ * marked: the counts stay until user space has read them. The SID leads to the slot until the server has confirmed
+ * the end, since answers to earlier puts may still come.
  */
 
 static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
@@ -23,7 +22,7 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 		return;
 	iocx_ca_copy(name, w->window.bytes + at, IOCX_CA_NAME);
 	if (size < IOCX_CA_NAME) {
-		name[size] = 0; /* what is behind it belongs to other messages */
+		name[size] = 0; /* the bytes behind it belong to other messages */
 	} else if (name[IOCX_CA_NAME - 1] != 0) {
 		name[IOCX_CA_NAME - 1] = 0;
 		count_drop(IOCX_CA_DROP_NAME_CUT);
@@ -35,7 +34,7 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 	}
 	set_channel_key(&key, flow->circuit, event->id);
 	earlier = bpf_map_lookup_elem(&ca_cids, &key);
-	if (earlier && earlier->slot == IOCX_CA_NO_SLOT) { /* asked again before any answer */
+	if (earlier && earlier->slot == IOCX_CA_NO_SLOT) { /* requested again before it was answered */
 		__u64 channel = earlier->channel;
 
 		forget_request(&key, channel);
@@ -59,10 +58,10 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 	set_channel_key(&by_cid, flow->circuit, cid);
 	request = bpf_map_lookup_elem(&ca_cids, &by_cid);
 	if (!request || request->slot != IOCX_CA_NO_SLOT)
-		return; /* asked for before the tap came */
+		return; /* it was requested before the tap saw the circuit */
 	set_channel_key(&by_sid, flow->circuit, sid);
 	reused = bpf_map_lookup_elem(&ca_sids, &by_sid);
-	if (reused) /* its end was not seen */
+	if (reused) /* the end of the earlier channel was not seen */
 		end_channel(flow, *reused);
 	slot = take_slot(request->channel, flow->circuit, sid, cid, IOCX_CA_SLOT_LIVE);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
@@ -95,8 +94,8 @@ static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
 }
 
 /*
- * Remembers that the SID was in use and is not, while what was open before the tap may still be told to
- * it. Returns 0 when it does not: the SID's entry is as it was.
+ * Marks the SID as closed by the client, as long as user space may still add channels that were open before the tap.
+ * Returns 0 when it does not; then the entry of the SID is unchanged.
  */
 static __always_inline int remember_end(const struct work *w, struct iocx_ca_flow *flow,
 					const struct iocx_ca_channel_key *by_sid)
@@ -123,7 +122,7 @@ static __always_inline void on_clear(struct work *w, struct iocx_ca_flow *flow, 
 	remember_end(w, flow, &key);
 }
 
-/* The server has confirmed it: nothing comes for that channel any more. */
+/* The server has confirmed the end: no message for the channel follows. */
 static __always_inline void on_clear_done(struct iocx_ca_flow *flow, __u32 sid)
 {
 	struct iocx_ca_channel *element;
@@ -160,7 +159,7 @@ static __always_inline void on_disconnect(const struct work *w, struct iocx_ca_f
 		bpf_map_delete_elem(&ca_sids, &key);
 }
 
-/* rsrv (host_name_action, client_name_action) takes no other name while there are channels. */
+/* While there are channels, rsrv refuses another name (host_name_action, client_name_action). */
 static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flow, __u8 *to,
 					const struct iocx_ca_event *event)
 {
@@ -180,7 +179,7 @@ static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flo
 	}
 }
 
-/* Returns 1 when the rest of the segment is of no interest. */
+/* Returns 1 when the rest of the segment need not be read. */
 static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
 				    const struct iocx_ca_event *event)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * One program at a time in each direction of a connection, and how a connection begins anew.
- * Part of ca/tap.bpf.c. A holder never sleeps and runs with bottom halves off, so spinning is sound; it
- * is bounded all the same, and what the bound costs is counted.
+ * The lock of a direction of a connection, and the start of a connection, which takes both. Part of ca/tap.bpf.c. A
+ * holder never sleeps and runs with bottom halves off, so that others may spin. They spin a bounded number of times
+ * and count the segments that they give up.
  */
 
-/* Of ca_tap_insert: what was inserted, since the circuit's id may change meanwhile. */
+/* For ca_tap_insert: the key that was inserted, since the id of the circuit may change meanwhile. */
 struct lock {
 	struct iocx_ca_channel_key key;
 };
@@ -21,7 +21,7 @@ static __always_inline int acquire(struct lock *lock, struct iocx_ca_flow *flow,
 				return 1;
 #pragma unroll
 			for (int wait = 0; wait < DELAY; wait++)
-				bpf_ktime_get_ns(); /* leaves the cache line alone for a while */
+				bpf_ktime_get_ns(); /* a pause that does not touch the cache line */
 		}
 		return 0;
 	}
@@ -52,7 +52,7 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 n
 	d->boundary = 8 | (next & 7);
 }
 
-/* A SYN+ACK: the connection's first byte comes next, both ways. A repeated one changes nothing. */
+/* A SYN+ACK: both directions start. A repeated one changes nothing. */
 static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w,
 					 struct iocx_ca_flow *flow, const struct segment *segment,
 					 const int swap)
@@ -61,7 +61,7 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w,
 	struct iocx_ca_direction *to_client = &flow->directions[IOCX_CA_TO_CLIENT];
 	struct lock outer, inner;
 
-	/* The only place that holds both locks: no other can wait for it the other way round. */
+	/* The only place that holds both locks, so that two programs cannot block each other. */
 	if (!acquire(&outer, flow, to_server, IOCX_CA_TO_SERVER, swap)) {
 		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
 		return;

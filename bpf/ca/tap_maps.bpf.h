@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The maps and globals of ca/tap.bpf.c, and what its functions hand to each other. What user space reads
- * and writes is described in shared/ca_tap.h.
+ * The maps and globals of ca/tap.bpf.c, and the work area that its functions share. shared/ca_tap.h describes what
+ * user space reads and writes.
  */
 
 #define HINTS 4096
 
-const volatile __u32 cfg_remote; /* connections of this host to servers elsewhere are read, too */
+const volatile __u32 cfg_remote; /* 1: also read connections from this host to servers elsewhere */
 
 struct work {
-	struct segment segment; /* this and `busy` as struct packet_work has them */
+	struct segment segment; /* this and `busy` stand where struct packet_work has them */
 	__u32 busy;
 	__u32 pad;
 	struct iocx_ca_flow_key key;
 	struct iocx_ca_window window;
-	__u32 data_at; /* of the piece that is read: in the packet, or in the page */
-	__u32 page;    /* index of the page that the piece is in, plus 1; 0: it is in the packet */
-	__u32 waits;   /* the packet's data is still to be read or stored */
-	__u32 force;   /* ... and can not be stored: the next hole stays open */
+	__u32 data_at; /* offset of the current piece in the packet, or in the page */
+	__u32 page;    /* index of the page with the current piece, plus 1; 0: the piece is in the packet */
+	__u32 waits;   /* the data of the packet is not read or stored yet */
+	__u32 force;   /* there is no room to store it: give up the next hole */
 	__u32 goes_on; /* the next piece belongs to the same extent */
-	__u32 stored;  /* bytes of the packet's data that are in the window */
+	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
 	__u64 last_id;
 	struct iocx_ca_event event;
@@ -30,7 +30,7 @@ struct work {
 	struct iocx_ca_channel_info info;
 };
 _Static_assert(__builtin_offsetof(struct work, busy) == __builtin_offsetof(struct packet_work, busy),
-	       "ca/packet.bpf.c knows this part of it");
+	       "ca/packet.bpf.c writes this part of it");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -78,7 +78,7 @@ struct {
 	__type(value, __u32); /* slot */
 } ca_free_slots SEC(".maps");
 
-/* By circuit and IOID. Not a map that allocates: each WRITE_NOTIFY makes and deletes an entry. */
+/* By circuit and IOID. Preallocated, since each WRITE_NOTIFY makes and deletes an entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -102,7 +102,7 @@ struct {
 	__type(value, struct iocx_ca_failure);
 } ca_failures SEC(".maps");
 
-/* Bytes that came before their turn. */
+/* Bytes that arrived ahead of missing ones. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -124,10 +124,10 @@ struct {
 	__type(value, __u32); /* index of a page */
 } ca_free_pages SEC(".maps");
 
-/* How many windows there are: while there is none, an acknowledgement alone is of no interest. */
+/* How many windows are open. While none is, mere acknowledgements are skipped. */
 __u32 windows;
 
-/* The lock of ca_tap_insert: whoever inserts the key has it. */
+/* The lock of ca_tap_insert: whoever inserts the key holds it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -137,7 +137,7 @@ struct {
 } ca_locks SEC(".maps");
 
 /*
- * Where the slot of a SID probably is. Only a hint, without any lock: the slot itself says whose it is.
- * It spares most puts a look into ca_sids.
+ * The probable slot of a SID, by a hash of circuit and SID. Written without a lock: the slot itself tells which
+ * channel it counts. With the hint, most puts need no look-up in ca_sids.
  */
 __u32 slot_hints[HINTS];

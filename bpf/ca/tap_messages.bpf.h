@@ -4,7 +4,7 @@
  * Part of ca/tap.bpf.c; the lock of the direction is held.
  */
 
-/* Bytes for the window, from its `pos` on. */
+/* Fills the window from its `pos` on. */
 static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct iocx_ca_stream *s)
 {
 	struct iocx_ca_window *window = &w->window;
@@ -23,7 +23,7 @@ static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct io
 		size = IOCX_CA_FILL;
 	if (size == 0)
 		return -1;
-	/* What changes no value here is for the verifier of 5.10: it must see that 1 <= wanted. */
+	/* Changes no value: the verifier of 5.10 must see that 1 <= wanted. */
 	wanted = size - 1;
 	IOCX_CA_MASK(lead, IOCX_CA_CARRY - 1);
 	IOCX_CA_MASK(wanted, IOCX_CA_ROOM - IOCX_CA_CARRY - 1);
@@ -35,8 +35,8 @@ static __always_inline int fill(struct __sk_buff *skb, struct work *w, struct io
 }
 
 /*
- * The event in the work area, one that makes or ends a channel or tells who asks. Returns 1 when the
- * rest of the segment is of no interest. A global function like ca_burst(), and for the same reason.
+ * Handles the event in the work area, which makes or ends a channel or names the client. Returns 1 when the rest of
+ * the segment need not be read. A global function like ca_burst(), for the same reason.
  */
 __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 {
@@ -48,7 +48,7 @@ __attribute__((noinline)) int ca_event(struct __sk_buff *skb)
 	return on_event(w, flow, &w->event);
 }
 
-/* Reads up to MESSAGES_PER_BURST messages of the segment in the work area. Returns 1 at its end. */
+/* Reads up to MESSAGES_PER_BURST messages of the current piece. Returns 1 at its end. */
 __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 {
 	struct work *w;
@@ -64,7 +64,7 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 		return ca_seek(skb);
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
-		/* Opaque to clang: else it keeps the address of each member on the stack. */
+		/* Hidden from clang, which would keep the address of each member on the stack. */
 		asm volatile("" : "+r"(w), "+r"(s), "+r"(flow));
 		if (iocx_ca_wants_bytes(s, &w->window) && fill(skb, w, s))
 			return 1;
@@ -89,7 +89,7 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Reads the piece that is set up. */
+/* Reads the current piece. */
 static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d)
 {
 	const __u8 sync = d->stream.sync;

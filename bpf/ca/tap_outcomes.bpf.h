@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What becomes of puts, and what else a circuit's messages tell: rights, monitors, flow control. Part of
+ * Answers to puts, and the other messages of a circuit: access rights, monitors, flow control. Part of
  * ca/tap.bpf.c; the lock of the message's direction is held.
  *
- * A WRITE_NOTIFY waits in ca_pending for its answer. A WRITE has one only when it failed: ERROR. rsrv
- * answers a WRITE_NOTIFY by ERROR, too, when it cannot take it at all (camessage(): ECA_TOLARGE, a bad
- * SID). Outcomes and failures stand by channel; user space deletes them with the channel.
+ * A WRITE_NOTIFY stands in ca_pending until it is answered. A WRITE is answered only when it failed, by ERROR. rsrv
+ * also answers a WRITE_NOTIFY by ERROR when it cannot accept it at all (camessage(): ECA_TOLARGE, a bad SID).
+ * Durations and failures are kept by channel; user space deletes them with the channel.
  */
 
-/* The slot that the SID leads to, of a channel that perhaps has just ended; or the circuit's shared one. */
+/* The slot of the SID, whose channel may have just ended; or the shared slot of the circuit. */
 static __always_inline struct iocx_ca_channel *channel_of(struct iocx_ca_flow *flow, __u32 sid, __u32 *slot)
 {
 	struct iocx_ca_channel *element;
@@ -31,7 +31,7 @@ static __always_inline void add_failure(__u64 channel, __u32 slot, __u32 status)
 	struct iocx_ca_failure *failure = bpf_map_lookup_elem(&ca_failures, &key);
 
 	if (failure)
-		failure->count++; /* the lock of the circuit's direction to the client is held */
+		failure->count++; /* not atomic: the lock of the direction to the client is held */
 	else if (bpf_map_update_elem(&ca_failures, &key, &first, BPF_NOEXIST))
 		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 }
@@ -42,7 +42,7 @@ static __always_inline void add_put_duration(struct work *w, const struct iocx_c
 	struct iocx_ca_outcome *outcome;
 	__s64 ns = w->now - pending->since_ns;
 
-	w->fresh_outcome.slot = pending->slot; /* all else in it stays 0 */
+	w->fresh_outcome.slot = pending->slot; /* the rest of it stays 0 */
 	outcome = find_or_add(&ca_outcomes, &channel, &w->fresh_outcome);
 	if (!outcome) {
 		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
@@ -51,7 +51,7 @@ static __always_inline void add_put_duration(struct work *w, const struct iocx_c
 	add_duration(&outcome->sum_ns, outcome->buckets, ns < 0 ? 0 : ns);
 }
 
-/* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when it is not known. */
+/* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */
 static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, __u32 ioid, __u32 status)
 {
 	struct iocx_ca_pending *pending;
@@ -127,7 +127,7 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }
 
-/* w->event is neither a put nor one that makes or ends a channel. */
+/* Handles an event that is no put and neither makes nor ends a channel. */
 __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 {
 	struct work *w;
@@ -164,7 +164,7 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 	return 0;
 }
 
-/* New bytes of a direction. */
+/* Counts new bytes of a direction. */
 static __always_inline void count_bytes(struct iocx_ca_flow *flow, __u32 direction, __u32 bytes)
 {
 	if (direction == IOCX_CA_TO_SERVER)
@@ -173,7 +173,7 @@ static __always_inline void count_bytes(struct iocx_ca_flow *flow, __u32 directi
 		flow->counts[IOCX_CA_COUNT_SENT] += bytes;
 }
 
-/* IOCX_CA_GET, IOCX_CA_ECHO or IOCX_CA_UPDATE. */
+/* Counts a message of kind IOCX_CA_GET, IOCX_CA_ECHO or IOCX_CA_UPDATE. */
 static __always_inline void count_message(struct iocx_ca_flow *flow, __u32 kind)
 {
 	__u64 index = kind - IOCX_CA_GET;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/*
- * From a TCP segment with a watched port to its connection. Part of ca/tap.bpf.c.
- */
+/* Finds the connection of a TCP segment with a watched port, or makes it. Part of ca/tap.bpf.c. */
 
-/* The connection's key when the segment goes in that direction. */
+/* Sets the key of the connection, if the segment goes in that direction. */
 static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct segment *segment,
 				    __u32 direction)
 {
@@ -17,9 +15,9 @@ static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct s
 }
 
 /*
- * Who listens where the key says, or null. `elsewhere`: the packet leaves this namespace for the server, or
- * comes from there. Then the client has to be here, and a server in a namespace of this host that is
- * watched is left to the socket there: each put is counted once.
+ * The IOC of the server that the key names, or null. `elsewhere`: the packet leaves this namespace for the server,
+ * or comes from it. Then the client must be in this namespace. A server in another watched namespace of this host
+ * is left to the socket there, so that each put is counted once.
  */
 static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, int loopback, int elsewhere)
 {
@@ -42,7 +40,7 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, in
 	return bpf_map_lookup_elem(&ca_servers, &server);
 }
 
-/* A connection that is new to the tap. SYN+ACK: followed from its first byte; else joined. */
+/* Makes a connection. After a SYN+ACK it is followed from its first byte; else its start is missing. */
 static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const struct segment *segment,
 						      __u32 ioc)
 {
@@ -54,22 +52,22 @@ static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const stru
 	w->fresh_flow.joined = 1;
 	w->fresh_flow.since_ns = w->now;
 	if (bpf_map_update_elem(&ca_flows, &w->key, &w->fresh_flow, BPF_NOEXIST)) {
-		flow = bpf_map_lookup_elem(&ca_flows, &w->key); /* another CPU was faster? */
+		flow = bpf_map_lookup_elem(&ca_flows, &w->key); /* another CPU has made it, unless there is no room */
 		if (!flow)
 			count_drop(IOCX_CA_DROP_CIRCUITS_FULL);
 		return flow;
 	}
-	/* Of a candidate user space counts it, should the server turn out to speak CA. */
+	/* User space counts those of candidates that turn out to be CA servers. */
 	if (!(segment->flags & TCP_SYN) && ioc != IOCX_CA_IOC_CANDIDATE)
 		count_drop(IOCX_CA_DROP_LATE);
 	return bpf_map_lookup_elem(&ca_flows, &w->key);
 }
 
 /*
- * The segment's connection, known or new; w->key and segment->direction are set. A listener's port may
- * be a client's port elsewhere: known connections come first, and only what the interface allows is
- * tried: what comes in goes to a server of this host, what goes out comes from one, and only with
- * cfg_remote the other way round.
+ * The connection of the segment, known or new. Sets w->key and segment->direction. The port of a server may be the
+ * port of a client elsewhere. So known connections are tried first, and only the directions that are possible: an
+ * incoming packet goes to a server of this host, an outgoing one comes from it, and with cfg_remote also the other
+ * way round.
  */
 static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct segment *segment)
 {
@@ -97,7 +95,7 @@ static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct seg
 	}
 	if (!begins && !segment->length)
 		return 0;
-	/* The key is still the direction's that was tried last. */
+	/* The key is still set for the direction that was tried last. */
 	if (to_client) {
 		ioc = find_server(&w->key, segment->loopback, !segment->outgoing);
 		if (ioc) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Counting puts. Part of ca/tap.bpf.c; the lock of the direction to the server is held. Most puts find
- * their channel's slot by a hint and touch nothing but that one cache line; what is rarer stands in global
- * functions (see ca/tap.bpf.c) and works on w->event.
+ * Counts puts. Part of ca/tap.bpf.c; the lock of the direction to the server is held. Most puts find the slot of
+ * their channel by a hint and touch no other cache line. Rarer steps are global functions (see ca/tap.bpf.c) on
+ * w->event.
  */
 
-/* The circuit's place for puts on channels that have none: what is over the bound, or after an end. */
+/* The slot of the circuit for puts on channels without one: over the bound, or after their end. */
 static __always_inline __u32 shared_slot(struct work *w, struct iocx_ca_flow *flow)
 {
 	__u64 channel;
@@ -22,7 +22,7 @@ static __always_inline __u32 shared_slot(struct work *w, struct iocx_ca_flow *fl
 	return flow->unnamed_slot;
 }
 
-/* Gives a SID that is not known a slot, if it can: its name may be learned later. */
+/* Takes a slot for an unknown SID, if there is one: the name may be learned later. */
 static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 				      const struct iocx_ca_channel_key *by_sid)
 {
@@ -43,12 +43,12 @@ static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 	flow->unnamed++;
 	if (bpf_map_update_elem(&ca_sids, by_sid, &slot, BPF_NOEXIST)) {
 		end_channel(flow, slot);
-		if (!bpf_map_lookup_elem(&ca_sids, by_sid)) /* full, and not learned just now */
+		if (!bpf_map_lookup_elem(&ca_sids, by_sid)) /* full, not added meanwhile */
 			flow->unnamed = IOCX_CA_UNNAMED_PER_CIRCUIT;
 	}
 }
 
-/* The slot of w->event's channel, made where there is none. */
+/* The slot of the channel of w->event, taken when there is none. */
 static __always_inline __u32 find_slot(struct work *w, struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_channel *element;
@@ -87,7 +87,7 @@ static __always_inline __u32 *hint_of(const struct work *w, const struct iocx_ca
 	return &slot_hints[mixed];
 }
 
-/* A put that its hint did not lead to. Returns 1 when it could not be counted. */
+/* Counts a put whose hint is wrong. Returns 1 when it cannot be counted. */
 __attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
 {
 	struct work *w;
@@ -108,7 +108,7 @@ __attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Notes when the WRITE_NOTIFY of w->event was asked for. */
+/* Notes when the WRITE_NOTIFY of w->event was sent. */
 __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 {
 	struct work *w;
@@ -124,7 +124,7 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 	return 0;
 }
 
-/* w->event is a put. */
+/* Counts the put of w->event. */
 static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_channel *element;
@@ -139,7 +139,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 		ca_put_asked(skb);
 }
 
-/* A put that was waiting for its last byte, which was not seen but sent. */
+/* Counts a put whose last byte was sent but not seen. */
 __attribute__((noinline)) int ca_finished_put(struct __sk_buff *skb)
 {
 	struct work *w;

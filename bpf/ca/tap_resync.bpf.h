@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Finds message boundaries again (shared/ca_resync.h), with what is known of the circuit's channels. Part
- * of ca/tap.bpf.c; the lock of the direction is held.
+ * Finds message boundaries again (shared/ca_resync.h) with the help of the circuit's known channels. Part of
+ * ca/tap.bpf.c; the lock of the direction is held.
  */
 
 #define SEEK_STEPS 32 /* 64 KiB have 8,192 candidates; ca_burst() is called up to BURSTS times */
 
-/* Where the byte at the window's `pos` stands in the stream. */
+/* The TCP sequence number of the byte at the window's `pos`. */
 static __always_inline __u32 seq_of_pos(const struct work *w, const struct iocx_ca_direction *d)
 {
 	return d->next - (w->window.end - w->window.pos);
@@ -34,7 +34,7 @@ static __always_inline __u32 trust_in(const struct work *w, const struct iocx_ca
 	return IOCX_CA_REFUSED;
 }
 
-/* The packet's or the page's bytes that the search asks for. */
+/* Copies the bytes that the search asks for from the packet or the page. */
 static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __u32 size)
 {
 	const __u32 from = w->window.seek.at - w->window.carried;
@@ -55,7 +55,7 @@ static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __
 	return 0;
 }
 
-/* Goes on with the search. Returns 1 when there is nothing in this segment. */
+/* Goes on with the search. Returns 1 when the segment has no boundary. */
 __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 {
 	struct work *w;
@@ -97,8 +97,8 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 }
 
 /*
- * A put was read while the boundaries that were found are still in doubt. Returns 1 when it is not believed:
- * the search begins anew behind it.
+ * Checks a put that was read while the boundaries are still unconfirmed. Returns 1 when it names no channel of the
+ * circuit: then the search starts again behind it.
  */
 __attribute__((noinline)) int ca_refuses_put(struct __sk_buff *skb)
 {

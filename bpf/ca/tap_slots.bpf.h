@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The places of channels: the slot in ca_channels where a channel is counted, and what leads to it. Part of
+ * Slots: elements of ca_channels, each of which counts one channel, and the maps that lead to them. Part of
  * ca/tap.bpf.c.
  */
 
@@ -11,7 +11,7 @@ static __always_inline void set_channel_key(struct iocx_ca_channel_key *key, __u
 	key->pad = 0;
 }
 
-/* Stores who asks for which name under a new id; 0 when there is no room. w->info.name is set. */
+/* Stores name and client of a channel under a new id; 0 when there is no room. w->info.name must be set. */
 static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_channel_info *info = &w->info;
@@ -29,7 +29,7 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	return channel;
 }
 
-/* A slot for the channel, or IOCX_CA_NO_SLOT. User space left its counts at 0. */
+/* Takes a slot for the channel, or returns IOCX_CA_NO_SLOT. User space has set the counts of free slots to 0. */
 static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, __u32 cid, __u32 state)
 {
 	struct iocx_ca_channel *element;
@@ -45,13 +45,13 @@ static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, 
 	element->sid = sid;
 	element->cid = cid;
 	element->access = IOCX_CA_ACCESS_UNKNOWN;
-	/* Last: user space and the hints look at a slot only when its state says so. An atomic addition
-	 * is the one ordered store that 5.10 has; the state was FREE, 0. */
+	/* Last: user space and the hints use a slot by its state only. The addition to FREE, 0, is atomic, the only
+	 * ordered store that Linux 5.10 has. */
 	__sync_fetch_and_add(&element->state, state);
 	return slot;
 }
 
-/* Frees what a channel that got no slot, and never will, has stored. */
+/* Frees the entries of a channel that has no slot and will get none. */
 static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, __u64 channel)
 {
 	bpf_map_delete_elem(&ca_channel_info, &channel);
@@ -66,8 +66,8 @@ static __always_inline int is_open(const struct iocx_ca_channel *element, __u64 
 }
 
 /*
- * The channel in `slot` has ended. Its CID may be used again at once. Returns 0 when there is none. What
- * leads from the SID to it is left to the caller.
+ * Ends the channel in `slot`; its CID may be used again at once. Returns 0 when there is none. The caller deals with
+ * the entry of the SID.
  */
 static __always_inline int end_channel(struct iocx_ca_flow *flow, __u32 slot)
 {

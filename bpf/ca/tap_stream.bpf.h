@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Brings the data of segments into the order of the stream. Part of ca/tap.bpf.c; the lock of the direction is held.
+ * Brings the data of segments into the order of the stream. Part of ca/tap.bpf.c; the lock of the direction is
+ * held.
  *
- * A segment is read at once when it begins where the one before has ended: all but a few do. Else it waits in the
- * direction's window until what is missing has come. What is read at once is a piece: the packet's data, or what
- * one page of the window holds.
+ * A segment that starts where the last one ended is read at once: nearly all do. Others are stored in the window of
+ * the direction until the missing bytes have come. The stream is read in pieces: the data of the packet, or the
+ * part of it that one page of the window holds.
  */
 
-/* What is new of the packet's data is the next piece. */
+/* The next piece is the data of the packet, without bytes that were read before. */
 static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *flow,
 					  struct iocx_ca_direction *d)
 {
@@ -21,7 +22,7 @@ static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *f
 	iocx_ca_begin(&d->stream, &w->window, segment->direction, segment->length - seen);
 }
 
-/* What the chosen extent has in the page of its first byte is the next piece. */
+/* The next piece is the start of the chosen extent, as far as it lies in one page. */
 static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flow,
 					struct iocx_ca_direction *d, const struct iocx_ca_page *window)
 {
@@ -40,7 +41,7 @@ static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flo
 	iocx_ca_begin(&d->stream, &w->window, w->window.direction, length);
 }
 
-/* So many bytes will not be seen. */
+/* Skips `missing` bytes of the stream: they will not be seen. */
 static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w,
 				      struct iocx_ca_direction *d, __u32 missing)
 {
@@ -51,7 +52,7 @@ static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w,
 	d->next += missing;
 }
 
-/* The packet's data when its turn has come, else it is stored. Returns 1 when a piece is set up. */
+/* Sets up the data of the packet when it comes next, and returns 1; else stores it. */
 static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					struct iocx_ca_direction *d)
 {
@@ -74,9 +75,8 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 }
 
 /*
- * Sets up the next piece where packets did not come in order. Returns 0 when there is none. A hole stays
- * open when the receiver has what is missing, and so nobody sends it again, or when there is no room to
- * wait for it.
+ * Sets up the next piece when packets did not come in order. Returns 0 when there is none. It skips a hole when the
+ * receiver has acknowledged the missing bytes, so that nobody sends them again, or when there is no room to wait.
  */
 __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 {
@@ -139,7 +139,7 @@ __attribute__((noinline)) int ca_read_piece(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Reads all that can be read of the packet, when it waits, and of the window. */
+/* Reads all that can be read of the window and, when it waits, of the packet. */
 __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 {
 	struct work *w = get_work();
@@ -155,14 +155,14 @@ __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 	return 0;
 }
 
-/* All of the direction has come. */
+/* The circuit has ended when all bytes of a direction have come. */
 static __always_inline void end_at_fin(struct iocx_ca_flow *flow, const struct iocx_ca_direction *d)
 {
 	if (d->fin && (__s32)(d->next - d->fin_at) >= 0)
 		flow->ended = 1;
 }
 
-/* A segment with data, of a known connection. */
+/* Reads a segment with data. */
 static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					 struct iocx_ca_direction *d, const struct segment *segment)
 {

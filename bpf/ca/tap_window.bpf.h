@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The windows of directions that miss something: taking pages, storing what came before its turn, giving
- * them back. Part of ca/tap.bpf.c; the lock of the direction is held. Global functions like ca_burst().
+ * The reassembly window of a direction (shared/ca_window.h): opens and closes it and stores bytes that came ahead
+ * of missing ones. Part of ca/tap.bpf.c; the lock of the direction is held. It has global functions for the same
+ * reason as ca_burst().
  */
 
 static __always_inline struct iocx_ca_page *get_page(__u32 index_plus_1)
@@ -11,7 +12,7 @@ static __always_inline struct iocx_ca_page *get_page(__u32 index_plus_1)
 	return bpf_map_lookup_elem(&ca_pages, &index);
 }
 
-/* A page for the circuit: its index plus 1; 0 when there is none. */
+/* Takes a page for the circuit: its index plus 1; 0 when there is none. */
 static __always_inline __u32 take_page(__u64 circuit, __u32 first)
 {
 	struct iocx_ca_page_owner *owner;
@@ -38,7 +39,7 @@ static __always_inline void give_page(__u32 index_plus_1)
 	bpf_map_push_elem(&ca_free_pages, &index, 0);
 }
 
-/* The direction's window, which begins to be one when it is none yet; or null. */
+/* The window of the direction, opened when there is none yet; null when there is no room. */
 static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flow *flow,
 							struct iocx_ca_direction *d, __u32 seq)
 {
@@ -67,7 +68,7 @@ static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flo
 	return window;
 }
 
-/* Gives back the pages of that direction's window, with all that is in them. */
+/* Frees the window of the direction with all bytes in it. */
 __attribute__((noinline)) int ca_close_window(struct __sk_buff *skb, __u32 direction)
 {
 	struct work *w;
@@ -89,13 +90,13 @@ __attribute__((noinline)) int ca_close_window(struct __sk_buff *skb, __u32 direc
 		if (page && page != d->window)
 			give_page(page);
 	}
-	give_page(d->window); /* last: the others are noted in it */
+	give_page(d->window); /* last: it holds the list of the others */
 	d->window = 0;
 	__sync_fetch_and_add(&windows, -1);
 	return 0;
 }
 
-/* Copies bytes of the page that is read into the parser's window: as many as that may want. */
+/* Copies bytes of the current page into the parser's window, as many as it may need. */
 __attribute__((noinline)) int ca_load_page(struct __sk_buff *skb, __u32 lead_, __u32 from)
 {
 	struct work *w = get_work();
@@ -115,7 +116,7 @@ __attribute__((noinline)) int ca_load_page(struct __sk_buff *skb, __u32 lead_, _
 	return 0;
 }
 
-/* Copies as much of the packet's data, from `done` on, as goes into one page at once; 0: it can not. */
+/* Copies data of the packet, from `done` on, into one page, as much as goes in one copy. Returns how much. */
 static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct segment *segment, __u64 circuit,
 					 struct iocx_ca_page *window, __u32 done)
 {
@@ -146,7 +147,7 @@ static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct seg
 	return size;
 }
 
-/* Stores the packet's data in the window. Returns 0 when there is no room. */
+/* Stores the data of the packet in the window. Returns 0 when there is no room. */
 __attribute__((noinline)) int ca_store(struct __sk_buff *skb)
 {
 	struct work *w;

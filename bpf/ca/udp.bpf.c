@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * Channel Access over UDP: who searches for which names, which servers are up, and on which TCP ports.
+ * Channel Access over UDP: which clients search for which names, which servers are up, and on which TCP ports.
  *
- * ca/packet.bpf.c finds the datagrams of watched ports and calls this program; see ca/tap.bpf.c for what
- * the two share and for the reasons of its form. A server that answers a search, or says that it is up,
- * is watched from then on: before its first client connects.
+ * ca/packet.bpf.c finds the datagrams with a watched port and calls this program; ca/tap.bpf.c explains the use of
+ * global functions. A server that answers a search, or sends a beacon, is watched from then on: before its first
+ * client connects.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -18,9 +18,9 @@
 #include "shared/ca_udp.h"
 
 #define MESSAGES_PER_BURST 16
-#define BURSTS 272 /* a datagram of 64 KiB holds 4,096 messages of 16 bytes, and some steps more */
+#define BURSTS 272 /* a datagram of 64 KiB holds 4,096 messages of 16 bytes; some steps read none */
 
-const volatile __u32 cfg_remote; /* whether servers on other hosts are watched, too */
+const volatile __u32 cfg_remote; /* 1: also watch servers on other hosts */
 
 #include "ca/segment.bpf.h"
 #include "ca/servers.bpf.h"
@@ -40,7 +40,7 @@ static __always_inline struct udp_work *get_udp_work(void)
 #include "ca/udp_searches.bpf.h"
 #include "ca/udp_servers.bpf.h"
 
-/* Bytes of the datagram, from its `pos` on. */
+/* Fills in bytes of the datagram from its `pos` on. */
 static __always_inline int fill(struct __sk_buff *skb, struct udp_work *w)
 {
 	struct iocx_ca_datagram *d = &w->datagram;
@@ -57,7 +57,7 @@ static __always_inline int fill(struct __sk_buff *skb, struct udp_work *w)
 	return bpf_skb_load_bytes(skb, w->data_at + d->pos, d->bytes, wanted);
 }
 
-/* The event in the work area. A global function, so that the verifier follows it once. */
+/* Handles the event in the work area. A global function, so that the verifier checks it once. */
 __attribute__((noinline)) int ca_udp_event(struct __sk_buff *skb)
 {
 	struct udp_work *w = get_udp_work();
@@ -82,7 +82,7 @@ __attribute__((noinline)) int ca_udp_event(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Reads up to MESSAGES_PER_BURST messages of the datagram in the work area. Returns 1 at its end. */
+/* Reads up to MESSAGES_PER_BURST messages of the datagram. Returns 1 at its end. */
 __attribute__((noinline)) int ca_udp_burst(struct __sk_buff *skb)
 {
 	struct udp_work *w = get_udp_work();
@@ -91,7 +91,7 @@ __attribute__((noinline)) int ca_udp_burst(struct __sk_buff *skb)
 		return 1;
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < MESSAGES_PER_BURST; i++) {
-		asm volatile("" : "+r"(w)); /* opaque to clang: else it keeps each member's address */
+		asm volatile("" : "+r"(w)); /* hidden from clang, which would keep the address of each member */
 		if (iocx_ca_udp_wants_bytes(&w->datagram) && fill(skb, w))
 			return 1;
 		if (iocx_ca_udp_step(&w->datagram, &w->event) == IOCX_CA_DONE)
@@ -103,8 +103,8 @@ __attribute__((noinline)) int ca_udp_burst(struct __sk_buff *skb)
 }
 
 /*
- * Whether the datagram passes on another device as well: that of its VLAN, or the one that this device
- * belongs to. VLAN 0 is a priority and no network. Loopback's second copy does not come this far.
+ * Whether the datagram is also seen on another device: the one of its VLAN, or the one that this device belongs to.
+ * VLAN 0 is a priority, not a network. ca/packet.bpf.c has skipped the second copy on loopback.
  */
 static __always_inline int is_copy(struct __sk_buff *skb, __u32 net)
 {

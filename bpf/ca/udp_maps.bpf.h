@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The maps of ca/udp.bpf.c alone, and what its functions hand to each other. What user space reads and
- * writes is described in shared/ca_udp.h.
+ * The maps of ca/udp.bpf.c, and the work area that its functions share. shared/ca_udp.h describes what user space
+ * reads and writes.
  */
 
 struct udp_work {
@@ -10,10 +10,10 @@ struct udp_work {
 	__u32 source_port;
 	__u32 destination_port;
 	__u32 net;
-	__u32 data_at; /* of the UDP payload, in the packet */
+	__u32 data_at; /* offset of the UDP payload in the packet */
 	__u32 loopback;
 	__u32 outgoing;
-	__u64 searches; /* in this datagram */
+	__u64 searches; /* searches in this datagram */
 	__u64 now;
 	struct iocx_ca_udp_event event;
 	struct iocx_ca_search_key key;
@@ -36,7 +36,7 @@ struct {
 	__type(value, __u64);
 } ca_udp_drops SEC(".maps");
 
-/* Sizes that user space sets before it loads are given as 1 here. */
+/* User space sets the sizes that are 1 here before it loads the program. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who searches for what. Part of ca/udp.bpf.c.
+ * Counts searches by client, and keeps those that are not answered. Part of ca/udp.bpf.c.
  *
- * A search stands in ca_searches until it is answered. Clients ask for a name again and again, less and
- * less often, until some server has it: what is there with many requests is what nobody has.
+ * A search stands in ca_searches until it is answered. Clients repeat a search, less and less often, until a server
+ * answers: an entry with many requests is a name that no server has.
  */
 
 static __always_inline int same_name(const struct iocx_ca_search *search, const __u64 *name)
@@ -40,7 +40,7 @@ static __always_inline void on_search(struct udp_work *w)
 		const long failed = bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_NOEXIST);
 
 		search = failed ? bpf_map_lookup_elem(&ca_searches, &w->key) : 0;
-		if (!search) { /* added, or at once pushed out by others */
+		if (!search) { /* it was added, and perhaps evicted at once */
 			count_udp(IOCX_CA_UDP_SEARCHES_ADDED, 1);
 			return;
 		}
@@ -50,11 +50,11 @@ static __always_inline void on_search(struct udp_work *w)
 		search->last_ns = w->now;
 		return;
 	}
-	/* Another client has got the port, or the client has used the CID again. */
+	/* Another client uses the port now, or the client uses the CID again. */
 	bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_ANY);
 }
 
-/* The search that an answer is for is over. */
+/* Ends the search that an answer belongs to. */
 static __always_inline void end_search(struct udp_work *w)
 {
 	w->key.client = w->destination;
@@ -65,7 +65,7 @@ static __always_inline void end_search(struct udp_work *w)
 		count_udp(IOCX_CA_UDP_SEARCHES_REMOVED, 1);
 }
 
-/* Once a datagram. */
+/* Counts the searches of a datagram for its client. */
 static __always_inline void count_client(struct udp_work *w)
 {
 	struct iocx_ca_search_client key = {};

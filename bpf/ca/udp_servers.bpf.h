@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What answers and beacons tell about servers. Part of ca/udp.bpf.c. */
+/* Learns of servers from answers to searches and from beacons. Part of ca/udp.bpf.c. */
 
 static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc)
 {
@@ -12,7 +12,7 @@ static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc
 		count_udp(IOCX_CA_UDP_DROP_SERVERS_FULL, 1);
 }
 
-/* The server's address in the message, or the sender's where the message leaves it open. */
+/* The address of the server: the one in the message, or the sender's when the message has `open` there. */
 static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to,
 					   __u32 open)
 {
@@ -29,9 +29,9 @@ static __always_inline void server_address(const struct udp_work *w, struct iocx
 }
 
 /*
- * What this host sent comes from a server here; on loopback every address is its own. Most servers listen
- * on any address, so that is how one stands until user space knows better; one that is named with this
- * very address needs nothing.
+ * Adds a server of this host, which has sent the datagram; on loopback every address is local. Most servers listen on
+ * any address, so it is added with the wildcard until user space corrects that. A server that is known with this very
+ * address need not be added.
  */
 static __always_inline void learn_local(const struct udp_work *w, struct iocx_ca_server *server)
 {
@@ -55,7 +55,7 @@ static __always_inline void on_answer(struct udp_work *w)
 		learn_local(w, &server);
 		return;
 	}
-	/* It reaches a client of this host. */
+	/* The answer is for a client of this host. */
 	if (!cfg_remote || !is_local(&w->destination, w->net) || is_local(&server.address, w->net) ||
 	    is_local(&server.address, IOCX_CA_NET_ANY))
 		return;
@@ -78,7 +78,7 @@ static __always_inline void count_beacon(const struct udp_work *w, const struct 
 		count_udp(IOCX_CA_UDP_DROP_BEACONS_FULL, 1);
 		return;
 	}
-	/* A server with several networks, or addresses to tell, sends the same number to each. */
+	/* A server sends the same number to each of its networks and beacon addresses. */
 	if (w->event.id - beacon->sequence > 1)
 		__sync_fetch_and_add(&beacon->anomalies, 1);
 	__sync_fetch_and_add(&beacon->beacons, 1);

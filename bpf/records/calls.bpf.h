@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What happens when dbProcess is entered and when it returns. */
+/* Handlers for the entry and the return of dbProcess. */
 #ifndef IOC_EXPORTER_BPF_RECORD_CALLS_H
 #define IOC_EXPORTER_BPF_RECORD_CALLS_H
 
 /*
- * A call of a thread that has no stack: counted, without a duration, by what is known at its entry. Reads
- * the fields one by one: on_entry() above it has most of the BPF stack.
+ * Counts a call of a thread that has no stack, without a duration, by what is known at its entry. Reads the fields
+ * one by one, since its caller on_entry() uses most of the BPF stack.
  */
 static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
 {
@@ -24,7 +24,7 @@ static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
 	return 0;
 }
 
-/* The thread that has entered dbProcess, when this program has to do with it; else NULL. */
+/* The thread that has entered dbProcess; NULL when it is not watched, or by another attachment only. */
 static __always_inline struct iocx_thread *entered_thread(__u64 id, __u64 record, struct iocx_ioc_config **config,
 							  __u8 attach)
 {
@@ -37,7 +37,7 @@ static __always_inline struct iocx_thread *entered_thread(__u64 id, __u64 record
 	return thread && (*config)->attach & attach ? thread : NULL;
 }
 
-/* A frame for the call, NULL when the thread's stack is full. */
+/* Pushes a frame for the call. NULL: the stack of the thread is full. */
 static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread, __u64 sp, __u64 record,
 						     const struct entry_facts *facts)
 {
@@ -55,7 +55,7 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 	return frame;
 }
 
-/* While both kinds of attachment are on, the second one sees a call that is on the stack. */
+/* Whether the program of another attachment has pushed a frame for this call. Only while both are attached. */
 static __always_inline int is_second(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
 {
 	__u32 depth = thread->depth;
@@ -97,7 +97,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	return 0;
 }
 
-/* A record that returns with PACT set completes later. Looked at in some of the calls only. */
+/* Notes that a record has returned with PACT set, and so completes later. Checks only some calls. */
 static __always_inline void note_asynchronous(const struct iocx_ioc_config *config, __u32 slot,
 					      struct iocx_record_stats *stats, __u64 record, __u64 start_ns)
 {
@@ -120,9 +120,9 @@ static __always_inline void note_asynchronous(const struct iocx_ioc_config *conf
 #define LONG_AGO_NS (1ULL << 40) /* so that no product below overflows */
 
 /*
- * How many calls go by before one is timed again: at random, so that no regular pattern of calls is seen
- * from one side only, and as many in the mean as the record's rate since the last timed call asks for. That
- * number at most doubles from one to the next: a burst is looked at from its start on.
+ * Decides how many calls are left untimed before the next one is timed. The number is random, so that a regular
+ * pattern of calls does not bias the sample. Its mean follows from the rate of the record since the last timed
+ * call, and at most doubles from one timed call to the next, so that the start of a burst is sampled too.
  */
 static __always_inline void plan_next(struct iocx_record_stats *stats, __u64 start_ns, __u64 calls)
 {

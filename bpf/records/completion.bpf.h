@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Times asynchronous records from the start of dbProcess to their completion: recGblFwdLink(), which ends
- * every processing, synchronous or not (recGbl.c). It is attached to IOCs that have such records only,
- * since all the others pay for it, too.
+ * Times asynchronous records from the start of dbProcess to their completion, recGblFwdLink(). That function ends
+ * every processing, synchronous or not (recGbl.c), so that all records pay for the probe: it is only attached to
+ * IOCs that have asynchronous records.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_RECORD_COMPLETION_H
 
-/* An IOC's own map; it is freed as a whole when the IOC ends. */
+/* Each IOC has a map of its own. It is freed as a whole when the IOC ends. */
 struct completions_of_ioc {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -24,7 +24,7 @@ struct {
 	.values = {[0] = &ioc_completions_template},
 };
 
-/* Zeroes to start from. Never written. */
+/* Zeroes, to copy for a new record. Never written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -39,7 +39,7 @@ static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
 
 	completions = bpf_map_lookup_elem(&ioc_completions, &slot);
 	if (!completions)
-		return 0; /* the IOC's last hits before its probe goes */
+		return 0; /* the IOC has ended and its probe is about to be detached */
 	completion = find_or_add_zeroes(completions, &record, &zero_completion);
 	if (!completion) {
 		count_drop(IOCX_RECORD_DROP_COMPLETIONS_FULL);
@@ -65,7 +65,7 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	frame = live_frame(thread, config, sp);
 	if (frame && frame->record == record)
-		return 0; /* within its dbProcess: synchronous */
+		return 0; /* within dbProcess of the record: synchronous */
 	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
 	if (!stats || !stats->async_start_ns)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What the record programs count: for each record, and for each thread, which stands for a cause. Each
- * processing is counted at one place, count_processed(), so that the sums over records and over causes are
- * equal.
+ * Counts of records, and of threads, which stand for causes. All programs count processings with one function,
+ * count_processed(), so that the sums over records and over causes are equal.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_COUNTS_H
 #define IOC_EXPORTER_BPF_RECORD_COUNTS_H
@@ -12,7 +11,7 @@ static __always_inline void count_drop(enum iocx_record_drop reason)
 	add_to_counter(&record_drops, reason, 1);
 }
 
-/* The record's counts; made when it is processed for the first time. NULL: counted as dropped. */
+/* The counts of the record, added when it is processed for the first time. NULL: counted as dropped. */
 static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 record)
 {
 	struct iocx_record_stats *stats;
@@ -30,6 +29,7 @@ static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 reco
 	return NULL;
 }
 
+/* Adds 1 to the count of the key. Counts a drop for the reason `full` when there is no room. */
 static __always_inline void add_one(void *map, const void *key, enum iocx_record_drop full)
 {
 	__u64 *count = bpf_map_lookup_elem(map, key), one = 1;
@@ -57,7 +57,7 @@ static __always_inline void count_link(struct iocx_thread *thread, __u64 record,
 	add_one(&record_links, &key, IOCX_RECORD_DROP_LINKS_FULL);
 }
 
-/* `parent`: the record that processes this one, 0 when there is none. */
+/* Counts a processing. `parent`: the record that processes this one, 0 when there is none. */
 static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats,
 					    __u64 record, __u64 parent)
 {
@@ -72,19 +72,20 @@ static __always_inline void count_processed(struct iocx_thread *thread, struct i
 		count_link(thread, record, parent);
 }
 
-/* The severity that a record has when it is processed again is what its last processing made of it. */
+/* The severity of a record when it is processed is the result of its last processing. */
 static __always_inline void count_transition(struct iocx_thread *thread, struct iocx_record_stats *stats,
 					     __u32 severity)
 {
 	if (severity >= IOCX_SEVERITIES)
 		return;
-	/* The compiler must not know the value below: it would leave out the mask that the verifier wants. */
+	/* Hides the value from the compiler, which would leave out the mask that the verifier needs. */
 	asm volatile("" : "+r"(severity));
 	if (stats->severity && stats->severity != severity + 1)
 		thread->counts.transitions[severity & (IOCX_SEVERITIES - 1)] += 1;
 	stats->severity = (__u8)(severity + 1);
 }
 
+/* Counts a processing without a duration. */
 static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
 	struct iocx_record_stats *stats;
@@ -112,7 +113,7 @@ static __noinline int count_skipped(__u32 slot, __u64 record, __u32 disabled)
 	return 0;
 }
 
-/* A processing by a thread that has no stack: its cause is IOCX_CAUSE_OTHER. */
+/* Counts a processing by a thread that has no stack: its cause is IOCX_CAUSE_OTHER. */
 static __noinline int count_threadless(__u32 slot, __u64 record)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);

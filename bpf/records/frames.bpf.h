@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * A thread's stack of dbProcess calls. A frame knows the stack pointer of its call: that tells which frame
- * a return belongs to, and whether a call that is made now is made within it.
+ * The stack of dbProcess calls of a thread. A frame has the stack pointer of its call: by that a return finds its
+ * frame, and a new call knows which calls it is made within.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_FRAMES_H
 #define IOC_EXPORTER_BPF_RECORD_FRAMES_H
 
-/* What `ret` pops: the stack pointer that a return probe sees, less that at entry. */
+/* What `ret` pops: the difference between the stack pointers at return and at entry. */
 #if defined(__TARGET_ARCH_x86)
 #define RETURN_ADDRESS_SIZE 8
 #else
 #define RETURN_ADDRESS_SIZE 0
 #endif
 
-#define IOCX_LOST_AT_ONCE 4
+#define IOCX_LOST_AT_ONCE 4 /* frames with a lost return that are discarded in one go */
 
 /* Frame `index` of a thread; it must be less than the depth. */
 static __always_inline struct iocx_frame *frame_at(struct iocx_thread *thread, __u32 index)
 {
-	/* What the compiler knows of the index would let it leave out the mask, which the verifier wants. */
+	/* Hides the index from the compiler, which would leave out the mask that the verifier needs. */
 	asm volatile("" : "+r"(index));
 	return &thread->frames[index & (IOCX_MAX_DEPTH - 1)];
 }
@@ -29,16 +29,13 @@ static __always_inline __u64 parent_at(struct iocx_thread *thread, __u32 depth)
 	return depth > 0 && depth <= IOCX_MAX_DEPTH ? frame_at(thread, depth - 1)->record : 0;
 }
 
-/*
- * The depth, in a way that the verifier learns nothing from what was known of it before: else it would
- * follow each of the depths that a loop may end with on their own.
- */
+/* The depth, read again so that the verifier forgets its value: else it follows every depth after a loop. */
 static __always_inline __u32 depth_of(struct iocx_thread *thread)
 {
 	return *(volatile __u32 *)&thread->depth;
 }
 
-/* Pops frames at or below `sp` up to one that still has to be counted: that one, or NULL. */
+/* Pops frames at or below `sp` until one is on top that is not counted yet. Returns that one, or NULL. */
 static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread, __u64 sp)
 {
 	struct iocx_frame *frame;
@@ -59,10 +56,10 @@ static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread
 }
 
 /*
- * Takes frames of calls that are over from the stack: those at or below `sp` (stacks grow down). A timed
- * one that is among them has lost its return (a thread that was ended, a probe detached meanwhile): it is
- * counted, without a duration. Of those, which are rare, it takes a few at a time.
- * `unseen`: the probes were detached for a while, so that no return is missed.
+ * Discards the frames of finished calls: those at or below `sp` (stacks grow down). A timed one among them has lost
+ * its return (the thread was ended, a probe was detached): it is counted without a duration. Those are rare, and a
+ * few of them are discarded at a time. `unseen`: the probes were detached for a while, so that a lost return is no
+ * drop.
  */
 static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32 unseen)
 {
@@ -86,10 +83,10 @@ static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32
 }
 
 /*
- * An untimed call is over when what stands where its return address stood is another: its caller has called
- * something else since (every caller of dbProcess lets a lock go afterwards). But for the kernel's
- * trampoline: somebody else wants to see that call return, be it another tool, or the session probe of
- * another IOC on the same library, which the kernel takes to want every return that it is not asked about.
+ * Whether an untimed call has returned: its return address has been overwritten, since its caller has called
+ * something else (every caller of dbProcess unlocks afterwards). The trampoline's address is no sign of that. It
+ * stands there when somebody else has a return probe on the call: another tool, or the session probe of another IOC
+ * on the same library, for which the kernel assumes a return probe when its program does not run.
  */
 static __always_inline int is_over(const struct iocx_thread *thread, const struct iocx_frame *frame)
 {
@@ -106,7 +103,7 @@ static __always_inline int is_over(const struct iocx_thread *thread, const struc
 	return !trampoline || trampoline->generation != thread->generation || now != trampoline->address;
 }
 
-/* Learns the trampoline's address from a call that is timed and not over: it stands on the stack there. */
+/* Learns the address of the trampoline, which is on the stack as the return address of a timed call. */
 static __always_inline void learn_trampoline(struct iocx_thread *thread, const struct iocx_frame *timed)
 {
 	struct iocx_trampoline *trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
@@ -117,11 +114,11 @@ static __always_inline void learn_trampoline(struct iocx_thread *thread, const s
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)timed->sp))
 		return;
 	trampoline->address = address;
-	barrier(); /* the generation says that the address is there */
+	barrier(); /* the generation makes the address valid */
 	trampoline->generation = thread->generation;
 }
 
-/* Takes untimed calls that are over from the stack: all with the outermost, else from the innermost on. */
+/* Pops untimed calls that have returned: all if the outermost has, else from the innermost on. */
 static __noinline int drop_finished(struct iocx_thread *thread)
 {
 	__u32 depth, i;
@@ -140,9 +137,8 @@ static __noinline int drop_finished(struct iocx_thread *thread)
 }
 
 /*
- * Takes from the stack what lies at or below the stack pointer of a function that is entered now: calls
- * that are over. All of it, after the probes were detached for a while. False when more is left than could
- * be taken at once.
+ * Discards the frames of finished calls when a function is entered: those at or below its stack pointer; all frames
+ * after the probes were detached for a while. Returns 0 when some are left, because there were too many.
  */
 static __always_inline int settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 					 __u64 sp)
@@ -164,7 +160,7 @@ static __always_inline int settle_frames(struct iocx_thread *thread, const struc
 	return 1;
 }
 
-/* Pops the frame of the call that returns to `sp`; NULL when there is none on the stack. */
+/* Pops the frame of the call that was entered with stack pointer `sp`; NULL when there is none. */
 static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, __u64 sp)
 {
 	struct iocx_frame *frame;
@@ -180,15 +176,15 @@ static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, 
 			return NULL;
 		frame = frame_at(thread, depth - 1);
 	}
-	if (frame->sp != sp) /* a call that was not pushed, or that another attachment has popped */
+	if (frame->sp != sp) /* it was not pushed, or the program of another attachment has popped it */
 		return NULL;
 	thread->depth = depth - 1;
 	return frame;
 }
 
 /*
- * The innermost dbProcess that calls, directly or not, the function that was entered with the stack pointer
- * `sp`; NULL when that function is not within one. For probes on other functions: leaves the frames alone.
+ * The innermost dbProcess that a function, entered with the stack pointer `sp`, is called within; or NULL. For
+ * probes on other functions: does not change the frames.
  */
 static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread,
 						     const struct iocx_ioc_config *config, __u64 sp)

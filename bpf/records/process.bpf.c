@@ -2,14 +2,13 @@
 /*
  * Counts and times every dbProcess() of the watched IOCs, per record.
  *
- * An entry and a return probe keep a stack of frames for each thread, since dbProcess recurses through
- * links. A frame knows the stack pointer of its call: that tells which frame a return belongs to, so that
- * a return probe that the kernel dropped, a probe that was detached in the middle of a call, and two
- * attachments that see the same call do no harm.
+ * An entry and a return probe keep a stack of frames for each thread, since dbProcess recurses through links. A
+ * frame has the stack pointer of its call, by which a return finds its frame. So no harm is done by a return probe
+ * that the kernel drops, a probe that is detached during a call, or two attachments that see the same call.
  *
- * Only pt_regs are touched, no kernel structs; helpers are those of Linux 5.10, but for the session
- * programs. A record's counts need no
- * atomics: dbProcess is called with the record's lock set locked, and both probes run within the call.
+ * The programs touch pt_regs only, no kernel structs; but for the session programs, the helpers are those of Linux
+ * 5.10. The counts of a record need no atomics: dbProcess is called with the record's lock set locked, and both
+ * probes run within the call.
  */
 #include <linux/types.h>
 #include <linux/ptrace.h>

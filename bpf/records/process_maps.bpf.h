@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The maps of bpf/records/process.bpf.c. Sizes that user space sets before it loads are given as 1. */
+/* The maps and settings of records/process.bpf.c. User space sets the sizes that are 1 here before it loads. */
 #ifndef IOC_EXPORTER_BPF_RECORD_PROCESS_MAPS_H
 #define IOC_EXPORTER_BPF_RECORD_PROCESS_MAPS_H
 
-/* Number of places in record_threads less one; a power of two less one. Set before loading. */
+/* Number of elements of record_threads less one: a power of two less one. */
 const volatile __u32 thread_mask = 0;
 
 /*
- * Session probes only: calls of one record a second that are timed, about; 0 = all. A record that was not
- * timed for so long is quiet: its next call is.
+ * For session probes: about how many calls of a record are timed a second; 0: all. When no call was timed for
+ * cfg_quiet_ns, the next one is.
  */
 const volatile __u32 cfg_timed_rate = 0;
 const volatile __u64 cfg_quiet_ns = 0;
 
-/* What else is counted of each processing. Set before loading: what is off costs nothing. */
+/* What else is counted of each processing. Known when the programs are loaded: what is off costs nothing. */
 const volatile __u32 cfg_causes = 0; /* each record's causes */
 const volatile __u32 cfg_links = 0;  /* links from record to record */
 
@@ -25,7 +25,7 @@ struct {
 	__type(value, struct iocx_thread);
 } record_threads SEC(".maps");
 
-/* Who may use a place in record_threads: the first that inserts here, which is atomic. */
+/* Which thread owns an element of record_threads: the first that inserts itself here, atomically. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -54,7 +54,7 @@ struct {
 	__type(value, struct iocx_ioc_config);
 } ioc_config SEC(".maps");
 
-/* An IOC's own map, as large as its database: it is freed as a whole when the IOC ends. */
+/* Each IOC has a map of its own, as large as its database. It is freed as a whole when the IOC ends. */
 struct records_of_ioc {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -78,7 +78,7 @@ struct {
 	__type(value, __u64);
 } record_drops SEC(".maps");
 
-/* A record's entries are written under its lock, so their counts need no atomics. */
+/* The entries of a record are written under its lock, so that the counts need no atomics. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -101,7 +101,7 @@ struct {
 	__type(value, __u64);
 } threadless SEC(".maps");
 
-/* 1: a record of the IOC was seen to complete later than its dbProcess returned. */
+/* 1: a record of the IOC has returned from dbProcess with PACT set. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOCX_MAX_IOCS);
@@ -109,10 +109,10 @@ struct {
 	__type(value, __u8);
 } ioc_asynchronous SEC(".maps");
 
-/* Where the kernel lets calls with a return probe return to: one address in each process. */
+/* Where calls with a return probe return to: one address in each process (the trampoline of uretprobes). */
 struct iocx_trampoline {
 	__u64 address;
-	__u32 generation; /* of the IOC that it was seen in; another one's is not known yet */
+	__u32 generation; /* of the IOC where it was seen; of no use to another generation */
 	__u32 pad;
 };
 
@@ -123,7 +123,7 @@ struct {
 	__type(value, struct iocx_trampoline);
 } ioc_trampolines SEC(".maps");
 
-/* Zeroes to start a new thread and a new record from: neither fits on the BPF stack. Never written. */
+/* Zeroes, to copy for a new thread and a new record: neither fits on the BPF stack. Never written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -9,7 +9,7 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
 #define IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
 
-/* Whether writes by CA are counted by client, too. Set before loading. */
+/* 1: count writes by CA by client, too. */
 const volatile __u8 cfg_ca_put_clients = 0;
 
 static __always_inline void count_put_drop(enum iocx_put_drop reason)
@@ -17,10 +17,10 @@ static __always_inline void count_put_drop(enum iocx_put_drop reason)
 	add_to_counter(&put_drops, reason, 1);
 }
 
-/* dbPutLink, dbDbPutValue and dbPut lie within so much stack. */
+/* The frames of dbPutLink, dbDbPutValue and dbPut take less stack than this. */
 #define PUT_LINK_STACK 1024
 
-/* Of a function that has just been entered. */
+/* The return address of a function that was just entered. */
 static __always_inline __u64 return_address(struct pt_regs *ctx)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -33,13 +33,13 @@ static __always_inline __u64 return_address(struct pt_regs *ctx)
 #endif
 }
 
-/* Whether the function that was entered returns into the code that begins `from` bytes after it. */
+/* Whether the function that was entered returns into the `size` bytes of code that start `from` bytes behind it. */
 static __always_inline int returns_into(struct pt_regs *ctx, __u64 from, __u32 size)
 {
 	return size && return_address(ctx) - PT_REGS_IP(ctx) - from < size;
 }
 
-/* What the thread writes for, when nothing tells better. */
+/* The source of a write by the purpose of its thread. */
 static __always_inline __u32 source_of_thread(const struct iocx_thread *thread)
 {
 	if (thread->cause == IOCX_CAUSE_CA)
@@ -49,7 +49,7 @@ static __always_inline __u32 source_of_thread(const struct iocx_thread *thread)
 	return COMM_STARTS(thread->comm, "dbtpn\0") ? IOCX_PUT_SHELL : IOCX_PUT_OTHER;
 }
 
-/* The thread's id when it serves one client only, and that client is asked for. */
+/* The id of a thread that serves one client, when writes are counted by client; else 0. */
 static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
 {
 	if (COMM_STARTS(thread->comm, "TCP-rx") || (cfg_ca_put_clients && thread->cause == IOCX_CAUSE_CA))
@@ -61,13 +61,13 @@ static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
 static __always_inline int in_shell(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
 				    const struct iocx_frame *frame)
 {
-	/* The return probe may have been detached too early to see the end of dbpf. */
+	/* The return probe may have been detached before dbpf returned. */
 	if (sp >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
 		return 0;
 	return !frame || frame->sp > thread->puts.shell_sp;
 }
 
-/* The source of a write that no link makes, and the thread whose client it is for. */
+/* The source of a write that is not made by a link, and the thread that serves its client. */
 static __always_inline __u32 source_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 					    __u64 sp, __u32 *client)
 {
@@ -82,8 +82,8 @@ static __always_inline __u32 source_of_call(struct iocx_thread *thread, const st
 }
 
 /*
- * Whether dbPutLink, entered before, makes this write: it passes the value on, and nothing else lies
- * between the two on the stack. Only asked where no symbol tells the code that dbPut returns to.
+ * Whether dbPutLink, which the thread has entered, makes this write: it passes on the same value, from nearby on the
+ * stack. Only used when no symbol names the code that dbPut returns to.
  */
 static __always_inline int passed_on_by_link(struct iocx_thread *thread, __u64 sp, __u64 buffer)
 {
@@ -96,7 +96,7 @@ static __always_inline int passed_on_by_link(struct iocx_thread *thread, __u64 s
 	return 1;
 }
 
-/* A write by a thread whose purpose tells nothing: for whoever put with callback, if it is that. */
+/* The source of a write that may be a put with callback, done by another thread than the one that began it. */
 static __always_inline __u32 source_of_waiting(const struct iocx_put_config *puts, struct iocx_thread *thread,
 					       __u64 record, __u64 address, __u32 *client)
 {
@@ -113,7 +113,7 @@ static __always_inline __u32 source_of_waiting(const struct iocx_put_config *put
 			count_put_drop(IOCX_PUT_DROP_NOTIFY_UNKNOWN);
 		return IOCX_PUT_OTHER;
 	}
-	if (notify->address != address) /* another write to a record that a put with callback owns */
+	if (notify->address != address) /* a different write to a record that a put with callback owns */
 		return IOCX_PUT_OTHER;
 	*client = notify->tid;
 	return notify->source;

@@ -18,7 +18,7 @@ static __always_inline void count_put_client(__u32 slot, __u64 record, __u32 sou
 		count_put_drop(IOCX_PUT_DROP_CLIENTS_FULL);
 }
 
-/* Atomic: not everyone who writes to a record holds its lock. */
+/* Counts a write. Atomic, since not every writer holds the lock of the record. */
 static __noinline int count_put(__u32 slot, __u64 record, __u32 source, __u32 client)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);
@@ -27,12 +27,12 @@ static __noinline int count_put(__u32 slot, __u64 record, __u32 source, __u32 cl
 	if (!stats || source >= IOCX_PUT_SOURCES)
 		return 0;
 	__sync_fetch_and_add(&stats->puts[source], 1);
-	if (client) /* after the sum of which it is a part: user space reads in the other order */
+	if (client) /* after the sum that it is a part of; user space reads in the reverse order */
 		count_put_client(slot, record, source, client);
 	return 0;
 }
 
-/* A write by a thread that there is no room for. */
+/* Counts a write by a thread that has no stack. */
 static __noinline int count_put_without_thread(__u64 id, __u64 record, __u32 attach)
 {
 	struct iocx_ioc_config *config;
@@ -62,7 +62,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	if (thread)
 		thread->counts.entries += 1;
-	/* DBADDR begins with the record's address in every version. */
+	/* In every version, DBADDR starts with the address of the record. */
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)address)) {
 		count_put_drop(IOCX_PUT_DROP_READ);
 		return 0;
@@ -84,8 +84,8 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 }
 
 /*
- * dbCanSetLink(struct link *, dbLinkInfo *, devSup *), since Base 3.16: what dbPutField asks before it
- * changes a link, and hardly anyone else. struct link begins with its record's address since then.
+ * dbCanSetLink(struct link *, dbLinkInfo *, devSup *), since Base 3.16: dbPutField calls it before it changes a link,
+ * and hardly anything else does. Since then struct link starts with the address of the record.
  */
 static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 {
@@ -111,7 +111,7 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 	return count_put(thread->slot, record, source, client);
 }
 
-/* dbPutField(DBADDR *, ...), where there is no dbCanSetLink: counts what it writes to link fields. */
+/* dbPutField(DBADDR *, ...), where there is no dbCanSetLink: counts its writes to link fields. */
 static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 {
 	struct {
@@ -143,7 +143,10 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	return count_put(thread->slot, address.record, source, client);
 }
 
-/* dbProcessNotify(struct processNotify *), in 3.14 dbPutNotify: who asks, in case another thread does it. */
+/*
+ * dbProcessNotify(struct processNotify *), in 3.14 dbPutNotify: notes the source, as another thread may do the
+ * write.
+ */
 SEC("uprobe")
 int put_notify(struct pt_regs *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The maps of bpf/records/puts.bpf.h. */
+/* The maps of records/puts.bpf.h. */
 #ifndef IOC_EXPORTER_BPF_RECORD_PUTS_MAPS_H
 #define IOC_EXPORTER_BPF_RECORD_PUTS_MAPS_H
 
@@ -10,7 +10,7 @@ struct {
 	__type(value, struct iocx_put_config);
 } put_config SEC(".maps");
 
-/* The oldest gives way: most of these puts are done at once, and nobody asks for them again. */
+/* LRU: most of these puts are done at once, and their entries are not needed again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, IOCX_MAX_NOTIFIES);

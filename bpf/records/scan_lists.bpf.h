@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Times each pass through a periodic scan list: scanList() of dbScan.c, in the threads of periodic scans.
- * Lists of events and of I/O interrupts, which callback threads pass through, are not told apart.
+ * Times each pass through a periodic scan list: scanList() of dbScan.c in the threads of periodic scans. Passes
+ * through lists of events and of I/O interrupts, in callback threads, are not timed: their lists cannot be
+ * identified.
  */
 #ifndef IOC_EXPORTER_BPF_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SCAN_LISTS_H
@@ -13,7 +14,7 @@ struct {
 	__type(value, struct iocx_scan_list);
 } scan_lists SEC(".maps");
 
-/* Zeroes to start from. Never written. */
+/* Zeroes, to copy for a new list. Never written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -21,7 +22,7 @@ struct {
 	__type(value, struct iocx_scan_list);
 } zero_scan_list SEC(".maps");
 
-/* The thread's list, made when it is first passed through. NULL: counted as dropped. */
+/* The list of the thread, added at its first pass. NULL: counted as dropped. */
 static __always_inline struct iocx_scan_list *scan_list_of(const struct iocx_thread *thread)
 {
 	__u64 id = thread->owner;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * dbProcess by a session probe (Linux 6.13): one program for entry and return, which says at each entry
- * whether it wants to see the return. A call without a return probe costs little more than half. So every
- * call is counted, at its entry, but a busy record is timed in one of n calls, which then weighs n.
+ * dbProcess with a session probe (Linux 6.13): one program for entry and return, which decides at each entry
+ * whether the kernel runs it at the return. A call without a return probe costs little more than half. So every
+ * call is counted at its entry, but of a busy record only one call in n is timed, with the weight n.
  *
- * A call that is not timed has a frame, too, since what it processes in turn is its doing; nobody tells
- * when it is over: see is_over().
+ * A call that is not timed has a frame too: it is the parent of the records that it processes in turn. Nothing runs
+ * when it returns: see is_over().
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_SESSION_H
 #define IOC_EXPORTER_BPF_RECORD_SESSION_H
 
-#define WANT_RETURN 0 /* what a session program answers at entry */
+#define WANT_RETURN 0 /* what a session program returns at entry */
 #define NO_RETURN 1
 
-/* A nested call of a timed one is timed: else the time of that without its children would not be known. */
+/* A call within a timed call is timed too, so that the time of the outer one without its children is known. */
 static __always_inline int parent_is_timed(struct iocx_thread *thread)
 {
 	__u32 depth = thread->depth;
@@ -26,7 +26,7 @@ static __always_inline int must_time(struct iocx_thread *thread, const struct io
 				     struct iocx_record_stats *stats)
 {
 #if !defined(__TARGET_ARCH_x86)
-	return 1; /* the return address is in a register: is_over() could not tell */
+	return 1; /* the return address is in a register: is_over() needs it on the stack */
 #endif
 	if (!cfg_timed_rate || !stats->skip || stats->asynchronous || config->attach & IOCX_ATTACH_SWITCHING)
 		return 1;
@@ -47,7 +47,7 @@ static __noinline int count_at_entry(struct iocx_thread *thread, struct iocx_rec
 	return 0;
 }
 
-/* True when the call is counted now, at its entry, and not to be timed. */
+/* Decides whether to time the call. If not, counts it and returns 1. */
 static __always_inline int is_untimed(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 				      __u64 record, const struct entry_facts *facts)
 {
@@ -64,7 +64,7 @@ static __always_inline int is_untimed(struct iocx_thread *thread, const struct i
 	return 1;
 }
 
-/* A call that processes its record, or may. */
+/* The entry of a call that processes its record, or may. */
 static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 					     __u64 sp, __u64 record, const struct entry_facts *facts)
 {
@@ -107,7 +107,7 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 		return NO_RETURN;
 	}
 	thread->counts.entries += 1;
-	/* The outermost: the kernel gives calls that nest too deep no return probe. */
+	/* From the outermost call only: calls that nest too deep get no return probe. */
 	if (cfg_timed_rate && thread->depth == 1 && parent_is_timed(thread))
 		learn_trampoline(thread, frame_at(thread, 0));
 	facts = facts_of(config, record);
@@ -122,7 +122,7 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 	return WANT_RETURN;
 }
 
-/* The kernel gives a function's address to both; at its return the instruction pointer is the caller's. */
+/* bpf_get_func_ip() is the address of the function in both cases; at the return the IP is in the caller. */
 static __always_inline int on_session(struct pt_regs *ctx, __u8 attach)
 {
 	if (PT_REGS_IP(ctx) == bpf_get_func_ip(ctx))

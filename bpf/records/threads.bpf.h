@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The threads of watched IOCs: who a thread is, which IOC it belongs to, and which of two attachments
- * counts what it hits.
+ * The threads of watched IOCs: finds the stack of a thread and binds it to its IOC; decides which of two attachments
+ * counts a hit.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_THREADS_H
 #define IOC_EXPORTER_BPF_RECORD_THREADS_H
 
-/* The thread's own stack, if it has one. */
+/* The stack of the thread, if it has one. */
 static __always_inline struct iocx_thread *thread_of(__u64 id)
 {
 	__u32 index = (__u32)id & thread_mask;
@@ -17,7 +17,7 @@ static __always_inline struct iocx_thread *thread_of(__u64 id)
 	return bpf_map_lookup_elem(&record_threads_overflow, &id);
 }
 
-/* A stack for a thread that has none: its place in the array, or else one in the hash. */
+/* Makes a stack for a thread: its element of the array or, when another thread has that, an entry of the hash. */
 static __always_inline struct iocx_thread *make_thread(__u64 id)
 {
 	__u32 index = (__u32)id & thread_mask;
@@ -39,7 +39,7 @@ static __always_inline struct iocx_thread *make_thread(__u64 id)
 	return thread;
 }
 
-/* True when the name begins with `text`, a literal of at most 8 characters; both processors are little endian. */
+/* Whether the name starts with `text`, a literal of at most 8 characters. Both processors are little endian. */
 #define COMM_STARTS(comm, text) comm_starts(comm, text, sizeof(text) - 1)
 static __always_inline int comm_starts(const char *comm, const char *text, __u32 length)
 {
@@ -66,7 +66,7 @@ static __always_inline __u32 cause_of(__u64 id, const char *comm)
 	return IOCX_CAUSE_OTHER;
 }
 
-/* Everything but the frames, which mean nothing at depth 0. */
+/* Resets everything but the frames, which are not used at depth 0. */
 static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id)
 {
 	__builtin_memset(&thread->counts, 0, sizeof(thread->counts));
@@ -86,9 +86,9 @@ static __always_inline struct iocx_ioc_config *config_of_process(__u64 id, __u32
 }
 
 /*
- * Binds the thread's stack to the IOC that its process is now: 1; 0 when it is not watched, a negative
- * number when there is no room for another stack. A process that is not watched
- * only pays for a few look-ups, and that only where a library's probes are attached for all processes.
+ * Binds the stack of the thread to the IOC of its process. Returns 1; 0 when the process is not watched; a negative
+ * number when there is no room for another stack. A process that is not watched pays for a few look-ups, and only
+ * when the probes of its library are attached for all processes.
  */
 static __noinline int bind_thread(__u64 id)
 {
@@ -111,15 +111,15 @@ static __noinline int bind_thread(__u64 id)
 	return 1;
 }
 
-/* Whether the thread is bound to what its process is now. */
+/* Whether the thread is bound to the IOC that has its slot now. */
 static __always_inline int is_bound(const struct iocx_thread *thread, const struct iocx_ioc_config *config)
 {
 	return config->generation == thread->generation;
 }
 
 /*
- * The calling thread and its IOC, bound if it was not. NULL when it is not watched; then `no_room` tells
- * whether it is, but has no stack. How every probe of a function's entry begins.
+ * The calling thread and its IOC; the thread is bound when it was not. NULL when it is not watched, or when it has no
+ * stack: then `*no_room` is 1. Every entry probe starts with this.
  */
 static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_ioc_config **config,
 							  int *no_room)
@@ -173,7 +173,7 @@ static __always_inline struct iocx_thread *counted_thread(__u64 id, struct iocx_
 	return thread;
 }
 
-/* The calling thread, for programs that only take notes and may do so twice a hit; or NULL. */
+/* The calling thread or NULL, for programs that only note a call: to do so twice a hit changes nothing. */
 static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_ioc_config **config)
 {
 	struct iocx_thread *thread;

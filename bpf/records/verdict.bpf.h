@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Whether a call of dbProcess is a processing (Base, dbAccess.c): with PACT set it returns at once; when
- * DISA equals DISV after SDIS was read it sets STAT to DISABLE and returns.
+ * Whether a call of dbProcess processes its record (dbAccess.c). It does not when PACT is set: then it returns at
+ * once. It does not when DISA equals DISV after SDIS was read: then it sets STAT to DISABLE and returns.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_VERDICT_H
 #define IOC_EXPORTER_BPF_RECORD_VERDICT_H
@@ -11,14 +11,15 @@
 
 enum verdict { PROCESSES, IS_ACTIVE, IS_DISABLED, UNDECIDED };
 
+/* What is known of a call at its entry. */
 struct entry_facts {
 	enum verdict verdict;
 	__u32 severity; /* SEVR; IOCX_SEVERITIES when it could not be read */
 };
 
 /*
- * What a call will do, from one read of the fields' window. `pact` is the window's last byte: a constant,
- * so that the window can stand on the stack on kernels that know no variable offsets there.
+ * Decides from a copy of the window of fields. `pact` is the offset of its last byte: a constant, since older kernels
+ * refuse variable offsets into the BPF stack.
  */
 static __always_inline struct entry_facts facts_from(const char *window, __u32 pact)
 {
@@ -37,7 +38,7 @@ static __always_inline struct entry_facts facts_from(const char *window, __u32 p
 
 static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config *config, __u64 record)
 {
-	/* Starts so that DISV, DISA and the type are aligned; the first two bytes are not used. */
+	/* The first two bytes are not used, so that DISV, DISA and the type are aligned. */
 	struct {
 		char unused[2];
 		char window[240];
@@ -63,7 +64,7 @@ static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config 
 	return facts;
 }
 
-/* The record's PACT; 0, and a drop, when it cannot be read. */
+/* PACT of the record. When it cannot be read: 0, and a drop is counted. */
 static __always_inline __u8 read_pact(const struct iocx_ioc_config *config, __u64 record)
 {
 	__u8 pact = 0;
@@ -73,7 +74,7 @@ static __always_inline __u8 read_pact(const struct iocx_ioc_config *config, __u6
 	return pact;
 }
 
-/* Whether the call that returns now found its record disabled. */
+/* Whether the returning call has found its record disabled. */
 static __always_inline int was_disabled(const struct iocx_ioc_config *config, __u64 record)
 {
 	__s16 disable[2] = {0, 1}; /* DISV and DISA, which are neighbours in every version of Base */
@@ -90,15 +91,15 @@ static __always_inline int was_disabled(const struct iocx_ioc_config *config, __
 	if (disable[0] != disable[1])
 		return 0;
 	/*
-	 * A record may have set its own DISA while it was processed: then its alarm status is not
-	 * DISABLE, or it is asynchronous and still active. A disabled call leaves DISABLE and no PACT.
+	 * A record may have set its own DISA while it was processed. Then STAT is not DISABLE, or the record is
+	 * asynchronous and PACT is set. A call that finds the record disabled leaves DISABLE and no PACT.
 	 */
 	if (bpf_probe_read_user(&stat, sizeof(stat), (void *)(record + config->stat)))
 		count_drop(IOCX_RECORD_DROP_READ);
 	return stat == MENU_ALARM_STAT_DISABLE && !read_pact(config, record);
 }
 
-/* The same before the call, as well as it can be told then, for a call that nobody sees return. */
+/* The best decision at the entry of a call whose return will not be seen. */
 static __always_inline enum verdict verdict_alone(const struct iocx_ioc_config *config, __u64 record)
 {
 	__s16 disable[2] = {0, 1}, link = LINK_TYPE_CONSTANT + 1;

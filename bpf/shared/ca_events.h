@@ -9,25 +9,25 @@
 #include "shared/ca_header.h"
 
 #define IOCX_CA_NAME 232u    /* bytes kept of a PV name, terminator included */
-#define IOCX_CA_IDENTITY 64u /* bytes kept of a user's or host's name, terminator included */
-#define IOCX_CA_CARRY 256u   /* a long header and a name: what must be seen in one piece */
+#define IOCX_CA_IDENTITY 64u /* bytes kept of the name of a user or host, terminator included */
+#define IOCX_CA_CARRY 256u   /* a long header and a name: they are read in one piece */
 
 enum iocx_ca_event_kind {
 	IOCX_CA_NOTHING,
 	/* The last byte of a WRITE or WRITE_NOTIFY arrived: id = SID, other = IOID, notify. */
 	IOCX_CA_PUT,
-	/* Nothing but to be counted. */
+	/* These three are only counted. */
 	IOCX_CA_GET,         /* READ, READ_NOTIFY */
 	IOCX_CA_ECHO,        /* to server */
 	IOCX_CA_UPDATE,      /* to client: a monitor's value */
 	IOCX_CA_CREATE,      /* to server: id = CID, the payload starts with the name */
-	IOCX_CA_CREATED,     /* to client: id = CID, other = SID; the header's count is the channel's */
+	IOCX_CA_CREATED,     /* to client: id = CID, other = SID, count in the header = elements of the channel */
 	IOCX_CA_FAILED,      /* CREATE_CH_FAIL: id = CID */
 	IOCX_CA_CLEAR,       /* to server: id = SID, other = CID */
 	IOCX_CA_CLEAR_DONE,  /* to client, its answer: id = SID, other = CID */
 	IOCX_CA_DISCONNECT,  /* SERVER_DISCONN: id = CID */
 	IOCX_CA_USER,        /* CLIENT_NAME: the payload starts with it */
-	IOCX_CA_HOST,        /* HOST_NAME: likewise */
+	IOCX_CA_HOST,        /* HOST_NAME: the payload starts with it */
 	IOCX_CA_RIGHTS,      /* ACCESS_RIGHTS: id = CID, other = bits */
 	IOCX_CA_SUBSCRIBE,   /* EVENT_ADD to server: id = SID, other = subscription */
 	IOCX_CA_UNSUBSCRIBE, /* EVENT_CANCEL: id = SID, other = subscription */
@@ -36,7 +36,7 @@ enum iocx_ca_event_kind {
 	IOCX_CA_WRITTEN,     /* WRITE_NOTIFY to client: id = status, other = IOID */
 	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
 	IOCX_CA_NOT_CA,      /* the client's first message is not VERSION */
-	IOCX_CA_ODD_START,   /* it is a VERSION unlike others, or, the server's, not VERSION at all */
+	IOCX_CA_ODD_START,   /* an unusual VERSION; from a server, anything but VERSION */
 };
 
 struct iocx_ca_event {
@@ -44,7 +44,7 @@ struct iocx_ca_event {
 	__u32 id;
 	__u32 other;
 	__u32 notify;
-	__u32 at;   /* payload's offset in window.bytes, at most REACH - 1 + LONG_HEADER */
+	__u32 at;   /* offset of the payload in window.bytes, at most REACH - 1 + LONG_HEADER */
 	__u32 size; /* payload bytes there: at most NAME, IDENTITY, or HEADER for ERROR */
 	/* Of IOCX_CA_ERROR, set by iocx_ca_read_error(). */
 	__u32 failed; /* the request's command */
@@ -57,7 +57,7 @@ IOCX_CA_INLINE int iocx_ca_is_put(__u32 direction, const struct iocx_ca_header *
 	       (h->command == IOCX_CA_CMD_WRITE || h->command == IOCX_CA_CMD_WRITE_NOTIFY);
 }
 
-/* Payload bytes that must be seen in one piece before the message can be read. */
+/* How many bytes of the payload must be in the window before the message is read. */
 IOCX_CA_INLINE __u32 iocx_ca_needed(__u32 direction, const struct iocx_ca_header *h)
 {
 	__u32 kept = 0;
@@ -126,7 +126,7 @@ IOCX_CA_INLINE __u32 iocx_ca_event_to_client(__u32 command, __u32 size)
 	}
 }
 
-/* What a message other than a put means. */
+/* The event of a message that is no put. */
 IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, const struct iocx_ca_header *h)
 {
 	return direction == IOCX_CA_TO_SERVER ? iocx_ca_event_to_server(h->command) :
@@ -134,8 +134,8 @@ IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, const struct iocx_ca_head
 }
 
 /*
- * The request that an ERROR answers: its header stands first in the payload, 16 bytes of which are at
- * `payload`; all that is read of it is at the same place in the long form (vsend_err() of rsrv).
+ * Reads which request an ERROR answers. The payload, of which 16 bytes are at `payload`, starts with the header of
+ * that request. The fields read here stand at the same place in a long header (vsend_err() of rsrv).
  */
 IOCX_CA_INLINE void iocx_ca_read_error(struct iocx_ca_event *e, const __u8 *payload)
 {

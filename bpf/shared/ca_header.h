@@ -82,7 +82,7 @@ IOCX_CA_INLINE void iocx_ca_copy(__u8 *to, const __u8 *from, __u32 size)
 /* Whether a put of `count` elements of DBR type `type` has this payload (padded); db_access.h. */
 IOCX_CA_INLINE int iocx_ca_put_fits(__u32 type, __u32 count, __u32 size)
 {
-	/* String, short, float, enum, char, long, double as one nibble each; the string's is apart. */
+	/* Bytes of an element, a nibble a type: short, float, enum, char, long, double; strings come first. */
 	__u64 bytes;
 
 	if (count == 0)
@@ -100,7 +100,7 @@ IOCX_CA_INLINE int iocx_ca_put_fits(__u32 type, __u32 count, __u32 size)
 }
 
 #define IOCX_CA_BIT(command) (1u << (command))
-/* What a client sends after its first message, and with which payload. */
+/* Commands that a client sends after its first message, and those of them that carry a name. */
 #define IOCX_CA_FROM_CLIENT                                                                          \
 	(IOCX_CA_BIT(IOCX_CA_CMD_EVENT_ADD) | IOCX_CA_BIT(IOCX_CA_CMD_EVENT_CANCEL) |                \
 	 IOCX_CA_BIT(IOCX_CA_CMD_READ) | IOCX_CA_BIT(IOCX_CA_CMD_WRITE) |                            \
@@ -113,7 +113,7 @@ IOCX_CA_INLINE int iocx_ca_put_fits(__u32 type, __u32 count, __u32 size)
 #define IOCX_CA_FROM_CLIENT_NAMED                                                                    \
 	(IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) |                    \
 	 IOCX_CA_BIT(IOCX_CA_CMD_CLIENT_NAME) | IOCX_CA_BIT(IOCX_CA_CMD_HOST_NAME))
-/* What a server sends; those with values or a text have any padded size, the others none. */
+/* Commands that a server sends, and those of them that carry values, of any padded size. */
 #define IOCX_CA_FROM_SERVER_SIZED                                                                    \
 	(IOCX_CA_BIT(IOCX_CA_CMD_EVENT_ADD) | IOCX_CA_BIT(IOCX_CA_CMD_READ) |                        \
 	 IOCX_CA_BIT(IOCX_CA_CMD_READ_NOTIFY))
@@ -128,8 +128,8 @@ IOCX_CA_INLINE int iocx_ca_put_fits(__u32 type, __u32 count, __u32 size)
 #define IOCX_CA_LONGEST_TEXT 1024u
 
 /*
- * Whether a header may stand in a circuit after its first message. Asked only where boundaries are not
- * known for sure. Strict, so that values (zeros above all: VERSION is left out) do not pass for it.
+ * Whether a header can be one of a circuit after its first message. Asked only while boundaries are unconfirmed. It
+ * is strict, so that values do not pass for a header: VERSION is refused, since zeros would pass for it.
  */
 IOCX_CA_INLINE int iocx_ca_plausible(__u32 direction, const struct iocx_ca_header *h)
 {

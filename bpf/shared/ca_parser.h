@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Channel Access parser without I/O: bytes of one direction of a circuit in, events out, one message a
- * step. clang -target bpf compiles it into the tap, g++ into user space (src/protocol/ca_stream.h), so
- * that what the tests prove is what the kernel runs.
+ * Channel Access parser without I/O: bytes of one direction of a circuit in, events out, one message a step. clang
+ * -target bpf compiles it into the tap, g++ into user space (src/ca/stream.h), so that the tests test the code that
+ * the kernel runs.
  *
- * How a segment is parsed: iocx_ca_begin(), then iocx_ca_step() until it says IOCX_CA_DONE, each time on a
- * window that was filled when iocx_ca_wants_bytes() asks for it, and not while iocx_ca_is_out_of_sync(): then
- * boundaries are lost, and ca_resync.h finds them. Positions count the carried bytes of earlier segments
- * first and then the segment's own.
+ * To parse a segment, call iocx_ca_begin(), then iocx_ca_step() until it returns IOCX_CA_DONE. Before each step,
+ * fill the window when iocx_ca_wants_bytes() asks for it. While iocx_ca_is_out_of_sync(), search for the next
+ * message with ca_resync.h instead.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_PARSER_H
 #define IOC_EXPORTER_BPF_SHARED_CA_PARSER_H
 
 #include "shared/ca_stream.h"
 
-/* Whether the header at offset `at` is not all there. */
+/* Whether the segment ends within the header at offset `at`. */
 IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
 {
 	if (w->left < IOCX_CA_HEADER)
@@ -23,7 +22,7 @@ IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
 	return w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(w->bytes + at);
 }
 
-/* The rest of a message whose header came in an earlier segment. */
+/* Skips the rest of a message whose header came in an earlier segment. */
 IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_window *w,
 				  struct iocx_ca_event *e)
 {
@@ -37,7 +36,7 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 	w->pos += (__u32)s->skip;
 	s->skip = 0;
 	if (s->sync == IOCX_CA_TENTATIVE && w->pos == w->end) {
-		s->sync = IOCX_CA_REGAINED; /* it ended with a segment */
+		s->sync = IOCX_CA_REGAINED; /* the message ended where a segment ends */
 		s->to_check = IOCX_CA_CHECKED_MESSAGES;
 	}
 	if (s->unfinished && s->sync != IOCX_CA_TENTATIVE)
@@ -45,8 +44,8 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 }
 
 /*
- * What the first message of a direction says about the protocol. VERSION has no payload; its type is a
- * priority (99 is the highest), its count the minor version. caproto's servers put a 1 where others have 0.
+ * Checks whether the first message of a direction is Channel Access. VERSION has no payload; its type is a priority
+ * (99 is the highest), its count the minor version. Parameter 1 is 1 from caproto's servers and 0 from all others.
  */
 IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
 					struct iocx_ca_event *e)
@@ -63,7 +62,7 @@ IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct i
 		e->kind = IOCX_CA_ODD_START;
 }
 
-/* Boundaries that were found again are not, after all. The search goes on behind `pos`. */
+/* The boundaries that were found again are wrong: the search goes on behind `pos`. */
 IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_LOST;
@@ -71,7 +70,7 @@ IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_win
 	return IOCX_CA_OUT_OF_SYNC;
 }
 
-/* One message, or as much of one as there is. The window reaches `pos` (iocx_ca_wants_bytes). */
+/* Reads one message, or as much of it as there is. The window must reach `pos` (iocx_ca_wants_bytes). */
 IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w,
 				struct iocx_ca_event *e)
 {

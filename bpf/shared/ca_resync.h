@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Finds message boundaries again where they were lost: after bytes that were not seen, or on a circuit that
- * was joined on its way. Pure C without I/O that clang -target bpf and g++ both compile.
+ * Finds message boundaries again where they were lost: after bytes that were not seen, or on a circuit that was open
+ * before the tap saw it. Pure C without I/O that clang -target bpf and g++ both compile.
  *
- * Better to miss a put than to invent one: the bytes of an array may look like a header. A candidate is
- * believed when its header is plausible, its channel is known, and so it is with two messages behind it, or
- * when its message and those behind it end where the segment ends. Messages are a multiple of 8 bytes long,
- * so that candidates stand 8 bytes apart.
+ * It is better to miss a put than to invent one: the bytes of an array may look like a header. A candidate is
+ * accepted when it and the two messages behind it have plausible headers and known channels, or when its message and
+ * those behind it end where the segment ends. Messages are a multiple of 8 bytes long, so that candidates stand
+ * 8 bytes apart.
  *
- * How a segment is searched: iocx_ca_seek_begin(), then iocx_ca_seek() until it says something else than
- * IOCX_CA_SEEK_ON, each time with up to IOCX_CA_LONG_HEADER bytes of the segment from seek.at on in
- * seek.bytes, as many as iocx_ca_seek_wants() says, and with the caller's trust in the header there.
+ * To search a segment, call iocx_ca_seek_begin(), then iocx_ca_seek() while it returns IOCX_CA_SEEK_ON. Before each
+ * call, copy as many bytes as iocx_ca_seek_wants() asks for, from position seek.at on, to seek.bytes, and find out
+ * whether the channel of the header there is known.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_RESYNC_H
 #define IOC_EXPORTER_BPF_SHARED_CA_RESYNC_H
 
 #include "shared/ca_parser.h"
 
-#define IOCX_CA_CHAIN 3u  /* messages in a row that are proof enough */
-#define IOCX_CA_FAR (64u << 20) /* no message is believed on its own that ends further off */
+#define IOCX_CA_CHAIN 3u  /* messages in a row that prove the boundaries */
+#define IOCX_CA_FAR (64u << 20) /* a message that ends further off is not accepted on its own */
 
 enum iocx_ca_seek_result {
 	IOCX_CA_SEEK_ON,
-	IOCX_CA_SEEK_FOUND, /* the next message starts at `pos`; a put may be held that is to be released */
+	IOCX_CA_SEEK_FOUND, /* the next message starts at `pos`; the unfinished put, if there is one, is complete */
 	IOCX_CA_SEEK_END,   /* nothing in this segment */
 };
 
-/* What is known of the channel that a plausible header names. */
+/* Whether the channel that a plausible header names is known. */
 enum iocx_ca_trust {
-	IOCX_CA_REFUSED, /* it is not known: no message of this circuit */
-	IOCX_CA_NAMELESS, /* the message names none */
-	IOCX_CA_TRUSTED,  /* known, or it can not be told */
+	IOCX_CA_REFUSED,  /* it is not: this is no message of the circuit */
+	IOCX_CA_NAMELESS, /* the message names no channel */
+	IOCX_CA_TRUSTED,  /* it is, or that cannot be decided */
 };
 
+/* Which id of a channel a message has. */
 enum iocx_ca_names {
 	IOCX_CA_NAMES_NONE,
 	IOCX_CA_NAMES_SID, /* parameter 1 */
 	IOCX_CA_NAMES_CID, /* parameter 1 */
-	IOCX_CA_NAMES_NEW, /* what can not be known before, or stands nowhere */
+	IOCX_CA_NAMES_NEW, /* an id that is new, or that is kept nowhere */
 };
 
-/* Which id a plausible message has. */
 IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header *h)
 {
 	const __u32 bit = IOCX_CA_BIT(h->command);
@@ -51,7 +51,7 @@ IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header 
 	if (direction == IOCX_CA_TO_SERVER)
 		return bit & IOCX_CA_FROM_CLIENT_NAMED ? IOCX_CA_NAMES_NEW : IOCX_CA_NAMES_SID;
 	if (h->command == IOCX_CA_CMD_CLEAR_CHANNEL)
-		return IOCX_CA_NAMES_NEW; /* the channel has gone with the request */
+		return IOCX_CA_NAMES_NEW; /* the request has ended the channel */
 	if (bit & (IOCX_CA_BIT(IOCX_CA_CMD_ACCESS_RIGHTS) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) |
 		   IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CH_FAIL) | IOCX_CA_BIT(IOCX_CA_CMD_SERVER_DISCONN)))
 		return IOCX_CA_NAMES_CID;
@@ -59,8 +59,8 @@ IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header 
 }
 
 /*
- * Starts the search at `pos`: of a message that was believed it is the end, and the first candidate is that
- * message; else for one from there on, `to_boundary` bytes further first, where messages can start.
+ * Starts the search at `pos`. While a message is accepted tentatively, `pos` is its end, and that message counts as
+ * the first of the row. Else the first candidate is `to_boundary` bytes further, where messages can start.
  */
 IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w,
 				       __u32 to_boundary)
@@ -68,7 +68,7 @@ IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct io
 	struct iocx_ca_resync *seek = &w->seek;
 
 	if (w->pos < w->carried)
-		w->pos = w->carried; /* those bytes are not of the segment */
+		w->pos = w->carried; /* carried bytes are not searched */
 	if (s->sync == IOCX_CA_LOST)
 		w->pos += to_boundary;
 	seek->at = w->pos;
@@ -77,7 +77,7 @@ IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct io
 	seek->active = 1;
 }
 
-/* How many bytes the next call needs in seek.bytes; 0: it needs none. */
+/* How many bytes the next call needs in seek.bytes; may be 0. */
 IOCX_CA_INLINE __u32 iocx_ca_seek_wants(const struct iocx_ca_window *w)
 {
 	const __u32 at = w->seek.at;
@@ -87,12 +87,12 @@ IOCX_CA_INLINE __u32 iocx_ca_seek_wants(const struct iocx_ca_window *w)
 	return w->end - at < IOCX_CA_LONG_HEADER ? IOCX_CA_HEADER : IOCX_CA_LONG_HEADER;
 }
 
-/* Whether more than the header's shape speaks for it. `text`: the first byte of its payload. */
+/* Checks further fields of a plausible header. `text`: the first byte of the payload. */
 IOCX_CA_INLINE int iocx_ca_likely(__u32 direction, const struct iocx_ca_header *h, __u8 text)
 {
 	const __u32 bit = IOCX_CA_BIT(h->command);
 
-	/* Nobody sends anything with these; so few bits are easily met by chance. */
+	/* All fields of these are 0: their command alone is too easily met by chance. */
 	if (iocx_ca_names(direction, h) == IOCX_CA_NAMES_NONE)
 		return (h->type | h->count | h->parameter1 | h->parameter2) == 0;
 	if (direction == IOCX_CA_TO_SERVER)
@@ -105,7 +105,7 @@ IOCX_CA_INLINE int iocx_ca_likely(__u32 direction, const struct iocx_ca_header *
 	return 1;
 }
 
-/* Reads what is in seek.bytes, `size` of them, to window.header. Returns 0 when it is no header. */
+/* Reads `size` bytes of seek.bytes to window.header. Returns 0 when they are no header. */
 IOCX_CA_INLINE int iocx_ca_seek_header(struct iocx_ca_window *w, __u32 size)
 {
 	const __u8 *bytes = w->seek.bytes;
@@ -123,16 +123,17 @@ IOCX_CA_INLINE int iocx_ca_seek_header(struct iocx_ca_window *w, __u32 size)
 	return iocx_ca_likely(w->direction, h, size < IOCX_CA_LONG_HEADER ? ' ' : bytes[IOCX_CA_HEADER]);
 }
 
+/* The candidate is accepted. */
 IOCX_CA_INLINE int iocx_ca_seek_found(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_REGAINED;
 	s->to_check = IOCX_CA_CHECKED_MESSAGES;
 	w->seek.active = 0;
-	w->base = w->pos - IOCX_CA_REACH; /* out of reach: bytes are wanted */
+	w->base = w->pos - IOCX_CA_REACH; /* out of reach, so that bytes are wanted */
 	return IOCX_CA_SEEK_FOUND;
 }
 
-/* Not this one: the next candidate. */
+/* The candidate is refused: goes on to the next one. */
 IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	struct iocx_ca_resync *seek = &w->seek;
@@ -151,8 +152,8 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
 }
 
 /*
- * The messages from the candidate on leave the segment, or their last header does. `strict`: channels are
- * known, so that one that fits says more.
+ * Decides about a candidate whose row of messages reaches the end of the segment. `strict`: all channels of the
+ * circuit are known, so that a known one proves more.
  */
 IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_window *w, int strict)
 {
@@ -170,7 +171,7 @@ IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_wi
 	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || anchored || seek->messages != 1 ||
 	    !seek->trusted || !(w->pos == 0 || (strict && w->direction == IOCX_CA_TO_SERVER)))
 		return iocx_ca_seek_next(s, w);
-	/* One message of which the end is to come: what stands behind it will tell. */
+	/* One message whose end is in a later segment: the message behind it will decide. */
 	s->sync = IOCX_CA_TENTATIVE;
 	iocx_ca_start_put(s, w, &w->header);
 	s->skip = seek->at - w->end;
@@ -179,7 +180,7 @@ IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_wi
 	return IOCX_CA_SEEK_END;
 }
 
-/* One step. `trust`: in the header that iocx_ca_seek_header() has read; REFUSED when it has read none. */
+/* One step. `trust` is about the header that iocx_ca_seek_header() has read; REFUSED when it has read none. */
 IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 trust, int strict)
 {
 	struct iocx_ca_resync *seek = &w->seek;
@@ -194,7 +195,7 @@ IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window 
 	if (seek->messages >= IOCX_CA_CHAIN && seek->trusted)
 		return iocx_ca_seek_found(s, w);
 	if (seek->messages > IOCX_CA_CHAIN * 4)
-		return iocx_ca_seek_next(s, w); /* echoes only: there is nothing to tell them by */
+		return iocx_ca_seek_next(s, w); /* only messages without a channel: they prove nothing */
 	total = (__u64)w->header.length + w->header.size;
 	if (total > 0x7FFFFFFF)
 		return iocx_ca_seek_next(s, w);

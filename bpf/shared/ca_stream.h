@@ -1,72 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * One direction of a circuit: what is known of it between two segments, and the window of bytes that the parser
+ * One direction of a circuit: the state that is kept between two segments, and the window of bytes that the parser
  * reads. Pure C without I/O that clang -target bpf and g++ both compile.
  *
- * Positions count the carried bytes of earlier segments first and then the segment's own.
+ * A position counts from the first carried byte: carried bytes of earlier segments come first, then the bytes of
+ * the segment.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_STREAM_H
 #define IOC_EXPORTER_BPF_SHARED_CA_STREAM_H
 
 #include "shared/ca_events.h"
 
-/* A message may start in the first REACH bytes of the window and has CARRY more to be seen in. */
+/* A message may start in the first REACH bytes of the window; CARRY more bytes follow for its header and name. */
 #define IOCX_CA_REACH 1024u
 #define IOCX_CA_FILL (IOCX_CA_REACH + IOCX_CA_CARRY)
-/* What is carried, and FILL rounded up to a power of two: what the verifier can see of its bound. */
+/* The carried bytes, and FILL rounded up to a power of two: the verifier knows a size by its mask only. */
 #define IOCX_CA_ROOM (2048u + IOCX_CA_CARRY)
 
-/* So many messages after boundaries were found again are asked to be plausible. */
+/* After boundaries were found again, the headers of so many messages are checked for plausibility. */
 #define IOCX_CA_CHECKED_MESSAGES 64u
 
 /* How well the direction's message boundaries are known. */
 enum iocx_ca_sync {
 	IOCX_CA_LOST,      /* not known: the tap came late, or bytes are missing */
-	IOCX_CA_TENTATIVE, /* one message is believed, what follows it decides */
-	IOCX_CA_REGAINED,  /* known again; the next headers are still asked to be plausible */
-	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or since long enough */
+	IOCX_CA_TENTATIVE, /* one message was accepted; the message behind it confirms or refutes it */
+	IOCX_CA_REGAINED,  /* known again; the next headers are still checked for plausibility */
+	IOCX_CA_FOLLOWED,  /* from the circuit's first byte, or for IOCX_CA_CHECKED_MESSAGES messages */
 };
 
+/* What a step of the parser returns. */
 enum iocx_ca_step {
-	IOCX_CA_MORE, /* go on; the event's kind may be IOCX_CA_NOTHING */
-	IOCX_CA_DONE, /* all of the segment is used; no event */
-	IOCX_CA_OUT_OF_SYNC, /* boundaries were lost, or are to be confirmed, at `pos`; no event */
+	IOCX_CA_MORE,        /* go on; the event's kind may be IOCX_CA_NOTHING */
+	IOCX_CA_DONE,        /* the whole segment was read; no event */
+	IOCX_CA_OUT_OF_SYNC, /* boundaries were lost, or must be confirmed, at `pos`; no event */
 };
 
-/* One direction of a circuit between two segments. All zero: a circuit that was joined on its way. */
+/* One direction of a circuit between two segments. All zero: the circuit was open before the tap saw it. */
 struct iocx_ca_stream {
-	__u64 skip;     /* bytes of the current message still to come */
-	__u32 have;     /* bytes in `carry`, less than IOCX_CA_CARRY */
+	__u64 skip;           /* bytes of the current message that have not arrived */
+	__u32 have;           /* bytes in `carry`, less than IOCX_CA_CARRY */
 	__u32 unfinished_sid; /* of the put whose last byte has not arrived */
 	__u32 unfinished_ioid;
-	__u8 sync;      /* enum iocx_ca_sync */
-	__u8 unfinished; /* 0, or 1 + whether the put that waits is a WRITE_NOTIFY */
-	__u8 first;     /* the next message is the circuit's first */
-	__u8 begins_ca; /* the first message was VERSION as every CA client and server sends it */
-	__u8 to_check; /* REGAINED: so many more messages are asked to be plausible */
-	__u8 pad[7];    /* `carry` is copied in words */
+	__u8 sync;            /* enum iocx_ca_sync */
+	__u8 unfinished;      /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
+	__u8 first;           /* the next message is the circuit's first */
+	__u8 begins_ca;       /* the first message was VERSION as every CA client and server sends it */
+	__u8 to_check;        /* REGAINED: messages whose headers are still to be checked */
+	__u8 pad[7];          /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
 /* The search for boundaries in the segment at hand; see ca_resync.h. */
 struct iocx_ca_resync {
 	__u32 active;
-	__u32 at;       /* position of the header that is looked at: the candidate's, or behind it */
-	__u32 messages; /* that hold, from the candidate on */
-	__u32 trusted;  /* of these, with a channel that is known */
+	__u32 at;       /* position of the header in `bytes`: the candidate's, or of a message behind it */
+	__u32 messages; /* plausible messages in a row, from the candidate on */
+	__u32 trusted;  /* those of them that name a known channel */
 	__u8 bytes[IOCX_CA_LONG_HEADER];
 };
 
-/* The bytes at hand. */
+/* The segment that is parsed, and the bytes of it that were copied in. */
 struct iocx_ca_window {
 	__u32 direction;
-	__u32 carried; /* bytes in front of the segment's own */
+	__u32 carried; /* bytes of earlier segments */
 	__u32 end;     /* carried + the segment's length */
 	__u32 base;    /* position of bytes[0] */
 	__u32 pos;     /* position of the next message */
 	__u32 left;    /* bytes from there to the end */
 	struct iocx_ca_resync seek;
-	struct iocx_ca_header header; /* of the message at hand: in memory, where the verifier forgets it */
+	struct iocx_ca_header header; /* of the current message: in memory, where the verifier forgets its value */
 	__u8 bytes[IOCX_CA_ROOM];
 };
 
@@ -81,6 +83,7 @@ IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s)
 	s->begins_ca = 0;
 }
 
+/* The put whose last byte was missing has been sent completely. */
 IOCX_CA_INLINE int iocx_ca_finish_put(struct iocx_ca_stream *s, struct iocx_ca_event *e)
 {
 	e->kind = IOCX_CA_PUT;
@@ -92,9 +95,8 @@ IOCX_CA_INLINE int iocx_ca_finish_put(struct iocx_ca_stream *s, struct iocx_ca_e
 }
 
 /*
- * `missing` bytes were not seen. Returns 0 when they are inside a payload that nobody reads, so that
- * nothing is lost; 1 when the boundaries are lost. The put whose end is among them counts: the sender
- * has gone on to what follows it.
+ * `missing` bytes were not seen. Returns 0 when all of them belong to the payload of one message, so that nothing
+ * is lost; 1 when the boundaries are lost. A put that ends among them counts: the sender has sent it and gone on.
  */
 IOCX_CA_INLINE int iocx_ca_gap(struct iocx_ca_stream *s, struct iocx_ca_event *e, __u32 missing)
 {
@@ -117,6 +119,7 @@ IOCX_CA_INLINE int iocx_ca_gap(struct iocx_ca_stream *s, struct iocx_ca_event *e
 	return 1;
 }
 
+/* Starts a segment of `length` bytes. */
 IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 direction,
 				  __u32 length)
 {
@@ -125,7 +128,7 @@ IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_windo
 	w->end = s->have + length;
 	w->pos = 0;
 	w->seek.active = 0;
-	w->base = 0u - IOCX_CA_REACH; /* out of reach: bytes are wanted */
+	w->base = 0u - IOCX_CA_REACH; /* out of reach, so that bytes are wanted */
 }
 
 /* Whether the window must be filled from `pos` on before the next step. */
@@ -135,8 +138,8 @@ IOCX_CA_INLINE int iocx_ca_wants_bytes(const struct iocx_ca_stream *s, const str
 }
 
 /*
- * Where the next message starts in the window. Only while the window reaches it; the mask changes
- * nothing then, it is the bound that the verifier asks for.
+ * Offset of position `pos` in the window. Only while the window reaches it: then the mask changes nothing, but
+ * gives the verifier its bound.
  */
 IOCX_CA_INLINE __u32 iocx_ca_at(const struct iocx_ca_window *w, __u32 pos)
 {
@@ -146,7 +149,7 @@ IOCX_CA_INLINE __u32 iocx_ca_at(const struct iocx_ca_window *w, __u32 pos)
 	return at;
 }
 
-/* Nothing more of this segment can be trusted. */
+/* Gives up the rest of the segment. */
 IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_LOST;
@@ -155,7 +158,7 @@ IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window 
 	return IOCX_CA_DONE;
 }
 
-/* Keeps what is left at offset `at`, too short to be understood, for the next segment. */
+/* Carries the bytes from offset `at` on over to the next segment: they are too short for a message. */
 IOCX_CA_INLINE int iocx_ca_keep(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 at)
 {
 	IOCX_CA_MASK(at, IOCX_CA_REACH - 1);
@@ -165,7 +168,7 @@ IOCX_CA_INLINE int iocx_ca_keep(struct iocx_ca_stream *s, struct iocx_ca_window 
 	return IOCX_CA_DONE;
 }
 
-/* Passes over a message of `total` bytes. */
+/* Skips a message of `total` bytes, as far as the segment has it. */
 IOCX_CA_INLINE void iocx_ca_pass(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u64 total)
 {
 	if (total > w->left) {
@@ -176,7 +179,7 @@ IOCX_CA_INLINE void iocx_ca_pass(struct iocx_ca_stream *s, struct iocx_ca_window
 	}
 }
 
-/* A put whose last byte is still to come. */
+/* Notes a put whose last byte has not arrived. */
 IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
 				     const struct iocx_ca_header *h)
 {
@@ -187,7 +190,7 @@ IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct ioc
 	s->unfinished_ioid = h->parameter2;
 }
 
-/* Whether the next message's place is not known, or not for sure. */
+/* Whether the start of the next message is unknown or unconfirmed. */
 IOCX_CA_INLINE int iocx_ca_is_out_of_sync(const struct iocx_ca_stream *s)
 {
 	return s->sync < IOCX_CA_REGAINED && s->skip == 0;

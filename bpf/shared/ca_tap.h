@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What bpf/ca/tap.bpf.c and src/probes/ca_tap.cpp tell each other: a wire format. Fixed-width types,
- * padding as named fields; C++ asserts sizes and offsets.
+ * The wire format between bpf/ca/tap.bpf.c and src/ca/tap.cpp. Fixed-width types, padding as named fields; C++
+ * asserts sizes and offsets.
  *
- * Who owns what. The kernel makes circuits and channels and marks them ended; user space alone frees
- * them, some time later, so that no counter is freed while a program still adds to it. Ids of circuits
- * and channels are never used twice.
+ * The kernel makes circuits and channels and marks them as ended. Only user space frees them, some time later, so
+ * that no counter is freed while a program still adds to it. Ids of circuits and channels are never used twice.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_TAP_H
 #define IOC_EXPORTER_BPF_SHARED_CA_TAP_H
@@ -23,27 +22,26 @@ extern "C" {
 #endif
 
 /*
- * Of what is kept in bpffs from one run to the next: another one wherever the meaning of ca_flows, ca_sids,
- * ca_cids, ca_channels or ca_channel_info changes without a change of their sizes.
+ * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
+ * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
  */
 #define IOCX_CA_LAYOUT 1u
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
-/* Ids of circuits and channels that user space makes have this in their upper bits, where the kernel's
- * have the number of a CPU. */
+/* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
 #define IOCX_CA_USER_IDS (0xFFFFULL << 48)
 /*
- * Instead of a slot in ca_sids: the client closed a channel that was open before the tap. It keeps what
- * is learned later about how things were from bringing the channel back. Left for so long after a
- * circuit was joined, and for so many SIDs.
+ * In place of a slot in ca_sids: the client has closed a channel that was open before the tap saw its circuit. User
+ * space reads such channels from the IOC's memory somewhat later, and must not add this one again. Noted for so long
+ * after the circuit was first seen, and for so many SIDs of it.
  */
 #define IOCX_CA_CLEARED 0xFFFFFFFEu
 #define IOCX_CA_CLEARED_NS (120 * 1000000000ULL)
 #define IOCX_CA_CLEARED_PER_CIRCUIT 16384
-/* SIDs of a circuit that are not known and get slots of their own; what is over it shares one. */
+/* Unknown SIDs of a circuit that get a slot each; further ones share one slot. */
 #define IOCX_CA_UNNAMED_PER_CIRCUIT 8192
 
-/* Key of ca_flows: the TCP connection, told by who listens and not by who sends. */
+/* Key of ca_flows: a TCP connection, the same for both directions. */
 struct iocx_ca_flow_key {
 	struct iocx_ca_address client;
 	struct iocx_ca_address server;
@@ -56,19 +54,19 @@ struct iocx_ca_flow_key {
 struct iocx_ca_direction {
 	__u32 lock;       /* 1 while a program works on this direction */
 	__u32 next;       /* TCP sequence number of the byte that comes next */
-	__u32 window;     /* index of its first page in ca_pages, plus 1; 0: nothing came before its turn */
-	__u32 acked;      /* what the receiver has said to have, while there is a window */
+	__u32 window;     /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
+	__u32 acked;      /* the receiver has acknowledged up to here; only set while there is a window */
 	__u32 fin_at;     /* sequence number of the FIN */
 	__u8 next_known;
-	__u8 fin;         /* FIN was seen, perhaps before what comes first */
-	__u8 boundary;    /* where messages start: 8 + their sequence numbers' remainder by 8; 0: not known */
+	__u8 fin;         /* FIN was seen, perhaps ahead of missing bytes */
+	__u8 boundary;    /* 8 + sequence number of a message's start modulo 8; 0: not known */
 	__u8 pad;
 	struct iocx_ca_stream stream;
 };
 
 /* Index into iocx_ca_flow.counts. Each is written under the lock of one direction. */
 enum iocx_ca_count {
-	IOCX_CA_COUNT_GETS,        /* the first three as events from IOCX_CA_GET on */
+	IOCX_CA_COUNT_GETS,        /* the first three in the order of the events from IOCX_CA_GET on */
 	IOCX_CA_COUNT_ECHOES,
 	IOCX_CA_COUNT_UPDATES,
 	IOCX_CA_COUNT_DISCONNECTS, /* channels that the server closed */
@@ -81,18 +79,18 @@ enum iocx_ca_count {
 /* Value of ca_flows. */
 struct iocx_ca_flow {
 	__u64 circuit;       /* the connection's id; another one when the 4-tuple is used again */
-	__u32 ioc;           /* what user space gave for the server */
-	__u32 unnamed_slot;  /* of the puts on channels that are not known; IOCX_CA_NO_SLOT: none yet */
-	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK; tells a repeated one */
-	__s32 channels;      /* asked for and not ended: while there are some, names do not change */
-	__u8 ended;          /* all up to a FIN was seen, or RST */
-	__u8 not_ca;         /* the client did not start with VERSION; candidates: nor did the server */
-	__u8 joined;         /* its beginning was not seen */
-	__u8 events_off;     /* the client takes no monitor updates for now */
-	__u64 since_ns;      /* when it was seen first; CLOCK_MONOTONIC */
-	__u32 unnamed;       /* slots given to SIDs that are not known */
-	__u32 cleared;       /* IOCX_CA_CLEARED in ca_sids */
-	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; go on when the 4-tuple is used again */
+	__u32 ioc;           /* number of the IOC that user space gave for the server */
+	__u32 unnamed_slot;  /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
+	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK: a repeated one has the same */
+	__s32 channels;      /* requested and not ended: while there are some, user and host do not change */
+	__u8 ended;          /* all bytes up to a FIN were seen, or an RST */
+	__u8 not_ca;         /* the client did not start with VERSION; of a candidate: or the server did not */
+	__u8 joined;         /* the circuit was open before the tap saw it */
+	__u8 events_off;     /* the client has switched monitor updates off */
+	__u64 since_ns;      /* when it was first seen; CLOCK_MONOTONIC */
+	__u32 unnamed;       /* slots of unknown SIDs */
+	__u32 cleared;       /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	char user[IOCX_CA_IDENTITY];
 	char host[IOCX_CA_IDENTITY];
 	struct iocx_ca_direction directions[2]; /* IOCX_CA_TO_SERVER, IOCX_CA_TO_CLIENT */
@@ -108,8 +106,8 @@ struct iocx_ca_channel_key {
 /* Value of ca_cids. */
 struct iocx_ca_cid {
 	__u64 channel; /* id of the channel */
-	__u32 slot;    /* IOCX_CA_NO_SLOT until the server has answered */
-	__u32 access;  /* enum iocx_ca_access, until it has a slot */
+	__u32 slot;    /* IOCX_CA_NO_SLOT: the server has not answered yet */
+	__u32 access;  /* enum iocx_ca_access, while it has no slot */
 };
 
 /* The bits of ACCESS_RIGHTS. */
@@ -122,11 +120,11 @@ enum iocx_ca_access {
 };
 
 enum iocx_ca_slot_state {
-	IOCX_CA_SLOT_FREE,    /* in ca_free_slots, or on the way there or from there */
+	IOCX_CA_SLOT_FREE,    /* in ca_free_slots, or being taken from or given back to it */
 	IOCX_CA_SLOT_LIVE,    /* a channel */
 	IOCX_CA_SLOT_UNNAMED, /* a channel of which only the SID is known */
 	IOCX_CA_SLOT_ENDED,   /* a channel that the client or the server closed */
-	IOCX_CA_SLOT_SHARED,  /* a circuit's other puts on channels that are not known */
+	IOCX_CA_SLOT_SHARED,  /* puts of a circuit on unknown channels that have no slot of their own */
 };
 
 /* Element of ca_channels, one cache line: what a put touches. Mapped into user space. */
@@ -134,18 +132,18 @@ struct iocx_ca_channel {
 	__u64 channel; /* id of the channel; written before `state` */
 	__u64 circuit;
 	__u64 puts[2]; /* WRITE, WRITE_NOTIFY; written under the lock of the direction to the server */
-	/* When the last put's segment was seen, CLOCK_MONOTONIC ns, but for the lowest bit: its index in
-	 * `puts`. 0: there was none. */
+	/* When the segment of the last put was seen, CLOCK_MONOTONIC ns; the lowest bit is the index of the put
+	 * in `puts`. 0: there was none. */
 	__u64 last_put;
 	__u32 sid;
 	__u32 cid;
 	__u32 state;    /* enum iocx_ca_slot_state */
-	__u32 monitors; /* subscriptions that are open */
+	__u32 monitors; /* open subscriptions */
 	__u32 access;   /* enum iocx_ca_access */
-	__u32 elements; /* the channel's own count; 0: not known */
+	__u32 elements; /* element count of the channel; 0: not known */
 };
 
-/* Value of ca_pending: a WRITE_NOTIFY that waits for its answer. */
+/* Value of ca_pending: a WRITE_NOTIFY whose answer was not seen yet. */
 struct iocx_ca_pending {
 	__u64 since_ns; /* when its last byte was seen; CLOCK_MONOTONIC */
 	__u64 channel;
@@ -153,7 +151,7 @@ struct iocx_ca_pending {
 	__u32 pad;
 };
 
-/* Value of ca_outcomes, by the channel's id: how long its WRITE_NOTIFYs took. */
+/* Value of ca_outcomes, by channel: how long its WRITE_NOTIFYs took. */
 struct iocx_ca_outcome {
 	__u64 sum_ns;
 	__u32 slot;
@@ -161,7 +159,7 @@ struct iocx_ca_outcome {
 	__u64 buckets[IOCX_PUT_HIST_SLOTS];
 };
 
-/* Key and value of ca_failures: a channel's puts that were answered with that status. */
+/* Key and value of ca_failures: puts on a channel that were answered with an error. */
 struct iocx_ca_failure_key {
 	__u64 channel;
 	__u32 status; /* ECA_ code of caerr.h, not ECA_NORMAL */
@@ -174,7 +172,7 @@ struct iocx_ca_failure {
 };
 #define IOCX_CA_NORMAL 1u /* ECA_NORMAL */
 
-/* Value of ca_channel_info, by the channel's id: what user space reads once. */
+/* Value of ca_channel_info, by channel: what user space reads once. */
 struct iocx_ca_channel_info {
 	__u64 circuit;
 	struct iocx_ca_address client;
@@ -187,42 +185,42 @@ struct iocx_ca_channel_info {
 };
 
 /* Index into the per-CPU array ca_drops. */
-#define IOCX_CA_DROP_LIST(ROW)                                                         \
-	/* bytes that the receiver has were not seen: nor puts in them */              \
-	ROW(IOCX_CA_DROP_GAP, "stream_gap")                                            \
-	/* message boundaries were found again after a gap or a late start */          \
-	ROW(IOCX_CA_DROP_RESYNC, "resync")                                             \
-	/* connections that were open before the tap saw them */                       \
-	ROW(IOCX_CA_DROP_LATE, "joined_late")                                          \
-	/* segments: another CPU worked on the same direction too long */              \
-	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                 \
-	/* segments: the program interrupted itself */                                 \
-	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                         \
-	/* segments of connections for which there was no room */                      \
-	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                               \
-	/* channels for which there was no room: their puts have no name */            \
-	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                               \
-	/* puts that could not be counted at all: no room even for pv "" */            \
-	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                         \
-	/* names longer than what is kept */                                           \
-	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut")                                         \
-	/* IP fragments and the like of watched ports */                               \
-	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed")                                     \
-	/* segments with more messages than one run may read */                        \
-	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long")                                 \
-	/* connections to watched ports that do not speak CA */                        \
-	ROW(IOCX_CA_DROP_NOT_CA, "not_ca")                                             \
-	/* segments with new data after FIN or RST */                                  \
-	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                       \
-	/* answers to puts for which there was no room */                              \
-	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                               \
-	/* answers to puts that were not seen */                                       \
-	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                               \
-	/* holes in a stream that were filled: nothing is lost */                      \
-	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                   \
-	/* segments before their turn for which there was no room */                   \
-	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                 \
-	/* messages after a gap that name no channel of their circuit: not believed */ \
+#define IOCX_CA_DROP_LIST(ROW)                                                                 \
+	/* the receiver has bytes that the tap did not see: puts in them are lost */           \
+	ROW(IOCX_CA_DROP_GAP, "stream_gap")                                                    \
+	/* message boundaries were found again after a gap or a late start */                  \
+	ROW(IOCX_CA_DROP_RESYNC, "resync")                                                     \
+	/* connections that were open before the tap saw them */                               \
+	ROW(IOCX_CA_DROP_LATE, "joined_late")                                                  \
+	/* segments: another CPU held the lock of the direction for too long */                \
+	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                         \
+	/* segments: the program was interrupted by another segment on the same CPU */         \
+	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                                 \
+	/* segments of connections: the map is full */                                         \
+	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                                       \
+	/* channels: the map is full. Their puts have no name */                               \
+	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                                       \
+	/* puts that were not counted: no slot, not even for pv "" */                          \
+	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                                 \
+	/* names that were cut to the length that is kept */                                   \
+	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut")                                                 \
+	/* packets with a watched port that are IP fragments or have IPv6 extension headers */ \
+	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed")                                             \
+	/* segments with more messages than one run may read */                                \
+	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long")                                         \
+	/* connections to watched ports that do not speak CA */                                \
+	ROW(IOCX_CA_DROP_NOT_CA, "not_ca")                                                     \
+	/* segments with new data after FIN or RST */                                          \
+	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                               \
+	/* answers to puts: the map is full */                                                 \
+	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                                       \
+	/* answers to puts that were not seen */                                               \
+	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                                       \
+	/* missing bytes that came later: nothing is lost */                                   \
+	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                           \
+	/* segments that came ahead of missing bytes: no room in the window */                 \
+	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                         \
+	/* messages after a gap that name no channel of their circuit: not counted */          \
 	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message")
 IOCX_LABELLED_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What bpf/ca/udp.bpf.c and src/probes/ca_udp.cpp tell each other: a wire format. Fixed-width types,
- * padding as named fields; C++ asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
+ * The wire format between bpf/ca/udp.bpf.c and src/ca/udp.cpp. Fixed-width types, padding as named fields; C++
+ * asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
  *
- * The kernel adds entries and counts; user space alone removes them, but for searches that are answered
- * and those that the LRU map makes room with.
+ * The kernel adds entries and counts. Only user space removes them, but for searches: the kernel removes those that
+ * are answered, and the LRU map evicts others when it is full.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_H
 #define IOC_EXPORTER_BPF_SHARED_CA_UDP_H
@@ -19,16 +19,16 @@ extern "C" {
 /* Key of ca_search_clients. */
 struct iocx_ca_search_client {
 	struct iocx_ca_address address;
-	__u32 net; /* number of the network namespace that saw it */
+	__u32 net; /* number of the network namespace where it was seen */
 };
 
 /* Value of ca_search_clients. */
 struct iocx_ca_search_count {
-	__u64 requests; /* names asked for */
+	__u64 requests; /* names that it asked for */
 	__u64 last_ns;
 };
 
-/* Key of ca_searches: one channel that one client looks for. */
+/* Key of ca_searches: a channel that a client searches for. */
 struct iocx_ca_search_key {
 	struct iocx_ca_address client;
 	__u32 net;
@@ -42,10 +42,10 @@ struct iocx_ca_search {
 	__u64 requests;
 	__u64 first_ns;
 	__u64 last_ns;
-	char name[IOCX_CA_SEARCHED_NAME]; /* zeros behind its end; may come from anybody */
+	char name[IOCX_CA_SEARCHED_NAME]; /* filled up with zeros; untrusted input */
 };
 
-/* Key of ca_beacons: who says that it is up. */
+/* Key of ca_beacons: a server that sends beacons. */
 struct iocx_ca_beacon_key {
 	struct iocx_ca_address server;
 	__u32 net;
@@ -56,15 +56,14 @@ struct iocx_ca_beacon_key {
 /* Value of ca_beacons. */
 struct iocx_ca_beacon {
 	__u64 beacons;   /* datagrams */
-	__u64 anomalies; /* their number was neither the last one's nor the next */
+	__u64 anomalies; /* beacons whose sequence number was neither the last one nor the next */
 	__u64 last_ns;
-	__u32 sequence;  /* the last one's */
+	__u32 sequence;  /* of the last beacon */
 	__u32 pad;
 };
 
 /*
- * Key of ca_lower_devices: devices whose packets pass again on the device that they belong to, such as
- * ports of a bridge.
+ * Key of ca_lower_devices: devices whose packets are seen again on the device above them, such as ports of a bridge.
  */
 struct iocx_ca_device {
 	__u32 net;
@@ -72,18 +71,18 @@ struct iocx_ca_device {
 };
 
 /* Index into the per-CPU array ca_udp_drops. */
-#define IOCX_CA_UDP_DROP_LIST(ROW)                                           \
-	/* requests of clients for which there was no room */                \
-	ROW(IOCX_CA_UDP_DROP_CLIENTS_FULL, "clients_full")                   \
-	/* requests for names longer than what is kept */                    \
-	ROW(IOCX_CA_UDP_DROP_NAME_CUT, "name_cut")                           \
-	/* beacons of servers for which there was no room */                 \
-	ROW(IOCX_CA_UDP_DROP_BEACONS_FULL, "beacons_full")                   \
-	/* servers that cannot be watched: no room for them or their port */ \
-	ROW(IOCX_CA_UDP_DROP_SERVERS_FULL, "servers_full")                   \
-	/* datagrams that are cut off, or no Channel Access */               \
-	ROW(IOCX_CA_UDP_DROP_NOT_PARSED, "not_parsed")                       \
-	/* datagrams with more messages than one run may read */             \
+#define IOCX_CA_UDP_DROP_LIST(ROW)                                         \
+	/* requests of clients: the map is full */                         \
+	ROW(IOCX_CA_UDP_DROP_CLIENTS_FULL, "clients_full")                 \
+	/* requests for names that were cut to the length that is kept */  \
+	ROW(IOCX_CA_UDP_DROP_NAME_CUT, "name_cut")                         \
+	/* beacons of servers: the map is full */                          \
+	ROW(IOCX_CA_UDP_DROP_BEACONS_FULL, "beacons_full")                 \
+	/* servers that are not watched: no room for them or their port */ \
+	ROW(IOCX_CA_UDP_DROP_SERVERS_FULL, "servers_full")                 \
+	/* datagrams that are cut off or no Channel Access */              \
+	ROW(IOCX_CA_UDP_DROP_NOT_PARSED, "not_parsed")                     \
+	/* datagrams with more messages than one run may read */           \
 	ROW(IOCX_CA_UDP_DROP_TOO_LONG, "datagram_too_long")
 IOCX_LABELLED_ENUM(iocx_ca_udp_drop, IOCX_CA_UDP_DROP_LIST, IOCX_CA_UDP_DROPS)
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Channel Access over UDP, without I/O: the bytes of one datagram in, searches, answers and beacons out,
+ * Parser for Channel Access over UDP, without I/O: the bytes of one datagram in, searches, answers and beacons out,
  * one message a step. clang -target bpf and g++ both compile it.
  *
  * "Channel Access Protocol Specification", chapters "Name search" and "Beacons". A datagram holds whole
- * messages; each has a length that is a multiple of 8 bytes (camessage() of rsrv stops at another one).
+ * messages; the length of each is a multiple of 8 bytes (camessage() of rsrv stops at any other).
  *
- * How a datagram is read: iocx_ca_udp_begin(), then iocx_ca_udp_step() until it says IOCX_CA_DONE, each
- * time on bytes that were filled in from `pos` on when iocx_ca_udp_wants_bytes() asks for it.
+ * To read a datagram, call iocx_ca_udp_begin(), then iocx_ca_udp_step() until it returns IOCX_CA_DONE. Before each
+ * step, fill in bytes from `pos` on when iocx_ca_udp_wants_bytes() asks for it.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_PARSER_H
 #define IOC_EXPORTER_BPF_SHARED_CA_UDP_PARSER_H
@@ -20,29 +20,29 @@
 
 #define IOCX_CA_SEARCHED_NAME 96u /* bytes kept of a searched name, terminator included */
 
-/* A message may start in the first REACH bytes; FILL brings its header and the name as far as it is kept. */
+/* A message may start in the first REACH bytes; FILL adds its header and the part of the name that is kept. */
 #define IOCX_CA_UDP_REACH 1024u
 #define IOCX_CA_UDP_FILL (IOCX_CA_UDP_REACH + IOCX_CA_LONG_HEADER + IOCX_CA_SEARCHED_NAME)
 #define IOCX_CA_UDP_ROOM 2048u
 
-#define IOCX_CA_SOURCE_ADDRESS 0xFFFFFFFFu /* of a search answer: the server is where it comes from */
+#define IOCX_CA_SOURCE_ADDRESS 0xFFFFFFFFu /* in a search answer: the sender is the server */
 
 enum iocx_ca_udp_kind {
 	IOCX_CA_UDP_NOTHING,
 	IOCX_CA_UDP_SEARCH, /* a client asks who has a name: id = CID, at, size */
 	IOCX_CA_UDP_ANSWER, /* a server has it: id = CID, port (TCP), address or IOCX_CA_SOURCE_ADDRESS */
 	IOCX_CA_UDP_BEACON, /* a server is up: id = sequence number, port (TCP), address or 0 = the source's */
-	IOCX_CA_UDP_BAD,    /* what follows in this datagram is cut off or no Channel Access */
+	IOCX_CA_UDP_BAD,    /* the rest of this datagram is cut off or no Channel Access */
 };
 
-/* The datagram at hand. */
+/* The datagram that is parsed, and the bytes of it that were copied in. */
 struct iocx_ca_datagram {
 	__u32 length;        /* of its payload */
 	__u32 pos;           /* position of the next message */
 	__u32 base;          /* position of bytes[0] */
 	__u16 to_watched;    /* its destination port is a server's */
-	__u16 from_watched;  /* its source port is one */
-	struct iocx_ca_header header; /* of the message at hand: in memory, where the verifier forgets it */
+	__u16 from_watched;  /* its source port is a server's */
+	struct iocx_ca_header header; /* of the current message: in memory, where the verifier forgets its value */
 	__u8 bytes[IOCX_CA_UDP_ROOM];
 };
 
@@ -60,7 +60,7 @@ IOCX_CA_INLINE void iocx_ca_udp_begin(struct iocx_ca_datagram *d, __u32 length, 
 {
 	d->length = length;
 	d->pos = 0;
-	d->base = 0u - IOCX_CA_UDP_REACH; /* out of reach: bytes are wanted */
+	d->base = 0u - IOCX_CA_UDP_REACH; /* out of reach, so that bytes are wanted */
 	d->to_watched = to_watched != 0;
 	d->from_watched = from_watched != 0;
 }
@@ -70,7 +70,7 @@ IOCX_CA_INLINE int iocx_ca_udp_wants_bytes(const struct iocx_ca_datagram *d)
 	return d->pos < d->length && d->pos - d->base >= IOCX_CA_UDP_REACH;
 }
 
-/* Bytes to fill in at bytes[0], from position `pos` on, which becomes `base`. At least 1. */
+/* How many bytes to fill in at bytes[0], from position `pos` on, which becomes `base`. At least 1. */
 IOCX_CA_INLINE __u32 iocx_ca_udp_wanted(const struct iocx_ca_datagram *d)
 {
 	const __u32 left = d->length - d->pos;
@@ -79,8 +79,8 @@ IOCX_CA_INLINE __u32 iocx_ca_udp_wanted(const struct iocx_ca_datagram *d)
 }
 
 /*
- * A SEARCH is a request when it tells the client's version in `count`; answers have 0 there
- * (search_reply_udp() of rsrv, since V4.4) and a payload of 8 bytes with the server's version, or none.
+ * A SEARCH is a request when `count` is the version of the client. An answer has 0 there (search_reply_udp() of
+ * rsrv, since V4.4) and a payload of 8 bytes with the version of the server, or none.
  */
 IOCX_CA_INLINE void iocx_ca_udp_search(const struct iocx_ca_datagram *d, struct iocx_ca_udp_event *e)
 {
@@ -93,14 +93,14 @@ IOCX_CA_INLINE void iocx_ca_udp_search(const struct iocx_ca_datagram *d, struct 
 		e->id = h->parameter2;
 		e->port = h->type;
 		e->address = h->parameter1;
-	} else if (d->to_watched && h->size >= 2) { /* rsrv takes no shorter one for a request */
+	} else if (d->to_watched && h->size >= 2) { /* rsrv ignores shorter requests */
 		e->kind = IOCX_CA_UDP_SEARCH;
 		e->id = h->parameter1;
 		e->size = h->size;
 	}
 }
 
-/* What a message over UDP means. Returns 0 when there is no such message. */
+/* The event of a message over UDP. Returns 0 when Channel Access has no such message. */
 IOCX_CA_INLINE int iocx_ca_udp_event_of(const struct iocx_ca_datagram *d, struct iocx_ca_udp_event *e)
 {
 	const struct iocx_ca_header *h = &d->header;
@@ -111,7 +111,7 @@ IOCX_CA_INLINE int iocx_ca_udp_event_of(const struct iocx_ca_datagram *d, struct
 		return 1;
 	case IOCX_CA_CMD_IS_UP:
 		if (!d->to_watched || h->count == 0)
-			return 1; /* before V4.1 it tells no port */
+			return 1; /* before V4.1 a beacon has no port */
 		e->kind = IOCX_CA_UDP_BEACON;
 		e->id = h->parameter1;
 		e->port = h->count;
@@ -128,7 +128,7 @@ IOCX_CA_INLINE int iocx_ca_udp_event_of(const struct iocx_ca_datagram *d, struct
 	}
 }
 
-/* One message. Bytes are there (iocx_ca_udp_wants_bytes). The event's kind may be IOCX_CA_UDP_NOTHING. */
+/* Reads one message; its bytes must be there (iocx_ca_udp_wants_bytes). The kind may be IOCX_CA_UDP_NOTHING. */
 IOCX_CA_INLINE int iocx_ca_udp_step(struct iocx_ca_datagram *d, struct iocx_ca_udp_event *e)
 {
 	struct iocx_ca_header *h = &d->header;
@@ -160,9 +160,9 @@ bad:
 #define IOCX_CA_EACH_BYTE 0x0101010101010101ULL
 
 /*
- * Copies the name of a search, a payload of `size` bytes, up to its zero byte; all behind it becomes
- * zero, so that equal names are equal words. Eight bytes at a time, the first in the lowest (little
- * endian). Returns whether the name goes on behind what is kept.
+ * Copies the name of a search, a payload of `size` bytes, up to its zero byte, and fills up with zeros, so that equal
+ * names are equal words. Copies eight bytes at a time, the first one lowest (little endian). Returns whether the name
+ * is longer than what is kept.
  */
 IOCX_CA_INLINE int iocx_ca_read_name(__u64 *name, const __u8 *payload, __u32 size)
 {
@@ -172,9 +172,9 @@ IOCX_CA_INLINE int iocx_ca_read_name(__u64 *name, const __u8 *payload, __u32 siz
 #pragma GCC unroll 12
 	for (__u32 i = 0; i < words; i++) {
 		__builtin_memcpy(&word, payload + i * 8, 8);
-		if (size < i * 8 + 8) /* padded to 8: all of this word belongs to another message */
+		if (size < i * 8 + 8) /* payloads are padded to 8: the whole word belongs to another message */
 			keep = 0;
-		/* 0x80 in the first byte that is zero; what is above it may be wrong and does not matter. */
+		/* 0x80 in the first zero byte; the bits above it may be wrong and do not matter. */
 		zeros = (word - IOCX_CA_EACH_BYTE) & ~word & (IOCX_CA_EACH_BYTE << 7);
 		if (zeros) {
 			name[i] = word & keep & (((zeros & -zeros) >> 7) - 1);

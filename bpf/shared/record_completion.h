@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What bpf/records/completion.bpf.h and src/probes/record_process.cpp tell each other: a wire format. */
+/* The wire format between bpf/records/completion.bpf.h and src/records/completions.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Of one record, by its address: completions that came after dbProcess had returned. */
+/* Completions of one record, by its address, that came after dbProcess had returned. */
 struct iocx_completion {
 	__u64 sum_ns; /* from the start of dbProcess */
 	__u64 buckets[IOCX_PUT_HIST_SLOTS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * What bpf/records/puts.bpf.h and src/probes/record_puts.cpp tell each other: a wire format.
+ * The wire format between bpf/records/puts.bpf.h and src/records/puts.cpp.
  * Fixed-width types, padding as named fields; C++ asserts sizes and offsets.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_PUTS_H
@@ -29,50 +29,50 @@ extern "C" {
 IOCX_LABELLED_ENUM(iocx_put_source, IOCX_PUT_SOURCE_LIST, IOCX_PUT_SOURCES)
 
 /*
- * Of one IOC, at index `slot` of put_config. Code is told by its distance from the function that was hit,
- * modulo 2^64, since an IOC's library lies wherever its loader put it. A size of 0: there is no such code.
+ * Element of put_config, at the slot of the IOC. Places in the code are given as distances from the function with the
+ * probe, modulo 2^64, since the loader puts a library anywhere. Size 0: the library has no such code.
  */
 struct iocx_put_config {
-	__u64 link_from;       /* from dbPut to the function that puts through a database link */
+	__u64 link_from;       /* from dbPut to the function that writes through a database link */
 	__u64 field_from;      /* from dbCanSetLink to dbPutField */
-	__u64 field_link_from; /* from dbCanSetLink to dbPutFieldLink, where the compiler kept it apart */
+	__u64 field_link_from; /* from dbCanSetLink to dbPutFieldLink, where the compiler did not inline it */
 	__u32 link_size;       /* bytes of code */
 	__u32 field_size;
 	__u32 field_link_size;
 	__u16 ppn;             /* offset of PPN in struct dbCommon; 0: not known */
-	__u16 notify_address;  /* offset in struct processNotify of the pointer to what holds the DBADDR */
-	__u16 address_in;      /* offset of the DBADDR in what that pointer leads to */
+	__u16 notify_address;  /* offset in struct processNotify of the pointer to the structure with the DBADDR */
+	__u16 address_in;      /* offset of the DBADDR in that structure */
 	__u16 disp;            /* offset of DISP in struct dbCommon */
 	__u32 pad;
 };
 
-/* What a thread is in the middle of; part of iocx_thread. 0: nothing. */
+/* Calls that a thread is in; part of iocx_thread. A stack pointer of 0: not in that call. */
 struct iocx_thread_puts {
 	__u64 shell_sp;     /* stack pointer at the entry of dbpf */
 	__u32 shell_epoch;  /* iocx_ioc_config.epoch at that time */
 	__u32 pad;
-	__u64 link_sp;      /* stack pointer at the entry of dbPutLink, where only its entry can tell a put by link */
-	__u64 link_buffer;  /* and the value that it was given */
+	__u64 link_sp;      /* stack pointer at the entry of dbPutLink; only used where no symbol shows writes by link */
+	__u64 link_buffer;  /* address of the value that dbPutLink was called with */
 };
 
-/* Before Base 3.16: DBF_INLINK and DBF_FWDLINK (dbFldTypes.h), and where dbFldDes has a field's type. */
+/* Before Base 3.16: DBF_INLINK and DBF_FWDLINK (dbFldTypes.h), and the offset of the field type in dbFldDes. */
 #define IOCX_DBF_INLINK_BEFORE_3_16 12
 #define IOCX_DBF_FWDLINK_BEFORE_3_16 14
 #define IOCX_FLDDES_TYPE 36
 
-/* A put with callback that was handed to the database, by its struct processNotify. */
+/* A put with callback that has begun, by its struct processNotify. */
 struct iocx_notify_key {
 	__u64 notify; /* struct processNotify *, in 3.14 struct putNotify * */
 	__u32 tgid;
 	__u32 pad;
 };
 struct iocx_notify {
-	__u64 address; /* DBADDR * that it will put through */
-	__u32 tid;     /* of the thread that asked for it */
+	__u64 address; /* the DBADDR * that dbPut will be called with */
+	__u32 tid;     /* of the thread that began it */
 	__u32 source;  /* enum iocx_put_source */
 };
 
-/* Puts of threads that serve one client each. */
+/* Key of put_clients: puts of a thread that serves one client. */
 struct iocx_put_client_key {
 	__u64 record; /* struct dbCommon * */
 	__u32 slot;
@@ -82,16 +82,16 @@ struct iocx_put_client_key {
 };
 
 /* Index into the per-CPU array `put_drops`. */
-#define IOCX_PUT_DROP_LIST(ROW)                                                  \
-	/* no room for another client of a record: counted without its client */ \
-	ROW(IOCX_PUT_DROP_CLIENTS_FULL, "put_clients_full")                      \
-	/* who asked for a put with callback is not known: counted as `other` */ \
-	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown")                  \
-	/* the record's address could not be read: not counted */                \
+#define IOCX_PUT_DROP_LIST(ROW)                                                       \
+	/* no room for another client of a record: counted without its client */      \
+	ROW(IOCX_PUT_DROP_CLIENTS_FULL, "put_clients_full")                           \
+	/* nobody is known to have begun the put with callback: counted as `other` */ \
+	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown")                       \
+	/* the record's address could not be read: not counted */                     \
 	ROW(IOCX_PUT_DROP_READ, "put_read_failed")
 IOCX_LABELLED_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
-#define IOCX_MAX_NOTIFIES 4096     /* puts with callback that wait at the same time */
+#define IOCX_MAX_NOTIFIES 4096     /* puts with callback at the same time */
 #define IOCX_MAX_PUT_CLIENTS 8192  /* pairs of record and client */
 
 #ifdef __cplusplus

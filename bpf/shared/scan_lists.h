@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* What bpf/records/scan_lists.bpf.h and src/probes/scan_lists.cpp tell each other: a wire format. */
+/* The wire format between bpf/records/scan_lists.bpf.h and src/records/scan_lists.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SHARED_SCAN_LISTS_H
 
@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-/* A periodic scan list, by its thread: tgid << 32 | tid. Written by that thread alone. */
+/* A periodic scan list, by its thread (tgid << 32 | tid). Only that thread writes it. */
 struct iocx_scan_list {
 	__u32 slot;
 	__u32 pad;
 	char comm[IOCX_COMM_LEN]; /* "scan-0.1" */
-	__u64 sp;       /* stack pointer of the scan that is under way */
-	__u64 start_ns; /* when it began, CLOCK_MONOTONIC; 0 = none is */
-	__u64 end_ns;   /* when the last one ended; 0 = none has */
+	__u64 sp;       /* stack pointer of the scan under way */
+	__u64 start_ns; /* when it began, CLOCK_MONOTONIC; 0: none is under way */
+	__u64 end_ns;   /* when the last scan ended; 0: none has */
 	__u64 sum_ns;
 	__u64 buckets[IOCX_PUT_HIST_SLOTS]; /* scans by duration */
 };

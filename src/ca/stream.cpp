@@ -70,7 +70,7 @@ std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
   return {convert(event)};
 }
 
-// The same as fill() of bpf/ca/tap.bpf.c.
+// The same as fill() of bpf/ca/tap_messages.bpf.h.
 void CaStream::fill(std::span<const std::uint8_t> segment) {
   std::uint32_t lead = 0, from = 0;
   if (window_.pos == 0 && window_.carried != 0) {
