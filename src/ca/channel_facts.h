@@ -1,5 +1,5 @@
 // What a CA server's channels are: whose, under which name, with which rights. For
-// ioc/ca_server_reader.cpp.
+// ca/server_reader.cpp.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ChannelFacts {
   CaServerSample::Access access = CaServerSample::unknown;
 };
 
-// How a channel leads to its record: see ioc/rsrv_layout.h.
+// How a channel leads to its record: see ca/rsrv_layout.h.
 enum class ChannelLayout { by_db_channel, by_db_addr };
 
 // Which of them makes sense of these channels; nothing when none does.

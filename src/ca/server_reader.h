@@ -1,7 +1,7 @@
 // The clients and channels of a running IOC's CA server, read from its memory: what was opened
 // before the tap could see it.
 //
-// Layout: ioc/rsrv_layout.h. The IOC runs on meanwhile, so nothing that is read is trusted. A
+// Layout: ca/rsrv_layout.h. The IOC runs on meanwhile, so nothing that is read is trusted. A
 // channel is told only when
 //  - it hangs in the chain of the server's hash that its SID belongs to, at the beginning of the
 //    reading and still at its end (the server gives a SID to one channel only, see casCreateChannel

@@ -1,5 +1,5 @@
 // The parts of reading a CA server's tables: its hash of channels, its list of clients. For
-// ioc/ca_server_reader.cpp.
+// ca/server_reader.cpp.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // Collector: one capability of the exporter, with all that it takes: its programs in the kernel, its
-// totals, its families on /metrics and its part of the page at "/". The loop (app/collectors.h)
+// totals, its families on /metrics and its part of the page at "/". The loop (app/daemon.h)
 // knows collectors by this interface only.
 #pragma once
 

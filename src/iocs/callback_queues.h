@@ -1,5 +1,5 @@
 // The queues of a running IOC's callback threads and of scanOnce, from its memory. Layout:
-// ioc/scan_layout.h. Nothing that is read is trusted.
+// iocs/scan_layout.h. Nothing that is read is trusted.
 #pragma once
 
 #include <vector>

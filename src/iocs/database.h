@@ -11,7 +11,7 @@ struct RecordIdentity {
   std::uint64_t address = 0;  // struct dbCommon *, in the IOC
   std::string name;
   std::uint32_t type = 0;  // index into Database::types
-  bool group = false;      // no record, but several that are shown as one; see metrics/bounds.h
+  bool group = false;      // no record, but several that are shown as one; see records/bounds.h
 };
 
 struct RecordAlias {

@@ -1,6 +1,6 @@
 // The database of a running IOC, read from its memory: record names, types, field offsets.
 //
-// Layout: ioc/base_layout.h. Nothing that is read is trusted: the IOC runs on while it is read, and
+// Layout: iocs/base_layout.h. Nothing that is read is trusted: the IOC runs on while it is read, and
 // may be broken. What does not fit together is an error in words, and the caller tries again later.
 #pragma once
 

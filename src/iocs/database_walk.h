@@ -1,5 +1,5 @@
 // The parts of reading a database: lists, record types, field descriptions, records. For
-// ioc/database_reader.cpp.
+// iocs/database_reader.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The counters of one record as numbered numbers, for app/sliced_counts.h. Pure.
+// The counters of one record as numbered numbers, for records/pause_estimates.h. Pure.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ struct RecordTarget {
   std::uint16_t stat = 0;
   std::uint16_t sevr = 0;
   // Offset of SDIS when its links are known to be laid out as since Base 3.16.1
-  // (ioc/database_reader.h): then one read of the record decides what a call does. Otherwise it
+  // (iocs/database_reader.h): then one read of the record decides what a call does. Otherwise it
   // takes two.
   std::optional<std::uint16_t> sdis;
   std::uint32_t records = 0;       // in its database now

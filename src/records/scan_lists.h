@@ -1,4 +1,4 @@
-// The periodic scan lists of a running IOC, from its memory. Layout: ioc/scan_layout.h. Nothing
+// The periodic scan lists of a running IOC, from its memory. Layout: iocs/scan_layout.h. Nothing
 // that is read is trusted.
 #pragma once
 

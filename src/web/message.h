@@ -13,7 +13,7 @@ namespace ioc_exporter::web {
 struct Request {
   std::string method;  // "GET" or "HEAD", or "POST" for an action: the server answers all others
   std::string path;    // decoded, without query
-  std::string query;   // what follows the '?', as sent; see http/query.h
+  std::string query;   // what follows the '?', as sent; see base/query.h
   std::string accept;  // "" when the client sent none; several headers are joined by commas
   std::string accept_encoding;
   std::string authorization = {};  // the header, "" when the client sent none
