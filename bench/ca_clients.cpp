@@ -1,12 +1,13 @@
-// Many Channel Access clients in one process, on raw sockets: circuits that come and go at a fixed rate,
-// or as many channels at once as are asked for. Says how many puts it has sent.
+// Many Channel Access clients in one process, on raw sockets: circuits that come and go at a fixed
+// rate, or as many channels at once as are asked for. Says how many puts it has sent.
 //
 //   ca_clients PORT churn SECONDS PER_MINUTE PVS
 //   ca_clients PORT hold CIRCUITS CHANNELS_EACH PVS
 //
-// PVs are LIFE:0 ... LIFE:<PVS - 1>. churn: a circuit opens 5 channels, puts 7 times to each, clears
-// some of them, and goes, by FIN and by RST in turn. hold: prints "@open" when all channels are there,
-// puts once to each for every line on stdin and prints "@sent", and goes at its end. At the end: "puts N".
+// PVs are LIFE:0 ... LIFE:<PVS - 1>. churn: a circuit opens 5 channels, puts 7 times to each,
+// clears some of them, and goes, by FIN and by RST in turn. hold: prints "@open" when all channels
+// are there, puts once to each for every line on stdin and prints "@sent", and goes at its end. At
+// the end: "puts N".
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,8 +24,8 @@
 #include <thread>
 #include <vector>
 
-#include "unit/ca/bytes.h"
 #include "base/unique_fd.h"
+#include "unit/ca/bytes.h"
 
 namespace {
 
@@ -33,8 +34,12 @@ using namespace ioc_exporter::testing;
 
 constexpr std::uint32_t kCreateChannel = 18, kCreateFailed = 26;
 
-std::uint32_t u16(const std::uint8_t* at) { return at[0] * 256u + at[1]; }
-std::uint32_t u32(const std::uint8_t* at) { return u16(at) * 65536u + u16(at + 2); }
+std::uint32_t u16(const std::uint8_t* at) {
+  return at[0] * 256u + at[1];
+}
+std::uint32_t u32(const std::uint8_t* at) {
+  return u16(at) * 65536u + u16(at + 2);
+}
 
 class Client {
  public:
@@ -163,14 +168,17 @@ std::uint64_t hold(std::uint16_t port, std::uint32_t circuits, std::uint32_t eac
   return puts;
 }
 
-std::uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
+std::uint64_t number(const char* text) {
+  return std::strtoull(text, nullptr, 10);
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 6) {
-    std::fprintf(stderr, "usage: ca_clients PORT churn SECONDS PER_MINUTE PVS\n"
-                         "       ca_clients PORT hold CIRCUITS CHANNELS_EACH PVS\n");
+    std::fprintf(stderr,
+                 "usage: ca_clients PORT churn SECONDS PER_MINUTE PVS\n"
+                 "       ca_clients PORT hold CIRCUITS CHANNELS_EACH PVS\n");
     return 2;
   }
   try {

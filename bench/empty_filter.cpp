@@ -1,4 +1,5 @@
-// A packet socket on all interfaces whose filter only returns 0: the floor below which no tap can come.
+// A packet socket on all interfaces whose filter only returns 0: the floor below which no tap can
+// come.
 //
 //   empty_filter     prints "attached", and stays until the end of its stdin
 #include <arpa/inet.h>

@@ -23,10 +23,10 @@
 #include <thread>
 #include <vector>
 
-#include "ca/packet_filter.h"
-#include "ca/tap_object.h"
 #include "base/net_namespace.h"
 #include "base/unique_fd.h"
+#include "ca/packet_filter.h"
+#include "ca/tap_object.h"
 
 namespace {
 

@@ -19,11 +19,11 @@
 #include <fstream>
 #include <functional>
 
-#include "web/scraper.h"
-#include "web/server.h"
-#include "support/snapshot.h"
 #include "scrape_load.h"
 #include "scrape_peer.h"
+#include "support/snapshot.h"
+#include "web/scraper.h"
+#include "web/server.h"
 
 namespace {
 
@@ -127,9 +127,7 @@ void serve_ours(std::size_t records, int times, const Client& client) {
   });
   web::ServerOptions options;
   options.listen = {"127.0.0.1:0"};
-  options.routes["/metrics"] = [&](const web::Request& request) {
-    return scraper.answer(request);
-  };
+  options.routes["/metrics"] = [&](const web::Request& request) { return scraper.answer(request); };
   auto server = web::Server::start(std::move(options));
   if (!server) fail(server.error().message());
   measure(client, (*server)->port(), times);

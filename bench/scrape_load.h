@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
+#include "exposition/histogram_edges.h"
 #include "records/pending_records.h"
 #include "records/process_object.h"
-#include "exposition/histogram_edges.h"
 #include "support/snapshot.h"
 
 namespace scrape_bench {
@@ -25,8 +25,9 @@ using namespace ioc_exporter;
 
 // A histogram of 24 lines: 21 edges from 0.95 us to 1 s, +Inf, sum and count.
 inline exposition::HistogramEdges edges_of_24_lines() {
-  auto edges = exposition::HistogramEdges::from({-80, -76, -72, -68, -64, -60, -56, -52, -48, -44, -40,
-                                              -36, -32, -28, -24, -20, -16, -12, -8,  -4,  0});
+  auto edges =
+      exposition::HistogramEdges::from({-80, -76, -72, -68, -64, -60, -56, -52, -48, -44, -40,
+                                        -36, -32, -28, -24, -20, -16, -12, -8,  -4,  0});
   if (!edges) fail(edges.error().message());
   return *edges;
 }

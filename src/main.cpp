@@ -133,7 +133,10 @@ int run_check(app::Daemon& daemon, const app::Options& options) {
 int run_once(app::Daemon& daemon, const app::Options& options) {
   app::Notifier nobody;
   if (run_until(daemon, Clock::now() + *options.once, nobody)) return 0;
-  return print(web::Scraper([&daemon](exposition::Encoder& encoder) { return daemon.scrape(encoder); }).text(), 0);
+  return print(web::Scraper([&daemon](exposition::Encoder& encoder) {
+                 return daemon.scrape(encoder);
+               }).text(),
+               0);
 }
 
 int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,

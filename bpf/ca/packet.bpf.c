@@ -47,8 +47,7 @@ int ca_packet(struct __sk_buff *skb)
 		return 0;
 	if (!segment)
 		return 0;
-	bpf_tail_call(skb, &ca_programs,
-		      packet.protocol == IPPROTO_TCP ? IOCX_CA_PROGRAM_TCP : IOCX_CA_PROGRAM_UDP);
+	bpf_tail_call(skb, &ca_programs, packet.protocol == IPPROTO_TCP ? IOCX_CA_PROGRAM_TCP : IOCX_CA_PROGRAM_UDP);
 	/* Only reached when no program for such packets is loaded. */
 	((struct packet_work *)segment)->busy = 0;
 	return 0;

@@ -57,8 +57,7 @@ struct tcp_start {
 };
 
 /* Reads the TCP or UDP header. Returns 0 when the packet is too short. */
-static __always_inline int read_header(struct __sk_buff *skb, const struct packet *packet,
-				       struct segment *segment)
+static __always_inline int read_header(struct __sk_buff *skb, const struct packet *packet, struct segment *segment)
 {
 	struct tcp_start tcp;
 
@@ -159,8 +158,7 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
  * Finds the ports behind IPv6 extension headers (RFC 8200, section 4). Returns 0 when it finds none: in a later
  * fragment, behind encryption, behind more than MOST_EXTENSIONS.
  */
-static __always_inline int pass_extensions(struct __sk_buff *skb, struct packet *packet,
-					   struct ipv6_start *ip)
+static __always_inline int pass_extensions(struct __sk_buff *skb, struct packet *packet, struct ipv6_start *ip)
 {
 	struct ipv6_extension extension;
 

@@ -69,8 +69,8 @@ static __always_inline int may_be_extension(__u32 word)
 {
 	const __u32 next = word >> 24;
 
-	return next == IPPROTO_TCP || next == IPPROTO_UDP || next == IPPROTO_ROUTING ||
-	       next == IPPROTO_FRAGMENT || next == IPPROTO_AH || next == IPPROTO_DSTOPTS;
+	return next == IPPROTO_TCP || next == IPPROTO_UDP || next == IPPROTO_ROUTING || next == IPPROTO_FRAGMENT ||
+	       next == IPPROTO_AH || next == IPPROTO_DSTOPTS;
 }
 
 /* Whether a packet that starts with its IP header must be read further. Most need not. */

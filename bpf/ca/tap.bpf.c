@@ -119,8 +119,7 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 		end_at_fin(flow, d);
 	}
 	/* After the client has ended, answers of the server are still read, but not the other way round. */
-	if (d->window && flow->ended &&
-	    (segment->direction == IOCX_CA_TO_CLIENT || (segment->flags & TCP_RST)))
+	if (d->window && flow->ended && (segment->direction == IOCX_CA_TO_CLIENT || (segment->flags & TCP_RST)))
 		ca_close_window(skb, !segment->direction);
 }
 

@@ -8,8 +8,7 @@
  * the end, since answers to earlier puts may still come.
  */
 
-static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
-				      const struct iocx_ca_event *event)
+static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
 	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT, .access = IOCX_CA_ACCESS_UNKNOWN};
 	struct iocx_ca_channel_key key;
@@ -103,8 +102,7 @@ static __always_inline int remember_end(const struct work *w, struct iocx_ca_flo
 	const __u32 cleared = IOCX_CA_CLEARED;
 
 	if (!flow->joined || w->now - flow->since_ns >= IOCX_CA_CLEARED_NS ||
-	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT ||
-	    bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY))
+	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT || bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY))
 		return 0;
 	__sync_fetch_and_add(&flow->cleared, 1);
 	return 1;
@@ -180,8 +178,7 @@ static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flo
 }
 
 /* Returns 1 when the rest of the segment need not be read. */
-static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow,
-				    const struct iocx_ca_event *event)
+static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
 {
 	switch (event->kind) {
 	case IOCX_CA_CREATE:

@@ -10,8 +10,8 @@ struct lock {
 	struct iocx_ca_channel_key key;
 };
 
-static __always_inline int acquire(struct lock *lock, struct iocx_ca_flow *flow,
-				   struct iocx_ca_direction *d, __u32 direction, const int swap)
+static __always_inline int acquire(struct lock *lock, struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+				   __u32 direction, const int swap)
 {
 	const __u32 one = 1;
 
@@ -53,9 +53,8 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 n
 }
 
 /* A SYN+ACK: both directions start. A repeated one changes nothing. */
-static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w,
-					 struct iocx_ca_flow *flow, const struct segment *segment,
-					 const int swap)
+static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+					 const struct segment *segment, const int swap)
 {
 	struct iocx_ca_direction *to_server = &flow->directions[IOCX_CA_TO_SERVER];
 	struct iocx_ca_direction *to_client = &flow->directions[IOCX_CA_TO_CLIENT];
@@ -71,8 +70,7 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w,
 		release(&outer, to_server, swap);
 		return;
 	}
-	if (flow->joined || flow->first_seq[0] != segment->ack ||
-	    flow->first_seq[1] != segment->seq + 1) {
+	if (flow->joined || flow->first_seq[0] != segment->ack || flow->first_seq[1] != segment->seq + 1) {
 		if (to_server->window)
 			ca_close_window(skb, IOCX_CA_TO_SERVER);
 		if (to_client->window)

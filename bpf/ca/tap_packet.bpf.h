@@ -2,8 +2,7 @@
 /* Finds the connection of a TCP segment with a watched port, or makes it. Part of ca/tap.bpf.c. */
 
 /* Sets the key of the connection, if the segment goes in that direction. */
-static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct segment *segment,
-				    __u32 direction)
+static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct segment *segment, __u32 direction)
 {
 	const int to_server = direction == IOCX_CA_TO_SERVER;
 
@@ -24,8 +23,7 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, in
 	struct iocx_ca_server server = {};
 	__u32 *ioc;
 
-	if (elsewhere &&
-	    (!is_local(&key->client, key->net) || is_local(&key->server, IOCX_CA_NET_ANY)))
+	if (elsewhere && (!is_local(&key->client, key->net) || is_local(&key->server, IOCX_CA_NET_ANY)))
 		return 0;
 	server.address = key->server;
 	server.port = key->server_port;
@@ -41,8 +39,7 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, in
 }
 
 /* Makes a connection. After a SYN+ACK it is followed from its first byte; else its start is missing. */
-static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const struct segment *segment,
-						      __u32 ioc)
+static __always_inline struct iocx_ca_flow *make_flow(struct work *w, const struct segment *segment, __u32 ioc)
 {
 	struct iocx_ca_flow *flow;
 

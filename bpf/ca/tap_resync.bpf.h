@@ -44,8 +44,7 @@ static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __
 	if (!w->page && size == IOCX_CA_HEADER)
 		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_CA_HEADER);
 	if (!w->page)
-		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes,
-					  IOCX_CA_LONG_HEADER);
+		return bpf_skb_load_bytes(skb, w->data_at + from, w->window.seek.bytes, IOCX_CA_LONG_HEADER);
 	page = get_page(w->page);
 	if (!page)
 		return -1;
@@ -70,8 +69,7 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 	if (!w->window.seek.active) {
 		if (w->window.pos < w->window.carried)
 			w->window.pos = w->window.carried;
-		iocx_ca_seek_begin(&d->stream, &w->window,
-				   d->boundary ? (d->boundary - seq_of_pos(w, d)) & 7 : 0);
+		iocx_ca_seek_begin(&d->stream, &w->window, d->boundary ? (d->boundary - seq_of_pos(w, d)) & 7 : 0);
 	}
 	for (int i = 0; i < SEEK_STEPS; i++) {
 		__u32 trust = IOCX_CA_REFUSED;

@@ -61,8 +61,8 @@ static __always_inline void forget_request(const struct iocx_ca_channel_key *by_
 /* Whether the slot holds a channel of the circuit that has not ended. */
 static __always_inline int is_open(const struct iocx_ca_channel *element, __u64 circuit)
 {
-	return element->circuit == circuit && (element->state == IOCX_CA_SLOT_LIVE ||
-					       element->state == IOCX_CA_SLOT_UNNAMED);
+	return element->circuit == circuit &&
+	       (element->state == IOCX_CA_SLOT_LIVE || element->state == IOCX_CA_SLOT_UNNAMED);
 }
 
 /*

@@ -9,8 +9,7 @@
  */
 
 /* The next piece is the data of the packet, without bytes that were read before. */
-static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *flow,
-					  struct iocx_ca_direction *d)
+static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
 {
 	const struct segment *segment = &w->segment;
 	const __u32 seen = d->next - segment->seq;
@@ -23,8 +22,8 @@ static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *f
 }
 
 /* The next piece is the start of the chosen extent, as far as it lies in one page. */
-static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flow,
-					struct iocx_ca_direction *d, const struct iocx_ca_page *window)
+static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+					const struct iocx_ca_page *window)
 {
 	const __u32 at = d->next % IOCX_CA_PAGE;
 	__u32 length = w->choice.to - d->next;
@@ -42,8 +41,7 @@ static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flo
 }
 
 /* Skips `missing` bytes of the stream: they will not be seen. */
-static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w,
-				      struct iocx_ca_direction *d, __u32 missing)
+static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d, __u32 missing)
 {
 	if (iocx_ca_gap(&d->stream, &w->event, missing))
 		count_drop(IOCX_CA_DROP_GAP);

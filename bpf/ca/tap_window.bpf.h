@@ -40,8 +40,8 @@ static __always_inline void give_page(__u32 index_plus_1)
 }
 
 /* The window of the direction, opened when there is none yet; null when there is no room. */
-static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flow *flow,
-							struct iocx_ca_direction *d, __u32 seq)
+static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+							__u32 seq)
 {
 	struct iocx_ca_page *window;
 	__u64 place = iocx_ca_place(seq);

@@ -133,8 +133,7 @@ static __always_inline void on_datagram(struct __sk_buff *skb, const struct segm
 	w->outgoing = segment->outgoing;
 	w->searches = 0;
 	w->now = bpf_ktime_get_ns();
-	iocx_ca_udp_begin(&w->datagram, segment->length, segment->destination_watched,
-			  segment->source_watched);
+	iocx_ca_udp_begin(&w->datagram, segment->length, segment->destination_watched, segment->source_watched);
 	for (int i = 0; i < BURSTS; i++) {
 		if (ca_udp_burst(skb))
 			goto finished;

@@ -13,8 +13,7 @@ static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc
 }
 
 /* The address of the server: the one in the message, or the sender's when the message has `open` there. */
-static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to,
-					   __u32 open)
+static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to, __u32 open)
 {
 	__u32 *words = (__u32 *)to->bytes;
 

@@ -62,8 +62,7 @@ static __always_inline int is_second(struct iocx_thread *thread, const struct io
 
 	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
-	return frame_at(thread, depth - 1)->sp == sp &&
-	       frame_at(thread, depth - 1)->state != IOCX_FRAME_UNTIMED;
+	return frame_at(thread, depth - 1)->sp == sp && frame_at(thread, depth - 1)->state != IOCX_FRAME_UNTIMED;
 }
 
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)

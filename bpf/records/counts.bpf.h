@@ -58,8 +58,8 @@ static __always_inline void count_link(struct iocx_thread *thread, __u64 record,
 }
 
 /* Counts a processing. `parent`: the record that processes this one, 0 when there is none. */
-static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats,
-					    __u64 record, __u64 parent)
+static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
+					    __u64 parent)
 {
 	stats->processed += 1;
 	if (parent)

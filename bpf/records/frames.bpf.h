@@ -140,8 +140,7 @@ static __noinline int drop_finished(struct iocx_thread *thread)
  * Discards the frames of finished calls when a function is entered: those at or below its stack pointer; all frames
  * after the probes were detached for a while. Returns 0 when some are left, because there were too many.
  */
-static __always_inline int settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-					 __u64 sp)
+static __always_inline int settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
 {
 	__u32 depth = depth_of(thread), stale = config->epoch != thread->epoch;
 	__u64 limit = stale ? ~0ULL : sp;
@@ -186,8 +185,8 @@ static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, 
  * The innermost dbProcess that a function, entered with the stack pointer `sp`, is called within; or NULL. For
  * probes on other functions: does not change the frames.
  */
-static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread,
-						     const struct iocx_ioc_config *config, __u64 sp)
+static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+						     __u64 sp)
 {
 	__u32 depth = depth_of(thread), i;
 	struct iocx_frame *frame;

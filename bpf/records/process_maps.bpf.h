@@ -29,7 +29,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, __u32); /* index into record_threads */
+	__type(key, __u32);   /* index into record_threads */
 	__type(value, __u64); /* tgid << 32 | tid */
 } record_thread_owners SEC(".maps");
 
@@ -43,7 +43,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32);   /* tgid */
 	__type(value, __u32); /* slot */
 } ioc_by_tgid SEC(".maps");
 

@@ -68,8 +68,8 @@ static __always_inline int in_shell(struct iocx_thread *thread, const struct ioc
 }
 
 /* The source of a write that is not made by a link, and the thread that serves its client. */
-static __always_inline __u32 source_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-					    __u64 sp, __u32 *client)
+static __always_inline __u32 source_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
+					    __u32 *client)
 {
 	const struct iocx_frame *frame = live_frame(thread, config, sp);
 
@@ -89,8 +89,7 @@ static __always_inline int passed_on_by_link(struct iocx_thread *thread, __u64 s
 {
 	struct iocx_thread_puts *puts = &thread->puts;
 
-	if (!puts->link_sp || puts->link_buffer != buffer || sp >= puts->link_sp ||
-	    puts->link_sp - sp > PUT_LINK_STACK)
+	if (!puts->link_sp || puts->link_buffer != buffer || sp >= puts->link_sp || puts->link_sp - sp > PUT_LINK_STACK)
 		return 0;
 	puts->link_sp = 0;
 	return 1;
@@ -103,8 +102,8 @@ static __always_inline __u32 source_of_waiting(const struct iocx_put_config *put
 	struct iocx_notify_key key = {};
 	struct iocx_notify *notify;
 
-	if (!puts->ppn ||
-	    bpf_probe_read_user(&key.notify, sizeof(key.notify), (void *)(record + puts->ppn)) || !key.notify)
+	if (!puts->ppn || bpf_probe_read_user(&key.notify, sizeof(key.notify), (void *)(record + puts->ppn)) ||
+	    !key.notify)
 		return IOCX_PUT_OTHER;
 	key.tgid = thread->owner >> 32;
 	notify = bpf_map_lookup_elem(&put_notifies, &key);

@@ -72,8 +72,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
 	if (!puts)
 		return 0;
-	if (returns_into(ctx, puts->link_from, puts->link_size) ||
-	    passed_on_by_link(thread, sp, PT_REGS_PARM3(ctx))) {
+	if (returns_into(ctx, puts->link_from, puts->link_size) || passed_on_by_link(thread, sp, PT_REGS_PARM3(ctx))) {
 		source = IOCX_PUT_LINK;
 	} else {
 		source = source_of_call(thread, config, sp, &client);
@@ -161,8 +160,7 @@ int put_notify(struct pt_regs *ctx)
 	puts = thread ? bpf_map_lookup_elem(&put_config, &thread->slot) : NULL;
 	if (!thread || !puts)
 		return 0;
-	if (bpf_probe_read_user(&notify.address, sizeof(notify.address),
-				(void *)(key.notify + puts->notify_address)))
+	if (bpf_probe_read_user(&notify.address, sizeof(notify.address), (void *)(key.notify + puts->notify_address)))
 		return 0;
 	notify.address += puts->address_in;
 	notify.source = source_of_call(thread, config, PT_REGS_SP(ctx), &notify.tid);

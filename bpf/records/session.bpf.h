@@ -18,8 +18,7 @@ static __always_inline int parent_is_timed(struct iocx_thread *thread)
 {
 	__u32 depth = thread->depth;
 
-	return depth > 0 && depth <= IOCX_MAX_DEPTH &&
-	       frame_at(thread, depth - 1)->state <= IOCX_FRAME_UNDECIDED;
+	return depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->state <= IOCX_FRAME_UNDECIDED;
 }
 
 static __always_inline int must_time(struct iocx_thread *thread, const struct iocx_ioc_config *config,
@@ -48,8 +47,8 @@ static __noinline int count_at_entry(struct iocx_thread *thread, struct iocx_rec
 }
 
 /* Decides whether to time the call. If not, counts it and returns 1. */
-static __always_inline int is_untimed(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-				      __u64 record, const struct entry_facts *facts)
+static __always_inline int is_untimed(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 record,
+				      const struct entry_facts *facts)
 {
 	struct iocx_record_stats *stats;
 
@@ -65,8 +64,8 @@ static __always_inline int is_untimed(struct iocx_thread *thread, const struct i
 }
 
 /* The entry of a call that processes its record, or may. */
-static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-					     __u64 sp, __u64 record, const struct entry_facts *facts)
+static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
+					     __u64 record, const struct entry_facts *facts)
 {
 	int untimed = is_untimed(thread, config, record, facts);
 	struct iocx_frame *frame = push_frame(thread, sp, record, facts);

@@ -121,8 +121,7 @@ static __always_inline int is_bound(const struct iocx_thread *thread, const stru
  * The calling thread and its IOC; the thread is bound when it was not. NULL when it is not watched, or when it has no
  * stack: then `*no_room` is 1. Every entry probe starts with this.
  */
-static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_ioc_config **config,
-							  int *no_room)
+static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_ioc_config **config, int *no_room)
 {
 	struct iocx_thread *thread = thread_of(id);
 	int bound;
@@ -150,8 +149,7 @@ static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_
  */
 static __always_inline int is_counted_by(const struct iocx_ioc_config *config, __u8 attach)
 {
-	return config->attach & attach &&
-	       !(attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS);
+	return config->attach & attach && !(attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS);
 }
 
 /*
@@ -160,8 +158,7 @@ static __always_inline int is_counted_by(const struct iocx_ioc_config *config, _
  * microsecond, user space may change which of them counts: the programs of dbProcess see that in the frame of
  * the call, others may count that one hit twice or not at all.
  */
-static __always_inline struct iocx_thread *counted_thread(__u64 id, struct iocx_ioc_config **config,
-							  __u8 attach)
+static __always_inline struct iocx_thread *counted_thread(__u64 id, struct iocx_ioc_config **config, __u8 attach)
 {
 	struct iocx_thread *thread;
 	int no_room;
@@ -189,16 +186,16 @@ static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_io
  * A library is attached to one process or to all (src/records/process.h): one program for each of the two,
  * name_process and name_all.
  */
-#define ENTRY_PROGRAMS(name, handler)                                  \
-	SEC("uprobe")                                                  \
-	int name##_process(struct pt_regs *ctx)                        \
-	{                                                              \
-		return handler(ctx, IOCX_ATTACH_PROCESS);              \
-	}                                                              \
-	SEC("uprobe")                                                  \
-	int name##_all(struct pt_regs *ctx)                            \
-	{                                                              \
-		return handler(ctx, IOCX_ATTACH_ALL);                  \
+#define ENTRY_PROGRAMS(name, handler)                     \
+	SEC("uprobe")                                     \
+	int name##_process(struct pt_regs *ctx)           \
+	{                                                 \
+		return handler(ctx, IOCX_ATTACH_PROCESS); \
+	}                                                 \
+	SEC("uprobe")                                     \
+	int name##_all(struct pt_regs *ctx)               \
+	{                                                 \
+		return handler(ctx, IOCX_ATTACH_ALL);     \
 	}
 
 #endif

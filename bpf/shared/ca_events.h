@@ -129,8 +129,8 @@ IOCX_CA_INLINE __u32 iocx_ca_event_to_client(__u32 command, __u32 size)
 /* The event of a message that is no put. */
 IOCX_CA_INLINE __u32 iocx_ca_event_of(__u32 direction, const struct iocx_ca_header *h)
 {
-	return direction == IOCX_CA_TO_SERVER ? iocx_ca_event_to_server(h->command) :
-						iocx_ca_event_to_client(h->command, h->size);
+	return direction == IOCX_CA_TO_SERVER ? iocx_ca_event_to_server(h->command)
+					      : iocx_ca_event_to_client(h->command, h->size);
 }
 
 /*

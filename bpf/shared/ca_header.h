@@ -51,7 +51,7 @@
 struct iocx_ca_header {
 	__u32 command;
 	__u32 type;
-	__u32 size;  /* of the payload */
+	__u32 size; /* of the payload */
 	__u32 count;
 	__u32 parameter1;
 	__u32 parameter2;
@@ -59,13 +59,28 @@ struct iocx_ca_header {
 };
 
 #ifdef __cplusplus
-IOCX_CA_INLINE __u32 iocx_ca_u16(const __u8 *p) { return (__u32)((p[0] << 8) | p[1]); }
-IOCX_CA_INLINE __u32 iocx_ca_u32(const __u8 *p) { return (iocx_ca_u16(p) << 16) | iocx_ca_u16(p + 2); }
-IOCX_CA_INLINE void iocx_ca_copy(__u8 *to, const __u8 *from, __u32 size) { std::memcpy(to, from, size); }
+IOCX_CA_INLINE __u32 iocx_ca_u16(const __u8 *p)
+{
+	return (__u32)((p[0] << 8) | p[1]);
+}
+IOCX_CA_INLINE __u32 iocx_ca_u32(const __u8 *p)
+{
+	return (iocx_ca_u16(p) << 16) | iocx_ca_u16(p + 2);
+}
+IOCX_CA_INLINE void iocx_ca_copy(__u8 *to, const __u8 *from, __u32 size)
+{
+	std::memcpy(to, from, size);
+}
 #else
 /* Loads of whole words: BPF allows them at any address on the processors that it is compiled for. */
-IOCX_CA_INLINE __u32 iocx_ca_u16(const __u8 *p) { return __builtin_bswap16(*(const __u16 *)p); }
-IOCX_CA_INLINE __u32 iocx_ca_u32(const __u8 *p) { return __builtin_bswap32(*(const __u32 *)p); }
+IOCX_CA_INLINE __u32 iocx_ca_u16(const __u8 *p)
+{
+	return __builtin_bswap16(*(const __u16 *)p);
+}
+IOCX_CA_INLINE __u32 iocx_ca_u32(const __u8 *p)
+{
+	return __builtin_bswap32(*(const __u32 *)p);
+}
 /* `size` is a constant and a multiple of 8. */
 IOCX_CA_INLINE void iocx_ca_copy(__u8 *to, const __u8 *from, __u32 size)
 {
@@ -101,29 +116,26 @@ IOCX_CA_INLINE int iocx_ca_put_fits(__u32 type, __u32 count, __u32 size)
 
 #define IOCX_CA_BIT(command) (1u << (command))
 /* Commands that a client sends after its first message, and those of them that carry a name. */
-#define IOCX_CA_FROM_CLIENT                                                                          \
-	(IOCX_CA_BIT(IOCX_CA_CMD_EVENT_ADD) | IOCX_CA_BIT(IOCX_CA_CMD_EVENT_CANCEL) |                \
-	 IOCX_CA_BIT(IOCX_CA_CMD_READ) | IOCX_CA_BIT(IOCX_CA_CMD_WRITE) |                            \
-	 IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) | IOCX_CA_BIT(IOCX_CA_CMD_EVENTS_OFF) |                     \
-	 IOCX_CA_BIT(IOCX_CA_CMD_EVENTS_ON) | IOCX_CA_BIT(IOCX_CA_CMD_READ_SYNC) |                   \
-	 IOCX_CA_BIT(IOCX_CA_CMD_CLEAR_CHANNEL) | IOCX_CA_BIT(IOCX_CA_CMD_READ_NOTIFY) |             \
-	 IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) | IOCX_CA_BIT(IOCX_CA_CMD_WRITE_NOTIFY) |              \
-	 IOCX_CA_BIT(IOCX_CA_CMD_CLIENT_NAME) | IOCX_CA_BIT(IOCX_CA_CMD_HOST_NAME) |                 \
-	 IOCX_CA_BIT(IOCX_CA_CMD_ECHO))
-#define IOCX_CA_FROM_CLIENT_NAMED                                                                    \
-	(IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) |                    \
+#define IOCX_CA_FROM_CLIENT                                                                                           \
+	(IOCX_CA_BIT(IOCX_CA_CMD_EVENT_ADD) | IOCX_CA_BIT(IOCX_CA_CMD_EVENT_CANCEL) | IOCX_CA_BIT(IOCX_CA_CMD_READ) | \
+	 IOCX_CA_BIT(IOCX_CA_CMD_WRITE) | IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) | IOCX_CA_BIT(IOCX_CA_CMD_EVENTS_OFF) |     \
+	 IOCX_CA_BIT(IOCX_CA_CMD_EVENTS_ON) | IOCX_CA_BIT(IOCX_CA_CMD_READ_SYNC) |                                    \
+	 IOCX_CA_BIT(IOCX_CA_CMD_CLEAR_CHANNEL) | IOCX_CA_BIT(IOCX_CA_CMD_READ_NOTIFY) |                              \
+	 IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) | IOCX_CA_BIT(IOCX_CA_CMD_WRITE_NOTIFY) |                               \
+	 IOCX_CA_BIT(IOCX_CA_CMD_CLIENT_NAME) | IOCX_CA_BIT(IOCX_CA_CMD_HOST_NAME) | IOCX_CA_BIT(IOCX_CA_CMD_ECHO))
+#define IOCX_CA_FROM_CLIENT_NAMED                                                 \
+	(IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) | \
 	 IOCX_CA_BIT(IOCX_CA_CMD_CLIENT_NAME) | IOCX_CA_BIT(IOCX_CA_CMD_HOST_NAME))
 /* Commands that a server sends, and those of them that carry values, of any padded size. */
-#define IOCX_CA_FROM_SERVER_SIZED                                                                    \
-	(IOCX_CA_BIT(IOCX_CA_CMD_EVENT_ADD) | IOCX_CA_BIT(IOCX_CA_CMD_READ) |                        \
-	 IOCX_CA_BIT(IOCX_CA_CMD_READ_NOTIFY))
-#define IOCX_CA_FROM_SERVER                                                                          \
-	(IOCX_CA_FROM_SERVER_SIZED | IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) |                               \
-	 IOCX_CA_BIT(IOCX_CA_CMD_READ_SYNC) | IOCX_CA_BIT(IOCX_CA_CMD_ERROR) |                       \
-	 IOCX_CA_BIT(IOCX_CA_CMD_CLEAR_CHANNEL) | IOCX_CA_BIT(IOCX_CA_CMD_NOT_FOUND) |               \
-	 IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) | IOCX_CA_BIT(IOCX_CA_CMD_WRITE_NOTIFY) |              \
-	 IOCX_CA_BIT(IOCX_CA_CMD_ACCESS_RIGHTS) | IOCX_CA_BIT(IOCX_CA_CMD_ECHO) |                    \
-	 IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CH_FAIL) | IOCX_CA_BIT(IOCX_CA_CMD_SERVER_DISCONN))
+#define IOCX_CA_FROM_SERVER_SIZED \
+	(IOCX_CA_BIT(IOCX_CA_CMD_EVENT_ADD) | IOCX_CA_BIT(IOCX_CA_CMD_READ) | IOCX_CA_BIT(IOCX_CA_CMD_READ_NOTIFY))
+#define IOCX_CA_FROM_SERVER                                                                                 \
+	(IOCX_CA_FROM_SERVER_SIZED | IOCX_CA_BIT(IOCX_CA_CMD_SEARCH) | IOCX_CA_BIT(IOCX_CA_CMD_READ_SYNC) | \
+	 IOCX_CA_BIT(IOCX_CA_CMD_ERROR) | IOCX_CA_BIT(IOCX_CA_CMD_CLEAR_CHANNEL) |                          \
+	 IOCX_CA_BIT(IOCX_CA_CMD_NOT_FOUND) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CHAN) |                        \
+	 IOCX_CA_BIT(IOCX_CA_CMD_WRITE_NOTIFY) | IOCX_CA_BIT(IOCX_CA_CMD_ACCESS_RIGHTS) |                   \
+	 IOCX_CA_BIT(IOCX_CA_CMD_ECHO) | IOCX_CA_BIT(IOCX_CA_CMD_CREATE_CH_FAIL) |                          \
+	 IOCX_CA_BIT(IOCX_CA_CMD_SERVER_DISCONN))
 #define IOCX_CA_LARGEST_DBR_TYPE 38u
 #define IOCX_CA_LONGEST_TEXT 1024u
 

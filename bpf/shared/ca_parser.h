@@ -23,8 +23,7 @@ IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
 }
 
 /* Skips the rest of a message whose header came in an earlier segment. */
-IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_window *w,
-				  struct iocx_ca_event *e)
+IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	const __u32 left = w->end - w->pos;
 
@@ -53,8 +52,8 @@ IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct i
 	const struct iocx_ca_header *h = &w->header;
 
 	s->first = 0;
-	if (h->command == IOCX_CA_CMD_VERSION && h->size == 0 && h->type <= 99 && h->count >= 1 &&
-	    h->count <= 31 && h->parameter1 <= (w->direction == IOCX_CA_TO_CLIENT) && h->parameter2 == 0)
+	if (h->command == IOCX_CA_CMD_VERSION && h->size == 0 && h->type <= 99 && h->count >= 1 && h->count <= 31 &&
+	    h->parameter1 <= (w->direction == IOCX_CA_TO_CLIENT) && h->parameter2 == 0)
 		s->begins_ca = 1;
 	else if (w->direction == IOCX_CA_TO_SERVER && h->command != IOCX_CA_CMD_VERSION)
 		e->kind = IOCX_CA_NOT_CA;
@@ -71,8 +70,7 @@ IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_win
 }
 
 /* Reads one message, or as much of it as there is. The window must reach `pos` (iocx_ca_wants_bytes). */
-IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w,
-				struct iocx_ca_event *e)
+IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	struct iocx_ca_header *h = &w->header;
 

@@ -17,7 +17,7 @@
 
 #include "shared/ca_parser.h"
 
-#define IOCX_CA_CHAIN 3u  /* messages in a row that prove the boundaries */
+#define IOCX_CA_CHAIN 3u        /* messages in a row that prove the boundaries */
 #define IOCX_CA_FAR (64u << 20) /* a message that ends further off is not accepted on its own */
 
 enum iocx_ca_seek_result {
@@ -62,8 +62,7 @@ IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header 
  * Starts the search at `pos`. While a message is accepted tentatively, `pos` is its end, and that message counts as
  * the first of the row. Else the first candidate is `to_boundary` bytes further, where messages can start.
  */
-IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w,
-				       __u32 to_boundary)
+IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 to_boundary)
 {
 	struct iocx_ca_resync *seek = &w->seek;
 
@@ -168,8 +167,8 @@ IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_wi
 	}
 	if (seek->trusted > 1 && (strict || anchored))
 		return iocx_ca_seek_found(s, w);
-	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || anchored || seek->messages != 1 ||
-	    !seek->trusted || !(w->pos == 0 || (strict && w->direction == IOCX_CA_TO_SERVER)))
+	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || anchored || seek->messages != 1 || !seek->trusted ||
+	    !(w->pos == 0 || (strict && w->direction == IOCX_CA_TO_SERVER)))
 		return iocx_ca_seek_next(s, w);
 	/* One message whose end is in a later segment: the message behind it will decide. */
 	s->sync = IOCX_CA_TENTATIVE;

@@ -41,12 +41,12 @@ struct iocx_ca_stream {
 	__u32 have;           /* bytes in `carry`, less than IOCX_CA_CARRY */
 	__u32 unfinished_sid; /* of the put whose last byte has not arrived */
 	__u32 unfinished_ioid;
-	__u8 sync;            /* enum iocx_ca_sync */
-	__u8 unfinished;      /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
-	__u8 first;           /* the next message is the circuit's first */
-	__u8 begins_ca;       /* the first message was VERSION as every CA client and server sends it */
-	__u8 to_check;        /* REGAINED: messages whose headers are still to be checked */
-	__u8 pad[7];          /* `carry` is copied in words */
+	__u8 sync;       /* enum iocx_ca_sync */
+	__u8 unfinished; /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
+	__u8 first;      /* the next message is the circuit's first */
+	__u8 begins_ca;  /* the first message was VERSION as every CA client and server sends it */
+	__u8 to_check;   /* REGAINED: messages whose headers are still to be checked */
+	__u8 pad[7];     /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
@@ -120,8 +120,7 @@ IOCX_CA_INLINE int iocx_ca_gap(struct iocx_ca_stream *s, struct iocx_ca_event *e
 }
 
 /* Starts a segment of `length` bytes. */
-IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 direction,
-				  __u32 length)
+IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 direction, __u32 length)
 {
 	w->direction = direction;
 	w->carried = s->have;
@@ -181,7 +180,7 @@ IOCX_CA_INLINE void iocx_ca_pass(struct iocx_ca_stream *s, struct iocx_ca_window
 
 /* Notes a put whose last byte has not arrived. */
 IOCX_CA_INLINE void iocx_ca_start_put(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
-				     const struct iocx_ca_header *h)
+				      const struct iocx_ca_header *h)
 {
 	if (!iocx_ca_is_put(w->direction, h))
 		return;

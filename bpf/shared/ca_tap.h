@@ -52,21 +52,21 @@ struct iocx_ca_flow_key {
 
 /* One direction of a connection. */
 struct iocx_ca_direction {
-	__u32 lock;       /* 1 while a program works on this direction */
-	__u32 next;       /* TCP sequence number of the byte that comes next */
-	__u32 window;     /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
-	__u32 acked;      /* the receiver has acknowledged up to here; only set while there is a window */
-	__u32 fin_at;     /* sequence number of the FIN */
+	__u32 lock;   /* 1 while a program works on this direction */
+	__u32 next;   /* TCP sequence number of the byte that comes next */
+	__u32 window; /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
+	__u32 acked;  /* the receiver has acknowledged up to here; only set while there is a window */
+	__u32 fin_at; /* sequence number of the FIN */
 	__u8 next_known;
-	__u8 fin;         /* FIN was seen, perhaps ahead of missing bytes */
-	__u8 boundary;    /* 8 + sequence number of a message's start modulo 8; 0: not known */
+	__u8 fin;      /* FIN was seen, perhaps ahead of missing bytes */
+	__u8 boundary; /* 8 + sequence number of a message's start modulo 8; 0: not known */
 	__u8 pad;
 	struct iocx_ca_stream stream;
 };
 
 /* Index into iocx_ca_flow.counts. Each is written under the lock of one direction. */
 enum iocx_ca_count {
-	IOCX_CA_COUNT_GETS,        /* the first three in the order of the events from IOCX_CA_GET on */
+	IOCX_CA_COUNT_GETS, /* the first three in the order of the events from IOCX_CA_GET on */
 	IOCX_CA_COUNT_ECHOES,
 	IOCX_CA_COUNT_UPDATES,
 	IOCX_CA_COUNT_DISCONNECTS, /* channels that the server closed */
@@ -78,18 +78,18 @@ enum iocx_ca_count {
 
 /* Value of ca_flows. */
 struct iocx_ca_flow {
-	__u64 circuit;       /* the connection's id; another one when the 4-tuple is used again */
-	__u32 ioc;           /* number of the IOC that user space gave for the server */
-	__u32 unnamed_slot;  /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
-	__u32 first_seq[2];  /* of the two directions, from the SYN+ACK: a repeated one has the same */
-	__s32 channels;      /* requested and not ended: while there are some, user and host do not change */
-	__u8 ended;          /* all bytes up to a FIN were seen, or an RST */
-	__u8 not_ca;         /* the client did not start with VERSION; of a candidate: or the server did not */
-	__u8 joined;         /* the circuit was open before the tap saw it */
-	__u8 events_off;     /* the client has switched monitor updates off */
-	__u64 since_ns;      /* when it was first seen; CLOCK_MONOTONIC */
-	__u32 unnamed;       /* slots of unknown SIDs */
-	__u32 cleared;       /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__u64 circuit;      /* the connection's id; another one when the 4-tuple is used again */
+	__u32 ioc;          /* number of the IOC that user space gave for the server */
+	__u32 unnamed_slot; /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
+	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
+	__s32 channels;     /* requested and not ended: while there are some, user and host do not change */
+	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
+	__u8 not_ca;        /* the client did not start with VERSION; of a candidate: or the server did not */
+	__u8 joined;        /* the circuit was open before the tap saw it */
+	__u8 events_off;    /* the client has switched monitor updates off */
+	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
+	__u32 unnamed;      /* slots of unknown SIDs */
+	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	char user[IOCX_CA_IDENTITY];
 	char host[IOCX_CA_IDENTITY];

@@ -58,7 +58,7 @@ struct iocx_ca_beacon {
 	__u64 beacons;   /* datagrams */
 	__u64 anomalies; /* beacons whose sequence number was neither the last one nor the next */
 	__u64 last_ns;
-	__u32 sequence;  /* of the last beacon */
+	__u32 sequence; /* of the last beacon */
 	__u32 pad;
 };
 

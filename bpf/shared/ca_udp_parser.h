@@ -14,7 +14,7 @@
 
 #include "shared/ca_parser.h"
 
-#define IOCX_CA_CMD_IS_UP 13             /* beacon */
+#define IOCX_CA_CMD_IS_UP 13 /* beacon */
 #define IOCX_CA_CMD_REPEATER_CONFIRM 17
 #define IOCX_CA_CMD_REPEATER_REGISTER 24
 
@@ -37,11 +37,11 @@ enum iocx_ca_udp_kind {
 
 /* The datagram that is parsed, and the bytes of it that were copied in. */
 struct iocx_ca_datagram {
-	__u32 length;        /* of its payload */
-	__u32 pos;           /* position of the next message */
-	__u32 base;          /* position of bytes[0] */
-	__u16 to_watched;    /* its destination port is a server's */
-	__u16 from_watched;  /* its source port is a server's */
+	__u32 length;                 /* of its payload */
+	__u32 pos;                    /* position of the next message */
+	__u32 base;                   /* position of bytes[0] */
+	__u16 to_watched;             /* its destination port is a server's */
+	__u16 from_watched;           /* its source port is a server's */
 	struct iocx_ca_header header; /* of the current message: in memory, where the verifier forgets its value */
 	__u8 bytes[IOCX_CA_UDP_ROOM];
 };
@@ -55,8 +55,7 @@ struct iocx_ca_udp_event {
 	__u32 size;    /* of the payload */
 };
 
-IOCX_CA_INLINE void iocx_ca_udp_begin(struct iocx_ca_datagram *d, __u32 length, int to_watched,
-				      int from_watched)
+IOCX_CA_INLINE void iocx_ca_udp_begin(struct iocx_ca_datagram *d, __u32 length, int to_watched, int from_watched)
 {
 	d->length = length;
 	d->pos = 0;

@@ -17,7 +17,7 @@
 #define IOCX_ENUM_LABEL(value, label) label,
 
 #ifdef __cplusplus
-#define IOCX_LABELLED_ENUM(name, list, number)    \
+#define IOCX_LABELLED_ENUM(name, list, number)      \
 	enum name { list(IOCX_ENUM_VALUE) number }; \
 	inline constexpr const char *name##_labels[number] = {list(IOCX_ENUM_LABEL)};
 #else

@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-#define IOCX_MAX_IOCS 1024  /* watched IOCs, a slot each */
-#define IOCX_MAX_DEPTH 64   /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */
+#define IOCX_MAX_IOCS 1024 /* watched IOCs, a slot each */
+#define IOCX_MAX_DEPTH 64  /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */
 
 /*
  * Counts of one record. Written by one thread at a time: dbProcess runs under the record's lock. A call that is timed
@@ -111,16 +111,16 @@ struct iocx_frame {
 	ROW(IOCX_CAUSE_LINK, "link")         /* not a thread: another record */
 IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 
-#define IOCX_COMM_LEN 16 /* TASK_COMM_LEN */
+#define IOCX_COMM_LEN 16  /* TASK_COMM_LEN */
 #define IOCX_SEVERITIES 4 /* menuAlarmSevr: NO_ALARM, MINOR, MAJOR, INVALID */
 
 /* What a thread has done since it was bound to its IOC. Only that thread writes it. */
 struct iocx_thread_counts {
-	__u64 entries; /* hits of entry probes on any function */
-	__u64 returns; /* hits of return probes */
-	__u64 roots;   /* processings for the purpose of the thread */
-	__u64 nested;  /* processings by another record */
-	__u64 timed;   /* those of both that were timed */
+	__u64 entries;                      /* hits of entry probes on any function */
+	__u64 returns;                      /* hits of return probes */
+	__u64 roots;                        /* processings for the purpose of the thread */
+	__u64 nested;                       /* processings by another record */
+	__u64 timed;                        /* those of both that were timed */
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
 };
 
@@ -145,8 +145,8 @@ struct iocx_thread {
 /* Processings of one record for one cause. */
 struct iocx_cause_key {
 	__u64 record;
-	__u32 generation; /* of the IOC */
-	__u32 cause;      /* enum iocx_cause */
+	__u32 generation;         /* of the IOC */
+	__u32 cause;              /* enum iocx_cause */
 	char comm[IOCX_COMM_LEN]; /* name of a scan thread; else zeros */
 };
 

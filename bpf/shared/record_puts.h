@@ -39,20 +39,20 @@ struct iocx_put_config {
 	__u32 link_size;       /* bytes of code */
 	__u32 field_size;
 	__u32 field_link_size;
-	__u16 ppn;             /* offset of PPN in struct dbCommon; 0: not known */
-	__u16 notify_address;  /* offset in struct processNotify of the pointer to the structure with the DBADDR */
-	__u16 address_in;      /* offset of the DBADDR in that structure */
-	__u16 disp;            /* offset of DISP in struct dbCommon */
+	__u16 ppn;            /* offset of PPN in struct dbCommon; 0: not known */
+	__u16 notify_address; /* offset in struct processNotify of the pointer to the structure with the DBADDR */
+	__u16 address_in;     /* offset of the DBADDR in that structure */
+	__u16 disp;           /* offset of DISP in struct dbCommon */
 	__u32 pad;
 };
 
 /* Calls that a thread is in; part of iocx_thread. A stack pointer of 0: not in that call. */
 struct iocx_thread_puts {
-	__u64 shell_sp;     /* stack pointer at the entry of dbpf */
-	__u32 shell_epoch;  /* iocx_ioc_config.epoch at that time */
+	__u64 shell_sp;    /* stack pointer at the entry of dbpf */
+	__u32 shell_epoch; /* iocx_ioc_config.epoch at that time */
 	__u32 pad;
-	__u64 link_sp;      /* stack pointer at the entry of dbPutLink; only used where no symbol shows writes by link */
-	__u64 link_buffer;  /* address of the value that dbPutLink was called with */
+	__u64 link_sp;     /* stack pointer at the entry of dbPutLink; only used where no symbol shows writes by link */
+	__u64 link_buffer; /* address of the value that dbPutLink was called with */
 };
 
 /* Before Base 3.16: DBF_INLINK and DBF_FWDLINK (dbFldTypes.h), and the offset of the field type in dbFldDes. */
@@ -91,8 +91,8 @@ struct iocx_put_client_key {
 	ROW(IOCX_PUT_DROP_READ, "put_read_failed")
 IOCX_LABELLED_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
-#define IOCX_MAX_NOTIFIES 4096     /* puts with callback at the same time */
-#define IOCX_MAX_PUT_CLIENTS 8192  /* pairs of record and client */
+#define IOCX_MAX_NOTIFIES 4096    /* puts with callback at the same time */
+#define IOCX_MAX_PUT_CLIENTS 8192 /* pairs of record and client */
 
 #ifdef __cplusplus
 }

@@ -211,7 +211,8 @@ std::string Daemon::state_in_words() {
     count = host_.live().size();
   }
   std::string loaded;
-  for (const Collector* collector : {static_cast<Collector*>(&puts_), static_cast<Collector*>(&records_)})
+  for (const Collector* collector :
+       {static_cast<Collector*>(&puts_), static_cast<Collector*>(&records_)})
     for (const ProbeState& probe : collector->probes())
       if (probe.problem.empty()) loaded += (loaded.empty() ? "" : ", ") + probe.name;
   const std::string failed = why_failed();

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "app/config.h"
-#include "policy/policy.h"
 #include "base/result.h"
+#include "policy/policy.h"
 
 namespace ioc_exporter::app {
 

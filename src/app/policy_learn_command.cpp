@@ -4,11 +4,11 @@
 
 #include "app/command_line.h"
 #include "app/policy_command.h"
+#include "app/policy_file.h"
 #include "base/http_client.h"
 #include "base/rooted_fs.h"
 #include "base/time_text.h"
 #include "policy/learn.h"
-#include "app/policy_file.h"
 #include "policy/seen_puts.h"
 
 namespace ioc_exporter::app {

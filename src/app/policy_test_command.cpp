@@ -2,11 +2,11 @@
 
 #include "app/command_line.h"
 #include "app/policy_command.h"
+#include "app/policy_file.h"
 #include "base/text_table.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
 #include "policy/moment.h"
-#include "app/policy_file.h"
 
 namespace ioc_exporter::app {
 namespace {

@@ -16,7 +16,7 @@ namespace ioc_exporter::app {
 struct Privileges {
   std::string user = {};                       // name or number; "" = ioc_exporter, else nobody
   std::vector<cap_value_t> capabilities = {};  // that are kept, as far as they are there
-  bool keep_all = false;                  // all capabilities
+  bool keep_all = false;                       // all capabilities
 
   bool keeps(cap_value_t capability) const {
     return keep_all || std::ranges::find(capabilities, capability) != capabilities.end();

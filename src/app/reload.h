@@ -12,8 +12,8 @@
 
 #include "app/options.h"
 #include "app/site_config.h"
-#include "exposition/self_samples.h"
 #include "base/result.h"
+#include "exposition/self_samples.h"
 #include "web/access.h"
 
 namespace ioc_exporter::app {
@@ -23,8 +23,8 @@ class Reload {
   using Clock = std::chrono::steady_clock;
   struct Users {
     std::function<void(const SiteSettings&)> use;  // called with each good configuration
-    std::function<void(ConfigSample)> tell;          // how the last attempt went, for /metrics
-    std::function<void()> begins = {}, ends = {};    // around each attempt, whatever comes of it
+    std::function<void(ConfigSample)> tell;        // how the last attempt went, for /metrics
+    std::function<void()> begins = {}, ends = {};  // around each attempt, whatever comes of it
   };
 
   // `options`: what the flags say. `in_use`: what was read at the start, with the file.

@@ -1,8 +1,8 @@
 #include "app/self_families.h"
 
 #include "exposition/family_builder.h"
-#include "iocs/families.h"
 #include "exposition/number_text.h"
+#include "iocs/families.h"
 
 namespace ioc_exporter::app {
 namespace {

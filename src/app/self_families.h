@@ -7,8 +7,8 @@
 
 #include <prometheus/metric_family.h>
 
-#include "exposition/self_samples.h"
 #include "base/process_stats.h"
+#include "exposition/self_samples.h"
 
 namespace ioc_exporter::app {
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "app/options.h"
 #include "app/config.h"
+#include "app/options.h"
+#include "base/result.h"
 #include "exposition/bounds_options.h"
 #include "policy/policy.h"
-#include "base/result.h"
 
 namespace ioc_exporter::app {
 

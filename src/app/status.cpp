@@ -45,7 +45,8 @@ void add_facts(StatusPage& page) {
   for (const StatusIoc& ioc : page.iocs) problems += ioc.problem.empty() ? 0u : 1u;
   for (const ProbeSample& probe : page.self.probes) problems += probe.loaded ? 0u : 1u;
   for (const DropSample& drop : page.self.drops) dropped += drop.count;
-  page.facts.push_back({std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});
+  page.facts.push_back(
+      {std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});
   page.facts.push_back({std::to_string(dropped), "not counted in full"});
   if (page.self.detached) page.facts.push_back({"detached", "nothing is counted", true});
 }

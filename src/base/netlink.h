@@ -48,9 +48,9 @@ class Netlink {
     struct {
       nlmsghdr header{};
       Body body;
-    } request{{sizeof request, type, static_cast<std::uint16_t>(flags | NLM_F_REQUEST),
-               ++sequence_, 0},
-              body};
+    } request{
+        {sizeof request, type, static_cast<std::uint16_t>(flags | NLM_F_REQUEST), ++sequence_, 0},
+        body};
     return exchange(&request, request.header, action, visit);
   }
 

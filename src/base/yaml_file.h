@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "base/yaml_problems.h"
 #include "base/result.h"
+#include "base/yaml_problems.h"
 
 namespace ioc_exporter {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml_problems.h"
 #include "base/pattern.h"
+#include "base/yaml_problems.h"
 
 namespace ioc_exporter {
 

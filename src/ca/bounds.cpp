@@ -9,8 +9,8 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using exposition::kOther;
 using exposition::KnownIocs;
+using exposition::kOther;
 using exposition::LimitedSeries;
 using exposition::name_of;
 using exposition::other;
@@ -59,9 +59,12 @@ void CaBounds::apply(CaSamples& samples, const KnownIocs& known) {
 
 std::vector<LimitedSample> CaBounds::limited() {
   const std::scoped_lock lock(mutex_);
-  return {{"puts", puts_.limited()},           {"put_failures", failures_.limited()},
-          {"put_durations", durations_.limited()}, {"pvs", pvs_.limited()},
-          {"clients", clients_.limited()},     {"searches", searches_.limited()},
+  return {{"puts", puts_.limited()},
+          {"put_failures", failures_.limited()},
+          {"put_durations", durations_.limited()},
+          {"pvs", pvs_.limited()},
+          {"clients", clients_.limited()},
+          {"searches", searches_.limited()},
           {"beacons", beacons_.limited()}};
 }
 
@@ -82,8 +85,8 @@ void CaBounds::apply_to_puts(CaSamples& samples, const KnownIocs& known) {
     for (std::size_t op = 0; op < kOps; ++op)
       if (sum.values[op] > 0)
         samples.puts.push_back({sum.ioc, other(), sum.client, other(), other(),
-                                 op == 0 ? PutOp::write : PutOp::write_notify, sum.values[op],
-                                 sum.latest[op]});
+                                op == 0 ? PutOp::write : PutOp::write_notify, sum.values[op],
+                                sum.latest[op]});
   });
 }
 

@@ -172,7 +172,8 @@ class FactReader {
 };
 
 // How many of these channels a layout makes sense of.
-std::size_t fitting(iocs::Memory& memory, ChannelLayout layout, std::span<const ChannelEntry> channels) {
+std::size_t fitting(iocs::Memory& memory, ChannelLayout layout,
+                    std::span<const ChannelEntry> channels) {
   FactReader reader(memory, layout, channels);
   const std::vector<ChannelFacts> facts = reader.run();
   std::size_t count = 0;
@@ -183,7 +184,8 @@ std::size_t fitting(iocs::Memory& memory, ChannelLayout layout, std::span<const 
 
 }  // namespace
 
-std::optional<ChannelLayout> layout_of(iocs::Memory& memory, std::span<const ChannelEntry> channels) {
+std::optional<ChannelLayout> layout_of(iocs::Memory& memory,
+                                       std::span<const ChannelEntry> channels) {
   std::vector<ChannelEntry> some;
   const std::size_t step = channels.size() / kMostLookedAt + 1;
   for (std::size_t i = 0; i < channels.size(); i += step) some.push_back(channels[i]);

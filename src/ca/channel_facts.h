@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "ca/samples.h"
 #include "ca/server_walk.h"
 #include "iocs/memory.h"
-#include "ca/samples.h"
 
 namespace ioc_exporter::ca {
 
@@ -27,7 +27,8 @@ struct ChannelFacts {
 enum class ChannelLayout { by_db_channel, by_db_addr };
 
 // Which of them makes sense of these channels; nothing when none does.
-std::optional<ChannelLayout> layout_of(iocs::Memory& memory, std::span<const ChannelEntry> channels);
+std::optional<ChannelLayout> layout_of(iocs::Memory& memory,
+                                       std::span<const ChannelEntry> channels);
 
 // In the order of `channels`; those that are being freed meanwhile come without name.
 std::vector<ChannelFacts> read_channel_facts(iocs::Memory& memory, ChannelLayout layout,

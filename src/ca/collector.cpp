@@ -136,8 +136,8 @@ void CaCollector::follow(TimePoint now) {
   trouble_.report("read which servers were learned", found ? Result<void>() : found.error());
   if (found) learned = std::move(*found);
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
-  for (const iocs::Listener& listener : detector_.update(
-           host_.finder().unclaimed(), tap_->take_verdicts(), learned, net_of, now))
+  for (const iocs::Listener& listener :
+       detector_.update(host_.finder().unclaimed(), tap_->take_verdicts(), learned, net_of, now))
     host_.finder().speaks_ca(listener);
   addressed_.add(addressed_now(learned), host_, now);
   release_addressed(now);
@@ -158,8 +158,7 @@ void CaCollector::watch_other_ports() {
 }
 
 // Of two for the same place the later one counts.
-std::vector<CaServer> CaCollector::places_of_servers(
-    const std::vector<Served>& served) const {
+std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& served) const {
   std::vector<CaServer> servers = detector_.candidates();
   auto taken = detector_.taken();
   std::vector<CaServer> named;
@@ -173,8 +172,7 @@ std::vector<CaServer> CaCollector::places_of_servers(
   const std::vector<std::uint32_t> nets = namespaces_.numbers();
   for (const std::uint32_t net : nets)
     for (const std::uint16_t port : server_ports_)
-      if (!taken.contains({net, port}))
-        servers.push_back({{}, port, kCaIocToCome, net, false});
+      if (!taken.contains({net, port})) servers.push_back({{}, port, kCaIocToCome, net, false});
   const auto addressed = addressed_.servers(nets);
   servers.insert(servers.end(), addressed.begin(), addressed.end());
   servers.insert(servers.end(), named.begin(), named.end());
@@ -182,8 +180,7 @@ std::vector<CaServer> CaCollector::places_of_servers(
 }
 
 // Servers elsewhere that clients talk to, and listeners here whose process is not seen.
-std::vector<CaServer> CaCollector::addressed_now(
-    const std::vector<CaServer>& learned) const {
+std::vector<CaServer> CaCollector::addressed_now(const std::vector<CaServer>& learned) const {
   std::vector<CaServer> found;
   std::ranges::copy_if(learned, std::back_inserter(found), &CaServer::remote);
   for (const iocs::Listener& listener : host_.finder().ownerless())

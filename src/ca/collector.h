@@ -110,7 +110,7 @@ class CaCollector final : public Collector {
   TappedNamespaces namespaces_;
   CaServerDetector detector_;
   RemoteServers addressed_;
-  CaSeeding seeding_;  // by the thread that ticks
+  CaSeeding seeding_;                    // by the thread that ticks
   std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
   PvRecords pv_records_;
   WallClock wall_clock_;

@@ -30,10 +30,10 @@ ProbeSample probe_sample(const char* name, bool loaded, std::uint64_t attachment
 // An upper estimate of what the families take.
 std::size_t estimated_size(const CaSamples& samples, const exposition::HistogramEdges& edges) {
   constexpr std::size_t kLine = 110;
-  return kLine * (samples.puts.size() * 3 + samples.pvs.size() + samples.put_failures.size() +
-                  samples.searches.size() + samples.ca_servers.size() * 15 +
-                  samples.ca_clients.size() * 3 +
-                  samples.put_durations.size() * (edges.ks().size() + 3));
+  return kLine *
+         (samples.puts.size() * 3 + samples.pvs.size() + samples.put_failures.size() +
+          samples.searches.size() + samples.ca_servers.size() * 15 + samples.ca_clients.size() * 3 +
+          samples.put_durations.size() * (edges.ks().size() + 3));
 }
 
 std::uint64_t unnamed_puts(const CaSamples& samples) {
@@ -162,7 +162,8 @@ void CaCollector::status(exposition::StatusPage& page) {
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);
   const double now = now_seconds();
-  for (auto& table : {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
+  for (auto& table :
+       {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));
 }

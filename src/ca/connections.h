@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "shared/ca_tap.h"
 #include "base/result.h"
 #include "base/socket_table.h"
+#include "shared/ca_tap.h"
 
 namespace ioc_exporter::ca {
 

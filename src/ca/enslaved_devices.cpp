@@ -46,7 +46,8 @@ NetlinkVisit into_set(std::set<std::uint32_t>& devices) {
 
 }  // namespace
 
-Result<bool> read_enslaved_devices(std::span<const std::byte> answer, std::set<std::uint32_t>& into) {
+Result<bool> read_enslaved_devices(std::span<const std::byte> answer,
+                                   std::set<std::uint32_t>& into) {
   return read_netlink(answer, kAction, into_set(into));
 }
 

@@ -17,7 +17,8 @@ namespace ioc_exporter::ca {
 // kernel sends it. Returns whether it was the last part of the answer. A device of a VRF is none of
 // them: its packets do not pass on the VRF's device. Errors: the kernel's, and an answer that is
 // cut off.
-Result<bool> read_enslaved_devices(std::span<const std::byte> answer, std::set<std::uint32_t>& into);
+Result<bool> read_enslaved_devices(std::span<const std::byte> answer,
+                                   std::set<std::uint32_t>& into);
 
 // Asks the kernel about one network namespace.
 class EnslavedDevices {

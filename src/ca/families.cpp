@@ -48,8 +48,9 @@ constexpr std::array kServerCounters{
                             "Channels that the IOC closed, not the client (SERVER_DISCONN)."},
                            &CaServerSample::server_disconnects},
 };
-constexpr exposition::Family kChannels{"epics_ca_channels", exposition::FamilyType::gauge,
-                           "Channels that clients hold at the IOC, by the access that it granted."};
+constexpr exposition::Family kChannels{
+    "epics_ca_channels", exposition::FamilyType::gauge,
+    "Channels that clients hold at the IOC, by the access that it granted."};
 constexpr std::array<std::string_view, CaServerSample::kAccesses> kAccessNames{
     "none", "read", "write", "read_write", "unknown"};
 
@@ -65,10 +66,12 @@ constexpr std::array kClientGauges{
                            &CaClientSample::monitors},
 };
 
-constexpr exposition::Family kSearches{"epics_ca_search_requests_total", exposition::FamilyType::counter,
-                           "Names that the client searched by UDP, repetitions counted."};
-constexpr exposition::Family kBeacons{"epics_ca_beacons_total", exposition::FamilyType::counter,
-                          "Beacons of the Channel Access server that this host has seen."};
+constexpr exposition::Family kSearches{
+    "epics_ca_search_requests_total", exposition::FamilyType::counter,
+    "Names that the client searched by UDP, repetitions counted."};
+constexpr exposition::Family kBeacons{
+    "epics_ca_beacons_total", exposition::FamilyType::counter,
+    "Beacons of the Channel Access server that this host has seen."};
 constexpr exposition::Family kAnomalies{
     "epics_ca_beacon_anomalies_total", exposition::FamilyType::counter,
     "Beacons whose number did not follow: the server was restarted, or two share the address."};
@@ -76,7 +79,8 @@ constexpr exposition::Family kAnomalies{
 // One family for each column, of samples whose labels are made already.
 template <class Sample, std::size_t N>
 void encode_columns(const std::array<Column<Sample>, N>& columns,
-                    const std::vector<Sample>& samples, const std::vector<exposition::EncodedLabels>& labels,
+                    const std::vector<Sample>& samples,
+                    const std::vector<exposition::EncodedLabels>& labels,
                     exposition::Encoder& encoder) {
   for (const Column<Sample>& column : columns) {
     exposition::SeriesList<std::uint64_t> series;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "exposition/encoder.h"
 #include "ca/samples.h"
+#include "exposition/encoder.h"
 
 namespace ioc_exporter::ca {
 

@@ -13,8 +13,8 @@ namespace ioc_exporter::ca {
 namespace {
 
 // What of `known` is not in `found` leaves the map, what is new there enters it.
-Result<void> replace_addresses(const CaTapObject& object, std::uint32_t net,
-                               CaAddresses& known, CaAddresses found) {
+Result<void> replace_addresses(const CaTapObject& object, std::uint32_t net, CaAddresses& known,
+                               CaAddresses found) {
   for (const auto& address : known) {
     if (found.contains(address)) continue;
     if (auto erased = object.maps().local_addresses.erase({address, net}); !erased)

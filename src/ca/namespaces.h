@@ -9,11 +9,11 @@
 #include <map>
 #include <optional>
 
-#include "ca/packet_filter.h"
-#include "ca/tap_object.h"
-#include "ca/connections.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "ca/connections.h"
+#include "ca/packet_filter.h"
+#include "ca/tap_object.h"
 
 namespace ioc_exporter::ca {
 

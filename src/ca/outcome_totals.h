@@ -56,8 +56,7 @@ class CaOutcomeTotals {
   using Failures = MonotonicTotals<std::pair<CaPutLabels, std::string>, 1, ChannelStatus>;
   // By IOC and PV, of channels: the buckets, and behind them the sum.
   static constexpr std::size_t kSum = kPutHistogramSlots;
-  using Durations =
-      MonotonicTotals<std::pair<std::uint32_t, std::string>, kSum + 1, std::uint64_t>;
+  using Durations = MonotonicTotals<std::pair<std::uint32_t, std::string>, kSum + 1, std::uint64_t>;
 
   Failures failures_;
   Durations durations_;

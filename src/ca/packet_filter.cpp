@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "kernel/libbpf_support.h"
 #include "ca_packet.skel.h"
+#include "kernel/libbpf_support.h"
 
 namespace ioc_exporter::ca {
 

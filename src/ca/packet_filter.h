@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "ca/tap_object.h"
-#include "kernel/program_stats.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "ca/tap_object.h"
+#include "kernel/program_stats.h"
 
 namespace ioc_exporter::ca {
 

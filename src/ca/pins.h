@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernel/map.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "kernel/map.h"
 
 struct bpf_map;
 

@@ -16,16 +16,19 @@ constexpr exposition::Family kPuts{
     "epics_ca_puts_total", exposition::FamilyType::counter,
     "Channel Access writes that clients sent to the IOC. Empty labels: the exporter "
     "has not seen the name (yet)."};
-constexpr exposition::Family kFailures{"epics_ca_put_failures_total", exposition::FamilyType::counter,
-                           "Channel Access writes that the IOC answered with an error, by reason."};
+constexpr exposition::Family kFailures{
+    "epics_ca_put_failures_total", exposition::FamilyType::counter,
+    "Channel Access writes that the IOC answered with an error, by reason."};
 constexpr exposition::Family kPutDuration{
     "epics_ca_put_duration_seconds", exposition::FamilyType::histogram,
     "Time from a write with callback (WRITE_NOTIFY) to the IOC's answer, over all clients."};
-constexpr exposition::Family kLastPut{"epics_ca_last_put_timestamp_seconds", exposition::FamilyType::gauge,
-                       "When the client wrote to the PV last, in seconds since 1970."};
-constexpr exposition::Family kPv{"epics_ca_pv_info", exposition::FamilyType::gauge,
-                     "Record and field that a PV name leads to, of PVs that were written to. "
-                     "Always 1."};
+constexpr exposition::Family kLastPut{
+    "epics_ca_last_put_timestamp_seconds", exposition::FamilyType::gauge,
+    "When the client wrote to the PV last, in seconds since 1970."};
+constexpr exposition::Family kPv{
+    "epics_ca_pv_info", exposition::FamilyType::gauge,
+    "Record and field that a PV name leads to, of PVs that were written to. "
+    "Always 1."};
 
 std::string_view op_name(PutOp op) {
   return op == PutOp::write ? "write" : "write_notify";
@@ -39,7 +42,8 @@ std::size_t characters(std::string_view utf8) {
 // Quotes, braces and escapes in an exemplar are too much for readers that take them in a label:
 // Prometheus 2.42 leaves the escapes as they are, Python's prometheus_client 0.26 fails.
 bool is_safe_in_exemplar(std::string_view value) {
-  return value.find_first_of("\"\\\n{}") == std::string_view::npos && exposition::utf8_safe(value) == value;
+  return value.find_first_of("\"\\\n{}") == std::string_view::npos &&
+         exposition::utf8_safe(value) == value;
 }
 
 // The last put: when it was, and who sent it; with as many of the labels as OpenMetrics 1.0 allows,
@@ -49,7 +53,8 @@ std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
   std::vector<exposition::Label> labels;
   std::size_t total = 0;
   for (const exposition::Label& label :
-       {exposition::Label{"client", put.client}, exposition::Label{"user", put.user}, exposition::Label{"host", put.host}}) {
+       {exposition::Label{"client", put.client}, exposition::Label{"user", put.user},
+        exposition::Label{"host", put.host}}) {
     if (!is_safe_in_exemplar(label.value)) continue;
     total += label.name.size() + characters(label.value);
     if (total > kMost) break;
@@ -80,12 +85,13 @@ void encode_counts_of_puts(const std::vector<PutSample>& puts, exposition::Encod
                                         {"op", op_name(put.op)}}),
                         Puts{put.count, &put});
   encoder.begin_family(kPuts);
-  exposition::for_each_merged(std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
-    if (!encoder.has_exemplars() || all.last->last_time_seconds <= 0)
-      return encoder.count(labels, all.count);
-    const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
-    encoder.count(labels, all.count, exposition::Exemplar{who, 1, all.last->last_time_seconds});
-  });
+  exposition::for_each_merged(
+      std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
+        if (!encoder.has_exemplars() || all.last->last_time_seconds <= 0)
+          return encoder.count(labels, all.count);
+        const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
+        encoder.count(labels, all.count, exposition::Exemplar{who, 1, all.last->last_time_seconds});
+      });
 }
 
 void encode_failures(const std::vector<PutFailureSample>& failures, exposition::Encoder& encoder) {
@@ -102,8 +108,8 @@ void encode_failures(const std::vector<PutFailureSample>& failures, exposition::
   exposition::encode_counts(kFailures, std::move(series), encoder);
 }
 
-void encode_durations(const std::vector<PutDurationSample>& durations, const exposition::HistogramEdges& edges,
-                      exposition::Encoder& encoder) {
+void encode_durations(const std::vector<PutDurationSample>& durations,
+                      const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
   using Sums = std::pair<std::uint64_t, decltype(PutDurationSample::buckets)>;
   exposition::SeriesList<Sums> series;
   series.reserve(durations.size());
@@ -137,7 +143,9 @@ void encode_last_times(const std::vector<PutSample>& puts, exposition::Encoder& 
   encoder.begin_family(kLastPut);
   exposition::for_each_merged(
       std::move(series), [](double& last, double other) { last = std::max(last, other); },
-      [&encoder](const exposition::EncodedLabels& labels, double last) { encoder.number(labels, last); });
+      [&encoder](const exposition::EncodedLabels& labels, double last) {
+        encoder.number(labels, last);
+      });
 }
 
 void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) {
@@ -151,12 +159,15 @@ void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) 
   encoder.begin_family(kPv);
   exposition::for_each_merged(
       std::move(series), [](std::uint64_t&, std::uint64_t) {},
-      [&encoder](const exposition::EncodedLabels& labels, std::uint64_t one) { encoder.count(labels, one); });
+      [&encoder](const exposition::EncodedLabels& labels, std::uint64_t one) {
+        encoder.count(labels, one);
+      });
 }
 
 }  // namespace
 
-void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
+void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
+                 exposition::Encoder& encoder) {
   encode_counts_of_puts(samples.puts, encoder);
   encode_failures(samples.put_failures, encoder);
   encode_durations(samples.put_durations, edges, encoder);

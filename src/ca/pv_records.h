@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "iocs/record_names.h"
 #include "ca/samples.h"
+#include "iocs/record_names.h"
 
 namespace ioc_exporter::ca {
 

@@ -23,7 +23,7 @@ std::string address_name(const iocx_ca_address& address, std::uint16_t port) {
 }
 
 void RemoteServers::add(const std::vector<CaServer>& found, iocs::Host& host,
-                               Clock::time_point now) {
+                        Clock::time_point now) {
   for (const CaServer& server : found) {
     const iocx_ca_server key = ca_server_key(server);
     if (const auto known = known_.find(key); known != known_.end()) {
@@ -40,7 +40,7 @@ void RemoteServers::add(const std::vector<CaServer>& found, iocs::Host& host,
 }
 
 void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
-                              Clock::time_point now) {
+                                   Clock::time_point now) {
   for (auto one = known_.begin(); one != known_.end();) {
     Known& known = one->second;
     if (circuits.contains(known.number)) known.last_used = now;
@@ -57,8 +57,7 @@ void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs
   }
 }
 
-std::vector<CaServer> RemoteServers::servers(
-    const std::vector<std::uint32_t>& nets) const {
+std::vector<CaServer> RemoteServers::servers(const std::vector<std::uint32_t>& nets) const {
   std::vector<CaServer> servers;
   for (const auto& [key, known] : known_)
     if (std::ranges::find(nets, key.net) != nets.end())

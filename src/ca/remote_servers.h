@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "iocs/host.h"
 #include "base/pattern.h"
 #include "ca/tap.h"
+#include "iocs/host.h"
 
 namespace ioc_exporter::ca {
 
@@ -42,7 +42,8 @@ class RemoteServers {
   // for want of room, stay so.
   void add(const std::vector<CaServer>& found, iocs::Host& host, Clock::time_point now);
   // `circuits`: of which numbers there are circuits. Lets those go that had none for too long.
-  void release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host, Clock::time_point now);
+  void release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
+                      Clock::time_point now);
 
   // What the tap is to watch for them, in its network namespaces `nets`.
   std::vector<CaServer> servers(const std::vector<std::uint32_t>& nets) const;

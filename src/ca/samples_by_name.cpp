@@ -22,11 +22,12 @@ std::uint32_t number_in_labels(const Item& item) {
 // Adds the items that are samples but for their IOC's name.
 template <class Item, class Sample>
 void add_named(const Names& names, std::vector<Item>& items, std::vector<Sample>& to) {
-  for_each_named(names, items, [](const Item& item) { return item.number; },
-                 [&to](const std::string& ioc, Item& item) {
-                   item.ioc = ioc;
-                   to.push_back(std::move(item));
-                 });
+  for_each_named(
+      names, items, [](const Item& item) { return item.number; },
+      [&to](const std::string& ioc, Item& item) {
+        item.ioc = ioc;
+        to.push_back(std::move(item));
+      });
 }
 
 void add_puts(const Names& names, CaTapReading& reading, const WallClock& clock,
@@ -35,8 +36,8 @@ void add_puts(const Names& names, CaTapReading& reading, const WallClock& clock,
                  [&](const std::string& ioc, CaPutCount& put) {
                    auto& labels = put.labels;
                    samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
-                                            std::move(labels.user), std::move(labels.host), put.op,
-                                            put.count, clock.seconds(put.last_ns)});
+                                           std::move(labels.user), std::move(labels.host), put.op,
+                                           put.count, clock.seconds(put.last_ns)});
                  });
   for_each_named(names, reading.failures, number_in_labels<CaPutFailure>,
                  [&](const std::string& ioc, CaPutFailure& failure) {

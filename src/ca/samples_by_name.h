@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/wall_clock.h"
-#include "ca/tap.h"
 #include "ca/samples.h"
+#include "ca/tap.h"
 #include "exposition/self_samples.h"
 
 namespace ioc_exporter::ca {
@@ -17,7 +17,6 @@ namespace ioc_exporter::ca {
 // a number without a name is left out: its IOC is being forgotten in this very moment. Every name
 // has its server sample, also one that no client came to.
 void add_ca_samples(const std::map<std::uint32_t, std::string>& names, CaTapReading reading,
-                    const WallClock& clock, CaSamples& samples,
-                    SelfSamples& self);
+                    const WallClock& clock, CaSamples& samples, SelfSamples& self);
 
 }  // namespace ioc_exporter::ca

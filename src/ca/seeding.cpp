@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "iocs/memory.h"
 #include "ca/connections.h"
+#include "iocs/memory.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -46,8 +46,7 @@ CaConnections connections_of(const CaFlowKeys& flows) {
   return connections;
 }
 
-CaSeed seed_of(std::uint32_t ioc, CaServerTables tables,
-                       const CaConnections& connections) {
+CaSeed seed_of(std::uint32_t ioc, CaServerTables tables, const CaConnections& connections) {
   CaSeed seed;
   seed.ioc = ioc;
   for (CaServerClient& client : tables.clients) {
@@ -64,8 +63,8 @@ CaSeed seed_of(std::uint32_t ioc, CaServerTables tables,
   return seed;
 }
 
-void CaSeeding::advance(const std::vector<Served>& served, const Unnamed& unnamed,
-                        const Seed& seed, std::mutex& mutex, Clock::time_point now) {
+void CaSeeding::advance(const std::vector<Served>& served, const Unnamed& unnamed, const Seed& seed,
+                        std::mutex& mutex, Clock::time_point now) {
   for (auto& [id, state] : states_) state.seen = false;
   for (const Served& one : served) {
     const iocs::Ioc& ioc = *one.ioc;
@@ -136,8 +135,7 @@ void CaSeeding::plan_next(State& state, bool success, bool hopeless, Clock::time
     state.due = now + std::min<Clock::duration>(kLongestPause, pause);
 }
 
-Result<CaSeed> CaSeeding::read(const Served& served,
-                                       std::uint64_t& left_out) const {
+Result<CaSeed> CaSeeding::read(const Served& served, std::uint64_t& left_out) const {
   const iocs::Ioc& ioc = *served.ioc;
   auto sockets = SocketTable::of_process(fs_, ioc.id.pid);
   if (!sockets) return std::move(sockets).error();
@@ -149,9 +147,8 @@ Result<CaSeed> CaSeeding::read(const Served& served,
   const CaConnections connections = connections_of(*flows);
   auto memory = iocs::ProcMemory::open(fs_, ioc.id);
   if (!memory) return std::move(memory).error();
-  auto tables =
-      read_ca_server(**memory, ioc.ca_server, connections.peers,
-                          "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");
+  auto tables = read_ca_server(**memory, ioc.ca_server, connections.peers,
+                               "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");
   if (!tables) return std::move(tables).error();
   left_out = tables->left_out;
   return seed_of(served.number, std::move(*tables), connections);

@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "ca/served.h"
-#include "iocs/ioc.h"
-#include "ca/server_reader.h"
-#include "ca/connections.h"
-#include "ca/tap_seed.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
+#include "ca/connections.h"
+#include "ca/served.h"
+#include "ca/server_reader.h"
+#include "ca/tap_seed.h"
+#include "iocs/ioc.h"
 
 namespace ioc_exporter::ca {
 
@@ -42,8 +42,8 @@ class CaSeeding {
 
   // Reads the IOCs that are due and hands over what they say. Call it after the tap was told to
   // watch the ports of `served`. Takes the mutex only to change problems().
-  void advance(const std::vector<Served>& served, const Unnamed& unnamed,
-               const Seed& seed, std::mutex& mutex, Clock::time_point now);
+  void advance(const std::vector<Served>& served, const Unnamed& unnamed, const Seed& seed,
+               std::mutex& mutex, Clock::time_point now);
 
   // Why channels of an IOC have no name, by the IOC's name. Under the mutex.
   const std::map<std::string, std::string>& problems() const { return problems_; }
@@ -82,7 +82,6 @@ struct CaConnections {
 CaConnections connections_of(const CaFlowKeys& flows);
 
 // What the tap is told: the tables' clients under their connections' names.
-CaSeed seed_of(std::uint32_t ioc, CaServerTables tables,
-                       const CaConnections& connections);
+CaSeed seed_of(std::uint32_t ioc, CaServerTables tables, const CaConnections& connections);
 
 }  // namespace ioc_exporter::ca

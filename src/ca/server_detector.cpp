@@ -4,8 +4,7 @@
 
 namespace ioc_exporter::ca {
 
-CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
-                           std::uint32_t ioc) {
+CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net, std::uint32_t ioc) {
   CaServer server;
   if (socket.address)
     std::copy(socket.address->begin(), socket.address->end(), server.address.bytes);
@@ -15,9 +14,10 @@ CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
   return server;
 }
 
-std::vector<iocs::Listener> CaServerDetector::update(
-    const std::set<iocs::Listener>& unclaimed, const std::vector<CaVerdict>& verdicts,
-    const std::vector<CaServer>& learned, const NetOf& net_of, Clock::time_point now) {
+std::vector<iocs::Listener> CaServerDetector::update(const std::set<iocs::Listener>& unclaimed,
+                                                     const std::vector<CaVerdict>& verdicts,
+                                                     const std::vector<CaServer>& learned,
+                                                     const NetOf& net_of, Clock::time_point now) {
   std::map<iocx_ca_server, bool, CaKeyLess> said;
   for (const CaVerdict& verdict : verdicts)
     said.emplace(ca_server_key(verdict.server), verdict.speaks_ca);

@@ -1,5 +1,5 @@
-// CaServerDetector: which of the listeners that are nobody's who is known are still to be judged, and
-// which of them speak Channel Access. Pure: no system calls.
+// CaServerDetector: which of the listeners that are nobody's who is known are still to be judged,
+// and which of them speak Channel Access. Pure: no system calls.
 //
 // Every listener is a candidate until a connection to it tells. "No" holds for kSecondLook only: it
 // may have been a port scanner that talked to a CA server.
@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "iocs/finder.h"
 #include "ca/tap.h"
+#include "iocs/finder.h"
 
 namespace ioc_exporter::ca {
 
@@ -30,9 +30,9 @@ class CaServerDetector {
   // listeners that speak Channel Access. `learned`: servers of this host that answered a search or
   // sent a beacon; whoever listens on their ports is one.
   std::vector<iocs::Listener> update(const std::set<iocs::Listener>& unclaimed,
-                                           const std::vector<CaVerdict>& verdicts,
-                                           const std::vector<CaServer>& learned,
-                                           const NetOf& net_of, Clock::time_point now);
+                                     const std::vector<CaVerdict>& verdicts,
+                                     const std::vector<CaServer>& learned, const NetOf& net_of,
+                                     Clock::time_point now);
 
   // Those of the last update() that the tap is to watch as candidates.
   const std::vector<CaServer>& candidates() const { return candidates_; }
@@ -46,7 +46,6 @@ class CaServerDetector {
 };
 
 // The tap's name of a listening socket.
-CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net,
-                           std::uint32_t ioc);
+CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net, std::uint32_t ioc);
 
 }  // namespace ioc_exporter::ca

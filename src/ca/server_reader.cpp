@@ -148,8 +148,8 @@ class Pass {
   std::map<std::uint64_t, Client> clients_;  // by address
 };
 
-Result<CaServerTables> read_at(iocs::Memory& memory, std::uint64_t bucket, std::uint64_t client_queue,
-                               const CaPeers& peers) {
+Result<CaServerTables> read_at(iocs::Memory& memory, std::uint64_t bucket,
+                               std::uint64_t client_queue, const CaPeers& peers) {
   std::optional<CaServerTables> best;
   std::optional<Error> failed;
   for (int attempt = 0; attempt < kAttempts && (!best || best->left_out != 0); ++attempt) {

@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "ca/samples.h"
 #include "iocs/ioc.h"
 #include "iocs/memory.h"
-#include "ca/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::ca {
 

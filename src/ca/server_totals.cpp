@@ -58,9 +58,9 @@ std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) c
 std::vector<CaClientCount> CaOpenCounts::clients() const {
   std::vector<CaClientCount> sorted;
   for (const auto& [key, client] : clients_)
-    sorted.push_back({{"", key.client, key.user, key.host, client.circuits, client.channels,
-                       client.monitors},
-                      key.ioc});
+    sorted.push_back(
+        {{"", key.client, key.user, key.host, client.circuits, client.channels, client.monitors},
+         key.ioc});
   return sorted;
 }
 

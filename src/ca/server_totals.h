@@ -25,8 +25,7 @@ struct CaClientCount : CaClientSample {
 };
 
 // By server, from the counters of connections. Those go on when a 4-tuple is used again.
-using CaServerTotals =
-    MonotonicTotals<std::uint32_t, IOCX_CA_COUNTS, iocx_ca_flow_key, CaKeyLess>;
+using CaServerTotals = MonotonicTotals<std::uint32_t, IOCX_CA_COUNTS, iocx_ca_flow_key, CaKeyLess>;
 
 // `counts` as in iocx_ca_flow.
 CaServerTotals::Values server_counts(const __u64 (&counts)[IOCX_CA_COUNT_ROOM]);

@@ -21,7 +21,8 @@ struct Link {
 
 class HashReader {
  public:
-  HashReader(iocs::Memory& memory, const layout::Bucket& bucket) : memory_(memory), bucket_(bucket) {
+  HashReader(iocs::Memory& memory, const layout::Bucket& bucket)
+      : memory_(memory), bucket_(bucket) {
     found_.in_use = bucket.in_use;
   }
 
@@ -66,7 +67,8 @@ class HashReader {
 
   // Takes in one item; gives the next of its chain, or 0.
   std::uint64_t read_item(const Link& link) {
-    if (!iocs::is_pointer(link.address)) return torn(iocs::hex_address(link.address) + " is no pointer");
+    if (!iocs::is_pointer(link.address))
+      return torn(iocs::hex_address(link.address) + " is no pointer");
     if (!visited_.insert(link.address).second) return torn("an item is there twice");
     const auto item = memory_.value<layout::BucketItem>(link.address);
     if (!item) return torn(item.error().message());
@@ -103,23 +105,26 @@ Result<ChannelHash> read_channel_hash(iocs::Memory& memory, std::uint64_t bucket
   if (raw->bits == 0 || raw->bits > kMostBits || raw->mask != (1u << raw->bits) - 1 ||
       !iocs::is_pointer(raw->table) || raw->in_use > kMostChannels)
     return error_in_words("hash of channels: " + std::to_string(raw->in_use) + " items, " +
-                          std::to_string(raw->bits) + " bits, mask " + iocs::hex_address(raw->mask) +
-                          ", table " + iocs::hex_address(raw->table) + ": it is none");
+                          std::to_string(raw->bits) + " bits, mask " +
+                          iocs::hex_address(raw->mask) + ", table " +
+                          iocs::hex_address(raw->table) + ": it is none");
   return HashReader(memory, *raw).run();
 }
 
-Result<std::vector<ClientNode>> read_client_queue(iocs::Memory& memory, std::uint64_t client_queue) {
+Result<std::vector<ClientNode>> read_client_queue(iocs::Memory& memory,
+                                                  std::uint64_t client_queue) {
   const std::string what = "list of clients";
   const auto list = memory.value<layout::EllList>(client_queue);
   if (!list) return error_in_words(what + ": " + list.error().message());
   std::vector<ClientNode> clients;
-  auto done =
-      iocs::walk_list(memory, *list, kMostClients, what, [&](std::uint64_t address) -> Result<void> {
-        const auto raw = memory.value<layout::RsrvClient>(address);
-        if (!raw) return error_in_words(what + ": " + raw.error().message());
-        clients.push_back({address, *raw});
-        return {};
-      });
+  auto done = iocs::walk_list(memory, *list, kMostClients, what,
+                              [&](std::uint64_t address) -> Result<void> {
+                                const auto raw = memory.value<layout::RsrvClient>(address);
+                                if (!raw)
+                                  return error_in_words(what + ": " + raw.error().message());
+                                clients.push_back({address, *raw});
+                                return {};
+                              });
   if (!done) return done.error();
   return clients;
 }

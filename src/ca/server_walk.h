@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "iocs/memory.h"
-#include "ca/rsrv_layout.h"
 #include "base/result.h"
+#include "ca/rsrv_layout.h"
+#include "iocs/memory.h"
 
 namespace ioc_exporter::ca {
 

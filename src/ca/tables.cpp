@@ -43,8 +43,8 @@ exposition::StatusTable puts_table(const CaSamples& samples, double now) {
   std::ranges::partial_sort(puts, puts.begin() + shown, std::greater<>(),
                             [](const PutSample* put) { return put->last_time_seconds; });
   for (auto put = puts.begin(); put != puts.begin() + shown; ++put)
-    table.rows.push_back({exposition::ago_text((*put)->last_time_seconds, now), (*put)->ioc, (*put)->pv,
-                          (*put)->client, (*put)->user, (*put)->host,
+    table.rows.push_back({exposition::ago_text((*put)->last_time_seconds, now), (*put)->ioc,
+                          (*put)->pv, (*put)->client, (*put)->user, (*put)->host,
                           (*put)->op == PutOp::write ? "write" : "write_notify"});
   return table;
 }
@@ -62,7 +62,8 @@ exposition::StatusTable searches_table(const CaSamples& samples, double now) {
   std::ranges::sort(names, std::greater<>(), &SearchedName::requests);
   for (const SearchedName* name : names)
     table.rows.push_back({name->name, name->client, std::to_string(name->requests),
-                          exposition::ago_text(name->first_time_seconds, now), exposition::ago_text(name->last_time_seconds, now)});
+                          exposition::ago_text(name->first_time_seconds, now),
+                          exposition::ago_text(name->last_time_seconds, now)});
   return table;
 }
 

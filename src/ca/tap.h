@@ -31,20 +31,20 @@
 #include <utility>
 #include <vector>
 
-#include "ca/tap_object.h"
+#include "base/result.h"
+#include "base/rooted_fs.h"
 #include "ca/candidates.h"
 #include "ca/connections.h"
 #include "ca/namespaces.h"
 #include "ca/outcome_totals.h"
 #include "ca/put_totals.h"
+#include "ca/samples.h"
 #include "ca/server.h"
 #include "ca/server_totals.h"
+#include "ca/tap_object.h"
 #include "ca/tap_pin.h"
 #include "ca/tap_seed.h"
-#include "ca/samples.h"
 #include "exposition/self_samples.h"
-#include "base/result.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::ca {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "ca/pins.h"
+#include "ca_tap.skel.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/mapped_array.h"
-#include "ca_tap.skel.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -45,7 +45,8 @@ bool kernel_has_compare_and_swap() {
 
 Result<void> push(const bpf_map* queue, std::uint32_t number) {
   const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &number, BPF_ANY);
-  if (err < 0) return kernel::libbpf_error(err, std::string("write to BPF map ") + bpf_map__name(queue));
+  if (err < 0)
+    return kernel::libbpf_error(err, std::string("write to BPF map ") + bpf_map__name(queue));
   return {};
 }
 
@@ -129,8 +130,8 @@ Result<std::uint64_t> CaTapObject::Loaded::find_last_id() const {
   constexpr std::uint64_t kLower = (std::uint64_t{1} << 48) - 1;
   std::uint64_t last = 0;
   const auto note = [&last](std::uint64_t id) { last = std::max(last, id & kLower); };
-  auto circuits =
-      kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>::from_fd(bpf_map__fd(skeleton->maps.ca_flows));
+  auto circuits = kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>::from_fd(
+      bpf_map__fd(skeleton->maps.ca_flows));
   if (!circuits) return std::move(circuits).error();
   auto ok = circuits->for_each([&](const auto&, const iocx_ca_flow& flow) { note(flow.circuit); });
   if (!ok) return ok.error();

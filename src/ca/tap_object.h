@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/result.h"
 #include "kernel/map.h"
 #include "shared/ca_tap.h"
-#include "base/result.h"
 
 namespace ioc_exporter::ca {
 

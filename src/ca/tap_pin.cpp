@@ -7,10 +7,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ca/connections.h"
-#include "ca/tap.h"
 #include "base/socket_cookies.h"
 #include "base/wall_clock.h"
+#include "ca/connections.h"
+#include "ca/tap.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -195,8 +195,7 @@ Result<void> TakeOver::keep_cookies() {
 
 }  // namespace
 
-Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins,
-                              const RootedFs& fs) {
+Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins, const RootedFs& fs) {
   auto taken = TakeOver(object, pins, fs).run();
   if (!taken) return taken;
   if (auto ok = object.free_slots(); !ok) return ok.error();
@@ -219,8 +218,7 @@ Result<CaTapObject> load_kept_tables(const CaTapOptions& options, CaKeptTables& 
   auto pins = CaPins::open(options.pin_directory);
   std::optional<Error> trouble;
   if (pins) {
-    auto object =
-        CaTapObject::load(options.sizes, options.lock, options.remote_servers, &*pins);
+    auto object = CaTapObject::load(options.sizes, options.lock, options.remote_servers, &*pins);
     if (object && !pins->adopted()) {
       kept.report = "the channel table is kept in " + options.pin_directory;
       if (!pins->why_anew().empty())

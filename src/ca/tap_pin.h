@@ -7,11 +7,11 @@
 #include <string>
 #include <unordered_set>
 
-#include "ca/pins.h"
-#include "ca/tap_object.h"
-#include "base/socket_cookies.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
+#include "base/socket_cookies.h"
+#include "ca/pins.h"
+#include "ca/tap_object.h"
 
 namespace ioc_exporter::ca {
 
@@ -24,15 +24,14 @@ struct CaTakenOver {
 // Leaves what is whole and still there. All counters are 0 again: what they held is the earlier
 // run's. Circuits are as if joined on their way, whose IOCs are still to be told. Those in other
 // network namespaces go, since those have no lasting numbers.
-Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins,
-                              const RootedFs& fs);
+Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins, const RootedFs& fs);
 
 // One line for the log; times of CLOCK_BOOTTIME, the first of which is 0 when it is not known.
 std::string describe(const CaTakenOver& taken, std::uint64_t last_alive_ns, std::uint64_t now_ns);
 
 // What a CaTap holds to keep its tables for the next run.
 struct CaKeptTables {
-  std::unique_ptr<CaPins> pins;        // null: nothing is kept
+  std::unique_ptr<CaPins> pins;             // null: nothing is kept
   std::string report;                       // one line for the log; "": not asked for
   std::optional<SocketCookies> sockets;     // nothing where the kernel has no inet_diag
   std::unordered_set<std::uint64_t> noted;  // circuits whose sockets are noted, or have none

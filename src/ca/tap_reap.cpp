@@ -78,7 +78,7 @@ Result<void> CaTap::read_unowned(UnownedEntries& unowned) {
 
 // Those of circuits that are alive stay: the kernel may be using them.
 Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned,
-                                   Clock::time_point now) {
+                                 Clock::time_point now) {
   std::set<std::uint64_t> gone;
   for (const auto& [channel, key] : unowned.requests)
     if (!ends.alive.contains(key.circuit)) gone.insert(channel);
@@ -109,17 +109,18 @@ Result<void> CaTap::read_flows(Ends& ends) {
   joined_.clear();
   remote_peers_.clear();
   candidates_.begin_look();
-  auto read = object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
-    ++circuits_;
-    ends.flows.push_back({key, flow.circuit});
-    if (flow.ended)
-      ends.ended.insert(flow.circuit);
-    else
-      ends.alive.insert(flow.circuit);
-    note_ioc(key, flow);
-    note_circuit(flow);
-    look_at_server(key, flow);
-  });
+  auto read =
+      object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+        ++circuits_;
+        ends.flows.push_back({key, flow.circuit});
+        if (flow.ended)
+          ends.ended.insert(flow.circuit);
+        else
+          ends.alive.insert(flow.circuit);
+        note_ioc(key, flow);
+        note_circuit(flow);
+        look_at_server(key, flow);
+      });
   candidates_.end_look();
   if (!read) return read;
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
@@ -202,7 +203,8 @@ Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
     const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
     if (auto erased = object_.maps().cids.erase(by_cid); !erased) return erased.error();
   }
-  if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased) return erased.error();
+  if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased)
+    return erased.error();
   totals_.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);

@@ -188,7 +188,8 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
   if (!slot) return std::move(slot).error();
   if (!*slot) return SeedOutcome::no_room;
   const std::uint64_t id = new_id();
-  if (auto stored = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_new); !stored) {
+  if (auto stored = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_new);
+      !stored) {
     if (auto ok = object_.give_slot(**slot); !ok) return ok.error();
     if (!is_full(stored.error())) return stored.error();
     return SeedOutcome::no_room;
@@ -213,8 +214,8 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
     return SeedOutcome::no_room;
   }
   // A CID that the client has used again by now is the new channel's.
-  auto noted =
-      object_.maps().cids.update(by_cid, {id, **slot, channel.access}, kernel::UpdateMode::only_new);
+  auto noted = object_.maps().cids.update(by_cid, {id, **slot, channel.access},
+                                          kernel::UpdateMode::only_new);
   if (!noted && noted.error().code != std::errc::file_exists && !is_full(noted.error()))
     return noted.error();
   return SeedOutcome::added;
@@ -235,7 +236,7 @@ Result<CaTap::SeedOutcome> CaTap::name_slot(std::uint32_t slot, const iocx_ca_ch
     return SeedOutcome::ended;
   const iocx_ca_channel_key by_cid{info.circuit, channel.cid, 0};
   auto noted = object_.maps().cids.update(by_cid, {element.channel, slot, channel.access},
-                                     kernel::UpdateMode::only_new);
+                                          kernel::UpdateMode::only_new);
   if (!noted && noted.error().code != std::errc::file_exists && !is_full(noted.error()))
     return noted.error();
   return SeedOutcome::named;
@@ -263,7 +264,8 @@ Result<void> CaTap::name_info(std::uint32_t slot, const iocx_ca_channel_info& na
   auto info = object_.maps().channel_info.lookup(id);
   if (!info) return std::move(info).error();
   if (!*info || (*info)->name[0] != 0) return {};
-  if (auto ok = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing); !ok)
+  if (auto ok = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing);
+      !ok)
     return ok;
   held_.erase(slot);
   return {};

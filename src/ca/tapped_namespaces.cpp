@@ -10,8 +10,7 @@
 
 namespace ioc_exporter::ca {
 
-Result<void> TappedNamespaces::update(const std::vector<Served>& served,
-                                      CaTap& tap, CaUdp* udp,
+Result<void> TappedNamespaces::update(const std::vector<Served>& served, CaTap& tap, CaUdp* udp,
                                       Clock::time_point now) {
   Result<void> first;
   const auto note = [&first](Result<void> done) {

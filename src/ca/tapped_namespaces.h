@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "base/rooted_fs.h"
 #include "ca/served.h"
 #include "ca/tap.h"
 #include "ca/udp.h"
-#include "base/result.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::ca {
 
@@ -34,8 +34,8 @@ class TappedNamespaces {
 
   // Opens the namespaces of these IOCs and closes those that are not needed any more. `udp` may be
   // null. The first error; what failed is tried again after kRetry.
-  Result<void> update(const std::vector<Served>& served, CaTap& tap,
-                      CaUdp* udp, Clock::time_point now);
+  Result<void> update(const std::vector<Served>& served, CaTap& tap, CaUdp* udp,
+                      Clock::time_point now);
 
   // What the tap calls a namespace; nothing: it does not look into it.
   std::optional<std::uint32_t> number(std::uint64_t inode) const;
@@ -52,8 +52,7 @@ class TappedNamespaces {
     Clock::time_point last_used{};
   };
 
-  Result<void> open(const iocs::Ioc& ioc, Namespace& state, CaTap& tap,
-                    CaUdp* udp) const;
+  Result<void> open(const iocs::Ioc& ioc, Namespace& state, CaTap& tap, CaUdp* udp) const;
   bool in_use(std::uint64_t inode) const;
 
   RootedFs fs_;

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "base/net_namespace.h"
 #include "ca/connections.h"
 #include "ca/udp_names.h"
-#include "base/net_namespace.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -84,7 +84,8 @@ Result<void> CaUdp::remove_namespace(std::uint32_t net) {
   const auto its = [net](const auto& key, const auto&) { return key.net == net; };
   if (auto erased = erase_from(object_.maps().clients, its); !erased) return erased.error();
   if (auto erased = erase_from(object_.maps().beacons, its); !erased) return erased.error();
-  if (auto erased = erase_from(object_.maps().enslaved_devices, its); !erased) return erased.error();
+  if (auto erased = erase_from(object_.maps().enslaved_devices, its); !erased)
+    return erased.error();
   auto erased = erase_from(object_.maps().searches, its);
   if (!erased) return erased.error();
   forgotten_ += *erased;
@@ -104,7 +105,8 @@ Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
       ++at;
       continue;
     }
-    if (auto erased = object_.maps().enslaved_devices.erase({net, *at}); !erased) return erased.error();
+    if (auto erased = object_.maps().enslaved_devices.erase({net, *at}); !erased)
+      return erased.error();
     at = in.lower.erase(at);
   }
   return {};

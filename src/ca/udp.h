@@ -14,12 +14,12 @@
 #include <set>
 #include <vector>
 
-#include "ca/udp_object.h"
-#include "ca/udp_totals.h"
+#include "base/result.h"
 #include "ca/enslaved_devices.h"
 #include "ca/samples.h"
+#include "ca/udp_object.h"
+#include "ca/udp_totals.h"
 #include "exposition/self_samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::ca {
 

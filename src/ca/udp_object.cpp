@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "kernel/libbpf_support.h"
 #include "ca_udp.skel.h"
+#include "kernel/libbpf_support.h"
 
 namespace ioc_exporter::ca {
 namespace {

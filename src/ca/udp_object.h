@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/result.h"
 #include "ca/tap_object.h"
 #include "kernel/map.h"
 #include "shared/ca_udp.h"
-#include "base/result.h"
 
 namespace ioc_exporter::ca {
 

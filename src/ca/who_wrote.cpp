@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "iocs/pv_name.h"
 #include "exposition/label_text.h"
+#include "iocs/pv_name.h"
 
 namespace ioc_exporter::ca {
 namespace {

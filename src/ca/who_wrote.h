@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "ca/samples.h"
 #include "iocs/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::ca {
 
@@ -28,7 +28,8 @@ struct WhoWrote {
 
 // The puts to the PV as it was asked, and to every other name (field, modifier, alias) of the same
 // record of the same IOC. `counting_since_seconds` and `problem` are left to the caller.
-WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples, std::string_view pv);
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
+                   std::string_view pv);
 
 // WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
 std::string why_puts_are_missing(bool counted, bool complete);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "exposition/limited_series.h"
 #include "base/pattern.h"
+#include "exposition/limited_series.h"
 
 namespace ioc_exporter::exposition {
 

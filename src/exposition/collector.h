@@ -1,5 +1,5 @@
-// Collector: one capability of the exporter, with all that it takes: its programs in the kernel, its
-// totals, its families on /metrics and its part of the page at "/". The loop (app/daemon.h)
+// Collector: one capability of the exporter, with all that it takes: its programs in the kernel,
+// its totals, its families on /metrics and its part of the page at "/". The loop (app/daemon.h)
 // knows collectors by this interface only.
 #pragma once
 
@@ -36,8 +36,8 @@ class Collector {
   virtual bool is_enabled() const { return true; }
   virtual std::vector<ProbeState> probes() const { return {}; }
 
-  // The IOCs of the host have changed, or may have: takes note. Under iocs::Host::mutex(), so that a
-  // scrape sees an IOC and what belongs to it at once; must not wait for an IOC.
+  // The IOCs of the host have changed, or may have: takes note. Under iocs::Host::mutex(), so that
+  // a scrape sees an IOC and what belongs to it at once; must not wait for an IOC.
   virtual void follow(TimePoint now) { static_cast<void>(now); }
 
   // Regular work, in the one thread that ticks; takes the mutex where it needs it. What fails it

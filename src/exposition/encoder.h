@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "exposition/histogram_edges.h"
 #include "base/byte_buffer.h"
+#include "exposition/histogram_edges.h"
 
 namespace ioc_exporter::exposition {
 

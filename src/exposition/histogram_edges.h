@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "exposition/histogram_slots.h"
 #include "base/result.h"
+#include "exposition/histogram_slots.h"
 
 namespace ioc_exporter::exposition {
 

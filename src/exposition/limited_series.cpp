@@ -46,9 +46,8 @@ std::uint64_t value_at(const Sparse& values, std::uint32_t place) {
 // As CounterGrowth: adds by how much the counters of a thing grew. A lower one: it began anew.
 template <class Sparse>
 void add_growth(std::vector<std::uint64_t>& sum, const Sparse& last, const Sparse& now) {
-  const bool anew = std::ranges::any_of(last, [&now](const auto& before) {
-    return value_at(now, before.first) < before.second;
-  });
+  const bool anew = std::ranges::any_of(
+      last, [&now](const auto& before) { return value_at(now, before.first) < before.second; });
   for (const auto& [place, value] : now) sum[place] += value - (anew ? 0 : value_at(last, place));
 }
 

@@ -53,9 +53,9 @@ struct StatusTable {
 struct StatusProbe {
   std::string name;
   bool ok = false;
-  std::string state;           // "3 attachments"
+  std::string state;  // "3 attachments"
   std::uint64_t attachments = 0;
-  std::string problem = {};    // why it is not loaded
+  std::string problem = {};  // why it is not loaded
 };
 struct StatusPage {
   std::string name;

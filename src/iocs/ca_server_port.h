@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "iocs/memory.h"
 #include "base/result.h"
+#include "iocs/memory.h"
 
 namespace ioc_exporter::iocs {
 

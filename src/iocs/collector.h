@@ -22,7 +22,7 @@ class IocsCollector final : public Collector {
 
  private:
   Host& host_;
-  IocHealth health_;  // under the host's mutex
+  IocHealth health_;                          // under the host's mutex
   std::map<IocId, std::uint64_t> looked_at_;  // with their serial
 };
 

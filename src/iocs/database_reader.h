@@ -1,7 +1,8 @@
 // The database of a running IOC, read from its memory: record names, types, field offsets.
 //
-// Layout: iocs/base_layout.h. Nothing that is read is trusted: the IOC runs on while it is read, and
-// may be broken. What does not fit together is an error in words, and the caller tries again later.
+// Layout: iocs/base_layout.h. Nothing that is read is trusted: the IOC runs on while it is read,
+// and may be broken. What does not fit together is an error in words, and the caller tries again
+// later.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/result.h"
 #include "iocs/memory.h"
 #include "iocs/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::iocs {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "iocs/base_layout.h"
 #include "iocs/database_reader.h"
 #include "iocs/memory.h"
 #include "iocs/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::iocs {
 

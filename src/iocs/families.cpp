@@ -12,11 +12,12 @@ constexpr exposition::Family kIocInfo{
     "An IOC that runs on this host: process id, EPICS Base version, executable and "
     "TCP port of its Channel Access server (empty: not known). Always 1."};
 constexpr exposition::Family kUp{"epics_ioc_up", exposition::FamilyType::gauge,
-                     "Whether the IOC runs: 1, or 0 for a while after it has ended."};
+                                 "Whether the IOC runs: 1, or 0 for a while after it has ended."};
 constexpr exposition::Family kStart{"epics_ioc_start_time_seconds", exposition::FamilyType::gauge,
-                        "When the IOC's process started, in seconds since 1970."};
-constexpr exposition::Family kRecords{"epics_ioc_records", exposition::FamilyType::gauge,
-                          "Records in the IOC's database by record type, aliases not counted."};
+                                    "When the IOC's process started, in seconds since 1970."};
+constexpr exposition::Family kRecords{
+    "epics_ioc_records", exposition::FamilyType::gauge,
+    "Records in the IOC's database by record type, aliases not counted."};
 
 void encode_info(const IocFacts& ioc, exposition::Encoder& encoder) {
   const std::string pid = std::to_string(ioc.pid);

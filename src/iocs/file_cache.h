@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/rooted_fs.h"
 #include "iocs/elf_symbols.h"
 #include "iocs/ioc.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::iocs {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "iocs/thread_class.h"
 #include "iocs/process_stat.h"
+#include "iocs/thread_class.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -29,8 +29,8 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return value;
 }
 
-// Listed, although since Linux 6.2 the folder's size says it too: that counts also the number that a
-// thread has reserved which waits in accept(2), as the CA server's does.
+// Listed, although since Linux 6.2 the folder's size says it too: that counts also the number that
+// a thread has reserved which waits in accept(2), as the CA server's does.
 std::optional<std::uint64_t> count_descriptors(const RootedFs& fs, const std::string& process) {
   const auto names = fs.list(process + "/fd");
   return names ? std::optional<std::uint64_t>(names->size()) : std::nullopt;

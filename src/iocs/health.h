@@ -10,11 +10,11 @@
 #include <optional>
 #include <string_view>
 
-#include "iocs/ioc_id.h"
-#include "iocs/health_samples.h"
 #include "base/folder.h"
 #include "base/process_stats.h"
 #include "base/rooted_fs.h"
+#include "iocs/health_samples.h"
+#include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
 

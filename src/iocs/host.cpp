@@ -250,7 +250,8 @@ IocFacts Host::facts(const LiveIoc& live) const {
   for (const ListeningSocket& socket : live.ioc.listening)
     if (std::ranges::find(facts.tcp_ports, socket.port) == facts.tcp_ports.end())
       facts.tcp_ports.push_back(socket.port);
-  const std::string held = live.ioc.traced_or_stopped.empty() ? "" : "left alone: " + live.ioc.traced_or_stopped;
+  const std::string held =
+      live.ioc.traced_or_stopped.empty() ? "" : "left alone: " + live.ioc.traced_or_stopped;
   const auto of = [&live](Concern concern) -> const std::string& {
     return live.problems[static_cast<std::size_t>(concern)];
   };

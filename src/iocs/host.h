@@ -43,8 +43,8 @@ struct LiveIoc {
   std::uint64_t serial = 0;  // of this life: an exec in place begins another under the same IocId
   std::uint32_t number = 0;  // of its name: stays the same when it is restarted
   std::shared_ptr<const Database> database;
-  FieldOffsets offsets;                 // with the database
-  bool initialized = false;             // iocInit has run: the database is final
+  FieldOffsets offsets;                  // with the database
+  bool initialized = false;              // iocInit has run: the database is final
   std::optional<std::uint16_t> ca_port;  // of its CA server, once it is known
   std::array<std::string, kConcerns> problems;
   Retry reading;  // of its database
@@ -82,7 +82,9 @@ class Host {
   bool hands_off() const { return hands_off_; }
   // Its memory and its code are not to be touched: the operator wants it, or somebody has stopped
   // or traces the IOC.
-  bool left_alone(const LiveIoc& live) const { return hands_off_ || !live.ioc.traced_or_stopped.empty(); }
+  bool left_alone(const LiveIoc& live) const {
+    return hands_off_ || !live.ioc.traced_or_stopped.empty();
+  }
 
   // All that follows: under the mutex, or in the thread that changes it.
   const std::map<IocId, LiveIoc>& live() const { return live_; }

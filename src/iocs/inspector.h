@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/rooted_fs.h"
 #include "iocs/file_cache.h"
 #include "iocs/ioc.h"
 #include "iocs/maps.h"
 #include "iocs/process_stat.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::iocs {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "iocs/ioc_id.h"
 #include "base/socket_table.h"
+#include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
 

@@ -9,10 +9,10 @@
 #include <set>
 #include <vector>
 
-#include "iocs/ioc.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
 #include "base/socket_table.h"
+#include "iocs/ioc.h"
 
 namespace ioc_exporter::iocs {
 

@@ -50,8 +50,7 @@ Result<void> Memory::read(std::uint64_t address, std::span<std::byte> into) {
   return {};
 }
 
-Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs,
-                                                     const IocId& id) {
+Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const IocId& id) {
   const std::string path = "/proc/" + std::to_string(id.pid) + "/mem";
   auto fd = fs.open(path, O_RDONLY);
   if (!fd) return std::move(fd).error();

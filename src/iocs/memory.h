@@ -8,9 +8,9 @@
 #include <string>
 #include <type_traits>
 
-#include "iocs/ioc_id.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
+#include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "iocs/ioc_id.h"
 #include "base/folder.h"
 #include "base/rooted_fs.h"
+#include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
 

@@ -29,7 +29,7 @@ struct IocFacts {
   std::shared_ptr<const Database> database;  // null while it could not be read
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   std::optional<HealthSample> health;        // while it runs
-  std::vector<std::string> notes;                 // what this IOC does not tell, and why
+  std::vector<std::string> notes;            // what this IOC does not tell, and why
 };
 
 }  // namespace ioc_exporter

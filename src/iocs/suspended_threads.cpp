@@ -105,8 +105,8 @@ Result<std::vector<ThreadFacts>> read_list(Memory& memory, std::uint64_t variabl
 
 }  // namespace
 
-Result<std::vector<std::string>> read_suspended_threads(
-    Memory& memory, const VariablePlaces& variables) {
+Result<std::vector<std::string>> read_suspended_threads(Memory& memory,
+                                                        const VariablePlaces& variables) {
   constexpr const char* kList = "pthreadList";
   if (auto any = place_of(variables, kList); !any) return std::move(any).error();
   std::vector<std::string> names;

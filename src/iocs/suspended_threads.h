@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "iocs/ioc.h"
 #include "iocs/memory.h"
-#include "base/result.h"
 
 namespace ioc_exporter::iocs {
 

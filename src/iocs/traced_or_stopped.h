@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "iocs/process_signs.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
+#include "iocs/process_signs.h"
 
 namespace ioc_exporter::iocs {
 

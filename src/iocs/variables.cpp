@@ -2,8 +2,7 @@
 
 namespace ioc_exporter::iocs {
 
-Result<VariablePlace> place_of(const VariablePlaces& variables,
-                                          const std::string& name) {
+Result<VariablePlace> place_of(const VariablePlaces& variables, const std::string& name) {
   const auto places = variables.find(name);
   if (places == variables.end() || places->second.empty())
     return error_in_words("no symbol " + name + " was found");

@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "kernel/libbpf_support.h"
 #include "hit_cost.skel.h"
+#include "kernel/libbpf_support.h"
 
 namespace ioc_exporter::kernel {
 

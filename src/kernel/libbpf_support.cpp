@@ -63,7 +63,8 @@ Result<void> size_map(bpf_map* map, std::uint32_t entries) {
 Result<void> share_map(bpf_map* map, int fd, const char* object) {
   const int err = bpf_map__reuse_fd(map, fd);
   if (err < 0)
-    return libbpf_error(err, std::string("share BPF map ") + bpf_map__name(map) + " with " + object);
+    return libbpf_error(err,
+                        std::string("share BPF map ") + bpf_map__name(map) + " with " + object);
   return {};
 }
 

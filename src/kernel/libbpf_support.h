@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "base/result.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
-#include "base/result.h"
 
 namespace ioc_exporter::kernel {
 

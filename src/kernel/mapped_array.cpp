@@ -6,8 +6,7 @@
 
 namespace ioc_exporter::kernel {
 
-Result<MapMemory> MapMemory::map(int fd, std::size_t size, const std::string& name,
-                                 Access access) {
+Result<MapMemory> MapMemory::map(int fd, std::size_t size, const std::string& name, Access access) {
   const int protection = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
   void* at = ::mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) return error_from_errno(errno, "map BPF map " + name + " into memory");

@@ -38,7 +38,8 @@ void UnexpectedBounds::apply(PolicySamples& samples, const KnownIocs& known) {
     const std::array<Text, 3> rest{put.pv, put.user, put.host};
     const std::array<std::uint64_t, 1> count{put.count};
     name_of(verdict, put.action, put.rule);
-    exposition::LimitedSeries::Sum* const sum = series_.add({put.ioc, put.client, rest, verdict}, count);
+    exposition::LimitedSeries::Sum* const sum =
+        series_.add({put.ioc, put.client, rest, verdict}, count);
     if (sum != nullptr) sum->latest[0] = std::max(sum->latest[0], put.last_time_seconds);
     return sum != nullptr;
   });
@@ -46,8 +47,8 @@ void UnexpectedBounds::apply(PolicySamples& samples, const KnownIocs& known) {
   series_.for_each_sum([&samples](const exposition::LimitedSeries::Sum& sum) {
     const std::size_t end = sum.detail.find('\0');
     samples.unexpected_puts.push_back({sum.ioc, other(), sum.client, other(), other(),
-                                        sum.detail.substr(end + 1), sum.detail.substr(0, end),
-                                        sum.values[0], sum.latest[0]});
+                                       sum.detail.substr(end + 1), sum.detail.substr(0, end),
+                                       sum.values[0], sum.latest[0]});
   });
 }
 

@@ -7,11 +7,13 @@
 namespace ioc_exporter::policy {
 namespace {
 
-constexpr exposition::Family kUnexpected{"epics_ca_unexpected_puts_total", exposition::FamilyType::counter,
-                             "Channel Access writes that the site's policy does not expect, or "
-                             "forbids, and the rule that decided."};
-constexpr exposition::Family kRules{"ioc_exporter_policy_puts_total", exposition::FamilyType::counter,
-                        "Channel Access writes by the rule of the site's policy that decided."};
+constexpr exposition::Family kUnexpected{
+    "epics_ca_unexpected_puts_total", exposition::FamilyType::counter,
+    "Channel Access writes that the site's policy does not expect, or "
+    "forbids, and the rule that decided."};
+constexpr exposition::Family kRules{
+    "ioc_exporter_policy_puts_total", exposition::FamilyType::counter,
+    "Channel Access writes by the rule of the site's policy that decided."};
 
 }  // namespace
 

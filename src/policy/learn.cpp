@@ -61,7 +61,8 @@ std::string common_pattern(const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < parts.size(); ++i) differ[i] = differ[i] || parts[i] != others[i];
   }
   std::string pattern;
-  for (std::size_t i = 0; i < parts.size(); ++i) pattern += differ[i] ? "[0-9]+" : literal_pattern(parts[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    pattern += differ[i] ? "[0-9]+" : literal_pattern(parts[i]);
   return pattern;
 }
 

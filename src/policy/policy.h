@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "ca/samples.h"
 #include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/time_window.h"
-#include "ca/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::policy {
 

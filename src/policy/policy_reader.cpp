@@ -8,7 +8,6 @@
 namespace ioc_exporter::policy {
 namespace {
 
-
 constexpr std::size_t kMostRules = 10'000;
 constexpr std::size_t kLongestName = 100;
 constexpr std::chrono::milliseconds kShortest{100};

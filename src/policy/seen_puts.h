@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ca/samples.h"
 #include "base/result.h"
+#include "ca/samples.h"
 
 namespace ioc_exporter::policy {
 

@@ -50,7 +50,6 @@ void take_off(std::map<std::uint32_t, Attached>& by_slot) {
 
 }  // namespace
 
-
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
   if (to.contains(point.program)) return {};

@@ -10,21 +10,25 @@ namespace ioc_exporter::records {
 namespace {
 
 constexpr exposition::Family kCauses{"epics_ioc_process_total", exposition::FamilyType::counter,
-                         "Processings of the IOC's records by their cause."};
-constexpr exposition::Family kRecordCauses{"epics_record_process_cause_total", exposition::FamilyType::counter,
-                               "Processings of a record by their cause."};
-constexpr exposition::Family kTimed{"epics_record_process_timed_total", exposition::FamilyType::counter,
-                        "Processings of the IOC's records whose duration was measured; one of "
-                        "them may stand for several."};
-constexpr exposition::Family kTransitions{"epics_ioc_alarm_transitions_total", exposition::FamilyType::counter,
-                              "Changes of a record's severity, by the new one."};
+                                     "Processings of the IOC's records by their cause."};
+constexpr exposition::Family kRecordCauses{"epics_record_process_cause_total",
+                                           exposition::FamilyType::counter,
+                                           "Processings of a record by their cause."};
+constexpr exposition::Family kTimed{
+    "epics_record_process_timed_total", exposition::FamilyType::counter,
+    "Processings of the IOC's records whose duration was measured; one of "
+    "them may stand for several."};
+constexpr exposition::Family kTransitions{"epics_ioc_alarm_transitions_total",
+                                          exposition::FamilyType::counter,
+                                          "Changes of a record's severity, by the new one."};
 constexpr std::array<std::string_view, kSeverities> kSeverityNames{"no_alarm", "minor", "major",
                                                                    "invalid"};
 
 using IocList = std::vector<const IocSample*>;
 
 template <class Each>
-void for_each_counted(const exposition::Family& family, const IocList& iocs, exposition::Encoder& encoder, Each each) {
+void for_each_counted(const exposition::Family& family, const IocList& iocs,
+                      exposition::Encoder& encoder, Each each) {
   encoder.begin_family(family);
   for (const IocSample* ioc : iocs)
     if (ioc->up && ioc->processing) each(*ioc, *ioc->processing);

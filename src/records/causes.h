@@ -6,9 +6,9 @@
 #include <map>
 #include <vector>
 
+#include "base/result.h"
 #include "records/process.h"
 #include "records/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 

@@ -16,8 +16,9 @@ using std::chrono::seconds;
 
 constexpr const char* kProbe = "record_process";
 constexpr seconds kThreadCheckInterval{30};
-constexpr std::uint32_t kMostRecordCauses = 262'144;    // of 100,000 records, with some to spare
-constexpr const char* kInitialPidNamespace = "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
+constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
+constexpr const char* kInitialPidNamespace =
+    "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
 ProbeFile probe_file(const iocs::ProbeTarget& where) {
   return {where.file.device, where.file.inode, where.offset};
@@ -93,7 +94,8 @@ void RecordsCollector::follow(TimePoint now) {
       one = watched_.erase(one);
       continue;
     }
-    if (watched.slot) limiter_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
+    if (watched.slot)
+      limiter_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
     ++one;
   }
   if (process_) watch_due(now);
@@ -224,8 +226,8 @@ std::vector<ExtraProbes::Watched> RecordsCollector::watched_extras() const {
   for (const auto& [id, watched] : watched_) {
     const iocs::LiveIoc* const live = host_.find(id, watched.serial);
     if (!watched.slot || live == nullptr || host_.left_alone(*live)) continue;
-    all.push_back({*watched.slot, id.pid, completion_point(*live->ioc.target),
-                   records_of(*live->database)});
+    all.push_back(
+        {*watched.slot, id.pid, completion_point(*live->ioc.target), records_of(*live->database)});
   }
   return all;
 }

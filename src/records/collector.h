@@ -13,9 +13,9 @@
 #include "base/rates.h"
 #include "base/retry.h"
 #include "base/trouble_log.h"
+#include "exposition/bounds_options.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
-#include "exposition/bounds_options.h"
 #include "iocs/host.h"
 #include "records/all_families.h"
 #include "records/bounds.h"
@@ -59,10 +59,10 @@ class RecordsCollector final : public Collector {
  private:
   // An IOC whose records are counted, or are to be.
   struct Watched {
-    std::uint64_t serial = 0;            // iocs::LiveIoc::serial
-    std::optional<std::uint32_t> slot;   // of the probes
+    std::uint64_t serial = 0;                  // iocs::LiveIoc::serial
+    std::optional<std::uint32_t> slot;         // of the probes
     std::shared_ptr<const Database> database;  // that the probes know of
-    std::vector<std::string> notes;      // what the probes do not count, and why
+    std::vector<std::string> notes;            // what the probes do not count, and why
     Retry attaching;
   };
   struct Reading {

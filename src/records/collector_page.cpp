@@ -131,7 +131,8 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)
     self.drops.push_back({kProbe, iocx_record_drop_labels[i], (*drops)[i]});
-  auto put_drops = kernel::sum_per_cpu_counters(process_->object().maps().puts.drops, IOCX_PUT_DROPS);
+  auto put_drops =
+      kernel::sum_per_cpu_counters(process_->object().maps().puts.drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
   (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += extras_->puts_over_limit();
   for (std::uint32_t i = 0; i < put_drops->size(); ++i)

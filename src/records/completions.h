@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "records/process.h"
 #include "base/result.h"
+#include "records/process.h"
 
 namespace ioc_exporter::records {
 

@@ -37,16 +37,16 @@ void add_counters(iocx_record_stats& to, const PausedRecordEstimates::Counters& 
 PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records) {
   PausedRecordEstimates::Table table;
   table.reserve(records.size());
-  for (const RawRecord& record : records)
-    table.emplace(record.address, counters_of(record.stats));
+  for (const RawRecord& record : records) table.emplace(record.address, counters_of(record.stats));
   return table;
 }
 
 HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double paused_seconds) {
   HiddenCounts by_address;
-  hidden.for_each(paused_seconds, [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
-    by_address.emplace(address, std::move(counters));
-  });
+  hidden.for_each(paused_seconds,
+                  [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
+                    by_address.emplace(address, std::move(counters));
+                  });
   return by_address;
 }
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/result.h"
 #include "records/process_object.h"
 #include "shared/record_process.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 

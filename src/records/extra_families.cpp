@@ -11,26 +11,30 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr exposition::Family kScan{"epics_ioc_scan_list_duration_seconds", exposition::FamilyType::histogram,
-                       "Time that a pass through the periodic scan list took. One that takes "
-                       "longer than the period is an overrun."};
+constexpr exposition::Family kScan{
+    "epics_ioc_scan_list_duration_seconds", exposition::FamilyType::histogram,
+    "Time that a pass through the periodic scan list took. One that takes "
+    "longer than the period is an overrun."};
 constexpr exposition::Family kPeriod{"epics_ioc_scan_period_seconds", exposition::FamilyType::gauge,
-                         "Period of the scan list."};
-constexpr exposition::Family kLastScan{"epics_ioc_scan_last_timestamp_seconds", exposition::FamilyType::gauge,
-                           "When the last pass through the scan list ended, in seconds since 1970: "
-                           "the heartbeat of its thread."};
+                                     "Period of the scan list."};
+constexpr exposition::Family kLastScan{
+    "epics_ioc_scan_last_timestamp_seconds", exposition::FamilyType::gauge,
+    "When the last pass through the scan list ended, in seconds since 1970: "
+    "the heartbeat of its thread."};
 constexpr exposition::Family kCompletion{
     "epics_record_completion_duration_seconds", exposition::FamilyType::histogram,
     "Asynchronous records: time from the start of dbProcess to completion."};
 
 // Every second power of two from 2^-18 s (3.8 us) to 4 s.
 exposition::HistogramEdges scan_edges() {
-  auto edges = exposition::HistogramEdges::from({-72, -64, -56, -48, -40, -32, -24, -16, -8, 0, 8}, exposition::kPutScale);
+  auto edges = exposition::HistogramEdges::from({-72, -64, -56, -48, -40, -32, -24, -16, -8, 0, 8},
+                                                exposition::kPutScale);
   return edges ? *edges : exposition::HistogramEdges::of_puts();
 }
 
 template <class Each>
-void for_each_list(const std::vector<const IocSample*>& iocs, const exposition::Encoder& encoder, Each&& each) {
+void for_each_list(const std::vector<const IocSample*>& iocs, const exposition::Encoder& encoder,
+                   Each&& each) {
   for (const IocSample* ioc : iocs)
     if (ioc->up)
       for (const ScanTimeSample& list : ioc->scan_times)
@@ -45,20 +49,24 @@ void add_sums(Sums& sums, const Sums& more) {
                  std::plus<>());
 }
 
-void encode(const exposition::Family& family, const exposition::HistogramEdges& edges, exposition::SeriesList<Sums> series,
-            exposition::Encoder& encoder) {
+void encode(const exposition::Family& family, const exposition::HistogramEdges& edges,
+            exposition::SeriesList<Sums> series, exposition::Encoder& encoder) {
   encoder.begin_histograms(family, edges);
-  exposition::for_each_merged(std::move(series), add_sums,
-                  [&encoder](const exposition::EncodedLabels& labels, const Sums& sums) {
-                    encoder.histogram(labels, sums.second, exposition::seconds_from_ns(sums.first));
-                  });
+  exposition::for_each_merged(
+      std::move(series), add_sums,
+      [&encoder](const exposition::EncodedLabels& labels, const Sums& sums) {
+        encoder.histogram(labels, sums.second, exposition::seconds_from_ns(sums.first));
+      });
 }
 
-void encode_numbers(const exposition::Family& family, exposition::SeriesList<double> series, exposition::Encoder& encoder) {
+void encode_numbers(const exposition::Family& family, exposition::SeriesList<double> series,
+                    exposition::Encoder& encoder) {
   encoder.begin_family(family);
   exposition::for_each_merged(
       std::move(series), [](double& most, double other) { most = std::max(most, other); },
-      [&encoder](const exposition::EncodedLabels& labels, double value) { encoder.number(labels, value); });
+      [&encoder](const exposition::EncodedLabels& labels, double value) {
+        encoder.number(labels, value);
+      });
 }
 
 }  // namespace
@@ -66,18 +74,19 @@ void encode_numbers(const exposition::Family& family, exposition::SeriesList<dou
 void encode_scan_lists(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder) {
   exposition::SeriesList<Sums> durations;
   exposition::SeriesList<double> periods, last;
-  for_each_list(iocs, encoder, [&](const exposition::EncodedLabels& labels, const ScanTimeSample& list) {
-    durations.emplace_back(labels, Sums{list.sum_ns, list.buckets});
-    periods.emplace_back(labels, list.period_seconds);
-    last.emplace_back(labels, list.last_time_seconds);
-  });
+  for_each_list(iocs, encoder,
+                [&](const exposition::EncodedLabels& labels, const ScanTimeSample& list) {
+                  durations.emplace_back(labels, Sums{list.sum_ns, list.buckets});
+                  periods.emplace_back(labels, list.period_seconds);
+                  last.emplace_back(labels, list.last_time_seconds);
+                });
   encode(kScan, scan_edges(), std::move(durations), encoder);
   encode_numbers(kPeriod, std::move(periods), encoder);
   encode_numbers(kLastScan, std::move(last), encoder);
 }
 
-void encode_completions(const std::vector<const IocSample*>& iocs, const exposition::HistogramEdges& edges,
-                        exposition::Encoder& encoder) {
+void encode_completions(const std::vector<const IocSample*>& iocs,
+                        const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
   exposition::SeriesList<Sums> series;
   for (const IocSample* ioc : iocs) {
     if (!ioc->up || !ioc->database) continue;

@@ -7,12 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/rooted_fs.h"
 #include "base/wall_clock.h"
 #include "records/completions.h"
 #include "records/process.h"
 #include "records/puts.h"
 #include "records/samples.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::records {
 
@@ -26,8 +26,7 @@ class ExtraProbes {
   };
 
   // `records` may be null: then there is nothing.
-  ExtraProbes(RootedFs fs, RecordProcess* records)
-      : records_(records), puts_(std::move(fs)) {}
+  ExtraProbes(RootedFs fs, RecordProcess* records) : records_(records), puts_(std::move(fs)) {}
 
   // A look now and then, at all watched IOCs.
   Result<void> look(const std::vector<Watched>& watched);

@@ -10,7 +10,7 @@ namespace ioc_exporter::records {
 namespace {
 
 constexpr exposition::Family kInfo{"epics_record_info", exposition::FamilyType::gauge,
-                       "A record and its type, to join on. Always 1."};
+                                   "A record and its type, to join on. Always 1."};
 constexpr exposition::Family kProcess{
     "epics_record_process_total", exposition::FamilyType::counter,
     "Times that the record processed: calls of dbProcess that were not skipped."};
@@ -18,9 +18,10 @@ constexpr exposition::Family kDuration{
     "epics_record_process_duration_seconds", exposition::FamilyType::histogram,
     "Duration of dbProcess for the record, with the records that it processed "
     "in turn."};
-constexpr exposition::Family kSelf{"epics_record_process_self_seconds_total", exposition::FamilyType::counter,
-                       "Time in dbProcess for the record, without the records that it processed in "
-                       "turn."};
+constexpr exposition::Family kSelf{
+    "epics_record_process_self_seconds_total", exposition::FamilyType::counter,
+    "Time in dbProcess for the record, without the records that it processed in "
+    "turn."};
 constexpr exposition::Family kSkipped{
     "epics_record_process_skipped_total", exposition::FamilyType::counter,
     "Calls of dbProcess that processed nothing: the record was active (PACT) or "
@@ -81,8 +82,9 @@ void encode_skipped(const std::vector<RecordRows>& tables, exposition::Encoder& 
 
 }  // namespace
 
-void encode_records(const std::vector<const IocSample*>& iocs, const exposition::HistogramEdges& edges,
-                    LabelCache& cache, exposition::Encoder& encoder) {
+void encode_records(const std::vector<const IocSample*>& iocs,
+                    const exposition::HistogramEdges& edges, LabelCache& cache,
+                    exposition::Encoder& encoder) {
   std::vector<RecordRows> tables;
   tables.reserve(iocs.size());
   for (const IocSample* ioc : iocs)
@@ -96,11 +98,13 @@ void encode_records(const std::vector<const IocSample*>& iocs, const exposition:
   encoder.begin_histograms(kDuration, edges);
   for_each_row(tables, Read::all, [&](const RecordRow& row) {
     if (was_processed(row))
-      encoder.histogram(row.labels, row.counts->buckets, exposition::seconds_from_ns(row.counts->sum_ns));
+      encoder.histogram(row.labels, row.counts->buckets,
+                        exposition::seconds_from_ns(row.counts->sum_ns));
   });
   encoder.begin_family(kSelf);
   for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    if (was_processed(row)) encoder.number(row.labels, exposition::seconds_from_ns(row.counts->self_ns));
+    if (was_processed(row))
+      encoder.number(row.labels, exposition::seconds_from_ns(row.counts->self_ns));
   });
   encode_skipped(tables, encoder);
 }

@@ -11,7 +11,8 @@ namespace ioc_exporter::records {
 
 // Of all that are up. A record that was never processed has its info and a process_total of 0 (so
 // that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.
-void encode_records(const std::vector<const IocSample*>& iocs, const exposition::HistogramEdges& edges,
-                    LabelCache& cache, exposition::Encoder& encoder);
+void encode_records(const std::vector<const IocSample*>& iocs,
+                    const exposition::HistogramEdges& edges, LabelCache& cache,
+                    exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::records

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "records/process.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "records/process.h"
 
 namespace ioc_exporter::records {
 

@@ -26,7 +26,8 @@ exposition::LabelView RecordLabels::of(std::size_t record) const {
   return exposition::LabelView(std::string_view(bytes_).substr(begin, ends_[index] - begin));
 }
 
-std::shared_ptr<const RecordLabels> LabelCache::of(const IocSample& ioc, const exposition::Encoder& encoder) {
+std::shared_ptr<const RecordLabels> LabelCache::of(const IocSample& ioc,
+                                                   const exposition::Encoder& encoder) {
   if (!ioc.database) return std::make_shared<const RecordLabels>(ioc.name, nullptr, encoder);
   const std::scoped_lock lock(mutex_);
   Entry& entry = entries_[{ioc.database.get(), encoder.label_form(), ioc.name}];

@@ -19,7 +19,8 @@ namespace ioc_exporter::records {
 class RecordLabels {
  public:
   // `database` may be null: then there are no records.
-  RecordLabels(const std::string& ioc, const Database* database, const exposition::Encoder& encoder);
+  RecordLabels(const std::string& ioc, const Database* database,
+               const exposition::Encoder& encoder);
 
   std::size_t records() const { return ends_.size() - 1; }
   // By the database's index of the record; records() and above: the name is not known.

@@ -9,15 +9,17 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr exposition::Family kLinks{"epics_record_link_total", exposition::FamilyType::counter,
-                        "Times that one record (source) made another process through its links."};
+constexpr exposition::Family kLinks{
+    "epics_record_link_total", exposition::FamilyType::counter,
+    "Times that one record (source) made another process through its links."};
 
 // To sort by: the names, then whether they are groups'.
 using LinkNames = std::pair<std::pair<std::string_view, std::string_view>,
                             std::pair<std::string_view, std::string_view>>;
 
 LinkNames names_of(const IocSample& ioc, const RecordLinkSample& link) {
-  const exposition::Label source = source_label(ioc, link.source), record = record_label(ioc, link.record);
+  const exposition::Label source = source_label(ioc, link.source),
+                          record = record_label(ioc, link.record);
   return {{source.value, record.value}, {source.name, record.name}};
 }
 

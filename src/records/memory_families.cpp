@@ -6,29 +6,36 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr exposition::Family kOverruns{"epics_ioc_scan_overruns_total", exposition::FamilyType::counter,
-                           "Cycles in which a scan list took longer than its period (in seconds), "
-                           "as the IOC counts them."};
+constexpr exposition::Family kOverruns{
+    "epics_ioc_scan_overruns_total", exposition::FamilyType::counter,
+    "Cycles in which a scan list took longer than its period (in seconds), "
+    "as the IOC counts them."};
 constexpr exposition::Family kListed{"epics_ioc_scan_records", exposition::FamilyType::gauge,
-                         "Records on the scan list of a period (in seconds)."};
+                                     "Records on the scan list of a period (in seconds)."};
 constexpr exposition::Family kLength{"epics_ioc_queue_length", exposition::FamilyType::gauge,
-                         "Elements that wait in a queue of callbacks, or of scanOnce."};
+                                     "Elements that wait in a queue of callbacks, or of scanOnce."};
 constexpr exposition::Family kCapacity{"epics_ioc_queue_capacity", exposition::FamilyType::gauge,
-                           "Elements that the queue can hold."};
-constexpr exposition::Family kHighWater{"epics_ioc_queue_high_water_mark", exposition::FamilyType::gauge,
-                            "Most elements that the queue has held, as the IOC notes them."};
-constexpr exposition::Family kOverflows{"epics_ioc_queue_overflows_total", exposition::FamilyType::counter,
-                            "Times that the queue was found full, as the IOC counts them."};
-constexpr exposition::Family kSeverity{"epics_ioc_records_by_severity", exposition::FamilyType::gauge,
-                           "Records whose SEVR was this when they were looked at."};
+                                       "Elements that the queue can hold."};
+constexpr exposition::Family kHighWater{
+    "epics_ioc_queue_high_water_mark", exposition::FamilyType::gauge,
+    "Most elements that the queue has held, as the IOC notes them."};
+constexpr exposition::Family kOverflows{
+    "epics_ioc_queue_overflows_total", exposition::FamilyType::counter,
+    "Times that the queue was found full, as the IOC counts them."};
+constexpr exposition::Family kSeverity{"epics_ioc_records_by_severity",
+                                       exposition::FamilyType::gauge,
+                                       "Records whose SEVR was this when they were looked at."};
 constexpr exposition::Family kInFlight{"epics_ioc_records_in_flight", exposition::FamilyType::gauge,
-                           "Records that were active (PACT) when they were looked at."};
-constexpr exposition::Family kStuck{"epics_ioc_records_stuck", exposition::FamilyType::gauge,
-                        "Records that are active (PACT) for longer than --records.stuck-after."};
-constexpr exposition::Family kLooked{"epics_ioc_records_sampled_timestamp_seconds", exposition::FamilyType::gauge,
-                         "When the records were looked at last, in seconds since 1970."};
-constexpr exposition::Family kSuspended{"epics_ioc_threads_suspended", exposition::FamilyType::gauge,
-                            "Threads that are suspended, as after a failed assertion."};
+                                       "Records that were active (PACT) when they were looked at."};
+constexpr exposition::Family kStuck{
+    "epics_ioc_records_stuck", exposition::FamilyType::gauge,
+    "Records that are active (PACT) for longer than --records.stuck-after."};
+constexpr exposition::Family kLooked{
+    "epics_ioc_records_sampled_timestamp_seconds", exposition::FamilyType::gauge,
+    "When the records were looked at last, in seconds since 1970."};
+constexpr exposition::Family kSuspended{"epics_ioc_threads_suspended",
+                                        exposition::FamilyType::gauge,
+                                        "Threads that are suspended, as after a failed assertion."};
 constexpr std::array<std::string_view, 4> kSeverityLabels{"no_alarm", "minor", "major", "invalid"};
 
 using Iocs = std::vector<const IocSample*>;
@@ -38,7 +45,8 @@ const IocMemorySample* memory_of(const IocSample* ioc) {
 }
 
 template <class Value>
-void encode_scan_lists(const exposition::Family& family, const Iocs& iocs, exposition::Encoder& encoder, Value value) {
+void encode_scan_lists(const exposition::Family& family, const Iocs& iocs,
+                       exposition::Encoder& encoder, Value value) {
   encoder.begin_family(family);
   for (const IocSample* ioc : iocs) {
     const IocMemorySample* const memory = memory_of(ioc);
@@ -50,7 +58,8 @@ void encode_scan_lists(const exposition::Family& family, const Iocs& iocs, expos
 }
 
 template <class Value>
-void encode_queues(const exposition::Family& family, const Iocs& iocs, exposition::Encoder& encoder, Value value) {
+void encode_queues(const exposition::Family& family, const Iocs& iocs, exposition::Encoder& encoder,
+                   Value value) {
   encoder.begin_family(family);
   for (const IocSample* ioc : iocs) {
     const IocMemorySample* const memory = memory_of(ioc);
@@ -63,7 +72,8 @@ void encode_queues(const exposition::Family& family, const Iocs& iocs, expositio
 
 // each(records, labels) for every IOC whose records were looked at.
 template <class Each>
-void for_each_state(const exposition::Family& family, const Iocs& iocs, exposition::Encoder& encoder, Each each) {
+void for_each_state(const exposition::Family& family, const Iocs& iocs,
+                    exposition::Encoder& encoder, Each each) {
   encoder.begin_family(family);
   for (const IocSample* ioc : iocs) {
     const IocMemorySample* const memory = memory_of(ioc);

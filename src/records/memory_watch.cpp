@@ -6,8 +6,8 @@
 
 #include "iocs/callback_queues.h"
 #include "iocs/memory.h"
-#include "records/scan_lists.h"
 #include "iocs/suspended_threads.h"
+#include "records/scan_lists.h"
 
 namespace ioc_exporter::records {
 namespace {

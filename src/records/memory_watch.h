@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "iocs/ioc.h"
+#include "base/rooted_fs.h"
 #include "iocs/database_reader.h"
+#include "iocs/ioc.h"
 #include "records/record_states.h"
 #include "records/samples.h"
-#include "base/rooted_fs.h"
 
 namespace ioc_exporter::records {
 

@@ -15,7 +15,7 @@ exposition::FamilyBuilder overhead_gauge(std::string name, std::string help) {
 
 void add_hit_cost(const HitCostSample& cost, Families& to) {
   overhead_gauge("ioc_exporter_probe_hit_seconds",
-        "Time that one hit of a record probe takes on this machine, measured at start.")
+                 "Time that one hit of a record probe takes on this machine, measured at start.")
       .add({{"kind", "entry"}}, cost.entry_seconds)
       .add({{"kind", "return"}}, cost.return_seconds)
       .append_to(to);
@@ -28,10 +28,11 @@ Families overhead_families(const std::vector<const IocSample*>& iocs,
   Families families;
   if (hit_cost) add_hit_cost(*hit_cost, families);
   auto overhead = overhead_gauge("ioc_exporter_ioc_overhead_ratio",
-                        "Fraction of one core that the record probes cost the IOC.");
-  auto sampling = overhead_gauge("ioc_exporter_record_sampling_ratio",
-                        "Fraction of time that the IOC's record probes are attached: below 1, what "
-                        "is said of its records is an estimate; 0, nothing is counted.");
+                                 "Fraction of one core that the record probes cost the IOC.");
+  auto sampling =
+      overhead_gauge("ioc_exporter_record_sampling_ratio",
+                     "Fraction of time that the IOC's record probes are attached: below 1, what "
+                     "is said of its records is an estimate; 0, nothing is counted.");
   for (const IocSample* ioc : iocs) {
     if (!ioc->up || !ioc->overhead) continue;
     overhead.add({{"ioc", ioc->name}}, ioc->overhead->core_share);

@@ -19,8 +19,7 @@ double grown(std::uint64_t now, std::uint64_t before) {
 
 }  // namespace
 
-OverheadGovernor::OverheadGovernor(double budget, HitCost cost,
-                                   std::function<double()> random)
+OverheadGovernor::OverheadGovernor(double budget, HitCost cost, std::function<double()> random)
     : budget_(budget), cost_(cost), random_(std::move(random)) {}
 
 double OverheadGovernor::load_since_mark(Clock::time_point now, ProbeHits hits) {

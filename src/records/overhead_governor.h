@@ -3,9 +3,9 @@
 //
 // Below the budget they are attached all the time. Above it they are attached for slices of time,
 // with pauses in between that keep the mean within the budget; what the pauses hide is estimated
-// (records/pause_estimates.h). The pauses' lengths are random about their mean, so that a scan with a
-// period of its own is neither always seen nor never. Several calm slices in a row end it: the load
-// of those must lie well below the budget, so that an IOC on the edge does not go to and fro.
+// (records/pause_estimates.h). The pauses' lengths are random about their mean, so that a scan with
+// a period of its own is neither always seen nor never. Several calm slices in a row end it: the
+// load of those must lie well below the budget, so that an IOC on the edge does not go to and fro.
 #pragma once
 
 #include <chrono>

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "records/counters.h"
-#include "records/samples_by_record.h"
+#include "base/result.h"
 #include "iocs/ioc_id.h"
+#include "records/counters.h"
 #include "records/counts.h"
 #include "records/samples.h"
-#include "base/result.h"
+#include "records/samples_by_record.h"
 
 namespace ioc_exporter::records {
 

@@ -68,7 +68,8 @@ class Places {
 
   std::uint32_t place_of_group(std::string group) {
     if (const auto found = numbers_.find(group); found != numbers_.end()) return found->second;
-    if (group == exposition::kOther || (own >= room_ && !before_.groups.contains(group))) return kRestOfGroups;
+    if (group == exposition::kOther || (own >= room_ && !before_.groups.contains(group)))
+      return kRestOfGroups;
     ++own;
     const auto number = static_cast<std::uint32_t>(groups.size());
     groups.push_back(group);
@@ -132,8 +133,9 @@ void make_shown(const Places& places, RecordPlan& plan) {
 
 }  // namespace
 
-RecordPlan make_record_plan(std::shared_ptr<const Database> database, const exposition::BoundsOptions& options,
-                            std::size_t room, const RecordPlan* before) {
+RecordPlan make_record_plan(std::shared_ptr<const Database> database,
+                            const exposition::BoundsOptions& options, std::size_t room,
+                            const RecordPlan* before) {
   RecordPlan plan;
   plan.original = std::move(database);
   const std::size_t records = plan.original->records.size();

@@ -33,7 +33,8 @@ struct RecordPlan {
 
 // `room`: series that the IOC may have in all. Records and groups that `before` (may be null) shows
 // by their names keep that, whatever the room.
-RecordPlan make_record_plan(std::shared_ptr<const Database> database, const exposition::BoundsOptions& options,
-                            std::size_t room, const RecordPlan* before);
+RecordPlan make_record_plan(std::shared_ptr<const Database> database,
+                            const exposition::BoundsOptions& options, std::size_t room,
+                            const RecordPlan* before);
 
 }  // namespace ioc_exporter::records

@@ -52,7 +52,8 @@ void ProbeLimiter::set_detached(bool detached) {
   if (detached && !before)
     if (auto done = records_.pause_all(); !done)
       spdlog::warn("take off the record probes: {}", done.error().message());
-  for (auto& [slot, watched] : watched_) away_or_back(slot, watched, before || watched.traced_or_stopped);
+  for (auto& [slot, watched] : watched_)
+    away_or_back(slot, watched, before || watched.traced_or_stopped);
 }
 
 void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_away) {
@@ -176,7 +177,8 @@ void ProbeLimiter::resume(std::uint32_t slot, Watched& watched) {
     report(watched, "attach the record probes again", done.error());
 }
 
-std::optional<PausedRecordEstimates::Table> ProbeLimiter::counters(std::uint32_t slot, Watched& watched) {
+std::optional<PausedRecordEstimates::Table> ProbeLimiter::counters(std::uint32_t slot,
+                                                                   Watched& watched) {
   auto records = records_.collect(slot);
   if (records) return counters_of(*records);
   report(watched, "read the record counts", records.error());

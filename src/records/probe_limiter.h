@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "records/overhead_governor.h"
 #include "records/counters.h"
 #include "records/hit_cost.h"
+#include "records/overhead_governor.h"
 #include "records/overhead_samples.h"
 #include "records/process.h"
 

@@ -5,7 +5,6 @@
 namespace ioc_exporter::records {
 namespace {
 
-
 // struct processNotify (dbNotify.h) since Base 3.15.0.1: the dbChannel *, which has its DBADDR
 // after one pointer (dbChannel.h).
 constexpr std::uint16_t kNotifyChannel = 48, kChannelAddress = 8;
@@ -14,8 +13,7 @@ constexpr std::uint16_t kPutNotifyAddress = 32;
 
 class Planner {
  public:
-  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets)
-      : target_(target) {
+  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets) : target_(target) {
     points_.puts.ppn = offsets.ppn;
     points_.puts.disp = offsets.disp;
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "iocs/ioc.h"
 #include "iocs/database_reader.h"
+#include "iocs/ioc.h"
 #include "records/process.h"
 
 namespace ioc_exporter::records {

@@ -10,8 +10,7 @@ double grown_between(std::uint64_t from, std::uint64_t to) {
 
 }  // namespace
 
-void ProbeSeconds::add(const std::map<std::uint32_t, ProbeHits>& hits,
-                       const HitCost& cost) {
+void ProbeSeconds::add(const std::map<std::uint32_t, ProbeHits>& hits, const HitCost& cost) {
   for (const auto& [slot, now] : hits) {
     const auto before = seen_.find(slot);
     const ProbeHits then = before == seen_.end() ? ProbeHits{} : before->second;

@@ -45,8 +45,7 @@ std::uint8_t record_layout(const RecordTarget& target) {
   return IOCX_LAYOUT_ANY;
 }
 
-RecordProcess::RecordProcess(RecordProcessObject object,
-                             const RecordProcessOptions& options)
+RecordProcess::RecordProcess(RecordProcessObject object, const RecordProcessOptions& options)
     : timed_rate_(options.timed_rate),
       has_causes_(options.causes > 0),
       has_links_(options.links > 0),
@@ -90,8 +89,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
 Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
                                          std::uint8_t attach) {
   if (auto prepared = prepared_.extract(slot)) {
-    watched.records =
-        std::make_shared<const OwnedRecordsMap>(std::move(prepared.mapped().records));
+    watched.records = std::make_shared<const OwnedRecordsMap>(std::move(prepared.mapped().records));
   } else {
     auto map = object_.make_records_map(watched.capacity);
     if (!map) return std::move(map).error();
@@ -183,7 +181,8 @@ void RecordProcess::unwatch(std::uint32_t slot) {
     library->second.by_slot.erase(slot);
     std::erase(library->second.slots, slot);
   }
-  if (auto erased = object_.maps().ioc_by_tgid.erase(static_cast<std::uint32_t>(target.pid)); !erased)
+  if (auto erased = object_.maps().ioc_by_tgid.erase(static_cast<std::uint32_t>(target.pid));
+      !erased)
     spdlog::warn("{}", erased.error().message());
   report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
   report(object_.clear_records_map(slot));
@@ -301,7 +300,8 @@ Result<RecordProcessUse> RecordProcess::use() const {
   if (!overflow) return std::move(overflow).error();
   RecordProcessUse use;
   use.threads = threads->size() + overflow->size();
-  use.threads_capacity = object_.maps().thread_owners.capacity() + object_.maps().overflow_threads.capacity();
+  use.threads_capacity =
+      object_.maps().thread_owners.capacity() + object_.maps().overflow_threads.capacity();
   for (const auto& [file, library] : libraries_) {
     use.attachments += library.for_all.size();
     for (const auto& [slot, attached] : library.by_slot) use.attachments += attached.size();

@@ -11,12 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "records/process_object.h"
+#include "base/result.h"
 #include "records/attach_policy.h"
 #include "records/counts.h"
+#include "records/process_object.h"
 #include "records/threads.h"
 #include "shared/record_process.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 

@@ -19,19 +19,21 @@ struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
 };
 
-Result<kernel::LinkPtr> attach_one(const bpf_program* program, bool at_return, const std::string& function,
-                           const std::string& path, std::uint64_t offset, std::int32_t pid) {
+Result<kernel::LinkPtr> attach_one(const bpf_program* program, bool at_return,
+                                   const std::string& function, const std::string& path,
+                                   std::uint64_t offset, std::int32_t pid) {
   LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
-  kernel::LinkPtr link(bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options));
+  kernel::LinkPtr link(
+      bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options));
   if (link) return link;
   const int err = -errno;
   return kernel::libbpf_error(err, std::string("attach ") + (at_return ? "uretprobe " : "uprobe ") +
-                               function + " in " + path +
-                               (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
+                                       function + " in " + path +
+                                       (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
 }
 
-// Maps of one IOC, by record, within a map by slot. `like` is the template of that map: Linux 5.15 to
-// 6.1 take only maps whose types are described by BTF like the template's (bpf_map_meta_equal()
+// Maps of one IOC, by record, within a map by slot. `like` is the template of that map: Linux 5.15
+// to 6.1 take only maps whose types are described by BTF like the template's (bpf_map_meta_equal()
 // compares timer_off, which is another error where there is no BTF; kernel/bpf/map_in_map.c).
 template <class Value>
 Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std::uint32_t capacity,
@@ -48,7 +50,7 @@ Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std:
                                 capacity, &options);
   if (fd < 0)
     return kernel::libbpf_error(fd, std::string("create BPF map ") + name + " for " +
-                                std::to_string(capacity) + " records");
+                                        std::to_string(capacity) + " records");
   made.fd.reset(fd);
   auto view = kernel::MapView<std::uint64_t, Value>::from_fd(fd);
   if (!view) return std::move(view).error();
@@ -67,8 +69,8 @@ Result<void> set_inner(const bpf_map* outer, std::uint32_t slot, int fd) {
 Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
   const int err = bpf_map_delete_elem(bpf_map__fd(outer), &slot);
   if (err == 0 || err == -ENOENT) return {};
-  return kernel::libbpf_error(err, std::string("clear slot ") + std::to_string(slot) + " of BPF map " +
-                               bpf_map__name(outer));
+  return kernel::libbpf_error(err, std::string("clear slot ") + std::to_string(slot) +
+                                       " of BPF map " + bpf_map__name(outer));
 }
 
 }  // namespace
@@ -108,7 +110,8 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   RecordMaps& views = loaded.views;
   if (auto ok = kernel::open_view(loaded.threads, maps.record_threads); !ok) return ok;
   if (auto ok = kernel::open_view(views.thread_owners, maps.record_thread_owners); !ok) return ok;
-  if (auto ok = kernel::open_view(views.overflow_threads, maps.record_threads_overflow); !ok) return ok;
+  if (auto ok = kernel::open_view(views.overflow_threads, maps.record_threads_overflow); !ok)
+    return ok;
   if (auto ok = kernel::open_view(views.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
   if (auto ok = kernel::open_view(views.ioc_config, maps.ioc_config); !ok) return ok;
   if (auto ok = kernel::open_view(views.causes, maps.record_causes); !ok) return ok;
@@ -120,8 +123,8 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.puts.clients, maps.put_clients); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
-  auto mapped = kernel::MappedArray<iocx_thread>::map(loaded.threads.fd(), loaded.threads.capacity(),
-                                              loaded.threads.name());
+  auto mapped = kernel::MappedArray<iocx_thread>::map(
+      loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
   if (!mapped) return std::move(mapped).error();
   views.threads = std::move(*mapped);
   return {};
@@ -209,7 +212,7 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, cons
     auto found = loaded_->program(session);
     if (!found) return std::move(found).error();
     auto attached = kernel::attach_uprobe_session(bpf_program__fd(*found), *loaded_->session_type,
-                                          names.function, path, offset, std::max(pid, 0));
+                                                  names.function, path, offset, std::max(pid, 0));
     if (!attached) return std::move(attached).error();
     links->session = std::move(*attached);
     return RecordAttachment(std::move(links));
@@ -269,7 +272,8 @@ Result<void> RecordProcessObject::clear_completions_map(std::uint32_t slot) cons
 Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
   // In this order: whoever takes the place next finds it empty.
   if (auto cleared = loaded_->threads.update(place, iocx_thread{}); !cleared) return cleared;
-  if (auto erased = loaded_->views.thread_owners.erase(place); !erased) return std::move(erased).error();
+  if (auto erased = loaded_->views.thread_owners.erase(place); !erased)
+    return std::move(erased).error();
   return {};
 }
 
@@ -277,7 +281,7 @@ std::optional<kernel::ProgramStats> RecordProcessObject::stats() const {
   std::optional<kernel::ProgramStats> sum;
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, loaded_->skeleton->obj)
-    kernel::add_stats(sum, kernel::program_stats(program));
+      kernel::add_stats(sum, kernel::program_stats(program));
   return sum;
 }
 

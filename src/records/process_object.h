@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/result.h"
 #include "kernel/map.h"
 #include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
@@ -15,7 +16,6 @@
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 
@@ -39,7 +39,8 @@ struct RecordMaps {
   kernel::MapView<std::uint64_t, iocx_thread> overflow_threads;
   kernel::MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
   kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
-  kernel::MapView<std::uint32_t, std::uint64_t> threadless;  // processings by threads without a stack
+  kernel::MapView<std::uint32_t, std::uint64_t>
+      threadless;  // processings by threads without a stack
   // 1 once a record was seen to complete later than its dbProcess returned.
   kernel::MapView<std::uint32_t, std::uint8_t> asynchronous;
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;

@@ -7,7 +7,7 @@ PutClientTotals::Thread PutClientTotals::thread_of(const iocx_put_client_key& ke
 }
 
 void PutClientTotals::add(const iocx_put_client_key& key, std::uint64_t count,
-                              const std::string& client, bool shown) {
+                          const std::string& client, bool shown) {
   if (!client.empty())
     totals_.observe(thread_of(key), {key.slot, key.record, key.source, client}, {count});
   else if (shown)

@@ -31,7 +31,7 @@ class PutClientTotals {
   // What the kernel has counted so far for a thread's writes to a record. `client`: "" = not known
   // now. `shown`: the counts are on a page next, so that what has no client keeps none.
   void add(const iocx_put_client_key& key, std::uint64_t count, const std::string& client,
-               bool shown);
+           bool shown);
   // The kernel has forgotten this thread's writes: the next that come under this key begin anew.
   void forget(const iocx_put_client_key& key);
   // The IOC is gone.

@@ -18,7 +18,7 @@ std::set<std::uint32_t> threads_of(const RootedFs& fs, pid_t pid) {
 }  // namespace
 
 Result<void> RecordPuts::follow(const RecordPutMaps& maps,
-                                 const std::map<std::uint32_t, pid_t>& pids, bool shown) {
+                                const std::map<std::uint32_t, pid_t>& pids, bool shown) {
   std::map<std::uint32_t, Counts> by_slot;
   auto read = maps.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t count) {
     by_slot[key.slot].emplace_back(key, count);
@@ -35,7 +35,7 @@ Result<void> RecordPuts::follow(const RecordPutMaps& maps,
 }
 
 Result<void> RecordPuts::follow_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
-                                     const Counts& counts, bool shown) {
+                                    const Counts& counts, bool shown) {
   auto& known = clients_[slot];
   std::set<std::uint32_t> unknown;
   for (const auto& [key, count] : counts)
@@ -63,8 +63,8 @@ Result<void> RecordPuts::follow_ioc(const RecordPutMaps& maps, std::uint32_t slo
 }
 
 // Its counts are final now; its id may come again, as another thread's.
-Result<void> RecordPuts::count_ended(const RecordPutMaps& maps,
-                                       const iocx_put_client_key& key, const std::string& client) {
+Result<void> RecordPuts::count_ended(const RecordPutMaps& maps, const iocx_put_client_key& key,
+                                     const std::string& client) {
   auto count = maps.clients.lookup(key);
   if (!count) return std::move(count).error();
   if (*count) totals_.add(key, **count, client, true);

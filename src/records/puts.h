@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "records/process_object.h"
-#include "records/put_client_totals.h"
 #include "base/result.h"
 #include "base/rooted_fs.h"
+#include "records/process_object.h"
+#include "records/put_client_totals.h"
 
 namespace ioc_exporter::records {
 
@@ -24,7 +24,7 @@ class RecordPuts {
   // IOCs that are watched, by slot. `shown`: see PutClientTotals; to be called so before the counts
   // by record are read, which these are parts of.
   Result<void> follow(const RecordPutMaps& maps, const std::map<std::uint32_t, pid_t>& pids,
-                       bool shown);
+                      bool shown);
   // The IOC is gone.
   Result<void> forget(const RecordPutMaps& maps, std::uint32_t slot);
 
@@ -34,9 +34,9 @@ class RecordPuts {
  private:
   using Counts = std::vector<std::pair<iocx_put_client_key, std::uint64_t>>;
   Result<void> follow_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
-                           const Counts& counts, bool shown);
+                          const Counts& counts, bool shown);
   Result<void> count_ended(const RecordPutMaps& maps, const iocx_put_client_key& key,
-                             const std::string& client);
+                           const std::string& client);
 
   RootedFs fs_;
   PutClientTotals totals_;

@@ -19,8 +19,8 @@ T field(const std::byte* record, std::size_t offset) {
 
 }  // namespace
 
-RecordStates::RecordStates(std::shared_ptr<const Database> database, const iocs::FieldOffsets& offsets,
-                           std::chrono::milliseconds stuck_after)
+RecordStates::RecordStates(std::shared_ptr<const Database> database,
+                           const iocs::FieldOffsets& offsets, std::chrono::milliseconds stuck_after)
     : database_(std::move(database)),
       offsets_(offsets),
       first_(std::min(offsets.sevr, offsets.pact)),
@@ -70,7 +70,8 @@ Result<std::size_t> RecordStates::look_at_some(iocs::Memory& memory) {
   return *got;
 }
 
-Result<void> RecordStates::note_activities(iocs::Memory& memory, std::span<const std::uint32_t> active,
+Result<void> RecordStates::note_activities(iocs::Memory& memory,
+                                           std::span<const std::uint32_t> active,
                                            Clock::time_point now) {
   std::vector<std::uint64_t> addresses;
   for (const std::uint32_t index : active)

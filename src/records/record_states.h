@@ -14,11 +14,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.h"
 #include "iocs/database_reader.h"
 #include "iocs/memory.h"
 #include "iocs/memory_samples.h"
 #include "records/samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 

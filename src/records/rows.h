@@ -31,7 +31,7 @@ void for_each_counter(A& a, B& b, Each each) {
 void add_counts(RecordSample& sum, const RecordSample& more);
 
 struct RecordRow {
-  exposition::LabelView labels;                      // ioc, record
+  exposition::LabelView labels;          // ioc, record
   const RecordSample* counts = nullptr;  // null: neither processed nor skipped
   std::string_view type;                 // "" for the row of unknown names
 };

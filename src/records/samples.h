@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "exposition/histogram_slots.h"
 #include "iocs/memory_samples.h"
 #include "iocs/samples.h"
 #include "records/cause_samples.h"
@@ -15,7 +16,6 @@
 #include "records/link_samples.h"
 #include "records/overhead_samples.h"
 #include "records/put_samples.h"
-#include "exposition/histogram_slots.h"
 
 namespace ioc_exporter {
 
@@ -33,8 +33,8 @@ struct RecordSample {
 
 // An IOC with its records.
 struct IocSample : IocFacts {
-  bool records_attached = false;             // are its records counted?
-  std::vector<RecordSample> records;         // in any order
+  bool records_attached = false;                  // are its records counted?
+  std::vector<RecordSample> records;              // in any order
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::optional<OverheadSample> overhead = {};    // of the record probes
   std::vector<RecordLinkSample> links = {};       // with --records.links

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "records/counters.h"
-#include "records/put_client_totals.h"
 #include "records/process.h"
+#include "records/put_client_totals.h"
 #include "records/samples.h"
 
 namespace ioc_exporter::records {

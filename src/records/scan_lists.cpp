@@ -69,14 +69,16 @@ Result<std::vector<ScanListSample>> read_scan_lists(iocs::Memory& memory,
   if (*count == 0 || *array == 0) return std::vector<ScanListSample>();
   if (*count < 0 || *count > kMostPeriods)
     return error_in_words("nPeriodic is " + std::to_string(*count));
-  if (!iocs::is_pointer(*array)) return error_in_words("papPeriodic is " + iocs::hex_address(*array));
+  if (!iocs::is_pointer(*array))
+    return error_in_words("papPeriodic is " + iocs::hex_address(*array));
 
   std::map<double, ScanListSample> by_period;
   for (std::int32_t i = 0; i < *count; ++i) {
     const auto list = memory.value<std::uint64_t>(*array + 8u * static_cast<unsigned>(i));
     if (!list) return list.error();
     if (*list == 0) continue;  // a choice of menuScan that is no period
-    if (!iocs::is_pointer(*list)) return error_in_words("a scan list is at " + iocs::hex_address(*list));
+    if (!iocs::is_pointer(*list))
+      return error_in_words("a scan list is at " + iocs::hex_address(*list));
     auto sample = read_scan_list_at(memory, *list);
     if (!sample) return std::move(sample).error();
     const auto [known, is_new] =

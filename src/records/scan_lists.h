@@ -4,10 +4,10 @@
 
 #include <vector>
 
+#include "base/result.h"
 #include "iocs/ioc.h"
 #include "iocs/memory.h"
 #include "iocs/memory_samples.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 

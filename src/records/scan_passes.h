@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "records/process_object.h"
 #include "base/result.h"
+#include "records/process_object.h"
 
 namespace ioc_exporter::records {
 

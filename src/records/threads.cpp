@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kHeadSize = offsetof(iocx_thread, frames);
 static_assert(kHeadSize % 8 == 0);
 
-std::uint64_t id_of_place(const RecordProcessObject& object, std::uint32_t place,
-                          Frames frames, iocx_thread& into) {
+std::uint64_t id_of_place(const RecordProcessObject& object, std::uint32_t place, Frames frames,
+                          iocx_thread& into) {
   object.maps().threads.read(place, &into, frames == Frames::read ? sizeof into : kHeadSize);
   return into.owner;
 }
@@ -45,7 +45,8 @@ Result<void> for_each_thread(const RecordProcessObject& object, Frames frames,
   auto thread = std::make_unique<iocx_thread>();
   auto read = object.maps().thread_owners.for_each([&](std::uint32_t place, std::uint64_t owner) {
     // Its owner has the place, but may not have come to sign it yet.
-    if (place < object.maps().threads.size() && id_of_place(object, place, frames, *thread) == owner)
+    if (place < object.maps().threads.size() &&
+        id_of_place(object, place, frames, *thread) == owner)
       each(*thread);
   });
   if (!read) return read;

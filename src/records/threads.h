@@ -8,9 +8,9 @@
 #include <map>
 #include <string>
 
+#include "base/result.h"
 #include "records/process_object.h"
 #include "shared/record_process.h"
-#include "base/result.h"
 
 namespace ioc_exporter::records {
 

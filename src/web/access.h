@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "web/web_config.h"
 #include "web/basic_auth.h"
 #include "web/message.h"
+#include "web/web_config.h"
 
 namespace ioc_exporter::web {
 

@@ -9,9 +9,9 @@
 namespace ioc_exporter::web {
 
 struct GraphPage {
-  std::string record, ioc, depth;  // as asked for; in the form
-  std::string heading;             // "" before something was asked for
-  std::vector<std::string> notes;  // under the heading
+  std::string record, ioc, depth;             // as asked for; in the form
+  std::string heading;                        // "" before something was asked for
+  std::vector<std::string> notes;             // under the heading
   std::vector<exposition::StatusLink> links;  // the same in other formats
   exposition::StatusTable records;
 };

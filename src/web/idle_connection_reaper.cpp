@@ -23,7 +23,8 @@ std::optional<IdleConnectionReaper::Peer> peer_of(int fd) {
                     NI_NUMERICHOST) != 0)
     return {};
   // The port stands in the same place for IPv6.
-  return IdleConnectionReaper::Peer{host.data(), ntohs(reinterpret_cast<sockaddr_in*>(&peer)->sin_port)};
+  return IdleConnectionReaper::Peer{host.data(),
+                                    ntohs(reinterpret_cast<sockaddr_in*>(&peer)->sin_port)};
 }
 
 // Whether a whole head of a request waits to be read, without taking it.
@@ -36,7 +37,8 @@ bool has_request(int fd) {
 
 }  // namespace
 
-IdleConnectionReaper::Turn::Turn(IdleConnectionReaper& reaper, Peer peer) : crowd_(reaper), peer_(std::move(peer)) {
+IdleConnectionReaper::Turn::Turn(IdleConnectionReaper& reaper, Peer peer)
+    : crowd_(reaper), peer_(std::move(peer)) {
   const std::scoped_lock lock(crowd_.mutex_);
   crowd_.answered_.insert(peer_);
 }

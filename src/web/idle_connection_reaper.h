@@ -1,4 +1,5 @@
-// IdleConnectionReaper: sees to it that connections which send no request leave threads for those that do.
+// IdleConnectionReaper: sees to it that connections which send no request leave threads for those
+// that do.
 //
 // civetweb gives a thread to each connection, and waits there for the request for as long as
 // request_timeout. That is right for a few slow clients, and too long for a thousand. So while most
@@ -27,7 +28,8 @@ class IdleConnectionReaper {
   using Peer = std::pair<std::string, int>;  // address in figures, port
 
   // From so many connections on, those without a request are given `patience`.
-  IdleConnectionReaper(std::size_t from, std::chrono::milliseconds patience) : from_(from), patience_(patience) {}
+  IdleConnectionReaper(std::size_t from, std::chrono::milliseconds patience)
+      : from_(from), patience_(patience) {}
   ~IdleConnectionReaper() { stop(); }
   IdleConnectionReaper(const IdleConnectionReaper&) = delete;
   IdleConnectionReaper& operator=(const IdleConnectionReaper&) = delete;

@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "web/quality.h"
 #include "exposition/openmetrics_encoder.h"
 #include "exposition/protobuf_encoder.h"
 #include "exposition/text_encoder.h"
+#include "web/quality.h"
 
 namespace ioc_exporter::web {
 namespace {

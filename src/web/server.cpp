@@ -5,7 +5,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "web/message.h"
 #include "base/result.h"
+#include "web/message.h"
 
 namespace ioc_exporter::web {
 

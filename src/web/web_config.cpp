@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "base/yaml_reader.h"
 #include "base/yaml_file.h"
+#include "base/yaml_reader.h"
 
 namespace ioc_exporter::web {
 namespace {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "unit/ca/bytes.h"
 #include "base/net_namespace.h"
 #include "base/unique_fd.h"
+#include "unit/ca/bytes.h"
 
 namespace ioc_exporter::testing {
 

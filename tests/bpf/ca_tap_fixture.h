@@ -111,8 +111,8 @@ inline std::string lock_name(const ::testing::TestParamInfo<ca::CaTapLock>& lock
 }
 
 // Every test of the suite with either of the tap's locks.
-#define IOCX_WITH_BOTH_LOCKS(suite)                                                               \
-  INSTANTIATE_TEST_SUITE_P(Locks, suite,                                                          \
+#define IOCX_WITH_BOTH_LOCKS(suite)                                                             \
+  INSTANTIATE_TEST_SUITE_P(Locks, suite,                                                        \
                            ::testing::Values(ca::CaTapLock::choose, ca::CaTapLock::map_insert), \
                            ioc_exporter::testing::lock_name)
 

@@ -22,7 +22,7 @@ class CaTapNetworkTest : public CaTapTest {
     return net ? *net : 0;
   }
   static ca::CaServer server_at(std::uint32_t net, std::uint16_t port, std::uint32_t ioc = kIoc,
-                                    const char* address = "::", bool remote = false) {
+                                const char* address = "::", bool remote = false) {
     ca::CaServer server{ca_address(address), port, ioc, net, remote};
     return server;
   }

@@ -176,8 +176,7 @@ TEST_P(CaTapStreamTest, FirstMessagesOutOfOrder) {
   circuit.segment(kForth, request.size(), repeat(write(100), 23));
   const auto reading = collect();
   ASSERT_EQ(reading.puts.size(), 1u);
-  EXPECT_EQ(reading.puts[0].labels,
-            (ca::CaPutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
+  EXPECT_EQ(reading.puts[0].labels, (ca::CaPutLabels{kIoc, "A", "10.99.0.1", "anna", "console-1"}));
   EXPECT_EQ(reading.puts[0].count, 23u);
   EXPECT_GT(holes_filled(), 0u);
 }

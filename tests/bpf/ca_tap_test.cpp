@@ -17,8 +17,7 @@ TEST_P(CaTapTest, CountsManyMessagesOfOneSegment) {
   const auto reading = collect();
   ASSERT_EQ(reading.puts.size(), 3u);
   const auto& first = reading.puts[0];
-  EXPECT_EQ(first.labels,
-            (ca::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
+  EXPECT_EQ(first.labels, (ca::CaPutLabels{kIoc, "PS:1:SP", "127.0.0.1", "operator", "console-1"}));
   EXPECT_EQ(first.op, PutOp::write);
   EXPECT_EQ(first.count, 23u);
   EXPECT_EQ(puts("PS:2:SP.VAL", PutOp::write_notify), 29u);

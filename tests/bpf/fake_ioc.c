@@ -129,17 +129,28 @@ static void run_threads(int count, long times)
 
 static void set_field(struct record *record, const char *field, int value)
 {
-	if (!strcmp(field, "pact")) record->pact = (uint8_t)value;
-	else if (!strcmp(field, "disa")) record->disa = (int16_t)value;
-	else if (!strcmp(field, "disv")) record->disv = (int16_t)value;
-	else if (!strcmp(field, "stat")) record->stat = (uint16_t)value;
-	else if (!strcmp(field, "sevr")) record->sevr = (uint16_t)value;
-	else if (!strcmp(field, "link")) record->link = value;
-	else if (!strcmp(field, "self_disable")) record->self_disable = (uint8_t)value;
-	else if (!strcmp(field, "sdis_type")) record->sdis.type = (int16_t)value;
-	else if (!strcmp(field, "sdis_value")) record->sdis_value = (int16_t)value;
-	else if (!strcmp(field, "async")) record->async = (uint8_t)value;
-	else exit(2);
+	if (!strcmp(field, "pact"))
+		record->pact = (uint8_t)value;
+	else if (!strcmp(field, "disa"))
+		record->disa = (int16_t)value;
+	else if (!strcmp(field, "disv"))
+		record->disv = (int16_t)value;
+	else if (!strcmp(field, "stat"))
+		record->stat = (uint16_t)value;
+	else if (!strcmp(field, "sevr"))
+		record->sevr = (uint16_t)value;
+	else if (!strcmp(field, "link"))
+		record->link = value;
+	else if (!strcmp(field, "self_disable"))
+		record->self_disable = (uint8_t)value;
+	else if (!strcmp(field, "sdis_type"))
+		record->sdis.type = (int16_t)value;
+	else if (!strcmp(field, "sdis_value"))
+		record->sdis_value = (int16_t)value;
+	else if (!strcmp(field, "async"))
+		record->async = (uint8_t)value;
+	else
+		exit(2);
 }
 
 static void answer(void)

@@ -16,9 +16,9 @@
 #include <functional>
 #include <string>
 
-#include "unit/ca/bytes.h"
 #include "base/net_namespace.h"
 #include "base/unique_fd.h"
+#include "unit/ca/bytes.h"
 
 namespace ioc_exporter::testing {
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "unit/ca/bytes.h"
 #include "base/unique_fd.h"
+#include "unit/ca/bytes.h"
 
 namespace ioc_exporter::testing {
 

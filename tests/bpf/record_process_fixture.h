@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernel/uprobe_session.h"
 #include "fake_ioc.h"
+#include "kernel/uprobe_session.h"
 #include "records/process.h"
 
 namespace ioc_exporter::records {

@@ -20,15 +20,15 @@
 
 #include "app/graph_request.h"
 #include "app/status.h"
-#include "ca/tables.h"
-#include "records/stuck_table.h"
-#include "support/snapshot.h"
-#include "web/scrape_format.h"
 #include "base/query.h"
+#include "ca/tables.h"
 #include "ca/who_wrote.h"
 #include "exposition/label_text.h"
+#include "records/stuck_table.h"
+#include "support/snapshot.h"
 #include "web/compression.h"
 #include "web/landing_page.h"
+#include "web/scrape_format.h"
 
 namespace {
 

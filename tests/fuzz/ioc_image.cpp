@@ -119,8 +119,8 @@ void IocImage::make_ca_server() {
     rights.user_private = at;
     set(in_use.access, rights);
     std::uint64_t& head = heads[ca::bucket_of_sid(in_use.common.sid, bucket)];
-    head = add(
-        layout::BucketItem{head, at + offsetof(layout::ChannelInUse, sid), at, layout::kIdIsUnsigned, 0});
+    head = add(layout::BucketItem{head, at + offsetof(layout::ChannelInUse, sid), at,
+                                  layout::kIdIsUnsigned, 0});
     ++bucket.in_use;
   }
   bucket.table = add(heads);
@@ -143,7 +143,8 @@ void IocImage::make_scan_lists() {
 }
 
 void IocImage::make_queues() {
-  std::array<std::array<std::byte, layout::kCallbackQueue7_0>, layout::kCallbackPriorities> queues{};
+  std::array<std::array<std::byte, layout::kCallbackQueue7_0>, layout::kCallbackPriorities>
+      queues{};
   for (auto& queue : queues) {
     layout::CallbackQueue raw{};
     raw.ring = add(layout::Ring{0, 7, 2, 2001, 9, 0});

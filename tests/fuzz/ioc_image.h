@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "iocs/ioc.h"
-#include "iocs/base_layout.h"
 #include "ca/rsrv_layout.h"
+#include "iocs/base_layout.h"
+#include "iocs/ioc.h"
 #include "iocs/scan_layout.h"
 
 namespace ioc_exporter::records {}

@@ -16,14 +16,14 @@
 #include <cstdlib>
 #include <memory>
 
-#include "iocs/ca_server_port.h"
 #include "ca/server_reader.h"
+#include "ioc_image.h"
+#include "iocs/ca_server_port.h"
 #include "iocs/callback_queues.h"
 #include "iocs/database_reader.h"
+#include "iocs/suspended_threads.h"
 #include "records/record_states.h"
 #include "records/scan_lists.h"
-#include "iocs/suspended_threads.h"
-#include "ioc_image.h"
 
 namespace {
 

@@ -98,8 +98,8 @@ static void send_one(struct flood *flood, int pv)
 	int status;
 
 	if (flood->notify)
-		status = ca_array_put_callback(flood->type, flood->length, flood->channels[pv],
-					       flood->values, on_put_done, NULL);
+		status = ca_array_put_callback(flood->type, flood->length, flood->channels[pv], flood->values,
+					       on_put_done, NULL);
 	else
 		status = ca_array_put(flood->type, flood->length, flood->channels[pv], flood->values);
 	if (status != ECA_NORMAL)

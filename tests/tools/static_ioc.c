@@ -68,10 +68,9 @@ static void make_type(void)
 		int index;
 		const char *name;
 	} known[] = {
-		{calcRecordNAME, "NAME"}, {calcRecordPACT, "PACT"}, {calcRecordDISA, "DISA"},
-		{calcRecordDISV, "DISV"}, {calcRecordSTAT, "STAT"}, {calcRecordSEVR, "SEVR"},
-		{calcRecordDISP, "DISP"}, {calcRecordPUTF, "PUTF"}, {calcRecordRPRO, "RPRO"},
-		{calcRecordLCNT, "LCNT"}, {calcRecordPPN, "PPN"}, {calcRecordTIME, "TIME"},
+		{calcRecordNAME, "NAME"}, {calcRecordPACT, "PACT"}, {calcRecordDISA, "DISA"}, {calcRecordDISV, "DISV"},
+		{calcRecordSTAT, "STAT"}, {calcRecordSEVR, "SEVR"}, {calcRecordDISP, "DISP"}, {calcRecordPUTF, "PUTF"},
+		{calcRecordRPRO, "RPRO"}, {calcRecordLCNT, "LCNT"}, {calcRecordPPN, "PPN"},   {calcRecordTIME, "TIME"},
 		{calcRecordRSET, "RSET"}, {calcRecordSDIS, "SDIS"}, {calcRecordVAL, "VAL"},
 	};
 	size_t i;

@@ -13,8 +13,8 @@ using testing::IsEmpty;
 
 Result<PolicyText> parse(const std::string& text) {
   PolicyText policy;
-  auto valid = app::parse_config(
-      text, "site.yml", [&policy](Reader& section) { policy = read_policy(section); });
+  auto valid = app::parse_config(text, "site.yml",
+                                 [&policy](Reader& section) { policy = read_policy(section); });
   if (!valid) return std::move(valid).error();
   return policy;
 }

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "exposition/openmetrics_encoder.h"
 #include "ca/put_families.h"
+#include "exposition/openmetrics_encoder.h"
 #include "records/rows.h"
 #include "sample_snapshot.h"
 #include "scrape_parser.h"

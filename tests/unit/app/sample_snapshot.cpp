@@ -95,9 +95,9 @@ void add_channel_access(Snapshot& snapshot) {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 2},
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 3}};
   PutDurationSample duration{"power-supplies", "PS:Q1:SetCur", 2'500'000'500, {}};
-  duration.buckets[exposition::kPutScale.slot(-56)] = 20;    // up to 2^-14 s
-  duration.buckets[exposition::kPutScale.slot(-55)] = 2;     // just above it
-  duration.buckets[kPutHistogramSlots - 1] = 1;  // above 2^10 s
+  duration.buckets[exposition::kPutScale.slot(-56)] = 20;  // up to 2^-14 s
+  duration.buckets[exposition::kPutScale.slot(-55)] = 2;   // just above it
+  duration.buckets[kPutHistogramSlots - 1] = 1;            // above 2^10 s
   snapshot.put_durations = {duration};
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7},

@@ -1,6 +1,6 @@
-#include "app/status.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include "app/status.h"
 
 #include <string>
 

@@ -99,8 +99,8 @@ TEST(EnslavedDevices, ADeviceOfAVrfIsNone) {
 
 TEST(EnslavedDevices, TheKernelsErrorIsOurs) {
   std::set<std::uint32_t> devices;
-  auto last =
-      read_enslaved_devices(message(NLMSG_ERROR, number(static_cast<std::uint32_t>(-EPERM))), devices);
+  auto last = read_enslaved_devices(
+      message(NLMSG_ERROR, number(static_cast<std::uint32_t>(-EPERM))), devices);
   ASSERT_FALSE(last);
   EXPECT_EQ(last.error().message(), "list network devices: Operation not permitted");
 }

@@ -22,7 +22,7 @@ TEST(CaHeader, ReadsBigEndianFields) {
 }
 
 TEST(CaHeader, ReadsLongForm) {
-  const std::uint8_t bytes[24] = {0x00, 0x04, 0xFF, 0xFF, 0x00, 0x06, 0x00, 0x00, 0, 0, 0, 9,
+  const std::uint8_t bytes[24] = {0x00, 0x04, 0xFF, 0xFF, 0x00, 0x06, 0x00, 0x00, 0, 0, 0,    9,
                                   0,    0,    0,    1,    0x00, 0x0C, 0x35, 0x00, 0, 1, 0x86, 0xA0};
   iocx_ca_header header;
   iocx_ca_read_header(bytes, &header);
@@ -33,11 +33,11 @@ TEST(CaHeader, ReadsLongForm) {
 }
 
 TEST(CaHeader, PutFitsItsPayload) {
-  EXPECT_TRUE(iocx_ca_put_fits(0, 1, 8));    // a short string as libca sends it
-  EXPECT_TRUE(iocx_ca_put_fits(0, 1, 40));   // a whole one
+  EXPECT_TRUE(iocx_ca_put_fits(0, 1, 8));   // a short string as libca sends it
+  EXPECT_TRUE(iocx_ca_put_fits(0, 1, 40));  // a whole one
   EXPECT_FALSE(iocx_ca_put_fits(0, 1, 48));
   EXPECT_TRUE(iocx_ca_put_fits(0, 3, 120));
-  EXPECT_TRUE(iocx_ca_put_fits(1, 5, 16));   // 5 shorts, padded
+  EXPECT_TRUE(iocx_ca_put_fits(1, 5, 16));  // 5 shorts, padded
   EXPECT_TRUE(iocx_ca_put_fits(2, 2, 8));
   EXPECT_TRUE(iocx_ca_put_fits(3, 1, 8));
   EXPECT_TRUE(iocx_ca_put_fits(4, 9, 16));
@@ -45,8 +45,8 @@ TEST(CaHeader, PutFitsItsPayload) {
   EXPECT_TRUE(iocx_ca_put_fits(6, 100000, 800000));
   EXPECT_FALSE(iocx_ca_put_fits(6, 1, 16));
   EXPECT_FALSE(iocx_ca_put_fits(6, 0, 0));
-  EXPECT_TRUE(iocx_ca_put_fits(35, 1, 8));   // DBR_PUT_ACKT
-  EXPECT_FALSE(iocx_ca_put_fits(7, 1, 8));   // nobody puts DBR_STS_STRING
+  EXPECT_TRUE(iocx_ca_put_fits(35, 1, 8));           // DBR_PUT_ACKT
+  EXPECT_FALSE(iocx_ca_put_fits(7, 1, 8));           // nobody puts DBR_STS_STRING
   EXPECT_FALSE(iocx_ca_put_fits(6, 0x20000001, 8));  // no overflow
 }
 

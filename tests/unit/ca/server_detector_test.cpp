@@ -15,7 +15,7 @@ const iocs::Listener kAny{kOther, 60, {{}, 5064}};
 class ListenerJudging : public testing::Test {
  protected:
   std::vector<iocs::Listener> look(const std::vector<ca::CaVerdict>& verdicts,
-                                        const std::vector<ca::CaServer>& learned = {}) {
+                                   const std::vector<ca::CaServer>& learned = {}) {
     return judge_.update(
         unclaimed_, verdicts, learned,
         [](std::uint64_t inode) -> std::optional<std::uint32_t> {
@@ -24,8 +24,7 @@ class ListenerJudging : public testing::Test {
         },
         now_);
   }
-  static ca::CaVerdict verdict(const iocs::Listener& listener, std::uint32_t net,
-                                   bool speaks) {
+  static ca::CaVerdict verdict(const iocs::Listener& listener, std::uint32_t net, bool speaks) {
     return {ca_server(listener.socket, net, ca::kCaCandidate), speaks};
   }
 

@@ -12,7 +12,7 @@ CaServerImage::CaServerImage(ChannelLayout layout, std::uint32_t bits)
 }
 
 layout::RsrvClient& CaServerImage::add_client(const Octets& octets, std::uint16_t port,
-                                            const char* user, const char* host) {
+                                              const char* user, const char* host) {
   layout::RsrvClient& client = clients_.emplace_back();
   client.family = 2;
   std::memcpy(client.address, octets.data(), octets.size());

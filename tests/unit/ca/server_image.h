@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ca/channel_facts.h"
-#include "ca/server_reader.h"
 #include "ca/rsrv_layout.h"
+#include "ca/server_reader.h"
 
 namespace ioc_exporter::ca {
 
@@ -37,7 +37,7 @@ class CaServerImage {
   explicit CaServerImage(ChannelLayout layout, std::uint32_t bits = 12);
 
   layout::RsrvClient& add_client(const Octets& address, std::uint16_t port, const char* user,
-                               const char* host);
+                                 const char* host);
   // `asked`: what a dbChannel keeps; record and field are where it leads.
   Channel& add_channel(layout::RsrvClient& client, std::uint32_t cid, std::uint32_t sid,
                        const std::string& asked, const std::string& record,

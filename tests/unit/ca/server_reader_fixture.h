@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
+#include "ca/server_reader.h"
 #include "server_image.h"
 #include "unit/iocs/database_image.h"
-#include "ca/server_reader.h"
 
 namespace ioc_exporter::ca {
 

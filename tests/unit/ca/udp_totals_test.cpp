@@ -74,8 +74,7 @@ TEST(CaUdpTotals, TellsLoopbackAddresses) {
 iocx_ca_search_key key(std::uint8_t host, std::uint32_t cid, std::uint32_t net = 0,
                        std::uint16_t port = 40000) {
   iocx_ca_search_key key{};
-  key.client =
-      host == 0 ? ca::ca_address_v4({127, 0, 0, 1}) : ca::ca_address_v4({10, 0, 0, host});
+  key.client = host == 0 ? ca::ca_address_v4({127, 0, 0, 1}) : ca::ca_address_v4({10, 0, 0, host});
   key.cid = cid;
   key.net = net;
   key.port = port;

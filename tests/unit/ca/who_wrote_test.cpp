@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 IocFacts ioc(const std::string& name, std::vector<std::string> records,
-              std::vector<RecordAlias> aliases = {}) {
+             std::vector<RecordAlias> aliases = {}) {
   auto database = std::make_shared<Database>();
   database->types = {"ao"};
   for (const std::string& record : records) database->records.push_back({0x1000, record, 0});

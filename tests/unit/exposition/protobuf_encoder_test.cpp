@@ -11,9 +11,9 @@
 #include <map>
 #include <vector>
 
+#include "exposition/text_encoder.h"
 #include "metrics.pb.h"
 #include "support/snapshot.h"
-#include "exposition/text_encoder.h"
 #include "unit/app/sample_snapshot.h"
 #include "unit/app/scrape_parser.h"
 

@@ -51,7 +51,7 @@ class CallbackQueues : public testing::Test {
   std::unique_ptr<ProcMemory> memory_;
   VariablesImage image_;
   std::array<layout::Ring, 3> rings_{ring(0, 0, 2001), ring(7, 2, 2001, 9),
-                                   ring(3, 1999, 2001, 2000)};
+                                     ring(3, 1999, 2001, 2000)};
   layout::Ring once_ring_ = ring(24 * 5, 24 * 3, 24 * 1000 + 16, 24 * 17);
   std::uint64_t once_ = address_of(&once_ring_);
   std::int32_t once_size_ = 1000;

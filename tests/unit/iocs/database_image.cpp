@@ -61,7 +61,7 @@ RecordImage& DatabaseImage::add_record(Type& type, const std::string& name, bool
 }
 
 layout::DbRecordNode& DatabaseImage::add_alias(Type& type, const RecordImage& record,
-                                             const std::string& name) {
+                                               const std::string& name) {
   layout::DbRecordNode& node = type.nodes.emplace_back();
   node.precord = address(&record);
   node.record_name = address(type.aliases.emplace_back(name).c_str());

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/unique_fd.h"
 #include "iocs/finder.h"
 #include "target_process.h"
-#include "base/unique_fd.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -19,58 +19,83 @@ void *pdbbase;
 unsigned short ca_server_port;
 const char *volatile epics_version = "EPICS R3.15.9";
 __attribute__((noinline, used)) long dbProcess(void *record);
-long dbProcess(void *record) { return record != 0; }
+long dbProcess(void *record)
+{
+	return record != 0;
+}
 static volatile int nPeriodic = 7;
-__attribute__((noinline, used)) static int scanList(int n) { return n + nPeriodic; }
+__attribute__((noinline, used)) static int scanList(int n)
+{
+	return n + nPeriodic;
+}
 int dbPut(int n);
-int dbPut(int n) { return scanList(n); }
+int dbPut(int n)
+{
+	return scanList(n);
+}
 #endif
 
-static void *wait_forever(void *name) {
-  prctl(PR_SET_NAME, name);
-  for (;;) pause();
-  return 0;
+static void *wait_forever(void *name)
+{
+	prctl(PR_SET_NAME, name);
+	for (;;)
+		pause();
+	return 0;
 }
 
-static void start_threads(void) {
-  static char names[4][16] = {"scanOnce", "cbLow", "CAS-TCP", "scan-0.1"};
-  pthread_t thread;
-  for (int i = 0; i < 4; ++i) pthread_create(&thread, 0, wait_forever, names[i]);
-  usleep(50000); /* until they have their names */
+static void start_threads(void)
+{
+	static char names[4][16] = {"scanOnce", "cbLow", "CAS-TCP", "scan-0.1"};
+	pthread_t thread;
+	for (int i = 0; i < 4; ++i)
+		pthread_create(&thread, 0, wait_forever, names[i]);
+	usleep(50000); /* until they have their names */
 }
 
-static int listen_somewhere(void) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  socklen_t size = sizeof address;
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, 1) != 0) return -1;
-  if (getsockname(fd, (struct sockaddr *)&address, &size) != 0) return -1;
-  return ntohs(address.sin_port);
+static int listen_somewhere(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, 1) != 0)
+		return -1;
+	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+		return -1;
+	return ntohs(address.sin_port);
 }
 
-static int wait_in_child(void) {
-  const pid_t child = fork();
-  if (child != 0) return (int)child;
-  prctl(PR_SET_PDEATHSIG, 9);
-  for (;;) pause();
+static int wait_in_child(void)
+{
+	const pid_t child = fork();
+	if (child != 0)
+		return (int)child;
+	prctl(PR_SET_PDEATHSIG, 9);
+	for (;;)
+		pause();
 }
 
-int main(void) {
-  char line[4096];
-  prctl(PR_SET_PDEATHSIG, 9);
-  setvbuf(stdin, 0, _IONBF, 0);
-  puts("ok");
-  fflush(stdout);
-  while (fgets(line, sizeof line, stdin) != 0) {
-    int answer = 0;
-    line[strcspn(line, "\n")] = 0;
-    if (strncmp(line, "load ", 5) == 0) answer = dlopen(line + 5, RTLD_NOW | RTLD_GLOBAL) != 0;
-    if (strncmp(line, "exec ", 5) == 0) execl(line + 5, line + 5, (char *)0);
-    if (strcmp(line, "threads") == 0) start_threads();
-    if (strcmp(line, "fork") == 0) answer = wait_in_child();
-    if (strcmp(line, "listen") == 0) answer = listen_somewhere();
-    printf("ok %d\n", answer);
-    fflush(stdout);
-  }
-  return 0;
+int main(void)
+{
+	char line[4096];
+	prctl(PR_SET_PDEATHSIG, 9);
+	setvbuf(stdin, 0, _IONBF, 0);
+	puts("ok");
+	fflush(stdout);
+	while (fgets(line, sizeof line, stdin) != 0) {
+		int answer = 0;
+		line[strcspn(line, "\n")] = 0;
+		if (strncmp(line, "load ", 5) == 0)
+			answer = dlopen(line + 5, RTLD_NOW | RTLD_GLOBAL) != 0;
+		if (strncmp(line, "exec ", 5) == 0)
+			execl(line + 5, line + 5, (char *)0);
+		if (strcmp(line, "threads") == 0)
+			start_threads();
+		if (strcmp(line, "fork") == 0)
+			answer = wait_in_child();
+		if (strcmp(line, "listen") == 0)
+			answer = listen_somewhere();
+		printf("ok %d\n", answer);
+		fflush(stdout);
+	}
+	return 0;
 }

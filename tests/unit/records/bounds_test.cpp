@@ -58,7 +58,8 @@ Counts counts_of(const IocSample& sample) {
   return counts;
 }
 
-exposition::BoundsOptions limit(std::size_t series, std::size_t per_ioc = exposition::SeriesLimit::kNone) {
+exposition::BoundsOptions limit(std::size_t series,
+                                std::size_t per_ioc = exposition::SeriesLimit::kNone) {
   exposition::BoundsOptions options;
   options.record_limit.series = series;
   options.record_limit.per_ioc = per_ioc;

@@ -31,7 +31,8 @@ TEST(RecordLabels, AreThoseOfEachRecordAndOneWithoutAName) {
   EXPECT_EQ(labels.of(3).bytes, R"(ioc="i\\c",record="B")");
   EXPECT_EQ(labels.of(4).bytes, R"(ioc="i\\c",record="")");
   EXPECT_EQ(labels.of(RecordSample::kUnknown).bytes, R"(ioc="i\\c",record="")");
-  EXPECT_EQ(RecordLabels("i", nullptr, exposition::TextEncoder()).of(0).bytes, R"(ioc="i",record="")");
+  EXPECT_EQ(RecordLabels("i", nullptr, exposition::TextEncoder()).of(0).bytes,
+            R"(ioc="i",record="")");
 }
 
 TEST(LabelCache, KeepsThemWhileTheDatabaseIsTheSame) {

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "unit/iocs/database_image.h"
 #include "iocs/scan_layout.h"
+#include "unit/iocs/database_image.h"
 #include "unit/iocs/variables_image.h"
 
 namespace ioc_exporter::records {
@@ -27,7 +27,8 @@ class ScanLists : public testing::Test {
     lists_[1] = list(0.1, 23, 5);
   }
 
-  static layout::PeriodicScanList list(double period, std::int32_t records, std::uint64_t overruns) {
+  static layout::PeriodicScanList list(double period, std::int32_t records,
+                                       std::uint64_t overruns) {
     static const char kName[] = ".1 second";
     layout::PeriodicScanList raw{};
     raw.scan_list.list.count = records;

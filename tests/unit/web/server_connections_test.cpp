@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "web/server.h"
 #include "http_client.h"
 #include "test_server.h"
+#include "web/server.h"
 
 namespace ioc_exporter::web {
 namespace {

@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "web/listen_address.h"
 #include "http_client.h"
 #include "inflate.h"
 #include "test_server.h"
+#include "web/listen_address.h"
 
 namespace ioc_exporter::web {
 namespace {
