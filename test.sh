@@ -55,7 +55,7 @@ can_sanitize() {
 }
 
 labels=()
-for label in unit bpf e2e vm fuzz monitoring package; do
+for label in unit bpf e2e vm fuzz monitoring package lint; do
   if wanted $label; then labels+=("$label"); fi
 done
 [ ${#labels[@]} -gt 0 ] || die "no test has such a label"

@@ -26,7 +26,7 @@ apt_packages() {
     fuzz) echo "python3 $(apt_fuzzer)" ;;
     monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager" ;;
     package) echo "python3 dpkg-dev rpm groff-base" ;;
-    lint) echo "python3 clang-format clang-tidy" ;;
+    lint) echo "python3 clang-format" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;
     *) die "unknown group $1 (known: see the head of this script)" ;;

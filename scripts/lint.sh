@@ -12,9 +12,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # .clang-format holds the style of C++; bpf/.clang-format the kernel's, for C.
 format() {
-  git ls-files -z 'src/*.cpp' 'src/*.h' 'tests/*.cpp' 'tests/*.h' 'bench/*.cpp' 'bench/*.h' 'bpf/*.c' 'bpf/*.h' |
-    xargs -0 clang-format "$@"
-  git ls-files -z 'tests/*.c' 'bench/*.c' | xargs -0 clang-format --style=file:bpf/.clang-format "$@"
+  find src tests bench bpf \( -name '*.cpp' -o -name '*.h' -o -path 'bpf/*.c' \) -print0 | xargs -0 clang-format "$@"
+  find tests bench -name '*.c' -print0 | xargs -0 clang-format --style=file:bpf/.clang-format "$@"
 }
 
 case ${1:-} in
@@ -23,7 +22,7 @@ case ${1:-} in
   --tidy)
     shift
     [ -f build/compile_commands.json ] || die "clang-tidy needs build/compile_commands.json: build first"
-    if [ $# -eq 0 ]; then mapfile -t files < <(git ls-files 'src/*.cpp'); else files=("$@"); fi
+    if [ $# -eq 0 ]; then mapfile -t files < <(find src -name '*.cpp'); else files=("$@"); fi
     printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 4 clang-tidy -p build --quiet
     ;;
   *) die "unknown option $1: see the head of this script" ;;
