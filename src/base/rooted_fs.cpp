@@ -3,11 +3,29 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
 
 namespace ioc_exporter {
+namespace {
+
+Result<std::string> read_all(const UniqueFd& fd, const std::string& path, std::size_t limit) {
+  std::string content;
+  char chunk[16384];
+  while (content.size() < limit) {
+    const ssize_t got = ::read(fd.get(), chunk, sizeof chunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return last_error("read " + path);
+    if (got == 0) break;
+    content.append(chunk, static_cast<std::size_t>(got));
+  }
+  if (content.size() > limit) content.resize(limit);
+  return content;
+}
+
+}  // namespace
 
 RootedFs::RootedFs(std::string root) : root_(std::move(root)) {
   while (!root_.empty() && root_.back() == '/') root_.pop_back();
@@ -29,17 +47,17 @@ Result<UniqueFd> RootedFs::open(std::string_view path_in_root, int flags) const 
 Result<std::string> RootedFs::read(std::string_view path_in_root, std::size_t limit) const {
   auto fd = open(path_in_root, O_RDONLY);
   if (!fd) return std::move(fd).error();
-  std::string content;
-  char chunk[16384];
-  while (content.size() < limit) {
-    const ssize_t got = ::read(fd->get(), chunk, sizeof chunk);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return last_error("read " + path(path_in_root));
-    if (got == 0) break;
-    content.append(chunk, static_cast<std::size_t>(got));
-  }
-  if (content.size() > limit) content.resize(limit);
-  return content;
+  return read_all(*fd, path(path_in_root), limit);
+}
+
+Result<std::string> RootedFs::read_regular(std::string_view path_in_root, std::size_t limit) const {
+  auto fd = open(path_in_root, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!fd) return std::move(fd).error();
+  struct stat status;
+  if (::fstat(fd->get(), &status) != 0) return last_error("read " + path(path_in_root));
+  if (!S_ISREG(status.st_mode))
+    return error_in_words("read " + path(path_in_root) + ": not a regular file");
+  return read_all(*fd, path(path_in_root), limit);
 }
 
 Result<std::string> RootedFs::read_link(std::string_view path_in_root) const {

@@ -25,6 +25,9 @@ class RootedFs {
   // Whole content of a file, at most `limit` bytes (what is longer is cut: /proc has no sizes to
   // check).
   Result<std::string> read(std::string_view path, std::size_t limit = 64u << 20) const;
+  // The same of a regular file only, else an error at once: a FIFO would make us wait for its
+  // writer, and a terminal would become ours.
+  Result<std::string> read_regular(std::string_view path, std::size_t limit) const;
   // Target of a symbolic link, as it stands (a "/proc/PID/exe" may end in " (deleted)").
   Result<std::string> read_link(std::string_view path) const;
   // Names in a directory without "." and "..", unsorted.

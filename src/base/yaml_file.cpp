@@ -10,7 +10,8 @@ constexpr std::size_t kLargest = 4u << 20;
 }  // namespace
 
 Result<std::string> read_text(const std::string& path) {
-  auto text = RootedFs().read(path, kLargest + 1);
+  auto text = RootedFs().read_regular(path, kLargest + 1);
+  if (!text && !text.error().code) return std::move(text).error();
   if (!text) return error_in_words("read " + path + ": " + text.error().code.message());
   if (text->size() > kLargest) return error_in_words("read " + path + ": larger than 4 MiB");
   return text;
