@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
+#include <limits>
+#include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "kernel/empty_probe.h"
 #include "records/hit_target.h"
@@ -14,29 +14,27 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr std::uint32_t kCalls = 400;
-constexpr int kRounds = 7;
+// Short rounds, and many of them: each is over before the scheduler takes the CPU away, so that on
+// a host of any load there are some that nothing disturbed.
+constexpr std::uint32_t kCalls = HitTarget::kRecords;
+constexpr int kRounds = 48;
+constexpr int kQuietRounds = 9;
 // Longer than most values of --records.timed-rate leave a record untimed; with a lower one, the
 // cost of a timed call is that of a record's first call, which is somewhat more.
 constexpr std::chrono::milliseconds kQuiet{15};
 constexpr double kNearlyAll = 0.9;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// The median of several rounds: another process may have had the CPU in one of them.
+// The least of many rounds that do the same: all else is somebody else's doing (another process on
+// the CPU, cold caches, a slow clock).
 Result<double> seconds_of_call(HitTarget& child) {
   if (auto warm = child.call(kCalls); !warm) return warm;
-  std::vector<double> rounds;
+  double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kRounds; ++i) {
     auto seconds = child.call(kCalls);
     if (!seconds) return seconds;
-    rounds.push_back(*seconds);
+    least = std::min(least, *seconds);
   }
-  return median(std::move(rounds));
+  return least;
 }
 
 Result<double> seconds_with_empty_probe(HitTarget& child) {
@@ -59,11 +57,11 @@ Result<ProbeHits> hits_of(const RecordProcess& records, std::uint32_t slot) {
   return found == hits->end() ? ProbeHits{} : found->second;
 }
 
-template <class Work>
-Result<Calls> with_hits(const RecordProcess& records, std::uint32_t slot, Work&& work) {
+// Each record once, with what was hit meanwhile.
+Result<Calls> one_round(HitTarget& child, const RecordProcess& records, std::uint32_t slot) {
   auto before = hits_of(records, slot);
   if (!before) return std::move(before).error();
-  auto seconds = work();
+  auto seconds = child.call(kCalls);
   if (!seconds) return std::move(seconds).error();
   auto after = hits_of(records, slot);
   if (!after) return std::move(after).error();
@@ -73,24 +71,26 @@ Result<Calls> with_hits(const RecordProcess& records, std::uint32_t slot, Work&&
                              static_cast<double>(after->entries - before->entries)};
 }
 
-// Each record once, after it was left in peace for so long that its next call is timed.
-Result<double> seconds_of_quiet_call(HitTarget& child) {
-  std::vector<double> rounds;
-  for (int i = 0; i < kRounds; ++i) {
-    std::this_thread::sleep_for(kQuiet);
-    auto seconds = child.call(HitTarget::kRecords);
-    if (!seconds) return seconds;
-    rounds.push_back(*seconds);
+// Rounds differ in how many of their calls are timed: each is taken with its own hits, and the
+// least of those like it is what it costs. `timed`: only those that time nearly every call.
+Result<std::optional<Calls>> least_round(int rounds, std::chrono::milliseconds quiet, bool timed,
+                                         HitTarget& child, const RecordProcess& records,
+                                         std::uint32_t slot) {
+  std::optional<Calls> least;
+  for (int i = 0; i < rounds; ++i) {
+    if (quiet.count() > 0) std::this_thread::sleep_for(quiet);
+    auto calls = one_round(child, records, slot);
+    if (!calls) return std::move(calls).error();
+    if (timed && calls->returns <= kNearlyAll) continue;
+    if (!least || calls->seconds < least->seconds) least = *calls;
   }
-  return median(std::move(rounds));
+  return least;
 }
 
 // Of dbProcess' probes; `nothing` and `empty`: a call without a probe, and with an empty one at its
 // entry.
-Result<HitCost> solve(const Calls& first, const Calls& busy, const Calls& quiet, double nothing,
-                      double empty) {
+Result<HitCost> solve(const Calls& timed, const Calls& busy, double nothing, double empty) {
   HitCost cost;
-  const Calls& timed = quiet.returns > kNearlyAll ? quiet : first;
   if (busy.returns > kNearlyAll) {  // every call has both: the empty probe says what is the entry's
     cost.entry_seconds = empty - nothing;
     cost.return_seconds = busy.seconds - empty;
@@ -104,13 +104,13 @@ Result<HitCost> solve(const Calls& first, const Calls& busy, const Calls& quiet,
 
 Result<HitCost> measure(HitTarget& child, const RecordProcess& records, std::uint32_t slot,
                         double nothing, double empty) {
-  auto first = with_hits(records, slot, [&] { return child.call(HitTarget::kRecords); });
+  auto first = one_round(child, records, slot);
   if (!first) return std::move(first).error();
-  auto busy = with_hits(records, slot, [&] { return seconds_of_call(child); });
+  auto busy = least_round(kRounds, {}, false, child, records, slot);
   if (!busy) return std::move(busy).error();
-  auto quiet = with_hits(records, slot, [&] { return seconds_of_quiet_call(child); });
+  auto quiet = least_round(kQuietRounds, kQuiet, true, child, records, slot);
   if (!quiet) return std::move(quiet).error();
-  return solve(*first, *busy, *quiet, nothing, empty);
+  return solve(quiet->value_or(*first), **busy, nothing, empty);
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ alignas(64) char records[kRecords][kRecordSize];  // the child has its own copy
   for (auto& record : records) record[kDisv] = 1;
   std::uint32_t calls = 0;
   while (::read(in, &calls, sizeof calls) == sizeof calls) {
-    const std::uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     for (std::uint32_t i = 0; i < calls; ++i) ioc_exporter_hit_target(records[i % kRecords]);
-    const std::uint64_t took = clock_ns(CLOCK_MONOTONIC) - start;
+    const std::uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
     if (::write(out, &took, sizeof took) != sizeof took) break;
   }
   ::_exit(0);

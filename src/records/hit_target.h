@@ -25,7 +25,7 @@ class HitTarget {
 
   // What a probe needs to know: the function in the file of this program, and records that process.
   RecordTarget target() const;
-  // Seconds that one call takes on average over `calls` of them.
+  // Seconds of CPU time that one call takes on average over `calls` of them.
   Result<double> call(std::uint32_t calls);
 
  private:
