@@ -14,7 +14,6 @@
 
 #include "app/check.h"
 #include "app/daemon.h"
-#include "app/graph_command.h"
 #include "app/lifecycle_signals.h"
 #include "app/logging.h"
 #include "app/notify.h"
@@ -26,7 +25,8 @@
 #include "app/sandbox.h"
 #include "app/site_config.h"
 #include "app/version.h"
-#include "app/who_wrote_command.h"
+#include "ca/who_wrote_command.h"
+#include "records/graph_command.h"
 #include "web/listen_address.h"
 #include "web/scraper.h"
 #include "web/server.h"
@@ -164,17 +164,17 @@ int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
   return 0;
 }
 
-int run_command(app::CommandResult (&command)(int, const char* const*), int argc, char** argv) {
+int run_command(CommandResult (&command)(int, const char* const*), int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  const app::CommandResult result = command(argc - 2, argv + 2);
+  const CommandResult result = command(argc - 2, argv + 2);
   std::fputs(result.err.c_str(), stderr);
   return print(result.out, result.status);
 }
 
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "graph") return run_command(app::graph_command, argc, argv);
-  if (command == "who-wrote") return run_command(app::who_wrote_command, argc, argv);
+  if (command == "graph") return run_command(records::graph_command, argc, argv);
+  if (command == "who-wrote") return run_command(ca::who_wrote_command, argc, argv);
   if (command == "policy") return run_command(app::policy_command, argc, argv);
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");

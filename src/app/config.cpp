@@ -21,7 +21,7 @@ void read_group(Reader& item, std::vector<exposition::RecordGroup>& groups) {
 void read_rest(const std::string& name, Reader& section, Options& options) {
   if (name == "records")
     section.list("groups", [&options](Reader& item) { read_group(item, options.records.groups); });
-  if (name == "limits") read_limits(section, options.limits);
+  if (name == "limits") exposition::read_limits(section, options.limits);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/query.h"
 #include "base/result.h"
+#include "records/graph_command.h"
 #include "records/graph_dot.h"
 #include "records/graph_samples.h"
 #include "records/graph_tree.h"
@@ -54,8 +55,8 @@ Result<Question> read_question(const std::string& query) {
   const auto [end, error] =
       std::from_chars(depth.data(), depth.data() + depth.size(), question.depth);
   if (error != std::errc() || end != depth.data() + depth.size() ||
-      question.depth > kMostGraphDepth)
-    return error_in_words("depth must be 0 to " + std::to_string(kMostGraphDepth));
+      question.depth > records::kMostGraphDepth)
+    return error_in_words("depth must be 0 to " + std::to_string(records::kMostGraphDepth));
   return question;
 }
 
@@ -104,7 +105,8 @@ web::Response page_of(const Question& question, const Place& place,
       "often it did so, \"processed\" how often the record processed for whatever reason, \"self\" "
       "how long its own part takes, without the records below, and \"share\" how much that is of "
       "the time of all records here. Since the exporter began to count."};
-  const std::string same = std::string(kGraphPath) + "?record=" + percent_encoded(question.record) +
+  const std::string same = std::string(records::kGraphPath) +
+                           "?record=" + percent_encoded(question.record) +
                            "&ioc=" + percent_encoded(page.ioc) + "&depth=" + page.depth;
   page.links = {{same + "&format=text", "Text", ""}, {same + "&format=dot", "DOT", ""}};
   page.records = page_table(tree);

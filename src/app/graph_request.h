@@ -6,9 +6,6 @@
 
 namespace ioc_exporter::app {
 
-inline constexpr const char* kGraphPath = "/graph";
-inline constexpr unsigned kMostGraphDepth = 100;
-
 // The query: record (or an alias of one), ioc (when several have it), depth, and format: "tree" for
 // a page (also without format), "text" for the same tree in plain text, "dot". `links_counted`:
 // whether --records.links is on. Status 400 for a query that makes no sense, 404 for what is not

@@ -3,7 +3,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-OptionValue limits(Limits& into) {
+OptionValue limits(exposition::Limits& into) {
   return {.takes = OptionValue::Takes::several,
           .set = [&into](const std::string& word, bool) { return set_limit(word, into); }};
 }

@@ -6,11 +6,11 @@
 #include <string>
 #include <variant>
 
-#include "app/limits.h"
 #include "app/privileges.h"
 #include "base/option_table.h"
 #include "base/result.h"
 #include "ca/options.h"
+#include "exposition/limits.h"
 #include "iocs/options.h"
 #include "records/options.h"
 #include "web/options.h"
@@ -24,7 +24,7 @@ struct Options {
   iocs::Options iocs;
   records::Options records;
   ca::Options ca;
-  Limits limits;
+  exposition::Limits limits;
 
   std::string config_file;  // "" = none
   bool config_check = false;

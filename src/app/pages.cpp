@@ -7,6 +7,7 @@
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
+#include "records/graph_command.h"
 #include "web/landing_page.h"
 #include "web/scraper.h"
 
@@ -28,9 +29,10 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
   page.name = "ioc_exporter";
   page.version = build_info().version;
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
-  page.links = {{telemetry_path, "Metrics", "for Prometheus"},
-                {kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
-                {"/-/healthy", "Health", "200 while the exporter runs"}};
+  page.links = {
+      {telemetry_path, "Metrics", "for Prometheus"},
+      {records::kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
+      {"/-/healthy", "Health", "200 while the exporter runs"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
 }
 
@@ -50,7 +52,7 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[ca::kWhoWrotePath] = [&daemon](const web::Request& request) {
     return answer_who_wrote(daemon, request);
   };
-  table[kGraphPath] = [&daemon](const web::Request& request) {
+  table[records::kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
   };
   const web::Handler ok = [](const web::Request&) {

@@ -1,7 +1,7 @@
 // ioc_exporter policy test|learn: tries a policy out, and proposes one.
 #pragma once
 
-#include "app/command.h"
+#include "base/command.h"
 
 namespace ioc_exporter::app {
 

@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/command_line.h"
 #include "app/policy_command.h"
 #include "app/policy_file.h"
+#include "base/command_line.h"
 #include "base/http_client.h"
 #include "base/rooted_fs.h"
 #include "base/time_text.h"

@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "app/command_line.h"
 #include "app/policy_command.h"
 #include "app/policy_file.h"
+#include "base/command_line.h"
 #include "base/text_table.h"
 #include "base/time_text.h"
 #include "base/utf8.h"

@@ -9,7 +9,7 @@
 namespace ioc_exporter::app {
 namespace {
 
-void set(exposition::SeriesLimit& limit, const Limit& by) {
+void set(exposition::SeriesLimit& limit, const exposition::Limit& by) {
   limit.series = by.series.value_or(limit.series);
   limit.per_ioc = by.per_ioc.value_or(limit.per_ioc);
   limit.per_client = by.per_client.value_or(limit.per_client);
@@ -52,7 +52,7 @@ exposition::BoundsOptions bounds_options(const Options& options) {
   bounds.groups = options.records.groups;
   bounds.pvs = options.ca.pvs;
   // In the order of kLimitKinds.
-  const std::array<exposition::SeriesLimit*, kLimitKindCount> limits = {
+  const std::array<exposition::SeriesLimit*, exposition::kLimitKindCount> limits = {
       &bounds.record_limit,   &bounds.put_limit,    &bounds.failure_limit,
       &bounds.duration_limit, &bounds.pv_limit,     &bounds.client_limit,
       &bounds.search_limit,   &bounds.beacon_limit, &bounds.unexpected_limit};

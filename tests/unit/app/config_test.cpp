@@ -108,7 +108,7 @@ TEST(Config, AMissingFileIsNamed) {
 }
 
 TEST(Config, LimitsByFlag) {
-  Limits limits;
+  exposition::Limits limits;
   EXPECT_TRUE(set_limit("puts=5000", limits));
   EXPECT_TRUE(set_limit("puts.per_client=7", limits));
   EXPECT_TRUE(set_limit("records.per_ioc=11", limits));

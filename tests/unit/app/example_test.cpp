@@ -19,11 +19,12 @@ TEST(ConfigExample, IsValid) {
   EXPECT_EQ(config->records.groups[1].match.rewritten("SR:Temp12", config->records.groups[1].group),
             "SR:Temp");
   EXPECT_EQ(config->ca.put_expiry, std::chrono::hours(7 * 24));
-  for (std::size_t i = 0; i < kLimitKindCount; ++i) {
-    EXPECT_TRUE(config->limits[i].series) << kLimitKinds[i].name;
-    EXPECT_EQ(config->limits[i].per_ioc.has_value(), kLimitKinds[i].ioc) << kLimitKinds[i].name;
-    EXPECT_EQ(config->limits[i].per_client.has_value(), kLimitKinds[i].client)
-        << kLimitKinds[i].name;
+  for (std::size_t i = 0; i < exposition::kLimitKindCount; ++i) {
+    EXPECT_TRUE(config->limits[i].series) << exposition::kLimitKinds[i].name;
+    EXPECT_EQ(config->limits[i].per_ioc.has_value(), exposition::kLimitKinds[i].ioc)
+        << exposition::kLimitKinds[i].name;
+    EXPECT_EQ(config->limits[i].per_client.has_value(), exposition::kLimitKinds[i].client)
+        << exposition::kLimitKinds[i].name;
   }
 }
 

@@ -1,10 +1,10 @@
-#include "app/limits.h"
+#include "exposition/limits.h"
 
 #include <algorithm>
 
 #include "base/value_text.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::exposition {
 namespace {
 
 // The bound that "", "per_ioc" or "per_client" means; null: this kind has no such bound.
@@ -58,4 +58,4 @@ void read_limits(Reader& section, Limits& limits) {
   }
 }
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::exposition

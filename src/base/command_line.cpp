@@ -1,4 +1,4 @@
-#include "app/command_line.h"
+#include "base/command_line.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "base/rooted_fs.h"
 #include "base/utf8.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter {
 namespace {
 
 // "USER:PASSWORD", the file's first line; "" where no file was given.
@@ -96,4 +96,4 @@ std::string terminal_cell(const std::string& text) {
   return clean.empty() ? "-" : clean;
 }
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter

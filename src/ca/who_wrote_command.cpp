@@ -1,15 +1,15 @@
-#include "app/who_wrote_command.h"
+#include "ca/who_wrote_command.h"
 
 #include <algorithm>
 #include <charconv>
 #include <vector>
 
-#include "app/command_line.h"
+#include "base/command_line.h"
 #include "base/query.h"
 #include "base/text_table.h"
 #include "base/time_text.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::ca {
 namespace {
 
 constexpr int kFailed = 1, kUsage = 2, kNobody = 3;
@@ -92,7 +92,7 @@ TableRow put_row(const PutSample& put, double now) {
           std::to_string(put.count)};
 }
 
-std::string nobody(const ca::WhoWrote& answer, double now) {
+std::string nobody(const WhoWrote& answer, double now) {
   std::string text = "Nobody wrote to " + terminal_cell(answer.pv);
   if (answer.counting_since_seconds > 0)
     text += " since the exporter started, " + local_time(answer.counting_since_seconds) + " (" +
@@ -106,7 +106,7 @@ std::string nobody(const ca::WhoWrote& answer, double now) {
 
 }  // namespace
 
-CommandResult who_wrote_text(const ca::WhoWrote& answer, std::size_t limit, double now) {
+CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now) {
   CommandResult result;
   if (answer.puts.empty()) {
     result.status = kNobody;
@@ -134,14 +134,14 @@ CommandResult who_wrote_command(int count, const char* const* given) {
     return failed(kUsage, question.error().message() + " (see ioc_exporter who-wrote --help)");
   const CommandLine& line = question->line;
   if (line.given.contains("help")) return {0, kHelp, ""};
-  const auto body = ask_exporter(
-      line, std::string(ca::kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
+  const auto body =
+      ask_exporter(line, std::string(kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
   if (!body) return failed(kFailed, body.error().message());
-  const auto answer = ca::who_wrote_from_json(*body);
+  const auto answer = who_wrote_from_json(*body);
   if (!answer) return failed(kFailed, not_an_exporter(line, answer.error().message()).message());
   CommandResult result = who_wrote_text(*answer, question->limit, now_seconds());
   if (line.given.contains("json")) result.out = *body;
   return result;
 }
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::ca

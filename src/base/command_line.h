@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter {
 
 // The options of a command; --help, -h is among the flags of each.
 struct CommandOptions {
@@ -40,4 +40,4 @@ Error not_an_exporter(const CommandLine& line, const std::string& why);
 // Nothing in `text`, which others chose, may steer the terminal. One line; "-" for none.
 std::string terminal_cell(const std::string& text);
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter

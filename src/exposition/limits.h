@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/yaml_reader.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::exposition {
 
 // How many series of their own the things of a kind may have; what the file does not say is empty.
 // A thing is a record, a PV that a client wrote to, ... and may have a series in several families.
@@ -40,4 +40,4 @@ Result<void> set_limit(const std::string& text, Limits& limits);
 // The section `limits` of the file.
 void read_limits(Reader& section, Limits& limits);
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::exposition

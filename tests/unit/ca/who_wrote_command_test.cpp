@@ -1,4 +1,4 @@
-#include "app/who_wrote_command.h"
+#include "ca/who_wrote_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "base/query.h"
 #include "web/server.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::ca {
 namespace {
 
 using testing::HasSubstr;
@@ -21,8 +21,8 @@ CommandResult run(const std::vector<const char*>& arguments) {
   return who_wrote_command(static_cast<int>(arguments.size()), arguments.data());
 }
 
-ca::WhoWrote sample() {
-  ca::WhoWrote answer;
+WhoWrote sample() {
+  WhoWrote answer;
   answer.pv = "R1";
   answer.records = {{"one", "R1", "R1", "VAL"}};
   answer.puts = {
@@ -47,7 +47,7 @@ TEST(WhoWroteText, OneLineForEachWriter) {
 }
 
 TEST(WhoWroteText, TheRestIsCounted) {
-  ca::WhoWrote answer = sample();
+  WhoWrote answer = sample();
   answer.unnamed_puts = 11;
   answer.problem = "not all puts could be read";
   CommandResult result = who_wrote_text(answer, 1, 1200);
@@ -61,7 +61,7 @@ TEST(WhoWroteText, TheRestIsCounted) {
 }
 
 TEST(WhoWroteText, Nobody) {
-  ca::WhoWrote answer = sample();
+  WhoWrote answer = sample();
   answer.puts.clear();
   CommandResult result = who_wrote_text(answer, 20, 1200);
   EXPECT_EQ(result.status, 3);
@@ -91,11 +91,11 @@ class WhoWroteServer : public testing::Test {
   void SetUp() override {
     web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
-    options.routes[ca::kWhoWrotePath] = [](const web::Request& request) {
+    options.routes[kWhoWrotePath] = [](const web::Request& request) {
       const std::string pv = query_value(request.query, "pv").value_or("");
       if (pv == "bad") return web::Response{500, "text/plain", "500 on purpose\n"};
       if (pv == "other") return web::Response{200, "text/html", "<html>"};
-      ca::WhoWrote answer = sample();
+      WhoWrote answer = sample();
       answer.pv = pv;
       return web::Response{200, "application/json", ca::to_json(answer)};
     };
@@ -117,7 +117,7 @@ TEST_F(WhoWroteServer, AsksWithAnyNameAndPrints) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("operator"));
   const CommandResult json = ask("A b+c&d=e%41.VAL{\"x\":1}", "--json");
-  const auto answer = ca::who_wrote_from_json(json.out);
+  const auto answer = who_wrote_from_json(json.out);
   ASSERT_TRUE(answer) << json.out;
   EXPECT_EQ(answer->pv, "A b+c&d=e%41.VAL{\"x\":1}");
   url_ += "/";
@@ -148,4 +148,4 @@ TEST_F(WhoWroteServer, NobodyAnswers) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::ca

@@ -1,14 +1,13 @@
-#include "app/graph_command.h"
+#include "records/graph_command.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "app/command_line.h"
-#include "app/graph_request.h"
+#include "base/command_line.h"
 #include "base/query.h"
 #include "base/utf8.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::records {
 namespace {
 
 constexpr int kFailed = 1, kUsage = 2;
@@ -109,4 +108,4 @@ CommandResult graph_command(int count, const char* const* arguments) {
   return {0, for_terminal(*answer), ""};
 }
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::records

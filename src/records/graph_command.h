@@ -1,12 +1,16 @@
 // ioc_exporter graph RECORD: asks the exporter that runs.
 #pragma once
 
-#include "app/command.h"
+#include "base/command.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::records {
+
+// What it asks.
+inline constexpr const char* kGraphPath = "/graph";
+inline constexpr unsigned kMostGraphDepth = 100;
 
 // `arguments` are those after "graph". Statuses: 0 it is printed, 1 no exporter answered (as it
 // should), or it knows no such record, 2 wrong usage.
 CommandResult graph_command(int count, const char* const* arguments);
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::records

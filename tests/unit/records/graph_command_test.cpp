@@ -1,4 +1,4 @@
-#include "app/graph_command.h"
+#include "records/graph_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "app/graph_request.h"
 #include "web/server.h"
 
-namespace ioc_exporter::app {
+namespace ioc_exporter::records {
 namespace {
 
 using testing::HasSubstr;
@@ -50,7 +50,7 @@ class GraphServer : public testing::Test {
     options.listen = {"127.0.0.1:0"};
     options.routes[kGraphPath] = [this](const web::Request& request) {
       asked_with_ = request.authorization;
-      return answer_.empty() ? answer_graph(snapshot(), true, request)
+      return answer_.empty() ? app::answer_graph(snapshot(), true, request)
                              : web::Response{200, "text/plain", answer_};
     };
     auto server = web::Server::start(std::move(options));
@@ -151,4 +151,4 @@ TEST_F(GraphServer, NobodyAnswers) {
 }
 
 }  // namespace
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter::records

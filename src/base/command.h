@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace ioc_exporter::app {
+namespace ioc_exporter {
 
 struct CommandResult {
   int status = 0;
@@ -11,4 +11,4 @@ struct CommandResult {
   std::string err;  // to standard error, lines
 };
 
-}  // namespace ioc_exporter::app
+}  // namespace ioc_exporter
