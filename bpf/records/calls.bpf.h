@@ -50,7 +50,8 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 	frame->sp = sp;
 	frame->record = record;
 	frame->child_ns = 0;
-	frame->severity = facts->severity;
+	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
+	frame->weight = 1;
 	thread->depth = depth + 1;
 	return frame;
 }
@@ -91,7 +92,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 							    : IOCX_FRAME_SKIPPED;
 		frame->start_ns = bpf_ktime_get_ns();
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
-		count_untimed(thread, record, settled ? parent_at(thread, thread->depth) : 0);
+		count_untimed(thread, record, settled ? parent_of_call(thread) : 0);
 	}
 	return 0;
 }
@@ -113,32 +114,6 @@ static __always_inline void note_asynchronous(const struct iocx_ioc_config *conf
 	seen = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
 	if (seen)
 		*seen = 1;
-}
-
-#define NS_PER_SECOND 1000000000ULL
-#define LONG_AGO_NS (1ULL << 40) /* so that no product below overflows */
-
-/*
- * Decides how many calls are left untimed before the next one is timed. The number is random, so that a regular
- * pattern of calls does not bias the sample. Its mean follows from the rate of the record since the last timed
- * call, and at most doubles from one timed call to the next, so that the start of a burst is sampled too.
- */
-static __always_inline void plan_next(struct iocx_record_stats *stats, __u64 start_ns, __u64 calls)
-{
-	__u64 since = start_ns - stats->timed_ns, mean, most = 2 * (__u64)stats->mean + 1;
-
-	if (!stats->timed_ns || since >= LONG_AGO_NS || calls >= 1ULL << 32)
-		mean = 1;
-	else
-		mean = calls * NS_PER_SECOND / (since * cfg_timed_rate + 1);
-	if (mean > most)
-		mean = most;
-	if (mean > 1U << 30)
-		mean = 1U << 30;
-	if (mean < 1)
-		mean = 1;
-	stats->mean = (__u32)mean;
-	stats->skip = mean > 1 ? bpf_get_prandom_u32() % (2 * (__u32)mean - 1) : 0;
 }
 
 static __always_inline int on_return(struct pt_regs *ctx)
@@ -177,11 +152,7 @@ static __always_inline int on_return(struct pt_regs *ctx)
 	if (bucket >= IOCX_HIST_SLOTS)
 		return 0;
 	depth = thread->depth;
-	weight = 1 + (__u64)stats->owed;
-	if (cfg_timed_rate)
-		plan_next(stats, frame->start_ns, weight);
-	stats->owed = 0;
-	stats->timed_ns = frame->start_ns;
+	weight = frame->weight;
 	stats->sum_ns += duration * weight;
 	stats->self_ns += (duration > frame->child_ns ? duration - frame->child_ns : 0) * weight;
 	stats->buckets[bucket] += weight;

@@ -50,11 +50,17 @@ static __always_inline void count_cause(struct iocx_thread *thread, __u64 record
 	add_one(&record_causes, &key, IOCX_RECORD_DROP_CAUSES_FULL);
 }
 
+/* For `parent` of a call that another record makes, when the stack of the thread does not hold that one. */
+#define UNKNOWN_PARENT (~0ULL)
+
 static __always_inline void count_link(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
 	struct iocx_link_key key = {.source = parent, .record = record, .generation = thread->generation};
 
-	add_one(&record_links, &key, IOCX_RECORD_DROP_LINKS_FULL);
+	if (parent == UNKNOWN_PARENT)
+		count_drop(IOCX_RECORD_DROP_LINKS_TOO_DEEP);
+	else
+		add_one(&record_links, &key, IOCX_RECORD_DROP_LINKS_FULL);
 }
 
 /* Counts a processing. `parent`: the record that processes this one, 0 when there is none. */

@@ -29,6 +29,14 @@ static __always_inline __u64 parent_at(struct iocx_thread *thread, __u32 depth)
 	return depth > 0 && depth <= IOCX_MAX_DEPTH ? frame_at(thread, depth - 1)->record : 0;
 }
 
+/* The record that makes a call which has no frame yet; 0 when there is none. */
+static __always_inline __u64 parent_of_call(struct iocx_thread *thread)
+{
+	__u32 depth = thread->depth;
+
+	return depth >= IOCX_MAX_DEPTH ? UNKNOWN_PARENT : parent_at(thread, depth);
+}
+
 /* The depth, read again so that the verifier forgets its value: else it follows every depth after a loop. */
 static __always_inline __u32 depth_of(struct iocx_thread *thread)
 {

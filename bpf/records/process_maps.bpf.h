@@ -7,8 +7,8 @@
 const volatile __u32 thread_mask = 0;
 
 /*
- * For session probes: about how many calls of a record are timed a second; 0: all. When no call was timed for
- * cfg_quiet_ns, the next one is.
+ * For session probes: about how many calls of a record are timed a second; 0: all. A call that comes cfg_quiet_ns after
+ * the one before it is timed in any case.
  */
 const volatile __u32 cfg_timed_rate = 0;
 const volatile __u64 cfg_quiet_ns = 0;

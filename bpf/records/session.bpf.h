@@ -2,7 +2,8 @@
 /*
  * dbProcess with a session probe (Linux 6.13): one program for entry and return, which decides at each entry
  * whether the kernel runs it at the return. A call without a return probe costs little more than half. So every
- * call is counted at its entry, but of a busy record only one call in n is timed, with the weight n.
+ * call is counted at its entry, but of a busy record only one call in n is timed, with the weight n:
+ * shared/sampling.h says which.
  *
  * A call that is not timed has a frame too: it is the parent of the records that it processes in turn. Nothing runs
  * when it returns: see is_over().
@@ -21,17 +22,30 @@ static __always_inline int parent_is_timed(struct iocx_thread *thread)
 	return depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->state <= IOCX_FRAME_UNDECIDED;
 }
 
-static __always_inline int must_time(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-				     struct iocx_record_stats *stats)
+/* The weight of a call whose turn it is to be timed. */
+static __noinline int take_sample(struct iocx_record_stats *stats, __u64 now)
+{
+	if (!stats)
+		return 0;
+	return (int)iocx_sample_take(&stats->sampler, now, cfg_timed_rate, stats->processed, bpf_get_prandom_u32());
+}
+
+/* How many calls this one stands for (shared/sampling.h); 0: it is not timed. */
+static __always_inline __u32 weight_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					    struct iocx_record_stats *stats, __u64 now)
 {
 #if !defined(__TARGET_ARCH_x86)
 	return 1; /* the return address is in a register: is_over() needs it on the stack */
 #endif
-	if (!cfg_timed_rate || !stats->skip || stats->asynchronous || config->attach & IOCX_ATTACH_SWITCHING)
+	if (!cfg_timed_rate)
 		return 1;
-	if ((__s64)(bpf_ktime_get_ns() - stats->timed_ns) > (__s64)cfg_quiet_ns)
+	if (iocx_sample_is_first(&stats->sampler, now, cfg_quiet_ns) || stats->asynchronous ||
+	    config->attach & IOCX_ATTACH_SWITCHING || parent_is_timed(thread))
 		return 1;
-	return parent_is_timed(thread);
+	if (!stats->sampler.skip)
+		return (__u32)take_sample(stats, now);
+	stats->sampler.skip -= 1;
+	return 0;
 }
 
 static __noinline int count_at_entry(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
@@ -39,51 +53,52 @@ static __noinline int count_at_entry(struct iocx_thread *thread, struct iocx_rec
 {
 	if (!thread || !stats)
 		return 0;
-	stats->skip -= 1;
-	stats->owed += 1;
 	count_transition(thread, stats, severity);
-	count_processed(thread, stats, record, parent_at(thread, thread->depth));
+	count_processed(thread, stats, record, parent_of_call(thread));
 	return 0;
 }
 
-/* Decides whether to time the call. If not, counts it and returns 1. */
-static __always_inline int is_untimed(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 record,
-				      const struct entry_facts *facts)
+/* Decides on a call that processes its record: returns its weight. Counts it when that is 0. */
+static __always_inline __u32 decide(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 record,
+				    const struct entry_facts *facts, __u64 now)
 {
-	struct iocx_record_stats *stats;
+	struct iocx_record_stats *stats = stats_of(thread->slot, record);
+	__u32 weight;
 
-	if (facts->verdict != PROCESSES)
-		return 0;
-	stats = stats_of(thread->slot, record);
 	if (!stats)
-		return 1; /* dropped */
-	if (must_time(thread, config, stats))
-		return 0;
-	count_at_entry(thread, stats, record, facts->severity);
-	return 1;
+		return 0; /* dropped */
+	weight = weight_of_call(thread, config, stats, now);
+	if (!weight)
+		count_at_entry(thread, stats, record, facts->severity);
+	return weight;
 }
 
 /* The entry of a call that processes its record, or may. */
 static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
 					     __u64 record, const struct entry_facts *facts)
 {
-	int untimed = is_untimed(thread, config, record, facts);
-	struct iocx_frame *frame = push_frame(thread, sp, record, facts);
+	__u64 now = bpf_ktime_get_ns();
+	struct iocx_frame *frame;
+	__u32 weight = 1;
 
-	if (untimed) {
-		if (!frame)
-			return NO_RETURN;
+	if (thread->depth >= IOCX_MAX_DEPTH) {
+		count_untimed(thread, record, UNKNOWN_PARENT);
+		return NO_RETURN;
+	}
+	if (facts->verdict == PROCESSES)
+		weight = decide(thread, config, record, facts, now);
+	frame = push_frame(thread, sp, record, facts);
+	if (!frame)
+		return NO_RETURN;
+	if (!weight) {
 		frame->state = IOCX_FRAME_UNTIMED;
 		if (bpf_probe_read_user(&frame->start_ns, sizeof(frame->start_ns), (void *)sp))
 			count_drop(IOCX_RECORD_DROP_READ);
 		return NO_RETURN;
 	}
-	if (!frame) {
-		count_untimed(thread, record, parent_at(thread, thread->depth));
-		return NO_RETURN;
-	}
 	frame->state = facts->verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED;
-	frame->start_ns = bpf_ktime_get_ns();
+	frame->weight = weight;
+	frame->start_ns = now;
 	return WANT_RETURN;
 }
 

@@ -11,6 +11,7 @@
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
+#include "shared/sampling.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,24 +22,21 @@ extern "C" {
 
 /*
  * Counts of one record. Written by one thread at a time: dbProcess runs under the record's lock. A call that is timed
- * stands for the untimed calls before it: it has the weight `owed` + 1 in the sums and buckets. Between calls,
- * processed = sum of the buckets + owed + untimed.
+ * may stand for several (shared/sampling.h): it has that weight in the sums and buckets. The sum of the buckets is
+ * processed - untimed, give or take less than one block of the sampler. What every call touches comes first.
  */
 struct iocx_record_stats {
-	__u64 processed;        /* all processings */
-	__u64 sum_ns;           /* time of dbProcess, children included: the sum of what the buckets count */
-	__u64 self_ns;          /* the same without the records that were processed in turn */
-	__u64 untimed;          /* processings that no return probe could time (nested too deep) */
-	__u64 skipped_active;   /* calls that found PACT set */
-	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
-	__u64 timed_ns;         /* when the last timed call began, CLOCK_MONOTONIC */
-	__u64 async_start_ns;   /* when the call began that returned with PACT set; 0: none is under way */
-	__u32 owed;             /* processings since the last timed call that were left untimed by choice */
-	__u32 skip;             /* calls until one is timed */
-	__u32 mean;             /* about one call in so many is timed */
-	__u8 severity;          /* 1 + SEVR when it was last processed; 0: not seen yet */
-	__u8 asynchronous;      /* 1: dbProcess has returned with PACT set */
-	__u8 pad[2];
+	__u64 processed; /* all processings */
+	struct iocx_sampler sampler;
+	__u8 severity;     /* 1 + SEVR when it was last processed; 0: not seen yet */
+	__u8 asynchronous; /* 1: dbProcess has returned with PACT set */
+	__u8 pad[6];
+	__u64 sum_ns;                   /* time of dbProcess, children included: the sum of what the buckets count */
+	__u64 self_ns;                  /* the same without the records that were processed in turn */
+	__u64 untimed;                  /* processings that no return probe could time (nested too deep) */
+	__u64 skipped_active;           /* calls that found PACT set */
+	__u64 skipped_disabled;         /* calls that found DISA equal to DISV */
+	__u64 async_start_ns;           /* when the call began that returned with PACT set; 0: none is under way */
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
 	__u64 puts[IOCX_PUT_SOURCES];   /* writes by enum iocx_put_source; atomic */
 };
@@ -95,8 +93,9 @@ struct iocx_frame {
 	__u64 record;   /* struct dbCommon * */
 	__u64 start_ns; /* CLOCK_MONOTONIC; of an untimed call, the return address at `sp` */
 	__u64 child_ns; /* time of the records that it processed in turn */
-	__u32 state;    /* enum iocx_frame_state */
-	__u32 severity; /* SEVR at entry */
+	__u16 state;    /* enum iocx_frame_state */
+	__u16 severity; /* SEVR at entry */
+	__u32 weight;   /* calls that it stands for when it is timed */
 };
 
 /* What makes records process: the purpose of a thread, by its name, which Base sets since 3.15.0.1. */
@@ -159,24 +158,26 @@ struct iocx_link_key {
 };
 
 /* Index into the per-CPU array `record_drops`. */
-#define IOCX_RECORD_DROP_LIST(ROW)                                                \
-	/* no room for the stack of another thread: counted without a duration */ \
-	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full")                        \
-	/* no room for another record: the call was not counted */                \
-	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full")                        \
-	/* the IOC's map of records was not there: not counted */                 \
-	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map")                                    \
-	/* a field of the record could not be read: counted as processed */       \
-	ROW(IOCX_RECORD_DROP_READ, "read_failed")                                 \
-	/* the return probe did not fire: counted without a duration */           \
-	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return")                          \
-	/* no room for another cause of a record: counted without it */           \
-	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full")                          \
-	/* no room for another link: counted without it */                        \
-	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full")                            \
-	/* no room for another scan list: its scans are not timed */              \
-	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full")                  \
-	/* no room for another asynchronous record: not timed */                  \
+#define IOCX_RECORD_DROP_LIST(ROW)                                                 \
+	/* no room for the stack of another thread: counted without a duration */  \
+	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full")                         \
+	/* no room for another record: the call was not counted */                 \
+	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full")                         \
+	/* the IOC's map of records was not there: not counted */                  \
+	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map")                                     \
+	/* a field of the record could not be read: counted as processed */        \
+	ROW(IOCX_RECORD_DROP_READ, "read_failed")                                  \
+	/* the return probe did not fire: counted without a duration */            \
+	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return")                           \
+	/* no room for another cause of a record: counted without it */            \
+	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full")                           \
+	/* no room for another link: counted without it */                         \
+	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full")                             \
+	/* a call nested so deep that its caller is not known: without its link */ \
+	ROW(IOCX_RECORD_DROP_LINKS_TOO_DEEP, "links_too_deep")                     \
+	/* no room for another scan list: its scans are not timed */               \
+	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full")                   \
+	/* no room for another asynchronous record: not timed */                   \
 	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full")
 IOCX_LABELLED_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
 

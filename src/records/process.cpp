@@ -9,8 +9,9 @@
 namespace ioc_exporter::records {
 namespace {
 
-static_assert(sizeof(iocx_record_stats) == 10 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
-static_assert(offsetof(iocx_record_stats, buckets) == 80);
+static_assert(sizeof(iocx_sampler) == 32);
+static_assert(sizeof(iocx_record_stats) == 12 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
+static_assert(offsetof(iocx_record_stats, buckets) == 96);
 static_assert(sizeof(iocx_ioc_config) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 40);

@@ -139,11 +139,8 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->cfg_links = options.links > 0;
   skeleton.rodata->cfg_ca_put_clients = options.put_clients;
   if (loaded.session_type && options.timed_rate > 0) {
-    // Thrice the mean time between two calls that are timed, and a few clock ticks.
-    constexpr std::uint64_t kLeastQuiet = 20'000'000;
     skeleton.rodata->cfg_timed_rate = options.timed_rate;
-    skeleton.rodata->cfg_quiet_ns =
-        std::max<std::uint64_t>(kLeastQuiet, 3'000'000'000 / options.timed_rate);
+    skeleton.rodata->cfg_quiet_ns = IOCX_NS_PER_SECOND / options.timed_rate;
   }
   for (bpf_program* program : {skeleton.progs.session_process, skeleton.progs.session_all}) {
     bpf_program__set_autoload(program, loaded.session_type.has_value());

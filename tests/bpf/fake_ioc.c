@@ -2,11 +2,13 @@
  * A process with a dbProcess() of its own, to count on exactly. It follows Base's dbAccess.c in what the
  * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
  *
- * Prints "<file offset of dbProcess> <address of record 0> <size of a record>", then obeys lines:
+ * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList>", then obeys
+ * lines:
  *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
  *   call <record> <times>           dbProcess() on it, in the main thread
  *   name <name>                     of the threads that are started from now on
  *   threads <count> <times>         thread i calls dbProcess() on record i
+ *   scan <count> <times>            the same within scanList()
  *   spin <record>                   calls dbProcess() on it until the next line comes
  * and answers each with "ok <dbProcess calls that processed, over all records>".
  */
@@ -79,14 +81,28 @@ long dbProcess(struct record *record)
 	return 0;
 }
 
+/* Of a list with one record. */
+__attribute__((noinline)) void scanList(struct record *record);
+
+void scanList(struct record *record)
+{
+	dbProcess(record);
+}
+
+struct place {
+	uintptr_t address;
+	uint64_t offset; /* in the file */
+};
+
 static int find_offset(struct dl_phdr_info *info, size_t size, void *out)
 {
-	uintptr_t address = (uintptr_t)&dbProcess - info->dlpi_addr;
+	struct place *place = out;
+	uintptr_t address = place->address - info->dlpi_addr;
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		if (p->p_type == PT_LOAD && address >= p->p_vaddr && address < p->p_vaddr + p->p_filesz) {
-			*(uint64_t *)out = address - p->p_vaddr + p->p_offset;
+			place->offset = address - p->p_vaddr + p->p_offset;
 			return 1;
 		}
 	}
@@ -114,13 +130,22 @@ static void *named_work(void *arg)
 	return work(arg);
 }
 
-static void run_threads(int count, long times)
+static void *named_scan(void *arg)
+{
+	struct work *work = arg;
+	prctl(PR_SET_NAME, thread_name);
+	for (long i = 0; i < work->times; i++)
+		scanList(work->record);
+	return NULL;
+}
+
+static void run_threads(int count, long times, void *(*run)(void *))
 {
 	pthread_t threads[RECORDS];
 	struct work works[RECORDS];
 	for (int i = 0; i < count; i++) {
 		works[i] = (struct work){&records[i], times};
-		if (pthread_create(&threads[i], NULL, named_work, &works[i]))
+		if (pthread_create(&threads[i], NULL, run, &works[i]))
 			exit(3);
 	}
 	for (int i = 0; i < count; i++)
@@ -164,7 +189,7 @@ static void answer(void)
 
 int main(void)
 {
-	uint64_t offset = 0;
+	struct place process = {(uintptr_t)&dbProcess, 0}, scan = {(uintptr_t)&scanList, 0};
 	char line[128], field[32];
 	int record, value;
 	long times;
@@ -175,9 +200,10 @@ int main(void)
 		records[i].sdis.record = &records[i];
 		records[i].link = -1;
 	}
-	dl_iterate_phdr(find_offset, &offset);
-	printf("%llu %llu %zu\n", (unsigned long long)offset, (unsigned long long)(uintptr_t)records,
-	       sizeof records[0]);
+	dl_iterate_phdr(find_offset, &process);
+	dl_iterate_phdr(find_offset, &scan);
+	printf("%llu %llu %zu %llu\n", (unsigned long long)process.offset, (unsigned long long)(uintptr_t)records,
+	       sizeof records[0], (unsigned long long)scan.offset);
 	fflush(stdout);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	while (fgets(line, sizeof line, stdin)) {
@@ -188,7 +214,9 @@ int main(void)
 		} else if (sscanf(line, "name %15[^\n]", thread_name) == 1) {
 			;
 		} else if (sscanf(line, "threads %d %ld", &value, &times) == 2) {
-			run_threads(value, times);
+			run_threads(value, times, named_work);
+		} else if (sscanf(line, "scan %d %ld", &value, &times) == 2) {
+			run_threads(value, times, named_scan);
 		} else if (sscanf(line, "spin %d", &record) == 1) {
 			struct pollfd in = {.fd = 0, .events = POLLIN};
 			do

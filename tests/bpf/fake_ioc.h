@@ -32,10 +32,11 @@ class FakeIoc {
     ::close(from_child[1]);
     in_ = ::fdopen(to_child[1], "w");
     out_ = ::fdopen(from_child[0], "r");
-    unsigned long long offset = 0, address = 0;
-    if (std::fscanf(out_, "%llu %llu %zu", &offset, &address, &record_size_) != 3)
+    unsigned long long offset = 0, scan_list = 0, address = 0;
+    if (std::fscanf(out_, "%llu %llu %zu %llu", &offset, &address, &record_size_, &scan_list) != 4)
       throw std::runtime_error("fake_ioc does not speak");
     offset_ = offset;
+    scan_list_offset_ = scan_list;
     address_ = address;
   }
   ~FakeIoc() {
@@ -66,6 +67,7 @@ class FakeIoc {
     return address_ + record_size_ * static_cast<std::size_t>(index);
   }
   pid_t pid() const { return pid_; }
+  std::uint64_t scan_list_offset() const { return scan_list_offset_; }
 
   // With `one_read`, the probes may decide by one look at the record's fields.
   records::RecordTarget target(std::uint32_t records, bool one_read) const {
@@ -90,6 +92,7 @@ class FakeIoc {
   std::FILE* in_ = nullptr;
   std::FILE* out_ = nullptr;
   std::uint64_t offset_ = 0;
+  std::uint64_t scan_list_offset_ = 0;
   std::uint64_t address_ = 0;
   std::size_t record_size_ = 0;
 };

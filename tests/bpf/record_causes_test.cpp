@@ -1,5 +1,6 @@
 // What the record probes say of why a record was processed.
 #include "record_process_fixture.h"
+#include "records/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -92,6 +93,58 @@ TEST_P(RecordProcessTest, ALinkWithoutRoomIsADrop) {
   EXPECT_EQ(probe_->links()->at(slot).size(), 1u);
   EXPECT_EQ(drops(IOCX_RECORD_DROP_LINKS_FULL), 7u);
   EXPECT_EQ(all_processed(slot), 24u);
+}
+
+// The stack of a thread holds 64 calls: a deeper one does not say which record makes it.
+TEST_P(RecordProcessTest, ALinkOfWhichTheSourceIsNotKnownIsADrop) {
+  expect_drops_ = true;
+  records::RecordProcessOptions options;
+  options.links = 256;
+  start(options);
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  for (int i = 0; i < 99; ++i)
+    ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  EXPECT_EQ(ioc.ask("call 0 13"), 1300u);
+  EXPECT_EQ(all_processed(slot), 1300u);
+  std::map<std::uint64_t, std::uint64_t> sources;
+  const auto links = probe_->links();
+  ASSERT_TRUE(links);
+  for (const RawLink& link : links->at(slot)) sources[link.source] += link.count;
+  for (int i = 0; i < 99; ++i)
+    EXPECT_EQ(sources[ioc.record(i)], i < IOCX_MAX_DEPTH - 1 ? 13u : 0u) << i;
+  EXPECT_EQ(drops(IOCX_RECORD_DROP_LINKS_TOO_DEEP), (99u - (IOCX_MAX_DEPTH - 1)) * 13);
+  EXPECT_EQ(counts(slot).causes.at("link"), 99u * 13);
+}
+
+// More threads than the array has places for: each scan list is known by its own thread.
+TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
+  records::RecordProcessOptions options;
+  options.max_threads = 64;  // and as many that find their place taken
+  start(options);
+  FakeIoc ioc;
+  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  target.extras.push_back({RecordProgram::scan_list, ioc.scan_list_offset()});
+  const auto slot = probe_->watch(target);
+  ASSERT_TRUE(slot) << slot.error().message();
+  ioc.ask("threads 64 1");  // have all places, until it is seen that they are gone
+  ioc.ask("name scan-0.1");
+  ioc.ask("scan 56 3");
+  EXPECT_EQ(probe_->use()->threads, 64u + 56);
+  std::map<std::uint32_t, std::uint64_t> passes;  // by process
+  std::uint64_t lists = 0;
+  EXPECT_TRUE(probe_->object().maps().scan_lists.for_each(
+      [&](std::uint64_t id, const iocx_scan_list& list) {
+        ++lists;
+        EXPECT_GT(list.end_ns, 0u);
+        for (const std::uint64_t count : list.buckets)
+          passes[static_cast<std::uint32_t>(id >> 32)] += count;
+      }));
+  EXPECT_EQ(lists, 56u);
+  EXPECT_EQ(
+      passes,
+      (std::map<std::uint32_t, std::uint64_t>{{static_cast<std::uint32_t>(ioc.pid()), 56 * 3}}));
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps().scan_lists, *slot));
 }
 
 TEST_P(RecordProcessTest, AChangeOfSeverityIsSeenAtTheNextProcessing) {

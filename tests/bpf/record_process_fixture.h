@@ -90,14 +90,18 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     std::uint64_t sum = 0;
     for (const RawRecord& record : *records) {
       sum += record.stats.processed;
-      EXPECT_EQ(record.stats.processed, timed(record.stats) + record.stats.untimed);
+      expect_timed(record.stats, record.stats.processed - record.stats.untimed);
     }
     return sum;
   }
-  // Those in the histogram, and those that the next timed call will stand for.
+  // Those in the histogram.
   static std::uint64_t timed(const iocx_record_stats& stats) {
-    return std::accumulate(std::begin(stats.buckets), std::end(stats.buckets),
-                           std::uint64_t{stats.owed});
+    return std::accumulate(std::begin(stats.buckets), std::end(stats.buckets), std::uint64_t{0});
+  }
+  // Where some calls stand for others, they may stand for some that are still to come.
+  void expect_timed(const iocx_record_stats& stats, std::uint64_t calls) const {
+    const double block = times_all() ? 0 : static_cast<double>(stats.processed / 64);
+    EXPECT_NEAR(static_cast<double>(timed(stats)), static_cast<double>(calls), block);
   }
   IocCounts counts(std::uint32_t slot) {
     auto all = probe_->counts();

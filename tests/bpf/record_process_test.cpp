@@ -118,8 +118,8 @@ TEST_P(RecordProcessTest, ThreadsDoNotDisturbEachOther) {
     ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 64));
   EXPECT_EQ(ioc.ask("threads 31 997"), 2u * 31 * 997);
   for (int i = 0; i < 31; ++i) {
-    EXPECT_EQ(timed(stats(slot, ioc.record(i))), 997u);
-    EXPECT_EQ(timed(stats(slot, ioc.record(i + 64))), 997u);
+    expect_timed(stats(slot, ioc.record(i)), 997);
+    expect_timed(stats(slot, ioc.record(i + 64)), 997);
   }
 }
 
@@ -193,7 +193,6 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordIsNoticed) {
   EXPECT_TRUE(*probe_->saw_asynchronous(slot));
   const auto seen = stats(slot, ioc.record(3));
   EXPECT_EQ(seen.asynchronous, 1u);
-  EXPECT_EQ(seen.async_start_ns, seen.timed_ns);
   EXPECT_GT(seen.async_start_ns, 0u);
 }
 
@@ -204,7 +203,7 @@ TEST_P(RecordProcessTest, ABusyRecordIsTimedInSomeCallsOrInAll) {
   ioc.ask("call 5 20011");
   const auto seen = stats(slot, ioc.record(5));
   EXPECT_EQ(seen.processed, 20011u);
-  EXPECT_EQ(timed(seen), 20011u);
+  expect_timed(seen, 20011);
   EXPECT_EQ(counts(slot).hits.returns, counts(slot).timed);
   if (times_all()) {
     EXPECT_EQ(counts(slot).timed, 20011u);
@@ -222,7 +221,7 @@ TEST_P(RecordProcessTest, AQuietRecordIsTimedInEveryCall) {
     ::usleep(400'000);  // more than three times the interval of the rate
   }
   EXPECT_EQ(counts(slot).timed, 7u);
-  EXPECT_EQ(stats(slot, ioc.record(5)).owed, 0u);
+  EXPECT_EQ(timed(stats(slot, ioc.record(5))), 7u);
 }
 
 INSTANTIATE_TEST_SUITE_P(OneRead, RecordProcessTest, ::testing::Values(Mode{true, false, 0}));
