@@ -34,7 +34,9 @@ static __always_inline struct iocx_thread *make_thread(__u64 id)
 	if (!zeroes)
 		return NULL;
 	thread = add_entry(&record_threads_overflow, &id, zeroes);
-	if (!thread)
+	if (thread)
+		thread->owner = id;
+	else
 		count_drop(IOCX_RECORD_DROP_THREADS_FULL);
 	return thread;
 }
