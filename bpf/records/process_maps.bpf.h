@@ -42,6 +42,13 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_MAX_SCAN_NAMES);
+	__type(key, struct iocx_scan_name);
+	__type(value, __u8);
+} scan_names SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOCX_MAX_IOCS);
 	__type(key, __u32);   /* tgid */
 	__type(value, __u32); /* slot */

@@ -68,14 +68,28 @@ static __always_inline __u32 cause_of(__u64 id, const char *comm)
 	return IOCX_CAUSE_OTHER;
 }
 
+/* Whether a periodic scan of the IOC has such a thread. Anybody may call a thread scan-something. */
+static __always_inline int is_periodic_scan(const char *comm, __u32 generation)
+{
+	struct iocx_scan_name name = {};
+
+	__builtin_memcpy(name.comm, comm, sizeof(name.comm));
+	if (bpf_map_lookup_elem(&scan_names, &name))
+		return 1;
+	name.generation = generation;
+	return bpf_map_lookup_elem(&scan_names, &name) != NULL;
+}
+
 /* Resets everything but the frames, which are not used at depth 0. */
-static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id)
+static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id, __u32 generation)
 {
 	__builtin_memset(&thread->counts, 0, sizeof(thread->counts));
 	__builtin_memset(&thread->puts, 0, sizeof(thread->puts));
 	thread->depth = 0; /* frames of an earlier process with the same ids */
 	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
 	thread->cause = cause_of(id, thread->comm);
+	if (thread->cause == IOCX_CAUSE_SCAN && !is_periodic_scan(thread->comm, generation))
+		thread->cause = IOCX_CAUSE_OTHER;
 }
 
 /* The IOC that a thread's process is now, and its slot; NULL when the process is not watched. */
@@ -106,7 +120,7 @@ static __noinline int bind_thread(__u64 id)
 		thread = make_thread(id);
 	if (!thread)
 		return -1;
-	reset_thread(thread, id);
+	reset_thread(thread, id, config->generation);
 	thread->slot = *slot;
 	thread->generation = config->generation;
 	thread->epoch = config->epoch;

@@ -101,7 +101,7 @@ struct iocx_frame {
 /* What makes records process: the purpose of a thread, by its name, which Base sets since 3.15.0.1. */
 #define IOCX_CAUSE_LIST(ROW)                                                       \
 	ROW(IOCX_CAUSE_OTHER, "other")                                             \
-	ROW(IOCX_CAUSE_SCAN, "scan")         /* scan-<period> */                   \
+	ROW(IOCX_CAUSE_SCAN, "scan")         /* scan-<period>: scan_names */       \
 	ROW(IOCX_CAUSE_CALLBACK, "callback") /* cbLow, cbMedium, cbHigh */         \
 	ROW(IOCX_CAUSE_ONCE, "once")         /* scanOnce */                        \
 	ROW(IOCX_CAUSE_CA, "ca")             /* CAS-client */                      \
@@ -140,6 +140,13 @@ struct iocx_thread {
 	struct iocx_thread_puts puts;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
+
+/* A name that the thread of a periodic scan has: a thread with another name is none, whatever it calls itself. */
+struct iocx_scan_name {
+	__u32 generation; /* of the IOC that has such a scan; 0: any may have it */
+	char comm[IOCX_COMM_LEN];
+};
+#define IOCX_MAX_SCAN_NAMES 2048
 
 /* Processings of one record for one cause. */
 struct iocx_cause_key {

@@ -29,6 +29,16 @@ struct DbBase {
 };
 static_assert(offsetof(DbBase, record_type_list) == 24);
 
+struct DbMenu {
+  EllNode node;
+  Address name;  // char *
+  std::int32_t choices;
+  std::int32_t pad;
+  Address choice_names;
+  Address values;  // char **, one for each choice
+};
+static_assert(offsetof(DbMenu, values) == 40);
+
 struct DbRecordType {
   EllNode node;
   EllList attribute_list;

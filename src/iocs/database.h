@@ -23,6 +23,8 @@ struct Database {
   std::vector<std::string> types;
   std::vector<RecordIdentity> records;
   std::vector<RecordAlias> aliases = {};
+  // Of the IOC's periodic scans, "0.1", from its menuScan; empty: not known.
+  std::vector<std::string> scan_periods = {};
   // Records of each type, where `records` are not all of them, or groups; else empty.
   std::vector<std::uint64_t> type_totals = {};
 };

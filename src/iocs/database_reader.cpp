@@ -7,6 +7,7 @@
 
 #include "iocs/cached_memory.h"
 #include "iocs/database_walk.h"
+#include "iocs/scan_menu.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -28,6 +29,7 @@ class Reader {
     if (!fields_) return DatabaseReading{};  // nothing registered yet
 
     auto database = std::make_shared<Database>();
+    database->scan_periods = read_scan_periods(memory_, root->menu_list);
     std::vector<AliasNode> aliases;
     for (const RecordType& type : types_) {
       const auto index = static_cast<std::uint32_t>(database->types.size());

@@ -153,6 +153,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
   target.records = records_of(*live.database);
+  target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, offsets, options_.puts);
   target.extras = std::move(points.extras);
   target.puts = points.puts;

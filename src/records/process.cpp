@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "records/scan_names.h"
+
 namespace ioc_exporter::records {
 namespace {
 
@@ -16,7 +18,8 @@ static_assert(sizeof(iocx_ioc_config) == 24);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 40);
 static_assert(sizeof(iocx_thread_counts) == 9 * 8);
-static_assert(sizeof(iocx_cause_key) == 32 && sizeof(iocx_link_key) == 24);
+static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32 &&
+              sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
 static_assert(sizeof(iocx_thread_puts) == 4 * 8);
 static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
@@ -59,6 +62,7 @@ Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) 
   // may find it.
   if (auto cleared = object->clear_records_map(0); !cleared) return cleared.error();
   if (auto cleared = object->clear_completions_map(0); !cleared) return cleared.error();
+  if (auto added = add_usual_scan_names(object->maps().scan_names); !added) return added.error();
   return RecordProcess(std::move(*object), options);
 }
 
@@ -97,11 +101,32 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*map));
     if (auto ok = object_.set_records_map(slot, watched.records->view); !ok) return ok;
   }
+  add_scan_names(watched);
   if (auto ok = object_.maps().threadless.update(slot, 0); !ok) return ok;
   if (auto ok = object_.maps().asynchronous.update(slot, 0); !ok) return ok;
   if (auto ok = object_.maps().puts.config.update(slot, watched.target.puts); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
   return object_.maps().ioc_by_tgid.update(static_cast<std::uint32_t>(watched.target.pid), slot);
+}
+
+// Before the IOC's first hit: a thread is told once what it is there for.
+void RecordProcess::add_scan_names(Watched& watched) const {
+  for (const std::string& period : watched.target.scan_periods) {
+    if (is_usual_scan_period(period)) continue;
+    const iocx_scan_name name = scan_name(watched.generation, period);
+    if (auto ok = object_.maps().scan_names.update(name, 1); !ok) {
+      spdlog::warn("scans of pid {} every {} s count as other: {}", watched.target.pid, period,
+                   ok.error().message());
+      return;
+    }
+    watched.scan_names.push_back(name);
+  }
+}
+
+void RecordProcess::forget_scan_names(const Watched& watched) const {
+  for (const iocx_scan_name& name : watched.scan_names)
+    if (auto erased = object_.maps().scan_names.erase(name); !erased)
+      spdlog::warn("{}", erased.error().message());
 }
 
 std::optional<std::uint32_t> RecordProcess::prepared_slot(std::uint32_t capacity) const {
@@ -188,6 +213,7 @@ void RecordProcess::unwatch(std::uint32_t slot) {
   report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
   report(object_.clear_records_map(slot));
   report(forget_causes_and_links(found->second.generation));
+  forget_scan_names(found->second);
   watched_.erase(found);
   if (library == libraries_.end()) return;
   if (library->second.slots.empty())

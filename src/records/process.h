@@ -49,7 +49,9 @@ struct RecordTarget {
   // (iocs/database_reader.h): then one read of the record decides what a call does. Otherwise it
   // takes two.
   std::optional<std::uint16_t> sdis;
-  std::uint32_t records = 0;       // in its database now
+  std::uint32_t records = 0;  // in its database now
+  // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
+  std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
   iocx_put_config puts{};          // for the extras that count writes
 };
@@ -155,6 +157,7 @@ class RecordProcess {
     std::shared_ptr<const OwnedRecordsMap> records;
     std::shared_ptr<const RecordCounts::Table> outgrown;  // counts of smaller maps before
     IocCounts ended;                                      // of threads that are gone
+    std::vector<iocx_scan_name> scan_names;               // its own ones, in the kernel
   };
   using Attached = std::map<RecordProgram, RecordAttachment>;
   struct Library {
@@ -178,6 +181,8 @@ class RecordProcess {
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
+  void add_scan_names(Watched& watched) const;
+  void forget_scan_names(const Watched& watched) const;
   const Watched* watched_by(const iocx_thread& thread) const;
   std::map<std::uint32_t, std::uint32_t> slots_by_generation() const;
   Result<void> forget_causes_and_links(std::uint32_t generation) const;

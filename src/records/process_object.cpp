@@ -114,6 +114,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
     return ok;
   if (auto ok = kernel::open_view(views.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
   if (auto ok = kernel::open_view(views.ioc_config, maps.ioc_config); !ok) return ok;
+  if (auto ok = kernel::open_view(views.scan_names, maps.scan_names); !ok) return ok;
   if (auto ok = kernel::open_view(views.causes, maps.record_causes); !ok) return ok;
   if (auto ok = kernel::open_view(views.links, maps.record_links); !ok) return ok;
   if (auto ok = kernel::open_view(views.threadless, maps.threadless); !ok) return ok;

@@ -43,6 +43,7 @@ struct RecordMaps {
       threadless;  // processings by threads without a stack
   // 1 once a record was seen to complete later than its dbProcess returned.
   kernel::MapView<std::uint32_t, std::uint8_t> asynchronous;
+  kernel::MapView<iocx_scan_name, std::uint8_t> scan_names;
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;
   kernel::MapView<iocx_link_key, std::uint64_t> links;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;

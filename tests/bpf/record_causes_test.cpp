@@ -40,6 +40,34 @@ TEST_P(RecordProcessTest, CausesAddUpToTheProcessings) {
   EXPECT_EQ(counts(slot).hits.entries, 2 * roots);
 }
 
+// A user's process may call its threads what it likes.
+TEST_P(RecordProcessTest, OnlyPeriodicScansOfTheIocAreCausesOfTheirOwn) {
+  records::RecordProcessOptions options;
+  options.causes = 64;
+  start(options);
+  FakeIoc ioc, other;
+  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  target.scan_periods = {"0.1", "0.05", "1.23457e-05"};
+  const auto slot = probe_->watch(target);
+  ASSERT_TRUE(slot) << slot.error().message();
+  const auto second = watch(other);
+  for (FakeIoc* one : {&ioc, &other})
+    for (const char* period : {"0.1", "0.05", "1.23457e-05", "60"}) {
+      one->ask("name scan-" + std::string(period).substr(0, 10));
+      one->ask("threads 1 3");
+    }
+  for (int i = 0; i < 200; ++i) {
+    ioc.ask("name scan-" + std::to_string(i + 1000));
+    ioc.ask("threads 1 1");
+  }
+  EXPECT_EQ(counts(*slot).causes,
+            (std::map<std::string, std::uint64_t>{
+                {"scan_0.1", 3}, {"scan_0.05", 3}, {"scan_1.23457e-0", 3}, {"other", 203}}));
+  EXPECT_EQ(counts(second).causes,
+            (std::map<std::string, std::uint64_t>{{"scan_0.1", 3}, {"other", 9}}));
+  EXPECT_EQ(probe_->causes()->at(*slot).size(), 4u);
+}
+
 TEST_P(RecordProcessTest, LinksAndCausesOfRecordsAreCountedWhenAskedFor) {
   records::RecordProcessOptions options;
   options.causes = 64;

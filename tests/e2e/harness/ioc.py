@@ -41,14 +41,14 @@ class Ioc:
     """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
 
     `prefix` is a command that runs it elsewhere, under the same pid, or with `child` as its only
-    child; `address` the one it serves.
+    child; `address` the one it serves; `dbd` the directory of base.dbd, instead of its Base's own.
     """
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
                  macros: str = "", port: int | None = None, late: bool = False, spin: bool = False,
                  lib_dir: pathlib.Path | None = None, access_security: str | None = None,
                  address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False,
-                 qsrv: int | None = None):
+                 qsrv: int | None = None, dbd: pathlib.Path | None = None):
         self.name = name
         self.base = base
         self.port = port or free_port()
@@ -70,7 +70,7 @@ class Ioc:
                 argv += ["--access-security", rules]
         else:
             assert access_security is None and qsrv is None, "the IOC in C knows neither rules nor PVA"
-            argv = [env.tool(f"ioc_launcher_{base}"), directory / "dbd"]
+            argv = [env.tool(f"ioc_launcher_{base}"), dbd or directory / "dbd"]
             if lib_dir is not None:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)
         self.process = Process(name, [*prefix, *argv, macros, db_path], log_dir, environment)

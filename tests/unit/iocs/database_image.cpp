@@ -71,6 +71,19 @@ layout::DbRecordNode& DatabaseImage::add_alias(Type& type, const RecordImage& re
   return node;
 }
 
+layout::DbMenu& DatabaseImage::add_menu(const std::string& name,
+                                        const std::vector<std::string>& choices) {
+  std::vector<std::uint64_t>& values = choices_.emplace_back();
+  for (const std::string& choice : choices)
+    values.push_back(address(texts_.emplace_back(choice).c_str()));
+  layout::DbMenu& menu = menus_.emplace_back();
+  menu.name = address(texts_.emplace_back(name).c_str());
+  menu.choices = static_cast<std::int32_t>(values.size());
+  menu.values = address(values.data());
+  append(root_->menu_list, menu);
+  return menu;
+}
+
 std::unique_ptr<ProcMemory> own_memory() {
   const RootedFs host("/");
   const auto stat = iocs::read_process_stat(host, ::getpid());

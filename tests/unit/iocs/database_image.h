@@ -44,6 +44,8 @@ class DatabaseImage {
   RecordImage& add_record(Type& type, const std::string& name, bool initialized = true);
   layout::DbRecordNode& add_alias(Type& type, const RecordImage& record, const std::string& name);
 
+  layout::DbMenu& add_menu(const std::string& name, const std::vector<std::string>& choices);
+
   // Address of the variable pdbbase.
   std::uint64_t variable() const { return address(&pdbbase_); }
   void unload() { pdbbase_ = 0; }
@@ -62,6 +64,9 @@ class DatabaseImage {
   std::uint64_t pdbbase_ = address(root_.get());
   std::deque<Type> types_;
   std::deque<RecordImage> records_;
+  std::deque<layout::DbMenu> menus_;
+  std::deque<std::string> texts_;
+  std::deque<std::vector<std::uint64_t>> choices_;
 };
 
 // This process' memory as the exporter reads an IOC's.
