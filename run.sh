@@ -124,6 +124,15 @@ wait_for() {
 has_series() { http_get "$port" /metrics | grep -E "^$1" >/dev/null; }
 log_says() { grep -q -- "$2" "$work/$1.log"; }
 
+# As the packages make it: a user that nothing else runs as. Where it cannot be made, the exporter takes an id that
+# nobody has.
+make_user() {
+  getent passwd ioc_exporter >/dev/null && return
+  say "making the system user ioc_exporter, which the exporter becomes once its probes are loaded"
+  useradd --system --user-group --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin ioc_exporter ||
+    say "there is no user ioc_exporter: the exporter runs as an id that nobody has"
+}
+
 # The exporter starts before it is known whether there will be a demo, whose policy it gets then.
 start_exporter() {
   local config=()
@@ -234,6 +243,7 @@ port_is_free "$port" || die "port $port is in use: choose another with --port"
 scripts/install-deps.sh build
 configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 work=$(mktemp -d -t ioc_exporter-run.XXXXXX)
+make_user
 start_exporter
 
 if [ "$demo" = auto ]; then

@@ -1,8 +1,10 @@
 #include "app/privileges.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/magic.h>
 #include <pwd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -12,13 +14,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/unique_fd.h"
 
 namespace ioc_exporter::app {
 namespace {
 
 constexpr const char* kOwnUser = "ioc_exporter";  // the packages make it
-constexpr const char* kOtherUser = "nobody";
-constexpr uid_t kOverflowId = 65534;  // what the kernel calls nobody, also without /etc/passwd
+constexpr uid_t kOverflowId = 65534;  // nobody: whoever runs as it may send its others signals
+// Ids that distributions leave to services that have no account (systemd's DynamicUser=).
+constexpr uid_t kFirstDynamic = 61184, kLastDynamic = 65519;
 
 struct User {
   std::string name;
@@ -34,7 +41,6 @@ using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, CapsDeleter>;
 std::optional<User> find_user(const std::string& name) {
   if (const passwd* entry = ::getpwnam(name.c_str()))
     return User{name, entry->pw_uid, entry->pw_gid};
-  if (name == kOtherUser) return User{name, kOverflowId, kOverflowId};
   uid_t uid = 0;
   const char* end = name.data() + name.size();
   const auto [rest, problem] = std::from_chars(name.data(), end, uid);
@@ -43,11 +49,50 @@ std::optional<User> find_user(const std::string& name) {
   return User{name, uid, entry ? entry->pw_gid : static_cast<gid_t>(uid)};
 }
 
-Result<User> wanted_user(const std::string& name) {
-  if (name.empty())
-    if (const auto own = find_user(kOwnUser)) return *own;
-  if (const auto user = find_user(name.empty() ? kOtherUser : name)) return *user;
-  return error_in_words("become user " + name + ": there is no such user");
+// Users and groups of all processes.
+std::set<std::uint64_t> ids_in_use(const RootedFs& fs) {
+  std::set<std::uint64_t> ids;
+  const auto names = fs.list("/proc");
+  if (!names) return ids;
+  for (const std::string& name : *names) {
+    const auto status = name.front() >= '0' && name.front() <= '9'
+                            ? fs.read("/proc/" + name + "/status")
+                            : Result<std::string>(std::string());
+    if (!status) continue;  // it has ended
+    std::istringstream lines(*status);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("Uid:") && !line.starts_with("Gid:") && !line.starts_with("Groups:"))
+        continue;
+      std::istringstream words(line.substr(line.find(':') + 1));
+      for (std::uint64_t id = 0; words >> id;) ids.insert(id);
+    }
+  }
+  return ids;
+}
+
+// An id that no account has and nobody runs as. Two that start at the same time do not begin to
+// look at the same one.
+Result<User> unused_user(const RootedFs& fs) {
+  const std::set<std::uint64_t> in_use = ids_in_use(fs);
+  constexpr uid_t kCount = kLastDynamic - kFirstDynamic + 1;
+  const uid_t begin = static_cast<uid_t>(::getpid()) % kCount;
+  for (uid_t i = 0; i < kCount; ++i) {
+    const uid_t id = kFirstDynamic + (begin + i) % kCount;
+    if (!in_use.contains(id) && ::getpwuid(id) == nullptr && ::getgrgid(id) == nullptr)
+      return User{std::to_string(id), id, id};
+  }
+  return error_in_words("become a user of its own: all ids from " + std::to_string(kFirstDynamic) +
+                        " to " + std::to_string(kLastDynamic) + " are in use");
+}
+
+Result<User> wanted_user(const std::string& name, const RootedFs& fs) {
+  const auto user = find_user(name.empty() ? kOwnUser : name);
+  if (!user && name.empty()) return unused_user(fs);
+  if (!user) return error_in_words("become user " + name + ": there is no such user");
+  if (user->uid != kOverflowId) return *user;
+  return error_in_words("become user " + name +
+                        ": other services run as it, and could send the exporter signals; name a "
+                        "user that nothing else runs as, or none");
 }
 
 std::string capability_name(cap_value_t capability) {
@@ -91,6 +136,13 @@ Result<void> give_pins(const std::string& folder, const User& user, const Rooted
     if (::chown(path.c_str(), user.uid, user.gid) != 0)
       return last_error("give " + path + " to user " + user.name);
   return {};
+}
+
+// Ctrl-C still comes: that goes to the process group. A session leader would take the terminal from
+// all others; there the filter of system calls stands alone.
+void leave_terminal() {
+  const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (terminal && ::getsid(0) != ::getpid()) ::ioctl(terminal.get(), TIOCNOTTY);
 }
 
 Result<void> become(const User& user) {
@@ -160,9 +212,10 @@ Result<std::string> drop_privileges(const Privileges& keep, const std::string& p
                                     const RootedFs& fs) {
   if (const int count = threads(fs); count > 1)
     return error_in_words("drop privileges: " + std::to_string(count) + " threads run already");
-  auto user = ::geteuid() == 0 ? wanted_user(keep.user)
+  auto user = ::geteuid() == 0 ? wanted_user(keep.user, fs)
                                : User{std::to_string(::geteuid()), ::geteuid(), ::getegid()};
   if (!user) return std::move(user).error();
+  leave_terminal();
   std::vector<cap_value_t> kept = permitted();
   if (!keep.keep_all) {
     std::erase_if(kept, [&keep](cap_value_t each) { return !keep.keeps(each); });

@@ -14,7 +14,8 @@
 namespace ioc_exporter::app {
 
 struct Privileges {
-  std::string user = {};                       // name or number; "" = ioc_exporter, else nobody
+  // Name or number; "": ioc_exporter, or where there is no such user an id that nobody else has.
+  std::string user = {};
   std::vector<cap_value_t> capabilities = {};  // that are kept, as far as they are there
   bool keep_all = false;                       // all capabilities
 
@@ -26,15 +27,14 @@ struct Privileges {
 // "bpf", "CAP_BPF"; "none" alone is the empty list. Errors name the word.
 Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::string>& words);
 
-// "sys_admin,net_raw": as parse_capabilities() reads the words.
+// "bpf,net_raw": as parse_capabilities() reads the words.
 std::string capabilities_text(const std::vector<cap_value_t>& capabilities);
 
-// Becomes the user, keeps these capabilities and none besides, in no set; no program that is run
-// from then on gets others (no_new_privs). To be called before the first thread is started: what a
-// thread may do is its own. `pins`: folder in a bpffs (else it is left alone)
-// that is to be the user's, or "". Where the
-// process is not root already, the user stays what it is. Returns what it may do from now on, in
-// words.
+// Leaves the controlling terminal, becomes the user, keeps these capabilities and none besides, in
+// no set; no program that is run from then on gets others (no_new_privs). To be called before the
+// first thread is started: what a thread may do is its own. `pins`: folder in a bpffs (else it is
+// left alone) that is to be the user's, or "". Where the process is not root already, the user
+// stays what it is. Returns what it may do from now on, in words.
 Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins = {},
                                     const RootedFs& fs = RootedFs());
 

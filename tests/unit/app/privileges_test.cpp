@@ -1,10 +1,17 @@
 #include "app/privileges.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <latch>
 #include <string>
@@ -52,9 +59,9 @@ TEST(Privileges, Words) {
 TEST(Privileges, OnlyWhatIsKeptIsLeft) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
   EXPECT_TRUE(in_child([] {
-    const auto text = drop_privileges({"nobody", {CAP_NET_RAW, CAP_DAC_READ_SEARCH}});
-    return text && *text == "runs as user nobody with dac_read_search,net_raw" &&
-           ::getuid() == 65534 && ::geteuid() == 65534 && ::getgroups(0, nullptr) == 0 &&
+    const auto text = drop_privileges({"12345", {CAP_NET_RAW, CAP_DAC_READ_SEARCH}});
+    return text && *text == "runs as user 12345 with dac_read_search,net_raw" &&
+           ::getuid() == 12345 && ::geteuid() == 12345 && ::getgroups(0, nullptr) == 0 &&
            has(CAP_NET_RAW, CAP_EFFECTIVE) && !has(CAP_SYS_ADMIN, CAP_PERMITTED) &&
            !has(CAP_NET_RAW, CAP_INHERITABLE) && cap_get_bound(CAP_SYS_ADMIN) == 0 &&
            ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 && ::setuid(0) != 0;
@@ -88,6 +95,63 @@ TEST(Privileges, UnknownUserIsAnError) {
   const auto text = drop_privileges({"no-such-user", {}});
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().message(), "become user no-such-user: there is no such user");
+}
+
+// What else runs as nobody could send it SIGUSR1.
+TEST(Privileges, NeverNobody) {
+  if (::geteuid() != 0) GTEST_SKIP() << "who is not root stays who he is";
+  for (const char* name : {"nobody", "65534"}) {
+    const auto text = drop_privileges({name, {}});
+    ASSERT_FALSE(text) << name;
+    EXPECT_NE(text.error().message().find("other services run as it"), std::string::npos);
+  }
+  EXPECT_EQ(::geteuid(), 0u);
+}
+
+// A tree in which processes run as all of these ids but one.
+TEST(Privileges, AnIdThatNobodyElseHas) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
+  if (::getpwnam("ioc_exporter") != nullptr) GTEST_SKIP() << "there is the user ioc_exporter";
+  constexpr unsigned kFree = 62000;
+  const std::filesystem::path root = testing::TempDir() + "ids." + std::to_string(::getpid());
+  const auto add_process = [&root](const char* pid, const std::string& status) {
+    std::filesystem::create_directories(root / "proc" / pid);
+    std::ofstream(root / "proc" / pid / "status") << status;
+  };
+  std::string groups;
+  for (unsigned id = 61184; id <= 65519; ++id)
+    if (id != kFree && id != 61500) groups += " " + std::to_string(id);
+  add_process("77", "Name:\tmany\nUid:\t0\t0\t61500\t0\nGroups:\t" + groups + "\n");
+  EXPECT_TRUE(in_child([&] {
+    const auto text = drop_privileges({"", {}}, "", RootedFs(root));
+    return text && ::getuid() == kFree && ::getgid() == kFree && ::getgroups(0, nullptr) == 0;
+  }));
+  add_process("78", "Gid:\t0\t0\t62000\t0\n");
+  const auto none = drop_privileges({"", {}}, "", RootedFs(root));
+  std::filesystem::remove_all(root);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message(),
+            "become a user of its own: all ids from 61184 to 65519 are in use");
+}
+
+// Neither pushes characters into a terminal nor reads from it any more.
+TEST(Privileges, LeavesItsTerminal) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to drop";
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(::grantpt(master), 0);
+  ASSERT_EQ(::unlockpt(master), 0);
+  const std::string name = ::ptsname(master);
+  EXPECT_TRUE(in_child([&name] {  // the shell; its child is the exporter
+    ::setsid();
+    const int terminal = ::open(name.c_str(), O_RDWR);
+    return terminal >= 0 && ::ioctl(terminal, TIOCSCTTY, 0) >= 0 && in_child([] {
+             const int before = ::open("/dev/tty", O_RDONLY);
+             return before >= 0 && drop_privileges({"12345", {}}) &&
+                    ::open("/dev/tty", O_RDONLY) < 0 && errno == ENXIO;
+           });
+  }));
+  ::close(master);
 }
 
 // A thread keeps what it has.
