@@ -13,21 +13,20 @@
 #include <thread>
 
 #include "app/check.h"
+#include "app/confinement.h"
 #include "app/daemon.h"
+#include "app/helpers.h"
 #include "app/lifecycle_signals.h"
 #include "app/logging.h"
 #include "app/notify.h"
 #include "app/options.h"
 #include "app/pages.h"
 #include "app/policy_command.h"
-#include "app/privileges.h"
 #include "app/reload.h"
-#include "app/sandbox.h"
 #include "app/site_config.h"
 #include "app/version.h"
 #include "ca/who_wrote_command.h"
 #include "records/graph_command.h"
-#include "web/listen_address.h"
 #include "web/scraper.h"
 #include "web/server.h"
 
@@ -73,13 +72,16 @@ void tell(app::Notifier& notifier, app::Daemon& daemon, std::string& said) {
   notifier.alive();
 }
 
-// Looks at the host again and again, until `end` or a signal; true when it was a signal. The
+// Looks at the host again and again, until `end`, a signal, or a helper's end; false when it was
+// `end`. The
 // watchdog hears from here only, and after what takes the daemon's lock: a loop or a lock that
 // hangs is one that it should know of.
-bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifier) {
+bool run_until(app::Daemon& daemon, const app::Helpers& helpers, Clock::time_point end,
+               app::Notifier& notifier) {
   std::string said;
   while (true) {
     daemon.tick();
+    if (!helpers.gone().empty()) return true;
     tell(notifier, daemon, said);
     const auto next_tick = std::min(Clock::now() + daemon.interval(), end);
     while (Clock::now() < next_tick) {
@@ -94,26 +96,6 @@ bool run_until(app::Daemon& daemon, Clock::time_point end, app::Notifier& notifi
   }
 }
 
-// The ports that only root may listen on, unless the host says otherwise.
-bool is_privileged_port(const std::string& text) {
-  const auto address = web::ListenAddress::parse(text);
-  return address && address->port > 0 && address->port < 1024;
-}
-
-// The first threads are started after this: they inherit what is left.
-Result<void> confine(const app::Options& options) {
-  const bool keeps_pins = !options.check && !options.once;
-  app::Privileges keep = options.privileges;
-  if (std::ranges::any_of(options.web.listen, is_privileged_port))
-    keep.capabilities.push_back(CAP_NET_BIND_SERVICE);
-  auto left = app::drop_privileges(keep, keeps_pins ? options.ca.pin_directory : std::string());
-  if (!left) return std::move(left).error();
-  if (options.sandbox)
-    if (auto ok = app::enter_sandbox({keep.keeps(CAP_SYS_ADMIN)}); !ok) return ok;
-  spdlog::info("{}{}", *left, options.sandbox ? ", in a sandbox" : "");
-  return {};
-}
-
 int print(const std::string& text, int status) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (std::fflush(stdout) != 0 || !written)
@@ -121,26 +103,26 @@ int print(const std::string& text, int status) {
   return status;
 }
 
-int run_check(app::Daemon& daemon, const app::Options& options) {
+int run_check(app::Daemon& daemon, const app::Helpers& helpers, const app::Options& options) {
   // Two looks: what is in the middle of a start or an exec at the first is done at the second.
   app::Notifier nobody;
-  if (run_until(daemon, Clock::now() + options.iocs.interval, nobody)) return 0;
+  if (run_until(daemon, helpers, Clock::now() + options.iocs.interval, nobody)) return 0;
   daemon.tick();
   const app::CheckResult result = app::check(daemon);
   return print(result.text, result.complete ? 0 : kStartError);
 }
 
-int run_once(app::Daemon& daemon, const app::Options& options) {
+int run_once(app::Daemon& daemon, const app::Helpers& helpers, const app::Options& options) {
   app::Notifier nobody;
-  if (run_until(daemon, Clock::now() + *options.once, nobody)) return 0;
+  if (run_until(daemon, helpers, Clock::now() + *options.once, nobody)) return 0;
   return print(web::Scraper([&daemon](exposition::Encoder& encoder) {
                  return daemon.scrape(encoder);
                }).text(),
                0);
 }
 
-int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
-          app::Notifier& notifier) {
+int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
+          const app::Options& options, app::Notifier& notifier) {
   web::ServerOptions web;
   web.listen = options.web.listen;
   web.max_requests = options.web.max_requests;
@@ -158,7 +140,9 @@ int serve(app::Daemon& daemon, app::Reload& reload, const app::Options& options,
   if (!server) return fail(kStartError, server.error().message());
   for (const std::string& address : (*server)->addresses())
     spdlog::info("listening on {}", address);
-  run_until(daemon, Clock::time_point::max(), notifier);
+  run_until(daemon, helpers, Clock::time_point::max(), notifier);
+  if (const std::string gone = helpers.gone(); !gone.empty())
+    return fail(kStartError, "the helper process " + gone + " has ended: nothing can be counted");
   notifier.stopping();
   spdlog::info("stopping");
   return 0;
@@ -190,6 +174,7 @@ int run(int argc, char** argv) {
   if (!site) return fail(kStartError, site.error().message());
   app::Reload reload(options, site->options);
   if (auto opened = reload.open_web(); !opened) return fail(kStartError, opened.error().message());
+  app::close_inherited_files();
   app::set_up_logging(options.log_level, options.log_format);
 
   // Before the first thread starts: they all inherit it, and only stopped_before() and
@@ -212,14 +197,16 @@ int run(int argc, char** argv) {
                   [&](const ConfigSample& sample) { (*daemon)->tell_config(sample); },
                   [&] { notifier.reloading(); },
                   [&] { notifier.ready((*daemon)->state_in_words()); }});
-  if (auto confined = confine(options); !confined)
+  const auto helpers = app::start_helpers(**daemon, options);
+  if (!helpers) return fail(kStartError, helpers.error().message());
+  if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
   const auto signals = app::LifecycleSignals::start(
       {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
-  if (options.check) return run_check(**daemon, options);
-  if (options.once) return run_once(**daemon, options);
-  return serve(**daemon, reload, options, notifier);
+  if (options.check) return run_check(**daemon, *helpers, options);
+  if (options.once) return run_once(**daemon, *helpers, options);
+  return serve(**daemon, *helpers, reload, options, notifier);
 }
 
 }  // namespace

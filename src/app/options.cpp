@@ -63,7 +63,7 @@ void add_options(OptionTable& table, Options& options) {
       {{.flag = "security.user",
         .argument = "USER",
         .help = "Whom to become once all is opened, when started as root; root: stay it. Where "
-                "nothing is said: ioc_exporter if there is such a user, else nobody",
+                "nothing is said: ioc_exporter if there is such a user, else an id that nobody has",
         .value = text(options.privileges.user)},
        {.flag = "security.capabilities",
         .argument = "LIST",

@@ -30,7 +30,7 @@ struct Options {
   bool config_check = false;
   // What is kept once all is opened: it takes that to attach to IOCs that start later.
   Privileges privileges{
-      .capabilities = {CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_NET_RAW}};
+      .capabilities = {CAP_BPF, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE}};
   bool sandbox = true;  // a filter of system calls
 
   bool check = false;

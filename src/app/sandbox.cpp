@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,47 +23,52 @@
 namespace ioc_exporter::app {
 namespace {
 
-// By their names: libseccomp knows which of them this processor has.
-constexpr const char* kNever[] = {
-    // programs and processes
-    "execve", "execveat", "fork", "vfork", "ptrace", "process_vm_writev", "process_madvise",
-    "pidfd_getfd", "kcmp", "kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
-    "pidfd_send_signal", "unshare", "personality", "userfaultfd",
-    // files
-    "creat", "truncate", "ftruncate", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename",
-    "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "chmod",
-    "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr",
-    "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes",
-    "utimensat", "futimesat", "open_by_handle_at", "fallocate",
-    // mounts and disks
-    "mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "fsopen", "fsconfig",
-    "fsmount", "fspick", "pivot_root", "chroot", "swapon", "swapoff", "quotactl", "quotactl_fd",
-    // the kernel and the machine
-    "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot",
-    "iopl", "ioperm", "acct", "syslog", "sethostname", "setdomainname", "settimeofday",
-    "clock_settime", "clock_settime64", "clock_adjtime", "clock_adjtime64", "adjtimex", "vhangup",
-    "add_key", "request_key", "keyctl", "nfsservctl", "lookup_dcookie",
-    // identity
-    "setuid", "setuid32", "setgid", "setgid32", "setreuid", "setreuid32", "setregid", "setregid32",
-    "setresuid", "setresuid32", "setresgid", "setresgid32", "setgroups", "setgroups32", "setfsuid",
-    "setfsuid32", "setfsgid", "setfsgid32", "capset",
-    // ways around a filter of system calls
-    "io_uring_setup", "io_uring_enter", "io_uring_register"};
+// By their names: libseccomp knows which of them this processor has. With any arguments.
+constexpr const char* kAlways[] = {
+    // descriptors that are open; files are opened to be read only, see allow_files()
+    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "lseek", "_llseek", "close",
+    "close_range", "dup", "dup2", "dup3", "pipe", "pipe2",
+    // what files there are
+    "stat", "stat64", "fstat", "fstat64", "lstat", "lstat64", "newfstatat", "fstatat64", "statx",
+    "statfs", "statfs64", "fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink",
+    "readlinkat", "getdents", "getdents64", "getcwd",
+    // memory
+    "munmap", "mremap", "madvise", "brk", "membarrier", "process_vm_readv",
+    // threads, and who this is
+    "futex", "futex_waitv", "set_robust_list", "get_robust_list", "rseq", "set_tid_address",
+    "arch_prctl", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
+    "getcpu", "getpriority", "gettid", "getpid", "getppid", "getuid", "geteuid", "getgid",
+    "getegid", "getresuid", "getresgid", "getgroups", "getpgrp", "getsid", "capget", "exit",
+    "exit_group", "wait4", "waitid", "getrlimit", "ugetrlimit", "getrusage",
+    // time, and the machine
+    "clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64", "clock_nanosleep",
+    "clock_nanosleep_time64", "nanosleep", "gettimeofday", "time", "times", "sysinfo", "uname",
+    "getrandom", "timerfd_create", "timerfd_settime", "timerfd_gettime",
+    // signals that come here
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "rt_sigsuspend",
+    "rt_sigpending", "sigaltstack", "sigreturn", "signalfd4", "restart_syscall",
+    // waiting
+    "poll", "ppoll", "select", "_newselect", "pselect6", "epoll_create", "epoll_create1",
+    "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
+    // sockets; which kinds, see allow_sockets()
+    "bind", "listen", "accept", "accept4", "connect", "getsockname", "getpeername", "sendto",
+    "sendmsg", "sendmmsg", "recvfrom", "recvmsg", "recvmmsg", "shutdown", "getsockopt", "send",
+    "recv"};
 
-// Attaching, and reading and writing maps; a map is made for each IOC's records.
-constexpr std::uint32_t kBpfAlways[] = {BPF_MAP_CREATE,       BPF_MAP_LOOKUP_ELEM,
-                                        BPF_MAP_UPDATE_ELEM,  BPF_MAP_DELETE_ELEM,
-                                        BPF_MAP_GET_NEXT_KEY, BPF_MAP_LOOKUP_AND_DELETE_ELEM,
-                                        BPF_MAP_LOOKUP_BATCH, BPF_MAP_LOOKUP_AND_DELETE_BATCH,
-                                        BPF_MAP_UPDATE_BATCH, BPF_MAP_DELETE_BATCH,
-                                        BPF_MAP_FREEZE,       BPF_OBJ_GET_INFO_BY_FD,
-                                        BPF_LINK_CREATE,      BPF_LINK_UPDATE,
-                                        BPF_LINK_DETACH};
-constexpr std::uint32_t kBpfForNamespaces[] = {BPF_PROG_LOAD, BPF_BTF_LOAD, BPF_PROG_BIND_MAP};
-constexpr std::uint32_t kBpfCommands = 64;  // as many as there may ever be, and more
+// What they ask for stands in memory, where no filter sees it: libraries do without when they are
+// told that there is no such call.
+constexpr const char* kNoSuchCall[] = {"clone3", "openat2"};
 
-constexpr int kFamilies[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
-constexpr std::uint64_t kFamilyCount = 64;
+// Reading and writing maps that are there, and making maps.
+constexpr std::uint32_t kBpfMaps[] = {
+    BPF_MAP_CREATE,       BPF_MAP_LOOKUP_ELEM,  BPF_MAP_UPDATE_ELEM,
+    BPF_MAP_DELETE_ELEM,  BPF_MAP_GET_NEXT_KEY, BPF_MAP_LOOKUP_AND_DELETE_ELEM,
+    BPF_MAP_LOOKUP_BATCH, BPF_MAP_UPDATE_BATCH, BPF_MAP_LOOKUP_AND_DELETE_BATCH,
+    BPF_MAP_DELETE_BATCH, BPF_MAP_FREEZE,       BPF_OBJ_GET_INFO_BY_FD};
+constexpr std::uint32_t kBpfLoading[] = {BPF_PROG_LOAD, BPF_BTF_LOAD, BPF_PROG_BIND_MAP};
+
+constexpr unsigned long kPerfRequests[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+                                           PERF_EVENT_IOC_SET_BPF};
 
 struct FilterDeleter {
   void operator()(void* filter) const { seccomp_release(filter); }
@@ -66,20 +76,15 @@ struct FilterDeleter {
 
 class Filter {
  public:
-  Filter() : filter_(seccomp_init(SCMP_ACT_ALLOW)) {}
+  Filter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
   bool made() const { return filter_ != nullptr; }
 
-  // Refuses the call when all conditions hold. Of what this processor or this libseccomp does not
-  // have there is nothing to refuse.
-  void refuse(const char* call, std::vector<scmp_arg_cmp> when = {}, int as = EPERM) {
-    const int number = seccomp_syscall_resolve_name(call);
-    if (number == __NR_SCMP_ERROR || problem_ != 0) return;
-    const int result =
-        seccomp_rule_add_array(filter_.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(as)), number,
-                               static_cast<unsigned>(when.size()), when.data());
-    if (result < 0 && result != -EDOM) problem_ = -result;
-    if (problem_ != 0) problem_call_ = call;
+  // Lets the call through when all conditions hold. Conditions see 64 bits: of an argument that the
+  // kernel takes 32 bits of, none with others above is let through.
+  void allow(const char* call, std::vector<scmp_arg_cmp> when = {}) {
+    add(SCMP_ACT_ALLOW, call, when);
   }
+  void say_no_such_call(const char* call) { add(SCMP_ACT_ERRNO(ENOSYS), call, {}); }
 
   Result<void> load() {
     const std::string action = "make a filter of system calls";
@@ -97,49 +102,94 @@ class Filter {
   }
 
  private:
+  // What this processor or this libseccomp does not have is not let through.
+  void add(std::uint32_t action, const char* call, const std::vector<scmp_arg_cmp>& when) {
+    const int number = seccomp_syscall_resolve_name(call);
+    if (number == __NR_SCMP_ERROR || problem_ != 0) return;
+    const int result = seccomp_rule_add_array(filter_.get(), action, number,
+                                              static_cast<unsigned>(when.size()), when.data());
+    if (result < 0 && result != -EDOM) problem_ = -result;
+    if (problem_ != 0) problem_call_ = call;
+  }
+
   std::unique_ptr<void, FilterDeleter> filter_;
   int problem_ = 0;
   std::string problem_call_;
 };
 
-scmp_arg_cmp argument(unsigned number, scmp_compare compare, scmp_datum_t a, scmp_datum_t b = 0) {
-  return scmp_arg_cmp{number, compare, a, b};
+scmp_arg_cmp is(unsigned number, scmp_datum_t value) {
+  return scmp_arg_cmp{number, SCMP_CMP_EQ, value, 0};
 }
 
-void refuse_writing(Filter& filter) {
-  for (const auto& [call, flags] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
-    for (const int mode : {O_WRONLY, O_RDWR, O_ACCMODE})
-      filter.refuse(call,
-                    {argument(flags, SCMP_CMP_MASKED_EQ, O_ACCMODE, static_cast<unsigned>(mode))});
-    for (const auto flag : {static_cast<unsigned>(O_CREAT), static_cast<unsigned>(O_TRUNC)})
-      filter.refuse(call, {argument(flags, SCMP_CMP_MASKED_EQ, flag, flag)});
+scmp_arg_cmp has_none_of(unsigned number, scmp_datum_t bits) {
+  return scmp_arg_cmp{number, SCMP_CMP_MASKED_EQ, bits, 0};
+}
+
+void allow_files(Filter& filter) {
+  constexpr auto kWriting = static_cast<unsigned>(O_ACCMODE | O_CREAT | O_TRUNC);
+  filter.allow("open", {has_none_of(1, kWriting)});
+  filter.allow("openat", {has_none_of(2, kWriting)});
+  for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL})
+    for (const char* call : {"fcntl", "fcntl64"})
+      filter.allow(call, {is(1, static_cast<unsigned>(command))});
+  // A terminal is asked what it is (isatty(3)), and a socket how much it holds; no more.
+  for (const int request : {TCGETS, FIONREAD, FIONBIO})
+    filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
+}
+
+// No code but what is there already.
+void allow_memory(Filter& filter) {
+  for (const char* call : {"mmap", "mmap2", "mprotect"})
+    filter.allow(call, {has_none_of(2, PROT_EXEC)});
+}
+
+// Threads, but no processes; of limits and priorities one's own, the former to be read.
+void allow_threads(Filter& filter) {
+  constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+                                          CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+                                          CLONE_NEWNET;
+  filter.allow("clone",
+               {scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | kNewNamespaces, CLONE_THREAD}});
+  filter.allow("tgkill", {is(0, static_cast<scmp_datum_t>(::getpid()))});  // abort()
+  filter.allow("prlimit64", {is(0, 0), is(2, 0)});
+  for (const char* call : {"setpriority", "ioprio_set"}) filter.allow(call, {is(1, 0)});
+  for (const char* call : {"sched_setscheduler", "sched_setparam", "sched_setattr",
+                           "sched_setaffinity", "sched_getattr"})
+    filter.allow(call, {is(0, 0)});
+  constexpr int kPrSetVma = 0x53564d41;  // linux/prctl.h, since 5.17: names for memory
+  for (const int option :
+       {PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS, PR_GET_SECCOMP, kPrSetVma})
+    filter.allow("prctl", {is(0, static_cast<unsigned>(option))});
+}
+
+void allow_sockets(Filter& filter, bool packets) {
+  for (const int family : {AF_UNIX, AF_INET, AF_INET6}) {
+    const auto of = is(0, static_cast<unsigned>(family));
+    filter.allow("socketpair", {of});
+    constexpr auto kKind = ~static_cast<scmp_datum_t>(SOCK_CLOEXEC | SOCK_NONBLOCK);
+    for (const int kind : {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET})
+      filter.allow("socket",
+                   {of, scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, kKind, static_cast<unsigned>(kind)}});
   }
-  filter.refuse("openat2", {}, ENOSYS);  // its flags are in memory, where no filter sees them
+  for (const int protocol : {NETLINK_ROUTE, NETLINK_SOCK_DIAG})
+    filter.allow("socket", {is(0, AF_NETLINK), is(2, static_cast<unsigned>(protocol))});
+  if (packets) filter.allow("socket", {is(0, AF_PACKET)});
+  for (const int option : {SO_REUSEADDR, SO_RCVTIMEO, SO_SNDTIMEO, SO_KEEPALIVE, SO_LINGER,
+                           SO_SNDBUF, SO_RCVBUF, SO_REUSEPORT, SO_PASSCRED})
+    filter.allow("setsockopt", {is(1, SOL_SOCKET), is(2, static_cast<unsigned>(option))});
+  if (packets) filter.allow("setsockopt", {is(1, SOL_SOCKET), is(2, SO_ATTACH_BPF)});
+  for (const int level : {IPPROTO_TCP, IPPROTO_IPV6})
+    filter.allow("setsockopt", {is(1, static_cast<unsigned>(level))});
 }
 
-// Threads, but no processes. What clone3 asks for is in memory; glibc goes back to clone.
-void refuse_processes(Filter& filter) {
-  filter.refuse("clone", {argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
-  filter.refuse("clone3", {}, ENOSYS);
-  const auto own = static_cast<scmp_datum_t>(::getpid());
-  filter.refuse("tgkill", {argument(0, SCMP_CMP_NE, own)});  // abort() sends one to itself
-}
-
-void refuse_bpf(Filter& filter, bool loading) {
-  for (std::uint32_t command = 0; command < kBpfCommands; ++command) {
-    const bool needed =
-        std::ranges::find(kBpfAlways, command) != std::end(kBpfAlways) ||
-        (loading && std::ranges::find(kBpfForNamespaces, command) != std::end(kBpfForNamespaces));
-    if (!needed) filter.refuse("bpf", {argument(0, SCMP_CMP_EQ, command)});
-  }
-  filter.refuse("bpf", {argument(0, SCMP_CMP_GE, kBpfCommands)});
-}
-
-void refuse_sockets(Filter& filter) {
-  for (std::uint64_t family = 0; family < kFamilyCount; ++family)
-    if (std::ranges::find(kFamilies, static_cast<int>(family)) == std::end(kFamilies))
-      filter.refuse("socket", {argument(0, SCMP_CMP_EQ, family)});
-  filter.refuse("socket", {argument(0, SCMP_CMP_GE, kFamilyCount)});
+void allow_bpf(Filter& filter, const SandboxOptions& options) {
+  for (const std::uint32_t command : kBpfMaps) filter.allow("bpf", {is(0, command)});
+  if (options.net_namespaces)
+    for (const std::uint32_t command : kBpfLoading) filter.allow("bpf", {is(0, command)});
+  if (!options.probes) return;
+  filter.allow("bpf", {is(0, BPF_LINK_CREATE)});
+  filter.allow("perf_event_open");
+  for (const unsigned long request : kPerfRequests) filter.allow("ioctl", {is(1, request)});
 }
 
 }  // namespace
@@ -147,15 +197,14 @@ void refuse_sockets(Filter& filter) {
 Result<void> enter_sandbox(const SandboxOptions& options) {
   Filter filter;
   if (!filter.made()) return error_in_words("make a filter of system calls: no memory");
-  for (const char* call : kNever) filter.refuse(call);
-  refuse_writing(filter);
-  refuse_processes(filter);
-  refuse_bpf(filter, options.net_namespaces);
-  refuse_sockets(filter);
-  if (options.net_namespaces)
-    filter.refuse("setns", {argument(1, SCMP_CMP_NE, CLONE_NEWNET)});
-  else
-    filter.refuse("setns");
+  for (const char* call : kAlways) filter.allow(call);
+  for (const char* call : kNoSuchCall) filter.say_no_such_call(call);
+  allow_files(filter);
+  allow_memory(filter);
+  allow_threads(filter);
+  allow_sockets(filter, options.net_namespaces);
+  allow_bpf(filter, options);
+  if (options.net_namespaces) filter.allow("setns", {is(1, CLONE_NEWNET)});
   return filter.load();
 }
 

@@ -1,5 +1,6 @@
-// Sandbox: a seccomp filter that refuses the system calls which an exporter that runs never makes.
-// It stands besides the capabilities: what a bug, or bytes made to use one, could do with them.
+// Sandbox: a seccomp filter that lets through the system calls which an exporter that runs makes,
+// with the arguments that it makes them with, and no others. It stands besides the capabilities:
+// what a bug, or bytes made to use one, could do with them.
 #pragma once
 
 #include "base/result.h"
@@ -7,14 +8,16 @@
 namespace ioc_exporter::app {
 
 struct SandboxOptions {
-  // Other network namespaces may be entered, and BPF programs loaded, as each of them needs its
-  // own.
+  // Probes may be attached (perf_event_open, BPF links).
+  bool probes = true;
+  // Other network namespaces may be entered, packet sockets opened in them, and BPF programs
+  // loaded, as each of them needs its own.
   bool net_namespaces = true;
 };
 
-// For all threads and for good. What is refused fails with EPERM: running a program, starting a
-// process, writing to a file or to another process' memory, tracing, signals to others, mounts,
-// modules, the clock, reboot, and all that is listed in docs/security.md.
+// For all threads and for good. All else fails with EPERM: running a program, starting a process,
+// writing to a file or to another process' memory, terminals, tracing, signals to others, mounts,
+// modules, the clock, and what is not in the list of sandbox.cpp.
 Result<void> enter_sandbox(const SandboxOptions& options = {});
 
 }  // namespace ioc_exporter::app

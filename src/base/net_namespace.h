@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
+#include "base/helper.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace ioc_exporter {
 
@@ -12,5 +15,18 @@ namespace ioc_exporter {
 // there (sockets) stays in that namespace. `work` must not throw; it has not been called when this
 // gives an error.
 Result<void> in_net_namespace(int ns_fd, const std::function<void()>& work);
+
+// What a helper process that may enter namespaces does, HelperRequest::what.
+enum class NetRequest : std::uint32_t { netlink, load_tap, open_tap, close_tap, drop_tap };
+
+// A netlink socket in the calling thread's namespace, and in another one: there by the helper, once
+// there is one.
+Result<UniqueFd> open_netlink_socket(int protocol);
+Result<UniqueFd> open_netlink_socket_in(int ns_fd, int protocol);
+
+// To be called before the first thread is started.
+void open_netlink_by(std::shared_ptr<Helper> helper);
+// In the helper: NetRequest::netlink.
+Result<UniqueFd> serve_netlink(const HelperRequest& request, const UniqueFd& ns);
 
 }  // namespace ioc_exporter

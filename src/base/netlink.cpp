@@ -1,18 +1,19 @@
 #include "base/netlink.h"
 
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <string>
+
+#include "base/net_namespace.h"
 
 namespace ioc_exporter {
 namespace {
 
 // A datagram is 32 KiB at most, unless one message of it is larger: a device with many addresses.
 constexpr std::size_t kBufferBytes = 256u << 10;
-constexpr time_t kPatienceSeconds = 5;  // the kernel answers at once, or is broken
 
 }  // namespace
 
@@ -41,12 +42,28 @@ Result<bool> read_netlink(std::span<const std::byte> datagram, const char* actio
 Netlink::Netlink(UniqueFd fd)
     : fd_(std::move(fd)), buffer_(std::make_unique_for_overwrite<std::byte[]>(kBufferBytes)) {}
 
+std::optional<std::span<const std::byte>> netlink_attribute(std::span<const std::byte> all,
+                                                            int wanted) {
+  while (all.size() >= sizeof(rtattr)) {
+    const rtattr header = *netlink_struct<rtattr>(all);
+    if (header.rta_len < sizeof header || header.rta_len > all.size()) return std::nullopt;
+    if ((header.rta_type & NLA_TYPE_MASK) == wanted)
+      return all.subspan(RTA_LENGTH(0), header.rta_len - RTA_LENGTH(0));
+    all = all.subspan(std::min<std::size_t>(RTA_ALIGN(header.rta_len), all.size()));
+  }
+  return std::nullopt;
+}
+
 Result<Netlink> Netlink::open(int protocol, const char* action) {
-  UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
-  if (!fd) return last_error(action);
-  const timeval patience{kPatienceSeconds, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  return Netlink(std::move(fd));
+  auto fd = open_netlink_socket(protocol);
+  if (!fd) return Error{fd.error().code, action};
+  return Netlink(std::move(*fd));
+}
+
+Result<Netlink> Netlink::open_in(int ns_fd, int protocol, const char* action) {
+  auto fd = open_netlink_socket_in(ns_fd, protocol);
+  if (!fd) return Error{fd.error().code, action + (": " + fd.error().context)};
+  return Netlink(std::move(*fd));
 }
 
 Result<void> Netlink::exchange(const void* request, const nlmsghdr& header, const char* action,

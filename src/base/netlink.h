@@ -34,11 +34,18 @@ using NetlinkVisit = std::function<void(std::uint16_t type, std::span<const std:
 Result<bool> read_netlink(std::span<const std::byte> datagram, const char* action,
                           const NetlinkVisit& visit);
 
+// The attribute of that type (rtnetlink(7)), its bytes; nothing where there is none. Nested ones
+// carry flags.
+std::optional<std::span<const std::byte>> netlink_attribute(std::span<const std::byte> all,
+                                                            int wanted);
+
 // Not thread-safe; may be used in any thread, whatever its namespace.
 class Netlink {
  public:
   // In the calling thread's network namespace, about which it asks from then on.
   static Result<Netlink> open(int protocol, const char* action);
+  // In the network namespace of `ns_fd` (an open /proc/PID/ns/net).
+  static Result<Netlink> open_in(int ns_fd, int protocol, const char* action);
 
   // Asks with one request, for one message or with NLM_F_DUMP for a list. After an error some
   // messages may have been visited. The error code of a kernel that does not answer is EAGAIN.

@@ -11,8 +11,6 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/net_namespace.h"
-
 namespace ioc_exporter {
 namespace {
 
@@ -49,9 +47,11 @@ InetSocket socket_from(const inet_diag_msg& message) {
   return socket;
 }
 
+constexpr const char* kOpen = "ask the kernel for its sockets";
+
 // Nothing where the kernel has no sock_diag: the files are read then.
 std::optional<Netlink> open_netlink() {
-  auto netlink = Netlink::open(NETLINK_SOCK_DIAG, "ask the kernel for its sockets");
+  auto netlink = Netlink::open(NETLINK_SOCK_DIAG, kOpen);
   if (!netlink) return std::nullopt;
   return std::move(*netlink);
 }
@@ -100,18 +100,30 @@ Result<SocketTable> SocketTable::of_process(RootedFs fs, pid_t pid) {
   }
   auto ns = table.fs_.open(process + "/ns/net", O_RDONLY);
   if (!ns) return std::move(ns).error();
-  auto entered = in_net_namespace(ns->get(), [&table] { table.netlink_ = open_netlink(); });
-  if (!entered) return entered.error();
+  auto netlink = Netlink::open_in(ns->get(), NETLINK_SOCK_DIAG, kOpen);
+  if (netlink)
+    table.netlink_ = std::move(*netlink);
+  else if (netlink.error().code != std::errc::protocol_not_supported)
+    return std::move(netlink).error();
+  return table;
+}
+
+Result<SocketTable> SocketTable::of_namespace(int ns_fd) {
+  auto netlink = Netlink::open_in(ns_fd, NETLINK_SOCK_DIAG, kOpen);
+  if (!netlink) return std::move(netlink).error();
+  SocketTable table(RootedFs(), "");
+  table.netlink_ = std::move(*netlink);
   return table;
 }
 
 Result<void> SocketTable::for_each(SocketKind kind, const Visit& visit) {
   if (!netlink_) return read_files(kind, visit);
+  const bool has_files = !folder_.empty();
   for (const int family : {AF_INET, AF_INET6}) {
     auto done = dump(kind, family, visit);
     if (done) continue;
     // ENOENT: no handler for this protocol, and no module that has one.
-    if (done.error().code != std::errc::no_such_file_or_directory) return done;
+    if (!has_files || done.error().code != std::errc::no_such_file_or_directory) return done;
     return read_files(kind, visit);
   }
   return {};

@@ -64,6 +64,8 @@ class SocketTable {
   static SocketTable of_thread(RootedFs fs);
   // Of the namespace in which the process is. An error: it is gone, or we may not look.
   static Result<SocketTable> of_process(RootedFs fs, pid_t pid);
+  // Of the namespace of `ns_fd` (an open /proc/PID/ns/net); an error where there is no sock_diag.
+  static Result<SocketTable> of_namespace(int ns_fd);
 
   // Calls `visit` for each socket of that kind, IPv4's first. What comes or goes meanwhile may be
   // seen or not. After an error some may have been visited.

@@ -70,6 +70,9 @@ class CaCollector final : public Collector {
   // How long puts of clients that are gone are kept. In any thread.
   void set_put_expiry(std::chrono::milliseconds expiry);
 
+  // The packet sockets, for who opens them in our place; null: there is no tap.
+  CaPacketTaps* packet_taps() { return tap_ ? &tap_->packet_taps() : nullptr; }
+
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.

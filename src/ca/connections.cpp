@@ -1,19 +1,21 @@
 #include "ca/connections.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 namespace ioc_exporter::ca {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+
+constexpr const char* kAddresses = "read the host's addresses";
 
 }  // namespace
 
@@ -69,30 +71,38 @@ Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
   return keys;
 }
 
-Result<CaAddresses> read_local_addresses() {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return last_error("read the host's addresses");
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+Result<CaAddresses> read_local_addresses(Netlink& netlink) {
   CaAddresses addresses;
-  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr) continue;
+  const auto note = [&addresses](std::uint16_t type, std::span<const std::byte> body) {
+    const auto one = netlink_struct<ifaddrmsg>(body);
+    if (type != RTM_NEWADDR || !one) return;
+    const auto attributes =
+        body.subspan(std::min<std::size_t>(NLMSG_ALIGN(sizeof *one), body.size()));
+    auto bytes = netlink_attribute(attributes, IFA_LOCAL);  // the other is a tunnel's far end then
+    if (!bytes) bytes = netlink_attribute(attributes, IFA_ADDRESS);
+    if (!bytes) return;
     iocx_ca_address address{};
-    if (one->ifa_addr->sa_family == AF_INET) {
-      sockaddr_in in;
-      std::memcpy(&in, one->ifa_addr, sizeof in);
-      std::uint8_t octets[4];
-      std::memcpy(octets, &in.sin_addr, sizeof octets);
+    if (one->ifa_family == AF_INET6 && bytes->size() == sizeof address.bytes) {
+      std::memcpy(address.bytes, bytes->data(), sizeof address.bytes);
+    } else if (std::uint8_t octets[4];
+               one->ifa_family == AF_INET && bytes->size() == sizeof octets) {
+      std::memcpy(octets, bytes->data(), sizeof octets);
       address = ca_address_v4(octets);
-    } else if (one->ifa_addr->sa_family == AF_INET6) {
-      sockaddr_in6 in;
-      std::memcpy(&in, one->ifa_addr, sizeof in);
-      std::memcpy(address.bytes, &in.sin6_addr, sizeof address.bytes);
     } else {
-      continue;
+      return;
     }
     addresses.insert(address);
-  }
+  };
+  auto asked = netlink.ask(RTM_GETADDR, NLM_F_DUMP, ifaddrmsg{}, kAddresses, note);
+  if (!asked) return asked.error();
   return addresses;
+}
+
+Result<CaAddresses> read_local_addresses(int ns_fd) {
+  auto netlink = ns_fd < 0 ? Netlink::open(NETLINK_ROUTE, kAddresses)
+                           : Netlink::open_in(ns_fd, NETLINK_ROUTE, kAddresses);
+  if (!netlink) return std::move(netlink).error();
+  return read_local_addresses(*netlink);
 }
 
 }  // namespace ioc_exporter::ca

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/netlink.h"
 #include "base/result.h"
 #include "base/socket_table.h"
 #include "shared/ca_tap.h"
@@ -43,7 +44,9 @@ Result<CaFlowKeys> read_tcp_connections(SocketTable& sockets,
                                         const std::function<bool(std::uint16_t)>& wanted,
                                         std::uint32_t net = 0);
 
-// Addresses of the calling thread's network namespace (getifaddrs(3)).
-Result<CaAddresses> read_local_addresses();
+// Addresses of a network namespace: the one that `netlink` (NETLINK_ROUTE) is in.
+Result<CaAddresses> read_local_addresses(Netlink& netlink);
+// Of that of `ns_fd` (an open /proc/PID/ns/net), or of the calling thread's.
+Result<CaAddresses> read_local_addresses(int ns_fd = -1);
 
 }  // namespace ioc_exporter::ca

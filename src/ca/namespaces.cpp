@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "base/net_namespace.h"
-
 namespace ioc_exporter::ca {
 namespace {
 
@@ -41,17 +39,13 @@ Result<CaNamespaces> CaNamespaces::start(const CaTapObject& object) {
   if (!own) return last_error("open /proc/thread-self/ns/net");
   const auto id = identity(own.get());
   if (!id) return id.error();
-  auto filter = CaPacketFilter::load(0, object.shared_maps());
-  if (!filter) return std::move(filter).error();
-  auto socket = filter->attach();
-  if (!socket) return std::move(socket).error();
-  CaNamespaces namespaces;
-  namespaces.all_.emplace(
-      0u, Namespace{std::move(*filter), {}, id->st_dev, id->st_ino, std::move(*socket), {}});
+  CaNamespaces namespaces(object);
+  if (auto ok = namespaces.taps_.open(0, -1); !ok) return ok.error();
+  namespaces.all_.emplace(0u, Namespace{{}, id->st_dev, id->st_ino, {}, {}});
   return namespaces;
 }
 
-Result<std::uint32_t> CaNamespaces::add(const CaTapObject& object, int ns_fd) {
+Result<std::uint32_t> CaNamespaces::add(int ns_fd) {
   const auto id = identity(ns_fd);
   if (!id) return id.error();
   for (const auto& [net, one] : all_)
@@ -62,17 +56,12 @@ Result<std::uint32_t> CaNamespaces::add(const CaTapObject& object, int ns_fd) {
                           " are watched already");
   UniqueFd ns(::fcntl(ns_fd, F_DUPFD_CLOEXEC, 0));
   if (!ns) return last_error("keep a network namespace");
-  auto filter = CaPacketFilter::load(*net, object.shared_maps());
-  if (!filter) return std::move(filter).error();
-  Result<UniqueFd> socket = UniqueFd();
-  if (!detached_) {
-    auto entered = in_net_namespace(ns_fd, [&] { socket = filter->attach(); });
-    if (!entered) return std::move(entered).error();
-    if (!socket) return std::move(socket).error();
+  auto tapped = detached_ ? taps_.load(*net) : taps_.open(*net, ns_fd);
+  if (!tapped) {
+    taps_.drop(*net);
+    return std::move(tapped).error();
   }
-  all_.emplace(
-      *net,
-      Namespace{std::move(*filter), std::move(ns), id->st_dev, id->st_ino, std::move(*socket), {}});
+  all_.emplace(*net, Namespace{std::move(ns), id->st_dev, id->st_ino, {}, {}});
   return *net;
 }
 
@@ -83,62 +72,59 @@ std::optional<std::uint32_t> CaNamespaces::free_number() const {
 }
 
 void CaNamespaces::detach(std::uint32_t net) {
-  if (const auto found = all_.find(net); found != all_.end()) found->second.socket.reset();
+  taps_.close(net);
 }
 
 void CaNamespaces::detach_all() {
   detached_ = true;
-  for (auto& [net, one] : all_) one.socket.reset();
+  for (auto& [net, one] : all_) taps_.close(net);
 }
 
 Result<void> CaNamespaces::attach_all() {
   detached_ = false;
-  return in_each([this](std::uint32_t net) -> Result<void> {
-    Namespace& one = all_.at(net);
-    if (one.socket) return {};
-    auto socket = one.filter.attach();
-    if (!socket) return std::move(socket).error();
-    one.socket = std::move(*socket);
-    return {};
-  });
-}
-
-std::uint64_t CaNamespaces::attachments() const {
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      all_, [](const auto& entry) { return static_cast<bool>(entry.second.socket); }));
+  return for_each([this](std::uint32_t net, int ns) { return taps_.open(net, ns); });
 }
 
 Result<void> CaNamespaces::release(const CaTapObject& object, std::uint32_t net) {
   const auto found = all_.find(net);
   if (found == all_.end()) return {};
   if (auto ok = replace_addresses(object, net, found->second.addresses, {}); !ok) return ok;
-  kernel::add_stats(past_, found->second.filter.stats());
+  taps_.drop(net);
   all_.erase(found);
   return update_addresses_of_any(object);
 }
 
-Result<void> CaNamespaces::in_each(const std::function<Result<void>(std::uint32_t)>& each) const {
+Result<void> CaNamespaces::for_each(
+    const std::function<Result<void>(std::uint32_t, int)>& each) const {
   Result<void> first;
-  for (const auto& [net, one] : all_) {
-    Result<void> done;
-    const auto call = [&each, &done, net = net] { done = each(net); };
-    if (!one.ns)
-      call();
-    else if (auto entered = in_net_namespace(one.ns.get(), call); !entered)
-      done = std::move(entered);
-    if (!done && first) first = std::move(done);
-  }
+  for (const auto& [net, one] : all_)
+    if (auto done = each(net, one.ns.get()); !done && first) first = std::move(done);
   return first;
 }
 
 Result<void> CaNamespaces::update_addresses(const CaTapObject& object) {
-  Result<void> first = in_each([&](std::uint32_t net) -> Result<void> {
-    auto found = read_local_addresses();
-    if (!found) return std::move(found).error();
-    return replace_addresses(object, net, all_.at(net).addresses, std::move(*found));
-  });
+  Result<void> first;
+  for (auto& [net, one] : all_)
+    if (auto done = update_addresses_of(object, net, one); !done && first) first = std::move(done);
   auto done = update_addresses_of_any(object);
   return first ? std::move(done) : std::move(first);
+}
+
+Result<void> CaNamespaces::update_addresses_of(const CaTapObject& object, std::uint32_t net,
+                                               Namespace& one) {
+  if (!one.route) {
+    constexpr const char* kAction = "read the addresses of a network namespace";
+    auto opened = one.ns ? Netlink::open_in(one.ns.get(), NETLINK_ROUTE, kAction)
+                         : Netlink::open(NETLINK_ROUTE, kAction);
+    if (!opened) return std::move(opened).error();
+    one.route.emplace(std::move(*opened));
+  }
+  auto found = read_local_addresses(*one.route);
+  if (!found) {
+    one.route.reset();
+    return std::move(found).error();
+  }
+  return replace_addresses(object, net, one.addresses, std::move(*found));
 }
 
 Result<void> CaNamespaces::update_addresses_of_any(const CaTapObject& object) {
@@ -150,12 +136,6 @@ Result<void> CaNamespaces::update_addresses_of_any(const CaTapObject& object) {
 bool CaNamespaces::has_address(std::uint32_t net, const iocx_ca_address& address) const {
   const auto found = all_.find(net);
   return found != all_.end() && found->second.addresses.contains(address);
-}
-
-std::optional<kernel::ProgramStats> CaNamespaces::stats() const {
-  std::optional<kernel::ProgramStats> sum = past_;
-  for (const auto& [net, one] : all_) kernel::add_stats(sum, one.filter.stats());
-  return sum;
 }
 
 }  // namespace ioc_exporter::ca

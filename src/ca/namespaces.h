@@ -9,10 +9,11 @@
 #include <map>
 #include <optional>
 
+#include "base/netlink.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "ca/connections.h"
-#include "ca/packet_filter.h"
+#include "ca/packet_taps.h"
 #include "ca/tap_object.h"
 
 namespace ioc_exporter::ca {
@@ -24,7 +25,7 @@ class CaNamespaces {
 
   // Attaches in the namespace of `ns_fd` (an open /proc/PID/ns/net; not kept) and gives its number;
   // one that is there already keeps its number. While it is there it outlives its last process.
-  Result<std::uint32_t> add(const CaTapObject& object, int ns_fd);
+  Result<std::uint32_t> add(int ns_fd);
   bool contains(std::uint32_t net) const { return all_.contains(net); }
   // No packet of the namespace is looked at after this.
   void detach(std::uint32_t net);
@@ -34,7 +35,7 @@ class CaNamespaces {
   // Goes on after an error and gives the first one; attaches what is not attached.
   Result<void> attach_all();
   // Of packet sockets.
-  std::uint64_t attachments() const;
+  std::uint64_t attachments() const { return taps_.count(); }
   // The number is free for another namespace: but for addresses, nothing in the maps may name it.
   Result<void> release(const CaTapObject& object, std::uint32_t net);
 
@@ -43,29 +44,32 @@ class CaNamespaces {
   Result<void> update_addresses(const CaTapObject& object);
   bool has_address(std::uint32_t net, const iocx_ca_address& address) const;
 
-  // Calls `each(net)` for every namespace, with the calling thread in it or on another thread that
-  // is. `each` must not throw.
-  Result<void> in_each(const std::function<Result<void>(std::uint32_t)>& each) const;
+  // Calls `each(net, ns)` for every namespace: `ns` is an open /proc/PID/ns/net, -1 the calling
+  // thread's. Goes on after an error and gives the first one.
+  Result<void> for_each(const std::function<Result<void>(std::uint32_t, int)>& each) const;
 
   // Of all that are or were there.
-  std::optional<kernel::ProgramStats> stats() const;
+  std::optional<kernel::ProgramStats> stats() const { return taps_.stats(); }
+
+  // The packet sockets, for who opens them in our place.
+  CaPacketTaps& taps() { return taps_; }
 
  private:
   struct Namespace {
-    CaPacketFilter filter;
     UniqueFd ns;  // none: the exporter's own
     dev_t device = 0;
     ino_t inode = 0;
-    UniqueFd socket;  // closed before its filter goes; none while all are detached
+    std::optional<Netlink> route = {};  // asked about addresses
     CaAddresses addresses;
   };
-  CaNamespaces() = default;
+  explicit CaNamespaces(const CaTapObject& object) : taps_(object.shared_maps()) {}
+  Result<void> update_addresses_of(const CaTapObject& object, std::uint32_t net, Namespace& one);
   std::optional<std::uint32_t> free_number() const;
   Result<void> update_addresses_of_any(const CaTapObject& object);
 
+  CaPacketTaps taps_;
   std::map<std::uint32_t, Namespace> all_;
   CaAddresses any_;  // addresses of all of them, as the programs have them
-  std::optional<kernel::ProgramStats> past_;
   bool detached_ = false;
 };
 

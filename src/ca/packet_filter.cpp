@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
+#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
@@ -58,6 +59,12 @@ Result<UniqueFd> CaPacketFilter::attach() const {
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&everywhere), sizeof everywhere) != 0)
     return last_error("bind packet socket of ca_tap to all interfaces");
   return fd;
+}
+
+Result<UniqueFd> CaPacketFilter::program() const {
+  UniqueFd copy(::fcntl(bpf_program__fd(loaded_->skeleton->progs.ca_packet), F_DUPFD_CLOEXEC, 0));
+  if (!copy) return last_error("give BPF program ca_packet to another process");
+  return copy;
 }
 
 std::optional<kernel::ProgramStats> CaPacketFilter::stats() const {

@@ -28,6 +28,9 @@ class CaPacketFilter {
   // it runs nowhere any more (packet_release() waits for it).
   Result<UniqueFd> attach() const;
 
+  // One more descriptor of the program.
+  Result<UniqueFd> program() const;
+
   // What the programs that it calls need is in here too: the kernel counts a tail call as the
   // caller's.
   std::optional<kernel::ProgramStats> stats() const;

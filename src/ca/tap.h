@@ -141,6 +141,8 @@ class CaTap {
 
   std::optional<kernel::ProgramStats> stats() const { return namespaces_.stats(); }
   CaTapLock lock() const { return object_.lock(); }
+  // The packet sockets, for who opens them in our place.
+  CaPacketTaps& packet_taps() { return namespaces_.taps(); }
   // For programs that read datagrams.
   CaSharedMaps shared_maps() const { return object_.shared_maps(); }
 

@@ -7,7 +7,7 @@
 namespace ioc_exporter::ca {
 
 Result<std::uint32_t> CaTap::add_namespace(int ns_fd) {
-  return namespaces_.add(object_, ns_fd);
+  return namespaces_.add(ns_fd);
 }
 
 Result<void> CaTap::remove_namespace(std::uint32_t net) {
@@ -48,10 +48,12 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
 // Sockets of all namespaces that have a watched port. Keyed as circuits are.
 Result<CaFlowKeys> CaTap::read_all_connections() const {
   CaFlowKeys all;
-  auto done = namespaces_.in_each([&](std::uint32_t net) -> Result<void> {
+  auto done = namespaces_.for_each([&](std::uint32_t net, int ns) -> Result<void> {
     const auto watched = [&](std::uint16_t port) { return ports_.contains({net, port, 0}); };
-    SocketTable sockets = SocketTable::of_thread(options_.fs);
-    auto keys = read_tcp_connections(sockets, watched, net);
+    auto sockets = ns < 0 ? Result<SocketTable>(SocketTable::of_thread(options_.fs))
+                          : SocketTable::of_namespace(ns);
+    if (!sockets) return std::move(sockets).error();
+    auto keys = read_tcp_connections(*sockets, watched, net);
     if (!keys) return std::move(keys).error();
     all.merge(*keys);
     return {};

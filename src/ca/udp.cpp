@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "base/net_namespace.h"
 #include "ca/connections.h"
 #include "ca/udp_names.h"
 
@@ -68,11 +67,9 @@ Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options
 }
 
 Result<void> CaUdp::add_namespace(std::uint32_t net, int ns_fd) {
-  std::optional<Result<EnslavedDevices>> devices;
-  auto entered = in_net_namespace(ns_fd, [&devices] { devices.emplace(EnslavedDevices::open()); });
-  if (!entered) return entered;
-  if (!*devices) return devices->error();
-  const auto [at, is_new] = namespaces_.insert_or_assign(net, Namespace{std::move(**devices), {}});
+  auto devices = EnslavedDevices::open_in(ns_fd);
+  if (!devices) return std::move(devices).error();
+  const auto [at, is_new] = namespaces_.insert_or_assign(net, Namespace{std::move(*devices), {}});
   return update_devices(net, at->second);
 }
 

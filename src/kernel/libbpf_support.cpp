@@ -69,9 +69,13 @@ Result<void> share_map(bpf_map* map, int fd, const char* object) {
 }
 
 std::optional<ProgramStats> program_stats(const bpf_program* program) {
+  return program_stats(bpf_program__fd(program));
+}
+
+std::optional<ProgramStats> program_stats(int program_fd) {
   bpf_prog_info info{};
   std::uint32_t length = sizeof info;
-  if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &length) < 0) return std::nullopt;
+  if (bpf_obj_get_info_by_fd(program_fd, &info, &length) < 0) return std::nullopt;
   if (info.run_cnt == 0 && info.run_time_ns == 0) return std::nullopt;
   return ProgramStats{info.run_cnt, info.run_time_ns};
 }

@@ -43,7 +43,7 @@ Result<void> open_view(MapView<K, V>& view, const bpf_map* map) {
   return {};
 }
 
-// Runs and run time of one loaded program; nothing while kernel.bpf_stats_enabled is 0.
+// As program_stats(int).
 std::optional<ProgramStats> program_stats(const bpf_program* program);
 
 }  // namespace ioc_exporter::kernel

@@ -11,6 +11,9 @@ struct ProgramStats {
   std::uint64_t run_time_ns = 0;
 };
 
+// Runs and run time of one loaded program; nothing while kernel.bpf_stats_enabled is 0.
+std::optional<ProgramStats> program_stats(int program_fd);
+
 // A sum is known when any part of it is.
 inline void add_stats(std::optional<ProgramStats>& to, const std::optional<ProgramStats>& more) {
   if (!more) return;

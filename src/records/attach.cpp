@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "iocs/inspector.h"
 #include "records/process.h"
 
 namespace ioc_exporter::records {
@@ -49,6 +50,16 @@ void take_off(std::map<std::uint32_t, Attached>& by_slot) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
+    std::function<Result<void>()> confine) {
+  static const std::vector<const char*> functions = [] {
+    std::vector<const char*> all{"dbProcess"};
+    for (const char* name : iocs::Inspector::probed_functions()) all.push_back(name);
+    return all;
+  }();
+  return object_.attach_by_helper(std::move(confine), functions);
+}
 
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {

@@ -60,6 +60,12 @@ Result<void> RecordsCollector::load() {
   return {};
 }
 
+Result<std::shared_ptr<Helper>> RecordsCollector::attach_by_helper(
+    std::function<Result<void>()> confine) {
+  if (!process_) return std::shared_ptr<Helper>();
+  return process_->attach_by_helper(std::move(confine));
+}
+
 void RecordsCollector::measure_hit_cost() {
   auto measured = records::measure_hit_cost(*process_);
   if (!measured) {

@@ -51,6 +51,9 @@ class RecordsCollector final : public Collector {
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds);
 
+  // As RecordProcess::attach_by_helper(); null: there is nothing to attach.
+  Result<std::shared_ptr<Helper>> attach_by_helper(std::function<Result<void>()> confine);
+
   // The IOCs with all their records, without bounds. In any thread.
   std::vector<IocSample> read();
   // Whether links from record to record are counted.

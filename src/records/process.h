@@ -88,6 +88,10 @@ class RecordProcess {
   // Takes all probes off at the same time.
   ~RecordProcess();
 
+  // From now on a process of its own attaches, with the rights that `confine` leaves it, and only
+  // to functions that there are probes for. To be called while the process has one thread.
+  Result<std::shared_ptr<Helper>> attach_by_helper(std::function<Result<void>()> confine);
+
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
   // behind.
   Result<std::uint32_t> watch(const RecordTarget& target);

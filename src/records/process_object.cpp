@@ -1,36 +1,30 @@
 #include "records/process_object.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <utility>
 #include <vector>
 
+#include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
+#include "kernel/uprobe.h"
 #include "kernel/uprobe_session.h"
 #include "record_process.skel.h"
 
 namespace ioc_exporter::records {
 namespace {
 
+// The kernel takes some milliseconds; the operator's wish to detach waits for this long at most.
+constexpr std::chrono::milliseconds kAttachPatience{1500};
+
 struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
 };
-
-Result<kernel::LinkPtr> attach_one(const bpf_program* program, bool at_return,
-                                   const std::string& function, const std::string& path,
-                                   std::uint64_t offset, std::int32_t pid) {
-  LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
-  kernel::LinkPtr link(
-      bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options));
-  if (link) return link;
-  const int err = -errno;
-  return kernel::libbpf_error(err, std::string("attach ") + (at_return ? "uretprobe " : "uprobe ") +
-                                       function + " in " + path +
-                                       (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
-}
 
 // Maps of one IOC, by record, within a map by slot. `like` is the template of that map: Linux 5.15
 // to 6.1 take only maps whose types are described by BTF like the template's (bpf_map_meta_equal()
@@ -76,8 +70,8 @@ Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
 }  // namespace
 
 struct RecordAttachment::Links {
-  kernel::LinkPtr at_return;  // attached first and detached last
-  kernel::LinkPtr at_entry;
+  UniqueFd at_return;  // attached first and detached last
+  UniqueFd at_entry;
   UniqueFd session;
 };
 
@@ -89,6 +83,7 @@ RecordAttachment::~RecordAttachment() = default;
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
   std::optional<std::uint32_t> session_type;  // the kernel has session probes, and we use them
+  std::shared_ptr<Helper> helper;             // attaches in our place; none: we may do it ourselves
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
 
@@ -192,33 +187,86 @@ bool RecordProcessObject::has_session() const {
   return loaded_->session_type.has_value();
 }
 
+const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
+  const RecordProgramNames& names = names_of(program);
+  if (hook == Hook::at_return) return names.at_return;
+  if (hook == Hook::session) return all ? names.session_all : names.session_process;
+  return all ? names.entry_all : names.entry_process;
+}
+
+Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
+  const char* const name = program_of(place.program, place.hook, place.pid == kAllProcesses);
+  auto found = loaded_->program(name == nullptr ? "?" : name);
+  if (!found) return std::move(found).error();
+  const int program = bpf_program__fd(*found);
+  const char* const function = names_of(place.program).function;
+  if (place.hook == Hook::session)
+    return kernel::attach_uprobe_session(program, *loaded_->session_type, function, place.path,
+                                         place.offset, std::max(place.pid, 0));
+  return kernel::attach_uprobe(
+      program, {place.path, place.offset, place.pid, place.hook == Hook::at_return}, function);
+}
+
+Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
+  if (!loaded_->helper) return attach_here(place);
+  const UniqueFd file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string action =
+      std::string("attach ") + names_of(place.program).function + " in " + place.path;
+  if (!file) return last_error(action);
+  const HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
+                              .number = static_cast<std::uint32_t>(place.program),
+                              .pid = place.pid,
+                              .offset = place.offset};
+  auto attached = loaded_->helper->ask(request, file.get(), kAttachPatience);
+  if (attached && !*attached) return error_in_words(action + ": the helper process sent nothing");
+  return attached;
+}
+
 Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, const std::string& path,
                                                      std::uint64_t offset, std::int32_t pid) const {
-  const RecordProgramNames& names = names_of(program);
   auto links = std::make_unique<RecordAttachment::Links>();
-  const auto attach = [&](kernel::LinkPtr& link, const char* name, bool at_return) -> Result<void> {
-    if (name == nullptr) return {};
-    auto found = loaded_->program(name);
-    if (!found) return std::move(found).error();
-    auto attached = attach_one(*found, at_return, names.function, path, offset, pid);
+  const bool all = pid == kAllProcesses;
+  const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
+    if (program_of(program, hook, all) == nullptr) return {};
+    auto attached = attach_hook({program, hook, path, offset, pid});
     if (!attached) return std::move(attached).error();
     link = std::move(*attached);
     return {};
   };
-  const char* session = pid == kAllProcesses ? names.session_all : names.session_process;
-  if (loaded_->session_type && session != nullptr) {
-    auto found = loaded_->program(session);
-    if (!found) return std::move(found).error();
-    auto attached = kernel::attach_uprobe_session(bpf_program__fd(*found), *loaded_->session_type,
-                                                  names.function, path, offset, std::max(pid, 0));
-    if (!attached) return std::move(attached).error();
-    links->session = std::move(*attached);
+  if (loaded_->session_type && program_of(program, Hook::session, all) != nullptr) {
+    if (auto ok = attach(links->session, Hook::session); !ok) return ok.error();
     return RecordAttachment(std::move(links));
   }
-  const char* entry = pid == kAllProcesses ? names.entry_all : names.entry_process;
-  if (auto ok = attach(links->at_return, names.at_return, true); !ok) return ok.error();
-  if (auto ok = attach(links->at_entry, entry, false); !ok) return ok.error();
+  if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
+  if (auto ok = attach(links->at_entry, Hook::at_entry); !ok) return ok.error();
   return RecordAttachment(std::move(links));
+}
+
+// In the helper, which trusts no number that it is sent.
+Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const UniqueFd& file,
+                                            std::span<const char* const> functions) const {
+  const auto program = static_cast<RecordProgram>(request.number);
+  const auto hook = static_cast<Hook>(request.what);
+  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::completion) &&
+                        request.what <= static_cast<std::uint32_t>(Hook::session) &&
+                        (request.pid > 0 || request.pid == kAllProcesses) && file &&
+                        (hook != Hook::session || loaded_->session_type);
+  if (!is_known) return error_in_words("attach: no such request");
+  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
+    return ok.error();
+  return attach_here(
+      {program, hook, "/proc/self/fd/" + std::to_string(file.get()), request.offset, request.pid});
+}
+
+Result<std::shared_ptr<Helper>> RecordProcessObject::attach_by_helper(
+    std::function<Result<void>()> confine, std::span<const char* const> functions) {
+  auto helper =
+      Helper::start({"ioc_exp-attach", std::move(confine),
+                     [this, functions](const HelperRequest& request, const UniqueFd& file) {
+                       return serve(request, file, functions);
+                     }});
+  if (helper) loaded_->helper = *helper;
+  return helper;
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {

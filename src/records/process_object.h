@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/helper.h"
 #include "base/result.h"
 #include "kernel/map.h"
 #include "kernel/mapped_array.h"
@@ -92,6 +94,11 @@ class RecordProcessObject {
   Result<RecordAttachment> attach(RecordProgram program, const std::string& path,
                                   std::uint64_t offset, std::int32_t pid) const;
 
+  // From now on a process of its own attaches, with the rights that `confine` leaves it, and only
+  // where one of `functions` begins. To be called while the process has one thread.
+  Result<std::shared_ptr<Helper>> attach_by_helper(std::function<Result<void>()> confine,
+                                                   std::span<const char* const> functions);
+
   // Whether dbProcess has session probes.
   bool has_session() const;
 
@@ -120,6 +127,19 @@ class RecordProcessObject {
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
+  enum class Hook : std::uint8_t { at_entry, at_return, session };
+  struct Place {
+    RecordProgram program;
+    Hook hook;
+    std::string path;
+    std::uint64_t offset;
+    std::int32_t pid;
+  };
+  const char* program_of(RecordProgram program, Hook hook, bool all) const;
+  Result<UniqueFd> attach_here(const Place& place) const;
+  Result<UniqueFd> attach_hook(const Place& place) const;
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
+                         std::span<const char* const> functions) const;
   static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
   static Result<void> open_views(Loaded& loaded);
   static Result<std::unique_ptr<Loaded>> load_once(const RecordProcessOptions& options);

@@ -3,15 +3,18 @@ import os
 import pathlib
 import signal
 import socket
+import subprocess
 
-from harness import databases
+from harness import databases, env
+from harness.process import Process
 from harness.scrape import PROCESSED
 from harness.waiting import wait_until
 
 # linux/capability.h
 DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN = 2, 13, 19, 21
-BPF = 39
-KEPT = [DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN]
+BPF, CHECKPOINT_RESTORE = 39, 40
+KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
+HELPERS = {"ioc_exp-attach": [SYS_ADMIN], "ioc_exp-net": [NET_RAW, SYS_ADMIN]}
 
 
 def threads_of(pid: int) -> list[dict[str, str]]:
@@ -24,6 +27,24 @@ def mask(capabilities: list[int]) -> str:
     return f"{sum(1 << each for each in capabilities):016x}"
 
 
+def helpers_of(pid: int) -> dict[str, int]:
+    """Name -> pid, of its children."""
+    pids = [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+            for child in path.read_text().split()]
+    return {pathlib.Path(f"/proc/{each}/comm").read_text().strip(): each for each in pids}
+
+
+def read_uid(pid: int) -> int:
+    return int(pathlib.Path(f"/proc/{pid}/status").read_text().split("Uid:")[1].split()[0])
+
+
+def check_rights(thread: dict[str, str], kept: list[int]) -> None:
+    assert "0" not in thread["Uid"].split() + thread["Gid"].split(), thread
+    for which, left in (("CapEff", kept), ("CapPrm", kept), ("CapBnd", kept), ("CapInh", []), ("CapAmb", [])):
+        assert thread[which] == mask(left), (which, thread)
+    assert (thread["NoNewPrivs"], thread["Seccomp"], thread["Groups"].strip()) == ("1", "2", "")
+
+
 def test_rights_that_are_left(start_exporter, start_ioc):
     """Each thread has the capabilities that the documentation names and no more, and with them an IOC that
     starts later is found, read and counted."""
@@ -31,17 +52,71 @@ def test_rights_that_are_left(start_exporter, start_ioc):
     threads = threads_of(exporter.pid)
     assert len(threads) > 1
     for thread in threads:
-        assert "0" not in thread["Uid"].split() + thread["Gid"].split(), thread
-        for which, left in (("CapEff", KEPT), ("CapPrm", KEPT), ("CapBnd", KEPT), ("CapInh", []),
-                            ("CapAmb", [])):
-            assert thread[which] == mask(left), (which, thread)
-        assert (thread["NoNewPrivs"], thread["Seccomp"], thread["Groups"].strip()) == ("1", "2", "")
+        check_rights(thread, KEPT)
+    helpers = helpers_of(exporter.pid)
+    assert set(helpers) == set(HELPERS)
+    for name, pid in helpers.items():
+        (thread,) = threads_of(pid)
+        check_rights(thread, HELPERS[name])
     ioc = start_ioc("confined", databases.counting(), macros="P=SEC:")
     exporter.wait_up(ioc)
     ioc.process_once("SEC:trigger", 23)
     exporter.wait_scrape(lambda scrape: scrape.count(PROCESSED, ioc=ioc.name, record="SEC:trigger") == 23,
                          "23 processings")
     assert exporter.stop() == 0
+    wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in helpers.values()),
+               "the helpers end with it", 5)
+
+
+def test_no_user_is_shared(start_exporter):
+    """Its processes have ids that only exporters have, so that nothing else but root can send them a signal."""
+    exporter = start_exporter("--no-collector.records")
+    ours = [exporter.pid, *helpers_of(exporter.pid).values()]
+    own = {read_uid(pid) for pid in ours}
+    assert not own & {0, 65534}
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            uid, name = read_uid(int(path.name)), (path / "comm").read_text().strip()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        assert uid not in own or name.startswith("ioc_exp"), (path, name)
+
+    def as_nobody():
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+
+    for signalled in ours:
+        daemon = subprocess.run(["kill", "-USR1", str(signalled)], preexec_fn=as_nobody, capture_output=True,
+                                text=True)
+        assert daemon.returncode != 0 and "not permitted" in daemon.stderr
+    assert exporter.scrape().value("ioc_exporter_detached") == 0
+
+
+def test_lost_helper_ends_it(start_exporter):
+    """Nothing is counted any more then, which a page would not show; the service manager starts it again."""
+    exporter = start_exporter("--no-collector.records")
+    helpers = helpers_of(exporter.pid)
+    os.kill(helpers["ioc_exp-net"], signal.SIGKILL)
+    assert exporter.process.popen.wait(timeout=20) == 1
+    assert "the helper process ioc_exp-net has ended" in exporter.process.stderr()
+
+
+def test_files_that_are_left_open(started, log_dir):
+    """None to write to, but for what it was started with, and none of whoever started it."""
+    shell = 'exec 7>/dev/null 8</etc/passwd; exec "$0" "$@"'
+    exporter = started.add(Process("inheriting", [
+        "/bin/bash", "-c", shell, env.exporter_binary(), "--web.listen-address=127.0.0.1:0",
+        "--state.pin=none", "--no-collector.records"], log_dir))
+    exporter.wait_for("listening on", "stderr", timeout=30)
+    for pid in [exporter.pid, *helpers_of(exporter.pid).values()]:
+        for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            target = os.readlink(entry)
+            if int(entry.name) <= 2 or not target.startswith("/"):
+                continue
+            assert target not in ("/dev/null", "/etc/passwd"), pid
+            info = (entry.parent.parent / "fdinfo" / entry.name).read_text()
+            assert int(info.split("flags:")[1].split()[0], 8) & os.O_ACCMODE == os.O_RDONLY, (pid, target)
 
 
 def test_rights_may_be_fewer_or_kept(start_exporter):

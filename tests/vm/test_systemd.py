@@ -29,9 +29,11 @@ LINKS = {"default.target": f"{HOST_UNIT_DIR}/multi-user.target",
          "sockets.target.wants/systemd-journald.socket": f"{HOST_UNIT_DIR}/systemd-journald.socket",
          "multi-user.target.wants/ioc.service": f"{OUR_UNIT_DIR}/ioc.service",
          "multi-user.target.wants/driver.service": f"{OUR_UNIT_DIR}/driver.service"}
-# Those that the unit gives it: linux/capability.h.
-DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN = 2, 13, 19, 21
-CAPABILITIES = f"{sum(1 << c for c in (DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN)):016x}"
+# linux/capability.h: those that the exporter itself keeps, and those that the unit gives. The set that bounds them
+# cannot be made smaller without CAP_SETPCAP; as no program is run, nothing is taken from it.
+DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN, BPF, CHECKPOINT_RESTORE = 2, 13, 19, 21, 39, 40
+KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
+CAPABILITIES, BOUND = (f"{sum(1 << c for c in caps):016x}" for caps in (KEPT, [*KEPT, NET_RAW, SYS_ADMIN]))
 
 
 def systemd_dir() -> pathlib.Path:
@@ -142,7 +144,7 @@ def test_starts_as_installed(facts):
     assert process["Gid"].split() == [user[3]] * 4
     assert {name: process[name] for name in process if name.startswith("Cap")} == {
         "CapInh": f"{0:016x}", "CapAmb": f"{0:016x}", "CapPrm": CAPABILITIES, "CapEff": CAPABILITIES,
-        "CapBnd": CAPABILITIES}
+        "CapBnd": BOUND}
     assert (process["NoNewPrivs"], process["Seccomp"]) == ("1", "2")
     assert facts["home"].split() == ["0"]  # where the IOC's files are
     assert facts["pins"].split() == ["ioc_exporter", "ioc_exporter", "700"]

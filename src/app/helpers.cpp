@@ -1,0 +1,74 @@
+#include "app/helpers.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "app/privileges.h"
+#include "app/sandbox.h"
+#include "base/net_namespace.h"
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// What the exporter has opened besides sockets and BPF objects: the lock on the folder of its kept
+// tables, which is to go with the exporter itself.
+void close_files() {
+  const RootedFs fs;
+  const auto names = fs.list("/proc/self/fd");
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const auto target = fs.read_link("/proc/self/fd/" + name);
+    if (const int fd = std::atoi(name.c_str()); target && target->front() == '/' && fd > 2)
+      ::close(fd);
+  }
+}
+
+// In the helper.
+std::function<Result<void>()> confine_to(const Options& options,
+                                         std::vector<cap_value_t> capabilities,
+                                         const SandboxOptions& sandbox) {
+  Privileges keep = options.privileges;
+  keep.capabilities = std::move(capabilities);
+  return [keep, sandbox, sandboxed = options.sandbox]() -> Result<void> {
+    close_files();
+    if (auto left = drop_privileges(keep); !left) return std::move(left).error();
+    return sandboxed ? enter_sandbox(sandbox) : Result<void>();
+  };
+}
+
+}  // namespace
+
+std::string Helpers::gone() const {
+  for (const auto& helper : {attach, net})
+    if (helper && helper->is_gone()) return helper->name();
+  return "";
+}
+
+Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
+  Helpers helpers;
+  auto attach = daemon.records().attach_by_helper(
+      confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}));
+  if (!attach) return std::move(attach).error();
+  helpers.attach = std::move(*attach);
+  ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
+  auto net = Helper::start(
+      {"ioc_exp-net",
+       confine_to(options, {CAP_SYS_ADMIN, CAP_NET_RAW}, {.probes = false, .net_namespaces = true}),
+       [taps](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
+         if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
+           return serve_netlink(request, file);
+         return taps == nullptr ? error_in_words("tap: there is none") : taps->serve(request, file);
+       }});
+  if (!net) return std::move(net).error();
+  helpers.net = *net;
+  open_netlink_by(helpers.net);
+  if (taps != nullptr) taps->use_helper(helpers.net);
+  return helpers;
+}
+
+}  // namespace ioc_exporter::app

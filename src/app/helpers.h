@@ -1,0 +1,27 @@
+// The exporter's helper processes: they keep the rights that attaching probes and looking into
+// other network namespaces takes, so that the exporter itself, which reads what others made, has
+// none of them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/daemon.h"
+#include "app/options.h"
+#include "base/helper.h"
+#include "base/result.h"
+
+namespace ioc_exporter::app {
+
+struct Helpers {
+  std::shared_ptr<Helper> attach;  // null: there are no probes to attach
+  std::shared_ptr<Helper> net;
+
+  // The name of one that has ended, which none does by itself; "": there is none.
+  std::string gone() const;
+};
+
+// Once all is loaded, and before the first thread is started.
+Result<Helpers> start_helpers(Daemon& daemon, const Options& options);
+
+}  // namespace ioc_exporter::app

@@ -1,0 +1,182 @@
+#include "base/helper.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace ioc_exporter {
+namespace {
+
+constexpr std::chrono::seconds kStartPatience{30};
+
+struct Answer {
+  std::uint32_t sequence = 0;
+  std::int32_t error = 0;  // an errno, or 0
+  char words[248] = "";    // "": it has been done
+};
+
+// Room for one descriptor.
+struct Control {
+  alignas(cmsghdr) char bytes[CMSG_SPACE(sizeof(int))] = {};
+};
+
+bool send_one(int socket, const void* data, std::size_t size, int file) {
+  iovec part{const_cast<void*>(data), size};
+  Control control;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (file >= 0) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  }
+  ssize_t sent = 0;
+  do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(size);
+}
+
+// Nothing: the other end is gone, or it sent what is no message of ours.
+template <class Message>
+std::optional<Message> receive_one(int socket, UniqueFd& file) {
+  Message received;
+  iovec part{&received, sizeof received};
+  Control control;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  ssize_t size = 0;
+  do size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (size < 0 && errno == EINTR);
+  if (size != static_cast<ssize_t>(sizeof received)) return std::nullopt;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    file.reset(fd);
+  }
+  return received;
+}
+
+Answer refusal(const Error& error) {
+  Answer answer;
+  answer.error = error.code ? error.code.value() : 0;
+  const std::size_t length = std::min(error.context.size(), sizeof answer.words - 1);
+  std::memcpy(answer.words, error.context.data(), length);
+  if (length == 0) answer.words[0] = '?';
+  return answer;
+}
+
+// The helper: until the other end is closed.
+void serve_all(int socket, const Helper::Serve& serve) {
+  while (true) {
+    UniqueFd file;
+    const auto request = receive_one<HelperRequest>(socket, file);
+    if (!request) return;
+    Result<UniqueFd> done = serve(*request, file);
+    Answer answer = done ? Answer{} : refusal(done.error());
+    answer.sequence = request->sequence;
+    if (!send_one(socket, &answer, sizeof answer, done ? done->get() : -1)) return;
+  }
+}
+
+[[noreturn]] void run(const Helper::Work& work, int socket) {
+  int status = 1;
+  try {
+    ::prctl(PR_SET_NAME, work.name.c_str());
+    // First of all it says whether it is confined: as the answer to the request 0.
+    const Result<void> confined = work.confine();
+    const Answer answer = confined ? Answer{} : refusal(confined.error());
+    if (send_one(socket, &answer, sizeof answer, -1) && confined) {
+      serve_all(socket, work.serve);
+      status = 0;
+    }
+  } catch (const std::exception&) {
+  }
+  ::_exit(status);  // what the parent has in memory is not taken down here
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Helper>> Helper::start(Work work) {
+  const std::string action = "start the helper process " + work.name;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return last_error(action);
+  UniqueFd own(ends[0]), its(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return last_error(action);
+  if (pid == 0) {
+    own.reset();  // else it would keep itself alive
+    run(work, its.get());
+  }
+  its.reset();
+  std::shared_ptr<Helper> helper(new Helper(work.name, pid, std::move(own)));
+  auto ready = helper->receive(0, kStartPatience);
+  if (!ready) return Error{ready.error().code, action + ": " + ready.error().context};
+  return helper;
+}
+
+Helper::~Helper() {
+  socket_.reset();  // it ends when it sees that, and nobody waits for one that hangs
+  ::waitpid(pid_, nullptr, WNOHANG);
+}
+
+bool Helper::is_gone() const {
+  pollfd events{socket_.get(), 0, 0};
+  return ::poll(&events, 1, 0) > 0 && (events.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+Result<UniqueFd> Helper::receive(std::uint32_t sequence, std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd events{socket_.get(), POLLIN, 0};
+    const int ready = ::poll(&events, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0)
+      return error_from_errno(ETIMEDOUT, "the helper process " + name_ + " does not answer");
+    UniqueFd file;
+    const auto answer = receive_one<Answer>(socket_.get(), file);
+    if (!answer) return error_from_errno(EPIPE, "the helper process " + name_ + " has ended");
+    if (answer->sequence == owed_) owed_ = 0;
+    if (answer->sequence != sequence) continue;
+    if (answer->words[0] == '\0') return file;
+    std::string words(answer->words, ::strnlen(answer->words, sizeof answer->words));
+    if (answer->error == 0) return error_in_words(std::move(words));
+    return error_from_errno(answer->error, std::move(words));
+  }
+}
+
+Result<UniqueFd> Helper::ask(HelperRequest request, int file, std::chrono::milliseconds patience) {
+  const std::scoped_lock lock(mutex_);
+  if (owed_ != 0)  // has it come meanwhile?
+    if (auto late = receive(owed_, std::chrono::milliseconds(0)); !late && owed_ != 0)
+      return std::move(late).error();
+  if (++last_sequence_ == 0) ++last_sequence_;
+  request.sequence = last_sequence_;
+  if (!send_one(socket_.get(), &request, sizeof request, file))
+    return last_error("ask the helper process " + name_);
+  auto answer = receive(request.sequence, patience);
+  if (!answer && answer.error().code == std::errc::timed_out) owed_ = request.sequence;
+  return answer;
+}
+
+}  // namespace ioc_exporter

@@ -1,0 +1,81 @@
+#include "kernel/uprobe.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include "base/rooted_fs.h"
+
+namespace ioc_exporter::kernel {
+namespace {
+
+constexpr const char* kFolder = "/sys/bus/event_source/devices/uprobe/";
+
+// The number in a file, after `before`.
+Result<std::uint32_t> read_number(const std::string& file, std::string_view before) {
+  auto text = RootedFs().read(kFolder + file);
+  if (!text) return std::move(text).error();
+  std::uint32_t number = 0;
+  const char* end = text->data() + text->size();
+  if (text->starts_with(before) &&
+      std::from_chars(text->data() + before.size(), end, number).ec == std::errc())
+    return number;
+  return error_in_words("read " + std::string(kFolder) + file + ": \"" + *text + "\"");
+}
+
+// What the kernel calls uprobes, and the bit that makes one a return probe. Asked once, at the
+// first probe.
+struct UprobeKind {
+  std::uint32_t type = 0;
+  std::uint64_t return_bit = 0;
+};
+const Result<UprobeKind>& uprobe_kind() {
+  static const Result<UprobeKind> kind = []() -> Result<UprobeKind> {
+    auto type = read_number("type", "");
+    if (!type) return std::move(type).error();
+    auto bit = read_number("format/retprobe", "config:");
+    if (!bit) return std::move(bit).error();
+    return UprobeKind{*type, std::uint64_t{1} << (*bit % 64)};
+  }();
+  return kind;
+}
+
+Error failure(const UprobePlace& place, const std::string& function) {
+  return last_error(std::string("attach ") + (place.at_return ? "uretprobe " : "uprobe ") +
+                    function + " in " + place.path +
+                    (place.pid > 0 ? " (pid " + std::to_string(place.pid) + ")" : ""));
+}
+
+}  // namespace
+
+Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
+                               const std::string& function) {
+  const auto& kind = uprobe_kind();
+  if (!kind) return kind.error();
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = kind->type;
+  attr.config = place.at_return ? kind->return_bit : 0;
+  attr.uprobe_path = reinterpret_cast<std::uintptr_t>(place.path.c_str());
+  attr.probe_offset = place.offset;
+  const int cpu = place.pid < 0 ? 0 : -1;
+  UniqueFd event(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attr, place.pid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!event) return failure(place, function);
+  // A link (Linux 5.15) holds its event; before, the event holds the program.
+  const int link = bpf_link_create(program_fd, event.get(), BPF_PERF_EVENT, nullptr);
+  if (link < 0 && ::ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program_fd) != 0)
+    return failure(place, function);
+  UniqueFd attached(link);
+  if (::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return failure(place, function);
+  return attached ? std::move(attached) : std::move(event);
+}
+
+}  // namespace ioc_exporter::kernel

@@ -1,0 +1,233 @@
+// What somebody who has taken the exporter over tries, in child processes: each attempt succeeds as
+// root, which shows that it is a real one, and is refused in the confinement of the exporter that
+// runs as it is delivered.
+#include "app/confinement.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <string>
+
+namespace ioc_exporter::app {
+namespace {
+
+using Attempt = std::function<bool()>;
+
+enum Outcome { kDone = 0, kRefused = 1, kFailedOtherwise = 2, kNotConfined = 3 };
+
+int outcome(const Attempt& attempt) {
+  errno = 0;
+  if (attempt()) return kDone;
+  return errno == EPERM || errno == EACCES ? kRefused : kFailedOtherwise;
+}
+
+int in_child(bool confined, const Attempt& attempt) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (confined && !confine(Options())) ::_exit(kNotConfined);
+    ::_exit(outcome(attempt));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+class Confinement : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root has rights to give up";
+    victim_ = ::fork();  // root's
+    if (victim_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (true) ::pause();
+    }
+  }
+  void TearDown() override {
+    if (victim_ <= 0) return;
+    ::kill(victim_, SIGKILL);
+    ::waitpid(victim_, nullptr, 0);
+  }
+  void refuses(const char* what, const Attempt& attempt) const {
+    EXPECT_EQ(in_child(false, attempt), kDone) << what << ": is no attack that works";
+    EXPECT_EQ(in_child(true, attempt), kRefused) << what;
+  }
+  pid_t victim_ = -1;
+};
+
+// The shell of somebody who is root.
+TEST_F(Confinement, PushesNothingIntoATerminal) {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0);
+  const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  refuses("TIOCSTI", [=] { return ::ioctl(terminal, TIOCSTI, "\n") == 0; });
+  refuses("TIOCSTI on one that is opened", [name = std::string(::ptsname(master))] {
+    const int own = ::open(name.c_str(), O_RDONLY | O_NOCTTY);
+    return own >= 0 && ::ioctl(own, TIOCSTI, "\n") == 0;
+  });
+  ::close(terminal);
+  ::close(master);
+}
+
+long load(std::uint32_t type, std::uint32_t attach_type = 0) {
+  const bpf_insn program[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, XDP_DROP},
+                              {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  bpf_attr attr{};
+  attr.prog_type = type;
+  attr.insns = reinterpret_cast<std::uintptr_t>(program);
+  attr.insn_cnt = std::size(program);
+  attr.license = reinterpret_cast<std::uintptr_t>("GPL");
+  attr.expected_attach_type = attach_type;
+  return ::syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr);
+}
+
+TEST_F(Confinement, LoadsNoPrograms) {
+  refuses("XDP that drops all packets", [] { return load(BPF_PROG_TYPE_XDP) >= 0; });
+  refuses("traffic control", [] { return load(BPF_PROG_TYPE_SCHED_CLS) >= 0; });
+  refuses("kprobe", [] { return load(BPF_PROG_TYPE_KPROBE) >= 0; });
+  refuses("socket filter", [] { return load(BPF_PROG_TYPE_SOCKET_FILTER) >= 0; });
+}
+
+TEST_F(Confinement, TakesNoProgramsOfOthers) {
+  refuses("programs by their ids", [] {
+    const long program = load(BPF_PROG_TYPE_SOCKET_FILTER);
+    if (program < 0) return false;
+    bpf_attr next{};
+    if (::syscall(SYS_bpf, BPF_PROG_GET_NEXT_ID, &next, sizeof next) != 0) return false;
+    bpf_attr get{};
+    get.prog_id = next.next_id;
+    return ::syscall(SYS_bpf, BPF_PROG_GET_FD_BY_ID, &get, sizeof get) >= 0;
+  });
+}
+
+// A probe on any address of any file is a way to write into all processes that map it.
+TEST_F(Confinement, OpensNoEvents) {
+  refuses("perf_event_open", [] {
+    perf_event_attr attr{};
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.size = sizeof attr;
+    return ::syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) >= 0;
+  });
+}
+
+TEST_F(Confinement, TouchesNoOtherProcess) {
+  static char word[8] = "here";
+  const pid_t victim = victim_;
+  refuses("ptrace", [=] { return ::ptrace(PTRACE_SEIZE, victim, nullptr, nullptr) == 0; });
+  refuses("process_vm_writev", [=] {
+    iovec here{word, sizeof word}, there{word, sizeof word};
+    return ::process_vm_writev(victim, &here, 1, &there, 1, 0) == sizeof word;
+  });
+  refuses("/proc/PID/mem to write", [=] {
+    const std::string path = "/proc/" + std::to_string(victim) + "/mem";
+    return ::open(path.c_str(), O_RDWR) >= 0;
+  });
+  refuses("pidfd_getfd", [=] {
+    const long pidfd = ::syscall(SYS_pidfd_open, victim, 0);
+    return pidfd >= 0 && ::syscall(SYS_pidfd_getfd, pidfd, 0, 0) >= 0;
+  });
+  refuses("a signal", [=] { return ::kill(victim, SIGCONT) == 0; });
+  refuses("its limits", [=] {
+    const rlimit limit{1, 1};
+    return ::prlimit(victim, RLIMIT_CORE, &limit, nullptr) == 0;
+  });
+  refuses("its priority",
+          [=] { return ::setpriority(PRIO_PROCESS, static_cast<id_t>(victim), 1) == 0; });
+}
+
+TEST_F(Confinement, NothingIsWrittenOrRun) {
+  refuses("a file", [] { return ::open("/tmp", O_TMPFILE | O_WRONLY, 0600) >= 0; });
+  refuses("a device", [] { return ::open("/dev/null", O_WRONLY) >= 0; });
+  refuses("the kernel's settings", [] { return ::open("/proc/sys/kernel/panic", O_WRONLY) >= 0; });
+  refuses("a program", [] { return ::execl("/bin/true", "true", nullptr) == 0 || errno == 0; });
+  refuses("a process", [] {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    return child > 0;
+  });
+  refuses("code", [] {
+    return ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED;
+  });
+}
+
+TEST_F(Confinement, LeavesNamespacesAndMountsAlone) {
+  refuses("unshare", [] { return ::unshare(CLONE_NEWNS) == 0; });
+  refuses("a user namespace", [] { return ::unshare(CLONE_NEWUSER) == 0; });
+  refuses("mount", [] {
+    // Within a namespace of its own, where it may.
+    ::unshare(CLONE_NEWNS);
+    return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) == 0;
+  });
+  const pid_t victim = victim_;
+  refuses("another's network", [=] {
+    const int ns = ::open(("/proc/" + std::to_string(victim) + "/ns/net").c_str(), O_RDONLY);
+    return ns >= 0 && ::setns(ns, CLONE_NEWNET) == 0;
+  });
+  refuses("another's files", [=] {
+    const int ns = ::open(("/proc/" + std::to_string(victim) + "/ns/mnt").c_str(), O_RDONLY);
+    return ns >= 0 && ::setns(ns, CLONE_NEWNS) == 0;
+  });
+}
+
+TEST_F(Confinement, SendsNoForgedPackets) {
+  refuses("a packet socket", [] { return ::socket(AF_PACKET, SOCK_RAW, 0) >= 0; });
+  refuses("a raw socket", [] { return ::socket(AF_INET, SOCK_RAW, IPPROTO_RAW) >= 0; });
+}
+
+TEST_F(Confinement, BecomesNobodyElse) {
+  refuses("setuid", [] { return ::setuid(0) == 0; });
+  refuses("setgroups", [] {
+    const gid_t root = 0;
+    return ::syscall(SYS_setgroups, 1, &root) == 0;
+  });
+}
+
+// These change the machine where they succeed. What the kernel says to arguments that can do
+// nothing tells whether it would look at them.
+TEST_F(Confinement, LeavesTheKernelAlone) {
+  const auto reached = [](long result, int told) { return result >= 0 || errno == told; };
+  refuses("kexec_load", [=] {
+    return reached(::syscall(SYS_kexec_load, 0, 0, nullptr, -1ul), EINVAL) || errno == ENOSYS;
+  });
+  refuses("finit_module", [=] {
+    return reached(::syscall(SYS_finit_module, -1, "", 0), EBADF) || errno == ENOSYS;
+  });
+  refuses("init_module", [=] {
+    return reached(::syscall(SYS_init_module, nullptr, 0, ""), ENOEXEC) || errno == ENOSYS;
+  });
+  refuses("reboot", [=] { return reached(::syscall(SYS_reboot, 0, 0, 0, nullptr), EINVAL); });
+  refuses("settimeofday",
+          [=] { return reached(::syscall(SYS_clock_settime, CLOCK_REALTIME, nullptr), EFAULT); });
+  refuses("sethostname", [=] { return reached(::syscall(SYS_sethostname, nullptr, 1), EFAULT); });
+}
+
+}  // namespace
+}  // namespace ioc_exporter::app
