@@ -36,19 +36,19 @@ apt_of() {
     -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
 }
 
-# The image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
+# image_of SUITE META: the image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
 image_of() {
-  apt_of "$1" install -o Debug::NoLocking=1 --no-install-recommends --print-uris "linux-image-$arch" |
+  apt_of "$1" install -o Debug::NoLocking=1 --no-install-recommends --print-uris "$2" |
     sed -n "s/^'[^']*' \(linux-image-[0-9][^_ ]*\)_.*/\1/p" | head -n 1
 }
 
 fetch() {
-  local series=$1 suite=$2 target=$directory/$1 work image
+  local series=$1 suite=$2 meta=linux-image-${3:+$3-}$arch target=$directory/$1 work image
   [ ! -e "$target/vmlinuz" ] || return 0
   say "Linux $series for the tests in virtual machines ($suite)"
   apt_of "$suite" update || die "fetch the package list of $suite from this host's mirror: see above"
-  image=$(image_of "$suite")
-  [ -n "$image" ] || die "there is no linux-image-$arch in $suite"
+  image=$(image_of "$suite" "$meta")
+  [ -n "$image" ] || die "there is no $meta in $suite"
   work=$(mktemp -d "$directory/fetch.XXXXXX")
   (cd "$work" && apt_of "$suite" download "$image") || die "download $image of $suite: see above"
   mkdir -p "$target"
@@ -68,8 +68,8 @@ if [ -z "$uri" ]; then
   exit 0
 fi
 [ -r "$keyring" ] || die "there is no $keyring: install debian-archive-keyring"
-while read -r series suite; do
+while read -r series suite flavour; do
   case $series in "" | "#"*) continue ;; esac
-  fetch "$series" "$suite"
+  fetch "$series" "$suite" "$flavour"
 done <"$project/tests/vm/kernels.txt"
 rm -rf "$directory/apt"

@@ -17,6 +17,8 @@ tell_through_serial_port
 
 fact kernel
 uname -r
+fact kernel_version
+uname -v
 
 use_ca_on_loopback
 export IOCNAME=vm-ioc LOGNAME=root

@@ -22,7 +22,9 @@ def test_kernel(series, tmp_path):
     facts = machine.boot(kernel, tree.pack(tmp_path / "initramfs.cpio"), tmp_path)
     machine.show(facts)
 
-    assert facts["kernel"].startswith(series + ".")
+    release, _, flavour = series.partition("-")
+    assert facts["kernel"].startswith(release + ".")
+    assert ("-rt-" in facts["kernel"]) == ("PREEMPT_RT" in facts["kernel_version"]) == (flavour == "rt")
     assert facts["check_status"].strip() == "0", facts["check"]
     assert "vm-ioc" in facts["check"]
     assert facts["clients"].split() == ["@sent", str(WRITES), "@sent", str(NOTIFIES)]
