@@ -7,16 +7,23 @@ PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 UNEXPECTED = f"epics_ca_unexpected_puts_total{{{IOCS}}}"
 
 
+def unexpected_in_range(selector: str) -> str:
+    """Puts of each series in the time shown, also of a series that began in it: with the first put, not with a 0."""
+    grown = f"increase({selector}[$__range])"
+    first = f"(min_over_time({selector}[$__range]) unless {selector} offset $__range)"
+    return f"({grown} + {first} or {grown} or {first})"
+
+
 def unexpected_stat(title: str, action: str, color: str, text: str) -> Stat:
     return Stat(title, text, [Query(
-        f'sum(increase(epics_ca_unexpected_puts_total{{{IOCS}, action="{action}"}}[$__range])) or vector(0)')],
+        "sum" + unexpected_in_range(f'epics_ca_unexpected_puts_total{{{IOCS}, action="{action}"}}') + " or vector(0)")],
         unit="short", decimals=0, steps=[(None, GOOD), (0.5, color)])
 
 
 def board() -> Board:
     # The name of the alert behind each row, for the link to its page.
-    page = (f'label_replace(label_replace(topk(50, sum by (ioc, pv, client, user, host, rule, action) '
-            f'(increase({UNEXPECTED}[$__range])) > 0), "alert", "EpicsUnexpectedPut", "action", "unexpected"), '
+    page = (f'label_replace(label_replace(topk(50, sum by (ioc, pv, client, user, client_host, rule, action) '
+            f'{unexpected_in_range(UNEXPECTED)} > 0), "alert", "EpicsUnexpectedPut", "action", "unexpected"), '
             f'"alert", "EpicsForbiddenPut", "action", "forbidden")')
     return Board(
         uid="ioc-exporter-puts", title="EPICS / Puts", iocs="all",
@@ -41,7 +48,7 @@ def board() -> Board:
                   "frequent first, 50 at most. A row's alert links to what to do.",
                   [Query(page, instant=True)], width=16, height=7, sort="Puts", empty_when_healthy=True,
                   columns=[Column("alert", "Alert", width=185, runbook=True), Column("pv", "PV"),
-                           Column("user", "User", width=85), Column("host", "Host", width=85),
+                           Column("user", "User", width=85), Column("client_host", "Host", width=85),
                            Column("client", "Address", width=95), Column("ioc", "IOC", width=95),
                            Column("rule", "Rule", width=110),
                            Column("Value", "Puts", width=65, unit="short", decimals=0)]),
@@ -53,16 +60,16 @@ def board() -> Board:
 
             Row("Who writes where"),
             Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time.",
-                   [Query("sum by (user, host, client) (ioc_client_user:epics_ca_puts:rate5m{" + IOCS + "}@END)",
-                          "{{user}}@{{host}} ({{client}})")], unit="wps"),
+                   [Query("sum by (user, client_host, client) (ioc_client_user:epics_ca_puts:rate5m{" + IOCS + "}@END)",
+                          "{{user}}@{{client_host}} ({{client}})")], unit="wps"),
             Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time.",
                    [Query("sum by (ioc, pv) (ioc_pv:epics_ca_puts:rate5m{" + IOCS + "}@END)",
                           "{{pv}}")], unit="wps"),
             Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
-                  [Query(f"topk(20, sum by (ioc, pv, user, host, client) (rate(epics_ca_puts_total{{{IOCS}}}[5m])) > 0)",
+                  [Query(f"topk(20, sum by (ioc, pv, user, client_host, client) (rate(epics_ca_puts_total{{{IOCS}}}[5m])) > 0)",
                          instant=True)], width=14, height=9, sort="Puts",
-                  columns=[Column("pv", "PV"), Column("user", "User", width=130), Column("host", "Host", width=130),
+                  columns=[Column("pv", "PV"), Column("user", "User", width=130), Column("client_host", "Host", width=130),
                            Column("client", "Address", width=130), Column("ioc", "IOC", width=130),
                            Column("Value", "Puts", width=110, unit="wps", decimals=2)]),
             TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",

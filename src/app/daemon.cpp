@@ -146,8 +146,7 @@ void Daemon::collect(Collector& collector, exposition::Page& page) {
         {std::string(collector.name()), page.complete, seconds_since(began)});
 }
 
-std::vector<std::function<void(const exposition::Reader&)>> Daemon::scrape(
-    exposition::Encoder& encoder) {
+void Daemon::scrape(exposition::Encoder& encoder) {
   looked_once_.wait();
   exposition::Page page{encoder};
   for (Collector* collector : collectors_) collect(*collector, page);
@@ -163,7 +162,6 @@ std::vector<std::function<void(const exposition::Reader&)>> Daemon::scrape(
   exporter.build = build_info();
   if (auto process = read_process_stats(RootedFs())) exporter.process = *process;
   exposition::encode_all(self_families(page.self, exporter), encoder);
-  return std::move(page.when_served);
 }
 
 exposition::StatusPage Daemon::status() {

@@ -53,7 +53,7 @@ class Daemon {
   // One scrape: the families of all collectors, then those about the exporter. Waits for the first
   // tick() to be done: what it gives is never half of the picture. To be called for each reader:
   // what is returned.
-  std::vector<std::function<void(const exposition::Reader&)>> scrape(exposition::Encoder& encoder);
+  void scrape(exposition::Encoder& encoder);
   // What the page at "/" and --check show; the same.
   exposition::StatusPage status();
 

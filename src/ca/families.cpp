@@ -120,7 +120,7 @@ void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::E
     labels.push_back(encoder.labels({{"ioc", client.ioc},
                                      {"client", client.client},
                                      {"user", client.user},
-                                     {"host", client.host}}));
+                                     {"client_host", client.host}}));
   encode_columns(kClientGauges, clients, labels, encoder);
 }
 

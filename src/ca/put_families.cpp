@@ -54,7 +54,7 @@ std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
   std::size_t total = 0;
   for (const exposition::Label& label :
        {exposition::Label{"client", put.client}, exposition::Label{"user", put.user},
-        exposition::Label{"host", put.host}}) {
+        exposition::Label{"client_host", put.host}}) {
     if (!is_safe_in_exemplar(label.value)) continue;
     total += label.name.size() + characters(label.value);
     if (total > kMost) break;
@@ -81,16 +81,17 @@ void encode_counts_of_puts(const std::vector<PutSample>& puts, exposition::Encod
                                         {"pv", put.pv},
                                         {"client", put.client},
                                         {"user", put.user},
-                                        {"host", put.host},
+                                        {"client_host", put.host},
                                         {"op", op_name(put.op)}}),
                         Puts{put.count, &put});
   encoder.begin_family(kPuts);
   exposition::for_each_merged(
       std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
-        if (!encoder.has_exemplars() || all.last->last_time_seconds <= 0)
+        if (!encoder.has_counter_facts() || all.last->last_time_seconds <= 0)
           return encoder.count(labels, all.count);
         const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
-        encoder.count(labels, all.count, exposition::Exemplar{who, 1, all.last->last_time_seconds});
+        encoder.count(labels, all.count,
+                      {.exemplar = exposition::Exemplar{who, 1, all.last->last_time_seconds}});
       });
 }
 
@@ -102,7 +103,7 @@ void encode_failures(const std::vector<PutFailureSample>& failures, exposition::
                                         {"pv", failure.pv},
                                         {"client", failure.client},
                                         {"user", failure.user},
-                                        {"host", failure.host},
+                                        {"client_host", failure.host},
                                         {"reason", failure.reason}}),
                         failure.count);
   exposition::encode_counts(kFailures, std::move(series), encoder);
@@ -138,7 +139,7 @@ void encode_last_times(const std::vector<PutSample>& puts, exposition::Encoder& 
                                           {"pv", put.pv},
                                           {"client", put.client},
                                           {"user", put.user},
-                                          {"host", put.host}}),
+                                          {"client_host", put.host}}),
                           put.last_time_seconds);
   encoder.begin_family(kLastPut);
   exposition::for_each_merged(

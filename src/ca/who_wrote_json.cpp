@@ -17,7 +17,7 @@ Json put_json(const PutSample& put) {
           {"pv", exposition::utf8_safe(put.pv)},
           {"client", exposition::utf8_safe(put.client)},
           {"user", exposition::utf8_safe(put.user)},
-          {"host", exposition::utf8_safe(put.host)},
+          {"client_host", exposition::utf8_safe(put.host)},
           {"operation", put.op == PutOp::write ? kWrite : kWriteNotify},
           {"count", put.count},
           {"last_time_seconds", put.last_time_seconds}};
@@ -29,7 +29,7 @@ PutSample put_from(const Json& json) {
   json.at("pv").get_to(put.pv);
   json.at("client").get_to(put.client);
   json.at("user").get_to(put.user);
-  json.at("host").get_to(put.host);
+  json.at("client_host").get_to(put.host);
   put.op = json.at("operation").get<std::string>() == kWrite ? PutOp::write : PutOp::write_notify;
   json.at("count").get_to(put.count);
   json.at("last_time_seconds").get_to(put.last_time_seconds);

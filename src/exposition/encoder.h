@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,14 @@ struct Exemplar {
   double time_seconds = 0;  // time of day; 0: not known
 };
 
+// What some formats tell of a counter beside its value.
+struct CounterFacts {
+  std::optional<Exemplar> exemplar = {};
+  // When the counter was 0, in seconds since 1970; 0: not known. OpenMetrics shows it as _created,
+  // protobuf as created_timestamp: a server that takes it as a zero sees the first increase, too.
+  double created_seconds = 0;
+};
+
 class Encoder {
  public:
   virtual ~Encoder() = default;
@@ -86,10 +95,10 @@ class Encoder {
   virtual void number(LabelView labels, LabelView more, double value) = 0;
   void count(LabelView labels, std::uint64_t value) { count(labels, {}, value); }
   void number(LabelView labels, double value) { number(labels, {}, value); }
-  // One series of a counter with an exemplar, in the formats that have them.
-  virtual bool has_exemplars() const { return false; }
-  virtual void count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
-    static_cast<void>(exemplar);
+  // One series of a counter with more about it, in the formats that tell it.
+  virtual bool has_counter_facts() const { return false; }
+  virtual void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
+    static_cast<void>(facts);
     count(labels, {}, value);
   }
 

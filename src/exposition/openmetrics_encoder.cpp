@@ -59,8 +59,7 @@ std::string OpenMetricsEncoder::edge_text(double upper_bound) const {
   return text;
 }
 
-void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
-  count(labels, {}, value);
+void OpenMetricsEncoder::append_exemplar(const Exemplar& exemplar) {
   ByteBuffer& all = text();
   all.set_end(all.data() + all.size() - 1);  // the end of the line
   all.append(" # {");
@@ -70,6 +69,15 @@ void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const Exem
   append_number(end, exemplar.value);
   if (exemplar.time_seconds > 0) end.append(" ").append(time_text(exemplar.time_seconds));
   all.append(end += '\n');
+}
+
+void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
+  count(labels, {}, value);
+  if (facts.exemplar) append_exemplar(*facts.exemplar);
+  if (facts.created_seconds <= 0 || !family().name.ends_with(kTotal)) return;
+  std::string line(family_name(family()));
+  line.append("_created{").append(labels.bytes).append("} ");
+  text().append(line.append(time_text(facts.created_seconds)) += '\n');
 }
 
 ByteBuffer OpenMetricsEncoder::finish() {

@@ -1,8 +1,8 @@
 // OpenMetricsEncoder: the OpenMetrics text format 1.0.0.
 //
 // What differs from text 0.0.4: a counter's family has no _total, `untyped` is `unknown`, quotes
-// are escaped in HELP, an edge that is a whole number has ".0", counters may have an exemplar, and
-// "# EOF" ends it.
+// are escaped in HELP, an edge that is a whole number has ".0", counters may have an exemplar and
+// a _created line, and "# EOF" ends it.
 //
 // Source: OpenMetrics 1.0 (prometheus/OpenMetrics, specification/OpenMetrics.md)
 #pragma once
@@ -20,14 +20,17 @@ class OpenMetricsEncoder final : public TextEncoder {
       "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
   std::string_view content_type() const override { return kContentType; }
-  bool has_exemplars() const override { return true; }
+  bool has_counter_facts() const override { return true; }
   using TextEncoder::count;
-  void count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) override;
+  void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
   ByteBuffer finish() override;
 
  protected:
   void append_header(std::string& header, const Family& family) const override;
   std::string edge_text(double upper_bound) const override;
+
+ private:
+  void append_exemplar(const Exemplar& exemplar);
 };
 
 }  // namespace ioc_exporter::exposition

@@ -16,7 +16,11 @@ namespace {
 enum MetricFamilyField { kFamilyName = 1, kFamilyHelp = 2, kFamilyType = 3, kFamilyMetric = 4 };
 enum MetricField { kLabel = 1, kGauge = 2, kCounter = 3, kUntyped = 5, kHistogram = 7 };
 enum LabelPairField { kLabelName = 1, kLabelValue = 2 };
-enum ValueField { kValue = 1, kCounterExemplar = 2 };  // of Gauge, Counter and Untyped
+enum ValueField {  // of Gauge, Counter and Untyped
+  kValue = 1,
+  kCounterExemplar = 2,
+  kCounterCreated = 3
+};
 enum ExemplarField { kExemplarLabel = 1, kExemplarValue = 2, kExemplarTimestamp = 3 };
 enum TimestampField { kTimestampSeconds = 1, kTimestampNanos = 2 };
 enum HistogramField {
@@ -59,18 +63,22 @@ std::int32_t value_field(FamilyType type) {
   return type == FamilyType::gauge ? kGauge : kUntyped;
 }
 
+// Not known (0): no field.
+void write_time(ProtobufWriter& parent, std::int32_t field, double time_seconds) {
+  if (time_seconds <= 0) return;
+  ProtobufWriter time(parent, static_cast<protozero::pbf_tag_type>(field));
+  const double seconds = std::floor(time_seconds);
+  time.add_int64(kTimestampSeconds, static_cast<std::int64_t>(seconds));
+  time.add_int32(kTimestampNanos, static_cast<std::int32_t>((time_seconds - seconds) * 1e9));
+}
+
 void write_exemplar(ProtobufWriter& counter, ByteBuffer& bytes, const Exemplar& exemplar) {
   static_assert(static_cast<int>(kExemplarLabel) == static_cast<int>(kLabel),
                 "labels() makes labels of a Metric");
   ProtobufWriter writer(counter, kCounterExemplar);
   bytes.append(exemplar.labels.bytes);
   writer.add_double(kExemplarValue, exemplar.value);
-  if (exemplar.time_seconds <= 0) return;
-  ProtobufWriter time(writer, kExemplarTimestamp);
-  const double seconds = std::floor(exemplar.time_seconds);
-  time.add_int64(kTimestampSeconds, static_cast<std::int64_t>(seconds));
-  time.add_int32(kTimestampNanos,
-                 static_cast<std::int32_t>((exemplar.time_seconds - seconds) * 1e9));
+  write_time(writer, kExemplarTimestamp, exemplar.time_seconds);
 }
 
 }  // namespace
@@ -131,23 +139,24 @@ void ProtobufEncoder::write_value(LabelView labels, LabelView more, double value
   bytes_.set_end(pen.end());
 }
 
-void ProtobufEncoder::write_value(LabelView labels, double value, const Exemplar& exemplar) {
+void ProtobufEncoder::write_value(LabelView labels, double value, const CounterFacts& facts) {
   write_header();
   ProtobufWriter family(bytes_);
   ProtobufWriter metric(family, kFamilyMetric);
   bytes_.append(labels.bytes);
   ProtobufWriter counter(metric, kCounter);
   counter.add_double(kValue, value);
-  write_exemplar(counter, bytes_, exemplar);
+  if (facts.exemplar) write_exemplar(counter, bytes_, *facts.exemplar);
+  write_time(counter, kCounterCreated, facts.created_seconds);
 }
 
 void ProtobufEncoder::count(LabelView labels, LabelView more, std::uint64_t value) {
   write_value(labels, more, static_cast<double>(value));
 }
 
-void ProtobufEncoder::count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) {
+void ProtobufEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
   if (family_.type != FamilyType::counter) return count(labels, {}, value);
-  write_value(labels, static_cast<double>(value), exemplar);
+  write_value(labels, static_cast<double>(value), facts);
 }
 
 void ProtobufEncoder::number(LabelView labels, LabelView more, double value) {

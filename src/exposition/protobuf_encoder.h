@@ -30,10 +30,10 @@ class ProtobufEncoder final : public Encoder {
   EncodedLabels labels(std::span<const Label> labels) const override;
   void begin_family(const Family& family) override;
   void begin_histograms(const Family& family, const HistogramEdges& edges) override;
-  bool has_exemplars() const override { return true; }
+  bool has_counter_facts() const override { return true; }
   using Encoder::count;
   void count(LabelView labels, LabelView more, std::uint64_t value) override;
-  void count(LabelView labels, std::uint64_t value, const Exemplar& exemplar) override;
+  void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
   using Encoder::number;
   void number(LabelView labels, LabelView more, double value) override;
   void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
@@ -50,7 +50,7 @@ class ProtobufEncoder final : public Encoder {
   void write_header();
   void end_family();
   void write_value(LabelView labels, LabelView more, double value);
-  void write_value(LabelView labels, double value, const Exemplar& exemplar);
+  void write_value(LabelView labels, double value, const CounterFacts& facts);
   void find_spans(std::span<const std::uint64_t> buckets);
   void add_bucket(std::int32_t k, std::uint64_t count);
   void add_delta(std::uint64_t count);

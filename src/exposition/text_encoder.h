@@ -37,6 +37,7 @@ class TextEncoder : public Encoder {
   virtual std::string edge_text(double upper_bound) const;
 
   ByteBuffer& text() { return text_; }
+  const Family& family() const { return family_; }
 
  private:
   struct Edge {

@@ -16,10 +16,7 @@ constexpr std::chrono::milliseconds kBeforeChange{3000};
 }  // namespace
 
 PolicyCollector::PolicyCollector(iocs::Host& host, ca::CaCollector& puts)
-    : host_(host),
-      puts_(puts),
-      scrapers_(Clock::now()),
-      bounds_(exposition::BoundsOptions().unexpected_limit) {
+    : host_(host), puts_(puts), bounds_(exposition::BoundsOptions().unexpected_limit) {
   puts_.set_observer(this);
 }
 
@@ -55,12 +52,7 @@ void PolicyCollector::puts_were_read(const Names& names, const std::vector<ca::C
                       put.count,
                       clock.seconds(put.last_ns)});
   }
-  std::uint64_t saw = 0;
-  if (is_set()) {
-    const std::scoped_lock lock(scrapers_mutex_);
-    saw = scrapers_.all_saw(judge_.policy()->text().longest_scrape_interval, Clock::now());
-  }
-  judge_.look(totals, now_seconds(), saw);
+  judge_.look(totals, now_seconds());
 }
 
 void PolicyCollector::collect(exposition::Page& page) {
@@ -70,16 +62,11 @@ void PolicyCollector::collect(exposition::Page& page) {
     const std::scoped_lock lock(host_.mutex());
     samples.unexpected_puts = judge_.unexpected();
     samples.policy_rules = judge_.rules();
-    samples.policy_look = judge_.number();
     names = host_.known_names();
   }
   bounds_.apply(samples, [&](const std::string& name) { return names.contains(name); });
   page.self.limited.push_back({"unexpected_puts", bounds_.limited()});
   encode_policy(samples, page.encoder);
-  page.when_served.push_back([this, look = samples.policy_look](const exposition::Reader& reader) {
-    const std::scoped_lock lock(scrapers_mutex_);
-    scrapers_.served(reader.identity, reader.is_scraper, look, Clock::now());
-  });
 }
 
 }  // namespace ioc_exporter::policy

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "ca/collector.h"
@@ -12,7 +11,6 @@
 #include "policy/bounds.h"
 #include "policy/policy.h"
 #include "policy/put_judge.h"
-#include "policy/scrapers.h"
 
 namespace ioc_exporter::policy {
 
@@ -41,10 +39,8 @@ class PolicyCollector final : public Collector, public ca::PutObserver {
 
   iocs::Host& host_;
   ca::CaCollector& puts_;
-  PutJudge judge_;          // under the host's mutex
-  bool must_look_ = false;  // also without a policy; the same
-  std::mutex scrapers_mutex_;
-  Scrapers scrapers_;
+  PutJudge judge_;           // under the host's mutex
+  bool must_look_ = false;   // also without a policy; the same
   UnexpectedBounds bounds_;  // in any thread
 };
 

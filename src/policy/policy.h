@@ -48,8 +48,6 @@ struct RuleText {
 struct PolicyText {
   std::vector<RuleText> rules;
   Action fallback = Action::unexpected;
-  // No Prometheus that scrapes the exporter takes longer from one scrape to the next.
-  std::chrono::milliseconds longest_scrape_interval{60'000};
 };
 
 // What is known of a put; "" stands for what is not known.

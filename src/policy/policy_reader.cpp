@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t kMostRules = 10'000;
 constexpr std::size_t kLongestName = 100;
-constexpr std::chrono::milliseconds kShortest{100};
-constexpr std::chrono::milliseconds kLongest{3'600'000};
 
 std::optional<Action> read_action(Reader& reader, const std::string& key,
                                   const std::map<std::string, Action>& known,
@@ -139,11 +137,7 @@ PolicyText read_policy(Reader& section) {
   PolicyText policy;
   policy.fallback = read_action(section, "default", kDefaults, "unexpected, forbid, allow, expect")
                         .value_or(Action::unexpected);
-  if (const auto interval = section.duration("longest_scrape_interval")) {
-    policy.longest_scrape_interval = *interval;
-    if (*interval < kShortest || *interval > kLongest)
-      section.complain("longest_scrape_interval", "must be 100ms to 1h");
-  }
+  section.duration("longest_scrape_interval");  // of version 0.1.0, without effect since
   std::set<std::string> names;
   section.list("rules", [&](Reader& rule) { policy.rules.push_back(read_rule(rule, names)); });
   if (policy.rules.size() > kMostRules)

@@ -8,7 +8,7 @@ namespace ioc_exporter::policy {
 namespace {
 
 constexpr std::int64_t kMinute = 60;  // windows open and close at whole ones
-constexpr double kUnserved = 3600;    // seconds that what is gone waits for somebody to serve
+constexpr double kKeepGone = 900;     // seconds after the last put
 
 std::int64_t whole(double when) {
   return static_cast<std::int64_t>(std::floor(when));
@@ -96,12 +96,12 @@ void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t pu
       series_.try_emplace({std::string(total.ioc), std::string(put.pv), std::string(put.client),
                            std::string(put.user), std::string(put.host), name.first, action});
   Count& count = entry->second;
-  if (is_new) count.since = number_;
+  if (is_new) count.created = last_look_;
   count.total += puts;
   count.last_time = std::max(count.last_time, when);
 }
 
-void PutJudge::look(std::span<const PutTotal> totals, double now, std::uint64_t saw) {
+void PutJudge::look(std::span<const PutTotal> totals, double now) {
   ++number_;
   servers_.clear();
   open_.clear();
@@ -121,22 +121,17 @@ void PutJudge::look(std::span<const PutTotal> totals, double now, std::uint64_t 
   last_look_ = now;
   const auto is_over = [this](const auto& entry) { return entry.second.seen != number_; };
   if (std::erase_if(states_, is_over) > 0) any_gone_ = true;
-  release(saw);
+  drop_gone();
 }
 
-// A series is shown with its value once its 0 was served, and leaves with its totals, or its rule,
-// once its value was.
-void PutJudge::release(std::uint64_t saw) {
-  const bool may_be_gone = std::exchange(any_gone_, false);
-  for (auto entry = series_.begin(); entry != series_.end();) {
-    Count& count = entry->second;
-    if (count.released == 0 && saw >= count.since) count.released = number_;
-    const bool was_served = count.released != 0 && saw >= count.released;
-    const bool may_leave = was_served || last_look_ - count.last_time > kUnserved;
-    const bool gone = may_be_gone && is_gone(entry->first);
+void PutJudge::drop_gone() {
+  if (!std::exchange(any_gone_, false)) return;
+  std::erase_if(series_, [this](const auto& entry) {
+    const bool gone = is_gone(entry.first);
+    const bool may_leave = gone && last_look_ - entry.second.last_time > kKeepGone;
     if (gone && !may_leave) any_gone_ = true;
-    entry = gone && may_leave ? series_.erase(entry) : std::next(entry);
-  }
+    return may_leave;
+  });
 }
 
 bool PutJudge::is_gone(const Series& series) const {
@@ -163,8 +158,8 @@ std::vector<UnexpectedPutSample> PutJudge::unexpected() const {
   samples.reserve(series_.size());
   for (const auto& [series, count] : series_)
     samples.push_back({series.ioc, series.pv, series.client, series.user, series.host, series.rule,
-                       std::string(verdict_of(series.action)),
-                       count.released != 0 ? count.total : 0, count.last_time});
+                       std::string(verdict_of(series.action)), count.total, count.last_time,
+                       count.created});
   return samples;
 }
 
@@ -178,13 +173,6 @@ std::vector<PolicyRuleSample> PutJudge::rules() const {
   for (std::uint32_t rule = 0; rule < policy_->text().rules.size(); ++rule) add(rule);
   add(Policy::kNoRule);
   return samples;
-}
-
-std::uint64_t PutJudge::held_back() const {
-  std::uint64_t held = 0;
-  for (const auto& [series, count] : series_)
-    if (count.released == 0) held += count.total;
-  return held;
 }
 
 }  // namespace ioc_exporter::policy

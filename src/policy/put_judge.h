@@ -42,20 +42,16 @@ class PutJudge {
   void set_policy(std::shared_ptr<const Policy> policy);
   const std::shared_ptr<const Policy>& policy() const { return policy_; }
 
-  // Takes in all totals, at `now` (seconds since 1970). New values of `saw` (see Scrapers) let go
-  // what was held back until that look had been served.
-  void look(std::span<const PutTotal> totals, double now, std::uint64_t saw);
-  // Of the last look; the first is 1.
-  std::uint64_t number() const { return number_; }
+  // Takes in all totals, at `now` (seconds since 1970).
+  void look(std::span<const PutTotal> totals, double now);
   // Whether another rule will be open at `when` than at the last look.
   bool changes_until(double when) const;
 
-  // Series of puts that are unexpected or forbidden. A new one is 0 until it has been served as 0.
+  // Series of puts that are unexpected or forbidden. One whose IOC, total or rule is gone stays for
+  // a quarter of an hour after its last put: longer than an alert looks back.
   std::vector<UnexpectedPutSample> unexpected() const;
   // How many puts each rule of the policy, and its default, have decided about.
   std::vector<PolicyRuleSample> rules() const;
-  // Puts that unexpected() holds back.
-  std::uint64_t held_back() const;
   std::size_t keys() const { return states_.size(); }
 
  private:
@@ -89,8 +85,7 @@ class PutJudge {
   };
   struct Count {
     std::uint64_t total = 0;
-    std::uint64_t since = 0;     // look that showed it first
-    std::uint64_t released = 0;  // look that shows its value; 0: held back
+    double created = 0;  // the last look without it; 0: there was none
     double last_time = 0;
   };
   using RuleName = std::pair<std::string, Action>;
@@ -100,7 +95,7 @@ class PutJudge {
   std::uint32_t rule_for(const State& state, std::int64_t when);
   void count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when);
   double time_of(const PutTotal& total, double now) const;
-  void release(std::uint64_t saw);
+  void drop_gone();
   bool is_gone(const Series& series) const;
 
   std::shared_ptr<const Policy> policy_;

@@ -7,14 +7,15 @@
 
 namespace ioc_exporter {
 
-// Puts that the policy does not allow, over both operations. Shown as 0 until every server that
-// scrapes has been served the 0: Prometheus sees no increase in a counter that begins above it.
+// Puts that the policy does not allow, over both operations. Times in seconds since 1970; 0: not
+// known.
 struct UnexpectedPutSample {
   std::string ioc, pv, client, user, host;
   std::string rule;    // that decided; "default" where none matched
   std::string action;  // "unexpected" or "forbidden"
   std::uint64_t count = 0;
-  double last_time_seconds = 0;  // time of day of the last one, held back or not
+  double last_time_seconds = 0;     // of the last one
+  double created_time_seconds = 0;  // when there was none yet
 };
 
 // Puts that one rule has decided about.
@@ -28,7 +29,6 @@ struct PolicyRuleSample {
 struct PolicySamples {
   std::vector<UnexpectedPutSample> unexpected_puts = {};  // where there is a policy
   std::vector<PolicyRuleSample> policy_rules = {};        // in their order
-  std::uint64_t policy_look = 0;  // see policy::Scrapers: for whoever serves this
 };
 
 }  // namespace ioc_exporter

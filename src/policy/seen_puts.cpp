@@ -79,7 +79,7 @@ std::optional<SeenPut> read_line(std::string_view line) {
   auto labels = take_labels(line);
   const auto count = take_count(line);
   if (!labels || !count) return std::nullopt;
-  SeenPut put{(*labels)["pv"], (*labels)["client"], (*labels)["user"], (*labels)["host"]};
+  SeenPut put{(*labels)["pv"], (*labels)["client"], (*labels)["user"], (*labels)["client_host"]};
   put.op = (*labels)["op"] == "write_notify" ? PutOp::write_notify : PutOp::write;
   put.count = *count;
   return put;

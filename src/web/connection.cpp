@@ -136,10 +136,7 @@ Request read_request(const mg_connection* connection) {
           header(info, "Accept-Encoding"),
           header(info, "Authorization"),
           header(info, "Origin"),
-          info.remote_addr,
-          header(info, "X-Forwarded-For"),
-          header(info, "User-Agent"),
-          header(info, "X-Prometheus-Scrape-Timeout-Seconds")};
+          info.remote_addr};
 }
 
 void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {

@@ -19,11 +19,7 @@ struct Request {
   std::string authorization = {};  // the header, "" when the client sent none
   std::string origin =
       {};  // of the page from which a browser asks; "" when it is no browser's POST
-  // Who asks, as far as it says; "" where it does not.
   std::string remote = {};  // the address that the request came from
-  std::string forwarded_for = {};
-  std::string user_agent = {};
-  std::string scrape_timeout = {};  // X-Prometheus-Scrape-Timeout-Seconds
 };
 
 struct Response {

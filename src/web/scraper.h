@@ -5,11 +5,10 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/byte_buffer.h"
 #include "base/shared_work.h"
-#include "exposition/page.h"
+#include "exposition/encoder.h"
 #include "web/compression.h"
 #include "web/message.h"
 #include "web/scrape_format.h"
@@ -18,10 +17,8 @@ namespace ioc_exporter::web {
 
 class Scraper {
  public:
-  // To be called for each reader that was answered.
-  using WhenServed = std::vector<std::function<void(const exposition::Reader&)>>;
   // Encodes all families.
-  using Encode = std::function<WhenServed(exposition::Encoder&)>;
+  using Encode = std::function<void(exposition::Encoder&)>;
 
   explicit Scraper(Encode encode) : encode_(std::move(encode)) {}
 
@@ -35,7 +32,6 @@ class Scraper {
   struct Body {
     ByteBuffer bytes;
     std::string content_type;
-    WhenServed when_served;
     Coding coding = Coding::identity;
   };
 

@@ -31,7 +31,6 @@ ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(EXPERTS) { RULE(1, READ) }\n"
 # The rogue's puts to D:off are unexpected, those to D:closed forbidden.
 SITE = """
 policy:
-  longest_scrape_interval: 1s
   rules:
     - {name: operators, action: expect, users: operator}
     - {name: experts only, action: forbid, pvs: "D:closed"}

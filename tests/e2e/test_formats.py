@@ -88,7 +88,7 @@ def test_formats_and_codings_by_header(served):
     cut = in_text(LONG_PV[:231])
     assert {pv: value for pv, (value, _) in puts.items()} == {"F:set1": 23, "F:set2.VAL": 7, cut: 5}
     for _, labels in puts.values():
-        assert labels["user"] == in_text(HOSTILE_USER) and labels["host"] == in_text(HOSTILE_HOST)
+        assert labels["user"] == in_text(HOSTILE_USER) and labels["client_host"] == in_text(HOSTILE_HOST)
     assert in_text(HOSTILE_USER).encode() in answers[PROTOBUF][1]
 
     status, headers, body = exporter.request("/metrics", headers={

@@ -36,7 +36,7 @@ def puts(scrape, ioc):
     """(pv, user, host, op) to count, of every series of this IOC."""
     for labels, _ in scrape.series(PUTS, ioc=ioc.name):
         assert labels["client"] == clients.LOOPBACK
-    return {tuple(labels[k] for k in ("pv", "user", "host", "op")): value
+    return {tuple(labels[k] for k in ("pv", "user", "client_host", "op")): value
             for labels, value in scrape.series(PUTS, ioc=ioc.name)}
 
 

@@ -115,7 +115,7 @@ def of_clients(scrape, ioc):
     for name in ("circuits", "channels", "monitors"):
         for labels, value in scrape.series(f"epics_ca_client_{name}", ioc=ioc.name):
             assert labels["client"] == clients.LOOPBACK
-            found.setdefault((labels["user"], labels["host"]), []).append(value)
+            found.setdefault((labels["user"], labels["client_host"]), []).append(value)
     return found
 
 

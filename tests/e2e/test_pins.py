@@ -28,7 +28,7 @@ def bpffs(tmp_path):
 
 
 def puts(scrape):
-    return {(labels["pv"], labels["user"], labels["host"]): value
+    return {(labels["pv"], labels["user"], labels["client_host"]): value
             for labels, value in scrape.series(PUTS, ioc="pinned")}
 
 

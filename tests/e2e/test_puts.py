@@ -24,7 +24,7 @@ def ioc(one_ioc):
 
 def puts(scrape, ioc):
     """(pv, client, user, host, op) to count, of every series of this IOC."""
-    return {tuple(labels[k] for k in ("pv", "client", "user", "host", "op")): value
+    return {tuple(labels[k] for k in ("pv", "client", "user", "client_host", "op")): value
             for labels, value in scrape.series(PUTS, ioc=ioc.name)}
 
 

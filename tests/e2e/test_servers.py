@@ -30,7 +30,7 @@ def puts(scrape, server, user=clients.LIBCA_USER, client=clients.LOOPBACK):
     """PV to count; nobody else has written to the server."""
     series = scrape.series(PUTS, ioc=server)
     assert all(labels["user"] == user and labels["client"] == client and
-               labels["host"] == clients.HOST for labels, _ in series), series
+               labels["client_host"] == clients.HOST for labels, _ in series), series
     return {labels["pv"]: value for labels, value in series}
 
 

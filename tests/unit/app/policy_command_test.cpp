@@ -95,13 +95,13 @@ TEST_F(PolicyCommand, TestSaysWhatItCannotDo) {
 }
 
 TEST_F(PolicyCommand, WhatLearnProposesIsAPolicyThatExpectsWhatWasSeen) {
-  const std::string scrape = write(
-      "policy_scrape.txt",
-      "epics_ca_puts_total{ioc=\"a\",pv=\"SR:Q1.VAL\",client=\"10.0.0.7\",user=\"op\",host=\"c1\","
-      "op=\"write\"} 23\n"
-      "epics_ca_puts_total{ioc=\"a\",pv=\"x'\\\"\\\\x5Cx\\\\xFF: "
-      "#\",client=\"\",user=\"\",host=\"\","
-      "op=\"write\"} 1\n");
+  const std::string scrape = write("policy_scrape.txt",
+                                   "epics_ca_puts_total{ioc=\"a\",pv=\"SR:Q1.VAL\",client=\"10.0.0."
+                                   "7\",user=\"op\",client_host=\"c1\","
+                                   "op=\"write\"} 23\n"
+                                   "epics_ca_puts_total{ioc=\"a\",pv=\"x'\\\"\\\\x5Cx\\\\xFF: "
+                                   "#\",client=\"\",user=\"\",client_host=\"\","
+                                   "op=\"write\"} 1\n");
   const std::string from = "--from=" + scrape;
   for (const char* by : {"--by=user", "--by=client"}) {
     const CommandResult learned = run({"learn", from.c_str(), by});

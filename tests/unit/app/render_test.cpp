@@ -175,8 +175,8 @@ TEST(Render, PutsWithTheSameLabelsAreSummed) {
                    {"i", "pv", "c", "u", "h", PutOp::write_notify, 5, 20.5},
                    {"i", "pv", "c", "u", "h", PutOp::write, 3, 10.5}};
   const Scrape parsed = scrape(snapshot);
-  LabelMap labels{{"ioc", "i"},  {"pv", "pv"},  {"client", "c"},
-                  {"user", "u"}, {"host", "h"}, {"op", "write"}};
+  LabelMap labels{{"ioc", "i"},  {"pv", "pv"},         {"client", "c"},
+                  {"user", "u"}, {"client_host", "h"}, {"op", "write"}};
   EXPECT_EQ(value(parsed, "epics_ca_puts_total", labels), "23");
   labels["op"] = "write_notify";
   EXPECT_EQ(value(parsed, "epics_ca_puts_total", labels), "5");
@@ -227,7 +227,7 @@ TEST(Render, ServersAndClientsWithTheSameLabelsAreSummed) {
   EXPECT_EQ(value(parsed, "epics_ca_sent_bytes_total", {{"ioc", "i"}}), "2305843009213693952");
   EXPECT_EQ(value(parsed, "epics_ca_channels", {{"ioc", "i"}, {"access", "read_write"}}), "8");
   EXPECT_EQ(value(parsed, "epics_ca_channels", {{"ioc", "i"}, {"access", "unknown"}}), "10");
-  const LabelMap client{{"ioc", "i"}, {"client", "c"}, {"user", "u"}, {"host", "h"}};
+  const LabelMap client{{"ioc", "i"}, {"client", "c"}, {"user", "u"}, {"client_host", "h"}};
   EXPECT_EQ(value(parsed, "epics_ca_client_circuits", client), "2");
   EXPECT_EQ(value(parsed, "epics_ca_client_channels", client), "23");
   EXPECT_EQ(value(parsed, "epics_ca_client_monitors", client), "11");
@@ -258,8 +258,8 @@ TEST(Render, ExemplarsNameWhoWroteLastAsFarAsTheyMay) {
     const std::string rest = text.substr(line, text.find('\n', line) - line);
     return rest.substr(rest.find("} ") + 2);
   };
-  EXPECT_EQ(exemplar("a"), "3 # {client=\"10.0.0.7\",user=\"u\",host=\"h\"} 1 20.500000");
-  EXPECT_EQ(exemplar("b"), "1 # {client=\"10.0.0.7\",host=\"h\"} 1 20.500000");
+  EXPECT_EQ(exemplar("a"), "3 # {client=\"10.0.0.7\",user=\"u\",client_host=\"h\"} 1 20.500000");
+  EXPECT_EQ(exemplar("b"), "1 # {client=\"10.0.0.7\",client_host=\"h\"} 1 20.500000");
   EXPECT_EQ(exemplar("c"), "1 # {client=\"10.0.0.7\",user=\"\xC3\xB6\"} 1 20.500000");
   EXPECT_EQ(exemplar("d"), "1 # {client=\"10.0.0.7\"} 1 20.500000");
   EXPECT_EQ(exemplar("e"), "1");

@@ -100,8 +100,9 @@ void add_channel_access(Snapshot& snapshot) {
   duration.buckets[kPutHistogramSlots - 1] = 1;            // above 2^10 s
   snapshot.put_durations = {duration};
   snapshot.unexpected_puts = {
-      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7},
-      {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 0}};
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7,
+       1790000290.5, 1790000280},
+      {"power-supplies", "", "10.0.0.8", "", "", "default", "unexpected", 2, 1790000291, 0}};
   snapshot.policy_rules = {
       {"quads", "forbidden", 7}, {"feedback", "expected", 23}, {"default", "unexpected", 1}};
   CaServerSample server;

@@ -106,8 +106,8 @@ TEST(ProtobufEncoder, ExemplarsAreOfTheCounter) {
   ProtobufEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   const EncodedLabels who = encoder.labels({{"client", "10.0.0.7"}});
-  encoder.count({}, 23, Exemplar{who, 1, 1790000300.25});
-  encoder.count({}, 2, Exemplar{who, 1, 0});
+  encoder.count({}, 23, {.exemplar = Exemplar{who, 1, 1790000300.25}});
+  encoder.count({}, 2, {.exemplar = Exemplar{who, 1, 0}});
   const auto family = decoded(encoder.take()).at(0);
   const auto& exemplar = family.metric(0).counter().exemplar();
   ASSERT_EQ(exemplar.label_size(), 1);
@@ -119,12 +119,26 @@ TEST(ProtobufEncoder, ExemplarsAreOfTheCounter) {
   EXPECT_FALSE(family.metric(1).counter().exemplar().has_timestamp());
 }
 
+// metrics.proto 0.4.0: Counter.created_timestamp is field 3. Debian 12's 0.3.0 does not know it.
+TEST(ProtobufEncoder, TellsWhenACounterWasZero) {
+  ProtobufEncoder encoder;
+  encoder.begin_family({"x_total", FamilyType::counter, "X."});
+  encoder.count({}, 2, {.created_seconds = 1790000300.25});
+  const auto family = decoded(encoder.take()).at(0);
+  const auto& counter = family.metric(0).counter();
+  const auto& more = counter.GetReflection()->GetUnknownFields(counter);
+  ASSERT_EQ(more.field_count(), 1);
+  EXPECT_EQ(more.field(0).number(), 3);
+  EXPECT_EQ(more.field(0).length_delimited(),
+            std::string("\x08\xac\xf9\xc4\xd5\x06\x10\x80\xe5\x9a\x77"));
+}
+
 // The default of every field that is left out is 0; what holds it is there.
 TEST(ProtobufEncoder, ZerosAreLeftOut) {
   ProtobufEncoder encoder;
   encoder.begin_family({"x_total", FamilyType::counter, "X."});
   encoder.count({}, 0);
-  encoder.count({}, 0, Exemplar{{}, 1, 0});
+  encoder.count({}, 0, {.exemplar = Exemplar{{}, 1, 0}});
   encoder.begin_family({"g", FamilyType::gauge, "G."});
   encoder.number({}, 0);
   encoder.number({}, -0.0);

@@ -17,7 +17,6 @@ using testing::UnorderedElementsAre;
 
 constexpr double kMondayNoon = 1795435200;  // 2026-11-23 12:00 UTC
 constexpr double kHour = 3600;
-constexpr std::uint64_t kAll = UINT64_MAX;  // everything was served
 
 RuleText rule(std::string name, Action action, std::vector<std::string> users) {
   RuleText text;
@@ -48,8 +47,8 @@ class PutJudgeTest : public testing::Test {
  protected:
   PutJudgeTest() { judge_.set_policy(operators_only()); }
 
-  void look(const std::vector<PutTotal>& totals, double when = kMondayNoon, std::uint64_t saw = 0) {
-    judge_.look(totals, when, saw);
+  void look(const std::vector<PutTotal>& totals, double when = kMondayNoon) {
+    judge_.look(totals, when);
   }
   // "user rule action" -> value.
   std::map<std::string, std::uint64_t> shown() const {
@@ -68,7 +67,7 @@ class PutJudgeTest : public testing::Test {
 };
 
 TEST_F(PutJudgeTest, OnlyWhatIsUnexpectedOrForbiddenHasASeries) {
-  look({total("guest", 3), total("operator", 5), total("rogue", 7)}, kMondayNoon, kAll);
+  look({total("guest", 3), total("operator", 5), total("rogue", 7)});
   EXPECT_THAT(shown(),
               ElementsAre(Pair("guest no forbidden", 3), Pair("rogue default unexpected", 7)));
   EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops expected", 5), Pair("no forbidden", 3),
@@ -83,60 +82,53 @@ TEST_F(PutJudgeTest, RulesBeginAtZero) {
 TEST_F(PutJudgeTest, BothOperationsAreOneSeries) {
   PutTotal notify = total("rogue", 2);
   notify.put.op = PutOp::write_notify;
-  look({total("rogue", 3), notify}, kMondayNoon, kAll);
+  look({total("rogue", 3), notify});
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
 }
 
-TEST_F(PutJudgeTest, ANewSeriesIsZeroUntilItWasServed) {
-  look({total("rogue", 3)});
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 0)));
-  EXPECT_EQ(judge_.held_back(), 3u);
-  look({total("rogue", 4)}, kMondayNoon, 0);  // nobody came for it yet
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 0)));
-  look({total("rogue", 5)}, kMondayNoon, 1);  // look 1 was served
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
-  EXPECT_EQ(judge_.held_back(), 0u);
-  look({total("rogue", 6)}, kMondayNoon, 1);  // from then on at once
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 6)));
+TEST_F(PutJudgeTest, ANewSeriesHasItsValueAtOnceAndTellsWhenItWasZero) {
+  look({total("operator", 1)}, kMondayNoon);
+  look({total("rogue", 3, kMondayNoon + 7)}, kMondayNoon + 10);
+  look({total("rogue", 4, kMondayNoon + 12)}, kMondayNoon + 20);
+  const auto puts = judge_.unexpected();
+  ASSERT_EQ(puts.size(), 1u);
+  EXPECT_EQ(puts[0].count, 4u);
+  EXPECT_EQ(puts[0].created_time_seconds, kMondayNoon);  // the last look without it
+  EXPECT_EQ(puts[0].last_time_seconds, kMondayNoon + 12);
 }
 
-TEST_F(PutJudgeTest, ALaterSeriesWaitsForALaterLook) {
+TEST_F(PutJudgeTest, WithoutAnEarlierLookItIsNotKnownWhenASeriesWasZero) {
   look({total("rogue", 3)});
-  look({total("guest", 1), total("rogue", 3)}, kMondayNoon, 1);
-  EXPECT_THAT(shown(),
-              ElementsAre(Pair("guest no forbidden", 0), Pair("rogue default unexpected", 3)));
+  ASSERT_EQ(judge_.unexpected().size(), 1u);
+  EXPECT_EQ(judge_.unexpected()[0].created_time_seconds, 0);
 }
 
 TEST_F(PutJudgeTest, AReloadCountsEachPutOnce) {
-  look({total("operator", 5), total("rogue", 7)}, kMondayNoon, kAll);
+  look({total("operator", 5), total("rogue", 7)});
   judge_.set_policy(
       policy({rule("ops", Action::forbid, {"operator"}), rule("new", Action::allow, {"rogue"})}));
-  look({total("operator", 6), total("rogue", 9)}, kMondayNoon, kAll);
+  look({total("operator", 6), total("rogue", 9)});
   EXPECT_THAT(shown(), testing::Contains(Pair("operator ops forbidden", 1)));
   EXPECT_THAT(decided(), UnorderedElementsAre(Pair("ops forbidden", 1), Pair("new allowed", 2),
                                               Pair("default unexpected", 7)));
 }
 
-TEST_F(PutJudgeTest, SeriesOfARuleThatIsGoneLeaveOnceTheyWereServed) {
+TEST_F(PutJudgeTest, SeriesOfARuleThatIsGoneStayForAQuarterOfAnHour) {
   look({total("guest", 7)});
   judge_.set_policy(policy({rule("renamed", Action::forbid, {"guest"})}));
-  look({total("guest", 7)}, kMondayNoon, 0);
-  EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 0)));
-  look({total("guest", 7)}, kMondayNoon, 2);  // its 0 was served
+  look({total("guest", 7)}, kMondayNoon + 900);
   EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 7)));
-  look({total("guest", 7)}, kMondayNoon, 2);
-  EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 7)));
-  look({total("guest", 7)}, kMondayNoon, 3);  // and its 7
+  look({total("guest", 7)}, kMondayNoon + 901);
   EXPECT_THAT(shown(), IsEmpty());
 }
 
 TEST_F(PutJudgeTest, PutsFromBeforeThereWasAPolicyAreNotJudged) {
   PutJudge judge;
-  judge.look(std::vector{total("rogue", 100)}, kMondayNoon, kAll);
+  judge.look(std::vector{total("rogue", 100)}, kMondayNoon);
   EXPECT_THAT(judge.unexpected(), IsEmpty());
   EXPECT_THAT(judge.rules(), IsEmpty());
   judge.set_policy(operators_only());
-  judge.look(std::vector{total("rogue", 103)}, kMondayNoon, kAll);
+  judge.look(std::vector{total("rogue", 103)}, kMondayNoon);
   ASSERT_EQ(judge.unexpected().size(), 1u);
   EXPECT_EQ(judge.unexpected()[0].count, 3u);
   judge.set_policy(nullptr);
@@ -144,41 +136,34 @@ TEST_F(PutJudgeTest, PutsFromBeforeThereWasAPolicyAreNotJudged) {
 }
 
 TEST_F(PutJudgeTest, AnIocThatComesBackGoesOnWithItsSeries) {
-  look({total("rogue", 3)}, kMondayNoon, 0);
-  look({}, kMondayNoon, 0);  // forgotten by the tap before anybody saw its puts
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 0)));
-  look({total("rogue", 2, 0, 2)}, kMondayNoon, 1);
+  look({total("rogue", 3)});
+  look({});  // forgotten by the tap
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
+  look({total("rogue", 2, 0, 2)}, kMondayNoon + 2000);
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
   EXPECT_EQ(judge_.keys(), 1u);
 }
 
-TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneLeaveOnceTheyWereServed) {
-  look({total("rogue", 3)}, kMondayNoon, kAll);
+TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneStayForAQuarterOfAnHour) {
+  look({total("rogue", 3)});
+  look({}, kMondayNoon + 900);
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
-  look({}, kMondayNoon, 0);
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
-  look({}, kMondayNoon, 1);
+  look({}, kMondayNoon + 901);
   EXPECT_THAT(shown(), IsEmpty());
 }
 
 TEST_F(PutJudgeTest, ATotalThatWasDroppedTakesItsSeriesAlong) {
-  look({total("operator", 1), total("rogue", 3)}, kMondayNoon, kAll);
-  look({total("operator", 1)}, kMondayNoon, 1);
+  look({total("operator", 1), total("rogue", 3)});
+  look({total("operator", 1)}, kMondayNoon + kHour);
   EXPECT_THAT(shown(), IsEmpty());
-  look({total("operator", 1), total("rogue", 1)}, kMondayNoon, kAll);
+  look({total("operator", 1), total("rogue", 1)}, kMondayNoon + kHour);
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 1)));
 }
 
 TEST_F(PutJudgeTest, ATotalThatBeganAnewBetweenTwoLooksLosesNothing) {
-  look({total("rogue", 3)}, kMondayNoon, kAll);
-  look({total("rogue", 2)}, kMondayNoon, kAll);
-  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
-}
-
-TEST_F(PutJudgeTest, WhereNobodyScrapesNothingIsKeptForEver) {
   look({total("rogue", 3)});
-  look({}, kMondayNoon + 1.5 * kHour, 0);
-  EXPECT_THAT(shown(), IsEmpty());
+  look({total("rogue", 2)});
+  EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 5)));
 }
 
 class WindowsTest : public PutJudgeTest {
@@ -193,28 +178,28 @@ class WindowsTest : public PutJudgeTest {
 };
 
 TEST_F(WindowsTest, ThePutsAfterItClosesAreNotAllowed) {
-  look({total("operator", 5)}, kEvening - 10, kAll);
-  look({total("operator", 7)}, kEvening + 1, kAll);
+  look({total("operator", 5)}, kEvening - 10);
+  look({total("operator", 7)}, kEvening + 1);
   EXPECT_THAT(decided(),
               UnorderedElementsAre(Pair("work allowed", 5), Pair("default forbidden", 2)));
   EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 2)));
-  look({total("operator", 8)}, kMondayNoon + 24 * kHour, kAll);
+  look({total("operator", 8)}, kMondayNoon + 24 * kHour);
   EXPECT_THAT(decided(),
               UnorderedElementsAre(Pair("work allowed", 6), Pair("default forbidden", 2)));
 }
 
 TEST_F(WindowsTest, TheTimeOfTheLastPutDecidesAboutThoseBetweenTwoLooks) {
-  look({total("operator", 5)}, kEvening - 10, kAll);
-  look({total("operator", 7, kEvening - 0.25)}, kEvening + 1, kAll);
+  look({total("operator", 5)}, kEvening - 10);
+  look({total("operator", 7, kEvening - 0.25)}, kEvening + 1);
   EXPECT_THAT(shown(), IsEmpty());
-  look({total("operator", 8, kEvening + 1.5)}, kEvening + 2, kAll);
+  look({total("operator", 8, kEvening + 1.5)}, kEvening + 2);
   EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 1)));
 }
 
 // The kernel keeps the time of a channel's last put of either operation.
 TEST_F(WindowsTest, ATimeFromBeforeTheLastLookIsThatOfAnotherPut) {
-  look({total("operator", 5)}, kEvening - 1, kAll);
-  look({total("operator", 6, kEvening - 2)}, kEvening + 1, kAll);
+  look({total("operator", 5)}, kEvening - 1);
+  look({total("operator", 6, kEvening - 2)}, kEvening + 1);
   EXPECT_THAT(shown(), ElementsAre(Pair("operator default forbidden", 1)));
 }
 
@@ -254,8 +239,8 @@ TEST(PutJudge, JudgesManyKeysOnce) {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     testing::Test::RecordProperty(what, std::to_string(took.count()) + " ms");
   };
-  timed("first look", [&] { judge.look(totals, kMondayNoon, 0); });
-  timed("next look", [&] { judge.look(totals, kMondayNoon, 1); });
+  timed("first look", [&] { judge.look(totals, kMondayNoon); });
+  timed("next look", [&] { judge.look(totals, kMondayNoon); });
   timed("reload", [&] { judge.set_policy(policy(rules)); });
   EXPECT_EQ(judge.keys(), 100'000u);
   EXPECT_EQ(judge.unexpected().size(), 50'000u);  // SR:C20 to SR:C39

@@ -9,10 +9,11 @@ TEST(SeenPuts, ReadsTheirSeries) {
   const auto puts = read_seen_puts(
       "# HELP epics_ca_puts_total Writes.\n"
       "# TYPE epics_ca_puts_total counter\n"
-      "epics_ca_puts_total{ioc=\"a\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\",host=\"c1\","
+      "epics_ca_puts_total{ioc=\"a\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\",client_host="
+      "\"c1\","
       "op=\"write_notify\"} 23\n"
       "epics_ca_puts_total{ioc=\"a\",pv=\"q\\\"}\\\\\\n\\\\xFF\\\\x5Cx\",client=\"\",user=\"\","
-      "host=\"\",op=\"write\"} 1e+06 1790000000000\n"
+      "client_host=\"\",op=\"write\"} 1e+06 1790000000000\n"
       "epics_ca_puts_created{ioc=\"a\"} 1\n"
       "other{pv=\"x\"} 7");
   ASSERT_TRUE(puts) << puts.error().message();

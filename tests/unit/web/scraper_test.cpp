@@ -9,10 +9,9 @@
 namespace ioc_exporter::web {
 namespace {
 
-Scraper::WhenServed one_ioc(exposition::Encoder& encoder) {
+void one_ioc(exposition::Encoder& encoder) {
   encoder.begin_family({"epics_ioc_up", exposition::FamilyType::gauge, "Whether the IOC runs."});
   encoder.count(encoder.labels({{"ioc", "i"}}), 1);
-  return {};
 }
 
 Request asking(std::string accept, std::string accept_encoding = "") {
@@ -64,30 +63,6 @@ TEST(Scraper, AFailureReachesTheClientAndIsForgotten) {
   EXPECT_THROW(scraper.answer(asking("")), std::runtime_error);
   fails = false;
   EXPECT_EQ(scraper.answer(asking("")).status, 200);
-}
-
-TEST(Scraper, WhoeverIsServedIsTold) {
-  std::vector<exposition::Reader> told;
-  Scraper scraper([&told](exposition::Encoder& encoder) {
-    Scraper::WhenServed when_served = one_ioc(encoder);
-    when_served.emplace_back([&told](const exposition::Reader& reader) { told.push_back(reader); });
-    return when_served;
-  });
-  Request prometheus = asking("");
-  prometheus.remote = "10.0.0.1";
-  prometheus.scrape_timeout = "10";
-  scraper.answer(prometheus);
-  Request person = asking("text/html");
-  person.remote = "10.0.0.1";
-  scraper.answer(person);
-  Request head = asking("");
-  head.method = "HEAD";
-  scraper.answer(head);
-  ASSERT_EQ(told.size(), 2u);
-  EXPECT_TRUE(told[0].is_scraper);
-  EXPECT_FALSE(told[1].is_scraper);
-  EXPECT_NE(told[0].identity, told[1].identity);
-  EXPECT_TRUE(told[0].identity.starts_with("10.0.0.1\n"));
 }
 
 }  // namespace
