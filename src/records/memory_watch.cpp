@@ -70,7 +70,7 @@ MemoryWatch::MemoryWatch(RootedFs fs, std::chrono::milliseconds stuck_after,
                          std::chrono::milliseconds budget)
     : fs_(std::move(fs)), stuck_after_(stuck_after), budget_(budget) {}
 
-void MemoryWatch::look(std::vector<Job> jobs) {
+void MemoryWatch::look(const std::vector<Job>& jobs) {
   const std::unique_lock lock(looking_, budget_);
   if (!lock) return;  // another scrape looks
   const auto deadline = Clock::now() + budget_;

@@ -41,7 +41,7 @@ class MemoryWatch {
               std::chrono::milliseconds budget = kBudget);
 
   // Looks at these IOCs, those first that were not looked at for longest, and forgets all others.
-  void look(std::vector<Job> jobs);
+  void look(const std::vector<Job>& jobs);
   // Adds what is known to the samples of running IOCs, which have their records' counts already.
   void add_to(std::vector<IocSample>& iocs);
 
