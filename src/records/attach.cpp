@@ -219,7 +219,14 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   ++watched.epoch;
   watched.paused = false;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
+  watched.counting_since = std::chrono::steady_clock::now();
   return rebalance(library);
+}
+
+std::chrono::steady_clock::time_point RecordProcess::counting_since(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return {};
+  return found->second.counting_since;
 }
 
 bool RecordProcess::paused(std::uint32_t slot) const {

@@ -18,6 +18,6 @@ PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records);
 
 // What was hidden of each record, by address; one of which nothing was hidden is not among them.
 using HiddenCounts = PausedRecordEstimates::Table;
-HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double paused_seconds);
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress);
 
 }  // namespace ioc_exporter::records

@@ -1,15 +1,19 @@
 #include "records/overhead_governor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace ioc_exporter::records {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
+using Clock = OverheadGovernor::Clock;
 
-OverheadGovernor::Clock::duration to_clock(double seconds) {
-  return std::chrono::duration_cast<OverheadGovernor::Clock::duration>(Seconds(seconds));
+constexpr double kMostSlots = 1e6;
+
+Clock::duration to_clock(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
 }
 
 // A count that went down began anew.
@@ -31,6 +35,10 @@ double OverheadGovernor::load_since_mark(Clock::time_point now, ProbeHits hits) 
   return seconds > 0 ? cost / seconds : 0;
 }
 
+double OverheadGovernor::cycle_seconds() const {
+  return Seconds(cycle_end_ - cycle_began_).count();
+}
+
 void OverheadGovernor::restart(Clock::time_point now, ProbeHits hits) {
   mark_ = now;
   marked_ = hits;
@@ -42,60 +50,81 @@ void OverheadGovernor::restart(Clock::time_point now, ProbeHits hits) {
   due_ = now + kLook;
 }
 
-OverheadGovernor::Action OverheadGovernor::look(Clock::time_point now, ProbeHits hits) {
+OverheadGovernor::Step OverheadGovernor::look(Clock::time_point now, ProbeHits hits) {
   if (!has_mark_) restart(now, hits);
-  if (now < due_) return Action::none;
-  if (state_ == State::pause) {
-    mark_ = now;
-    marked_ = hits;
-    begin_slice(now);
-    return Action::resume;
+  Step step;
+  if (now < due_) return step;
+  switch (state_) {
+    case State::attached:
+      overhead_ = load_since_mark(now, hits);
+      if (budget_ <= 0 || overhead_ <= budget_) {
+        due_ = now + kLook;
+        return step;
+      }
+      mean_load_ = overhead_;
+      begin_cycle(now, step);
+      return step;
+    case State::before_slice:
+      mark_ = now;
+      marked_ = hits;
+      begin_slice(step);
+      return step;
+    case State::slice:
+      return end_slice(now, load_since_mark(now, hits));
+    case State::after_slice:
+      end_cycle(now, step);
+      return step;
   }
-  const double load = load_since_mark(now, hits);
-  if (state_ == State::slice) return end_slice(now, load);
-  overhead_ = load;
-  if (budget_ <= 0 || load <= budget_) {
-    due_ = now + kLook;
-    return Action::none;
-  }
-  mean_load_ = load;
-  calm_ = 0;
-  begin_slice(now);
-  return Action::begin_slices;
+  return step;
 }
 
-// A cycle of slice and pause has always about the same length, so that there are many between two
-// scrapes; but a slice is long enough to see something.
-void OverheadGovernor::begin_slice(Clock::time_point now) {
+void OverheadGovernor::attached(Clock::time_point now) {
+  mark_ = now;
+  if (state_ != State::slice) return;
+  due_ = std::max(due_, now + slot_ / 2);
+  cycle_end_ = std::max(cycle_end_, due_);
+}
+
+// A cycle has always about the same length, so that there are many between two scrapes; but a slice
+// is long enough to see something.
+void OverheadGovernor::begin_cycle(Clock::time_point now, Step& step) {
+  step.cycle_begins = true;
+  const double slots = std::clamp(std::ceil(mean_load_ / budget_), 1.0, kMostSlots);
+  const double length = std::max(Seconds(kShortestSlice).count(), Seconds(kCycle).count() / slots);
+  slot_ = to_clock(length * (1 - kSpread + 2 * kSpread * random_()));
+  const double chosen = std::min(std::floor(random_() * slots), slots - 1);
+  overhead_ = mean_load_ / slots;
+  attached_share_ = 1 / slots;
+  cycle_began_ = now;
+  cycle_end_ = now + slot_ * static_cast<std::int64_t>(slots);
+  due_ = now + slot_ * static_cast<std::int64_t>(chosen);
+  state_ = State::before_slice;
+  if (chosen == 0) begin_slice(step);
+}
+
+void OverheadGovernor::begin_slice(Step& step) {
+  step.slice_begins = true;
   state_ = State::slice;
-  const double share = std::min(1.0, budget_ / std::max(mean_load_, budget_));
-  due_ = now + std::max<Clock::duration>(kShortestSlice, to_clock(Seconds(kCycle).count() * share));
+  due_ += slot_;
 }
 
-OverheadGovernor::Action OverheadGovernor::end_slice(Clock::time_point now, double load) {
-  // The mean over several slices: were a pause's length that of its own slice's load, then busy
-  // slices would stand for more time than idle ones, and the estimates would be too high.
+OverheadGovernor::Step OverheadGovernor::end_slice(Clock::time_point now, double load) {
+  Step step;
+  step.slice_ends = true;
   mean_load_ += kNewest * (load - mean_load_);
   calm_ = load < budget_ * kCalm ? calm_ + 1 : 0;
-  if (calm_ >= kCalmSlices) {
-    restart(now, marked_);
-    overhead_ = load;
-    return Action::end_slices;
-  }
-  if (mean_load_ <= budget_) {
-    overhead_ = load;
-    attached_share_ = 1;
-    begin_slice(now);
-    return Action::none;
-  }
-  const double share = budget_ / mean_load_;
-  const double slice = std::max(Seconds(kShortestSlice).count(), Seconds(kCycle).count() * share);
-  const double pause = slice * (1 / share - 1);
-  state_ = State::pause;
-  due_ = now + to_clock(pause * (0.5 + random_()));
-  overhead_ = mean_load_ * share;
-  attached_share_ = share;
-  return Action::pause;
+  state_ = State::after_slice;
+  due_ = cycle_end_;
+  if (now >= cycle_end_) end_cycle(now, step);
+  return step;
+}
+
+void OverheadGovernor::end_cycle(Clock::time_point now, Step& step) {
+  step.cycle_ends = true;
+  if (calm_ < kCalmSlices) return begin_cycle(now, step);
+  const double load = mean_load_;
+  restart(now, marked_);
+  overhead_ = load;
 }
 
 }  // namespace ioc_exporter::records

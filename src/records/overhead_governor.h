@@ -1,11 +1,16 @@
 // When the probes of one IOC are attached, so that they cost it no more than a budget. Pure: it is
 // told the time and the hits, and says what to do.
 //
-// Below the budget they are attached all the time. Above it they are attached for slices of time,
-// with pauses in between that keep the mean within the budget; what the pauses hide is estimated
-// (records/pause_estimates.h). The pauses' lengths are random about their mean, so that a scan with
-// a period of its own is neither always seen nor never. Several calm slices in a row end it: the
-// load of those must lie well below the budget, so that an IOC on the edge does not go to and fro.
+// Below the budget they are attached all the time. Above it time is divided into cycles of n slots
+// of the same length, and the probes are attached in one slot of each cycle, chosen by lot: a
+// slice, which stands for its cycle (records/pause_estimates.h). n and the length of the slots are
+// fixed when the cycle begins, by the loads of earlier slices. So each moment has the same chance
+// of 1/n to be in the slice, whatever the load is then: what is counted, times n, is what happened
+// on average, in bursts too. The slots' length has a random part, so that a scan with a period of
+// its own is not always met at the same phase.
+//
+// Several calm slices in a row end it, when their cycle ends: the load of those must lie well below
+// the budget, so that an IOC on the edge does not go to and fro.
 #pragma once
 
 #include <chrono>
@@ -26,38 +31,46 @@ class OverheadGovernor {
   static constexpr std::chrono::milliseconds kShortestSlice{200};
   static constexpr double kCalm = 0.8;  // of the budget
   static constexpr unsigned kCalmSlices = 3;
-  static constexpr double kNewest = 0.3;  // weight of the newest slice in the mean load
+  static constexpr double kNewest = 0.3;   // weight of the newest slice in the mean load
+  static constexpr double kSpread = 0.25;  // of a slot's length, up and down
 
-  enum class Action {
-    none,
-    begin_slices,  // stay attached; a slice begins
-    pause,         // the slice is over: detach
-    resume,        // the pause is over: attach, a slice begins
-    end_slices,    // stay attached, for good
+  // What begins and ends now; in this order.
+  struct Step {
+    bool slice_ends = false;
+    bool cycle_ends = false;  // without cycle_begins: attached all the time from now on
+    bool cycle_begins = false;
+    bool slice_begins = false;
   };
 
   // `budget`: fraction of one core, 0 for none. `random`: uniform from 0 to 1.
   OverheadGovernor(double budget, HitCost cost, std::function<double()> random);
 
   // To be called at due() or later, with the hits of the IOC's probes so far.
-  Action look(Clock::time_point now, ProbeHits hits);
+  Step look(Clock::time_point now, ProbeHits hits);
+  // The probes, wanted by the last step, are attached only now: the slice is long enough even so.
+  void attached(Clock::time_point now);
   // The probes were away for another reason and are attached again: nothing that was seen before
   // counts.
   void restart(Clock::time_point now, ProbeHits hits);
 
   Clock::time_point due() const { return due_; }
   bool in_slices() const { return state_ != State::attached; }
+  bool wants_probes() const { return state_ == State::attached || state_ == State::slice; }
+  // Of the cycle, as planned.
+  double cycle_seconds() const;
   // Fraction of one core that the probes cost the IOC, pauses included; of the last look or slice.
   double overhead() const { return overhead_; }
   // Fraction of time that the probes are attached.
   double attached_share() const { return attached_share_; }
 
  private:
-  enum class State { attached, slice, pause };
+  enum class State { attached, before_slice, slice, after_slice };
 
   double load_since_mark(Clock::time_point now, ProbeHits hits);
-  void begin_slice(Clock::time_point now);
-  Action end_slice(Clock::time_point now, double load);
+  void begin_cycle(Clock::time_point now, Step& step);
+  void begin_slice(Step& step);
+  Step end_slice(Clock::time_point now, double load);
+  void end_cycle(Clock::time_point now, Step& step);
 
   double budget_;
   HitCost cost_;
@@ -67,6 +80,8 @@ class OverheadGovernor {
   Clock::time_point mark_{};
   ProbeHits marked_;
   bool has_mark_ = false;
+  Clock::time_point cycle_began_{}, cycle_end_{};
+  Clock::duration slot_{};
   double mean_load_ = 0;
   unsigned calm_ = 0;
   double overhead_ = 0;

@@ -1,6 +1,8 @@
 // PauseEstimates: estimates of what counters would have counted while nobody counted. The probes of
-// an IOC that is looked at in slices of time are away in between; each pause is taken to have been
-// like the slice before it. Estimates only grow, as the counters that they are added to.
+// an IOC that is looked at in slices of time are away for most of each cycle; its slice stands for
+// all of it (records/overhead_governor.h). What a cycle hid is known at its end, and is added bit
+// by bit during the next one: a counter that jumped would make rates jump. Estimates only grow, as
+// the counters that they are added to.
 //
 // A key stands for many counters (a record, with its histogram), most of which are 0 all the time:
 // only the others are kept.
@@ -24,49 +26,70 @@ class PauseEstimates {
   // A slice begins with the counters as they are.
   void begin(Table counters) {
     base_ = std::move(counters);
+    has_base_ = true;
     latest_.clear();
   }
-  // A slice is over; `seconds`: how long it was, more than 0.
+  // Whether the counters are known from which on the next slice may count.
+  bool has_base() const { return has_base_; }
+  // A slice is over; `seconds`: how long it was. Another may begin at once.
   void slice_ended(Table counters, double seconds) {
     latest_.clear();
+    latest_seconds_ = seconds;
     for (const auto& [key, now] : counters) {
       const auto before = base_.find(key);
-      Numbers rates = growth(now, before == base_.end() ? Counters() : before->second);
-      for (auto& [number, rate] : rates) rate /= seconds;
-      if (!rates.empty()) latest_.emplace(key, std::move(rates));
+      Numbers grown = growth(now, before == base_.end() ? Counters() : before->second);
+      if (!grown.empty() && seconds > 0) latest_.emplace(key, std::move(grown));
     }
     base_ = std::move(counters);
   }
-  // The pause after the last slice is over. Should something have been counted in it (calls that
-  // had begun before), then begin() is called once more: it is counted, and no reason to estimate
-  // more.
-  void pause_ended(double seconds) {
-    for (const auto& [key, rates] : latest_) {
-      Numbers& hidden = hidden_[key];
-      hidden = sum(hidden, rates, seconds);
-    }
-    latest_.clear();
-  }
-  // No more slices. The estimates stay.
-  void end() {
+  // The counters at its end are not known: what its cycle hid is not either.
+  void slice_lost() {
     base_.clear();
+    has_base_ = false;
     latest_.clear();
+    latest_seconds_ = 0;
+  }
+  // A cycle is over; `seconds`: how long it was, its slice included. A cycle without a slice is one
+  // of which nothing is known.
+  void cycle_ended(double seconds) {
+    add_spread();
+    const double times = latest_seconds_ > 0 ? seconds / latest_seconds_ - 1 : 0;
+    if (times > 0)
+      for (auto& [key, grown] : latest_) {
+        for (auto& [number, value] : grown) value *= times;
+        spread_.emplace(key, std::move(grown));
+      }
+    latest_.clear();
+    latest_seconds_ = 0;
+  }
+  // No more cycles, also in the middle of one, of which then nothing is known. The estimates stay.
+  void end() {
+    add_spread();
+    slice_lost();
   }
 
-  // Calls each(key, counters) for all that was hidden, `paused` seconds after the last slice ended
-  // (0: no pause).
+  // Calls each(key, counters) for all that was hidden. `progress`: how much of the cycle under way
+  // is over, 0 to 1.
   template <class Each>
-  void for_each(double paused, Each&& each) const {
+  void for_each(double progress, Each&& each) const {
     for (const auto& [key, hidden] : hidden_) {
-      const auto latest = latest_.find(key);
-      each(key, rounded(latest == latest_.end() ? hidden : sum(hidden, latest->second, paused)));
+      const auto spread = spread_.find(key);
+      each(key, rounded(spread == spread_.end() ? hidden : sum(hidden, spread->second, progress)));
     }
-    for (const auto& [key, rates] : latest_)
-      if (!hidden_.contains(key)) each(key, rounded(sum({}, rates, paused)));
+    for (const auto& [key, spread] : spread_)
+      if (!hidden_.contains(key)) each(key, rounded(sum({}, spread, progress)));
   }
 
  private:
   using Numbers = std::vector<std::pair<std::uint32_t, double>>;
+
+  void add_spread() {
+    for (const auto& [key, spread] : spread_) {
+      Numbers& hidden = hidden_[key];
+      hidden = sum(hidden, spread, 1);
+    }
+    spread_.clear();
+  }
 
   // A counter that went down began anew: nothing is known of it.
   static Numbers growth(const Counters& now, const Counters& before) {
@@ -80,17 +103,17 @@ class PauseEstimates {
     return grown;
   }
 
-  static Numbers sum(const Numbers& numbers, const Numbers& rates, double seconds) {
+  static Numbers sum(const Numbers& numbers, const Numbers& more, double times) {
     Numbers all;
-    all.reserve(numbers.size() + rates.size());
-    auto rate = rates.begin();
+    all.reserve(numbers.size() + more.size());
+    auto next = more.begin();
     for (const auto& [number, value] : numbers) {
-      for (; rate != rates.end() && rate->first < number; ++rate)
-        all.emplace_back(rate->first, rate->second * seconds);
-      const bool both = rate != rates.end() && rate->first == number;
-      all.emplace_back(number, both ? value + rate++->second * seconds : value);
+      for (; next != more.end() && next->first < number; ++next)
+        all.emplace_back(next->first, next->second * times);
+      const bool both = next != more.end() && next->first == number;
+      all.emplace_back(number, both ? value + next++->second * times : value);
     }
-    for (; rate != rates.end(); ++rate) all.emplace_back(rate->first, rate->second * seconds);
+    for (; next != more.end(); ++next) all.emplace_back(next->first, next->second * times);
     return all;
   }
 
@@ -102,9 +125,12 @@ class PauseEstimates {
     return counters;
   }
 
-  Table base_;                               // at the start of the slice, or of the pause
-  std::unordered_map<Key, Numbers> latest_;  // a second, in the last slice; for the pause after it
-  std::unordered_map<Key, Numbers> hidden_;  // in all pauses that are over
+  Table base_;  // at the start of the slice
+  bool has_base_ = false;
+  std::unordered_map<Key, Numbers> latest_;  // counted in the slice of this cycle
+  double latest_seconds_ = 0;                // its length; 0: there was none yet
+  std::unordered_map<Key, Numbers> spread_;  // hidden in the cycle before this one
+  std::unordered_map<Key, Numbers> hidden_;  // in all cycles before that
 };
 
 }  // namespace ioc_exporter::records

@@ -8,7 +8,7 @@
 namespace ioc_exporter::records {
 namespace {
 
-using Action = OverheadGovernor::Action;
+using Step = OverheadGovernor::Step;
 
 double seconds_between(ProbeLimiter::Clock::time_point from, ProbeLimiter::Clock::time_point to) {
   return std::max(0.0, std::chrono::duration<double>(to - from).count());
@@ -65,7 +65,7 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
   }
   if (!records_.paused(slot)) pause(slot, watched);
   // What happens from now on is not to be estimated.
-  account_pause(slot, watched);
+  watched.slice_began.reset();
   watched.hidden.end();
 }
 
@@ -90,73 +90,68 @@ void ProbeLimiter::look(Clock::time_point now) {
       watched.unbound_until = {};
       watched.fresh = true;
     }
-    if (records_.paused(slot) && !watched.pause_began) resume(slot, watched);  // it failed before
+    if (watched.governor.wants_probes() && records_.paused(slot)) resume(slot, watched);
     if (std::exchange(watched.fresh, false)) watched.governor.restart(now, seen);
     follow(slot, watched, watched.governor.look(now, seen));
   }
 }
 
-void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, Action action) {
-  switch (action) {
-    case Action::none:
-      return;
-    case Action::begin_slices:
-      return begin_slices(slot, watched);
-    case Action::pause:
-      return begin_pause(slot, watched);
-    case Action::resume:
-      return end_pause(slot, watched);
-    case Action::end_slices:
-      spdlog::info(
-          "ioc {}: the record probes cost {:.1f} % of a core and are attached all the time "
-          "again",
-          watched.name, percent(watched.governor.overhead()));
-      return watched.hidden.end();
-  }
-}
-
-void ProbeLimiter::begin_slices(std::uint32_t slot, Watched& watched) {
-  auto table = counters(slot, watched);
-  if (!table) {
-    watched.fresh = true;
-    return;
-  }
-  spdlog::warn(
-      "ioc {}: the record probes cost {:.1f} % of a core, and --overhead.budget is {:g} %: it is "
-      "looked at in slices of time, and its counts become estimates",
-      watched.name, percent(watched.governor.overhead()), percent(budget_));
-  watched.slice_began = Clock::now();
-  watched.hidden.begin(std::move(*table));
-}
-
-void ProbeLimiter::begin_pause(std::uint32_t slot, Watched& watched) {
-  // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
+void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step) {
+  const OverheadGovernor& governor = watched.governor;
+  if (step.cycle_begins && !step.cycle_ends)
+    spdlog::warn(
+        "ioc {}: the record probes would cost more than --overhead.budget, {:g} % of a core: it is "
+        "looked at for {:.1f} % of the time, and its counts become estimates",
+        watched.name, percent(budget_), percent(governor.attached_share()));
   const auto stopped = Clock::now();
-  if (!pause(slot, watched)) {
-    // To count nothing and cost the same would be the worst of both.
-    if (records_.paused(slot)) resume(slot, watched);
-    watched.hidden.end();
-    watched.governor = make_governor(0);
-    watched.fresh = true;
-    watched.unbound_until = Clock::now() + kRetry;
-    return;
-  }
-  watched.pause_began = stopped;
+  // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
+  if (!governor.wants_probes() && !records_.paused(slot) && !pause(slot, watched))
+    return leave_unbound(slot, watched);
+  if (step.slice_ends) end_slice(slot, watched, stopped);
+  if (step.cycle_ends) watched.hidden.cycle_ended(seconds_between(watched.cycle_began, stopped));
+  if (step.cycle_begins) watched.cycle_began = stopped;
+  if (step.slice_begins) begin_slice(slot, watched, stopped);
+  if (!step.cycle_ends || step.cycle_begins) return;
+  if (records_.paused(slot)) resume(slot, watched);
+  watched.slice_began.reset();
+  watched.hidden.end();
+  spdlog::info(
+      "ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
+      watched.name, percent(governor.overhead()));
+}
+
+void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped) {
+  if (!watched.slice_began) return;
   if (auto table = counters(slot, watched))
-    watched.hidden.slice_ended(std::move(*table), seconds_between(watched.slice_began, stopped));
+    watched.hidden.slice_ended(std::move(*table), seconds_between(*watched.slice_began, stopped));
+  else
+    watched.hidden.slice_lost();
+  watched.slice_began.reset();
 }
 
-void ProbeLimiter::end_pause(std::uint32_t slot, Watched& watched) {
-  account_pause(slot, watched);
-  resume(slot, watched);
-  watched.slice_began = Clock::now();
+// Where the slice before has ended just now, its last counters are the first of this one.
+void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now) {
+  const bool was_paused = records_.paused(slot);
+  const bool goes_on = !was_paused && watched.hidden.has_base();
+  if (!goes_on) {
+    auto table = counters(slot, watched);
+    if (!table) return;  // nothing is known of this cycle
+    watched.hidden.begin(std::move(*table));
+  }
+  if (was_paused) resume(slot, watched);
+  if (records_.paused(slot)) return;
+  watched.slice_began = was_paused ? records_.counting_since(slot) : now;
+  watched.governor.attached(*watched.slice_began);
 }
 
-void ProbeLimiter::account_pause(std::uint32_t slot, Watched& watched) {
-  if (!watched.pause_began) return;
-  watched.hidden.pause_ended(seconds_between(*watched.pause_began, Clock::now()));
-  watched.pause_began.reset();
-  if (auto table = counters(slot, watched)) watched.hidden.begin(std::move(*table));
+// To count nothing and cost the same would be the worst of both.
+void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
+  if (records_.paused(slot)) resume(slot, watched);
+  watched.slice_began.reset();
+  watched.hidden.end();
+  watched.governor = make_governor(0);
+  watched.fresh = true;
+  watched.unbound_until = Clock::now() + kRetry;
 }
 
 // Whether the probes are off.
@@ -206,8 +201,9 @@ HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) con
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return {};
   const Watched& watched = found->second;
-  const double paused = watched.pause_began ? seconds_between(*watched.pause_began, now) : 0;
-  return hidden_counts(watched.hidden, paused);
+  const double planned = watched.governor.cycle_seconds();
+  const double over = seconds_between(watched.cycle_began, now);
+  return hidden_counts(watched.hidden, planned > over ? over / planned : 1);
 }
 
 std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {

@@ -58,19 +58,18 @@ class ProbeLimiter {
     PausedRecordEstimates hidden = {};
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
-    Clock::time_point slice_began = {};
-    std::optional<Clock::time_point> pause_began = {};
+    Clock::time_point cycle_began = {};
+    std::optional<Clock::time_point> slice_began = {};
     Clock::time_point unbound_until = {};  // its probes could not be taken off
     std::string reported = {};
   };
 
   bool is_away(const Watched& watched) const { return detached_ || watched.traced_or_stopped; }
   void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
-  void follow(std::uint32_t slot, Watched& watched, OverheadGovernor::Action action);
-  void begin_slices(std::uint32_t slot, Watched& watched);
-  void begin_pause(std::uint32_t slot, Watched& watched);
-  void end_pause(std::uint32_t slot, Watched& watched);
-  void account_pause(std::uint32_t slot, Watched& watched);
+  void follow(std::uint32_t slot, Watched& watched, const OverheadGovernor::Step& step);
+  void end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped);
+  void begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now);
+  void leave_unbound(std::uint32_t slot, Watched& watched);
   bool pause(std::uint32_t slot, Watched& watched);
   void resume(std::uint32_t slot, Watched& watched);
   std::optional<PausedRecordEstimates::Table> counters(std::uint32_t slot, Watched& watched);

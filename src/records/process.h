@@ -2,6 +2,7 @@
 // attachments and its maps, and gives their content as plain numbers. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -122,6 +123,9 @@ class RecordProcess {
   Result<void> pause_all();
   Result<void> resume(std::uint32_t slot);
   bool paused(std::uint32_t slot) const;
+  // When the last resume() began to count: before it returns, as others on the library may have to
+  // be attached in another way then. The epoch when there was none.
+  std::chrono::steady_clock::time_point counting_since(std::uint32_t slot) const;
 
   // Every record of the IOC that was processed or skipped since watch(), by address, unsorted.
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
@@ -156,6 +160,7 @@ class RecordProcess {
     std::uint32_t generation = 0;
     std::uint32_t epoch = 0;
     bool paused = false;
+    std::chrono::steady_clock::time_point counting_since{};
     std::uint32_t capacity = 0;
     // Shared with RecordCounts: replaced, never changed.
     std::shared_ptr<const OwnedRecordsMap> records;
