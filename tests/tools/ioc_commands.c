@@ -1,14 +1,30 @@
 /*
- * Shell commands for tests that bring an IOC into trouble. PRIORITY is 0, 1 or 2: low, medium, high.
+ * Shell commands and record functions for tests that make an IOC busy or bring it into trouble. PRIORITY is 0, 1 or 2:
+ * low, medium, high.
  *
+ *   processInBursts RECORD CALLS BURSTS PAUSE  calls dbProcess so often in a row, BURSTS times with a pause of so many
+ *                                              microseconds after each
  *   suspendCallbacks PRIORITY          that callback thread suspends itself, as after a failed assertion
  *   requestCallbacks PRIORITY COUNT    asks for so many callbacks, which do nothing
+ *
+ * Functions of sub records. Both spin for B microseconds when they are slow, set VAL to 1, else to 0, and count that
+ * in L:
+ *
+ *   slow_at_times    in the first call and each A-th after it, which it counts in K
+ *   slow_if_told     when A is not 0
  */
 #include "ioc_commands.h"
 
+#include <time.h>
+#include <unistd.h>
+
 #include <callback.h>
+#include <dbAccess.h>
+#include <dbLock.h>
 #include <epicsThread.h>
 #include <iocsh.h>
+#include <registryFunction.h>
+#include <subRecord.h>
 
 static CALLBACK suspender, idler;
 
@@ -40,8 +56,74 @@ static void request_callbacks(const iocshArgBuf *args)
 		callbackRequest(&idler);
 }
 
+static double microseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static long finish(subRecord *record, int slow)
+{
+	double end = microseconds() + record->b;
+
+	record->val = slow;
+	if (!slow)
+		return 0;
+	record->l += 1;
+	while (microseconds() < end)
+		;
+	return 0;
+}
+
+static long slow_at_times(subRecord *record)
+{
+	long calls = (long)record->k;
+
+	record->k += 1;
+	return finish(record, record->a > 0 && calls % (long)record->a == 0);
+}
+
+static long slow_if_told(subRecord *record)
+{
+	return finish(record, record->a != 0);
+}
+
+static void process_in_bursts(const iocshArgBuf *args)
+{
+	DBADDR address;
+	int burst, i;
+
+	if (!args[0].sval || dbNameToAddr(args[0].sval, &address))
+		return;
+	for (burst = 0; burst < args[2].ival; burst++) {
+		for (i = 0; i < args[1].ival; i++) {
+			dbScanLock(address.precord);
+			dbProcess(address.precord);
+			dbScanUnlock(address.precord);
+		}
+		usleep((useconds_t)args[3].ival);
+	}
+}
+
+static void register_bursts(void)
+{
+	static const iocshArg record = {"record", iocshArgString};
+	static const iocshArg calls = {"calls", iocshArgInt};
+	static const iocshArg bursts = {"bursts", iocshArgInt};
+	static const iocshArg pause = {"pause", iocshArgInt};
+	static const iocshArg *const args[] = {&record, &calls, &bursts, &pause};
+	static const iocshFuncDef process = {.name = "processInBursts", .nargs = 4, .arg = args};
+
+	iocshRegister(&process, process_in_bursts);
+	registryFunctionAdd("slow_at_times", (REGISTRYFUNCTION)slow_at_times);
+	registryFunctionAdd("slow_if_told", (REGISTRYFUNCTION)slow_if_told);
+}
+
 void register_test_commands(void)
 {
+	register_bursts();
 	static const iocshArg priority = {"priority", iocshArgInt};
 	static const iocshArg count = {"count", iocshArgInt};
 	static const iocshArg *const args[] = {&priority, &count};

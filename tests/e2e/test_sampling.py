@@ -1,0 +1,62 @@
+"""Histograms of busy records, of which few calls are timed: they show what happened all the same."""
+import pytest
+
+from harness import env
+from harness.scrape import DURATION, PROCESSED
+
+EXPORTER_OPTIONS = ["--no-collector.puts", "--overhead.budget=0"]
+TIMED = "epics_record_process_timed_total"
+SLOW = 2.0 ** -14  # s: slow calls of these records take longer, the others hardly ever
+
+
+def database() -> str:
+    """Sub records count in L how often they were slow."""
+    def slow(name: str, every: int, more: str = "") -> str:
+        return f'record(sub,"S:{name}"){{field(SNAM,"slow_at_times") field(A,"{every}") field(B,"200") {more}}}\n'
+
+    return (slow("bursts", 500) + slow("steady", 4) + slow("parent", 4, 'field(FLNK,"S:child")') +
+            'record(sub,"S:child"){field(SNAM,"slow_if_told") field(B,"200") field(INPA,"S:parent.VAL NPP")}\n')
+
+
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("sampled", database(), base="7.0.10", lib_dir=env.base_dir("7.0.10") / "lib")
+
+
+def shown_slow(scrape, ioc, record) -> float:
+    """Calls in the buckets above SLOW."""
+    buckets = dict(scrape.buckets(ioc.name, record))
+    return buckets[float("inf")] - buckets[SLOW]
+
+
+def check(scrape, ioc, record, calls, tolerance) -> None:
+    labels = {"ioc": ioc.name, "record": record}
+    assert scrape.count(PROCESSED, **labels) == calls
+    assert abs(scrape.count(f"{DURATION}_count", **labels) - calls) <= calls / 64
+    assert shown_slow(scrape, ioc, record) == pytest.approx(ioc.get(f"{record}.L"), rel=tolerance)
+
+
+# The tolerances are some five times the standard deviation of what so few timed calls can tell.
+def test_bursts_with_a_slow_first_call(ioc, start_exporter):
+    exporter = start_exporter(sees=[ioc])
+    ioc.shell("processInBursts S:bursts 500 200 20000")
+    scrape = exporter.scrape()
+    check(scrape, ioc, "S:bursts", 100_000, 0.1)
+    assert scrape.count(TIMED, ioc=ioc.name) < 10_000
+
+
+def test_steady_calls(ioc, start_exporter):
+    exporter = start_exporter("--records.timed-rate=2000", sees=[ioc])
+    ioc.shell("processInBursts S:steady 60000 1 0")
+    scrape = exporter.scrape()
+    check(scrape, ioc, "S:steady", 60_000, 0.15)
+    assert scrape.count(TIMED, ioc=ioc.name) < 30_000
+
+
+def test_chain_through_a_slow_parent(ioc, start_exporter):
+    exporter = start_exporter("--records.timed-rate=2000", sees=[ioc])
+    ioc.shell("processInBursts S:parent 40000 1 0")
+    scrape = exporter.scrape()
+    check(scrape, ioc, "S:parent", 40_000, 0.15)
+    check(scrape, ioc, "S:child", 40_000, 0.15)
+    assert scrape.count(TIMED, ioc=ioc.name) < 60_000
