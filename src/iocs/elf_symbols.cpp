@@ -149,18 +149,24 @@ class ElfReader {
     const std::string_view name = rest.substr(0, rest.substr(0, longest_ + 1).find('\0'));
     const auto wanted = wanted_.find(name);
     if (wanted == wanted_.end()) return;
-    const ElfSymbol found{symbol.st_value, file_offset(symbol.st_value), symbol.st_size};
+    ElfSymbol found{symbol.st_value, {}, symbol.st_size};
+    if (const LoadSegment* segment = segment_of(symbol.st_value)) {
+      const std::uint64_t in_segment = symbol.st_value - segment->address;
+      found.file_offset = segment->offset + in_segment;
+      found.function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC && segment->executable &&
+                       symbol.st_size > 0 && symbol.st_size <= segment->file_size - in_segment;
+    }
     if (GELF_ST_BIND(symbol.st_info) != STB_LOCAL)
       out_.symbols_.emplace(*wanted, found);
     else if (!locals_.emplace(*wanted, found).second)
       ambiguous_.emplace(*wanted);
   }
 
-  std::optional<std::uint64_t> file_offset(std::uint64_t address) const {
+  const LoadSegment* segment_of(std::uint64_t address) const {
     for (const LoadSegment& segment : out_.segments_)
       if (address >= segment.address && address - segment.address < segment.file_size)
-        return address - segment.address + segment.offset;
-    return {};
+        return &segment;
+    return nullptr;
   }
 
   Elf* elf_;
@@ -190,6 +196,13 @@ Result<ElfSymbols> ElfSymbols::read(int fd, const std::string& path,
 const ElfSymbol* ElfSymbols::find(std::string_view name) const {
   const auto found = symbols_.find(name);
   return found == symbols_.end() ? nullptr : &found->second;
+}
+
+std::vector<CodeRange> ElfSymbols::functions() const {
+  std::vector<CodeRange> all;
+  for (const auto& [name, symbol] : symbols_)
+    if (symbol.function) all.push_back({*symbol.file_offset, symbol.size});
+  return all;
 }
 
 std::optional<std::uint64_t> ElfSymbols::load_bias(std::uint64_t start,

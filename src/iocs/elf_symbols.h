@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "iocs/code_file.h"
 
 namespace ioc_exporter::iocs {
 
@@ -25,6 +26,8 @@ struct ElfSymbol {
   std::uint64_t value = 0;                   // st_value
   std::optional<std::uint64_t> file_offset;  // none: not in the file (.bss)
   std::uint64_t size = 0;                    // st_size: bytes of code or data, 0 = not told
+  // A function: type STT_FUNC, and all its bytes in the file and in an executable segment.
+  bool function = false;
 };
 
 class ElfSymbols {
@@ -36,6 +39,8 @@ class ElfSymbols {
                                  std::span<const std::string> wanted);
 
   const ElfSymbol* find(std::string_view name) const;
+  // Those that are functions.
+  std::vector<CodeRange> functions() const;
   // No .symtab: what is not exported cannot be found.
   bool stripped() const { return stripped_; }
   const std::vector<LoadSegment>& segments() const { return segments_; }

@@ -1,6 +1,7 @@
 #include "iocs/file_cache.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,22 +11,35 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-FileId identity(const struct stat& status) {
-  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+constexpr std::size_t kMostOpen = 2048;
+
+// Descriptors for files with functions: the rest is for probes, scrapers and all else.
+std::size_t most_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostOpen / 8;
+  return std::min<std::size_t>(kMostOpen, limit.rlim_cur / 4);
+}
+
+// As another process may have left it: the time of the last change to a file cannot be set.
+bool is_as_read(const FileFacts& facts, const struct stat& status) {
+  return !facts.code ||
+         facts.code->ctime_ns() == status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
 }
 
 }  // namespace
 
 FileCache::FileCache(const RootedFs& fs, std::vector<std::string> wanted, std::size_t capacity)
-    : fs_(fs), wanted_(std::move(wanted)), capacity_(std::max<std::size_t>(capacity, 1)) {}
+    : fs_(fs),
+      wanted_(std::move(wanted)),
+      capacity_(std::max<std::size_t>(capacity, 1)),
+      most_open_(most_open_files()) {}
 
 Result<UniqueFd> FileCache::open_same(const std::string& path, const FileId& id) const {
   auto fd = fs_.open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
   if (!fd) return fd;
   struct stat status;
   if (::fstat(fd->get(), &status) != 0) return last_error("stat " + fs_.path(path));
-  if (identity(status) != id)
+  if (file_id(status) != id)
     return error_in_words("open " + fs_.path(path) + ": it changed meanwhile");
   return fd;
 }
@@ -34,9 +48,10 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(const std::string& path
   const std::string full = fs_.path(path);
   struct stat status;
   if (::stat(full.c_str(), &status) != 0) return last_error("stat " + full);
-  const FileId id = identity(status);
-  if (const auto known = entries_.find(id);
-      known != entries_.end() && Clock::now() < known->second.expires) {
+  const FileId id = file_id(status);
+  if (const auto known = entries_.find(id); known != entries_.end() &&
+                                            Clock::now() < known->second.expires &&
+                                            is_as_read(*known->second.facts, status)) {
     known->second.used = ++uses_;
     return known->second.facts;
   }
@@ -50,22 +65,48 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(const std::string& path
     auto fd = open_same(path, id);
     if (!fd) return std::move(fd).error();
     ++files_read_;
-    auto elf = ElfSymbols::read(fd->get(), path, wanted_);
-    if (elf)
-      facts->elf = std::move(*elf);
-    else
-      facts->problem = elf.error().message();
-    char magic[4] = {};
-    const bool claims_elf =
-        ::pread(fd->get(), magic, 4, 0) != 4 || std::string_view(magic, 4) == "\177ELF";
-    facts->retry = !elf && claims_elf;
+    read(path, std::move(*fd), *facts);
     if (facts->retry) entry.expires = Clock::now() + std::chrono::minutes(1);
   }
   entry.facts = facts;
+  if (facts->code) open_.insert(id);
   entry.used = ++uses_;
   entries_.insert_or_assign(id, std::move(entry));
   make_room();
   return std::shared_ptr<const FileFacts>(std::move(facts));
+}
+
+void FileCache::read(const std::string& path, UniqueFd fd, FileFacts& facts) {
+  auto elf = ElfSymbols::read(fd.get(), path, wanted_);
+  if (!elf) {
+    facts.problem = elf.error().message();
+    char magic[4] = {};
+    facts.retry = ::pread(fd.get(), magic, 4, 0) != 4 || std::string_view(magic, 4) == "\177ELF";
+    return;
+  }
+  facts.elf = std::move(*elf);
+  const ElfSymbol* const first = wanted_.empty() ? nullptr : facts.elf->find(wanted_.front());
+  if (first == nullptr || !first->function) return;
+  if (open_.size() >= most_open_) {
+    facts.problem = "too many library files are open already";
+    facts.retry = true;
+    return;
+  }
+  auto code = CodeFile::open(std::move(fd), path, facts.elf->functions());
+  if (code)
+    facts.code = std::move(*code);
+  else
+    facts.problem = code.error().message();
+  facts.retry = !code;
+}
+
+void FileCache::close_unused() {
+  std::erase_if(open_, [this](const FileId& id) {
+    const auto entry = entries_.find(id);
+    const bool used = entry != entries_.end() && entry->second.facts->code.use_count() > 1;
+    if (!used && entry != entries_.end()) entries_.erase(entry);
+    return !used;
+  });
 }
 
 std::string FileCache::base_version(const std::string& path, const FileFacts& facts) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,14 @@ struct FileFacts {
   std::optional<ElfSymbols> elf;
   std::string problem;
   bool retry = false;  // it claims to be ELF: worth another try, a minute later
+  // Of a file to be probed: missing when it could not be kept open (see `problem`).
+  std::shared_ptr<const CodeFile> code;
 };
 
 class FileCache {
  public:
-  // `wanted`: the symbols to look for. `capacity`: files kept; the ones not asked for longest go
+  // `wanted`: the symbols to look for; a file whose function the first of them is stays open.
+  // `capacity`: files kept; the ones not asked for longest go
   // first.
   FileCache(const RootedFs& fs, std::vector<std::string> wanted, std::size_t capacity = 8192);
 
@@ -38,6 +42,10 @@ class FileCache {
 
   // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none.
   std::string base_version(const std::string& path, const FileFacts& facts);
+
+  // Closes the files of which only this cache knows any more; they are read anew when they come
+  // again.
+  void close_unused();
 
   std::uint64_t files_read() const { return files_read_; }
 
@@ -51,12 +59,15 @@ class FileCache {
   };
 
   Result<UniqueFd> open_same(const std::string& path, const FileId& id) const;
+  void read(const std::string& path, UniqueFd fd, FileFacts& facts);
   void make_room();
 
   const RootedFs& fs_;
   std::vector<std::string> wanted_;
   std::size_t capacity_;
   std::map<FileId, Entry> entries_;
+  std::size_t most_open_;
+  std::set<FileId> open_;  // of the entries, those whose file is kept open
   std::uint64_t uses_ = 0;
   std::uint64_t files_read_ = 0;
 };

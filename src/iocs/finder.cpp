@@ -23,6 +23,11 @@ bool denied(const Error& error) {
          error.code == std::errc::operation_not_permitted;
 }
 
+// While a file is open, no other can have its inode.
+bool same_file(const ProbeTarget& a, const ProbeTarget& b) {
+  return a.file->id().device == b.file->id().device && a.file->id().inode == b.file->id().inode;
+}
+
 }  // namespace
 
 Finder::Finder(RootedFs fs, FinderOptions options)
@@ -39,6 +44,7 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   last_poll_ = now;
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
+  files_.close_unused();
   update_sockets(now);
 
   for (auto& [pid, process] : processes_) {
@@ -101,8 +107,7 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
   if (process.tracked) {
     const Ioc& ioc = process.tracked->ioc;
     const bool other_kind = found.is_ioc() != (ioc.kind == IocKind::base);
-    const bool other_library =
-        ioc.target && found.target && (ioc.target->file != found.target->file);
+    const bool other_library = ioc.target && found.target && !same_file(*ioc.target, *found.target);
     if (other_kind || has_execed || other_library || ioc.executable != found.executable)
       end(process, changes);
   }
@@ -119,7 +124,7 @@ bool Finder::is_fork_of_ioc(const Process& process) const {
   const auto parent = processes_.find(process.stat.parent);
   if (parent == processes_.end() || !parent->second.tracked) return false;
   const auto& target = parent->second.tracked->ioc.target;
-  return target && target->file == process.inspection->target->file;
+  return target && same_file(*target, *process.inspection->target);
 }
 
 void Finder::start(Process& process, IocKind kind, Clock::time_point now) {

@@ -45,7 +45,7 @@ std::string_view file_name(std::string_view path) {
 std::map<std::string, CodeRange> functions_of(const ElfSymbols& elf) {
   std::map<std::string, CodeRange> functions;
   for (const char* const name : kProbedFunctions)
-    if (const ElfSymbol* const function = elf.find(name); function && function->file_offset)
+    if (const ElfSymbol* const function = elf.find(name); function && function->function)
       functions.emplace(name, CodeRange{*function->file_offset, function->size});
   return functions;
 }
@@ -91,7 +91,9 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
 
   const std::vector<Module> modules = open_modules(pid, found);
   find_symbols(modules, found);
-  if (!found.target && has_ioc_threads(stat)) found.problem = why_not_found(stat, modules, found);
+  if (found.target) found.problem.clear();
+  if (!found.target && found.problem.empty() && has_ioc_threads(stat))
+    found.problem = why_not_found(stat, modules, found);
   if (found.is_ioc()) find_version(modules, found);
   return found;
 }
@@ -134,9 +136,15 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     const ElfSymbols& elf = *module.facts->elf;
     const Mapping& mapping = *module.mapping;
     const ElfSymbol* process = elf.find("dbProcess");
-    if (process != nullptr && process->file_offset && !found.target)
-      found.target = ProbeTarget{fs_.path(module.path), mapping.path,          mapping.deleted,
-                                 module.facts->id,      *process->file_offset, functions_of(elf)};
+    const bool callable =
+        process != nullptr && process->function && maps_code_at(mapping, *process->file_offset);
+    if (callable && module.facts->code && !found.target)
+      found.target = ProbeTarget{mapping.path, mapping.deleted, module.facts->code,
+                                 *process->file_offset, functions_of(elf)};
+    if (callable && !module.facts->code) {
+      found.uncertain = true;
+      found.problem = "find dbProcess in " + mapping.path + ": " + module.facts->problem;
+    }
     const auto bias = elf.load_bias(mapping.start, mapping.offset);
     if (!bias) continue;
     if (const ElfSymbol* base = elf.find("pdbbase")) found.pdbbase.push_back(*bias + base->value);
@@ -169,7 +177,7 @@ void Inspector::find_version(const std::vector<Module>& modules, Inspection& fou
     };
   };
   const auto is_target = [&](const Module& module) {
-    return found.target && module.facts->id == found.target->file;
+    return found.target && module.facts->code == found.target->file;
   };
   ask(named("libCom.so"));
   ask(named("libmiscIoc.so"));

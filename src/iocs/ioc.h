@@ -5,39 +5,22 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/socket_table.h"
+#include "iocs/code_file.h"
 #include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
 
-// Which file, as stat(2) tells: two paths with the same FileId are one file with one content.
-struct FileId {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;
-
-  auto operator<=>(const FileId&) const = default;
-};
-
-// Bytes of a function in its file.
-struct CodeRange {
-  std::uint64_t file_offset = 0;  // of the first instruction
-  std::uint64_t size = 0;         // as the symbol table says, 0 = not told
-
-  bool operator==(const CodeRange&) const = default;
-};
-
 // Where dbProcess is, and other functions of the same file.
 struct ProbeTarget {
-  std::string attach_path;   // for perf_event_open: valid as long as this process maps the file
   std::string display_path;  // as the IOC sees it, without " (deleted)"
   bool deleted = false;      // the file has no name any more (upgraded under the running IOC)
-  FileId file;
+  std::shared_ptr<const CodeFile> file;
   std::uint64_t offset = 0;  // of dbProcess' first instruction, in the file
   // By name, of Inspector::probed_functions(), those that the file defines. Some are local to their
   // source file: a stripped file does not have them.

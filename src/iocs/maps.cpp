@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <set>
+#include <map>
 #include <tuple>
 
 namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::string_view kDeletedSuffix = " (deleted)";
+constexpr std::size_t kMostRanges = 64;  // of one file
 
 // Takes a number off the front of `text`, and the character `end` behind it.
 bool take(std::string_view& text, int base, char end, std::uint64_t& number) {
@@ -66,7 +67,7 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
 
 std::vector<Mapping> executable_modules(std::string_view maps) {
   std::vector<Mapping> modules;
-  std::set<std::tuple<std::string, std::uint64_t, std::string>> known;
+  std::map<std::tuple<std::string, std::uint64_t, std::string>, std::size_t> known;
   while (!maps.empty()) {
     const auto end = std::min(maps.find('\n'), maps.size());
     const std::string_view line = maps.substr(0, end);
@@ -74,10 +75,20 @@ std::vector<Mapping> executable_modules(std::string_view maps) {
     if (!is_executable(line)) continue;
     auto mapping = parse_mapping(line);
     if (!mapping || mapping->inode == 0 || !mapping->path.starts_with('/')) continue;
-    if (known.emplace(mapping->device, mapping->inode, mapping->path).second)
-      modules.push_back(std::move(*mapping));
+    const std::pair code(mapping->offset, mapping->offset + (mapping->end - mapping->start));
+    const auto [module, is_new] =
+        known.try_emplace({mapping->device, mapping->inode, mapping->path}, modules.size());
+    if (is_new) modules.push_back(std::move(*mapping));
+    if (auto& ranges = modules[module->second].code; ranges.size() < kMostRanges)
+      ranges.push_back(code);
   }
   return modules;
+}
+
+bool maps_code_at(const Mapping& module, std::uint64_t offset) {
+  return std::ranges::any_of(module.code, [offset](const auto& range) {
+    return offset >= range.first && offset < range.second;
+  });
 }
 
 std::string map_files_name(const Mapping& mapping) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ioc_exporter::iocs {
@@ -19,6 +20,9 @@ struct Mapping {
   // "" = anonymous; "[vdso]" and the like as they stand; without " (deleted)".
   std::string path;
   bool deleted = false;  // the path carried the suffix " (deleted)"
+  // What of the file is mapped executable, here and by further mappings: from, to. Of
+  // executable_modules() only.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> code = {};
 
   bool operator==(const Mapping&) const = default;
 };
@@ -26,6 +30,9 @@ struct Mapping {
 // One line without its newline. The kernel writes a newline within a path as "\012"
 // (seq_file_path).
 std::optional<Mapping> parse_mapping(std::string_view line);
+
+// Whether byte `offset` of the file is mapped executable.
+bool maps_code_at(const Mapping& module, std::uint64_t offset);
 
 // The first executable mapping of every file, in the order of the maps. Lines that do not parse
 // (the text was cut) are left out.

@@ -64,7 +64,11 @@ Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
   if (to.contains(point.program)) return {};
-  auto attachment = object_.attach(point.program, target.attach_path, point.offset, pid);
+  const ProbePlace place{target.code->fd(), target.path, point.offset, pid};
+  if (auto ok = target.code->may_probe(point.offset); !ok)
+    return Error{ok.error().code,
+                 "attach uprobe " + place.text(point.program) + ": " + ok.error().context};
+  auto attachment = object_.attach(point.program, place);
   if (!attachment) return std::move(attachment).error();
   to.emplace(point.program, std::move(*attachment));
   return {};
@@ -72,7 +76,7 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
 
 Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& target,
                                           std::int32_t pid) const {
-  const ProbePoint process{RecordProgram::process, target.file.offset};
+  const ProbePoint process{RecordProgram::process, target.offset};
   if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
   for (const ProbePoint& point : target.extras)
     if (auto ok = attach_function(to, target, point, pid); !ok) return ok;
@@ -141,6 +145,10 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
     const RecordTarget& target = watched_.at(slot).target;
     auto attached = attach_target(by_slot[slot], target, target.pid);
     if (attached) continue;
+    if (attached.error().code == std::errc::no_such_process) {  // the finder will say so
+      by_slot.erase(slot);
+      continue;
+    }
     if (auto back = set_attach(library, IOCX_ATTACH_ALL); !back) return back;
     return attached;
   }
@@ -178,7 +186,7 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
     if (known.program == point.program) return {};
   watched.target.extras.push_back(point);
   if (watched.paused) return {};
-  Library& library = libraries_.at(watched.target.file);
+  Library& library = libraries_.at(watched.library);
   const bool all = library.mode == Attachment::all_processes;
   return attach_function(all ? library.for_all : library.by_slot[slot], watched.target, point,
                          all ? RecordProcessObject::kAllProcesses : watched.target.pid);
@@ -190,7 +198,7 @@ Result<bool> RecordProcess::pause(std::uint32_t slot) {
   Watched& watched = found->second;
   watched.paused = true;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
-  Library& library = libraries_.at(watched.target.file);
+  Library& library = libraries_.at(watched.library);
   if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
     take_off_together({&own->second});
     library.by_slot.erase(own);
@@ -204,7 +212,7 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
   if (!watched.paused) return {};
-  Library& library = libraries_.at(watched.target.file);
+  Library& library = libraries_.at(watched.library);
   const RecordTarget& target = watched.target;
   Result<void> attached;
   if (library.mode == Attachment::per_process)

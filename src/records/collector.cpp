@@ -20,10 +20,6 @@ constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, wit
 constexpr const char* kInitialPidNamespace =
     "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
-ProbeFile probe_file(const iocs::ProbeTarget& where) {
-  return {where.file.device, where.file.inode, where.offset};
-}
-
 std::uint32_t records_of(const Database& database) {
   return static_cast<std::uint32_t>(database.records.size());
 }
@@ -128,7 +124,8 @@ void RecordsCollector::watch_due(TimePoint now) {
     due.push_back(&live);
     const auto known = watched_.find(id);
     if (known == watched_.end() || !known->second.slot)
-      coming.push_back({probe_file(*live.ioc.target), records_of(*live.database)});
+      coming.push_back(
+          {live.ioc.target->file, live.ioc.target->offset, records_of(*live.database)});
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)
@@ -150,8 +147,9 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   const iocs::FieldOffsets& offsets = live.offsets;
   RecordTarget target;
   target.pid = live.ioc.id.pid;
-  target.attach_path = where.attach_path;
-  target.file = probe_file(where);
+  target.code = where.file;
+  target.path = where.display_path;
+  target.offset = where.offset;
   target.pact = offsets.pact;
   target.disa = offsets.disa;
   target.disv = offsets.disv;

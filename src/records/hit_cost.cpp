@@ -38,8 +38,9 @@ Result<double> seconds_of_call(HitTarget& child) {
 }
 
 Result<double> seconds_with_empty_probe(HitTarget& child) {
-  const RecordTarget target = child.target();
-  auto probe = kernel::EmptyProbe::attach(target.attach_path, target.file.offset, target.pid);
+  auto target = child.target();
+  if (!target) return std::move(target).error();
+  auto probe = kernel::EmptyProbe::attach(target->code->attach_path(), target->offset, target->pid);
   if (!probe) return std::move(probe).error();
   return seconds_of_call(child);
 }
@@ -122,7 +123,9 @@ Result<HitCost> measure_hit_cost(RecordProcess& records) {
   if (!nothing) return std::move(nothing).error();
   auto empty = seconds_with_empty_probe(*child);
   if (!empty) return std::move(empty).error();
-  auto slot = records.watch(child->target());
+  auto target = child->target();
+  if (!target) return std::move(target).error();
+  auto slot = records.watch(*target);
   if (!slot) return std::move(slot).error();
   auto cost = measure(*child, records, *slot, *nothing, *empty);
   records.unwatch(*slot);

@@ -52,6 +52,7 @@ namespace ioc_exporter::records {
 namespace {
 
 constexpr int kTargetPatienceMs = 2000;
+constexpr std::uint64_t kFunctionBytes = 3;  // of the function above, at least
 // Records as in Base 7.0 on LP64, as far as dbProcess' first look goes: neither active nor
 // disabled.
 constexpr std::uint32_t kRecords = HitTarget::kRecords;
@@ -132,14 +133,16 @@ Result<HitTarget> HitTarget::start() {
   return HitTarget(pid, std::move(to_child), std::move(from_child), *offset);
 }
 
-RecordTarget HitTarget::target() const {
+Result<RecordTarget> HitTarget::target() const {
   RecordTarget target;
   target.pid = pid_;
-  target.attach_path = "/proc/" + std::to_string(pid_) + "/exe";
-  struct stat status {};
-  if (::stat(target.attach_path.c_str(), &status) == 0)
-    target.file = {status.st_dev, status.st_ino, offset_};
-  target.file.offset = offset_;
+  target.path = "/proc/" + std::to_string(pid_) + "/exe";
+  UniqueFd own(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!own) return last_error("open " + target.path);
+  auto code = iocs::CodeFile::open(std::move(own), target.path, {{offset_, kFunctionBytes}});
+  if (!code) return std::move(code).error();
+  target.code = std::move(*code);
+  target.offset = offset_;
   target.disv = kDisv;
   target.disa = kDisa;
   target.sdis = kSdis;

@@ -24,7 +24,7 @@ class HitTarget {
   ~HitTarget();
 
   // What a probe needs to know: the function in the file of this program, and records that process.
-  RecordTarget target() const;
+  Result<RecordTarget> target() const;
   // Seconds of CPU time that one call takes on average over `calls` of them.
   Result<double> call(std::uint32_t calls);
 

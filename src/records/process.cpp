@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
+
+#include "base/same_inode.h"
 
 #include "records/scan_names.h"
 
@@ -64,6 +67,28 @@ Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) 
   if (auto cleared = object->clear_completions_map(0); !cleared) return cleared.error();
   if (auto added = add_usual_scan_names(object->maps().scan_names); !added) return added.error();
   return RecordProcess(std::move(*object), options);
+}
+
+// Two containers of one image show two devices for what the kernel has one inode of: it would hit
+// the probes of both for each of their calls.
+RecordProcess::LibraryKey RecordProcess::library_of(
+    const std::shared_ptr<const iocs::CodeFile>& code, std::uint64_t offset) {
+  LibraryKey key{code->id().device, code->id().inode, offset};
+  if (libraries_.contains(key)) return key;
+  std::vector<LibraryKey> alike;
+  std::vector<int> files;
+  for (const auto& [known, library] : libraries_) {
+    if (known.offset != offset || !library.code->resembles(*code)) continue;
+    alike.push_back(known);
+    files.push_back(library.code->fd());
+  }
+  if (!files.empty()) {
+    auto same = find_same_inode(code->fd(), files, offset);
+    if (!same) spdlog::warn("tell two library files apart: {}", same.error().message());
+    if (same && *same) return alike[**same];
+  }
+  libraries_[key].code = code;
+  return key;
 }
 
 Result<std::uint32_t> RecordProcess::free_slot() const {
@@ -141,10 +166,10 @@ Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
     if (auto ok = object_.clear_records_map(left->first); !ok) return ok;
   for (auto& [file, library] : libraries_) library.coming = 0;
   if (coming.size() < 2) return {};
-  std::map<ProbeFile, std::size_t> by_file;
+  std::map<LibraryKey, std::size_t> by_file;
   std::vector<std::pair<std::uint32_t, int>> places;
   for (const Coming& target : coming) {
-    ++by_file[target.file];
+    ++by_file[library_of(target.code, target.offset)];
     auto slot = free_slot();
     if (!slot) break;  // watch() will say so
     const std::uint32_t capacity = capacity_for(target.records);
@@ -171,11 +196,13 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   const auto prepared = prepared_slot(capacity);
   auto slot = prepared ? Result<std::uint32_t>(*prepared) : free_slot();
   if (!slot) return std::move(slot).error();
-  Library& library = libraries_[target.file];
+  const LibraryKey key = library_of(target.code, target.offset);
+  Library& library = libraries_[key];
   library.slots.push_back(*slot);
   if (library.coming > 0) --library.coming;
   Watched& watched = watched_[*slot];
   watched.target = target;
+  watched.library = key;
   watched.generation = next_generation_++;
   watched.capacity = capacity;
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
@@ -202,7 +229,7 @@ void RecordProcess::unwatch(std::uint32_t slot) {
   const auto report = [](const Result<void>& result) {
     if (!result) spdlog::warn("{}", result.error().message());
   };
-  const auto library = libraries_.find(target.file);
+  const auto library = libraries_.find(found->second.library);
   if (library != libraries_.end()) {
     library->second.by_slot.erase(slot);
     std::erase(library->second.slots, slot);
@@ -229,7 +256,7 @@ Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& targe
   if (auto ok = ensure_capacity(slot, watched, target.records); !ok) return ok;
   if (target.sdis == watched.target.sdis) return {};
   watched.target.sdis = target.sdis;
-  const Attachment mode = libraries_.at(watched.target.file).mode;
+  const Attachment mode = libraries_.at(watched.library).mode;
   return write_config(slot, watched, watched.paused ? 0 : attach_bit(mode));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "iocs/code_file.h"
 #include "records/attach_policy.h"
 #include "records/counts.h"
 #include "records/process_object.h"
@@ -28,20 +29,13 @@ struct ProbePoint {
   std::uint64_t offset = 0;  // bytes into the file
 };
 
-// A library file, or static executable, and where dbProcess is in it.
-struct ProbeFile {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t offset = 0;  // bytes into the file
-  auto operator<=>(const ProbeFile&) const = default;
-};
-
 // An IOC whose records are to be counted.
 struct RecordTarget {
-  std::int32_t pid = 0;     // in the initial pid namespace
-  std::string attach_path;  // opens `file`: "/proc/812/map_files/7f…-7f…"
-  ProbeFile file;
-  std::uint16_t pact = 0;  // offsets in struct dbCommon, bytes
+  std::int32_t pid = 0;                        // in the initial pid namespace
+  std::shared_ptr<const iocs::CodeFile> code;  // that it runs
+  std::string path;                            // of it, for messages
+  std::uint64_t offset = 0;                    // of dbProcess in it, bytes
+  std::uint16_t pact = 0;                      // offsets in struct dbCommon, bytes
   std::uint16_t disa = 0;
   std::uint16_t disv = 0;
   std::uint16_t stat = 0;
@@ -96,9 +90,10 @@ class RecordProcess {
   // Starts to count; the returned slot names the IOC from then on. On an error nothing is left
   // behind.
   Result<std::uint32_t> watch(const RecordTarget& target);
-  struct Coming {  // an IOC that is to be watched
-    ProbeFile file;
-    std::uint32_t records = 0;  // in its database
+  struct Coming {  // an IOC that is to be watched: as RecordTarget says
+    std::shared_ptr<const iocs::CodeFile> code;
+    std::uint64_t offset = 0;
+    std::uint32_t records = 0;
   };
   // To be called before watch() of several: what the kernel needs a grace period for is then done
   // for all of them at once, and the library of many new IOCs is attached for all at once. On an
@@ -155,8 +150,17 @@ class RecordProcess {
   std::optional<kernel::ProgramStats> program_stats() const { return object_.stats(); }
 
  private:
+  // What is one file to the kernel, by whatever paths and mounts, and where dbProcess is in it: the
+  // device and inode of one of its faces.
+  struct LibraryKey {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t offset = 0;
+    auto operator<=>(const LibraryKey&) const = default;
+  };
   struct Watched {
     RecordTarget target;
+    LibraryKey library;
     std::uint32_t generation = 0;
     std::uint32_t epoch = 0;
     bool paused = false;
@@ -170,6 +174,7 @@ class RecordProcess {
   };
   using Attached = std::map<RecordProgram, RecordAttachment>;
   struct Library {
+    std::shared_ptr<const iocs::CodeFile> code;  // of one of its IOCs
     Attachment mode = Attachment::per_process;
     Attached for_all;
     std::map<std::uint32_t, Attached> by_slot;
@@ -185,6 +190,7 @@ class RecordProcess {
     OwnedRecordsMap records;
   };
 
+  LibraryKey library_of(const std::shared_ptr<const iocs::CodeFile>& code, std::uint64_t offset);
   Result<std::uint32_t> free_slot() const;
   std::optional<std::uint32_t> prepared_slot(std::uint32_t capacity) const;
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
@@ -212,7 +218,7 @@ class RecordProcess {
   bool has_causes_;
   bool has_links_;
   RecordProcessObject object_;  // before the attachments: they die first
-  std::map<ProbeFile, Library> libraries_;
+  std::map<LibraryKey, Library> libraries_;
   std::map<std::uint32_t, Watched> watched_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot
   std::uint32_t next_generation_ = 1;

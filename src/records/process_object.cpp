@@ -1,7 +1,6 @@
 #include "records/process_object.h"
 
 #include <bpf/bpf.h>
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -67,7 +66,18 @@ Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
                                        " of BPF map " + bpf_map__name(outer));
 }
 
+// Whoever attached it knew the file by a number only.
+Error in_words_of(const std::string& place, const Error& error) {
+  const std::string action = "attach uprobe " + place;
+  return {error.code, error.code ? action : action + ": " + error.context};
+}
+
 }  // namespace
+
+std::string ProbePlace::text(RecordProgram program) const {
+  return std::string(names_of(program).function) + " in " + shown_path +
+         (pid > 0 ? " (pid " + std::to_string(pid) + ")" : "");
+}
 
 struct RecordAttachment::Links {
   UniqueFd at_return;  // attached first and detached last
@@ -200,36 +210,33 @@ Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
   if (!found) return std::move(found).error();
   const int program = bpf_program__fd(*found);
   const char* const function = names_of(place.program).function;
+  const std::string path = "/proc/self/fd/" + std::to_string(place.file);
   if (place.hook == Hook::session)
-    return kernel::attach_uprobe_session(program, *loaded_->session_type, function, place.path,
+    return kernel::attach_uprobe_session(program, *loaded_->session_type, function, path,
                                          place.offset, std::max(place.pid, 0));
   return kernel::attach_uprobe(
-      program, {place.path, place.offset, place.pid, place.hook == Hook::at_return}, function);
+      program, {path, place.offset, place.pid, place.hook == Hook::at_return}, function);
 }
 
 Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
   if (!loaded_->helper) return attach_here(place);
-  const UniqueFd file(::open(place.path.c_str(), O_RDONLY | O_CLOEXEC));
-  const std::string action =
-      std::string("attach ") + names_of(place.program).function + " in " + place.path;
-  if (!file) return last_error(action);
   const HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
                               .number = static_cast<std::uint32_t>(place.program),
                               .pid = place.pid,
                               .offset = place.offset};
-  auto attached = loaded_->helper->ask(request, file.get(), kAttachPatience);
-  if (attached && !*attached) return error_in_words(action + ": the helper process sent nothing");
+  auto attached = loaded_->helper->ask(request, place.file, kAttachPatience);
+  if (attached && !*attached) return error_in_words("the helper process sent nothing");
   return attached;
 }
 
-Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program, const std::string& path,
-                                                     std::uint64_t offset, std::int32_t pid) const {
+Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
+                                                     const ProbePlace& place) const {
   auto links = std::make_unique<RecordAttachment::Links>();
-  const bool all = pid == kAllProcesses;
+  const bool all = place.pid == kAllProcesses;
   const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
     if (program_of(program, hook, all) == nullptr) return {};
-    auto attached = attach_hook({program, hook, path, offset, pid});
-    if (!attached) return std::move(attached).error();
+    auto attached = attach_hook({program, hook, place.file, place.offset, place.pid});
+    if (!attached) return in_words_of(place.text(program), attached.error());
     link = std::move(*attached);
     return {};
   };
@@ -254,8 +261,7 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
   if (!is_known) return error_in_words("attach: no such request");
   if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
     return ok.error();
-  return attach_here(
-      {program, hook, "/proc/self/fd/" + std::to_string(file.get()), request.offset, request.pid});
+  return attach_here({program, hook, file.get(), request.offset, request.pid});
 }
 
 Result<std::shared_ptr<Helper>> RecordProcessObject::attach_by_helper(

@@ -53,6 +53,17 @@ struct RecordMaps {
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
 };
 
+// Where a probe goes: to code in a file, for one process or for all.
+struct ProbePlace {
+  int file = -1;           // its descriptor
+  std::string shown_path;  // as an IOC sees it, for messages
+  std::uint64_t offset = 0;
+  std::int32_t pid = 0;
+
+  // "dbProcess in /opt/ioc/lib/libdbCore.so (pid 812)"
+  std::string text(RecordProgram program) const;
+};
+
 // The probes of one RecordProgram at one place, for one process or for all. Detached when it is
 // destroyed, the entry probe first: an entry never lacks its return.
 class RecordAttachment {
@@ -90,9 +101,7 @@ class RecordProcessObject {
   ~RecordProcessObject();
 
   static constexpr std::int32_t kAllProcesses = -1;
-  // Attaches to the code at `offset` bytes in the file at `path`.
-  Result<RecordAttachment> attach(RecordProgram program, const std::string& path,
-                                  std::uint64_t offset, std::int32_t pid) const;
+  Result<RecordAttachment> attach(RecordProgram program, const ProbePlace& place) const;
 
   // From now on a process of its own attaches, with the rights that `confine` leaves it, and only
   // where one of `functions` begins. To be called while the process has one thread.
@@ -131,7 +140,7 @@ class RecordProcessObject {
   struct Place {
     RecordProgram program;
     Hook hook;
-    std::string path;
+    int file;
     std::uint64_t offset;
     std::int32_t pid;
   };

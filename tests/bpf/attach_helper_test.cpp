@@ -33,6 +33,14 @@ class AttachHelperTest : public ::testing::TestWithParam<bool> {
     EXPECT_FALSE(slot);
     return slot ? "" : slot.error().message();
   }
+  // Whoever asks says that a function begins there.
+  static std::shared_ptr<const iocs::CodeFile> claiming(std::uint64_t offset,
+                                                        const std::string& path) {
+    auto code = iocs::CodeFile::open(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path,
+                                     {{offset, 16}});
+    EXPECT_TRUE(code);
+    return *code;
+  }
   std::optional<RecordProcess> process_;
   std::shared_ptr<Helper> helper_;
 };
@@ -58,14 +66,14 @@ TEST_P(AttachHelperTest, CountsExactlyAndDetaches) {
 TEST_P(AttachHelperTest, AttachesWhereAFunctionThatIsMeantBeginsAndNowhereElse) {
   FakeIoc ioc;
   const RecordTarget good = ioc.target(128, true);
-  for (const std::uint64_t offset :
-       {good.file.offset + 1, good.file.offset - 1, std::uint64_t{64}}) {
+  for (const std::uint64_t offset : {good.offset + 1, good.offset - 1, std::uint64_t{64}}) {
     RecordTarget bad = good;
-    bad.file.offset = offset;
+    bad.code = claiming(offset, good.path);
+    bad.offset = offset;
     EXPECT_NE(why_not(bad).find("the file's symbols name no function there"), std::string::npos);
   }
   RecordTarget other = good;
-  other.attach_path = "/bin/sh";
+  other.code = claiming(other.offset, "/bin/sh");
   EXPECT_NE(why_not(other).find("the file's symbols name no function there"), std::string::npos);
   EXPECT_TRUE(process_->watch(good));
 }

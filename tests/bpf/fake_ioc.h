@@ -17,7 +17,7 @@ namespace ioc_exporter::test {
 
 class FakeIoc {
  public:
-  FakeIoc() {
+  explicit FakeIoc(const std::string& program = FAKE_IOC) {
     int to_child[2], from_child[2];
     if (::pipe2(to_child, O_CLOEXEC) != 0 || ::pipe2(from_child, O_CLOEXEC) != 0)
       throw std::runtime_error("no pipes");
@@ -25,7 +25,7 @@ class FakeIoc {
     if (pid_ == 0) {
       ::dup2(to_child[0], 0);
       ::dup2(from_child[1], 1);
-      ::execl(FAKE_IOC, "fake_ioc", nullptr);
+      ::execl(program.c_str(), "fake_ioc", nullptr);
       ::_exit(127);
     }
     ::close(to_child[0]);
@@ -73,10 +73,12 @@ class FakeIoc {
   records::RecordTarget target(std::uint32_t records, bool one_read) const {
     records::RecordTarget target;
     target.pid = pid_;
-    target.attach_path = "/proc/" + std::to_string(pid_) + "/exe";
-    struct stat status {};
-    if (::stat(FAKE_IOC, &status) != 0) throw std::runtime_error("no fake_ioc");
-    target.file = {status.st_dev, status.st_ino, offset_};
+    target.path = "/proc/" + std::to_string(pid_) + "/exe";
+    auto code = iocs::CodeFile::open(UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)),
+                                     target.path, {{offset_, 16}});
+    if (!code) throw std::runtime_error(code.error().message());
+    target.code = std::move(*code);
+    target.offset = offset_;
     target.disv = 266;
     target.disa = 268;
     target.stat = 410;

@@ -20,7 +20,9 @@ TEST(HitTarget, CallsAreCountedExactly) {
   ASSERT_TRUE(child) << child.error().message();
   auto records = RecordProcess::start({});
   ASSERT_TRUE(records) << records.error().message();
-  auto slot = records->watch(child->target());
+  const auto target = child->target();
+  ASSERT_TRUE(target) << target.error().message();
+  auto slot = records->watch(*target);
   ASSERT_TRUE(slot) << slot.error().message();
   auto seconds = child->call(23 * 64);
   ASSERT_TRUE(seconds) << seconds.error().message();

@@ -6,7 +6,8 @@ namespace {
 
 std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
   std::vector<RecordProcess::Coming> all;
-  for (const RecordTarget& target : targets) all.push_back({target.file, target.records});
+  for (const RecordTarget& target : targets)
+    all.push_back({target.code, target.offset, target.records});
   return all;
 }
 

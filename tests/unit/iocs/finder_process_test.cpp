@@ -53,7 +53,7 @@ TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
   EXPECT_NEAR(ioc.start_time_seconds, static_cast<double>(std::time(nullptr)), 10);
   EXPECT_EQ(ioc.executable, std::filesystem::canonical(TARGET_IOC).string());
   ASSERT_TRUE(ioc.target);
-  EXPECT_EQ(::access(ioc.target->attach_path.c_str(), R_OK), 0) << ioc.target->attach_path;
+  EXPECT_TRUE(std::filesystem::equivalent(ioc.target->file->attach_path(), TARGET_IOC));
   EXPECT_EQ(ioc.pdbbase.size(), 1u);
   EXPECT_EQ(ioc.ca_server_port.size(), 1u);
 
@@ -155,7 +155,9 @@ TEST_F(FinderOnHost, FileDeletedUnderTheIoc) {
   EXPECT_EQ(changes.started[0].target->display_path,
             std::filesystem::canonical(folder.path()).string() + "/my ioc");
   EXPECT_EQ(changes.started[0].executable, changes.started[0].target->display_path);
-  EXPECT_EQ(::access(changes.started[0].target->attach_path.c_str(), R_OK), 0);
+  const std::string kept = changes.started[0].target->file->attach_path();
+  EXPECT_EQ(::access(kept.c_str(), R_OK), 0) << kept;
+  EXPECT_FALSE(std::filesystem::equivalent(kept, copy));
 }
 
 TEST_F(FinderOnHost, StrippedIocIsToldByItsThreadsWithAProblem) {

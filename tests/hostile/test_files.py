@@ -1,0 +1,152 @@
+"""Files that are not what they were: a probe goes where the symbols were read, or nowhere."""
+import mmap
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from harness import env
+from harness.ioc import Ioc, copy_of_libraries
+from harness.scrape import PROCESSED
+from harness.waiting import wait_until
+
+COUNT = 23
+ATTACHMENTS = "ioc_exporter_probe_attachments"
+DETACHED = "ioc_exporter_detached"
+
+
+def database(prefix):
+    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
+
+
+def processed(exporter, ioc, record):
+    return exporter.scrape().count(PROCESSED, ioc=ioc.name, record=record)
+
+
+def core_of(libraries):
+    return max((path for path in libraries.iterdir() if "dbCore.so" in path.name), key=lambda p: len(p.name))
+
+
+def offset_of_dbprocess(path) -> int:
+    """In a library that maps its code where it stands in the file."""
+    lines = subprocess.run(["readelf", "--wide", "--dyn-syms", "--segments", path], check=True, capture_output=True,
+                           text=True).stdout.splitlines()
+    address = next(int(line.split()[1], 16) for line in lines if line.endswith(" dbProcess"))
+    segments = [line.split() for line in lines if line.split()[:1] == ["LOAD"]]
+    return next(address - int(virtual, 16) + int(offset, 16) for _, offset, virtual, _, size, *_ in segments
+                if 0 <= address - int(virtual, 16) < int(size, 16))
+
+
+class Bystander:
+    """A process that maps the code of a file, as others do with libraries: this one."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.code = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+
+    def byte(self, offset: int) -> int:
+        return self.code[offset]
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the breakpoint is looked for by its byte, int3")
+def test_another_file_is_mapped_where_one_was_inspected(started, start_ioc, start_exporter, log_dir):
+    """Two processes of one user pass for IOCs, and map somebody else's file over their library before the
+    probes are attached anew: nothing is written into that file's code, in any process."""
+    library = core_of(env.base_dir("7.0.7") / "lib")
+    shown, hidden = log_dir / "shown.so", log_dir / "hidden.so"
+    shutil.copy(library, shown)
+    hidden.write_bytes(b"\x55" * shown.stat().st_size)  # instructions that a probe may replace, all of it
+    at = offset_of_dbprocess(shown)
+    probed, harmed = Bystander(shown), Bystander(hidden)
+    original = probed.byte(at)
+    script = env.E2E_DIR.parent / "hostile" / "swapping_ioc.py"
+    fakes = [started.add(Ioc(name, database("F"), log_dir,
+                             prefix=[env.python(), script, shown, hidden])).wait_running()
+             for name in ("fake1", "fake2")]
+    honest = start_ioc("honest", database("H"))
+    exporter = start_exporter("--ioc.include=fake.|honest", sees=[*fakes, honest])
+    assert probed.byte(at) == 0xCC != original, "one attachment for all who map the file"
+    honest.process_once("H:n", COUNT)
+
+    exporter.process.popen.send_signal(signal.SIGUSR1)
+    exporter.wait_scrape(lambda s: s.value(DETACHED) == 1, "detached")
+    wait_until(lambda: probed.byte(at) == original, "the breakpoint is gone")
+    for fake in fakes:
+        os.kill(fake.pid, signal.SIGUSR1)
+        fake.process.wait_for("^@swapped$")
+    exporter.process.popen.send_signal(signal.SIGUSR2)
+    exporter.wait_scrape(lambda s: s.value(DETACHED) == 0 and s.count(ATTACHMENTS, probe="record_process") > 0,
+                         "attached again")
+    assert harmed.byte(at) == 0x55, "a breakpoint in somebody else's code"
+    wait_until(lambda: probed.byte(at) == 0xCC, "the probe is in the file that was inspected")
+    assert harmed.byte(at) == 0x55
+    honest.process_once("H:n", 7)
+    assert processed(exporter, honest, "H:n") == COUNT + 7
+
+
+def in_overlay(log_dir, name, lower, inside) -> list[str]:
+    """A command that runs another one where `lower`'s files are at `inside`, by an overlay of its own."""
+    parts = log_dir / name
+    for part in ("upper", "work"):
+        (parts / part).mkdir(parents=True)
+    options = f"lowerdir={lower},upperdir={parts}/upper,workdir={parts}/work"
+    return ["unshare", "--mount", "sh", "-c", f'mount -t overlay none -o {options} {inside} && exec "$@"', "sh"]
+
+
+def test_two_containers_of_one_image_are_counted_once(started, start_exporter, log_dir):
+    """Each has an overlay of its own over the same libraries: stat(2) tells two files, the kernel has one."""
+    inside = log_dir / "inside"
+    inside.mkdir()
+    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
+
+    def start(name: str, prefix) -> Ioc:
+        return started.add(Ioc(name, database(name), log_dir, base="7.0.7", lib_dir=inside,
+                               prefix=prefix)).wait_running()
+
+    def start_pair(name: str) -> list[Ioc]:
+        first = start(f"{name}1", in_overlay(log_dir, name, libraries, inside))
+        return [first, start(f"{name}2", ["nsenter", f"--mount=/proc/{first.pid}/ns/mnt"])]
+
+    one = start_pair("one")
+    exporter = start_exporter("--ioc.include=(one|two)[12]", sees=one)
+    attachments = exporter.scrape().count(ATTACHMENTS, probe="record_process")
+    both = [*one, *start_pair("two")]
+    for ioc in both:
+        exporter.wait_up(ioc)
+    devices = {os.stat(f"/proc/{ioc.pid}/root{inside}/{next(libraries.iterdir()).name}").st_dev for ioc in both}
+    assert len(devices) == 2, "two mounts"
+    for i, ioc in enumerate(both):
+        ioc.process_once(f"{ioc.name}:n", COUNT + i)
+    for i, ioc in enumerate(both):
+        assert ioc.get(f"{ioc.name}:n.VAL") == COUNT + i
+        assert processed(exporter, ioc, f"{ioc.name}:n") == COUNT + i
+    assert exporter.scrape().count(ATTACHMENTS, probe="record_process") == attachments
+
+
+def test_a_library_that_is_rewritten_in_place_gets_no_new_probe(started, start_exporter, log_dir):
+    """Its path and its inode are the same, and so are its size and its time: not so its code."""
+    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
+    library = core_of(libraries)
+    ioc = started.add(Ioc("rewritten", database("R"), log_dir, base="7.0.7", lib_dir=libraries)).wait_running()
+    exporter = start_exporter("--ioc.include=rewritten", sees=[ioc])
+    ioc.process_once("R:n", COUNT)
+    assert processed(exporter, ioc, "R:n") == COUNT
+    exporter.process.popen.send_signal(signal.SIGUSR1)
+    exporter.wait_scrape(lambda s: s.value(DETACHED) == 1, "detached")
+    at, status = offset_of_dbprocess(library), library.stat()
+    with open(library, "r+b") as file:
+        file.seek(at + 32)
+        byte = file.read(1)
+        file.seek(at + 32)
+        file.write(bytes([byte[0] ^ 1]))
+    os.utime(library, ns=(status.st_atime_ns, status.st_mtime_ns))
+    exporter.process.popen.send_signal(signal.SIGUSR2)
+    exporter.process.wait_for(r"attach uprobe dbProcess in \S*dbCore\S* \(pid \d+\): the file was changed since",
+                              "stderr")
+    assert exporter.scrape().count(ATTACHMENTS, probe="record_process") == 0
+    # Its code is as it was: what is counted is so again.
+    with open(library, "r+b") as file:
+        file.seek(at + 32)
+        file.write(byte)
