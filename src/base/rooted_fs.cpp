@@ -68,14 +68,17 @@ Result<std::string> RootedFs::read_link(std::string_view path_in_root) const {
   return std::string(target, static_cast<std::size_t>(length));
 }
 
-Result<std::vector<std::string>> RootedFs::list(std::string_view path_in_root) const {
+Result<std::vector<std::string>> RootedFs::list(std::string_view path_in_root,
+                                                std::size_t most) const {
   const std::string full = path(path_in_root);
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(full.c_str()), ::closedir);
   if (!dir) return last_error("list " + full);
   std::vector<std::string> names;
   for (errno = 0; const dirent* entry = ::readdir(dir.get()); errno = 0) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+    if (name == "." || name == "..") continue;
+    if (names.size() == most) return names;
+    names.emplace_back(name);
   }
   if (errno != 0) return last_error("list " + full);
   return names;

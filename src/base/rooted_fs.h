@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,8 @@ class RootedFs {
   Result<std::string> read_regular(std::string_view path, std::size_t limit) const;
   // Target of a symbolic link, as it stands (a "/proc/PID/exe" may end in " (deleted)").
   Result<std::string> read_link(std::string_view path) const;
-  // Names in a directory without "." and "..", unsorted.
-  Result<std::vector<std::string>> list(std::string_view path) const;
+  // Names in a directory without "." and "..", unsorted; the first `most` of them.
+  Result<std::vector<std::string>> list(std::string_view path, std::size_t most = SIZE_MAX) const;
   // Opened with the given flags plus O_CLOEXEC.
   Result<UniqueFd> open(std::string_view path, int flags) const;
 

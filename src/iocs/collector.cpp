@@ -13,24 +13,33 @@ constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
 
 }  // namespace
 
-void IocsCollector::follow(TimePoint) {
-  std::erase_if(looked_at_, [this](const auto& entry) {
-    if (host_.find(entry.first, entry.second) != nullptr) return false;
-    health_.forget(entry.first);
-    return true;
-  });
+std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
+  const std::scoped_lock lock(looking_);
+  for (const auto& [id, serial] : looked_at_) {
+    const auto now = live.find(id);
+    if (now == live.end() || now->second != serial) health_.forget(id);
+  }
+  looked_at_ = live;
+  std::map<IocId, HealthSample> samples;
+  for (const auto& [id, serial] : live)
+    if (auto sample = health_.look(id, Clock::now())) samples.emplace(id, std::move(*sample));
+  return samples;
 }
 
 void IocsCollector::collect(exposition::Page& page) {
   std::vector<IocFacts> iocs;
+  Lives live;
   {
     const std::scoped_lock lock(host_.mutex());
     iocs = host_.facts();
-    std::size_t at = 0;
-    for (const auto& [id, live] : host_.live()) {  // the first of the facts, in the same order
-      iocs[at++].health = health_.look(id, Clock::now());
-      looked_at_[id] = live.serial;
-    }
+    for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
+  }
+  std::map<IocId, HealthSample> samples = look(live);
+  std::size_t at = 0;
+  for (const auto& [id, serial] : live) {  // the first of the facts, in the same order
+    if (const auto sample = samples.find(id); sample != samples.end())
+      iocs[at].health = std::move(sample->second);
+    ++at;
   }
   page.encoder.reserve(iocs.size() * kLinesOfIoc * kLineBytes);
   const auto distinct = distinct_iocs(iocs);

@@ -16,14 +16,18 @@ class IocsCollector final : public Collector {
   explicit IocsCollector(Host& host) : host_(host), health_(host.fs()) {}
 
   std::string_view name() const override { return "iocs"; }
-  void follow(TimePoint now) override;
   void collect(exposition::Page& page) override;
   void status(exposition::StatusPage& page) override;
 
  private:
+  using Lives = std::map<IocId, std::uint64_t>;  // with their serial
+
+  std::map<IocId, HealthSample> look(const Lives& live);
+
   Host& host_;
-  IocHealth health_;                          // under the host's mutex
-  std::map<IocId, std::uint64_t> looked_at_;  // with their serial
+  std::mutex looking_;  // never with the host's: an IOC may have many threads and descriptors
+  IocHealth health_;
+  Lives looked_at_;
 };
 
 }  // namespace ioc_exporter::iocs

@@ -1,5 +1,7 @@
 #include "iocs/health.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -30,10 +32,15 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
 }
 
 // Listed, although since Linux 6.2 the folder's size says it too: that counts also the number that
-// a thread has reserved which waits in accept(2), as the CA server's does.
+// a thread has reserved which waits in accept(2), as the CA server's does. Of very many, the size
+// is good enough; older kernels tell 0.
 std::optional<std::uint64_t> count_descriptors(const RootedFs& fs, const std::string& process) {
-  const auto names = fs.list(process + "/fd");
-  return names ? std::optional<std::uint64_t>(names->size()) : std::nullopt;
+  const auto names = fs.list(process + "/fd", IocHealth::kMostListed);
+  if (!names) return {};
+  struct stat status;
+  const bool many = names->size() == IocHealth::kMostListed;
+  if (!many || ::stat(fs.path(process + "/fd").c_str(), &status) != 0) return names->size();
+  return std::max<std::uint64_t>(names->size(), static_cast<std::uint64_t>(status.st_size));
 }
 
 std::optional<std::uint64_t> most_descriptors(const RootedFs& fs, const std::string& process) {

@@ -28,6 +28,9 @@ class IocHealth {
   // host.
   static constexpr double kSpinShare = 0.9;
 
+  // Descriptors that are counted one by one.
+  static constexpr std::size_t kMostListed = 16'384;
+
   explicit IocHealth(RootedFs fs, ProcessUnits units = ProcessUnits::of_host());
 
   // Nothing: it has ended.

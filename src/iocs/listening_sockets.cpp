@@ -6,6 +6,11 @@
 #include <string_view>
 
 namespace ioc_exporter::iocs {
+namespace {
+
+constexpr std::size_t kMostDescriptors = 16'384;
+
+}  // namespace
 
 Result<Listeners> read_listeners(SocketTable& sockets) {
   Listeners listeners;
@@ -22,7 +27,7 @@ std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid) {
   constexpr std::string_view kPrefix = "socket:[";
   const std::string folder = "/proc/" + std::to_string(pid) + "/fd";
   std::set<std::uint64_t> inodes;
-  const auto names = fs.list(folder);
+  const auto names = fs.list(folder, kMostDescriptors);
   if (!names) return inodes;
   for (const std::string& name : *names) {
     const auto target = fs.read_link(folder + "/" + name);

@@ -20,7 +20,8 @@ namespace ioc_exporter::iocs {
 using Listeners = std::map<std::uint64_t, ListeningSocket>;
 Result<Listeners> read_listeners(SocketTable& sockets);
 
-// Inodes of the sockets that a process holds; empty when it is gone or closed to us.
+// Inodes of the sockets that a process holds, of its first 16,384 descriptors: a server listens
+// before its clients come. Empty when it is gone or closed to us.
 std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid);
 
 // Which of a namespace's listeners are one process'. Its descriptors are read again only when a

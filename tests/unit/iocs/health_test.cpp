@@ -211,5 +211,17 @@ TEST(IocHealthOfThisProcess, TotalIsItsCpuTime) {
   EXPECT_EQ(*sample->max_fds, limit.rlim_cur);
 }
 
+TEST_F(IocHealthTree, OfVeryManyDescriptorsNotAllAreListed) {
+  process(1, 0);
+  thread(7, "an ioc", 0);
+  std::filesystem::create_directories(folder_ + "/proc/7/fd");
+  for (std::size_t i = 0; i < IocHealth::kMostListed + 100; ++i)
+    std::filesystem::create_symlink("/dev/null", folder_ + "/proc/7/fd/" + std::to_string(i));
+  const auto names = RootedFs(folder_).list("/proc/7/fd", IocHealth::kMostListed);
+  ASSERT_TRUE(names);
+  EXPECT_EQ(names->size(), IocHealth::kMostListed);
+  EXPECT_GE(look().open_fds.value_or(0), IocHealth::kMostListed);
+}
+
 }  // namespace
 }  // namespace ioc_exporter::iocs
