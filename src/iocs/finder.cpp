@@ -71,7 +71,7 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
   if (must_look && look(process, due || process.stale, now)) {
     judge(process, now, changes);
   } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
-             !is_fork_of_ioc(process)) {
+             !is_mere_fork(process, now)) {
     start(process, IocKind::base, now);  // a fork of an IOC that went on to be one
   }
 }
@@ -113,18 +113,21 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
   }
   if (process.tracked)
     describe(process);
-  else if (found.is_ioc() && !is_fork_of_ioc(process))
+  else if (found.is_ioc() && !is_mere_fork(process, now))
     start(process, IocKind::base, now);
 }
 
-// system() in an IOC's shell: for a moment there is a second process on the library, on its way to
-// exec.
-bool Finder::is_fork_of_ioc(const Process& process) const {
-  if (process.stat.threads != 1 || !process.inspection->target) return false;
-  const auto parent = processes_.find(process.stat.parent);
-  if (parent == processes_.end() || !parent->second.tracked) return false;
-  const auto& target = parent->second.tracked->ioc.target;
-  return target && same_file(*target, *process.inspection->target);
+// What an IOC forked has its files and, in its memory, its database, but nobody who works on it: a
+// helper, or a process on its way to exec. It may live longer than the IOC.
+bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
+  const ProcessStat& stat = process.stat;
+  if (!stat.forked() || !process.inspection->target) return false;
+  if (stat.threads != process.threads_looked_at && now >= process.next_thread_look) {
+    process.threads_looked_at = stat.threads;
+    process.next_thread_look = now + options_.maps_interval;
+    process.runs_database = inspector_.runs_database(stat, *process.inspection);
+  }
+  return !process.runs_database;
 }
 
 void Finder::start(Process& process, IocKind kind, Clock::time_point now) {

@@ -2,7 +2,8 @@
 //
 // A process is an IOC when a file that it maps executable defines dbProcess (libdbCore since Base
 // 3.15, libdbIoc before, or its own executable), or when its threads have an IOC's names although
-// no dbProcess can be found (then it has no probe target, and a problem in words).
+// no dbProcess can be found (then it has no probe target, and a problem in words). What it has
+// only forked, whose threads did not come along, is none.
 //
 // Other programs that serve Channel Access cannot be told by looking at them: a process is taken
 // for one when it holds a listening socket of which speaks_ca() was said, or on one of the given
@@ -123,7 +124,10 @@ class Finder {
     Clock::time_point next_recheck = Clock::time_point::min();
     Clock::time_point last_look{};
     Clock::time_point next_check = Clock::time_point::min();
-    unsigned denials = 0;  // in a row
+    Clock::time_point next_thread_look = Clock::time_point::min();
+    std::uint64_t threads_looked_at = 0;
+    bool runs_database = false;  // told by those threads
+    unsigned denials = 0;        // in a row
     bool unreadable = false;
     bool stale = true;    // new, or another program runs in it, and not looked at since
     bool execed = false;  // what is tracked is what ran before
@@ -138,7 +142,7 @@ class Finder {
   bool look(Process& process, bool thorough, Clock::time_point now);
   void judge(Process& process, Clock::time_point now, Changes& changes);
   void ask_who_holds(Process& process, Clock::time_point now) const;
-  bool is_fork_of_ioc(const Process& process) const;
+  bool is_mere_fork(Process& process, Clock::time_point now) const;
   void start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Changes& changes);
   void describe(Process& process) const;

@@ -69,6 +69,7 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     }
     if (!is_new && execed(process.stat, stat)) {
       process.execed = process.stale = true;
+      process.threads_looked_at = 0;
       process.seen = now;
     }
     process.stat = std::move(stat);

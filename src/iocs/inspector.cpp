@@ -203,6 +203,14 @@ bool Inspector::has_ioc_threads(const ProcessStat& stat) const {
   return once && other;
 }
 
+// Before 3.15.0.1 a thread has its process' name.
+bool Inspector::runs_database(const ProcessStat& stat, const Inspection& inspection) const {
+  const bool named = !inspection.base_version.empty() &&
+                     !inspection.base_version.starts_with("3.14") &&
+                     !inspection.base_version.starts_with("database");
+  return named ? has_ioc_threads(stat) : stat.threads >= kFewestIocThreads;
+}
+
 std::string Inspector::why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
                                      const Inspection& found) const {
   std::string text =

@@ -47,6 +47,11 @@ class Inspector {
   // process' maps cannot be read: it ended, or we may not.
   Result<Inspection> inspect(const ProcessStat& stat, const Inspection* before, bool thorough);
 
+  // Threads of an IOC run in it, as their names say.
+  bool has_ioc_threads(const ProcessStat& stat) const;
+  // The same of a process with dbProcess, also where Base does not name its threads.
+  bool runs_database(const ProcessStat& stat, const Inspection& inspection) const;
+
  private:
   struct Module {
     const Mapping* mapping = nullptr;
@@ -58,7 +63,6 @@ class Inspector {
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
   static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
   void find_version(const std::vector<Module>& modules, Inspection& found);
-  bool has_ioc_threads(const ProcessStat& stat) const;
   std::string why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
                             const Inspection& found) const;
 

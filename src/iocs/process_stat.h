@@ -30,6 +30,8 @@ struct ProcessStat {
   std::uint64_t start_stack = 0;
 
   bool kernel_thread() const { return (flags & 0x00200000u) != 0; }  // PF_KTHREAD
+  // It has run no program of its own since it was forked.
+  bool forked() const { return (flags & 0x00000040u) != 0; }  // PF_FORKNOEXEC
   bool dead() const { return state == 'Z' || state == 'X' || state == 'x'; }
 };
 

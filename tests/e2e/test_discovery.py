@@ -2,6 +2,7 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -10,6 +11,7 @@ from harness import env
 from harness.ioc import Ioc, copy_of_libraries
 from harness.process import Process
 from harness.scrape import PROCESSED
+from harness.waiting import wait_until
 
 COUNT = 23
 UP, RESTARTS = "epics_ioc_up", "epics_ioc_restarts_total"
@@ -99,6 +101,21 @@ def test_exec_in_place(start_ioc, start_exporter):
     assert ioc.pid == pid
     process_and_check(exporter, ioc, "E:n", "execs", times=7)
     assert held_in_kernel(exporter.scrape()) == before
+
+
+def test_what_an_ioc_forked_is_none(start_ioc, start_exporter):
+    """A child that lives longer than the IOC has its libraries, its database and its socket, and is no IOC."""
+    ioc = start_ioc("forks", database("K"))
+    exporter = start_exporter("--ioc.include=forks.*", sees=[ioc])
+    ioc.shell("@fork")
+    process_and_check(exporter, ioc, "K:n", "forks", times=11)
+    assert len(exporter.scrape().series(UP)) == 1
+    os.kill(ioc.pid, signal.SIGKILL)
+    exporter.wait_scrape(lambda s: s.value(UP, ioc="forks") == 0, "the IOC is gone")
+    later = start_exporter("--ioc.include=forks.*", "--discovery.interval=1s")
+    wait_until(lambda: later.request("/")[0] == 200, "a page")
+    assert [value for _, value in exporter.scrape().series(UP)] == [0]
+    assert later.scrape().series(UP) == []
 
 
 def test_pid_given_out_again(start_ioc, start_exporter, started, log_dir):

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "iocs/finder.h"
 #include "target_process.h"
@@ -21,6 +22,8 @@ struct Fake {
   long stack = 140;
   std::string executable = TARGET_IOC;
   std::string environment = "";
+  bool forked = false;
+  std::string thread_names = "x";  // each thread's, by blanks
 };
 
 class FinderOnTree : public testing::Test {
@@ -39,16 +42,20 @@ class FinderOnTree : public testing::Test {
     const std::string process = "/proc/" + std::to_string(fake.pid);
     const auto number = [](auto n) { return std::to_string(n) + " "; };
     folder_.write(process + "/stat", number(fake.pid) + "(x) S " + number(fake.parent) +
-                                         "0 0 0 0 4194560 0 0 0 0 0 0 0 0 20 0 " +
-                                         number(fake.threads) + "0 " + number(fake.start) +
-                                         number(fake.vsize) + "0 0 94 95 " + number(fake.stack) +
-                                         "0\n");
+                                         "0 0 0 0 " + (fake.forked ? "4194368" : "4194304") +
+                                         " 0 0 0 0 0 0 0 0 20 0 " + number(fake.threads) + "0 " +
+                                         number(fake.start) + number(fake.vsize) + "0 0 94 95 " +
+                                         number(fake.stack) + "0\n");
     put_maps(fake.pid, fake.executable);
     folder_.link(process + "/exe", fake.executable);
     folder_.link(process + "/root", "/");
     folder_.link(process + "/ns/net", "net:[4026531840]");
     folder_.write(process + "/environ", fake.environment);
     folder_.write(process + "/cmdline", "x");
+    std::istringstream names(fake.thread_names);
+    std::string name;
+    for (int tid = fake.pid; names >> name; ++tid)
+      folder_.write(process + "/task/" + std::to_string(tid) + "/comm", name + "\n");
   }
   void put_maps(int pid, const std::string& file) {
     const std::string process = "/proc/" + std::to_string(pid);
@@ -157,18 +164,34 @@ TEST_F(FinderOnTree, ExecIntoSomethingElseAndIntoAnotherIoc) {
   EXPECT_TRUE(changes.started.empty());
 }
 
-TEST_F(FinderOnTree, ForkOnItsWayToExecIsNoIoc) {
+TEST_F(FinderOnTree, AForkIsAnIocOnlyWithThreadsOfItsOwn) {
   put({.pid = 7});
   poll();
-  put({.pid = 9, .parent = 7, .threads = 1, .start = 200});
+  put({.pid = 9, .parent = 7, .threads = 1, .start = 200, .forked = true});
   EXPECT_TRUE(poll().empty());
-  put({.pid = 9, .parent = 7, .threads = 2, .start = 200});
-  EXPECT_EQ(poll().started.size(), 1u) << "it stayed and became one";
-  // One whose parent ended is on its own.
-  put({.pid = 11, .parent = 9, .threads = 1, .start = 300});
+  put({.pid = 9, .parent = 7, .threads = 6, .start = 200, .forked = true, .thread_names = "x y z"});
+  EXPECT_TRUE(poll(3).empty()) << "threads, but not an IOC's";
+  // The IOC is gone, and what it forked is not.
+  remove(7);
+  put({.pid = 9, .parent = 1, .threads = 1, .start = 200, .forked = true});
+  EXPECT_EQ(poll(3).ended.size(), 1u);
+  EXPECT_TRUE(poll(3).empty());
+  // One that goes on to run a database of its own.
+  put({.pid = 11, .parent = 9, .threads = 1, .start = 300, .forked = true});
+  EXPECT_TRUE(poll(3).empty());
+  put({.pid = 11,
+       .parent = 9,
+       .threads = 7,
+       .start = 300,
+       .forked = true,
+       .thread_names = "main scanOnce cbLow cbHigh"});
+  EXPECT_EQ(poll(3).started.size(), 1u);
+}
+
+TEST_F(FinderOnTree, AForkThatExecsIsJudgedAnew) {
+  put({.pid = 9, .threads = 1, .forked = true});
   EXPECT_TRUE(poll().empty());
-  remove(9);
-  put({.pid = 11, .parent = 1, .threads = 1, .start = 300});
+  put({.pid = 9, .threads = 1, .stack = 141});
   EXPECT_EQ(poll().started.size(), 1u);
 }
 
