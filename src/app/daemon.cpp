@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/reader_sandbox.h"
 #include "app/self_families.h"
 #include "app/site_config.h"
 #include "app/status.h"
@@ -16,11 +17,19 @@ namespace ioc_exporter::app {
 namespace {
 
 constexpr std::chrono::milliseconds kYoungInterval{250};
+// While somebody looks at the host, or reads a database, for us.
+constexpr std::chrono::milliseconds kBusyInterval{100};
+// How long a tick waits for what looks at the host. The first one, and those of --check and --once,
+// shall see all of it.
+constexpr std::chrono::milliseconds kPatience{30};
+constexpr std::chrono::milliseconds kFirstPatience{20'000};
 // An upper estimate of what the families about the exporter take.
 constexpr std::size_t kSelfBytes = 100 * 110;
 
-iocs::Host::Options host_options(const Options& options) {
+iocs::Host::Options host_options(const Options& options,
+                                 std::shared_ptr<iocs::ReaderPool> readers) {
   iocs::Host::Options host;
+  host.reader = std::move(readers);
   host.finder.name_sources = options.iocs.name_sources;
   host.finder.filter = options.iocs.filter;
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
@@ -39,8 +48,10 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options)
-    : host_(RootedFs(), host_options(options)),
+Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers)
+    : readers_(std::move(readers)),
+      stays_(!options.check && !options.once),
+      host_(RootedFs(), host_options(options, readers_)),
       records_(host_, options.records),
       puts_(host_, ca_setup(options)),
       policy_(host_, puts_),
@@ -49,7 +60,11 @@ Daemon::Daemon(const Options& options)
       interval_(options.iocs.interval) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
-  std::unique_ptr<Daemon> daemon(new Daemon(options));
+  auto forker = iocs::ReaderForker::start(
+      [&options] { return confine_readers(options.privileges, options.sandbox); });
+  if (!forker) return std::move(forker).error();
+  auto readers = std::make_shared<iocs::ReaderPool>(RootedFs(), std::move(*forker));
+  std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(readers)));
   bool any_works = false, any_failed = false;
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes()) {
@@ -74,7 +89,8 @@ std::string Daemon::why_failed() const {
 
 void Daemon::tick(Clock::time_point now) {
   const auto began = Clock::now();
-  const Result<void> found = host_.poll(now);
+  const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
+  const Result<void> found = host_.poll(now, patience);
   {
     // At one go: a scrape that shows an IOC shows also what was put to it before it was found.
     const std::scoped_lock lock(host_.mutex());
@@ -83,7 +99,7 @@ void Daemon::tick(Clock::time_point now) {
   }
   bool more = false;
   do {  // IOCs that start together: the first do not wait for the last one's database
-    more = host_.read_databases(now);
+    more = host_.read_databases(now, patience);
     if (host_.has_databases_to_apply()) {
       // At one go, too: a scrape that shows records shows them counted.
       const std::scoped_lock lock(host_.mutex());
@@ -94,12 +110,14 @@ void Daemon::tick(Clock::time_point now) {
   } while (more);
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
-  discovery_ = {"discovery", found.ok(), seconds_since(began)};
+  discovery_ = {"discovery", found.ok(), host_.look_seconds()};
+  loop_.note(now, seconds_since(began));
   discovery_problem_ = found ? std::string() : found.error().message();
   if (!std::exchange(looked_, true)) looked_once_.count_down();
 }
 
-std::chrono::milliseconds Daemon::interval(Clock::time_point now) const {
+std::chrono::milliseconds Daemon::interval(Clock::time_point now) {
+  if (host_.is_busy()) return std::min(kBusyInterval, interval_);
   return host_.any_young(now) ? std::min(kYoungInterval, interval_) : interval_;
 }
 
@@ -156,7 +174,9 @@ void Daemon::scrape(exposition::Encoder& encoder) {
     page.self.config = config_;
     page.self.detached = detached_;
     page.self.scrape_cost = scrape_cost_;
+    page.self.loop = loop_.sample(Clock::now());
   }
+  page.self.readers = readers_->use();
   encoder.reserve(kSelfBytes);
   ExporterInfo exporter;
   exporter.build = build_info();

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "app/loop_time.h"
 #include "app/options.h"
 #include "base/trouble_log.h"
 #include "ca/collector.h"
@@ -22,6 +23,7 @@
 #include "exposition/status_page.h"
 #include "iocs/collector.h"
 #include "iocs/host.h"
+#include "iocs/reader_pool.h"
 #include "policy/collector.h"
 #include "records/collector.h"
 
@@ -33,6 +35,9 @@ class Daemon {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // Waits for no reading.
+  ~Daemon() { readers_->stop(); }
+
   // Loads the probes. One that fails leaves the others running, and shows on /metrics; it is an
   // error when all fail, or any with --strict.
   static Result<std::unique_ptr<Daemon>> start(const Options& options);
@@ -41,7 +46,7 @@ class Daemon {
   void tick(Clock::time_point now = Clock::now());
   // How long to wait for the next tick: short while an IOC is starting, for its first clients'
   // sake.
-  std::chrono::milliseconds interval(Clock::time_point now = Clock::now()) const;
+  std::chrono::milliseconds interval(Clock::time_point now = Clock::now());
   // The first moment at which a collector wants to act before the next tick, if there is one.
   std::optional<Clock::time_point> next_due();
   void act_on_due(Clock::time_point now = Clock::now());
@@ -76,10 +81,12 @@ class Daemon {
   std::string discovery_problem() const;
 
  private:
-  explicit Daemon(const Options& options);
+  Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers);
 
   void collect(Collector& collector, exposition::Page& page);
 
+  std::shared_ptr<iocs::ReaderPool> readers_;  // first: its forker has none of what comes after
+  bool stays_;                                 // no --check, no --once
   iocs::Host host_;
   records::RecordsCollector records_;  // loaded first: it forks
   ca::CaCollector puts_;
@@ -95,6 +102,7 @@ class Daemon {
   std::string discovery_problem_;
   std::optional<ConfigSample> config_;
   ScrapeCostSample scrape_cost_;
+  LoopTime loop_;
   bool detached_ = false;
 };
 

@@ -126,6 +126,38 @@ void add_collectors(const std::vector<CollectorSample>& collectors, Families& to
   success.append_to(to);
 }
 
+void add_readers(const ReaderSample& readers, Families& to) {
+  counter("ioc_exporter_readings_given_up_total",
+          "Readings of a process' memory or files that did not end in time.")
+      .add({}, as_double(readers.given_up))
+      .append_to(to);
+  counter("ioc_exporter_readings_put_off_total",
+          "Readings that wait, since those of the same user's processes took too long.")
+      .add({}, as_double(readers.put_off))
+      .append_to(to);
+  gauge("ioc_exporter_readers_stuck",
+        "Reading processes that were given up and that the kernel does not let end.")
+      .add({}, as_double(readers.stuck))
+      .append_to(to);
+  gauge("ioc_exporter_processes_left_alone",
+        "Processes that are not read for a while, since a reading did not end in time.")
+      .add({}, as_double(readers.left_alone))
+      .append_to(to);
+}
+
+void add_loop(const LoopSample& loop, Families& to) {
+  counter("ioc_exporter_loop_ticks_total", "Rounds of the loop over the collectors.")
+      .add({}, as_double(loop.ticks))
+      .append_to(to);
+  counter("ioc_exporter_loop_tick_seconds_total", "Time that these rounds took.")
+      .add({}, loop.seconds)
+      .append_to(to);
+  gauge("ioc_exporter_loop_tick_longest_seconds",
+        "Time that the longest round took in the last one to two minutes.")
+      .add({}, loop.longest)
+      .append_to(to);
+}
+
 void add_process(const ProcessStats& process, Families& to) {
   counter("process_cpu_seconds_total", "User and system CPU time of the exporter.")
       .add({}, process.cpu_seconds)
@@ -163,6 +195,8 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
   add_limited(samples.limited, families);
   add_collectors(samples.collectors, families);
   if (samples.scrape_cost) add_scrapes(*samples.scrape_cost, families);
+  if (samples.loop) add_loop(*samples.loop, families);
+  if (samples.readers) add_readers(*samples.readers, families);
   if (exporter.process) add_process(*exporter.process, families);
   return families;
 }

@@ -53,9 +53,9 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
     : host_(host),
       options_(setup.options),
       server_ports_(expected_ports(setup.options)),
-      namespaces_(host.fs(), host.finder().own_namespace()),
+      namespaces_(host.fs(), host.own_namespace()),
       addressed_(addressed_options(setup)),
-      seeding_(host.fs()),
+      seeding_(host.fs(), host.reader()),
       put_expiry_(setup.options.put_expiry),
       bounds_({}) {
   if (!options_.enabled) return;
@@ -125,7 +125,7 @@ void CaCollector::tell_network_problems() {
 // listener for as long as nobody has told what it speaks.
 void CaCollector::follow(TimePoint now) {
   // What no thread was started for can wait: a client's circuit is a thread of its server.
-  if (!tap_ || host_.finder().rested()) return;
+  if (!tap_ || host_.listeners().rested) return;
   CaUdp* const udp = udp_ ? &*udp_ : nullptr;
   trouble_.report("count puts in other network namespaces",
                   namespaces_.update(served(), *tap_, udp, now));
@@ -137,8 +137,8 @@ void CaCollector::follow(TimePoint now) {
   if (found) learned = std::move(*found);
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
   for (const iocs::Listener& listener :
-       detector_.update(host_.finder().unclaimed(), tap_->take_verdicts(), learned, net_of, now))
-    host_.finder().speaks_ca(listener);
+       detector_.update(host_.listeners().unclaimed, tap_->take_verdicts(), learned, net_of, now))
+    host_.speaks_ca(listener);
   addressed_.add(addressed_now(learned), host_, now);
   release_addressed(now);
 
@@ -183,7 +183,7 @@ std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& 
 std::vector<CaServer> CaCollector::addressed_now(const std::vector<CaServer>& learned) const {
   std::vector<CaServer> found;
   std::ranges::copy_if(learned, std::back_inserter(found), &CaServer::remote);
-  for (const iocs::Listener& listener : host_.finder().ownerless())
+  for (const iocs::Listener& listener : host_.listeners().ownerless)
     if (const auto net = namespaces_.number(listener.net_namespace))
       found.push_back(ca_server(listener.socket, *net, kCaIocToCome));
   return found;
@@ -205,7 +205,7 @@ void CaCollector::tick(TimePoint now) {
   seed(now);
   const std::scoped_lock lock(host_.mutex());
   expire_puts(now);
-  if (host_.finder().rested()) return;
+  if (host_.listeners().rested) return;
   trouble_.report("take over the counts of closed channels", tap_->reap(now));
   if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }
@@ -216,7 +216,7 @@ void CaCollector::seed(TimePoint now) {
   if (host_.hands_off()) return;
   if (seed_anew_.exchange(false)) {
     const std::scoped_lock lock(host_.mutex());
-    seeding_ = CaSeeding(host_.fs());
+    seeding_ = CaSeeding(host_.fs(), host_.reader());
   }
   const auto give = [this, now](const CaSeed& what) {
     const std::scoped_lock lock(host_.mutex());

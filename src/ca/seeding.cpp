@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "ca/connections.h"
-#include "iocs/memory.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -145,7 +144,7 @@ Result<CaSeed> CaSeeding::read(const Served& served, std::uint64_t& left_out) co
   // Its clients come later: the tap sees them from their first byte.
   if (flows->empty()) return CaSeed{served.number, {}};
   const CaConnections connections = connections_of(*flows);
-  auto memory = iocs::ProcMemory::open(fs_, ioc.id);
+  auto memory = reader_->memory(ioc.id);
   if (!memory) return std::move(memory).error();
   auto tables = read_ca_server(**memory, ioc.ca_server, connections.peers,
                                "ioc " + ioc.name + " (pid " + std::to_string(ioc.id.pid) + ")");

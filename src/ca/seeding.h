@@ -23,6 +23,7 @@
 #include "ca/server_reader.h"
 #include "ca/tap_seed.h"
 #include "iocs/ioc.h"
+#include "iocs/process_reader.h"
 
 namespace ioc_exporter::ca {
 
@@ -38,7 +39,8 @@ class CaSeeding {
   // Hands over to the tap; called without the mutex.
   using Seed = std::function<Result<CaSeedResult>(const CaSeed&)>;
 
-  explicit CaSeeding(RootedFs fs) : fs_(std::move(fs)) {}
+  CaSeeding(RootedFs fs, std::shared_ptr<iocs::ProcessReader> reader)
+      : fs_(std::move(fs)), reader_(std::move(reader)) {}
 
   // Reads the IOCs that are due and hands over what they say. Call it after the tap was told to
   // watch the ports of `served`. Takes the mutex only to change problems().
@@ -69,6 +71,7 @@ class CaSeeding {
   void report(const std::string& name, State& state, std::string problem, std::mutex& mutex);
 
   RootedFs fs_;
+  std::shared_ptr<iocs::ProcessReader> reader_;
   std::map<iocs::IocId, State> states_;
   std::map<std::string, std::string> problems_;
 };

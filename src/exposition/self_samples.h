@@ -52,6 +52,21 @@ struct ScrapeCostSample {
   double cpu_seconds = 0;
 };
 
+// What reads of other processes, with a deadline.
+struct ReaderSample {
+  std::uint64_t given_up = 0;    // readings, so far
+  std::uint64_t put_off = 0;     // readings of a user who had taken his share, so far
+  std::uint64_t stuck = 0;       // readers that were given up and cannot end yet
+  std::uint64_t left_alone = 0;  // processes
+};
+
+// The loop that ticks the collectors.
+struct LoopSample {
+  std::uint64_t ticks = 0;
+  double seconds = 0;  // of all of them
+  double longest = 0;  // of one in the last minutes
+};
+
 // All of it, for one scrape.
 struct SelfSamples {
   // Those of another collector.
@@ -74,6 +89,8 @@ struct SelfSamples {
   std::optional<ConfigSample> config;
   bool detached = false;                             // all probes were taken off by the operator
   std::optional<ScrapeCostSample> scrape_cost = {};  // of the scrapes before this one
+  std::optional<ReaderSample> readers = {};
+  std::optional<LoopSample> loop = {};
 };
 
 }  // namespace ioc_exporter

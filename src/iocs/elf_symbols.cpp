@@ -10,15 +10,22 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <set>
+
+#include "base/wall_clock.h"
+#include "iocs/reader_wire.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
 // Bytes of all symbol tables of a file. More than any IOC has; what is over it is damaged or made
 // to hurt: a small file can claim any number of large tables that all lie in the same hole of it.
-constexpr std::uint64_t kMaxTables = 256u << 20;
+constexpr std::uint64_t kMaxTables = 128u << 20;
+// CPU time that the search of one file may take.
+constexpr std::uint64_t kMostCpuNs = 2'000'000'000;
+constexpr std::size_t kSymbolsBetweenLooks = 1u << 16;
 constexpr std::size_t kMaxSegments = 256;
 
 #if defined(__x86_64__)
@@ -135,6 +142,8 @@ class ElfReader {
     const std::string_view names(static_cast<const char*>(strings->d_buf), strings->d_size);
     const std::size_t count = symbols->d_size / sizeof(Elf64_Sym);
     for (std::size_t i = 0; i < count && i < INT32_MAX; ++i) {
+      if (i % kSymbolsBetweenLooks == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > deadline_ns_)
+        return error_in_words(what_ + ": that takes too long");
       GElf_Sym symbol;
       if (gelf_getsym(symbols, static_cast<int>(i), &symbol) == nullptr)
         return failed("symbol table");
@@ -174,6 +183,7 @@ class ElfReader {
   std::set<std::string_view> wanted_;
   std::size_t longest_ = 0;  // of the wanted names
   std::uint64_t bytes_ = 0;  // of the tables read
+  std::uint64_t deadline_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID) + kMostCpuNs;
   ElfSymbols out_;
   std::map<std::string, ElfSymbol, std::less<>> locals_;
   std::set<std::string, std::less<>> ambiguous_;
@@ -191,6 +201,41 @@ Result<ElfSymbols> ElfSymbols::read(int fd, const std::string& path,
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF)
     return error_in_words(what + ": not an ELF file");
   return ElfReader(elf.get(), what, wanted).run();
+}
+
+std::string ElfSymbols::packed() const {
+  Packer packer;
+  packer.add(stripped_);
+  packer.add(segments_.size());
+  for (const LoadSegment& segment : segments_) packer.add(segment);
+  packer.add(symbols_.size());
+  for (const auto& [name, symbol] : symbols_) {
+    packer.add(std::string_view(name));
+    packer.add(symbol);
+  }
+  return packer.bytes();
+}
+
+std::optional<ElfSymbols> ElfSymbols::unpacked(std::string_view bytes) {
+  Unpacker unpacker(bytes);
+  ElfSymbols elf;
+  const auto stripped = unpacker.take<bool>();
+  const auto segments = unpacker.take<std::size_t>();
+  if (!stripped || !segments) return {};
+  elf.stripped_ = *stripped;
+  for (std::size_t i = 0; i < *segments; ++i) {
+    const auto segment = unpacker.take<LoadSegment>();
+    if (!segment) return {};
+    elf.segments_.push_back(*segment);
+  }
+  const auto symbols = unpacker.take<std::size_t>();
+  for (std::size_t i = 0; symbols && i < *symbols; ++i) {
+    auto name = unpacker.text();
+    const auto symbol = unpacker.take<ElfSymbol>();
+    if (!name || !symbol) return {};
+    elf.symbols_.emplace(std::move(*name), *symbol);
+  }
+  return elf;
 }
 
 const ElfSymbol* ElfSymbols::find(std::string_view name) const {

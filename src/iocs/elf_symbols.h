@@ -38,6 +38,10 @@ class ElfSymbols {
   static Result<ElfSymbols> read(int fd, const std::string& path,
                                  std::span<const std::string> wanted);
 
+  // As bytes for another process of this program, and back. None: they are no symbols.
+  std::string packed() const;
+  static std::optional<ElfSymbols> unpacked(std::string_view bytes);
+
   const ElfSymbol* find(std::string_view name) const;
   // Those that are functions.
   std::vector<CodeRange> functions() const;

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "iocs/base_version.h"
-
 namespace ioc_exporter::iocs {
 namespace {
 
@@ -28,26 +26,28 @@ bool is_as_read(const FileFacts& facts, const struct stat& status) {
 
 }  // namespace
 
-FileCache::FileCache(const RootedFs& fs, std::vector<std::string> wanted, std::size_t capacity)
-    : fs_(fs),
-      wanted_(std::move(wanted)),
+FileCache::FileCache(ProcessReader& reader, std::size_t capacity)
+    : reader_(reader),
       capacity_(std::max<std::size_t>(capacity, 1)),
       most_open_(most_open_files()) {}
 
-Result<UniqueFd> FileCache::open_same(const std::string& path, const FileId& id) const {
-  auto fd = fs_.open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+Result<UniqueFd> FileCache::open_same(pid_t pid, const std::string& path, const FileId& id) const {
+  auto fd = reader_.open(pid, path);
   if (!fd) return fd;
   struct stat status;
-  if (::fstat(fd->get(), &status) != 0) return last_error("stat " + fs_.path(path));
-  if (file_id(status) != id)
-    return error_in_words("open " + fs_.path(path) + ": it changed meanwhile");
+  if (::fstat(fd->get(), &status) != 0) return last_error("stat " + path);
+  if (file_id(status) != id) return error_in_words("open " + path + ": it changed meanwhile");
   return fd;
 }
 
-Result<std::shared_ptr<const FileFacts>> FileCache::look(const std::string& path) {
-  const std::string full = fs_.path(path);
-  struct stat status;
-  if (::stat(full.c_str(), &status) != 0) return last_error("stat " + full);
+Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path) {
+  auto status = reader_.status(pid, path);
+  if (!status) return std::move(status).error();
+  return look(pid, path, *status);
+}
+
+Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path,
+                                                         const struct stat& status) {
   const FileId id = file_id(status);
   if (const auto known = entries_.find(id); known != entries_.end() &&
                                             Clock::now() < known->second.expires &&
@@ -62,10 +62,10 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(const std::string& path
   if (!S_ISREG(status.st_mode)) {
     facts->problem = "not a regular file";
   } else {
-    auto fd = open_same(path, id);
+    auto fd = open_same(pid, path, id);
     if (!fd) return std::move(fd).error();
     ++files_read_;
-    read(path, std::move(*fd), *facts);
+    if (auto done = read(pid, path, std::move(*fd), *facts); !done) return done.error();
     if (facts->retry) entry.expires = Clock::now() + std::chrono::minutes(1);
   }
   entry.facts = facts;
@@ -76,21 +76,23 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(const std::string& path
   return std::shared_ptr<const FileFacts>(std::move(facts));
 }
 
-void FileCache::read(const std::string& path, UniqueFd fd, FileFacts& facts) {
-  auto elf = ElfSymbols::read(fd.get(), path, wanted_);
+// An error: not now.
+Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd fd, FileFacts& facts) {
+  auto elf = reader_.symbols(pid, fd.get(), path);
+  if (!elf && is_for_now(elf.error())) return elf.error();
   if (!elf) {
     facts.problem = elf.error().message();
     char magic[4] = {};
     facts.retry = ::pread(fd.get(), magic, 4, 0) != 4 || std::string_view(magic, 4) == "\177ELF";
-    return;
+    return {};
   }
   facts.elf = std::move(*elf);
-  const ElfSymbol* const first = wanted_.empty() ? nullptr : facts.elf->find(wanted_.front());
-  if (first == nullptr || !first->function) return;
+  const ElfSymbol* const first = facts.elf->find(wanted_symbols().front());
+  if (first == nullptr || !first->function) return {};
   if (open_.size() >= most_open_) {
     facts.problem = "too many library files are open already";
     facts.retry = true;
-    return;
+    return {};
   }
   auto code = CodeFile::open(std::move(fd), path, facts.elf->functions());
   if (code)
@@ -98,6 +100,7 @@ void FileCache::read(const std::string& path, UniqueFd fd, FileFacts& facts) {
   else
     facts.problem = code.error().message();
   facts.retry = !code;
+  return {};
 }
 
 void FileCache::close_unused() {
@@ -109,15 +112,16 @@ void FileCache::close_unused() {
   });
 }
 
-std::string FileCache::base_version(const std::string& path, const FileFacts& facts) {
+std::string FileCache::base_version(pid_t pid, const std::string& path, const FileFacts& facts) {
   const auto known = entries_.find(facts.id);
   if (known != entries_.end() && known->second.base_version) return *known->second.base_version;
   if (!facts.elf) return "";
-  auto fd = open_same(path, facts.id);
+  auto fd = open_same(pid, path, facts.id);
   if (!fd) return "";
-  std::string version = base_version_of_file(fd->get(), facts.elf->segments());
-  if (known != entries_.end()) known->second.base_version = version;
-  return version;
+  const auto version = reader_.base_version(pid, fd->get(), facts.elf->segments());
+  if (!version) return "";
+  if (known != entries_.end()) known->second.base_version = *version;
+  return *version;
 }
 
 void FileCache::make_room() {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/rooted_fs.h"
 #include "iocs/elf_symbols.h"
 #include "iocs/ioc.h"
+#include "iocs/process_reader.h"
 
 namespace ioc_exporter::iocs {
 
@@ -30,18 +30,20 @@ struct FileFacts {
 
 class FileCache {
  public:
-  // `wanted`: the symbols to look for; a file whose function the first of them is stays open.
-  // `capacity`: files kept; the ones not asked for longest go
-  // first.
-  FileCache(const RootedFs& fs, std::vector<std::string> wanted, std::size_t capacity = 8192);
+  // `capacity`: files kept; the ones not asked for longest go first. A file whose function the first
+  // of wanted_symbols() is stays open.
+  explicit FileCache(ProcessReader& reader, std::size_t capacity = 8192);
 
-  // `path` in the root. Only regular files are opened: a device that is mapped is never touched. A
-  // file that cannot be reached is an error and is not remembered; one that could not be read
-  // although it claims to be ELF is tried again after a minute.
-  Result<std::shared_ptr<const FileFacts>> look(const std::string& path);
+  // `path` in the root, which has this status; it is one that process `pid` chose. Only regular
+  // files are opened: a device that is mapped is never touched. A file that cannot be reached, or
+  // not now, is an error and is not remembered; one that could not be read although it claims to be
+  // ELF is tried again after a minute.
+  Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path,
+                                                const struct stat& status);
+  Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path);
 
   // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none.
-  std::string base_version(const std::string& path, const FileFacts& facts);
+  std::string base_version(pid_t pid, const std::string& path, const FileFacts& facts);
 
   // Closes the files of which only this cache knows any more; they are read anew when they come
   // again.
@@ -58,12 +60,11 @@ class FileCache {
     std::uint64_t used = 0;
   };
 
-  Result<UniqueFd> open_same(const std::string& path, const FileId& id) const;
-  void read(const std::string& path, UniqueFd fd, FileFacts& facts);
+  Result<UniqueFd> open_same(pid_t pid, const std::string& path, const FileId& id) const;
+  Result<void> read(pid_t pid, const std::string& path, UniqueFd fd, FileFacts& facts);
   void make_room();
 
-  const RootedFs& fs_;
-  std::vector<std::string> wanted_;
+  ProcessReader& reader_;
   std::size_t capacity_;
   std::map<FileId, Entry> entries_;
   std::size_t most_open_;

@@ -13,6 +13,8 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr unsigned kDenialsThatCount = 2;
+// A process that cannot be looked into now, for how long that took before.
+constexpr std::chrono::seconds kPutOff{5};
 
 bool is_older(const Ioc& a, const Ioc& b) {
   return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
@@ -30,11 +32,12 @@ bool same_file(const ProbeTarget& a, const ProbeTarget& b) {
 
 }  // namespace
 
-Finder::Finder(RootedFs fs, FinderOptions options)
+Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader> reader)
     : fs_(std::move(fs)),
       options_(std::move(options)),
-      files_(fs_, Inspector::wanted_symbols()),
-      inspector_(fs_, files_),
+      reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
+      files_(*reader_),
+      inspector_(fs_, *reader_, files_),
       own_namespace_(net_namespace("self")) {}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
@@ -91,7 +94,9 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
   auto inspection = inspector_.inspect(process.stat, before, thorough);
   // Once is nothing: a process may be in the middle of an exec, and is looked at again.
   process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
-  process.unreadable = process.denials >= kDenialsThatCount;
+  const bool left_alone = !inspection && is_for_now(inspection.error());
+  process.unreadable = process.denials >= kDenialsThatCount || left_alone;
+  if (left_alone || (inspection && inspection->put_off)) process.next_check = now + kPutOff;
   if (!inspection) return false;
   // The pid may have been given out anew, or have execed, while we were looking.
   const auto after = read_process_stat(fs_, process.stat.id.pid);
@@ -141,12 +146,12 @@ void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   // Of a process that may not be looked into there is only this.
   const std::string& executable =
       process.inspection ? process.inspection->executable : process.stat.comm;
-  const std::string name = ioc_name(fs_, ioc.id.pid, executable, options_.name_sources);
+  const std::string name = ioc_name(fs_, *reader_, ioc.id.pid, executable, options_.name_sources);
   tracked.wanted = options_.filter.wants(name);
   ioc.name = tracked.wanted ? names_.take(name, ioc.id) : name;
   if (tracked.wanted && fs_.is_host()) {
     const std::string folder = "/proc/" + std::to_string(ioc.id.pid);
-    tracked.memory = KeptFile::open(fs_, folder + "/environ");
+    tracked.memory = KeptFile::open(fs_, folder + "/pagemap");
     tracked.status = KeptFile::open(fs_, folder + "/status");
   }
   describe(process);

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,7 @@
 #include "iocs/ioc_name.h"
 #include "iocs/listening_sockets.h"
 #include "iocs/name_registry.h"
+#include "iocs/process_reader.h"
 #include "iocs/process_signs.h"
 #include "iocs/process_stat.h"
 
@@ -77,7 +79,8 @@ class Finder {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Finder(RootedFs fs, FinderOptions options);
+  // `reader`: what reads of others; null: this thread does.
+  Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader> reader = nullptr);
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
 
@@ -110,7 +113,7 @@ class Finder {
     bool changed = false;  // since it was told
     Clock::time_point found;
     Clock::time_point next_held = Clock::time_point::min();
-    KeptFile memory;  // environ, status
+    KeptFile memory;  // pagemap, status
     KeptFile status;
     OwnedSockets sockets;
   };
@@ -156,6 +159,7 @@ class Finder {
 
   RootedFs fs_;
   FinderOptions options_;
+  std::shared_ptr<ProcessReader> reader_;
   FileCache files_;
   Inspector inspector_;
   NameRegistry names_;

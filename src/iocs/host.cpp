@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "base/ca_ports.h"
 #include "iocs/ca_server_port.h"
-#include "iocs/memory.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -50,17 +50,55 @@ std::string subject_of(const Ioc& ioc) {
 }
 
 Host::Host(RootedFs fs, Options options)
-    : fs_(std::move(fs)), keep_gone_(options.keep_gone), finder_(fs_, std::move(options.finder)) {}
+    : fs_(std::move(fs)),
+      keep_gone_(options.keep_gone),
+      reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
+      finder_(fs_, std::move(options.finder), reader_),
+      own_namespace_(finder_.own_namespace()) {}
 
-Result<void> Host::poll(Clock::time_point now) {
+Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
+  listeners_.rested = false;
+  take_over(patience);
+  if (work_ != Work::none) return looked_;
+  told_ = std::exchange(speaking_, {});
+  work_ = Work::look;
+  worker_.start([this, now] { look(now); });
+  take_over(patience);
+  return looked_;
+}
+
+// By the worker.
+void Host::look(Clock::time_point now) {
+  const auto began = Clock::now();
+  for (const Listener& listener : told_) finder_.speaks_ca(listener);
+  look_ = {};
   auto changes = finder_.poll(now);
-  if (!changes) return std::move(changes).error();
-  changes_ = std::move(*changes);
+  if (!changes) {
+    look_.result = changes.error();
+    return;
+  }
+  look_.changes = std::move(*changes);
+  look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
   const auto unreadable = finder_.costs().unreadable;
   if (unreadable > 0 && !may_look_into_processes(fs_))
-    return error_in_words(std::to_string(unreadable) +
-                          " processes could not be looked into: run as root, with CAP_SYS_PTRACE");
-  return {};
+    look_.result = error_in_words(std::to_string(unreadable) +
+                                  " processes could not be looked into: run as root, with "
+                                  "CAP_SYS_PTRACE");
+  look_.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+// What the worker has done by now.
+void Host::take_over(milliseconds patience) {
+  if (work_ == Work::none || !worker_.wait(patience)) return;
+  if (std::exchange(work_, Work::none) == Work::read) {
+    std::ranges::move(reading_, std::back_inserter(due_));
+    reading_.clear();
+    return;
+  }
+  looked_ = look_.result;
+  look_seconds_ = look_.seconds;
+  listeners_ = std::move(look_.listeners);
+  changes_ = std::move(look_.changes);
 }
 
 void Host::apply(Clock::time_point now) {
@@ -130,30 +168,48 @@ bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {
   return !live.ca_port && now < live.found + kPortPatience;
 }
 
-bool Host::read_databases(Clock::time_point now) {
+bool Host::read_databases(Clock::time_point now, milliseconds patience) {
+  take_over(patience);
+  if (work_ != Work::none) return false;
+  if (!due_.empty()) return true;  // apply_databases() first
   // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
+  for (const auto& [id, live] : live_)
+    if (is_due(live, now)) reading_.push_back({live.ioc, live.serial, std::nullopt, {}});
+  if (reading_.empty()) return false;
+  const std::size_t all = reading_.size();
+  work_ = Work::read;
+  worker_.start([this] { read_all(); });
+  take_over(patience);
+  return work_ == Work::none && due_.size() < all;
+}
+
+// By the worker.
+void Host::read_all() {
   const auto end = Clock::now() + kTogether;
-  bool more = false;
-  for (auto& [id, live] : live_) {
-    if (!is_due(live, now)) continue;
+  for (auto due = reading_.begin(); due != reading_.end(); ++due) {
     const auto began = Clock::now();
-    more = began >= end;
-    if (more) break;
-    Reading reading = read(live.ioc);
-    due_.push_back({&live, std::move(reading), kRestAfterReading * (Clock::now() - began)});
+    if (began >= end || hands_off()) {
+      reading_.erase(due, reading_.end());
+      return;
+    }
+    due->reading = read(due->ioc);
+    due->rest = kRestAfterReading * (Clock::now() - began);
   }
-  return more;
 }
 
 void Host::apply_databases(Clock::time_point now) {
-  for (auto& [live, reading, rest] : std::exchange(due_, {}))
-    if (!left_alone(*live)) apply(*live, std::move(reading), now, rest);
+  for (Due& due : std::exchange(due_, {})) {
+    const auto live = live_.find(due.ioc.id);
+    const bool there = live != live_.end() && live->second.serial == due.serial;
+    if (there && due.reading && !left_alone(live->second))
+      apply(live->second, std::move(*due.reading), now, due.rest);
+  }
 }
 
 Host::Reading Host::read(const Ioc& ioc) const {
   Reading reading;
   const std::string subject = subject_of(ioc);
-  auto memory = ProcMemory::open(fs_, ioc.id);
+  auto memory = reader_->memory(ioc.id);
   if (!memory) {
     reading.problem = memory.error().message();
     return reading;

@@ -3,9 +3,10 @@
 // followed and named like them, and have no database.
 //
 // One thread changes it: poll(), apply(), read_databases() and apply_databases(), one after the
-// other. Whatever says
-// so is called under mutex(), which is also held while a scrape reads; an IOC's memory is read
-// without it, since an IOC may make us wait.
+// other. What these look at and read is done by a thread of its own, for which they wait as long as
+// `patience` says only: what is not done then is taken up by a later call. Whatever says so is
+// called under mutex(), which is also held while a scrape reads; an IOC's memory is read without
+// it.
 #pragma once
 
 #include <array>
@@ -23,6 +24,7 @@
 
 #include "base/retry.h"
 #include "base/rooted_fs.h"
+#include "base/worker.h"
 #include "iocs/database_reader.h"
 #include "iocs/finder.h"
 #include "iocs/ioc.h"
@@ -59,20 +61,35 @@ class Host {
   struct Options {
     FinderOptions finder;
     std::chrono::milliseconds keep_gone{300'000};
+    std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
+  };
+  // Listening sockets, as the last look at the host found them: see Finder.
+  struct ListenersSeen {
+    bool rested = false;
+    std::set<Listener> unclaimed;
+    std::vector<Listener> ownerless;
   };
 
   Host(RootedFs fs, Options options);
 
   std::mutex& mutex() const { return mutex_; }
   const RootedFs& fs() const { return fs_; }
-  Finder& finder() { return finder_; }
+  const std::shared_ptr<ProcessReader>& reader() const { return reader_; }
+  std::uint64_t own_namespace() const { return own_namespace_; }
+  // In the thread that changes it. The next look takes that listener's process for a CA server.
+  const ListenersSeen& listeners() const { return listeners_; }
+  void speaks_ca(const Listener& listener) { speaking_.push_back(listener); }
 
-  // Looks at the host. An error: not all processes were seen.
-  Result<void> poll(Clock::time_point now);
+  // Looks at the host. An error: not all processes were seen, at the last look that was done.
+  Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
+  // How long the last look took, and when it was done; a look that is under way is not.
+  double look_seconds() const { return look_seconds_; }
+  // A look or a reading is under way.
+  bool is_busy() { return !worker_.is_idle(); }
   // What poll() saw becomes what the others below tell. Under the mutex.
   void apply(Clock::time_point now);
   // Reads databases that are due, for kTogether at most, without the mutex. True: there are more.
-  bool read_databases(Clock::time_point now);
+  bool read_databases(Clock::time_point now, std::chrono::milliseconds patience);
   // What read_databases() read becomes what the others below tell. Under the mutex.
   void apply_databases(Clock::time_point now);
   bool has_databases_to_apply() const { return !due_.empty(); }
@@ -124,34 +141,57 @@ class Host {
     std::string problem;
   };
 
+  // A database to read, then what was read.
   struct Due {
-    LiveIoc* live = nullptr;
-    Reading reading;
+    Ioc ioc;
+    std::uint64_t serial = 0;
+    std::optional<Reading> reading;
     Clock::duration rest{};
   };
+  struct Look {
+    Changes changes;
+    ListenersSeen listeners;
+    Result<void> result;
+    double seconds = 0;
+  };
+  enum class Work { none, look, read };
 
   void start(const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
   void forget_gone(Clock::time_point now);
   bool is_due(const LiveIoc& live, Clock::time_point now) const;
   Reading read(const Ioc& ioc) const;
+  void look(Clock::time_point now);
+  void read_all();
+  void take_over(std::chrono::milliseconds patience);
   // `rest`: how long to leave the IOC's memory alone now.
   static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest);
 
   RootedFs fs_;
   std::chrono::milliseconds keep_gone_;
-  Finder finder_;
+  std::shared_ptr<ProcessReader> reader_;
+  Finder finder_;  // the worker's, but for what never changes
+  std::uint64_t own_namespace_;
   mutable std::mutex mutex_;
   std::atomic<bool> hands_off_ = false;
-  Changes changes_;  // of the last poll()
+  ListenersSeen listeners_;
+  std::vector<Listener> speaking_;  // for the next look
+  Result<void> looked_;
+  double look_seconds_ = 0;
+  Changes changes_;  // of the last look
   std::map<IocId, LiveIoc> live_;
   std::vector<Due> due_;  // read, and not applied yet
+  Work work_ = Work::none;
+  Look look_;                   // of the worker, while it looks
+  std::vector<Due> reading_;    // the same, while it reads
+  std::vector<Listener> told_;  // the same: who speaks CA
   std::map<std::string, Gone> gone_;
   std::map<std::string, std::uint32_t> numbers_;
   std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_
   std::vector<std::uint32_t> forgotten_;
   std::uint32_t next_number_ = 1;
   std::uint64_t next_serial_ = 1;
+  Worker worker_;  // last: it ends first
 };
 
 }  // namespace ioc_exporter::iocs

@@ -1,7 +1,5 @@
 #include "iocs/inspector.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -12,6 +10,7 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::size_t kMaxModules = 4096;
+constexpr std::size_t kMostMaps = 16u << 20;  // bytes of /proc/PID/maps
 constexpr std::size_t kMaxThreadsRead = 256;
 // rsrv, callbacks and scan threads: no IOC runs with fewer once it is initialized.
 constexpr std::uint64_t kFewestIocThreads = 4;
@@ -70,7 +69,7 @@ std::span<const char* const> Inspector::read_variables() {
 Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
                                       bool thorough) {
   const pid_t pid = stat.id.pid;
-  auto maps = fs_.read(in_proc(pid, "maps"));
+  auto maps = reader_.text(pid, in_proc(pid, "maps"), kMostMaps);
   if (!maps) return std::move(maps).error();
   Inspection found;
   found.modules = executable_modules(*maps);
@@ -94,7 +93,7 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
   if (found.target) found.problem.clear();
   if (!found.target && found.problem.empty() && has_ioc_threads(stat))
     found.problem = why_not_found(stat, modules, found);
-  if (found.is_ioc()) find_version(modules, found);
+  if (found.is_ioc()) find_version(pid, modules, found);
   return found;
 }
 
@@ -104,27 +103,43 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
 // inode.
 std::vector<Inspector::Module> Inspector::open_modules(pid_t pid, Inspection& found) {
   std::vector<Module> modules;
-  for (const Mapping& mapping : found.modules) {
-    Module module{&mapping, in_proc(pid, "map_files/" + map_files_name(mapping)), nullptr};
-    auto facts = files_.look(module.path);
-    if (!facts) {
+  std::vector<std::string> paths;
+  for (const Mapping& mapping : found.modules)
+    paths.push_back(in_proc(pid, "map_files/" + map_files_name(mapping)));
+  auto statuses = reader_.statuses(pid, paths);
+  if (!statuses) {
+    found.uncertain = true;
+    found.put_off = is_for_now(statuses.error());
+    return modules;
+  }
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const Mapping& mapping = found.modules[i];
+    Module module{&mapping, std::move(paths[i]), nullptr};
+    module.facts = look_at(pid, module.path, (*statuses)[i], found);
+    if (!module.facts) {
       module.path = in_proc(pid, "root") + mapping.path;
-      struct stat status;
-      const bool same =
-          ::stat(fs_.path(module.path).c_str(), &status) == 0 && status.st_ino == mapping.inode;
-      if (same) facts = files_.look(module.path);
+      const auto status = reader_.status(pid, module.path);
+      if (status && status->st_ino == mapping.inode)
+        module.facts = look_at(pid, module.path, *status, found);
     }
-    if (!facts) {
+    if (module.facts)
+      modules.push_back(std::move(module));
+    else
       found.uncertain = true;
-      continue;
-    }
-    module.facts = std::move(*facts);
-    modules.push_back(std::move(module));
   }
   std::stable_partition(modules.begin(), modules.end(), [&](const Module& module) {
     return module.mapping->path == found.executable;
   });
   return modules;
+}
+
+std::shared_ptr<const FileFacts> Inspector::look_at(pid_t pid, const std::string& path,
+                                                    const FileStatus& status, Inspection& found) {
+  if (!status) return nullptr;
+  auto facts = files_.look(pid, path, *status);
+  if (facts) return std::move(*facts);
+  found.put_off = found.put_off || is_for_now(facts.error());
+  return nullptr;
 }
 
 void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& found) {
@@ -165,11 +180,11 @@ void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspec
 }
 
 // libCom holds the string since 3.15, libmiscIoc before; a static executable holds it itself.
-void Inspector::find_version(const std::vector<Module>& modules, Inspection& found) {
+void Inspector::find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found) {
   const auto ask = [&](auto&& chosen) {
     for (const Module& module : modules)
       if (found.base_version.empty() && chosen(module))
-        found.base_version = files_.base_version(module.path, *module.facts);
+        found.base_version = files_.base_version(pid, module.path, *module.facts);
   };
   const auto named = [](std::string_view start) {
     return [start](const Module& module) {

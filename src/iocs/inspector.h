@@ -18,6 +18,7 @@ struct Inspection {
   std::vector<Mapping> modules;  // files mapped executable, in the order of the maps
   std::string executable;        // as the process sees it, without " (deleted)"
   bool uncertain = false;        // a file could not be read: look again even when nothing changed
+  bool put_off = false;          // one could not be read now: look again soon
   std::uint64_t threads = 0;     // how many there were when their names were read
   // What an IOC has. `target` without a value and no problem: not an IOC.
   std::optional<ProbeTarget> target;
@@ -33,9 +34,10 @@ struct Inspection {
 
 class Inspector {
  public:
-  Inspector(const RootedFs& fs, FileCache& files) : fs_(fs), files_(files) {}
+  Inspector(const RootedFs& fs, ProcessReader& reader, FileCache& files)
+      : fs_(fs), reader_(reader), files_(files) {}
 
-  // The symbols a FileCache for this class looks for.
+  // The symbols that it needs to know of each file.
   static std::vector<std::string> wanted_symbols();
   // Of those, the functions told in ProbeTarget::functions, and the variables in
   // Inspection::variables.
@@ -62,11 +64,14 @@ class Inspector {
   std::vector<Module> open_modules(pid_t pid, Inspection& found);
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
   static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
-  void find_version(const std::vector<Module>& modules, Inspection& found);
+  void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);
+  std::shared_ptr<const FileFacts> look_at(pid_t pid, const std::string& path,
+                                           const FileStatus& status, Inspection& found);
   std::string why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,
                             const Inspection& found) const;
 
   const RootedFs& fs_;
+  ProcessReader& reader_;
   FileCache& files_;
 };
 

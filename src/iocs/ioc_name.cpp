@@ -46,7 +46,8 @@ std::string plain_path(std::string_view path) {
 // One process' command line, environment and folder, read when first asked for.
 class Process {
  public:
-  Process(const RootedFs& fs, pid_t pid) : fs_(fs), folder_("/proc/" + std::to_string(pid)) {}
+  Process(const RootedFs& fs, ProcessReader& reader, pid_t pid)
+      : fs_(fs), reader_(reader), pid_(pid), folder_("/proc/" + std::to_string(pid)) {}
 
   const std::vector<std::string>& environment() {
     if (!environment_) environment_ = read("/environ");
@@ -70,7 +71,7 @@ class Process {
 
  private:
   std::vector<std::string> read(std::string_view name) const {
-    auto text = fs_.read(folder_ + std::string(name), kMostText);
+    auto text = reader_.text(pid_, folder_ + std::string(name), kMostText);
     return text ? split_arguments(*text) : std::vector<std::string>();
   }
 
@@ -87,12 +88,13 @@ class Process {
 
   std::optional<std::string> regular_file(const std::string& path) {
     ++looks_;
-    struct stat status;
-    if (::stat(fs_.path(folder_ + "/root" + path).c_str(), &status) != 0) return {};
-    return S_ISREG(status.st_mode) ? std::optional(plain_path(path)) : std::nullopt;
+    const auto status = reader_.status(pid_, folder_ + "/root" + path);
+    return status && S_ISREG(status->st_mode) ? std::optional(plain_path(path)) : std::nullopt;
   }
 
   const RootedFs& fs_;
+  ProcessReader& reader_;
+  pid_t pid_;
   std::string folder_;
   std::optional<std::vector<std::string>> environment_;
   int looks_ = 0;
@@ -121,9 +123,9 @@ Result<NameSource> parse_name_source(const std::string& word) {
   return error_in_words(shown(word) + " is none of env:VARIABLE, script and exe");
 }
 
-std::string ioc_name(const RootedFs& fs, pid_t pid, const std::string& executable,
-                     const std::vector<NameSource>& sources) {
-  Process process(fs, pid);
+std::string ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
+                     const std::string& executable, const std::vector<NameSource>& sources) {
+  Process process(fs, reader, pid);
   const std::string base = executable.substr(executable.rfind('/') + 1);
   for (const NameSource& source : sources) {
     std::string name = base;

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
+#include "iocs/process_reader.h"
 
 namespace ioc_exporter::iocs {
 
@@ -34,7 +35,7 @@ Result<NameSource> parse_name_source(const std::string& word);
 
 // Name of the process `pid` with the executable `executable` (as the process sees it). Not unique
 // yet.
-std::string ioc_name(const RootedFs& fs, pid_t pid, const std::string& executable,
-                     const std::vector<NameSource>& sources);
+std::string ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
+                     const std::string& executable, const std::vector<NameSource>& sources);
 
 }  // namespace ioc_exporter::iocs

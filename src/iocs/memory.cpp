@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <limits>
 
@@ -15,6 +16,8 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::size_t kMostPieces = 1024;  // UIO_MAXIOV, linux/uio.h
+// What is above belongs to the kernel.
+constexpr std::uint64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -50,8 +53,13 @@ Result<void> Memory::read(std::uint64_t address, std::span<std::byte> into) {
   return {};
 }
 
+bool has_memory(int pagemap) {
+  char byte;
+  return ::pread(pagemap, &byte, 1, 0) < 0 && errno == EINVAL;
+}
+
 Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const IocId& id) {
-  const std::string path = "/proc/" + std::to_string(id.pid) + "/mem";
+  const std::string path = "/proc/" + std::to_string(id.pid) + "/pagemap";
   auto fd = fs.open(path, O_RDONLY);
   if (!fd) return std::move(fd).error();
   // Opened first, then checked: what is checked here is what the descriptor leads to, unless the
@@ -62,20 +70,27 @@ Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const I
   return std::unique_ptr<ProcMemory>(new ProcMemory(std::move(*fd), id.pid));
 }
 
+bool ProcMemory::is_there() const {
+  return has_memory(fd_.get());
+}
+
 Result<std::size_t> ProcMemory::read_some(std::uint64_t address, std::span<std::byte> into) {
   if (into.empty()) return std::size_t{0};
   const auto what = [&] {
     return "read memory at " + hex_address(address) + " (pid " + std::to_string(pid_) + ")";
   };
-  if (address > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - into.size())
-    return error_in_words(what() + ": no address of a process");
-  for (;;) {
-    const ssize_t got = ::pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(address));
-    if (got > 0) return static_cast<std::size_t>(got);
-    if (got == 0) return error_in_words(what() + ": the process has ended");
-    if (errno == EIO) return error_in_words(what() + ": not mapped");
-    if (errno != EINTR) return last_error(what());
-  }
+  if (address > kHighest - into.size()) return error_in_words(what() + ": no address of a process");
+  const iovec from{reinterpret_cast<void*>(address), into.size()}, to{into.data(), into.size()};
+  ssize_t got = 0;
+  do {
+    got = ::process_vm_readv(pid_, &to, 1, &from, 1, 0);
+  } while (got < 0 && errno == EINTR);
+  const int why = errno;
+  // The pid led to our process if that is still there with the same memory.
+  if (!is_there()) return error_in_words(what() + ": the process has ended");
+  if (got > 0) return static_cast<std::size_t>(got);
+  if (got == 0 || why == EFAULT || why == EIO) return error_in_words(what() + ": not mapped");
+  return error_from_errno(why, what());
 }
 
 Result<std::size_t> ProcMemory::gather(std::span<const std::uint64_t> addresses, std::size_t size,
@@ -87,12 +102,11 @@ Result<std::size_t> ProcMemory::gather(std::span<const std::uint64_t> addresses,
     pieces[i] = {reinterpret_cast<void*>(addresses[i]), size};
   const iovec to{into.data(), addresses.size() * size};
   const ssize_t got = ::process_vm_readv(pid_, &to, 1, pieces.data(), addresses.size(), 0);
-  // Not mapped, not allowed, not in this kernel: what reads one by one knows, and says so.
+  // Not mapped, or not allowed: what reads one by one knows, and says so.
   if (got < static_cast<ssize_t>(size)) return Memory::gather(addresses, size, into);
-  // The pid led to our process if that is still there with the same memory.
-  std::byte probe;
-  auto there = read_some(addresses[0], std::span(&probe, 1));
-  if (!there) return std::move(there).error();
+  if (!is_there())
+    return error_in_words("read memory at " + hex_address(addresses[0]) + " (pid " +
+                          std::to_string(pid_) + "): the process has ended");
   return static_cast<std::size_t>(got) / size;
 }
 

@@ -47,25 +47,36 @@ std::string hex_address(std::uint64_t address);
 // Whether it may be the address of a struct.
 bool is_pointer(std::uint64_t address);
 
-// /proc/PID/mem. The descriptor stays with the memory that the process had when it was opened:
-// after its end, or an exec, reads fail; another process with the same pid is never read. Needs the
-// right to trace the process (CAP_SYS_PTRACE). It keeps the memory's page tables alive, so do not
-// hold it for long.
+// Another process' memory by process_vm_readv(2), which lets go of that memory's lock before it
+// waits for a page, so that nobody else waits as well: not the process' own threads, not the kernel
+// that takes off probes. (A read of /proc/PID/mem holds it, Linux 6.18: with a page of a FUSE file
+// that is never read, even a fork() of the process waits.) The reader itself may wait for ever.
+//
+// An open file of /proc says whether the process still has the memory that it had: after its end,
+// or an exec, reads fail; another process with the same pid is never read. Needs the right to trace
+// the process (CAP_SYS_PTRACE). The file keeps the memory's page tables alive, so do not hold it
+// for long.
 class ProcMemory : public Memory {
  public:
   // Fails when the process is not the one that `id` names.
   static Result<std::unique_ptr<ProcMemory>> open(const RootedFs& fs, const IocId& id);
 
   Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override;
-  // In one system call where the kernel has process_vm_readv(2).
+  // In one system call.
   Result<std::size_t> gather(std::span<const std::uint64_t> addresses, std::size_t size,
                              std::span<std::byte> into) override;
 
  private:
   ProcMemory(UniqueFd fd, pid_t pid) : fd_(std::move(fd)), pid_(pid) {}
+  bool is_there() const;
 
-  UniqueFd fd_;
+  UniqueFd fd_;  // /proc/PID/pagemap
   pid_t pid_;
 };
+
+// Whether the memory that an open /proc/PID/pagemap leads to still is a process'. Touches none of
+// it and takes no lock: what is asked for is not aligned, which the kernel says of live memory only
+// (pagemap_read(), fs/proc/task_mmu.c).
+bool has_memory(int pagemap);
 
 }  // namespace ioc_exporter::iocs

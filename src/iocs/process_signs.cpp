@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "iocs/memory.h"
+
 namespace ioc_exporter::iocs {
 namespace {
 
@@ -72,8 +74,7 @@ std::optional<std::string> KeptFile::read(std::size_t most) const {
 }
 
 bool KeptFile::has_memory() const {
-  char byte;
-  return ::pread(fd_.get(), &byte, 1, 0) == 1;
+  return iocs::has_memory(fd_.get());
 }
 
 }  // namespace ioc_exporter::iocs

@@ -27,7 +27,7 @@ std::uint32_t records_of(const Database& database) {
 }  // namespace
 
 RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options)
-    : host_(host), options_(options), memory_(host.fs(), options.stuck_after) {
+    : host_(host), options_(options), memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
     if (auto loaded = load(); !loaded)

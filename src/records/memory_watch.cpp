@@ -66,9 +66,9 @@ IocMemorySample read_variables(iocs::Memory& memory, const iocs::VariablePlaces&
 
 }  // namespace
 
-MemoryWatch::MemoryWatch(RootedFs fs, std::chrono::milliseconds stuck_after,
-                         std::chrono::milliseconds budget)
-    : fs_(std::move(fs)), stuck_after_(stuck_after), budget_(budget) {}
+MemoryWatch::MemoryWatch(std::shared_ptr<iocs::ProcessReader> reader,
+                         std::chrono::milliseconds stuck_after, std::chrono::milliseconds budget)
+    : reader_(std::move(reader)), stuck_after_(stuck_after), budget_(budget) {}
 
 void MemoryWatch::look(const std::vector<Job>& jobs) {
   const std::unique_lock lock(looking_, budget_);
@@ -104,7 +104,7 @@ MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
 
 void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point deadline) {
   watched.tried = Clock::now();
-  auto memory = iocs::ProcMemory::open(fs_, job.id);
+  auto memory = reader_->memory(job.id);
   if (!memory) {
     watched.sample = {};
     watched.problem = memory.error().message();

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "base/rooted_fs.h"
 #include "iocs/database_reader.h"
 #include "iocs/ioc.h"
+#include "iocs/process_reader.h"
 #include "records/record_states.h"
 #include "records/samples.h"
 
@@ -37,7 +37,7 @@ class MemoryWatch {
   };
 
   // `stuck_after`: how long a record may be active.
-  MemoryWatch(RootedFs fs, std::chrono::milliseconds stuck_after,
+  MemoryWatch(std::shared_ptr<iocs::ProcessReader> reader, std::chrono::milliseconds stuck_after,
               std::chrono::milliseconds budget = kBudget);
 
   // Looks at these IOCs, those first that were not looked at for longest, and forgets all others.
@@ -67,7 +67,7 @@ class MemoryWatch {
   void tell(const Watched& watched);
   void take_counts(const IocSample& ioc);
 
-  RootedFs fs_;
+  std::shared_ptr<iocs::ProcessReader> reader_;
   std::chrono::milliseconds stuck_after_;
   std::chrono::milliseconds budget_;
   std::timed_mutex looking_;                 // for watched_, and taken before told_mutex_

@@ -14,7 +14,8 @@ from harness.waiting import wait_until
 DAC_READ_SEARCH, NET_RAW, SYS_PTRACE, SYS_ADMIN = 2, 13, 19, 21
 BPF, CHECKPOINT_RESTORE = 39, 40
 KEPT = [DAC_READ_SEARCH, SYS_PTRACE, BPF, CHECKPOINT_RESTORE]
-HELPERS = {"ioc_exp-attach": [SYS_ADMIN], "ioc_exp-net": [NET_RAW, SYS_ADMIN]}
+HELPERS = {"ioc_exp-attach": [SYS_ADMIN], "ioc_exp-net": [NET_RAW, SYS_ADMIN],
+           "ioc_exp-fork": [DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE]}
 
 
 def threads_of(pid: int) -> list[dict[str, str]]:

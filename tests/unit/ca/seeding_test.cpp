@@ -115,7 +115,7 @@ class CaSeedingPlan : public testing::Test {
   std::string root_ = testing::TempDir() + "ca_seeding." + std::to_string(::getpid());
   iocs::Ioc ioc_;
   std::optional<std::uint32_t> net_ = 0;
-  CaSeeding seeding_{RootedFs(root_)};
+  CaSeeding seeding_{RootedFs(root_), std::make_shared<iocs::ProcessReader>(RootedFs(root_))};
   Result<ca::CaSeedResult> result_ = ca::CaSeedResult{};
   std::mutex mutex_;
   CaSeeding::Clock::time_point start_ = CaSeeding::Clock::now();
@@ -139,7 +139,7 @@ TEST_F(CaSeedingPlan, TwiceAndAgainWhenItListensElsewhere) {
 TEST_F(CaSeedingPlan, WhatFailsIsTriedAgainForAWhile) {
   EXPECT_EQ(run(1), (std::vector<int>{}));
   EXPECT_EQ(problem(), "open " + root_ +
-                           "/proc/8/mem: No such file or directory"
+                           "/proc/8/pagemap: No such file or directory"
                            ": puts on channels that were open before have no name");
   connections("");
   EXPECT_EQ(run(300), (std::vector<int>{2, 4}));
@@ -170,7 +170,7 @@ TEST_F(CaSeedingPlan, WithoutSymbolsOnce) {
   unnamed_[23] = 1;
   ioc_.ca_server.clear();
   std::filesystem::create_directories(root_ + "/proc/8");
-  std::ofstream(root_ + "/proc/8/mem") << "";
+  std::ofstream(root_ + "/proc/8/pagemap") << "";
   std::ofstream(root_ + "/proc/8/stat")
       << "8 (x) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 9 0 100 1000 0 0 94 95 140 0\n";
   EXPECT_EQ(run(2000), (std::vector<int>{}));

@@ -10,29 +10,30 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-const RootedFs kHost("/");
+constexpr pid_t kAny = 1;
+ProcessReader reader{RootedFs("/")};
 
 TEST(FileCache, ReadsAFileOnceWhateverItsPath) {
   TemporaryFolder folder;
   folder.link("/other.so", TARGET_LIB);
-  FileCache cache(kHost, {"dbProcess"});
-  const auto first = cache.look(TARGET_LIB);
-  const auto second = cache.look(folder.path("/other.so"));
+  FileCache cache(reader);
+  const auto first = cache.look(kAny, TARGET_LIB);
+  const auto second = cache.look(kAny, folder.path("/other.so"));
   ASSERT_TRUE(first);
   ASSERT_TRUE(second);
   EXPECT_EQ(first->get(), second->get());
   EXPECT_EQ(cache.files_read(), 1u);
   ASSERT_TRUE((*first)->elf);
   EXPECT_NE((*first)->elf->find("dbProcess"), nullptr);
-  EXPECT_EQ(cache.base_version(TARGET_LIB, **first), "7.0.8.1");
+  EXPECT_EQ(cache.base_version(kAny, TARGET_LIB, **first), "7.0.8.1");
 }
 
 TEST(FileCache, NegativeVerdictsAreKeptAndAChangedFileIsReadAgain) {
   TemporaryFolder folder;
   folder.write("/text", "no library");
-  FileCache cache(kHost, {"dbProcess"});
+  FileCache cache(reader);
   for (int i = 0; i < 3; ++i) {
-    const auto facts = cache.look(folder.path("/text"));
+    const auto facts = cache.look(kAny, folder.path("/text"));
     ASSERT_TRUE(facts);
     EXPECT_FALSE((*facts)->elf);
     EXPECT_FALSE((*facts)->retry);
@@ -41,33 +42,33 @@ TEST(FileCache, NegativeVerdictsAreKeptAndAChangedFileIsReadAgain) {
   EXPECT_EQ(cache.files_read(), 1u);
   std::filesystem::copy_file(TARGET_LIB, folder.path("/text"),
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_TRUE((*cache.look(folder.path("/text")))->elf);
+  EXPECT_TRUE((*cache.look(kAny, folder.path("/text")))->elf);
   EXPECT_EQ(cache.files_read(), 2u);
 }
 
 TEST(FileCache, NeverOpensWhatIsNoRegularFile) {
   TemporaryFolder folder;
   ASSERT_EQ(::mkfifo(folder.path("/fifo").c_str(), 0600), 0);
-  FileCache cache(kHost, {"dbProcess"});
-  const auto facts = cache.look(folder.path("/fifo"));
+  FileCache cache(reader);
+  const auto facts = cache.look(kAny, folder.path("/fifo"));
   ASSERT_TRUE(facts);
   EXPECT_EQ((*facts)->problem, "not a regular file");
   EXPECT_EQ(cache.files_read(), 0u);
-  EXPECT_FALSE(cache.look(folder.path("/missing")));
+  EXPECT_FALSE(cache.look(kAny, folder.path("/missing")));
 }
 
 TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
   TemporaryFolder folder;
-  FileCache cache(kHost, {"dbProcess"}, 8);
+  FileCache cache(reader, 8);
   folder.write("/kept", "kept");
   for (int i = 0; i < 40; ++i) {
     const std::string name = "/f" + std::to_string(i);
     folder.write(name, name);
-    ASSERT_TRUE(cache.look(folder.path(name)));
-    ASSERT_TRUE(cache.look(folder.path("/kept")));
+    ASSERT_TRUE(cache.look(kAny, folder.path(name)));
+    ASSERT_TRUE(cache.look(kAny, folder.path("/kept")));
   }
   EXPECT_EQ(cache.files_read(), 41u) << "the one that is in use stays";
-  ASSERT_TRUE(cache.look(folder.path("/f0")));
+  ASSERT_TRUE(cache.look(kAny, folder.path("/f0")));
   EXPECT_EQ(cache.files_read(), 42u) << "the oldest went";
 }
 

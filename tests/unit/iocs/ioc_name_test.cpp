@@ -33,7 +33,9 @@ class NameOfAProcess : public testing::Test {
     folder_.link("/proc/7/cwd", cwd);
   }
   std::string name(const std::string& executable) {
-    return ioc_name(RootedFs(folder_.path()), 7, executable, default_name_sources());
+    const RootedFs fs(folder_.path());
+    ProcessReader reader(fs);
+    return ioc_name(fs, reader, 7, executable, default_name_sources());
   }
 
   TemporaryFolder folder_;
@@ -79,7 +81,9 @@ TEST_F(NameOfAProcess, FallsBackToTheExecutable) {
   EXPECT_EQ(name("/opt/bin/rf"), "rf") << "nothing can be read";
   EXPECT_EQ(name("/"), "ioc");
   const std::string executable = "/opt/bin/rf";
-  EXPECT_EQ(ioc_name(RootedFs(folder_.path()), 7, executable, {}), "rf");
+  const RootedFs fs(folder_.path());
+  ProcessReader reader(fs);
+  EXPECT_EQ(ioc_name(fs, reader, 7, executable, {}), "rf");
 }
 
 TEST(NameSource, Words) {

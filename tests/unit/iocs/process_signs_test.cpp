@@ -52,7 +52,7 @@ TEST(Glance, MemoryOfAProcessThroughExecAndEnd) {
   const auto proc = Folder::open(host, "/proc");
   ASSERT_TRUE(proc);
   const std::string folder = "/proc/" + std::to_string(target.pid());
-  const KeptFile first = KeptFile::open(host, folder + "/environ");
+  const KeptFile first = KeptFile::open(host, folder + "/pagemap");
   ASSERT_TRUE(first.is_open());
   EXPECT_TRUE(first.has_memory());
   const auto sizes = read_memory_sizes(*proc, target.pid());
@@ -65,7 +65,7 @@ TEST(Glance, MemoryOfAProcessThroughExecAndEnd) {
   EXPECT_TRUE(first.has_memory());
   target.command(std::string("exec ") + TARGET_IOC);
   EXPECT_FALSE(first.has_memory()) << "what it had before the exec";
-  const KeptFile second = KeptFile::open(host, folder + "/environ");
+  const KeptFile second = KeptFile::open(host, folder + "/pagemap");
   target.stop();
   EXPECT_FALSE(second.has_memory());
   EXPECT_FALSE(read_memory_sizes(*proc, target.pid()));

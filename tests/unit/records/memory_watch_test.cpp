@@ -61,7 +61,7 @@ class MemoryWatchTest : public testing::Test {
 };
 
 TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndWhatIsMissing) {
-  MemoryWatch watch(RootedFs("/"), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   records_[5].active = 1;
   watch.look({job_});
   const IocSample sample = told(watch);
@@ -76,7 +76,7 @@ TEST_F(MemoryWatchTest, TellsTheStatesOfRecordsAndWhatIsMissing) {
 }
 
 TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
-  MemoryWatch watch(RootedFs("/"), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   const std::int32_t periods = -7;
   const std::uint64_t lists = 8;
   job_.variables["nPeriodic"] = {{reinterpret_cast<std::uintptr_t>(&periods), sizeof periods}};
@@ -89,7 +89,7 @@ TEST_F(MemoryWatchTest, OneVariableThatMakesNoSenseIsANote) {
 }
 
 TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
-  MemoryWatch watch(RootedFs("/"), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   records_[3].severity = 23;
   watch.look({job_});
   const IocSample sample = told(watch);
@@ -98,7 +98,7 @@ TEST_F(MemoryWatchTest, ASeverityThatIsNoneIsANote) {
 }
 
 TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfWhatHasEnded) {
-  MemoryWatch watch(RootedFs("/"), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   watch.look({job_});
   std::vector<IocSample> iocs{ioc(), ioc(), ioc()};
   iocs[0].database = std::make_shared<Database>(*job_.database);
@@ -112,7 +112,7 @@ TEST_F(MemoryWatchTest, NothingIsToldOfAnotherDatabaseOrOfWhatHasEnded) {
 }
 
 TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
-  MemoryWatch watch(RootedFs("/"), 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms);
   ++job_.id.start_ticks;
   watch.look({job_});
   const IocSample sample = told(watch);
@@ -121,7 +121,7 @@ TEST_F(MemoryWatchTest, AnotherProcessWithThePidIsNotRead) {
 }
 
 TEST_F(MemoryWatchTest, WhatThereWasNoTimeToLookAtIsNotTold) {
-  MemoryWatch watch(RootedFs("/"), 0ms, 0ms);
+  MemoryWatch watch(std::make_shared<iocs::ProcessReader>(RootedFs("/")), 0ms, 0ms);
   watch.look({job_});
   EXPECT_FALSE(told(watch).memory);
 }
