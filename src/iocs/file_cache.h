@@ -30,8 +30,8 @@ struct FileFacts {
 
 class FileCache {
  public:
-  // `capacity`: files kept; the ones not asked for longest go first. A file whose function the first
-  // of wanted_symbols() is stays open.
+  // `capacity`: files kept; the ones not asked for longest go first. A file whose function the
+  // first of wanted_symbols() is stays open.
   explicit FileCache(ProcessReader& reader, std::size_t capacity = 8192);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular

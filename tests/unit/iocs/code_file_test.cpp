@@ -24,7 +24,7 @@ class CodeFileTest : public testing::Test {
     process_ = *facts_->elf->find("dbProcess")->file_offset;
   }
   std::shared_ptr<const FileFacts> look() {
-    auto facts = cache_.look(path_);
+    auto facts = cache_.look(::getpid(), path_);
     EXPECT_TRUE(facts) << facts.error().message();
     return facts ? *facts : nullptr;
   }
@@ -39,8 +39,8 @@ class CodeFileTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::string path_ = folder_.path("/library.so");
-  RootedFs host_{"/"};
-  FileCache cache_{host_, {"dbProcess", "pdbbase", "scanList"}};
+  ProcessReader reader_{RootedFs("/")};
+  FileCache cache_{reader_};
   std::shared_ptr<const FileFacts> facts_;
   std::uint64_t process_ = 0;
 };
@@ -100,8 +100,8 @@ TEST_F(CodeFileTest, ACopyResemblesItAndAnotherFileDoesNot) {
   std::filesystem::copy_file(path_, folder_.path("/copy.so"));
   std::filesystem::last_write_time(folder_.path("/copy.so"),
                                    std::filesystem::last_write_time(path_));
-  const auto copy = cache_.look(folder_.path("/copy.so"));
-  const auto other = cache_.look(TARGET_IOC);
+  const auto copy = cache_.look(::getpid(), folder_.path("/copy.so"));
+  const auto other = cache_.look(::getpid(), TARGET_IOC);
   ASSERT_TRUE(copy && (*copy)->code && other && (*other)->code);
   EXPECT_TRUE((*copy)->code->resembles(*facts_->code));
   EXPECT_FALSE((*other)->code->resembles(*facts_->code));
