@@ -70,13 +70,13 @@ def check_that_all_goes_on(exporter, ioc, fake) -> None:
     exporter.process.popen.send_signal(signal.SIGUSR1)
     exporter.wait_scrape(lambda s: s.value("ioc_exporter_detached") == 1
                          and s.value("ioc_exporter_probe_attachments", probe="record_process") == 0,
-                         "SIGUSR1 takes all probes off", 2)
+                         "SIGUSR1 takes all probes off", 10)
     ioc.process_once("H:text1", 3)
     exporter.process.popen.send_signal(signal.SIGUSR2)
     exporter.wait_scrape(lambda s: s.value("ioc_exporter_probe_attachments", probe="record_process") > 0,
                          "SIGUSR2 attaches them again")
     lives(fake)
-    assert exporter.process.terminate(2) == 0
+    assert exporter.process.terminate(10) == 0
 
 
 def test_records_on_a_page_that_never_answers(start_ioc, start_exporter, silent_file, fake_ioc):
