@@ -123,7 +123,6 @@ void serve_ours(std::size_t records, int times, const Client& client) {
   web::Scraper scraper([&](exposition::Encoder& encoder) {
     encode_snapshot(read_snapshot(counts, database), {}, records::ShownEdges{edges_of_24_lines()},
                     labels, encoder);
-    return web::Scraper::WhenServed();
   });
   web::ServerOptions options;
   options.listen = {"127.0.0.1:0"};

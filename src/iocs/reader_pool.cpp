@@ -54,7 +54,7 @@ bool wait_for_answer(const RootedFs& fs, const Reader& reader, milliseconds pati
   return false;
 }
 
-std::string seconds_text(std::chrono::milliseconds time) {
+std::string milliseconds_text(std::chrono::milliseconds time) {
   std::string text = std::to_string(time.count());
   return text + " ms";
 }
@@ -197,7 +197,7 @@ Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience,
     if (!wait_for_answer(fs(), reader, patience, stopped_)) {
       if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
       charge(pid, Clock::now() - began);
-      return give_up(reader, pid, what + ": no answer within " + seconds_text(patience));
+      return give_up(reader, pid, what + ": no answer within " + milliseconds_text(patience));
     }
     if (!receive_message(reader.socket.get(), message, asked.fd)) {
       reader.socket.reset();
