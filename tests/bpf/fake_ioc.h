@@ -75,7 +75,7 @@ class FakeIoc {
     target.pid = pid_;
     target.path = "/proc/" + std::to_string(pid_) + "/exe";
     auto code = iocs::CodeFile::open(UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)),
-                                     target.path, {{offset_, 16}});
+                                     target.path, {{offset_, 16}, {scan_list_offset_, 8}});
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
     target.offset = offset_;
