@@ -85,7 +85,7 @@ def test_a_rogue_put_becomes_one_alert(start_ioc, start_exporter, connect, start
             when, = {float(found["value"][1]) for found in server.query(f'{LAST}{{user="{name}"}}')}
             assert before <= when <= time.time()
             wait_until(lambda server=server, name=name: server.query(
-                f'ALERTS{{alertstate="firing", alertname=~"Epics.*Put", user="{name}"}}'),
+                f'last_over_time(ALERTS{{alertstate="firing", alertname=~"Epics.*Put", user="{name}"}}[5m])'),
                 f"the alert about {name} in Prometheus {server.process.name}", 30)
 
     unexpected = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsUnexpectedPut", "rogue"),
