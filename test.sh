@@ -88,7 +88,7 @@ if [ ${#expressions[@]} -eq 0 ]; then options=(-DIOC_EXPORTER_BENCH=ON); fi
 if [ "${labels[*]}" = unit ]; then
   # It matters that they are there soon, not how fast they are.
   build=build/unit
-  options=(-DIOC_EXPORTER_BENCH=OFF -DCMAKE_BUILD_TYPE=None -DIOC_EXPORTER_PCH=ON)
+  options=(-DIOC_EXPORTER_BENCH=OFF -DCMAKE_BUILD_TYPE=None)
 fi
 configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
