@@ -1,13 +1,8 @@
 #include "app/reader_sandbox.h"
 
-#include <fcntl.h>
-#include <sched.h>
-#include <seccomp.h>
 #include <sys/capability.h>
 
-#include <cerrno>
-#include <memory>
-#include <utility>
+#include "app/syscall_filter.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -28,9 +23,6 @@ constexpr const char* kCalls[] = {
     // a build with sanitizers: whether memory is there to be read
     "pipe", "pipe2", "write"};
 
-struct FilterDeleter {
-  void operator()(void* filter) const { seccomp_release(filter); }
-};
 bool is_permitted(cap_value_t capability) {
   cap_flag_value_t is_set = CAP_CLEAR;
   const cap_t now = cap_get_proc();
@@ -55,28 +47,10 @@ Privileges readers_privileges(const Privileges& keep) {
 }
 
 Result<void> load_filter() {
-  const std::string action = "make a filter of system calls for readers";
-  const std::unique_ptr<void, FilterDeleter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
-  if (!filter) return error_in_words(action + ": no memory");
-  for (const char* const call : kCalls) {
-    const int number = seccomp_syscall_resolve_name(call);
-    if (number == __NR_SCMP_ERROR) continue;
-    const int result = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, number, 0);
-    if (result < 0 && result != -EDOM) return error_from_errno(-result, action + ": " + call);
-  }
-  // For reading only.
-  for (const auto& [call, flags] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
-    const int number = seccomp_syscall_resolve_name(call);
-    if (number == __NR_SCMP_ERROR) continue;
-    const scmp_arg_cmp reads{flags, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY};
-    const int result = seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, number, 1, &reads);
-    if (result < 0 && result != -EDOM) return error_from_errno(-result, action + ": " + call);
-  }
-  if (const int result = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2); result < 0)
-    return error_from_errno(-result, action);
-  if (const int result = seccomp_load(filter.get()); result < 0)
-    return error_from_errno(-result, action);
-  return {};
+  SyscallFilter filter;
+  for (const char* const call : kCalls) filter.allow(call);
+  filter.allow_reading();
+  return filter.load();
 }
 
 }  // namespace

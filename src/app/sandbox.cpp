@@ -14,11 +14,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
+
+#include "app/syscall_filter.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -70,65 +68,8 @@ constexpr std::uint32_t kBpfLoading[] = {BPF_PROG_LOAD, BPF_BTF_LOAD, BPF_PROG_B
 constexpr unsigned long kPerfRequests[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
                                            PERF_EVENT_IOC_SET_BPF};
 
-struct FilterDeleter {
-  void operator()(void* filter) const { seccomp_release(filter); }
-};
-
-class Filter {
- public:
-  Filter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
-  bool made() const { return filter_ != nullptr; }
-
-  // Lets the call through when all conditions hold. Conditions see 64 bits: of an argument that the
-  // kernel takes 32 bits of, none with others above is let through.
-  void allow(const char* call, std::vector<scmp_arg_cmp> when = {}) {
-    add(SCMP_ACT_ALLOW, call, when);
-  }
-  void say_no_such_call(const char* call) { add(SCMP_ACT_ERRNO(ENOSYS), call, {}); }
-
-  Result<void> load() {
-    const std::string action = "make a filter of system calls";
-    if (problem_ != 0) return error_from_errno(problem_, action + ": " + problem_call_);
-    // All threads, those of libraries included; a tree instead of a list; and none of the slowness
-    // that older kernels give to every filtered process (spec_store_bypass_disable=seccomp).
-    for (const auto& [attribute, value] :
-         {std::pair{SCMP_FLTATR_CTL_TSYNC, 1u}, std::pair{SCMP_FLTATR_CTL_SSB, 1u},
-          std::pair{SCMP_FLTATR_CTL_OPTIMIZE, 2u}})
-      if (const int result = seccomp_attr_set(filter_.get(), attribute, value); result < 0)
-        return error_from_errno(-result, action);
-    if (const int result = seccomp_load(filter_.get()); result < 0)
-      return error_from_errno(-result, "load the filter of system calls");
-    return {};
-  }
-
- private:
-  // What this processor or this libseccomp does not have is not let through.
-  void add(std::uint32_t action, const char* call, const std::vector<scmp_arg_cmp>& when) {
-    const int number = seccomp_syscall_resolve_name(call);
-    if (number == __NR_SCMP_ERROR || problem_ != 0) return;
-    const int result = seccomp_rule_add_array(filter_.get(), action, number,
-                                              static_cast<unsigned>(when.size()), when.data());
-    if (result < 0 && result != -EDOM) problem_ = -result;
-    if (problem_ != 0) problem_call_ = call;
-  }
-
-  std::unique_ptr<void, FilterDeleter> filter_;
-  int problem_ = 0;
-  std::string problem_call_;
-};
-
-scmp_arg_cmp is(unsigned number, scmp_datum_t value) {
-  return scmp_arg_cmp{number, SCMP_CMP_EQ, value, 0};
-}
-
-scmp_arg_cmp has_none_of(unsigned number, scmp_datum_t bits) {
-  return scmp_arg_cmp{number, SCMP_CMP_MASKED_EQ, bits, 0};
-}
-
-void allow_files(Filter& filter) {
-  constexpr auto kWriting = static_cast<unsigned>(O_ACCMODE | O_CREAT | O_TRUNC);
-  filter.allow("open", {has_none_of(1, kWriting)});
-  filter.allow("openat", {has_none_of(2, kWriting)});
+void allow_files(SyscallFilter& filter) {
+  filter.allow_reading();
   for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL})
     for (const char* call : {"fcntl", "fcntl64"})
       filter.allow(call, {is(1, static_cast<unsigned>(command))});
@@ -138,13 +79,13 @@ void allow_files(Filter& filter) {
 }
 
 // No code but what is there already.
-void allow_memory(Filter& filter) {
+void allow_memory(SyscallFilter& filter) {
   for (const char* call : {"mmap", "mmap2", "mprotect"})
     filter.allow(call, {has_none_of(2, PROT_EXEC)});
 }
 
 // Threads, but no processes; of limits and priorities one's own, the former to be read.
-void allow_threads(Filter& filter) {
+void allow_threads(SyscallFilter& filter) {
   constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
                                           CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
                                           CLONE_NEWNET;
@@ -162,7 +103,7 @@ void allow_threads(Filter& filter) {
     filter.allow("prctl", {is(0, static_cast<unsigned>(option))});
 }
 
-void allow_sockets(Filter& filter, bool packets) {
+void allow_sockets(SyscallFilter& filter, bool packets) {
   for (const int family : {AF_UNIX, AF_INET, AF_INET6}) {
     const auto of = is(0, static_cast<unsigned>(family));
     filter.allow("socketpair", {of});
@@ -182,7 +123,7 @@ void allow_sockets(Filter& filter, bool packets) {
     filter.allow("setsockopt", {is(1, static_cast<unsigned>(level))});
 }
 
-void allow_bpf(Filter& filter, const SandboxOptions& options) {
+void allow_bpf(SyscallFilter& filter, const SandboxOptions& options) {
   for (const std::uint32_t command : kBpfMaps) filter.allow("bpf", {is(0, command)});
   if (options.net_namespaces)
     for (const std::uint32_t command : kBpfLoading) filter.allow("bpf", {is(0, command)});
@@ -195,8 +136,7 @@ void allow_bpf(Filter& filter, const SandboxOptions& options) {
 }  // namespace
 
 Result<void> enter_sandbox(const SandboxOptions& options) {
-  Filter filter;
-  if (!filter.made()) return error_in_words("make a filter of system calls: no memory");
+  SyscallFilter filter;
   for (const char* call : kAlways) filter.allow(call);
   for (const char* call : kNoSuchCall) filter.say_no_such_call(call);
   allow_files(filter);
