@@ -11,7 +11,10 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <span>
 #include <utility>
+
+#include "base/socket_message.h"
 
 namespace ioc_exporter {
 namespace {
@@ -24,54 +27,17 @@ struct Answer {
   char words[248] = "";    // "": it has been done
 };
 
-// Room for one descriptor.
-struct Control {
-  alignas(cmsghdr) char bytes[CMSG_SPACE(sizeof(int))] = {};
-};
-
 bool send_one(int socket, const void* data, std::size_t size, int file) {
   iovec part{const_cast<void*>(data), size};
-  Control control;
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (file >= 0) {
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof control.bytes;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &file, sizeof file);
-  }
-  ssize_t sent = 0;
-  do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(size);
+  return send_message(socket, std::span(&part, 1), file) == size;
 }
 
 // Nothing: the other end is gone, or it sent what is no message of ours.
 template <class Message>
 std::optional<Message> receive_one(int socket, UniqueFd& file) {
   Message received;
-  iovec part{&received, sizeof received};
-  Control control;
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
-  ssize_t size = 0;
-  do size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (size < 0 && errno == EINTR);
-  if (size != static_cast<ssize_t>(sizeof received)) return std::nullopt;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-      header->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    file.reset(fd);
-  }
+  const auto got = receive_message(socket, std::as_writable_bytes(std::span(&received, 1)), file);
+  if (!got || got->size != sizeof received) return std::nullopt;
   return received;
 }
 
