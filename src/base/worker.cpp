@@ -22,10 +22,6 @@ void Worker::start(std::function<void()> job) {
   changed_.notify_all();
 }
 
-bool Worker::is_idle() {
-  return wait(std::chrono::milliseconds(0));
-}
-
 bool Worker::wait(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, patience, [this] { return !job_; });

@@ -20,7 +20,6 @@ class Worker {
   // To be called while it is idle, by one thread. The thread is started with the first job, so that
   // it has what that thread has then.
   void start(std::function<void()> job);
-  bool is_idle();
   // True: it is idle now, and what the job wrote can be read.
   bool wait(std::chrono::milliseconds patience);
 

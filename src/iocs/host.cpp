@@ -58,8 +58,10 @@ Host::Host(RootedFs fs, Options options)
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   listeners_.rested = false;
+  const bool was_looking = work_ == Work::look;
   take_over(patience);
-  if (work_ != Work::none) return looked_;
+  // What a look found is applied before the next look tells what changed since.
+  if (work_ != Work::none || was_looking) return looked_;
   told_ = std::exchange(speaking_, {});
   work_ = Work::look;
   worker_.start([this, now] { look(now); });

@@ -84,8 +84,8 @@ class Host {
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
   // How long the last look took, and when it was done; a look that is under way is not.
   double look_seconds() const { return look_seconds_; }
-  // A look or a reading is under way.
-  bool is_busy() { return !worker_.is_idle(); }
+  // A look or a reading is under way, or done and not taken over.
+  bool is_busy() const { return work_ != Work::none; }
   // What poll() saw becomes what the others below tell. Under the mutex.
   void apply(Clock::time_point now);
   // Reads databases that are due, for kTogether at most, without the mutex. True: there are more.

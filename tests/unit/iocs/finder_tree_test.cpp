@@ -2,10 +2,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
-#include <sstream>
 
 #include "iocs/finder.h"
+#include "proc_tree.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -13,57 +14,14 @@ namespace {
 
 using std::chrono::seconds;
 
-struct Fake {
-  int pid = 0;
-  int parent = 1;
-  int threads = 9;
-  long vsize = 1000000;
-  int start = 100;
-  long stack = 140;
-  std::string executable = TARGET_IOC;
-  std::string environment = "";
-  bool forked = false;
-  std::string thread_names = "x";  // each thread's, by blanks
-};
-
-class FinderOnTree : public testing::Test {
+class FinderOnTree : public testing::Test, public ProcTree {
  protected:
-  FinderOnTree() : finder_(RootedFs(folder_.path()), options()) {
-    folder_.write("/proc/stat", "cpu 1\nbtime 1700000000\n");
-    folder_.write("/proc/meminfo", "");
-  }
+  FinderOnTree() : finder_(RootedFs(folder_.path()), options()) {}
 
   static FinderOptions options() {
     FinderOptions options;
     options.recheck_interval = seconds(30);
     return options;
-  }
-  void put(const Fake& fake) {
-    const std::string process = "/proc/" + std::to_string(fake.pid);
-    const auto number = [](auto n) { return std::to_string(n) + " "; };
-    folder_.write(process + "/stat", number(fake.pid) + "(x) S " + number(fake.parent) +
-                                         "0 0 0 0 " + (fake.forked ? "4194368" : "4194304") +
-                                         " 0 0 0 0 0 0 0 0 20 0 " + number(fake.threads) + "0 " +
-                                         number(fake.start) + number(fake.vsize) + "0 0 94 95 " +
-                                         number(fake.stack) + "0\n");
-    put_maps(fake.pid, fake.executable);
-    folder_.link(process + "/exe", fake.executable);
-    folder_.link(process + "/root", "/");
-    folder_.link(process + "/ns/net", "net:[4026531840]");
-    folder_.write(process + "/environ", fake.environment);
-    folder_.write(process + "/cmdline", "x");
-    std::istringstream names(fake.thread_names);
-    std::string name;
-    for (int tid = fake.pid; names >> name; ++tid)
-      folder_.write(process + "/task/" + std::to_string(tid) + "/comm", name + "\n");
-  }
-  void put_maps(int pid, const std::string& file) {
-    const std::string process = "/proc/" + std::to_string(pid);
-    folder_.write(process + "/maps", "400000-500000 r-xp 00001000 fe:00 5 " + file + "\n");
-    folder_.link(process + "/map_files/400000-500000", file);
-  }
-  void remove(int pid) {
-    std::filesystem::remove_all(folder_.path("/proc/" + std::to_string(pid)));
   }
   Changes poll(int after = 1) {
     auto changes = finder_.poll(now_ += seconds(after));
@@ -71,7 +29,6 @@ class FinderOnTree : public testing::Test {
     return std::move(*changes);
   }
 
-  TemporaryFolder folder_;
   Finder finder_;
   Finder::Clock::time_point now_ = Finder::Clock::now();
 };
@@ -248,6 +205,45 @@ TEST_F(FinderOnTree, WithoutMapFilesThePathIsTakenIfItIsTheSameFile) {
   const Changes changes = poll(60);
   ASSERT_EQ(changes.started.size(), 1u);
   EXPECT_EQ(changes.started[0].target->file->id().inode, status.st_ino);
+}
+
+// A library that could not be reached once: its process is looked at again soon, then less often.
+TEST_F(FinderOnTree, WhatCouldNotBeReadIsLookedAtAgain) {
+  put({.pid = 7});
+  const std::string link = "/proc/7/map_files/400000-500000";
+  std::filesystem::remove(folder_.path(link));
+  EXPECT_TRUE(poll().empty());
+  EXPECT_TRUE(poll().empty());
+  EXPECT_EQ(finder_.costs().maps_read, 2u);
+  EXPECT_TRUE(poll().empty());
+  EXPECT_EQ(finder_.costs().maps_read, 2u);
+  folder_.link(link, TARGET_IOC);
+  EXPECT_EQ(poll().started.size(), 1u);
+}
+
+// By its user's account of readings, for example.
+TEST_F(FinderOnTree, AnIocWhoseNameCannotBeReadNowIsFoundLater) {
+  class Reader : public ProcessReader {
+   public:
+    using ProcessReader::ProcessReader;
+    Result<std::string> text(pid_t pid, const std::string& path, std::size_t limit) override {
+      if (path.ends_with("/environ") && failures > 0) {
+        --failures;
+        return error_from_errno(EAGAIN, "read " + path);
+      }
+      return ProcessReader::text(pid, path, limit);
+    }
+    int failures = 2;
+  };
+  Finder finder(RootedFs(folder_.path()), options(),
+                std::make_shared<Reader>(RootedFs(folder_.path())));
+  put({.pid = 7, .environment = "IOC=magnets"});
+  EXPECT_TRUE(finder.poll(now_)->empty());
+  EXPECT_TRUE(finder.poll(now_ + seconds(1))->empty());
+  const auto found = finder.poll(now_ + seconds(2));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->started.size(), 1u);
+  EXPECT_EQ(found->started[0].name, "magnets");
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+// What the loop does with looks that end later than it waits.
+#include "iocs/host.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <optional>
+#include <thread>
+
+#include "proc_tree.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kLongEnough{20};
+
+// Answers when it is let.
+class HeldReader : public ProcessReader {
+ public:
+  explicit HeldReader(RootedFs fs) : ProcessReader(std::move(fs)) {}
+  void let() { let_.count_down(); }
+
+  Result<std::string> text(pid_t pid, const std::string& path, std::size_t limit) override {
+    let_.wait();
+    return ProcessReader::text(pid, path, limit);
+  }
+
+ private:
+  std::latch let_{1};
+};
+
+class HostOnTree : public testing::Test, public ProcTree {
+ protected:
+  HostOnTree() : reader_(std::make_shared<HeldReader>(RootedFs(folder_.path()))) {
+    Host::Options options;
+    options.reader = reader_;
+    host_.emplace(RootedFs(folder_.path()), std::move(options));
+  }
+  void poll(milliseconds patience) {
+    const auto looked = host_->poll(now_ += seconds(1), patience);
+    EXPECT_TRUE(looked) << looked.error().message();
+    const std::scoped_lock lock(host_->mutex());
+    host_->apply(now_);
+  }
+
+  std::shared_ptr<HeldReader> reader_;
+  std::optional<Host> host_;
+  Host::Clock::time_point now_ = Host::Clock::now();
+};
+
+// The look was over before the next poll() began, and that one's own look, too, before it ended:
+// what the first had found was lost for as long as the IOC ran.
+TEST_F(HostOnTree, AnIocOfALookThatEndedLateIsKept) {
+  put({.pid = 7});
+  poll(milliseconds(0));
+  EXPECT_TRUE(host_->facts().empty());
+  reader_->let();
+  poll(kLongEnough);
+  ASSERT_EQ(host_->facts().size(), 1u);
+  EXPECT_EQ(host_->facts()[0].pid, 7);
+}
+
+TEST_F(HostOnTree, IsBusyUntilTheLookIsTakenOver) {
+  put({.pid = 7});
+  poll(milliseconds(0));
+  EXPECT_TRUE(host_->is_busy());
+  reader_->let();
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_TRUE(host_->is_busy()) << "whether or not the look is over by now";
+  poll(kLongEnough);
+  EXPECT_FALSE(host_->is_busy());
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs
