@@ -46,7 +46,7 @@ std::function<Result<void>()> confine_to(const Options& options,
 std::string Helpers::gone() const {
   for (const auto& helper : {attach, net})
     if (helper && helper->is_gone()) return helper->name();
-  return "";
+  return readers && readers->is_gone() ? "ioc_exp-fork" : "";
 }
 
 Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
@@ -66,6 +66,7 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
        }});
   if (!net) return std::move(net).error();
   helpers.net = *net;
+  helpers.readers = daemon.readers();
   open_netlink_by(helpers.net);
   if (taps != nullptr) taps->use_helper(helpers.net);
   return helpers;

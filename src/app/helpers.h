@@ -10,12 +10,14 @@
 #include "app/options.h"
 #include "base/helper.h"
 #include "base/result.h"
+#include "iocs/reader_pool.h"
 
 namespace ioc_exporter::app {
 
 struct Helpers {
   std::shared_ptr<Helper> attach;  // null: there are no probes to attach
   std::shared_ptr<Helper> net;
+  std::shared_ptr<iocs::ReaderPool> readers;
 
   // The name of one that has ended, which none does by itself; "": there is none.
   std::string gone() const;

@@ -15,6 +15,10 @@ namespace {
 constexpr unsigned kDenialsThatCount = 2;
 // A process that cannot be looked into now, for how long that took before.
 constexpr std::chrono::seconds kPutOff{5};
+// One of which something could not be read is looked at again after so long, then after twice the
+// time, and so on.
+constexpr std::chrono::milliseconds kFirstDoubt{1000};
+constexpr unsigned kMostDoublings = 10;
 
 bool is_older(const Ioc& a, const Ioc& b) {
   return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
@@ -75,7 +79,8 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
     judge(process, now, changes);
   } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
              !is_mere_fork(process, now)) {
-    start(process, IocKind::base, now);  // a fork of an IOC that went on to be one
+    // A fork of an IOC that went on to be one, or one whose name could not be read.
+    start(process, IocKind::base, now);
   }
 }
 
@@ -96,6 +101,11 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
   process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
   const bool left_alone = !inspection && is_for_now(inspection.error());
   process.unreadable = process.denials >= kDenialsThatCount || left_alone;
+  const bool doubtful = inspection && inspection->uncertain;
+  process.doubts = doubtful ? std::min(process.doubts + 1, kMostDoublings) : 0;
+  if (doubtful)
+    process.next_check =
+        std::min(process.next_check, now + kFirstDoubt * (1u << (process.doubts - 1)));
   if (left_alone || (inspection && inspection->put_off)) process.next_check = now + kPutOff;
   if (!inspection) return false;
   // The pid may have been given out anew, or have execed, while we were looking.
@@ -135,7 +145,13 @@ bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
   return !process.runs_database;
 }
 
-void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
+// False: what tells its name cannot be read for now. A wrong name would stay.
+bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
+  // Of a process that may not be looked into there is only this.
+  const std::string& executable =
+      process.inspection ? process.inspection->executable : process.stat.comm;
+  const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, executable, options_.name_sources);
+  if (!name) return false;
   Tracked& tracked = *(process.tracked = Tracked{});
   owners_stale_ = true;
   Ioc& ioc = tracked.ioc;
@@ -143,18 +159,15 @@ void Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   ioc.kind = kind;
   tracked.found = now;
   ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
-  // Of a process that may not be looked into there is only this.
-  const std::string& executable =
-      process.inspection ? process.inspection->executable : process.stat.comm;
-  const std::string name = ioc_name(fs_, *reader_, ioc.id.pid, executable, options_.name_sources);
-  tracked.wanted = options_.filter.wants(name);
-  ioc.name = tracked.wanted ? names_.take(name, ioc.id) : name;
+  tracked.wanted = options_.filter.wants(*name);
+  ioc.name = tracked.wanted ? names_.take(*name, ioc.id) : *name;
   if (tracked.wanted && fs_.is_host()) {
     const std::string folder = "/proc/" + std::to_string(ioc.id.pid);
     tracked.memory = KeptFile::open(fs_, folder + "/pagemap");
     tracked.status = KeptFile::open(fs_, folder + "/status");
   }
   describe(process);
+  return true;
 }
 
 void Finder::end(Process& process, Changes& changes) {

@@ -131,6 +131,7 @@ class Finder {
     std::uint64_t threads_looked_at = 0;
     bool runs_database = false;  // told by those threads
     unsigned denials = 0;        // in a row
+    unsigned doubts = 0;         // looks in a row that could not read all
     bool unreadable = false;
     bool stale = true;    // new, or another program runs in it, and not looked at since
     bool execed = false;  // what is tracked is what ran before
@@ -146,7 +147,7 @@ class Finder {
   void judge(Process& process, Clock::time_point now, Changes& changes);
   void ask_who_holds(Process& process, Clock::time_point now) const;
   bool is_mere_fork(Process& process, Clock::time_point now) const;
-  void start(Process& process, IocKind kind, Clock::time_point now);
+  bool start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Changes& changes);
   void describe(Process& process) const;
   void update_sockets(Clock::time_point now);

@@ -54,6 +54,9 @@ class Process {
     return *environment_;
   }
 
+  // What could not be read for now.
+  const std::optional<Error>& unread() const { return unread_; }
+
   std::string script_name(const std::string& executable) {
     const std::vector<std::string> arguments = read("/cmdline");
     const auto script =
@@ -70,9 +73,14 @@ class Process {
   }
 
  private:
-  std::vector<std::string> read(std::string_view name) const {
+  std::vector<std::string> read(std::string_view name) {
     auto text = reader_.text(pid_, folder_ + std::string(name), kMostText);
-    return text ? split_arguments(*text) : std::vector<std::string>();
+    if (text) return split_arguments(*text);
+    note(std::move(text).error());
+    return {};
+  }
+  void note(Error error) {
+    if (is_for_now(error)) unread_ = std::move(error);
   }
 
   // A relative path starts where the process was started (a start script often leaves that folder),
@@ -88,7 +96,8 @@ class Process {
 
   std::optional<std::string> regular_file(const std::string& path) {
     ++looks_;
-    const auto status = reader_.status(pid_, folder_ + "/root" + path);
+    auto status = reader_.status(pid_, folder_ + "/root" + path);
+    if (!status) note(std::move(status).error());
     return status && S_ISREG(status->st_mode) ? std::optional(plain_path(path)) : std::nullopt;
   }
 
@@ -97,6 +106,7 @@ class Process {
   pid_t pid_;
   std::string folder_;
   std::optional<std::vector<std::string>> environment_;
+  std::optional<Error> unread_;
   int looks_ = 0;
 };
 
@@ -123,8 +133,9 @@ Result<NameSource> parse_name_source(const std::string& word) {
   return error_in_words(shown(word) + " is none of env:VARIABLE, script and exe");
 }
 
-std::string ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
-                     const std::string& executable, const std::vector<NameSource>& sources) {
+Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
+                             const std::string& executable,
+                             const std::vector<NameSource>& sources) {
   Process process(fs, reader, pid);
   const std::string base = executable.substr(executable.rfind('/') + 1);
   for (const NameSource& source : sources) {
@@ -132,10 +143,11 @@ std::string ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
     if (source.kind == Kind::environment)
       name = variable_of(process.environment(), source.variable);
     if (source.kind == Kind::script) name = process.script_name(executable);
+    if (process.unread()) return *process.unread();
     name = printable_utf8(name, kLongestName);
     if (!name.empty()) return name;
   }
-  const std::string name = printable_utf8(base, kLongestName);
+  std::string name = printable_utf8(base, kLongestName);
   return name.empty() ? "ioc" : name;
 }
 

@@ -34,8 +34,8 @@ std::vector<NameSource> default_name_sources();
 Result<NameSource> parse_name_source(const std::string& word);
 
 // Name of the process `pid` with the executable `executable` (as the process sees it). Not unique
-// yet.
-std::string ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
-                     const std::string& executable, const std::vector<NameSource>& sources);
+// yet. An error: what tells cannot be read for now (is_for_now); what never can says nothing.
+Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
+                             const std::string& executable, const std::vector<NameSource>& sources);
 
 }  // namespace ioc_exporter::iocs

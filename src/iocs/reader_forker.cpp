@@ -152,6 +152,11 @@ ReaderForker::~ReaderForker() {
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
+bool ReaderForker::is_gone() const {
+  pollfd events{socket_.get(), 0, 0};
+  return ::poll(&events, 1, 0) > 0 && (events.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 Result<Reader> ReaderForker::fork(bool patient) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)

@@ -28,6 +28,8 @@ class ReaderForker {
   ~ReaderForker();
 
   // In any thread.
+  // Its process has ended, which it does not do by itself.
+  bool is_gone() const;
   Result<Reader> fork(bool patient);
   // Ends a reader. How many of those that were ended have not gone yet: what waits for a file
   // system in the kernel may not hear of its end.

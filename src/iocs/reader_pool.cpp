@@ -4,7 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -201,7 +201,7 @@ Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience,
     }
     if (!receive_message(reader.socket.get(), message, asked.fd)) {
       reader.socket.reset();
-      return error_in_words(what + ": the reader has ended");
+      return error_from_errno(EAGAIN, what + ": the reader has ended");
     }
     Unpacker unpacker(message);
     const auto answer = unpacker.take<ReaderAnswer>();
@@ -281,8 +281,8 @@ Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
 Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
   const auto began = Clock::now();
   auto asked = ask(Kind::files, pid, {ReaderOp::symbols}, path, fd, "read symbols of " + path);
-  if (!asked) return std::move(asked).error();
   charge(pid, Clock::now() - began);
+  if (!asked) return std::move(asked).error();
   auto symbols = ElfSymbols::unpacked(asked->bytes);
   if (!symbols) return error_in_words("read symbols of " + path + ": the reader gave no answer");
   return std::move(*symbols);

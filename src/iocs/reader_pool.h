@@ -42,6 +42,8 @@ class ReaderPool final : public ProcessReader {
 
   // In any thread.
   ReaderSample use();
+  // Nothing can be read any more.
+  bool is_gone() const { return forker_.is_gone(); }
   // From now on all readings fail at once, those that are under way too. In any thread.
   void stop() { stopped_ = true; }
 

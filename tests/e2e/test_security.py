@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 
+import pytest
+
 from harness import databases, env
 from harness.process import Process
 from harness.scrape import PROCESSED
@@ -94,13 +96,14 @@ def test_no_user_is_shared(start_exporter):
     assert exporter.scrape().value("ioc_exporter_detached") == 0
 
 
-def test_lost_helper_ends_it(start_exporter):
+@pytest.mark.parametrize("lost", ["ioc_exp-net", "ioc_exp-fork"])
+def test_lost_helper_ends_it(start_exporter, lost):
     """Nothing is counted any more then, which a page would not show; the service manager starts it again."""
     exporter = start_exporter("--no-collector.records")
     helpers = helpers_of(exporter.pid)
-    os.kill(helpers["ioc_exp-net"], signal.SIGKILL)
+    os.kill(helpers[lost], signal.SIGKILL)
     assert exporter.process.popen.wait(timeout=20) == 1
-    assert "the helper process ioc_exp-net has ended" in exporter.process.stderr()
+    assert f"the helper process {lost} has ended" in exporter.process.stderr()
 
 
 def test_files_that_are_left_open(started, log_dir):

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "iocs/start_script.h"
 #include "target_process.h"
 
@@ -35,7 +37,7 @@ class NameOfAProcess : public testing::Test {
   std::string name(const std::string& executable) {
     const RootedFs fs(folder_.path());
     ProcessReader reader(fs);
-    return ioc_name(fs, reader, 7, executable, default_name_sources());
+    return *ioc_name(fs, reader, 7, executable, default_name_sources());
   }
 
   TemporaryFolder folder_;
@@ -83,7 +85,27 @@ TEST_F(NameOfAProcess, FallsBackToTheExecutable) {
   const std::string executable = "/opt/bin/rf";
   const RootedFs fs(folder_.path());
   ProcessReader reader(fs);
-  EXPECT_EQ(ioc_name(fs, reader, 7, executable, {}), "rf");
+  EXPECT_EQ(*ioc_name(fs, reader, 7, executable, {}), "rf");
+}
+
+// A name that is only a guess would stay for as long as the process lives.
+TEST_F(NameOfAProcess, NoneWhileItCannotBeRead) {
+  started_as("softIoc\0"s, "IOC=three\0"s, "/");
+  class Later : public ProcessReader {
+   public:
+    using ProcessReader::ProcessReader;
+    Result<std::string> text(pid_t, const std::string& path, std::size_t) override {
+      return error_from_errno(error, "read " + path);
+    }
+    int error = ETIME;
+  };
+  const RootedFs fs(folder_.path());
+  Later reader(fs);
+  const auto later = ioc_name(fs, reader, 7, "/usr/bin/softIoc", default_name_sources());
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().message(), "read /proc/7/environ: Timer expired");
+  reader.error = EACCES;
+  EXPECT_EQ(*ioc_name(fs, reader, 7, "/usr/bin/softIoc", default_name_sources()), "softIoc");
 }
 
 TEST(NameSource, Words) {
