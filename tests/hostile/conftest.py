@@ -9,3 +9,5 @@ _spec = importlib.util.spec_from_file_location("e2e_conftest", _E2E / "conftest.
 _module = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_module)
 globals().update({name: value for name, value in vars(_module).items() if not name.startswith("__")})
+
+from neighbours import fake_ioc, make_noise, map_sparse_files, silent_file  # noqa: E402,F401
