@@ -171,7 +171,8 @@ bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {
 }
 
 bool Host::read_databases(Clock::time_point now, milliseconds patience) {
-  take_over(patience);
+  // poll() has waited for a look already.
+  take_over(work_ == Work::look ? milliseconds(0) : patience);
   if (work_ != Work::none) return false;
   if (!due_.empty()) return true;  // apply_databases() first
   // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
