@@ -21,6 +21,9 @@ constexpr exposition::Family kLastScan{
     "epics_ioc_scan_last_timestamp_seconds", exposition::FamilyType::gauge,
     "When the last pass through the scan list ended, in seconds since 1970: "
     "the heartbeat of its thread."};
+constexpr exposition::Family kScanAge{
+    "epics_ioc_scan_age_seconds", exposition::FamilyType::gauge,
+    "Time since the last pass through the scan list ended, by the host's own clock."};
 constexpr exposition::Family kCompletion{
     "epics_record_completion_duration_seconds", exposition::FamilyType::histogram,
     "Asynchronous records: time from the start of dbProcess to completion."};
@@ -73,16 +76,18 @@ void encode_numbers(const exposition::Family& family, exposition::SeriesList<dou
 
 void encode_scan_lists(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder) {
   exposition::SeriesList<Sums> durations;
-  exposition::SeriesList<double> periods, last;
+  exposition::SeriesList<double> periods, last, ages;
   for_each_list(iocs, encoder,
                 [&](const exposition::EncodedLabels& labels, const ScanTimeSample& list) {
                   durations.emplace_back(labels, Sums{list.sum_ns, list.buckets});
                   periods.emplace_back(labels, list.period_seconds);
                   last.emplace_back(labels, list.last_time_seconds);
+                  ages.emplace_back(labels, list.age_seconds);
                 });
   encode(kScan, scan_edges(), std::move(durations), encoder);
   encode_numbers(kPeriod, std::move(periods), encoder);
   encode_numbers(kLastScan, std::move(last), encoder);
+  encode_numbers(kScanAge, std::move(ages), encoder);
 }
 
 void encode_completions(const std::vector<const IocSample*>& iocs,

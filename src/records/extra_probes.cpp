@@ -1,10 +1,12 @@
 #include "records/extra_probes.h"
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "exposition/number_text.h"
 #include "records/samples_by_record.h"
 #include "records/scan_passes.h"
 
@@ -16,12 +18,15 @@ void keep_first(Result<void>& problem, Result<void> result) {
 }
 
 ScanTimeSample to_sample(const iocx_scan_list& list, const WallClock& clock) {
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
   const std::string_view name(list.comm, ::strnlen(list.comm, sizeof list.comm));
   ScanPeriod period = scan_period(name);
   ScanTimeSample sample;
   sample.period = std::move(period.text);
   sample.period_seconds = period.seconds;
   sample.last_time_seconds = clock.seconds(list.end_ns);
+  sample.age_seconds =
+      exposition::seconds_from_ns(now_ns - std::min<std::uint64_t>(list.end_ns, now_ns));
   sample.sum_ns = list.sum_ns;
   std::copy(std::begin(list.buckets), std::end(list.buckets), sample.buckets.begin());
   return sample;

@@ -15,6 +15,7 @@ struct ScanTimeSample {
   std::string period;  // as the scan thread's name has it: "0.1"
   double period_seconds = 0;
   double last_time_seconds = 0;  // time of day when the last pass ended; 0 = none has
+  double age_seconds = 0;        // since then
   std::uint64_t sum_ns = 0;
   std::array<std::uint64_t, IOCX_PUT_HIST_SLOTS> buckets{};  // not cumulative
 };

@@ -1,5 +1,6 @@
 """Scan lists and asynchronous records: what the records know of themselves, and what is timed."""
 import shutil
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ EXPORTER_OPTIONS = ["--no-collector.puts"]
 
 SCAN = "epics_ioc_scan_list_duration_seconds"
 LAST = "epics_ioc_scan_last_timestamp_seconds"
+AGE = "epics_ioc_scan_age_seconds"
 COMPLETION = "epics_record_completion_duration_seconds"
 PERIODS = {"0.1": 0.1, "0.2": 0.2, "0.5": 0.5, "1": 1.0, "2": 2.0, "5": 5.0, "10": 10.0}
 SCANS = 13
@@ -62,6 +64,9 @@ def check_scans(ioc, exporter):
     assert shown.items() <= PERIODS.items() and {"0.1", "0.2", "0.5", "1"} <= shown.keys()
     beat = after.value(LAST, ioc=ioc.name, period="0.1")
     assert beat > before.value(LAST, ioc=ioc.name, period="0.1")
+    asked, latest = time.time(), exporter.scrape()
+    now = latest.value(LAST, ioc=ioc.name, period="0.1") + latest.value(AGE, ioc=ioc.name, period="0.1")
+    assert asked - 0.1 <= now <= time.time() + 0.1, "the age is that of the pass"
     seconds = after.value(f"{SCAN}_sum", ioc=ioc.name, period="0.1")
     assert 0 < seconds < passes(after)
 

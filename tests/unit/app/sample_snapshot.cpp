@@ -68,6 +68,7 @@ IocSample power_supplies() {
   scan.period = "0.1";
   scan.period_seconds = 0.1;
   scan.last_time_seconds = 1790000400.5;
+  scan.age_seconds = 0.0625;
   scan.sum_ns = 29'000'000;
   scan.buckets[exposition::kPutScale.slot(-40)] = 29;
   ioc.scan_times = {scan};
