@@ -6,20 +6,21 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from panels import SOURCE, Row
 
-# What the variables choose, for every query.
-HOSTS = 'job=~"$job", instance=~"$instance"'
-IOCS = f'{HOSTS}, ioc=~"$ioc"'
+# What the variables choose, for every query. As regular expressions: a name with a dot is not one.
+HOSTS = 'job=~"${job:regex}", instance=~"${instance:regex}"'
+IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
 
 RUNBOOKS = "https://runbooks.example.org/ioc_exporter"
 
 
 def variable(name: str, label: str, query: str, several: bool):
-    """A list from Prometheus; with `several` any number of it, and all of it at first."""
+    """A list from Prometheus; with `several` any number of it, and all of it at first. All can be chosen in any case,
+    since a link from another dashboard may say so."""
     choice = (dashboard.QueryVariable(name).label(label).query({"query": query, "refId": name}).datasource(SOURCE)
               .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
-              .multi(several).include_all(several))
+              .multi(several).include_all(True).all_value(".*"))
     if several:
-        choice = choice.all_value(".*").current(models.VariableOption(text="All", value="$__all", selected=True))
+        choice = choice.current(models.VariableOption(text="All", value="$__all", selected=True))
     return choice
 
 

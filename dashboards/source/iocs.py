@@ -1,7 +1,7 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
 from board import IOCS, Board
 from panels import (CRITICAL, GOOD, PERIODS, SEVERITIES, STATES, UP_DOWN, WARNING, Bars, Column, Query, Ranked, Row, Stat,
-                    StateTimeline, Table, TimeSeries)
+                    StateTimeline, Table, TimeSeries, worst_alerts)
 
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
@@ -50,7 +50,7 @@ def board() -> Board:
                            Column("Value #F", "Stuck", width=60, unit="short"),
                            Column("Value #G", "Memory", width=90, unit="bytes", decimals=0)]),
             Table("Alerts that fire", "Alerts about IOCs, 50 at most. An alert links to what to do.",
-                  [Query(f'topk(50, ALERTS{{alertstate="firing", ioc!="", {IOCS}}})', instant=True)], width=8, height=10,
+                  [Query(worst_alerts(f'ioc!="", {IOCS}'), instant=True)], width=8, height=10,
                   empty_when_healthy=True,
                   columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
                            Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=120)]),

@@ -17,7 +17,6 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
        "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888"}
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
-RANKS = ["blue", "orange", "teal", "magenta", "yellow", "cyan"]
 GOOD, WARNING, CRITICAL = TOL["blue"], TOL["yellow"], TOL["red"]
 
 STATES = {"0": ("ok", GOOD), "1": ("info", TOL["cyan"]), "2": ("warning", WARNING), "3": ("critical", CRITICAL)}
@@ -27,6 +26,16 @@ PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta"
            "10 s": "grey"}
 PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal"}
 COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "memory": "magenta"}
+
+
+
+def worst_alerts(selector: str) -> str:
+    """At most 50 that fire, the critical ones first: each is 1 by itself, of which topk() takes any."""
+    weights = {"critical": "3 * ", "warning": "2 * ", "info": ""}
+    return "topk(50, " + " or ".join(
+        f'{weight}ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
+        for severity, weight in weights.items()) + ")"
+
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
@@ -64,10 +73,13 @@ class Column:
         if self.bar:
             wanted |= {"min": 0, "max": self.maximum, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
         if self.runbook:
-            wanted["links"] = [{"title": "What to do", "url": "${runbooks}/${__value.raw}.md", "targetBlank": True}]
+            wanted["links"] = [{"title": "What to do", "url": "${runbooks}/${__value.raw:percentencode}.md",
+                                "targetBlank": True}]
         if self.board:
             wanted["links"] = [{"title": "This IOC", "url": f"/d/{self.board}?${{datasource:queryparam}}"
-                                "&${__url_time_range}&var-ioc=${__value.raw}"}]
+                                "&${__url_time_range}&${job:queryparam}"
+                                "&var-instance=${__data.fields.instance:percentencode}"
+                                "&var-ioc=${__value.raw:percentencode}"}]
         return [models.DynamicConfigValue(key, value) for key, value in wanted.items() if value is not None]
 
 
@@ -123,6 +135,8 @@ class Stat(Panel):
     area: bool = False
 
     def build(self):
+        for query in self.queries:  # of the whole time shown: once, not at each step of it
+            query.instant = query.instant or "$__range" in query.expression
         return self.finish(
             stat.Panel().color_mode(shapes.BigValueColorMode.VALUE).text_mode(shapes.BigValueTextMode.VALUE)
             .graph_mode(shapes.BigValueGraphMode.AREA if self.area else shapes.BigValueGraphMode.NONE)
@@ -144,7 +158,8 @@ class TimeSeries(Panel):
         if self.line:
             self.steps = [(None, GOOD), (self.line[0], TOL[self.line[1]])]
         panel = self.finish(
-            timeseries.Panel().min(0).line_width(2).fill_opacity(35 if self.stack else 0)
+            # Stacked series of zero height would draw their outline on top of the stack.
+            timeseries.Panel().min(0).line_width(0 if self.stack else 2).fill_opacity(60 if self.stack else 0)
             .show_points(shapes.VisibilityMode.NEVER).stacking(common.StackingConfig().mode(stacking))
             .legend(common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
                     .placement(shapes.LegendPlacement.BOTTOM).show_legend(True))
@@ -166,22 +181,14 @@ class TimeSeries(Panel):
 
 @dataclass
 class Ranked(TimeSeries):
-    """The six largest series at the end of the time shown, each a query of its own: so each rank has its colour,
-    and no series comes and goes. `queries` is one expression, with @END behind each selector."""
+    """The six largest series at the end of the time shown: no series comes and goes. `queries` is one expression,
+    with @END behind each selector. One query: one for each rank, for a colour of its own, cost five times as much."""
 
     def build(self):
         expression, = self.queries
         now, at_end = expression.expression.replace("@END", ""), expression.expression.replace("@END", " @ end()")
-        self.queries = []
-        for rank in range(1, len(RANKS) + 1):
-            chosen = f"topk({rank}, {at_end})"
-            if rank > 1:  # of several that are equal, one
-                chosen = f"topk(1, {chosen} unless topk({rank - 1}, {at_end}))"
-            self.queries.append(Query(f"{now} and ({chosen})", expression.legend))
-        panel = super().build()
-        for ref, color in zip(REFS, RANKS):
-            panel = panel.override_by_query(ref, fixed(TOL[color]))
-        return panel
+        self.queries = [Query(f"{now} and topk(6, {at_end})", expression.legend)]
+        return super().build().color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
 
 
 @dataclass
@@ -201,6 +208,8 @@ class Bars(Panel):
 @dataclass
 class Heatmap(Panel):
     def build(self):
+        for query in self.queries:  # the axis: by number, not by the text of a label set
+            query.legend = "{{le}}"
         color = (heatmap.HeatmapColorOptions().mode(heatmap_models.HeatmapColorMode.SCHEME).scheme("Viridis")
                  .exponent(0.5).steps(64).reverse(False))
         return self.finish(heatmap.Panel().calculate(False).cell_gap(1).color(color)
@@ -215,13 +224,14 @@ class StateTimeline(Panel):
         return self.finish(
             statetimeline.Panel().mappings([mappings(self.mapping)]).show_value(shapes.VisibilityMode.AUTO)
             .row_height(0.8).fill_opacity(80)
-            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
+            # Thresholds would win over the mapping: one colour, and no names.
+            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.FIXED).fixed_color("text")))
 
 
 @dataclass
 class Table(Panel):
     columns: list[Column] = field(default_factory=list)
-    sort: str | None = None  # the title of a column
+    sort: str | None = None  # the title of a column; none: by the value, which is not shown
     descending: bool = True
 
     def build(self):
@@ -229,6 +239,9 @@ class Table(Panel):
         panel = table.Panel()
         if len(self.queries) > 1:
             panel = panel.with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
+        if not self.sort:
+            panel = panel.with_transformation(models.DataTransformerConfig(
+                id_val="sortBy", options={"fields": {}, "sort": [{"field": "Value", "desc": self.descending}]}))
         panel = panel.with_transformation(models.DataTransformerConfig(
             id_val="filterFieldsByName", options={"include": {"names": names}}))
         panel = panel.with_transformation(models.DataTransformerConfig(id_val="organize", options={

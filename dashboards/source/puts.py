@@ -1,7 +1,7 @@
 """Dashboard Puts: who writes where."""
-from board import IOCS, Board
+from board import HOSTS, IOCS, Board
 from panels import (CRITICAL, GOOD, SEVERITIES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat,
-                    Table, TimeSeries)
+                    Table, TimeSeries, worst_alerts)
 
 PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 UNEXPECTED = f"epics_ca_unexpected_puts_total{{{IOCS}}}"
@@ -53,8 +53,7 @@ def board() -> Board:
                            Column("rule", "Rule", width=110),
                            Column("Value", "Puts", width=65, unit="short", decimals=0)]),
             Table("Alerts that fire", "Alerts about puts and searches, 50 at most. An alert links to what to do.",
-                  [Query(f'topk(50, ALERTS{{alertstate="firing", job=~"$job", instance=~"$instance", {PUT_ALERTS}}})',
-                         instant=True)], width=8, height=7, empty_when_healthy=True,
+                  [Query(worst_alerts(f"{HOSTS}, {PUT_ALERTS}"), instant=True)], width=8, height=7, empty_when_healthy=True,
                   columns=[Column("severity", "Severity", width=80, mapping=SEVERITIES),
                            Column("alertname", "Alert", width=185, runbook=True), Column("pv", "PV")]),
 
@@ -73,8 +72,8 @@ def board() -> Board:
                            Column("client", "Address", width=130), Column("ioc", "IOC", width=130),
                            Column("Value", "Puts", width=110, unit="wps", decimals=2)]),
             TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",
-                       [Query('sum by (action) (rate(ioc_exporter_policy_puts_total{job=~"$job", '
-                              'instance=~"$instance"}[$__rate_interval]))', "{{action}}")],
+                       [Query(f"sum by (action) (rate(ioc_exporter_policy_puts_total{{{HOSTS}}}[$__rate_interval]))",
+                              "{{action}}")],
                        unit="wps", width=10, height=9, stack=True,
                        colors={"allowed": "grey", "expected": "blue", "unexpected": "orange", "forbidden": "red"}),
 

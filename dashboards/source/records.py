@@ -62,7 +62,7 @@ def board() -> Board:
             Row("How long"),
             Heatmap("Duration of a processing", "How long dbProcess took, with the records that were processed in turn: "
                     "the further along the scale, the more of them.",
-                    [Query(f"sum by (le) (rate(epics_record_process_duration_seconds_bucket{{{IOCS}}}[$__rate_interval])) "
+                    [Query(f"sum by (le) (ioc_le:epics_record_process_duration_seconds_bucket:rate5m{{{IOCS}}}) "
                     f"or sum(rate(epics_record_process_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
             Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown.",

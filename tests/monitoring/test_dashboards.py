@@ -19,9 +19,10 @@ def panels():
 
 
 def queries():
+    """With $job for ${job:regex}."""
     for name, panel in panels():
         for target in panel["targets"]:
-            yield name, target["expr"], bool(target.get("instant"))
+            yield name, re.sub(r"\$\{(\w+):regex\}", r"$\1", target["expr"]), bool(target.get("instant"))
 
 
 def test_files_are_what_the_program_writes(tmp_path):
@@ -105,3 +106,91 @@ def test_rows_are_bounded():
         if panel["type"] in ("table", "bargauge", "state-timeline"):
             for target in panel["targets"]:
                 assert re.search(r"\b(top|bottom)k\(\d+,", target["expr"]) or "max by (kind)" in target["expr"], name
+
+
+# What a real Grafana shows otherwise than the JSON reads.
+
+
+def of_type(kind: str):
+    return [(name, panel) for name, panel in panels() if panel["type"] == kind]
+
+
+def strings(part, key=""):
+    """Each string in a piece of JSON, with the key that it stands under."""
+    if isinstance(part, str):
+        yield key, part
+    for name, value in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        yield from strings(value, name if isinstance(name, str) else key)
+
+
+def test_states_have_the_colours_of_their_mapping():
+    """With thresholds the mapping is ignored: all is one colour, and has no name."""
+    assert of_type("state-timeline")
+    for name, panel in of_type("state-timeline"):
+        assert panel["fieldConfig"]["defaults"]["color"]["mode"] == "fixed", name
+        assert panel["fieldConfig"]["defaults"]["mappings"], name
+
+
+def test_heat_maps_know_their_edges_and_read_what_is_recorded():
+    assert of_type("heatmap")
+    for name, panel in of_type("heatmap"):
+        for target in panel["targets"]:
+            assert target["legendFormat"] == "{{le}}", name
+            assert not re.search(r"rate\(\w+_bucket\b", target["expr"]), f"{name}: over the buckets of all records"
+
+
+def test_a_list_has_all_wherever_a_link_may_say_so():
+    for name, board in boards().items():
+        for variable in board["templating"]["list"]:
+            if variable["type"] == "query":
+                assert variable["includeAll"] and variable["allValue"] == ".*", f"{name}: {variable['name']}"
+
+
+def test_stacks_have_no_outline():
+    stacked = [(name, panel) for name, panel in of_type("timeseries")
+               if panel["fieldConfig"]["defaults"]["custom"]["stacking"]["mode"] != "none"]
+    assert stacked
+    for name, panel in stacked:
+        assert panel["fieldConfig"]["defaults"]["custom"]["lineWidth"] == 0, name
+
+
+def test_single_values_are_escaped_in_queries_and_links():
+    chosen = r"\$(?:(?:job|instance|ioc)\b|\{(?:job|instance|ioc)\})"
+    for name, panel in panels():
+        for target in panel["targets"]:
+            assert not re.search(chosen, target["expr"]), f"{name}: write ${{ioc:regex}}: {target['expr']}"
+        for key, url in strings(panel):
+            if key != "url":
+                continue
+            for variable in re.findall(r"\$\{(__value[^}]*|__data[^}]*)\}", url):
+                assert variable.endswith(":percentencode"), f"{name}: {url}"
+            if url.startswith("/d/"):
+                for wanted in ("${datasource:queryparam}", "${job:queryparam}", "var-instance="):
+                    assert wanted in url, f"{name}: {url} keeps not what was chosen"
+
+
+def test_what_is_of_the_whole_time_is_asked_once():
+    """As a range it is evaluated at each step of it."""
+    for name, query, instant in queries():
+        assert instant or "$__range" not in query.replace("$__range_", ""), f"{name}: {query}"
+
+
+def test_tables_are_sorted():
+    for name, panel in of_type("table"):
+        by_column = panel.get("options", {}).get("sortBy")
+        before = [step for step in panel.get("transformations", []) if step["id"] == "sortBy"]
+        assert by_column or before, name
+
+
+def test_the_critical_alerts_are_among_those_that_are_shown():
+    """Each alert is 1: topk() over them takes any."""
+    for name, query, _ in queries():
+        if "topk" in query and "ALERTS{" in query:
+            assert re.search(r'3 \* ALERTS\{[^}]*severity="critical"', query), f"{name}: {query}"
+
+
+def test_no_query_is_many():
+    for name, panel in panels():
+        assert len(panel["targets"]) <= 7, name
+        for target in panel["targets"]:
+            assert len(re.findall(r"\w\{", target["expr"])) <= 8, f"{name}: {target['expr']}"
