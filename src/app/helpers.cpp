@@ -51,10 +51,18 @@ std::string Helpers::gone() const {
 
 Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   Helpers helpers;
-  auto attach = daemon.records().attach_by_helper(
-      confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}));
-  if (!attach) return std::move(attach).error();
-  helpers.attach = std::move(*attach);
+  records::RecordProcess* const records = daemon.records().process();
+  if (records != nullptr) {
+    auto attach = Helper::start(
+        {"ioc_exp-attach",
+         confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}),
+         [records](const HelperRequest& request, const UniqueFd& file) {
+           return records->serve(request, file);
+         }});
+    if (!attach) return std::move(attach).error();
+    helpers.attach = *attach;
+    records->use_helper(*attach);
+  }
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
   auto net = Helper::start(
       {"ioc_exp-net",

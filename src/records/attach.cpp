@@ -1,9 +1,7 @@
 // The part of RecordProcess that attaches: each IOC alone or all processes on a library at once,
 // over and back, and an IOC's probes off and on.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <exception>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -11,16 +9,13 @@
 #include <vector>
 
 #include "iocs/inspector.h"
+#include "kernel/take_off.h"
 #include "records/process.h"
 
 namespace ioc_exporter::records {
 namespace {
 
 constexpr int kPatienceMs = 100;
-
-// The kernel makes who takes a uprobe off wait until no CPU can be in it, some tens of milliseconds
-// each; those who wait at the same time wait together.
-constexpr std::size_t kMostHelpers = 64;
 
 using Attached = std::map<RecordProgram, RecordAttachment>;
 
@@ -29,17 +24,7 @@ void take_off_together(const std::vector<Attached*>& of) {
   for (Attached* attached : of)
     for (auto& [program, attachment] : std::exchange(*attached, {}))
       all.push_back(std::move(attachment));
-  std::atomic<std::size_t> next{0};
-  const auto work = [&all, &next] {
-    for (std::size_t i = next++; i < all.size(); i = next++)
-      const RecordAttachment gone(std::move(all[i]));
-  };
-  std::vector<std::jthread> helpers;
-  try {
-    while (helpers.size() + 1 < std::min(all.size(), kMostHelpers)) helpers.emplace_back(work);
-  } catch (const std::exception&) {  // no more threads: then with those that there are
-  }
-  work();
+  kernel::take_off_together(std::move(all));
 }
 
 void take_off(std::map<std::uint32_t, Attached>& by_slot) {
@@ -51,14 +36,23 @@ void take_off(std::map<std::uint32_t, Attached>& by_slot) {
 
 }  // namespace
 
-Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
-    std::function<Result<void>()> confine) {
+Result<UniqueFd> RecordProcess::serve(const HelperRequest& request, const UniqueFd& file) const {
   static const std::vector<const char*> functions = [] {
     std::vector<const char*> all{"dbProcess"};
     for (const char* name : iocs::Inspector::probed_functions()) all.push_back(name);
     return all;
   }();
-  return object_.attach_by_helper(std::move(confine), functions);
+  return object_.serve(request, file, functions);
+}
+
+Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
+    std::function<Result<void>()> confine) {
+  auto helper = Helper::start({"ioc_exp-attach", std::move(confine),
+                               [this](const HelperRequest& request, const UniqueFd& file) {
+                                 return serve(request, file);
+                               }});
+  if (helper) use_helper(*helper);
+  return helper;
 }
 
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,

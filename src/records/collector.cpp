@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 #include "records/probe_points.h"
 
@@ -17,8 +18,6 @@ using std::chrono::seconds;
 constexpr const char* kProbe = "record_process";
 constexpr seconds kThreadCheckInterval{30};
 constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
-constexpr const char* kInitialPidNamespace =
-    "pid:[4026531836]";  // PROC_PID_INIT_INO, linux/proc_ns.h
 
 std::uint32_t records_of(const Database& database) {
   return static_cast<std::uint32_t>(database.records.size());
@@ -35,13 +34,8 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options)
   extras_.emplace(host_.fs(), process_ ? &*process_ : nullptr);
 }
 
-// BPF tells processes by their ids in the initial pid namespace: elsewhere, /proc shows other
-// numbers.
 Result<void> RecordsCollector::load() {
-  auto own = host_.fs().read_link("/proc/self/ns/pid");
-  if (own && *own != kInitialPidNamespace)
-    return error_in_words("count records: the exporter runs in a pid namespace of its own (" +
-                          *own + "); run it in the host's (docker run --pid=host)");
+  if (auto ok = in_initial_pid_namespace(host_.fs(), "count records"); !ok) return ok;
   RecordProcessOptions probe;
   probe.max_threads = options_.max_threads;
   probe.put_clients = options_.put_clients;
@@ -54,12 +48,6 @@ Result<void> RecordsCollector::load() {
   measure_hit_cost();
   limiter_.emplace(*process_, options_.overhead_budget / 100, assumed_cost_);
   return {};
-}
-
-Result<std::shared_ptr<Helper>> RecordsCollector::attach_by_helper(
-    std::function<Result<void>()> confine) {
-  if (!process_) return std::shared_ptr<Helper>();
-  return process_->attach_by_helper(std::move(confine));
 }
 
 void RecordsCollector::measure_hit_cost() {

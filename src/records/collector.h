@@ -51,8 +51,10 @@ class RecordsCollector final : public Collector {
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds);
 
-  // As RecordProcess::attach_by_helper(); null: there is nothing to attach.
-  Result<std::shared_ptr<Helper>> attach_by_helper(std::function<Result<void>()> confine);
+  // What a hit of an entry probe costs.
+  double entry_seconds() const { return assumed_cost_.entry_seconds; }
+  // The probes, for who attaches them in our place; null: there are none.
+  RecordProcess* process() { return process_ ? &*process_ : nullptr; }
 
   // The IOCs with all their records, without bounds. In any thread.
   std::vector<IocSample> read();

@@ -249,7 +249,6 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
   return RecordAttachment(std::move(links));
 }
 
-// In the helper, which trusts no number that it is sent.
 Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const UniqueFd& file,
                                             std::span<const char* const> functions) const {
   const auto program = static_cast<RecordProgram>(request.number);
@@ -264,15 +263,8 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
   return attach_here({program, hook, file.get(), request.offset, request.pid});
 }
 
-Result<std::shared_ptr<Helper>> RecordProcessObject::attach_by_helper(
-    std::function<Result<void>()> confine, std::span<const char* const> functions) {
-  auto helper =
-      Helper::start({"ioc_exp-attach", std::move(confine),
-                     [this, functions](const HelperRequest& request, const UniqueFd& file) {
-                       return serve(request, file, functions);
-                     }});
-  if (helper) loaded_->helper = *helper;
-  return helper;
+void RecordProcessObject::use_helper(std::shared_ptr<Helper> helper) {
+  loaded_->helper = std::move(helper);
 }
 
 Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {

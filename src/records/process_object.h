@@ -103,10 +103,11 @@ class RecordProcessObject {
   static constexpr std::int32_t kAllProcesses = -1;
   Result<RecordAttachment> attach(RecordProgram program, const ProbePlace& place) const;
 
-  // From now on a process of its own attaches, with the rights that `confine` leaves it, and only
-  // where one of `functions` begins. To be called while the process has one thread.
-  Result<std::shared_ptr<Helper>> attach_by_helper(std::function<Result<void>()> confine,
-                                                   std::span<const char* const> functions);
+  // From now on `helper` attaches, which is to call serve() and has the rights for it.
+  void use_helper(std::shared_ptr<Helper> helper);
+  // In the helper, which trusts no number that it is sent: only where one of `functions` begins.
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
+                         std::span<const char* const> functions) const;
 
   // Whether dbProcess has session probes.
   bool has_session() const;
@@ -147,8 +148,6 @@ class RecordProcessObject {
   const char* program_of(RecordProgram program, Hook hook, bool all) const;
   Result<UniqueFd> attach_here(const Place& place) const;
   Result<UniqueFd> attach_hook(const Place& place) const;
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
-                         std::span<const char* const> functions) const;
   static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
   static Result<void> open_views(Loaded& loaded);
   static Result<std::unique_ptr<Loaded>> load_once(const RecordProcessOptions& options);
