@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "iocs/inspector.h"
+
 namespace ioc_exporter::iocs {
 namespace {
 
@@ -87,8 +89,14 @@ Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd fd, Fi
     return {};
   }
   facts.elf = std::move(*elf);
-  const ElfSymbol* const first = facts.elf->find(wanted_symbols().front());
-  if (first == nullptr || !first->function) return {};
+  const auto has_function = [&facts](std::string_view name) {
+    const ElfSymbol* const symbol = facts.elf->find(name);
+    return symbol != nullptr && symbol->function;
+  };
+  // Before Base 3.15 the CA server's functions are in another file than the database's.
+  if (!has_function(wanted_symbols().front()) &&
+      !std::ranges::all_of(Inspector::ca_write_functions(), has_function))
+    return {};
   if (open_.size() >= most_open_) {
     facts.problem = "too many library files are open already";
     facts.retry = true;

@@ -31,7 +31,7 @@ struct FileFacts {
 class FileCache {
  public:
   // `capacity`: files kept; the ones not asked for longest go first. A file whose function the
-  // first of wanted_symbols() is stays open.
+  // first of wanted_symbols() is stays open, or who has the CA server's.
   explicit FileCache(ProcessReader& reader, std::size_t capacity = 8192);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular

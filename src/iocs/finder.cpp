@@ -189,6 +189,7 @@ void Finder::describe(Process& process) const {
   ioc.pdbbase = found.pdbbase;
   ioc.ca_server_port = found.ca_server_port;
   ioc.ca_server = found.ca_server;
+  ioc.ca_writes = found.ca_writes;
   ioc.variables = found.variables;
   ioc.problem = found.problem;
   ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));

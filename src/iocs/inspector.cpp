@@ -29,6 +29,9 @@ constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callb
                                           "callbackQ",     "onceQ",       "onceQOverruns",
                                           "onceQueueSize", "pthreadList"};
 
+// Of rsrv/camessage.c, static: what each WRITE and each WRITE_NOTIFY calls.
+constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_action"};
+
 std::string in_proc(pid_t pid, std::string_view name) {
   std::string path = "/proc/" + std::to_string(pid);
   path += '/';
@@ -55,6 +58,7 @@ std::vector<std::string> Inspector::wanted_symbols() {
   std::vector<std::string> all{"dbProcess", "pdbbase", "ca_server_port", "pCaBucket", "clientQ"};
   all.insert(all.end(), std::begin(kProbedFunctions), std::end(kProbedFunctions));
   all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
+  all.insert(all.end(), std::begin(kCaWriteFunctions), std::end(kCaWriteFunctions));
   return all;
 }
 
@@ -64,6 +68,10 @@ std::span<const char* const> Inspector::probed_functions() {
 
 std::span<const char* const> Inspector::read_variables() {
   return kReadVariables;
+}
+
+std::span<const char* const> Inspector::ca_write_functions() {
+  return kCaWriteFunctions;
 }
 
 Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
@@ -169,8 +177,23 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     const ElfSymbol* const queue = elf.find("clientQ");
     if (bucket != nullptr && queue != nullptr)
       found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
+    if (bucket != nullptr) find_ca_writes(module, *bias + bucket->value, found);
     find_variables(elf, *bias, found);
   }
+}
+
+// In the file of the server's hash of channels only: the names are not rsrv's alone.
+void Inspector::find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found) {
+  const ElfSymbols& elf = *module.facts->elf;
+  const ElfSymbol* const write = elf.find(kCaWriteFunctions[0]);
+  const ElfSymbol* const notify = elf.find(kCaWriteFunctions[1]);
+  const auto is_code = [&](const ElfSymbol* symbol) {
+    return symbol != nullptr && symbol->function &&
+           maps_code_at(*module.mapping, *symbol->file_offset);
+  };
+  if (found.ca_writes || !module.facts->code || !is_code(write) || !is_code(notify)) return;
+  found.ca_writes = CaWriteTarget{module.mapping->path, module.facts->code, *write->file_offset,
+                                  *notify->file_offset, bucket};
 }
 
 void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found) {

@@ -25,6 +25,7 @@ struct Inspection {
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;
+  std::optional<CaWriteTarget> ca_writes;
   VariablePlaces variables;
   std::string base_version;
   std::string problem;
@@ -43,6 +44,8 @@ class Inspector {
   // Inspection::variables.
   static std::span<const char* const> probed_functions();
   static std::span<const char* const> read_variables();
+  // The functions of CaWriteTarget.
+  static std::span<const char* const> ca_write_functions();
 
   // `before`: the last look at the same process, reused when it maps the same files still;
   // `thorough` reads the threads' names again also when there are as many. An error means that the
@@ -64,6 +67,7 @@ class Inspector {
   std::vector<Module> open_modules(pid_t pid, Inspection& found);
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
   static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
+  static void find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found);
   void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);
   std::shared_ptr<const FileFacts> look_at(pid_t pid, const std::string& path,
                                            const FileStatus& status, Inspection& found);

@@ -46,6 +46,16 @@ struct CaServerSymbols {
   bool operator==(const CaServerSymbols&) const = default;
 };
 
+// The functions of the CA server (rsrv) that each put enters, and the server's hash of channels.
+struct CaWriteTarget {
+  std::string display_path;  // as the IOC sees it, without " (deleted)"
+  std::shared_ptr<const CodeFile> file;
+  std::uint64_t write_action = 0, write_notify_action = 0;  // first instructions, in the file
+  std::uint64_t ca_bucket = 0;                              // of BUCKET *pCaBucket, in the IOC
+
+  bool operator==(const CaWriteTarget&) const = default;
+};
+
 // A variable in an IOC's memory.
 struct VariablePlace {
   std::uint64_t address = 0;
@@ -81,6 +91,7 @@ struct Ioc {
   std::vector<std::uint64_t> pdbbase;
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;  // one a file that defines both
+  std::optional<CaWriteTarget> ca_writes;  // none: its files do not name the functions
   // Of Inspector::read_variables(). They are local to their source files: in a stripped file there
   // are none.
   VariablePlaces variables;
