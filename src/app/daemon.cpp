@@ -37,9 +37,14 @@ iocs::Host::Options host_options(const Options& options,
   return host;
 }
 
-ca::CaCollector::Setup ca_setup(const Options& options) {
+ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds) {
   const bool stays = !options.check && !options.once;
-  return {options.ca, options.iocs.filter, options.iocs.keep_gone, stays};
+  return {options.ca,
+          options.iocs.filter,
+          options.iocs.keep_gone,
+          stays,
+          options.records.overhead_budget / 100,
+          hit_seconds};
 }
 
 double seconds_since(Daemon::Clock::time_point start) {
@@ -53,7 +58,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       stays_(!options.check && !options.once),
       host_(RootedFs(), host_options(options, readers_)),
       records_(host_, options.records),
-      puts_(host_, ca_setup(options)),
+      puts_(host_, ca_setup(options, records_.entry_seconds())),
       policy_(host_, puts_),
       iocs_(host_),
       collectors_{&iocs_, &records_, &puts_, &policy_},

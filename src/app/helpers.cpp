@@ -52,16 +52,21 @@ std::string Helpers::gone() const {
 Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   Helpers helpers;
   records::RecordProcess* const records = daemon.records().process();
-  if (records != nullptr) {
+  ca::CaWitnessObject* const witness = daemon.puts().witness_object();
+  if (records != nullptr || witness != nullptr) {
     auto attach = Helper::start(
         {"ioc_exp-attach",
          confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}),
-         [records](const HelperRequest& request, const UniqueFd& file) {
-           return records->serve(request, file);
+         [records, witness](const HelperRequest& request, const UniqueFd& file) {
+           const bool witnesses = request.what == ca::CaWitnessObject::kRequest;
+           if (witnesses && witness != nullptr) return witness->serve(request, file);
+           if (!witnesses && records != nullptr) return records->serve(request, file);
+           return Result<UniqueFd>(error_in_words("attach: there are no such probes"));
          }});
     if (!attach) return std::move(attach).error();
     helpers.attach = *attach;
-    records->use_helper(*attach);
+    if (records != nullptr) records->use_helper(*attach);
+    if (witness != nullptr) witness->use_helper(*attach);
   }
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
   auto net = Helper::start(

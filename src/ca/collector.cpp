@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ca_ports.h"
+#include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 
 namespace ioc_exporter::ca {
@@ -17,6 +18,7 @@ using std::chrono::seconds;
 
 constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
+constexpr const char* kWitnessProbe = "ca_witness";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kPutExpiryInterval{10};
 constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  // linux/magic.h
@@ -65,6 +67,9 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
   }
   if (auto loaded = load_udp(); !loaded)
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
+  if (!options_.witness) return;
+  if (auto loaded = load_witness(setup); !loaded)
+    why_no_witness_ = kernel::explain_load_error(kWitnessProbe, loaded.error());
 }
 
 Result<void> CaCollector::load_tap(bool may_pin) {
@@ -90,10 +95,23 @@ Result<void> CaCollector::load_udp() {
   return {};
 }
 
+Result<void> CaCollector::load_witness(const Setup& setup) {
+  if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
+  CaWitness::Options options;
+  options.slots = std::max(options_.max_channels / 4, 1024u);
+  options.budget = setup.overhead_budget;
+  options.hit_seconds = setup.hit_seconds;
+  auto witness = CaWitness::start(options, *tap_, ledger_);
+  if (!witness) return std::move(witness).error();
+  witness_.emplace(std::move(*witness));
+  return {};
+}
+
 std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
   if (tap_) states.push_back({kUdpProbe, why_no_udp_});
+  if (tap_ && options_.witness) states.push_back({kWitnessProbe, why_no_witness_});
   return states;
 }
 
@@ -144,8 +162,23 @@ void CaCollector::follow(TimePoint now) {
 
   watch_other_ports();
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
-  for (const std::uint32_t number : host_.take_forgotten())
+  follow_witness(now);
+  for (const std::uint32_t number : host_.take_forgotten()) {
     trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
+    ledger_.forget(number);
+  }
+}
+
+// After the tap was told of its ports: a put that the server is heard about has been seen, too.
+void CaCollector::follow_witness(TimePoint now) {
+  if (!witness_) return;
+  std::vector<WitnessedIoc> iocs;
+  for (const auto& [id, live] : host_.live())
+    iocs.push_back(
+        {{live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)},
+         live.serial,
+         host_.left_alone(live)});
+  witness_->follow(iocs, now);
 }
 
 // Where searches and beacons go.
@@ -206,7 +239,10 @@ void CaCollector::tick(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
   expire_puts(now);
   if (host_.listeners().rested) return;
+  collect_witness(now);
   trouble_.report("take over the counts of closed channels", tap_->reap(now));
+  ledger_.look(now);
+  if (witness_) trouble_.report("free what the server's puts take", witness_->reap(now));
   if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }
 
@@ -244,6 +280,7 @@ void CaCollector::expire_puts(TimePoint now) {
 }
 
 void CaCollector::detach() {
+  if (witness_) witness_->detach_all(Clock::now());
   if (tap_) tap_->detach();
 }
 
@@ -252,8 +289,14 @@ void CaCollector::attach() {
   seed_anew_ = true;
 }
 
+// Before the tap is read: all that the server was asked for has travelled before.
+void CaCollector::collect_witness(TimePoint now) {
+  if (witness_) trouble_.report("read the server's puts", witness_->collect(now));
+}
+
 Result<CaTapReading> CaCollector::read_tap() {
   if (!tap_) return error_in_words("no tap");
+  collect_witness(Clock::now());
   auto reading = tap_->collect();
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;

@@ -17,6 +17,7 @@
 #include "base/wall_clock.h"
 #include "ca/bounds.h"
 #include "ca/options.h"
+#include "ca/put_ledger.h"
 #include "ca/pv_records.h"
 #include "ca/remote_servers.h"
 #include "ca/samples.h"
@@ -27,6 +28,7 @@
 #include "ca/tapped_namespaces.h"
 #include "ca/udp.h"
 #include "ca/who_wrote.h"
+#include "ca/witness.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
@@ -52,6 +54,8 @@ class CaCollector final : public Collector {
     NameFilter filter;
     std::chrono::milliseconds keep_gone{};
     bool may_pin = false;
+    double overhead_budget = 0;  // fraction of one core for each IOC; 0: no bound
+    double hit_seconds = 0;      // what a hit of an entry probe costs
   };
   CaCollector(iocs::Host& host, const Setup& setup);
 
@@ -73,6 +77,9 @@ class CaCollector final : public Collector {
   // The packet sockets, for who opens them in our place; null: there is no tap.
   CaPacketTaps* packet_taps() { return tap_ ? &tap_->packet_taps() : nullptr; }
 
+  // The server's probes, for who attaches them in our place; null: there are none.
+  CaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
+
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
@@ -90,6 +97,10 @@ class CaCollector final : public Collector {
 
   Result<void> load_tap(bool may_pin);
   Result<void> load_udp();
+  Result<void> load_witness(const Setup& setup);
+  void follow_witness(TimePoint now);
+  void collect_witness(TimePoint now);
+  void read_witness(Reading& reading);
   std::vector<Served> served() const;
   std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
   std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
@@ -105,11 +116,13 @@ class CaCollector final : public Collector {
 
   iocs::Host& host_;
   Options options_;
-  std::set<std::uint16_t> server_ports_;  // where a CA server is expected
-  std::string why_no_tap_, why_no_udp_;   // "" = loaded, or turned off
+  std::set<std::uint16_t> server_ports_;                  // where a CA server is expected
+  std::string why_no_tap_, why_no_udp_, why_no_witness_;  // "" = loaded, or turned off
   // All that follows: under the host's mutex, unless it says otherwise.
+  CaPutLedger ledger_;
   std::optional<CaTap> tap_;
-  std::optional<CaUdp> udp_;  // goes before the tap
+  std::optional<CaUdp> udp_;          // goes before the tap
+  std::optional<CaWitness> witness_;  // the same
   TappedNamespaces namespaces_;
   CaServerDetector detector_;
   RemoteServers addressed_;

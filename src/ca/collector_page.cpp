@@ -44,6 +44,10 @@ std::uint64_t unnamed_puts(const CaSamples& samples) {
 }
 
 void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
+  for (const PutWitnessSample& witness : samples.put_witnesses)
+    if (!witness.unheard.empty())
+      notes.push_back("ioc " + witness.ioc +
+                      ": its puts are counted by what travels alone: " + witness.unheard + ".");
   for (const CaServerSample& server : samples.ca_servers)
     if (server.unnamed_channels > 0)
       notes.push_back("ioc " + server.ioc + ": " +
@@ -78,6 +82,31 @@ void CaCollector::read_puts(Reading& reading) {
       server.unnamed_channels = found->second;
 }
 
+void CaCollector::read_witness(Reading& reading) {
+  if (!options_.witness) return;
+  reading.self.probes.push_back(
+      witness_ ? probe_sample("ca_witness", true, witness_->attachments(), witness_->stats())
+               : probe_sample("ca_witness", false, 0, std::nullopt));
+  if (!witness_) return;
+  const auto names = host_.names();
+  for (const auto& [number, unheard] : witness_->unheard())
+    if (const auto name = names.find(number); name != names.end())
+      reading.samples.put_witnesses.push_back({name->second, unheard});
+  for (CaDisagreement& one : ledger_.disagreements())
+    if (const auto name = names.find(one.who.ioc); name != names.end())
+      reading.samples.put_disagreements.push_back({name->second, std::move(one.who.client),
+                                                   std::move(one.who.user), std::move(one.who.host),
+                                                   one.unseen, one.invented});
+  reading.self.maps.push_back(witness_->map());
+  auto drops = witness_->drops();
+  if (!trouble_.report("read what the server's probes lost",
+                       drops ? Result<void>() : drops.error())) {
+    reading.complete = false;
+    return;
+  }
+  for (DropSample& drop : *drops) reading.self.drops.push_back(std::move(drop));
+}
+
 void CaCollector::read_searches(Reading& reading) {
   reading.samples.searches_missing = true;
   reading.self.probes.push_back(
@@ -110,6 +139,7 @@ CaCollector::Reading CaCollector::read() {
     return reading;
   }
   read_puts(reading);
+  read_witness(reading);
   read_searches(reading);
   return reading;
 }
@@ -162,8 +192,8 @@ void CaCollector::status(exposition::StatusPage& page) {
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);
   const double now = now_seconds();
-  for (auto& table :
-       {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
+  for (auto& table : {clients_table(samples), disagreements_table(samples),
+                      puts_table(samples, now), searches_table(samples, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));
 }

@@ -46,6 +46,10 @@ void add_options(OptionTable& table, Options& options) {
        {.flag = "ca.remote-servers",
         .help = "Count also what clients on this host send to CA servers elsewhere",
         .value = on_off(options.remote_servers)},
+       {.flag = "ca.witness",
+        .help = "Count puts where the server of EPICS Base takes them, by a probe on it; without, "
+                "by what travels alone",
+        .value = on_off(options.witness)},
        {.flag = "ca.max-channels",
         .argument = "N",
         .help = "Channels of all clients together (about 800 bytes each)",

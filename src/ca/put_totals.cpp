@@ -5,9 +5,15 @@
 
 namespace ioc_exporter::ca {
 
+const CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) const {
+  const auto& channels = channels_[slot / kServerSlots];
+  const std::uint32_t index = slot % kServerSlots;
+  if (index >= channels.size() || channels[index].state == Channel::State::closed) return nullptr;
+  return &channels[index];
+}
+
 CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
-  if (slot >= channels_.size() || channels_[slot].state == Channel::State::closed) return nullptr;
-  return &channels_[slot];
+  return const_cast<Channel*>(std::as_const(*this).find(slot));
 }
 
 bool CaPutTotals::has_room(const std::string& client) const {
@@ -23,17 +29,23 @@ void CaPutTotals::count_out(const CaPutLabels& labels) {
   if (--own->second == 0) series_of_.erase(own);
 }
 
+// The end: no room.
+CaPutTotals::SeriesMap::iterator CaPutTotals::find_or_add(CaPutLabels labels) {
+  const auto found = series_.find(labels);
+  if (found != series_.end() || !has_room(labels.client)) return found;
+  ++series_of_[labels.client];
+  return series_.try_emplace(std::move(labels)).first;
+}
+
 void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {
   close(slot);
-  if (slot >= channels_.size()) channels_.resize(slot + std::size_t{1});
-  Channel& opened = channels_[slot];
+  auto& channels = channels_[slot / kServerSlots];
+  const std::uint32_t index = slot % kServerSlots;
+  if (index >= channels.size()) channels.resize(index + std::size_t{1});
+  Channel& opened = channels[index];
   opened.id = channel;
   opened.growth = {};
-  opened.series = series_.find(labels);
-  if (opened.series == series_.end() && has_room(labels.client)) {
-    ++series_of_[labels.client];
-    opened.series = series_.try_emplace(std::move(labels)).first;
-  }
+  opened.series = find_or_add(std::move(labels));
   if (opened.series == series_.end()) {
     opened.state = Channel::State::overflows;
   } else {
@@ -44,8 +56,8 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
 }
 
 bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
-  return slot < channels_.size() && channels_[slot].state != Channel::State::closed &&
-         channels_[slot].id == channel;
+  const Channel* const found = find(slot);
+  return found != nullptr && found->id == channel;
 }
 
 void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
@@ -53,12 +65,14 @@ void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
   if (channel == nullptr) return;
   const CounterGrowth<2> growth = channel->growth;
   open(slot, channel->id, std::move(labels));
-  channels_[slot].growth = growth;
+  find(slot)->growth = growth;
 }
 
 const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
-  if (!is_open(slot, channel) || channels_[slot].state != Channel::State::counts) return nullptr;
-  return &channels_[slot].series->first;
+  const Channel* const found = find(slot);
+  if (found == nullptr || found->id != channel || found->state != Channel::State::counts)
+    return nullptr;
+  return &found->series->first;
 }
 
 void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
@@ -73,6 +87,27 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
   if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
   const std::size_t op = last_put & 1;
   if (fresh[op] != 0) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
+}
+
+void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
+  if (Channel* const channel = find(slot)) channel->growth.restart_at(puts);
+}
+
+bool CaPutTotals::is_current(std::uint32_t slot, const CaPuts& puts) const {
+  const Channel* const channel = find(slot);
+  return channel != nullptr && channel->growth.last() == puts;
+}
+
+void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
+  const auto series = find_or_add(labels);
+  if (series == series_.end()) {
+    overflowed_ += puts[0] + puts[1];
+    return;
+  }
+  add_to(series->second.puts, puts);
+  if (labels.pv.empty()) unnamed_ += puts[0] + puts[1];
+  for (std::size_t op = 0; op < puts.size(); ++op)
+    if (puts[op] != 0) series->second.last_ns[op] = std::max(series->second.last_ns[op], last_ns);
 }
 
 void CaPutTotals::close(std::uint32_t slot) {
@@ -90,9 +125,10 @@ void CaPutTotals::close(std::uint32_t slot) {
 }
 
 void CaPutTotals::forget(std::uint32_t ioc) {
-  for (Channel& channel : channels_)
-    if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
-      channel.state = Channel::State::forgotten;
+  for (auto& channels : channels_)
+    for (Channel& channel : channels)
+      if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
+        channel.state = Channel::State::forgotten;
   std::erase_if(series_, [&](const auto& entry) {
     if (entry.first.ioc != ioc) return false;
     count_out(entry.first);

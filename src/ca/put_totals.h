@@ -1,6 +1,7 @@
 // Puts by label from counters of channels that come and go. Pure: no system calls.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -42,6 +43,9 @@ class CaPutTotals {
   // names does not take it from the others.
   explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
 
+  // Slots of the other witness of puts, which has its own: or'ed to their numbers.
+  static constexpr std::uint32_t kServerSlots = 1u << 31;
+
   // A channel is told by the slot that holds its counters and its id. One that had the slot is
   // closed.
   void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
@@ -50,6 +54,12 @@ class CaPutTotals {
   void relabel(std::uint32_t slot, CaPutLabels labels);
   // `last_put` as in iocx_ca_channel.
   void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
+  // What the channel has counted until now is another's to count.
+  void pass_over(std::uint32_t slot, const CaPuts& puts);
+  // Whether an open channel had counted as much when it was observed or passed over last.
+  bool is_current(std::uint32_t slot, const CaPuts& puts) const;
+  // Puts that no look at a channel tells of.
+  void add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns);
   // Null: not this channel's slot, over the limit, or forgotten. Until the next call that is not
   // const.
   const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
@@ -85,8 +95,11 @@ class CaPutTotals {
     enum class State { closed, counts, overflows, forgotten } state = State::closed;
   };
 
+  // Null: closed.
+  const Channel* find(std::uint32_t slot) const;
   Channel* find(std::uint32_t slot);
   bool has_room(const std::string& client) const;
+  SeriesMap::iterator find_or_add(CaPutLabels labels);
   void count_out(const CaPutLabels& labels);  // of what leaves series_
 
   std::size_t max_series_;
@@ -95,7 +108,8 @@ class CaPutTotals {
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
   std::map<std::string, std::size_t> series_of_;  // number, by client
-  std::vector<Channel> channels_;                 // by slot: looked through again and again
+  // By slot: looked through again and again. The tap's, and the server's.
+  std::array<std::vector<Channel>, 2> channels_;
   std::size_t open_channels_ = 0;
 };
 

@@ -57,6 +57,8 @@ Result<void> CaTap::observe_channels(Clock::time_point now) {
 Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
   const auto& channel = object_.channels()[slot];
   const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
+  const CaPuts puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
+                    __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
   if (!totals_.is_open(slot, id)) {
     auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
@@ -66,15 +68,20 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
     }
     const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
     if (!ioc) return {};
+    note_place(slot, *ioc, **info);
     auto waits = waits_for_seed(slot, *ioc, **info, now);
     if (!waits) return std::move(waits).error();
-    if (*waits) return {};
+    if (*waits) {
+      tell(slot, puts, true, now);
+      return {};
+    }
     totals_.open(slot, id, put_labels(*ioc, **info));
   }
-  totals_.observe(slot,
-                  {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
-                   __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)},
-                  __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
+  if (totals_.is_current(slot, puts)) return {};
+  if (tell(slot, puts, false, now))
+    totals_.observe(slot, puts, __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
+  else
+    totals_.pass_over(slot, puts);
   return {};
 }
 

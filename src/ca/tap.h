@@ -37,6 +37,7 @@
 #include "ca/connections.h"
 #include "ca/namespaces.h"
 #include "ca/outcome_totals.h"
+#include "ca/put_ledger.h"
 #include "ca/put_totals.h"
 #include "ca/samples.h"
 #include "ca/server.h"
@@ -130,6 +131,24 @@ class CaTap {
   // (CLOCK_MONOTONIC): counts, failures, and durations of PVs that nobody else wrote to.
   void expire_puts(std::uint64_t before_ns);
 
+  // From now on the puts of IOCs that the ledger calls witnessed are told to it, and count only
+  // where it says so. It outlives the tap.
+  void set_ledger(CaPutLedger* ledger) { ledger_ = ledger; }
+  // All that was seen of an IOC until now: what CaPutLedger::begin() asks for.
+  struct SeenBefore {
+    std::vector<CaPutLedger::Before> channels;
+    std::vector<CaPutPlace> connections;
+  };
+  Result<SeenBefore> seen_before(std::uint32_t ioc, Clock::time_point now = Clock::now());
+  // Told the ledger, all that was seen until now.
+  Result<void> tell_ledger(Clock::time_point now = Clock::now()) { return observe_channels(now); }
+  // Counts what the ledger gives back.
+  void take_over(const std::vector<CaPutLedger::Owed>& owed);
+  // The name of the channel, "": not known.
+  std::string name_of(const CaPutPlace& place) const;
+  // The sums by label, where the server's word is added, too.
+  CaPutTotals& totals() { return totals_; }
+
   // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
   // some, it is worth reading the server's tables for seed() again.
   const std::map<std::uint32_t, std::uint64_t>& unnamed_channels() const { return unnamed_; }
@@ -170,6 +189,13 @@ class CaTap {
   struct Identity {
     std::string user, host;
   };
+  // A slot's channel as the ledger calls it, and what the ledger was told.
+  struct Told {
+    std::uint64_t channel = 0;
+    CaPutPlace place;
+    std::uint16_t server_port = 0;
+    CounterGrowth<2> growth;
+  };
 
   CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces);
 
@@ -194,6 +220,8 @@ class CaTap {
   Result<bool> waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
                               const iocx_ca_channel_info& info, Clock::time_point now);
   void count_unnamed(std::uint32_t slot);
+  void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
+  bool tell(std::uint32_t slot, const CaPuts& puts, bool held, Clock::time_point now);
   Result<bool> is_joined(std::uint64_t circuit);
   void note_circuit(const iocx_ca_flow& flow);
   CaPutLabels put_labels(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
@@ -232,6 +260,8 @@ class CaTap {
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;
+  CaPutLedger* ledger_ = nullptr;
+  std::vector<Told> told_;  // by slot; only with a ledger
   CaOutcomeTotals outcomes_;
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them

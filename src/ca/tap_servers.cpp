@@ -117,7 +117,9 @@ Result<void> CaTap::give_circuits_their_iocs() {
     if (ioc == iocs_.end() || !totals_.is_open(slot, id)) continue;
     auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
-    if (*info) totals_.relabel(slot, put_labels(ioc->second, **info));
+    if (!*info) continue;
+    note_place(slot, ioc->second, **info);
+    totals_.relabel(slot, put_labels(ioc->second, **info));
   }
   return {};
 }

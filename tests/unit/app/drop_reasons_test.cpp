@@ -8,6 +8,7 @@
 #include <string>
 
 #include "shared/ca_udp.h"
+#include "shared/ca_witness.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter::app {
@@ -34,6 +35,7 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("record_process", iocx_put_drop_labels);
   expect_documented("ca_tap", iocx_ca_drop_labels);
   expect_documented("ca_udp", iocx_ca_udp_drop_labels);
+  expect_documented("ca_witness", iocx_witness_drop_labels);
 }
 
 }  // namespace

@@ -100,6 +100,9 @@ void add_channel_access(Snapshot& snapshot) {
   duration.buckets[exposition::kPutScale.slot(-55)] = 2;   // just above it
   duration.buckets[kPutHistogramSlots - 1] = 1;            // above 2^10 s
   snapshot.put_durations = {duration};
+  snapshot.put_disagreements = {{"power-supplies", "10.0.0.9", "guest", "laptop", 50, 0},
+                                {"power-supplies", "10.0.0.7", "operator", "console1", 0, 49}};
+  snapshot.put_witnesses = {{"power-supplies", ""}, {"timing", "stripped"}};
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7,
        1790000290.5, 1790000280},

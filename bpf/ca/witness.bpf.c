@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+/*
+ * Counts the puts that an EPICS Base server (rsrv) was asked for: once at the entry of write_action() and of
+ * write_notify_action() (rsrv/camessage.c, the same from 3.14.12 to 7.0), whatever travelled to make it call them.
+ *
+ * The first put of a client to a channel reads who writes to what from the server's own structures, in the thread
+ * that serves the client: its memory is there, and nobody closes the channel or frees the client meanwhile. Later
+ * puts find the slot by a key and add one.
+ */
+#include <linux/types.h>
+#include <linux/ptrace.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "base/maps.bpf.h"
+#include "shared/ca_witness.h"
+
+/* Of rsrv; src/ca/rsrv_layout.h has the whole structs. */
+#define HEADER_CID 8       /* caHdrLargeArray.m_cid */
+#define CLIENT_ADDRESS 168 /* struct client: the sockaddr_in, and up to pHostName */
+#define CHANNEL_SID_OFFSET 60
+#define CHANNEL_RECORD 72 /* channel_in_use: dbChannel * or, before 3.15.1, the dbAddr */
+#define FIELD_NAME 8      /* dbFldDes.name */
+#define FIELD_TYPE 36     /* dbFldDes.field_type */
+#define RECORD_NAME_SIZE 61
+#define MOST_BITS 16 /* of the hash of channels; rsrv makes 12 */
+/* Items of one chain that are looked at. Chains of a hundred hold 400,000 channels. */
+#define MOST_IN_CHAIN 100
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_WITNESS_IOCS);
+	__type(key, __u32); /* process id, in the initial namespace */
+	__type(value, struct iocx_witness_ioc);
+} witness_iocs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_witness_key);
+	__type(value, __u32); /* slot */
+} witness_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_witness_channel);
+} witness_channels SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_witness_info);
+} witness_info SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32); /* slot */
+} witness_free SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_WITNESS_IOCS);
+	__type(key, __u32); /* generation */
+	__type(value, struct iocx_witness_rest);
+} witness_rest SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOCX_WITNESS_DROPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} witness_drops SEC(".maps");
+
+/* A client from its address on. */
+struct client_tail {
+	__u16 family;
+	__u8 port[2];
+	__u8 address[4];
+	__u64 zero;
+	__u64 times[2];
+	__u64 events;
+	__u64 user;
+	__u64 host;
+};
+
+struct hash_head {
+	__u64 table;
+	__u64 free_list;
+	__u32 mask;
+	__u32 bits;
+};
+
+struct hash_item {
+	__u64 next;
+	__u64 id;          /* unsigned * */
+	__u64 application; /* struct channel_in_use * */
+};
+
+struct channel_address { /* struct dbAddr */
+	__u64 record;
+	__u64 field;
+	__u64 description;
+	__s64 elements;
+	__s16 field_type;
+	__s16 field_size;
+	__s16 special;
+	__s16 dbr_field_type;
+};
+
+static __always_inline int read_at(void *to, __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(to, size, (const void *)(unsigned long)address);
+}
+
+static __always_inline void read_text(char *to, __u32 size, __u64 address)
+{
+	if (!address || bpf_probe_read_user_str(to, size, (const void *)(unsigned long)address) < 0)
+		to[0] = 0;
+}
+
+/* The channel with the SID, as bucketLookupItemUnsignedId() finds it (bucketLib.c); 0: there is none. */
+static __always_inline __u64 find_channel(__u64 variable, __u32 sid)
+{
+	struct hash_head head;
+	struct hash_item item;
+	__u64 bucket = 0, at = 0;
+	__u32 hash = sid, rest, found;
+	int i;
+
+	if (read_at(&bucket, sizeof bucket, variable) || read_at(&head, sizeof head, bucket))
+		return 0;
+	if (head.bits == 0 || head.bits > MOST_BITS)
+		return 0;
+	rest = sid >> head.bits;
+	for (i = 0; i < 32 && rest; i++) {
+		hash ^= rest;
+		rest >>= head.bits;
+	}
+	if (read_at(&at, sizeof at, head.table + 8ULL * (hash & head.mask)))
+		return 0;
+	for (i = 0; i < MOST_IN_CHAIN && at; i++) {
+		if (read_at(&item, sizeof item, at))
+			return 0;
+		if (item.id == item.application + CHANNEL_SID_OFFSET && !read_at(&found, sizeof found, item.id) &&
+		    found == sid)
+			return item.application;
+		at = item.next;
+	}
+	return 0;
+}
+
+static __always_inline void read_names_of_record(struct iocx_witness_info *info, __u64 channel)
+{
+	struct channel_address address;
+	__u64 name = 0;
+
+	if (read_at(&address, sizeof address, channel + CHANNEL_RECORD))
+		return;
+	read_text(info->name, RECORD_NAME_SIZE, address.record);
+	if (!read_at(&name, sizeof name, address.description + FIELD_NAME))
+		read_text(info->field, sizeof info->field, name);
+	read_at(&info->description_type, sizeof info->description_type, address.description + FIELD_TYPE);
+	info->field_type = address.field_type;
+	info->dbr_field_type = address.dbr_field_type;
+}
+
+/* Whether the channel's name is known now. Other threads may be changing its chain of the hash. */
+static __always_inline __u32 read_name(struct iocx_witness_info *info, const struct iocx_witness_ioc *ioc)
+{
+	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, info->key.sid) : 0;
+	__u64 db_channel = 0, name = 0;
+
+	if (!channel)
+		return 0;
+	if (ioc->by_db_addr) {
+		read_names_of_record(info, channel);
+	} else {
+		if (read_at(&db_channel, sizeof db_channel, channel + CHANNEL_RECORD) ||
+		    read_at(&name, sizeof name, db_channel))
+			return 0;
+		read_text(info->name, sizeof info->name, name);
+	}
+	return info->name[0] != 0;
+}
+
+static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32 op, __u64 now,
+				       enum iocx_witness_drop reason)
+{
+	struct iocx_witness_rest *rest = bpf_map_lookup_elem(&witness_rest, &ioc->generation);
+
+	add_to_counter(&witness_drops, reason, 1);
+	if (!rest)
+		return;
+	__sync_fetch_and_add(&rest->puts[op], 1);
+	rest->last_put = now | op;
+}
+
+/* A slot for the key; NULL: there is none. User space has zeroed the counters of free slots. */
+static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_witness_key *key,
+							      const struct iocx_witness_ioc *ioc)
+{
+	struct iocx_witness_channel *channel;
+	struct iocx_witness_info *info;
+	__u32 slot;
+
+	if (bpf_map_pop_elem(&witness_free, &slot))
+		return 0;
+	channel = bpf_map_lookup_elem(&witness_channels, &slot);
+	info = bpf_map_lookup_elem(&witness_info, &slot);
+	if (!channel || !info)
+		return 0;
+	info->key = *key;
+	info->name[0] = 0;
+	info->field[0] = 0;
+	read_text(info->user, sizeof info->user, key->user);
+	read_text(info->host, sizeof info->host, key->host);
+	channel->named = read_name(info, ioc);
+	/* One thread serves a client: nobody else adds its key. */
+	if (bpf_map_update_elem(&witness_slots, key, &slot, BPF_NOEXIST)) {
+		bpf_map_push_elem(&witness_free, &slot, BPF_EXIST);
+		return 0;
+	}
+	return channel;
+}
+
+static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
+{
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	const struct iocx_witness_ioc *ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
+	struct iocx_witness_channel *channel = 0;
+	struct iocx_witness_key key = {};
+	struct client_tail tail;
+	const __u64 now = bpf_ktime_get_ns() & ~1ULL;
+	__u32 *slot;
+
+	if (!ioc)
+		return 0;
+	key.client = PT_REGS_PARM3(ctx);
+	if (read_at(&key.sid, sizeof key.sid, PT_REGS_PARM1(ctx) + HEADER_CID) ||
+	    read_at(&tail, sizeof tail, key.client + CLIENT_ADDRESS)) {
+		count_rest(ioc, op, now, IOCX_WITNESS_DROP_UNREADABLE);
+		return 0;
+	}
+	key.generation = ioc->generation;
+	key.user = tail.user;
+	key.host = tail.host;
+	__builtin_memcpy(key.address, tail.address, sizeof key.address);
+	key.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
+	slot = bpf_map_lookup_elem(&witness_slots, &key);
+	if (slot)
+		channel = bpf_map_lookup_elem(&witness_channels, slot);
+	if (channel && !channel->named) {
+		struct iocx_witness_info *info = bpf_map_lookup_elem(&witness_info, slot);
+
+		if (info)
+			channel->named = read_name(info, ioc);
+	}
+	if (!slot)
+		channel = take_slot(&key, ioc);
+	if (!channel) {
+		count_rest(ioc, op, now, IOCX_WITNESS_DROP_FULL);
+		return 0;
+	}
+	__sync_fetch_and_add(&channel->puts[op], 1);
+	channel->last_put = now | op;
+	if (channel->state == IOCX_WITNESS_FREE) {
+		channel->id = now | 1;
+		/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
+		__sync_fetch_and_add(&channel->state, IOCX_WITNESS_LIVE);
+	}
+	return 0;
+}
+
+SEC("uprobe")
+int witness_write(struct pt_regs *ctx)
+{
+	return count_put(ctx, 0);
+}
+
+SEC("uprobe")
+int witness_notify(struct pt_regs *ctx)
+{
+	return count_put(ctx, 1);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The wire format between bpf/ca/witness.bpf.c and src/ca/witness*.cpp. Fixed-width types, padding as named fields;
+ * C++ asserts sizes and offsets.
+ *
+ * What a client writes to a channel of an IOC is counted in a slot. The program takes slots and never frees one;
+ * user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
+ * program still adds to it.
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_CA_WITNESS_H
+#define IOC_EXPORTER_BPF_SHARED_CA_WITNESS_H
+
+#include <linux/types.h>
+
+#include "shared/ca_events.h"
+#include "shared/labelled_enum.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* IOCs that are witnessed at one time. */
+#define IOCX_WITNESS_IOCS 1024
+
+/* Value of witness_iocs, by process id. */
+struct iocx_witness_ioc {
+	__u64 bucket;     /* address of the variable pCaBucket in the IOC; 0: names are not read */
+	__u32 generation; /* of this life of the IOC, never used twice */
+	__u8 by_db_addr;  /* 1: channels are laid out as before Base 3.15.1 */
+	__u8 pad[3];
+};
+
+/* Key of witness_slots: who writes to what. SIDs are not used twice in the life of an IOC; pointers are. */
+struct iocx_witness_key {
+	__u64 client; /* struct client * */
+	__u64 user;   /* its pUserName and pHostName: other pointers when the client tells another name */
+	__u64 host;
+	__u32 generation;
+	__u32 sid;
+	__u8 address[4]; /* of the client */
+	__u16 port;      /* the same, host byte order */
+	__u16 pad;
+};
+
+enum iocx_witness_state {
+	IOCX_WITNESS_FREE, /* in witness_free, or being taken from or given back to it */
+	IOCX_WITNESS_LIVE,
+};
+
+/* Element of witness_channels, one cache line. Mapped into user space. */
+struct iocx_witness_channel {
+	__u64 id;      /* another one each time the slot is taken; written before `state` */
+	__u64 puts[2]; /* WRITE, WRITE_NOTIFY */
+	/* When the last one was seen, as in iocx_ca_channel. */
+	__u64 last_put;
+	__u32 state; /* enum iocx_witness_state */
+	__u32 named; /* 1: the name in witness_info is complete. Set after it */
+	__u64 pad[3];
+};
+
+#define IOCX_WITNESS_FIELD 32
+
+/* Element of witness_info, by slot. Texts end in a zero byte. */
+struct iocx_witness_info {
+	struct iocx_witness_key key;
+	char user[IOCX_CA_IDENTITY];
+	char host[IOCX_CA_IDENTITY];
+	char name[IOCX_CA_NAME]; /* as the client asked for it; with by_db_addr the record's */
+	/* With by_db_addr: the field's name, and the types that tell a long string (dbAddr, dbFldDes). */
+	char field[IOCX_WITNESS_FIELD];
+	__s32 description_type;
+	__s16 field_type;
+	__s16 dbr_field_type;
+};
+
+/* Value of witness_rest, by generation: puts of an IOC that have no slot. */
+struct iocx_witness_rest {
+	__u64 puts[2];
+	__u64 last_put;
+};
+
+/* Index into the per-CPU array witness_drops. */
+#define IOCX_WITNESS_DROP_LIST(ROW)                                                \
+	/* puts that are counted for their IOC only: no room for who wrote what */ \
+	ROW(IOCX_WITNESS_DROP_FULL, "witness_full")                                \
+	/* the same: the IOC's memory did not say who wrote */                     \
+	ROW(IOCX_WITNESS_DROP_UNREADABLE, "witness_unreadable")
+IOCX_LABELLED_ENUM(iocx_witness_drop, IOCX_WITNESS_DROP_LIST, IOCX_WITNESS_DROPS)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,97 @@
+// The part of CaTap that tells the ledger what it sees, and takes back what the server does not
+// tell.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/wall_clock.h"
+#include "ca/tap.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+CaPutPlace place_of(std::uint32_t ioc, const iocx_ca_address& client, std::uint16_t port,
+                    std::uint32_t sid) {
+  CaPutPlace place;
+  place.ioc = ioc;
+  place.sid = sid;
+  place.port = port;
+  static_assert(sizeof place.address == sizeof client.bytes);
+  std::memcpy(place.address.data(), client.bytes, sizeof client.bytes);
+  return place;
+}
+
+CaPutLedger::Clock::time_point when(std::uint64_t monotonic_ns) {
+  return CaPutLedger::Clock::time_point(std::chrono::nanoseconds(monotonic_ns));
+}
+
+}  // namespace
+
+// Its IOC may turn out to be another one than was thought: what the ledger was told stays.
+void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info) {
+  if (ledger_ == nullptr) return;
+  if (slot >= told_.size()) told_.resize(slot + std::size_t{1});
+  Told& told = told_[slot];
+  const iocx_ca_channel& channel = object_.channels()[slot];
+  if (told.channel != channel.channel) told.growth = {};
+  told.channel = channel.channel;
+  told.place = place_of(ioc, info.client, info.client_port, channel.sid);
+  told.server_port = info.server_port;
+}
+
+// Whether the tap's count of the slot is shown.
+bool CaTap::tell(std::uint32_t slot, const CaPuts& puts, bool held, Clock::time_point now) {
+  if (ledger_ == nullptr || slot >= told_.size()) return true;
+  Told& told = told_[slot];
+  const CaPuts growth = told.growth.advance(puts);
+  if (!ledger_->is_witnessed(told.place.ioc, told.server_port)) return true;
+  ledger_->tap_saw(told.place, growth, totals_.labels(slot, told.channel), held && puts != CaPuts{},
+                   now);
+  return ledger_->tap_counts(told.place);
+}
+
+Result<CaTap::SeenBefore> CaTap::seen_before(std::uint32_t ioc, Clock::time_point now) {
+  SeenBefore before;
+  if (auto ok = observe_channels(now); !ok) return ok.error();
+  for (std::uint32_t slot = 0; slot < told_.size(); ++slot) {
+    const iocx_ca_channel& channel = object_.channels()[slot];
+    const Told& told = told_[slot];
+    if (!used_[slot] || told.channel != channel.channel || told.place.ioc != ioc) continue;
+    if (told.growth.last() == CaPuts{}) continue;
+    const std::uint64_t last = __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED);
+    before.channels.push_back({told.place, held_.contains(slot) ? now : when(last)});
+  }
+  auto read =
+      object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+        if (ioc_of(flow.circuit, flow.ioc) == ioc)
+          before.connections.push_back(place_of(ioc, key.client, key.client_port, 0));
+      });
+  if (!read) return read.error();
+  return before;
+}
+
+void CaTap::take_over(const std::vector<CaPutLedger::Owed>& owed) {
+  if (owed.empty()) return;
+  std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slots;
+  for (std::uint32_t slot = 0; slot < told_.size(); ++slot)
+    if (totals_.is_open(slot, told_[slot].channel)) slots.emplace(told_[slot].place, slot);
+  const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  for (const CaPutLedger::Owed& one : owed) {
+    CaPutLabels labels{one.place.ioc, "", one.who.client, one.who.user, one.who.host};
+    if (const auto slot = slots.find(one.place); slot != slots.end())
+      if (const auto* known = totals_.labels(slot->second, told_[slot->second].channel))
+        labels = *known;
+    totals_.add(labels, one.puts, now);
+  }
+}
+
+std::string CaTap::name_of(const CaPutPlace& place) const {
+  for (std::uint32_t slot = 0; slot < told_.size(); ++slot) {
+    if (told_[slot].place != place || !totals_.is_open(slot, told_[slot].channel)) continue;
+    const CaPutLabels* const labels = totals_.labels(slot, told_[slot].channel);
+    if (labels != nullptr && !labels->pv.empty()) return labels->pv;
+  }
+  return {};
+}
+
+}  // namespace ioc_exporter::ca

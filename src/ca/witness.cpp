@@ -1,0 +1,227 @@
+#include "ca/witness.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernel/take_off.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+constexpr unsigned kLooksOverBudget = 3;
+constexpr const char* kNoFunctions =
+    "its files name no functions write_action and write_notify_action (stripped?)";
+
+// Before Base 3.15.1 a channel holds a dbAddr. The version may not be known: then it is a later
+// one.
+bool has_db_addr(const std::string& base_version) {
+  return base_version.starts_with("3.13") || base_version.starts_with("3.14") ||
+         base_version.starts_with("3.15.0");
+}
+
+}  // namespace
+
+CaWitness::CaWitness(CaWitnessObject object, const Options& options, CaTap& tap,
+                     CaPutLedger& ledger)
+    : options_(options), tap_(&tap), ledger_(&ledger), object_(std::move(object)) {
+  slots_.resize(object_.max_slots());
+}
+
+Result<CaWitness> CaWitness::start(const Options& options, CaTap& tap, CaPutLedger& ledger) {
+  auto object = CaWitnessObject::load(options.slots);
+  if (!object) return std::move(object).error();
+  tap.set_ledger(&ledger);
+  return CaWitness(std::move(*object), options, tap, ledger);
+}
+
+void CaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now) {
+  for (auto& [serial, watched] : watched_) watched.seen = false;
+  unheard_.clear();
+  std::vector<Watched*> leave;
+  for (const WitnessedIoc& ioc : iocs) look_at(ioc, leave);
+  std::vector<std::uint64_t> gone;
+  for (auto& [serial, watched] : watched_)
+    if (!watched.seen) {
+      leave.push_back(&watched);
+      gone.push_back(serial);
+    }
+  // First: an IOC that was restarted has the number of the one before.
+  end(leave, now);
+  for (const std::uint64_t serial : gone) {
+    forget(watched_.at(serial));
+    watched_.erase(serial);
+  }
+  for (const WitnessedIoc& ioc : iocs) start(ioc, now);
+}
+
+// What is to be taken off.
+void CaWitness::look_at(const WitnessedIoc& ioc, std::vector<Watched*>& leave) {
+  if (ioc.served.ioc->kind != iocs::IocKind::base || !ioc.served.ioc->ca_writes) return;
+  const auto known = watched_.find(ioc.serial);
+  if (known == watched_.end()) return;
+  Watched& watched = known->second;
+  watched.seen = true;
+  const bool pauses = ioc.left_alone || Clock::now() < watched.paused_until;
+  if (pauses && !watched.probes.empty()) leave.push_back(&watched);
+}
+
+void CaWitness::start(const WitnessedIoc& ioc, Clock::time_point now) {
+  const iocs::Ioc& about = *ioc.served.ioc;
+  if (about.kind != iocs::IocKind::base) return;
+  std::string& why_not = unheard_[ioc.served.number];
+  if (!about.ca_writes) {
+    why_not = kNoFunctions;
+    return;
+  }
+  Watched& watched = watched_[ioc.serial];
+  if (watched.generation == 0) {
+    watched.generation = ++last_generation_;
+    watched.number = ioc.served.number;
+    watched.pid = about.id.pid;
+    watched.name = about.name;
+    watched.by_db_addr = has_db_addr(about.base_version);
+    serials_[watched.generation] = ioc.serial;
+  }
+  watched.seen = true;
+  if (ioc.left_alone) why_not = "it is stopped or traced, or all probes are detached";
+  if (now < watched.paused_until) why_not = "its probes would cost it more than --overhead.budget";
+  if (!why_not.empty()) return;
+  if (watched.probes.empty()) {
+    if (!watched.attaching.is_due(now)) {
+      why_not = "its probes could not be attached";
+      return;
+    }
+    auto done = attach(watched, *about.ca_writes);
+    if (done) done = begin(watched, ioc.served, now);
+    if (!done) {
+      why_not = done.error().message();
+      watched.probes.clear();
+      const bool ended = done.error().code == std::errc::no_such_process;
+      if (watched.attaching.failed(now, why_not) && !ended)
+        spdlog::warn("ioc {}: {}: its puts are counted by what travels alone", about.name, why_not);
+      return;
+    }
+    watched.attaching.succeeded();
+  }
+  if (ioc.served.ca_port) ledger_->set_port(watched.number, *ioc.served.ca_port);
+}
+
+Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& target) {
+  for (const std::uint64_t offset : {target.write_action, target.write_notify_action})
+    if (auto ok = target.file->may_probe(offset); !ok)
+      return error_in_words("attach uprobes to " + target.display_path + ": " +
+                            ok.error().message());
+  if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
+    return ok;
+  watched.rest = {};
+  iocx_witness_ioc config{};
+  config.bucket = target.ca_bucket;
+  config.generation = watched.generation;
+  config.by_db_addr = watched.by_db_addr ? 1 : 0;
+  if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
+    return ok;
+  for (const auto& [program, offset] :
+       {std::pair{WitnessProgram::write, target.write_action},
+        std::pair{WitnessProgram::notify, target.write_notify_action}}) {
+    auto probe =
+        object_.attach(program, {target.file->fd(), target.display_path, offset, watched.pid});
+    if (!probe) return std::move(probe).error();
+    watched.probes.push_back(std::move(*probe));
+  }
+  return {};
+}
+
+// What the tap has seen until now stays its own; what it sees from now on was asked of the server
+// with the probes in place.
+Result<void> CaWitness::begin(Watched& watched, const Served& served, Clock::time_point now) {
+  auto before = tap_->seen_before(served.number, now);
+  if (!before) return std::move(before).error();
+  ledger_->begin(served.number, before->channels, before->connections, now);
+  watched.looked = now;
+  watched.hits_before = watched.hits;
+  spdlog::info("ioc {}: its server is heard about puts", watched.name);
+  return {};
+}
+
+void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
+  std::vector<UniqueFd> probes;
+  for (Watched* watched : those)
+    for (UniqueFd& probe : std::exchange(watched->probes, {})) probes.push_back(std::move(probe));
+  if (probes.empty()) return;
+  kernel::take_off_together(std::move(probes));
+  // In this order: all that the server was asked for has travelled before.
+  for (std::uint32_t index = 0; index < slots_.size(); ++index)
+    trouble_.report("read the server's last puts", observe(index, true, now));
+  for (Watched* watched : those)
+    trouble_.report("read the server's last puts", observe_rest(*watched));
+  trouble_.report("read the puts that the tap has seen", tap_->tell_ledger(now));
+  for (Watched* watched : those) tap_->take_over(ledger_->end(watched->number));
+}
+
+void CaWitness::detach_all(Clock::time_point now) {
+  std::vector<Watched*> all;
+  for (auto& [serial, watched] : watched_) all.push_back(&watched);
+  end(all, now);
+}
+
+// Of an IOC that has ended.
+void CaWitness::forget(const Watched& watched) {
+  const auto report = [this](const Result<bool>& erased) {
+    trouble_.report("forget an IOC whose puts were witnessed",
+                    erased ? Result<void>() : erased.error());
+  };
+  const auto pid = static_cast<std::uint32_t>(watched.pid);
+  if (auto config = object_.maps().iocs.lookup(pid);
+      config && *config && (*config)->generation == watched.generation)
+    report(object_.maps().iocs.erase(pid));
+  report(object_.maps().rest.erase(watched.generation));
+  serials_.erase(watched.generation);
+}
+
+CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) {
+  const auto serial = serials_.find(generation);
+  return serial == serials_.end() ? nullptr : &watched_.at(serial->second);
+}
+
+void CaWitness::look_at_budget(Clock::time_point now) {
+  for (auto& [serial, watched] : watched_) {
+    const double seconds = std::chrono::duration<double>(now - watched.looked).count();
+    if (watched.probes.empty() || options_.budget <= 0 || seconds < 1) continue;
+    const double hits = static_cast<double>(watched.hits - watched.hits_before);
+    watched.looked = now;
+    watched.hits_before = watched.hits;
+    const double cost = hits / seconds * options_.hit_seconds;
+    watched.over_budget = cost > options_.budget ? watched.over_budget + 1 : 0;
+    if (watched.over_budget < kLooksOverBudget) continue;
+    watched.over_budget = 0;
+    watched.paused_until = now + kPause;
+    spdlog::warn(
+        "ioc {}: its {:.0f} puts/s would cost it {:.1f} % of a core with the server's probes, more "
+        "than --overhead.budget: they are counted by what travels alone for {} s",
+        watched.name, hits / seconds, cost * 100, kPause.count());
+  }
+}
+
+std::uint64_t CaWitness::attachments() const {
+  std::uint64_t all = 0;
+  for (const auto& [serial, watched] : watched_) all += watched.probes.size();
+  return all;
+}
+
+Result<std::vector<DropSample>> CaWitness::drops() const {
+  auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_WITNESS_DROPS);
+  if (!counters) return std::move(counters).error();
+  std::vector<DropSample> drops;
+  for (std::size_t reason = 0; reason < IOCX_WITNESS_DROPS; ++reason)
+    drops.push_back({"ca_witness", iocx_witness_drop_labels[reason], (*counters)[reason]});
+  drops.push_back({"ca_witness", "witness_unsettled", ledger_->unsettled()});
+  return drops;
+}
+
+MapSample CaWitness::map() const {
+  return {"ca_witness_slots", used_, object_.max_slots()};
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,137 @@
+// CaWitness: what the EPICS Base servers (rsrv) of this host say that they were asked to write.
+//
+// An entry probe on each of rsrv's two functions counts each put, by client and channel, with names
+// from the server's own structures (bpf/ca/witness.bpf.c). So a put counts once, under the name of
+// the channel that it is written to, whatever its client does to the packets that carry it. The
+// counts go into the tap's sums by label; the ledger decides which of the two is taken
+// (ca/put_ledger.h).
+//
+// The probes of an IOC are off while it is stopped or traced, while the operator wants it, and when
+// they would cost it more than the budget; its puts are the tap's then.
+//
+// Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/retry.h"
+#include "base/trouble_log.h"
+#include "ca/put_ledger.h"
+#include "ca/served.h"
+#include "ca/tap.h"
+#include "ca/witness_object.h"
+#include "exposition/self_samples.h"
+#include "iocs/ioc.h"
+
+namespace ioc_exporter::ca {
+
+// An IOC that runs, as the witness is told of it.
+struct WitnessedIoc {
+  Served served;
+  std::uint64_t serial = 0;  // of its life
+  bool left_alone = false;   // its code must not be touched now
+};
+
+class CaWitness {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // A key that was not used for so long is given up: the next put makes it again.
+  static constexpr std::chrono::seconds kIdle{60};
+  static constexpr std::chrono::seconds kIdleWhenCrowded{5};
+  // How long a key that was given up, or an IOC that has ended, is read on.
+  static constexpr std::chrono::seconds kGrace{1};
+  // How long puts to a channel whose name could not be read wait for it.
+  static constexpr std::chrono::seconds kNamePatience{5};
+  // How long the probes of an IOC stay off that cost it more than the budget.
+  static constexpr std::chrono::seconds kPause{60};
+
+  struct Options {
+    std::uint32_t slots = 32'768;  // who writes to what; 600 bytes each
+    double budget = 0;             // fraction of one core for each IOC; 0: no bound
+    double hit_seconds = 0;        // what a hit costs the IOC
+  };
+
+  // Loads the programs. The ledger and the tap outlive it.
+  static Result<CaWitness> start(const Options& options, CaTap& tap, CaPutLedger& ledger);
+
+  // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
+  // of their ports.
+  void follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now);
+  // Takes the probes off all IOCs, until the next follow().
+  void detach_all(Clock::time_point now);
+  // What was asked for since the last call goes into the tap's sums. Before the tap is read.
+  Result<void> collect(Clock::time_point now);
+  // Frees what is not used any more, and looks at the budget. Every second or two.
+  Result<void> reap(Clock::time_point now);
+
+  // By IOC number: "" = its server is heard, else why it is not. IOCs without EPICS Base are not in
+  // it.
+  const std::map<std::uint32_t, std::string>& unheard() const { return unheard_; }
+  std::uint64_t attachments() const;
+  Result<std::vector<DropSample>> drops() const;
+  MapSample map() const;
+  CaWitnessObject& object() { return object_; }
+  std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
+
+ private:
+  struct Watched {
+    std::uint32_t number = 0;
+    std::int32_t pid = 0;
+    std::uint32_t generation = 0;
+    std::string name;  // for the log
+    std::vector<UniqueFd> probes;
+    Retry attaching;
+    bool by_db_addr = false;
+    CounterGrowth<2> rest;
+    std::uint64_t hits = 0, hits_before = 0;
+    unsigned over_budget = 0;  // looks in a row
+    Clock::time_point looked{}, paused_until{};
+    bool seen = false;  // by this follow()
+  };
+  // A slot whose key is there, or was.
+  struct Slot {
+    std::uint64_t id = 0;
+    iocx_witness_key key{};
+    CaPutPlace place;
+    CounterGrowth<2> growth;
+    Clock::time_point first{}, changed{};
+    std::optional<Clock::time_point> given_up = {};
+    bool open = false;  // in the sums
+  };
+
+  CaWitness(CaWitnessObject object, const Options& options, CaTap& tap, CaPutLedger& ledger);
+
+  Result<void> attach(Watched& watched, const iocs::CaWriteTarget& target);
+  Result<void> begin(Watched& watched, const Served& served, Clock::time_point now);
+  void look_at(const WitnessedIoc& ioc, std::vector<Watched*>& leave);
+  void start(const WitnessedIoc& ioc, Clock::time_point now);
+  void end(const std::vector<Watched*>& those, Clock::time_point now);
+  void forget(const Watched& watched);
+  Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
+  Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
+  Result<void> observe_rest(Watched& watched);
+  Result<void> give_up(Slot& slot, Clock::time_point now);
+  void look_at_budget(Clock::time_point now);
+  Watched* of_generation(std::uint32_t generation);
+
+  Options options_;
+  CaTap* tap_;
+  CaPutLedger* ledger_;
+  CaWitnessObject object_;                          // before the probes: they die first
+  std::map<std::uint64_t, Watched> watched_;        // by serial
+  std::map<std::uint32_t, std::uint64_t> serials_;  // by generation
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;  // of them, as of the last collect()
+  TroubleLog trouble_;
+  std::map<std::uint32_t, std::string> unheard_;
+  std::uint32_t last_generation_ = 0;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,160 @@
+#include "ca/witness_object.h"
+
+#include <bpf/bpf.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "ca_witness.skel.h"
+#include "iocs/inspector.h"
+#include "kernel/function_symbol.h"
+#include "kernel/libbpf_support.h"
+#include "kernel/mapped_array.h"
+#include "kernel/uprobe.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+static_assert(sizeof(iocx_witness_ioc) == 16 && sizeof(iocx_witness_key) == 40);
+static_assert(sizeof(iocx_witness_channel) == 64 && offsetof(iocx_witness_channel, state) == 32);
+static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
+static_assert(sizeof(iocx_witness_rest) == 24);
+
+// As records/process_object.cpp.
+constexpr std::chrono::milliseconds kAttachPatience{1500};
+
+struct SkeletonDeleter {
+  void operator()(ca_witness_bpf* skeleton) const { ca_witness_bpf__destroy(skeleton); }
+};
+
+const char* function_of(WitnessProgram program) {
+  return iocs::Inspector::ca_write_functions()[static_cast<std::size_t>(program)];
+}
+
+}  // namespace
+
+struct CaWitnessObject::Loaded {
+  std::unique_ptr<ca_witness_bpf, SkeletonDeleter> skeleton;
+  std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
+  std::uint32_t slots = 0;
+  kernel::MapMemory channels;
+  WitnessMaps views;
+
+  const bpf_program* program(WitnessProgram which) const {
+    const auto& programs = skeleton->progs;
+    return which == WitnessProgram::write ? programs.witness_write : programs.witness_notify;
+  }
+  iocx_witness_channel* slots_memory() const {
+    return static_cast<iocx_witness_channel*>(channels.data());
+  }
+  Result<void> push_free(std::uint32_t slot) const {
+    const bpf_map* queue = skeleton->maps.witness_free;
+    const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &slot, BPF_ANY);
+    if (err < 0) return kernel::libbpf_error(err, "write to BPF map witness_free");
+    return {};
+  }
+};
+
+CaWitnessObject::CaWitnessObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+CaWitnessObject::CaWitnessObject(CaWitnessObject&&) noexcept = default;
+CaWitnessObject& CaWitnessObject::operator=(CaWitnessObject&&) noexcept = default;
+CaWitnessObject::~CaWitnessObject() = default;
+
+Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
+  kernel::capture_libbpf_messages();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->slots = slots;
+  loaded->skeleton.reset(ca_witness_bpf__open());
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_witness");
+  const auto& maps = loaded->skeleton->maps;
+  for (bpf_map* map :
+       {maps.witness_slots, maps.witness_channels, maps.witness_info, maps.witness_free})
+    if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
+  if (const int err = ca_witness_bpf__load(loaded->skeleton.get()); err < 0)
+    return kernel::libbpf_error(err, "load BPF object ca_witness");
+  WitnessMaps& views = loaded->views;
+  if (auto ok = kernel::open_view(views.iocs, maps.witness_iocs); !ok) return ok.error();
+  if (auto ok = kernel::open_view(views.slots, maps.witness_slots); !ok) return ok.error();
+  if (auto ok = kernel::open_view(views.info, maps.witness_info); !ok) return ok.error();
+  if (auto ok = kernel::open_view(views.rest, maps.witness_rest); !ok) return ok.error();
+  if (auto ok = kernel::open_view(views.drops, maps.witness_drops); !ok) return ok.error();
+  auto memory = kernel::MapMemory::map(
+      bpf_map__fd(maps.witness_channels), std::size_t{slots} * sizeof(iocx_witness_channel),
+      bpf_map__name(maps.witness_channels), kernel::MapMemory::Access::write);
+  if (!memory) return std::move(memory).error();
+  loaded->channels = std::move(*memory);
+  for (std::uint32_t slot = 0; slot < slots; ++slot)
+    if (auto ok = loaded->push_free(slot); !ok) return ok.error();
+  return CaWitnessObject(std::move(loaded));
+}
+
+Result<UniqueFd> CaWitnessObject::attach_here(WitnessProgram program, int file,
+                                              std::uint64_t offset, std::int32_t pid) const {
+  return kernel::attach_uprobe(bpf_program__fd(loaded_->program(program)),
+                               {"/proc/self/fd/" + std::to_string(file), offset, pid, false},
+                               function_of(program));
+}
+
+Result<UniqueFd> CaWitnessObject::attach(WitnessProgram program, const WitnessPlace& place) const {
+  Result<UniqueFd> attached = UniqueFd();
+  if (loaded_->helper)
+    attached = loaded_->helper->ask({.what = kRequest,
+                                     .number = static_cast<std::uint32_t>(program),
+                                     .pid = place.pid,
+                                     .offset = place.offset},
+                                    place.file, kAttachPatience);
+  else
+    attached = attach_here(program, place.file, place.offset, place.pid);
+  if (attached && *attached) return attached;
+  const Error error =
+      attached ? error_in_words("the helper process sent nothing") : std::move(attached).error();
+  // Whoever attached it knew the file by a number only.
+  const std::string action = std::string("attach uprobe ") + function_of(program) + " in " +
+                             place.shown_path + " (pid " + std::to_string(place.pid) + ")";
+  return Error{error.code, error.code ? action : action + ": " + error.context};
+}
+
+void CaWitnessObject::use_helper(std::shared_ptr<Helper> helper) {
+  loaded_->helper = std::move(helper);
+}
+
+Result<UniqueFd> CaWitnessObject::serve(const HelperRequest& request, const UniqueFd& file) const {
+  if (request.what != kRequest ||
+      request.number > static_cast<std::uint32_t>(WitnessProgram::notify) || !file ||
+      request.pid <= 0)
+    return error_in_words("attach: no such request");
+  const auto program = static_cast<WitnessProgram>(request.number);
+  const char* const functions[] = {function_of(program)};
+  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
+    return ok.error();
+  return attach_here(program, file.get(), request.offset, request.pid);
+}
+
+const WitnessMaps& CaWitnessObject::maps() const {
+  return loaded_->views;
+}
+
+std::uint32_t CaWitnessObject::max_slots() const {
+  return loaded_->slots;
+}
+
+const iocx_witness_channel* CaWitnessObject::channels() const {
+  return loaded_->slots_memory();
+}
+
+Result<void> CaWitnessObject::give_slot(std::uint32_t slot) const {
+  loaded_->slots_memory()[slot] = {};
+  return loaded_->push_free(slot);
+}
+
+std::optional<kernel::ProgramStats> CaWitnessObject::stats() const {
+  std::optional<kernel::ProgramStats> sum;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, loaded_->skeleton->obj)
+      kernel::add_stats(sum, kernel::program_stats(program));
+  return sum;
+}
+
+}  // namespace ioc_exporter::ca

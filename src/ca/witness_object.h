@@ -1,0 +1,72 @@
+// The programs and maps of bpf/ca/witness.bpf.c in the kernel. Hides libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/helper.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "kernel/map.h"
+#include "kernel/program_stats.h"
+#include "shared/ca_witness.h"
+
+namespace ioc_exporter::ca {
+
+// Of write_action() and of write_notify_action(), in the order of
+// iocs::Inspector::ca_write_functions().
+enum class WitnessProgram : std::uint8_t { write, notify };
+
+struct WitnessMaps {
+  kernel::MapView<std::uint32_t, iocx_witness_ioc> iocs;  // by process id
+  kernel::MapView<iocx_witness_key, std::uint32_t> slots;
+  kernel::MapView<std::uint32_t, iocx_witness_info> info;  // by slot
+  kernel::MapView<std::uint32_t, iocx_witness_rest> rest;  // by generation
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;     // per CPU, by enum iocx_witness_drop
+};
+
+// Code in a file that a program is to run at the entry of.
+struct WitnessPlace {
+  int file = -1;           // its descriptor
+  std::string shown_path;  // as an IOC sees it, for messages
+  std::uint64_t offset = 0;
+  std::int32_t pid = 0;  // the process in which it is to run
+};
+
+// Loaded programs; nothing is counted before attach().
+class CaWitnessObject {
+ public:
+  // `slots`: who writes to what, some 600 bytes each.
+  static Result<CaWitnessObject> load(std::uint32_t slots);
+  CaWitnessObject(CaWitnessObject&&) noexcept;
+  CaWitnessObject& operator=(CaWitnessObject&&) noexcept;
+  ~CaWitnessObject();
+
+  // Detached when the descriptor is closed.
+  Result<UniqueFd> attach(WitnessProgram program, const WitnessPlace& place) const;
+  // HelperRequest::what of those that are for serve().
+  static constexpr std::uint32_t kRequest = 16;
+  // From now on `helper` attaches, which is to call serve() and has the rights for it.
+  void use_helper(std::shared_ptr<Helper> helper);
+  // In the helper, which trusts no number that it is sent.
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
+
+  const WitnessMaps& maps() const;
+  std::uint32_t max_slots() const;
+  // As the program writes them, max_slots() of them: use atomic operations.
+  const iocx_witness_channel* channels() const;
+  // Zeroes a slot that the program no longer uses, and lets it be taken again.
+  Result<void> give_slot(std::uint32_t slot) const;
+  std::optional<kernel::ProgramStats> stats() const;
+
+ private:
+  struct Loaded;
+  explicit CaWitnessObject(std::unique_ptr<Loaded> loaded);
+  Result<UniqueFd> attach_here(WitnessProgram program, int file, std::uint64_t offset,
+                               std::int32_t pid) const;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,164 @@
+// The part of CaWitness that turns the kernel's slots into puts by label, and frees them.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ca/connections.h"
+#include "ca/rsrv_layout.h"
+#include "ca/tap_labels.h"
+#include "ca/witness.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+CaPutPlace place_of(std::uint32_t ioc, const iocx_witness_key& key) {
+  const iocx_ca_address address = ca_address_v4(key.address);
+  CaPutPlace place;
+  place.ioc = ioc;
+  place.sid = key.sid;
+  place.port = key.port;
+  std::memcpy(place.address.data(), address.bytes, sizeof address.bytes);
+  return place;
+}
+
+// As FactReader of ca/channel_facts.cpp: what dbNameToAddr() of 3.14 was asked for.
+std::string name_of_record(const iocx_witness_info& info) {
+  const bool is_link = info.description_type >= layout::kDbfInLink3_14 &&
+                       info.description_type <= layout::kDbfFwdLink3_14;
+  const bool is_long = info.description_type == layout::kDbfString
+                           ? info.field_type == layout::kDbfChar
+                           : is_link && info.dbr_field_type == layout::kOldDbrChar;
+  const std::string field = kernel_text(info.field);
+  std::string name = kernel_text(info.name);
+  if (!field.empty() && (field != "VAL" || is_long)) name += "." + field;
+  return is_long ? name + "$" : name;
+}
+
+CaPuts puts_of(const iocx_witness_channel& channel) {
+  return {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
+          __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
+}
+
+}  // namespace
+
+Result<void> CaWitness::collect(Clock::time_point now) {
+  used_ = 0;
+  for (std::uint32_t index = 0; index < slots_.size(); ++index)
+    if (auto ok = observe(index, false, now); !ok) return ok;
+  for (auto& [serial, watched] : watched_)
+    if (!watched.probes.empty())
+      if (auto ok = observe_rest(watched); !ok) return ok;
+  return {};
+}
+
+// `last`: what is not known of it by now will not be.
+Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_point now) {
+  const iocx_witness_channel& channel = object_.channels()[index];
+  if (__atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) == IOCX_WITNESS_FREE) return {};
+  ++used_;
+  Slot& slot = slots_[index];
+  const CaPuts puts = puts_of(channel);
+  if (slot.id == channel.id && slot.open && slot.growth.last() == puts) return {};
+  if (slot.id != channel.id) {
+    auto info = object_.maps().info.lookup(index);
+    if (!info) return std::move(info).error();
+    if (!*info) return {};
+    slot = {};
+    slot.id = channel.id;
+    slot.key = (*info)->key;
+    slot.first = slot.changed = now;
+  }
+  Watched* const watched = of_generation(slot.key.generation);
+  if (watched == nullptr) return {};
+  if (!slot.open) {
+    slot.place = place_of(watched->number, slot.key);
+    auto opened = open(*watched, index, last, now);
+    if (!opened) return std::move(opened).error();
+    if (!*opened) return {};
+  }
+  const CaPuts growth = slot.growth.advance(puts);
+  slot.changed = now;
+  watched->hits += growth[0] + growth[1];
+  CaPutTotals& totals = tap_->totals();
+  const std::uint32_t number = CaPutTotals::kServerSlots | index;
+  const CaPutLabels* const known = totals.labels(number, slot.id);
+  const CaPutLabels labels =
+      known != nullptr ? *known
+                       : CaPutLabels{watched->number, "",
+                                     ca_address_text(ca_address_v4(slot.key.address)), "", ""};
+  if (ledger_->server_saw(slot.place, growth, labels, now))
+    totals.observe(number, puts, __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
+  else
+    totals.pass_over(number, puts);
+  return {};
+}
+
+// False: its name may still be told. Where the server's hash of channels could not be read, the
+// next put tries again, and the tap may know it.
+Result<bool> CaWitness::open(const Watched& watched, std::uint32_t index, bool last,
+                             Clock::time_point now) {
+  Slot& slot = slots_[index];
+  const bool named = __atomic_load_n(&object_.channels()[index].named, __ATOMIC_ACQUIRE) != 0;
+  auto info = object_.maps().info.lookup(index);
+  if (!info) return std::move(info).error();
+  if (!*info) return false;
+  CaPutLabels labels;
+  labels.ioc = watched.number;
+  labels.client = ca_address_text(ca_address_v4(slot.key.address));
+  labels.user = kernel_text((*info)->user);
+  labels.host = kernel_text((*info)->host);
+  if (named)
+    labels.pv = watched.by_db_addr ? name_of_record(**info) : kernel_text((*info)->name);
+  else
+    labels.pv = tap_->name_of(slot.place);
+  if (labels.pv.empty() && !last && now - slot.first < kNamePatience) return false;
+  tap_->totals().open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
+  slot.open = true;
+  return true;
+}
+
+// Puts of nobody in particular. The tap knows whose they are, so that they are no disagreement.
+Result<void> CaWitness::observe_rest(Watched& watched) {
+  auto rest = object_.maps().rest.lookup(watched.generation);
+  if (!rest) return std::move(rest).error();
+  if (!*rest) return {};
+  const CaPuts growth = watched.rest.advance({(*rest)->puts[0], (*rest)->puts[1]});
+  if (growth == CaPuts{}) return {};
+  watched.hits += growth[0] + growth[1];
+  tap_->totals().add({watched.number, "", "", "", ""}, growth, (*rest)->last_put & ~1ULL);
+  ledger_->pass_over(watched.number);
+  return {};
+}
+
+Result<void> CaWitness::reap(Clock::time_point now) {
+  look_at_budget(now);
+  const auto idle = used_ > slots_.size() / 2 ? kIdleWhenCrowded : kIdle;
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
+    const iocx_witness_channel& channel = object_.channels()[index];
+    const std::uint32_t state = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE);
+    if (state == IOCX_WITNESS_FREE || slot.id != channel.id) continue;
+    const bool ended = of_generation(slot.key.generation) == nullptr;
+    if (!slot.given_up) {
+      if (ended || (slot.open && now - slot.changed >= idle))
+        if (auto ok = give_up(slot, now); !ok) return ok;
+      continue;
+    }
+    if (now - *slot.given_up < kGrace) continue;
+    if (auto ok = observe(index, true, now); !ok) return ok;
+    tap_->totals().close(CaPutTotals::kServerSlots | index);
+    slot = {};
+    if (auto ok = object_.give_slot(index); !ok) return ok;
+  }
+  return {};
+}
+
+// The next put of the client to the channel finds no key, and takes another slot.
+Result<void> CaWitness::give_up(Slot& slot, Clock::time_point now) {
+  auto erased = object_.maps().slots.erase(slot.key);
+  if (!erased) return std::move(erased).error();
+  slot.given_up = now;
+  return {};
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,166 @@
+"""Puts that hide from whoever reads packets: the IOC's server says what it was asked for.
+
+Beside the exporter that hears the server runs one that reads packets alone. What that one misses, or sees beside the
+truth, is what the first must call a disagreement; where the reader of packets is not fooled, there is none.
+"""
+import struct
+
+import pytest
+from harness import clients, databases
+from harness.raw_client import CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
+from harness.scrape import PUTS
+
+from forging import Eavesdropper, send_forged
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+DISAGREE = "ioc_exporter_ca_puts_disagree_total"
+SETTLED = 40.0  # seconds; what was invented is said after 15
+
+
+class Hider(RawClient):
+    def write_message(self, channel: Channel, value: float, extended: bool = False) -> bytes:
+        payload = struct.pack(">d", value)
+        size, more = (0xFFFF, struct.pack(">II", len(payload), 1)) if extended else (len(payload), b"")
+        return struct.pack(">HHHHII", WRITE, size, DOUBLE, 1, channel.sid, 7) + more + payload
+
+    def send(self, data: bytes, flags: int = 0) -> None:
+        self._socket.sendall(data, flags)
+
+    @property
+    def port(self) -> int:
+        return self._socket.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def one_ioc(shared):
+    return shared.ioc("hidden", databases.put_targets("H:", 3))
+
+
+@pytest.fixture
+def ioc(one_ioc):
+    one_ioc.before = one_ioc.get_all([f"H:set{i}:count.VAL" for i in (1, 2, 3)])
+    return one_ioc
+
+
+@pytest.fixture
+def witness(ioc, start_exporter):
+    exporter = start_exporter(sees=[ioc])
+    exporter.wait_scrape(lambda page: page.value("ioc_exporter_ioc_puts_witnessed", ioc=ioc.name) == 1,
+                         "the server is heard")
+    return exporter
+
+
+@pytest.fixture
+def reader(ioc, start_exporter):
+    """Who reads packets alone."""
+    return start_exporter("--no-ca.witness", sees=[ioc])
+
+
+@pytest.fixture
+def hider(started, ioc, witness, reader):
+    def start(user: str) -> Hider:
+        return started.add(Hider(ioc.port, user, "console9"))
+
+    return start
+
+
+def by_pv(page, ioc, user: str | None = None) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for labels, value in page.series(PUTS, ioc=ioc.name, **({"user": user} if user else {})):
+        sums[labels["pv"]] = sums.get(labels["pv"], 0) + int(value)
+    return sums
+
+
+def written(ioc) -> dict[str, int]:
+    """What the records say."""
+    return {f"H:set{i}": n for i in (1, 2, 3)
+            if (n := int(ioc.get(f"H:set{i}:count.VAL") - ioc.before[f"H:set{i}:count.VAL"]))}
+
+
+def check(ioc, witness, reader, expected: dict[str, int], user: str) -> None:
+    assert written(ioc) == expected
+    assert by_pv(witness.scrape(), ioc) == expected
+    assert by_pv(witness.scrape(), ioc, user) == expected
+    fooled = by_pv(reader.scrape(), ioc)
+    pvs = {*expected, *fooled}
+    # Without a name, it is the same channel still.
+    unseen = sum(max(0, expected.get(pv, 0) - fooled.get(pv, 0)) for pv in pvs)
+    invented = sum(max(0, fooled.get(pv, 0) - expected.get(pv, 0)) for pv in pvs if pv)
+    unseen -= fooled.get("", 0)
+
+    def kinds(page):
+        return {kind: page.count(DISAGREE, ioc=ioc.name, kind=kind, user=user) for kind in ("unseen", "invented")}
+
+    said = witness.wait_scrape(lambda page: kinds(page) == {"unseen": unseen, "invented": invented},
+                               f"{unseen} unseen and {invented} invented puts of {user}", timeout=SETTLED)
+    assert by_pv(said, ioc) == expected
+    assert said.total(DISAGREE, ioc=ioc.name) == unseen + invented
+
+
+def test_nobody_hides(ioc, witness, reader, connect):
+    pvs = ["H:set1", "H:set2", "H:set3"]
+    client = connect(clients.libca, [ioc], pvs, 20011, batch=1000)
+    assert client.send() == 3 * 20011
+    other = connect(clients.caproto, [ioc], pvs, 101, op="write_notify")
+    assert other.send() == 3 * 101
+    page = witness.scrape()
+    assert by_pv(page, ioc) == dict.fromkeys(pvs, 20112)
+    assert by_pv(page, ioc, "operator") == dict.fromkeys(pvs, 101)
+    client.close()
+    other.close()
+    assert by_pv(witness.scrape(), ioc) == dict.fromkeys(pvs, 20112)
+    assert written(ioc) == dict.fromkeys(pvs, 20112)
+
+
+def test_a_byte_of_urgent_data(ioc, witness, reader, hider):
+    client = hider("urgent")
+    channel = client.create("H:set1")
+    client.send(b"".join(client.write_message(channel, i) for i in range(25)))
+    client.send(b"!", 1)  # MSG_OOB
+    client.send(b"".join(client.write_message(channel, i) for i in range(26)))
+    client.get(channel)
+    check(ioc, witness, reader, {"H:set1": 51}, "urgent")
+
+
+def test_a_long_header_with_a_count(ioc, witness, reader, hider):
+    client = hider("long")
+    channel = client.create("H:set1")
+    client.send(client.write_message(channel, 1, extended=True))
+    client.send(b"".join(client.write_message(channel, i) for i in range(51)))
+    client.get(channel)
+    check(ioc, witness, reader, {"H:set1": 52}, "long")
+
+
+def test_a_channel_of_another_circuit(ioc, witness, reader, hider):
+    owner, guest = hider("owner"), hider("guest")
+    channel, own = owner.create("H:set1"), guest.create("H:set2")
+    guest.send(b"".join(guest.write_message(channel, i) for i in range(23)))
+    guest.get(own)
+    check(ioc, witness, reader, {"H:set1": 23}, "guest")
+
+
+def test_puts_before_the_channel_is_answered(ioc, witness, reader, hider):
+    client = hider("early")
+    first = client.create("H:set1")
+    early = Channel("H:set2", 99)
+    early.sid = first.sid + 1
+    client._channels[99] = early
+    client._send(CREATE_CHAN, p1=99, p2=13, payload=b"H:set2\0")
+    client.send(b"".join(client.write_message(early, i) for i in range(19)))
+    client.get(first)
+    check(ioc, witness, reader, {"H:set2": 19}, "early")
+
+
+def test_a_forger_who_is_close(ioc, witness, reader, hider):
+    """Hides 50 puts to one PV behind 50 to another that the server's kernel refuses."""
+    client = hider("victim")
+    shown, hidden = client.create("H:set1"), client.create("H:set2")
+    ears = Eavesdropper()
+    try:
+        position = ears.position(client.port, ioc.port, lambda: client.get(shown))
+        send_forged(client.port, ioc.port, *position, b"".join(client.write_message(shown, i) for i in range(50)))
+        client.send(b"".join(client.write_message(hidden, i) for i in range(50)))
+        client.get(hidden)
+    finally:
+        ears.close()
+    check(ioc, witness, reader, {"H:set2": 50}, "victim")
