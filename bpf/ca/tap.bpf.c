@@ -28,6 +28,9 @@
 /* Sequence numbers that are this far back do not belong to the connection: no TCP window is larger than 1 GiB. */
 #define FAR_OFF (1 << 28)
 
+/* A server that has refused a message closes the circuit much sooner. Who still sends then is read. */
+#define REFUSED_NS 2000000000ULL
+
 #define MESSAGES_PER_BURST 16
 #define BURSTS 272 /* a loopback segment of 64 KiB holds 4,096 messages of 16 bytes; some steps read none */
 /* About 300 us, longer than the longest segment takes. The verifier follows each spin. */

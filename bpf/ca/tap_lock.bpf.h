@@ -27,7 +27,7 @@ static __always_inline int acquire(struct lock *lock, struct iocx_ca_flow *flow,
 	}
 	lock->key.circuit = flow->circuit;
 	lock->key.id = direction;
-	lock->key.pad = 0;
+	lock->key.place = 0;
 	for (int i = 0; i < SPINS; i++) {
 		if (bpf_map_update_elem(&ca_locks, &lock->key, &one, BPF_NOEXIST) == 0)
 			return 1;
@@ -43,9 +43,9 @@ static __always_inline void release(struct lock *lock, struct iocx_ca_direction 
 		bpf_map_delete_elem(&ca_locks, &lock->key);
 }
 
-static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 next)
+static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 direction, __u32 next)
 {
-	iocx_ca_start(&d->stream);
+	iocx_ca_start(&d->stream, direction);
 	d->next = next;
 	d->next_known = 1;
 	d->fin = 0;
@@ -81,16 +81,18 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		flow->first_seq[0] = segment->ack;
 		flow->first_seq[1] = segment->seq + 1;
 		flow->channels = 0;
+		flow->waiting = 0;
 		flow->not_ca = 0;
 		flow->joined = 0;
 		flow->events_off = 0;
 		flow->since_ns = w->now;
 		flow->unnamed = 0;
 		flow->cleared = 0;
-		__builtin_memset(flow->user, 0, sizeof flow->user);
-		__builtin_memset(flow->host, 0, sizeof flow->host);
-		start_direction(to_server, segment->ack);
-		start_direction(to_client, segment->seq + 1);
+		flow->refused_ns = 0;
+		__builtin_memset(&flow->said, 0, sizeof flow->said);
+		__builtin_memset(&flow->taken, 0, sizeof flow->taken);
+		start_direction(to_server, IOCX_CA_TO_SERVER, segment->ack);
+		start_direction(to_client, IOCX_CA_TO_CLIENT, segment->seq + 1);
 		flow->ended = 0;
 	}
 	release(&inner, to_client, swap);

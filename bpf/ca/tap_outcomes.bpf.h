@@ -54,7 +54,7 @@ static __always_inline void add_put_duration(struct work *w, const struct iocx_c
 /* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */
 static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, __u32 ioid, __u32 status)
 {
-	struct iocx_ca_pending *pending;
+	struct iocx_ca_pending *pending, *next;
 	struct iocx_ca_channel_key key;
 
 	set_channel_key(&key, flow->circuit, ioid);
@@ -64,7 +64,19 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	add_put_duration(w, pending);
 	if (status != IOCX_CA_NORMAL)
 		add_failure(pending->channel, pending->slot, status);
-	bpf_map_delete_elem(&ca_pending, &key);
+	if (pending->queue.asked == pending->queue.taken) {
+		bpf_map_delete_elem(&ca_pending, &key);
+		return 1;
+	}
+	pending->queue.taken++;
+	key.place = pending->queue.taken;
+	next = bpf_map_lookup_elem(&ca_pending, &key);
+	if (next) {
+		pending->since_ns = next->since_ns;
+		pending->channel = next->channel;
+		pending->slot = next->slot;
+		bpf_map_delete_elem(&ca_pending, &key);
+	}
 	return 1;
 }
 
@@ -123,6 +135,8 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 	by_cid->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 	slot = by_cid->slot;
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (slot != IOCX_CA_NO_SLOT && by_cid->queue.asked != by_cid->queue.taken)
+		return; /* those of the channel that is answered next */
 	if (element && element->channel == by_cid->channel)
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }

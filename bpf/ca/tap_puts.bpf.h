@@ -35,7 +35,8 @@ static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 	channel = store_info(w, flow);
 	if (!channel)
 		return;
-	slot = take_slot(channel, flow->circuit, by_sid->id, 0, IOCX_CA_SLOT_UNNAMED);
+	slot = take_slot(channel, flow->circuit, by_sid->id, flow->waiting > 0 ? IOCX_CA_GUESSED : 0,
+			 IOCX_CA_SLOT_UNNAMED);
 	if (slot == IOCX_CA_NO_SLOT) {
 		bpf_map_delete_elem(&ca_channel_info, &channel);
 		return;
@@ -114,13 +115,24 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_channel_key key;
+	struct iocx_ca_pending *head;
 
 	if (!flow)
 		return 1;
 	set_channel_key(&key, flow->circuit, w->event.other);
 	w->pending.since_ns = w->now;
-	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_ANY))
-		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
+	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0)
+		return 0;
+	head = bpf_map_lookup_elem(&ca_pending, &key);
+	if (head && head->queue.asked - head->queue.taken < IOCX_CA_QUEUE) {
+		/* The IOID is in use: rsrv answers both, and those on one channel in turn (write_notify_action()). */
+		key.place = head->queue.asked + 1;
+		if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0) {
+			head->queue.asked++;
+			return 0;
+		}
+	}
+	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 	return 0;
 }
 

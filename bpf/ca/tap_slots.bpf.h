@@ -8,7 +8,12 @@ static __always_inline void set_channel_key(struct iocx_ca_channel_key *key, __u
 {
 	key->circuit = circuit;
 	key->id = id;
-	key->pad = 0;
+	key->place = 0;
+}
+
+static __always_inline void copy_identity(struct iocx_ca_identity *to, const struct iocx_ca_identity *from)
+{
+	iocx_ca_copy((__u8 *)to, (const __u8 *)from, sizeof *to);
 }
 
 /* Stores name and client of a channel under a new id; 0 when there is no room. w->info.name must be set. */
@@ -22,8 +27,7 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	info->ioc = flow->ioc;
 	info->client_port = w->key.client_port;
 	info->server_port = w->key.server_port;
-	__builtin_memcpy(info->user, flow->user, sizeof info->user);
-	__builtin_memcpy(info->host, flow->host, sizeof info->host);
+	copy_identity(&info->identity, flow->channels > 0 && !flow->joined ? &flow->taken : &flow->said);
 	if (bpf_map_update_elem(&ca_channel_info, &channel, info, BPF_NOEXIST))
 		return 0;
 	return channel;
@@ -51,13 +55,6 @@ static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, 
 	return slot;
 }
 
-/* Frees the entries of a channel that has no slot and will get none. */
-static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, __u64 channel)
-{
-	bpf_map_delete_elem(&ca_channel_info, &channel);
-	bpf_map_delete_elem(&ca_cids, by_cid);
-}
-
 /* Whether the slot holds a channel of the circuit that has not ended. */
 static __always_inline int is_open(const struct iocx_ca_channel *element, __u64 circuit)
 {
@@ -80,7 +77,7 @@ static __always_inline int end_channel(struct iocx_ca_flow *flow, __u32 slot)
 	if (element->state == IOCX_CA_SLOT_LIVE) {
 		set_channel_key(&key, element->circuit, element->cid);
 		by_cid = bpf_map_lookup_elem(&ca_cids, &key);
-		if (by_cid && by_cid->channel == element->channel)
+		if (by_cid && by_cid->channel == element->channel && by_cid->queue.asked == by_cid->queue.taken)
 			bpf_map_delete_elem(&ca_cids, &key);
 		__sync_fetch_and_add(&flow->channels, -1);
 	}

@@ -178,6 +178,11 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 		count_drop(IOCX_CA_DROP_AFTER_END);
 		return;
 	}
+	if (flow->refused_ns && segment->direction == IOCX_CA_TO_SERVER && w->now - flow->refused_ns > REFUSED_NS) {
+		flow->refused_ns = 0;
+		if (iocx_ca_is_refused(&d->stream))
+			iocx_ca_read_on(&d->stream);
+	}
 	if (!w->waits) {
 		set_up_packet(w, flow, d);
 		read_piece(skb, w, d);

@@ -14,12 +14,12 @@
 #include "shared/ca_stream.h"
 
 /* Whether the segment ends within the header at offset `at`. */
-IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_window *w, __u32 at)
+IOCX_CA_INLINE int iocx_ca_is_cut(const struct iocx_ca_stream *s, const struct iocx_ca_window *w, __u32 at)
 {
 	if (w->left < IOCX_CA_HEADER)
 		return 1;
 	IOCX_CA_MASK(at, IOCX_CA_REACH - 1);
-	return w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_long(w->bytes + at);
+	return w->left < IOCX_CA_LONG_HEADER && s->dialect == IOCX_CA_LARGE && iocx_ca_is_long(w->bytes + at);
 }
 
 /* Skips the rest of a message whose header came in an earlier segment. */
@@ -51,14 +51,32 @@ IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct i
 {
 	const struct iocx_ca_header *h = &w->header;
 
+	e->kind = IOCX_CA_NOTHING;
 	s->first = 0;
 	if (h->command == IOCX_CA_CMD_VERSION && h->size == 0 && h->type <= 99 && h->count >= 1 && h->count <= 31 &&
 	    h->parameter1 <= (w->direction == IOCX_CA_TO_CLIENT) && h->parameter2 == 0)
 		s->begins_ca = 1;
 	else if (w->direction == IOCX_CA_TO_SERVER && h->command != IOCX_CA_CMD_VERSION)
 		e->kind = IOCX_CA_NOT_CA;
-	else if (e->kind == IOCX_CA_NOTHING)
+	else
 		e->kind = IOCX_CA_ODD_START;
+}
+
+/* Whether rsrv closes the circuit at this message of `total` bytes; one of 0 bytes it would read again for ever. */
+IOCX_CA_INLINE int iocx_ca_ends_circuit(const struct iocx_ca_header *h, __u32 total)
+{
+	if (total % 8 || total == 0)
+		return 1;
+	return h->command > IOCX_CA_CMD_SERVER_DISCONN || !(IOCX_CA_BIT(h->command) & IOCX_CA_HANDLED);
+}
+
+/* What a client tells of its minor version. */
+IOCX_CA_INLINE void iocx_ca_note_dialect(struct iocx_ca_stream *s, const struct iocx_ca_header *h)
+{
+	if (h->command == IOCX_CA_CMD_VERSION)
+		s->dialect = iocx_ca_dialect_of(h->count);
+	else if (h->command == IOCX_CA_CMD_CREATE_CHAN)
+		s->dialect = iocx_ca_dialect_of(h->parameter2);
 }
 
 /* The boundaries that were found again are wrong: the search goes on behind `pos`. */
@@ -73,6 +91,7 @@ IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_win
 IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	struct iocx_ca_header *h = &w->header;
+	__u32 total;
 
 	e->kind = IOCX_CA_NOTHING;
 	if (w->pos >= w->end)
@@ -83,10 +102,15 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);
-	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(w, e->at))
+	if (w->left < IOCX_CA_LONG_HEADER && iocx_ca_is_cut(s, w, e->at))
 		return iocx_ca_keep(s, w, e->at);
-	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h);
+	iocx_ca_read_header(w->bytes + iocx_ca_at(w, w->pos), h, s->dialect);
 	IOCX_CA_FORGET();
+	if (s->first) {
+		iocx_ca_check_first(s, w, e);
+		return IOCX_CA_MORE; /* it is read by the next step */
+	}
+	total = h->length + h->size;
 	if (s->sync != IOCX_CA_FOLLOWED) {
 		if (!iocx_ca_plausible(w->direction, h))
 			return iocx_ca_distrust(s, w);
@@ -96,27 +120,34 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 			s->sync = IOCX_CA_FOLLOWED;
 		IOCX_CA_FORGET();
 	}
+	if (w->direction == IOCX_CA_TO_SERVER) {
+		if (iocx_ca_ends_circuit(h, total) && (s->dialect != IOCX_CA_MUTE || total == 0))
+			return iocx_ca_refuse(s, w, e);
+		IOCX_CA_FORGET();
+	}
 	e->id = h->parameter1;
 	e->other = h->parameter2;
 	if (iocx_ca_is_put(w->direction, h)) {
 		e->notify = h->command == IOCX_CA_CMD_WRITE_NOTIFY;
-		iocx_ca_pass(s, w, (__u64)h->length + h->size);
+		iocx_ca_pass(s, w, total);
 		if (s->skip)
 			iocx_ca_start_put(s, w, h);
 		else
 			e->kind = IOCX_CA_PUT;
 	} else {
-		e->size = iocx_ca_needed(w->direction, h);
+		/* A length that has wrapped leaves no payload. */
+		e->size = total < h->length ? 0 : iocx_ca_needed(w->direction, h);
 		IOCX_CA_FORGET();
 		if (w->left < h->length + e->size)
 			return iocx_ca_keep(s, w, e->at);
 		e->at += h->length;
 		e->kind = iocx_ca_event_of(w->direction, h);
-		iocx_ca_pass(s, w, (__u64)h->length + h->size);
+		if (w->direction == IOCX_CA_TO_SERVER)
+			iocx_ca_note_dialect(s, h);
+		IOCX_CA_FORGET();
+		iocx_ca_pass(s, w, total);
 	}
 	IOCX_CA_FORGET();
-	if (s->first)
-		iocx_ca_check_first(s, w, e);
 	return IOCX_CA_MORE;
 }
 

@@ -114,7 +114,7 @@ IOCX_CA_INLINE int iocx_ca_seek_header(struct iocx_ca_window *w, __u32 size)
 		return 0;
 	if (size < IOCX_CA_LONG_HEADER && (iocx_ca_is_long(bytes)))
 		return 0;
-	iocx_ca_read_header(bytes, h);
+	iocx_ca_read_header(bytes, h, IOCX_CA_LARGE);
 	IOCX_CA_FORGET();
 	if (!iocx_ca_plausible(w->direction, h))
 		return 0;

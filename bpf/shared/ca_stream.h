@@ -46,7 +46,8 @@ struct iocx_ca_stream {
 	__u8 first;      /* the next message is the circuit's first */
 	__u8 begins_ca;  /* the first message was VERSION as every CA client and server sends it */
 	__u8 to_check;   /* REGAINED: messages whose headers are still to be checked */
-	__u8 pad[7];     /* `carry` is copied in words */
+	__u8 dialect;    /* enum iocx_ca_dialect */
+	__u8 pad[6];     /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
@@ -73,14 +74,31 @@ struct iocx_ca_window {
 };
 
 /* The circuit's first byte comes next. */
-IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s)
+IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s, __u32 direction)
 {
+	s->dialect = direction == IOCX_CA_TO_SERVER ? IOCX_CA_MUTE : IOCX_CA_LARGE;
 	s->skip = 0;
 	s->have = 0;
 	s->unfinished = 0;
 	s->sync = IOCX_CA_FOLLOWED;
 	s->first = 1;
 	s->begins_ca = 0;
+}
+
+/* In `skip`: all that follows, since the server reads no more. */
+#define IOCX_CA_ALL (1ULL << 48)
+
+/* Whether the server has refused to read on. */
+IOCX_CA_INLINE int iocx_ca_is_refused(const struct iocx_ca_stream *s)
+{
+	return s->skip >= IOCX_CA_ALL >> 1;
+}
+
+/* The server goes on reading after all: message boundaries are to be searched for. */
+IOCX_CA_INLINE void iocx_ca_read_on(struct iocx_ca_stream *s)
+{
+	s->skip = 0;
+	s->sync = IOCX_CA_LOST;
 }
 
 /* The put whose last byte was missing has been sent completely. */
@@ -176,6 +194,16 @@ IOCX_CA_INLINE void iocx_ca_pass(struct iocx_ca_stream *s, struct iocx_ca_window
 	} else {
 		w->pos += (__u32)total;
 	}
+}
+
+/* The server closes the circuit at the message at `pos`. */
+IOCX_CA_INLINE int iocx_ca_refuse(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
+{
+	e->kind = IOCX_CA_REFUSED_ALL;
+	s->skip = IOCX_CA_ALL;
+	s->unfinished = 0;
+	w->pos = w->end;
+	return IOCX_CA_MORE;
 }
 
 /* Notes a put whose last byte has not arrived. */

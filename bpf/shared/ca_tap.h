@@ -25,7 +25,7 @@ extern "C" {
  * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
  * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
  */
-#define IOCX_CA_LAYOUT 1u
+#define IOCX_CA_LAYOUT 2u
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
@@ -76,23 +76,34 @@ enum iocx_ca_count {
 };
 #define IOCX_CA_COUNT_ROOM 8
 
+/* Who a client says that it is. */
+struct iocx_ca_identity {
+	char user[IOCX_CA_IDENTITY]; /* texts end in a zero byte */
+	char host[IOCX_CA_IDENTITY];
+};
+
 /* Value of ca_flows. */
 struct iocx_ca_flow {
 	__u64 circuit;      /* the connection's id; another one when the 4-tuple is used again */
 	__u32 ioc;          /* number of the IOC that user space gave for the server */
 	__u32 unnamed_slot; /* counts puts on unknown channels; IOCX_CA_NO_SLOT: none yet */
 	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
-	__s32 channels;     /* requested and not ended: while there are some, user and host do not change */
+	__s32 channels;     /* answered and not ended: while there are some, user and host do not change */
 	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
 	__u8 not_ca;        /* the client did not start with VERSION; of a candidate: or the server did not */
 	__u8 joined;        /* the circuit was open before the tap saw it */
 	__u8 events_off;    /* the client has switched monitor updates off */
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
-	__u32 unnamed;      /* slots of unknown SIDs */
-	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__s32 waiting;      /* requests for channels that were not answered */
+	__u32 pad;
+	__u32 unnamed;    /* slots of unknown SIDs */
+	__u32 cleared;    /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
-	char user[IOCX_CA_IDENTITY];
-	char host[IOCX_CA_IDENTITY];
+	/* Written under the lock of the direction to the server: what the client has said last. */
+	struct iocx_ca_identity said;
+	/* Written under the lock of the direction to the client: what the server has taken. See ca/tap_identity.bpf.h. */
+	struct iocx_ca_identity taken;
 	struct iocx_ca_direction directions[2]; /* IOCX_CA_TO_SERVER, IOCX_CA_TO_CLIENT */
 };
 
@@ -100,14 +111,25 @@ struct iocx_ca_flow {
 struct iocx_ca_channel_key {
 	__u64 circuit;
 	__u32 id;
-	__u32 pad;
+	__u32 place; /* ca_cids, ca_pending: in the queue of requests with the same id; 0: at its head */
+};
+
+/*
+ * A client may use a CID or an IOID again before the server has answered the first request: the server answers all of
+ * them, in turn. So many may wait for an id behind the first.
+ */
+#define IOCX_CA_QUEUE 64u
+struct iocx_ca_queue {
+	__u32 asked; /* requests that were ever put behind the head; written under the lock to the server */
+	__u32 taken; /* those that have become the head since; written under the lock to the client */
 };
 
 /* Value of ca_cids. */
 struct iocx_ca_cid {
-	__u64 channel; /* id of the channel */
-	__u32 slot;    /* IOCX_CA_NO_SLOT: the server has not answered yet */
-	__u32 access;  /* enum iocx_ca_access, while it has no slot */
+	__u64 channel;              /* id of the channel */
+	__u32 slot;                 /* IOCX_CA_NO_SLOT: the server has not answered yet */
+	__u32 access;               /* enum iocx_ca_access, as the server has told it last */
+	struct iocx_ca_queue queue; /* of the head */
 };
 
 /* The bits of ACCESS_RIGHTS. */
@@ -127,6 +149,9 @@ enum iocx_ca_slot_state {
 	IOCX_CA_SLOT_SHARED,  /* puts of a circuit on unknown channels that have no slot of their own */
 };
 
+/* The SID was written to while requests for channels waited: the client may have guessed what one would get. */
+#define IOCX_CA_GUESSED 1u
+
 /* Element of ca_channels, one cache line: what a put touches. Mapped into user space. */
 struct iocx_ca_channel {
 	__u64 channel; /* id of the channel; written before `state` */
@@ -136,7 +161,7 @@ struct iocx_ca_channel {
 	 * in `puts`. 0: there was none. */
 	__u64 last_put;
 	__u32 sid;
-	__u32 cid;
+	__u32 cid;      /* UNNAMED: IOCX_CA_GUESSED, or 0 */
 	__u32 state;    /* enum iocx_ca_slot_state */
 	__u32 monitors; /* open subscriptions */
 	__u32 access;   /* enum iocx_ca_access */
@@ -149,6 +174,7 @@ struct iocx_ca_pending {
 	__u64 channel;
 	__u32 slot;
 	__u32 pad;
+	struct iocx_ca_queue queue; /* of the head */
 };
 
 /* Value of ca_outcomes, by channel: how long its WRITE_NOTIFYs took. */
@@ -179,48 +205,49 @@ struct iocx_ca_channel_info {
 	__u32 ioc;
 	__u16 client_port;
 	__u16 server_port;
-	char user[IOCX_CA_IDENTITY]; /* texts end in a zero byte */
-	char host[IOCX_CA_IDENTITY];
-	char name[IOCX_CA_NAME];
+	struct iocx_ca_identity identity;
+	char name[IOCX_CA_NAME]; /* ends in a zero byte */
 };
 
 /* Index into the per-CPU array ca_drops. */
-#define IOCX_CA_DROP_LIST(ROW)                                                                 \
-	/* the receiver has bytes that the tap did not see: puts in them are lost */           \
-	ROW(IOCX_CA_DROP_GAP, "stream_gap")                                                    \
-	/* message boundaries were found again after a gap or a late start */                  \
-	ROW(IOCX_CA_DROP_RESYNC, "resync")                                                     \
-	/* connections that were open before the tap saw them */                               \
-	ROW(IOCX_CA_DROP_LATE, "joined_late")                                                  \
-	/* segments: another CPU held the lock of the direction for too long */                \
-	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                         \
-	/* segments: the program was interrupted by another segment on the same CPU */         \
-	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                                 \
-	/* segments of connections: the map is full */                                         \
-	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                                       \
-	/* channels: the map is full. Their puts have no name */                               \
-	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                                       \
-	/* puts that were not counted: no slot, not even for pv "" */                          \
-	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                                 \
-	/* names that were cut to the length that is kept */                                   \
-	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut")                                                 \
-	/* packets with a watched port that are IP fragments or have IPv6 extension headers */ \
-	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed")                                             \
-	/* segments with more messages than one run may read */                                \
-	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long")                                         \
-	/* connections to watched ports that do not speak CA */                                \
-	ROW(IOCX_CA_DROP_NOT_CA, "not_ca")                                                     \
-	/* segments with new data after FIN or RST */                                          \
-	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                               \
-	/* answers to puts: the map is full */                                                 \
-	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                                       \
-	/* answers to puts that were not seen */                                               \
-	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                                       \
-	/* missing bytes that came later: nothing is lost */                                   \
-	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                           \
-	/* segments that came ahead of missing bytes: no room in the window */                 \
-	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                         \
-	/* messages after a gap that name no channel of their circuit: not counted */          \
+#define IOCX_CA_DROP_LIST(ROW)                                                                                 \
+	/* the receiver has bytes that the tap did not see: puts in them are lost */                           \
+	ROW(IOCX_CA_DROP_GAP, "stream_gap")                                                                    \
+	/* message boundaries were found again after a gap or a late start */                                  \
+	ROW(IOCX_CA_DROP_RESYNC, "resync")                                                                     \
+	/* connections that were open before the tap saw them */                                               \
+	ROW(IOCX_CA_DROP_LATE, "joined_late")                                                                  \
+	/* segments: another CPU held the lock of the direction for too long */                                \
+	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                                         \
+	/* segments: the program was interrupted by another segment on the same CPU */                         \
+	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                                                 \
+	/* segments of connections: the map is full */                                                         \
+	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                                                       \
+	/* channels: the map is full. Their puts have no name */                                               \
+	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                                                       \
+	/* puts that were not counted: no slot, not even for pv "" */                                          \
+	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                                                 \
+	/* names that were cut to the length that is kept */                                                   \
+	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut")                                                                 \
+	/* packets with a watched port that are IP fragments or have IPv6 extension headers */                 \
+	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed")                                                             \
+	/* segments with more messages than one run may read */                                                \
+	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long")                                                         \
+	/* connections to watched ports that do not speak CA */                                                \
+	ROW(IOCX_CA_DROP_NOT_CA, "not_ca")                                                                     \
+	/* circuits that the server closes at a message that it refuses: what is sent behind it is not read */ \
+	ROW(IOCX_CA_DROP_REFUSED, "refused")                                                                   \
+	/* segments with new data after FIN or RST */                                                          \
+	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                                               \
+	/* answers to puts: the map is full */                                                                 \
+	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                                                       \
+	/* answers to puts that were not seen */                                                               \
+	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                                                       \
+	/* missing bytes that came later: nothing is lost */                                                   \
+	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                                           \
+	/* segments that came ahead of missing bytes: no room in the window */                                 \
+	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                                         \
+	/* messages after a gap that name no channel of their circuit: not counted */                          \
 	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message")
 IOCX_LABELLED_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
 

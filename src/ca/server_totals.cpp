@@ -17,8 +17,8 @@ void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
   CaServerCount& server = servers_[ioc];
   ++server.circuits;
   if (flow.events_off) ++server.flow_controlled;
-  ClientKey client{ioc, ca_address_text(key.client), kernel_text(flow.user),
-                   kernel_text(flow.host)};
+  const iocx_ca_identity& who = !flow.joined && flow.channels > 0 ? flow.taken : flow.said;
+  ClientKey client{ioc, ca_address_text(key.client), kernel_text(who.user), kernel_text(who.host)};
   const auto entry = clients_.try_emplace(std::move(client)).first;
   ++entry->second.circuits;
   circuits_.emplace(flow.circuit, entry);

@@ -7,7 +7,7 @@ namespace ioc_exporter::ca {
 
 CaStream CaStream::from_start(CaDirection direction) {
   CaStream stream(direction);
-  iocx_ca_start(&stream.stream_);
+  iocx_ca_start(&stream.stream_, static_cast<std::uint32_t>(direction));
   return stream;
 }
 

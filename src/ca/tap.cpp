@@ -8,13 +8,13 @@ namespace ioc_exporter::ca {
 namespace {
 
 static_assert(sizeof(iocx_ca_server) == 24 && sizeof(iocx_ca_flow_key) == 40);
-static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 16);
+static_assert(sizeof(iocx_ca_channel_key) == 16 && sizeof(iocx_ca_cid) == 24);
 static_assert(sizeof(iocx_ca_channel) == 64 && offsetof(iocx_ca_channel, puts) == 16 &&
               offsetof(iocx_ca_channel, last_put) == 32 && offsetof(iocx_ca_channel, state) == 48);
 static_assert(sizeof(iocx_ca_stream) == 288 && sizeof(iocx_ca_direction) == 312);
-static_assert(sizeof(iocx_ca_flow) == 864 && offsetof(iocx_ca_flow, counts) == 48 &&
-              offsetof(iocx_ca_flow, directions) == 240);
-static_assert(sizeof(iocx_ca_pending) == 24 && sizeof(iocx_ca_failure_key) == 16 &&
+static_assert(sizeof(iocx_ca_flow) == 1008 && offsetof(iocx_ca_flow, counts) == 64 &&
+              offsetof(iocx_ca_flow, directions) == 384);
+static_assert(sizeof(iocx_ca_pending) == 32 && sizeof(iocx_ca_failure_key) == 16 &&
               sizeof(iocx_ca_failure) == 16);
 static_assert(sizeof(iocx_ca_outcome) == 16 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_page) == 19712 && offsetof(iocx_ca_page, bytes) == 1280);
@@ -45,6 +45,7 @@ Result<CaTap> CaTap::start(CaTapOptions options) {
 Result<void> CaTap::observe_channels(Clock::time_point now) {
   const std::uint32_t slots = object_.max_channels();
   const auto* const channels = object_.channels();
+  names_.reset();
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     const auto& channel = channels[slot];
     used_[slot] = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_FREE;
@@ -75,7 +76,9 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
       tell(slot, puts, true, now);
       return {};
     }
-    totals_.open(slot, id, put_labels(*ioc, **info));
+    auto labels = labels_by_sid(slot, put_labels(*ioc, **info));
+    if (!labels) return std::move(labels).error();
+    totals_.open(slot, id, std::move(*labels));
   }
   if (totals_.is_current(slot, puts)) return {};
   if (tell(slot, puts, false, now))

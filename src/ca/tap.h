@@ -196,6 +196,12 @@ class CaTap {
     std::uint16_t server_port = 0;
     CounterGrowth<2> growth;
   };
+  struct Named {
+    std::uint64_t circuit = 0;
+    bool open = false;
+    bool shared = false;  // circuits have SIDs of their own: this is not rsrv
+    std::string name;
+  };
 
   CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces);
 
@@ -225,6 +231,8 @@ class CaTap {
   Result<bool> is_joined(std::uint64_t circuit);
   void note_circuit(const iocx_ca_flow& flow);
   CaPutLabels put_labels(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
+  Result<CaPutLabels> labels_by_sid(std::uint32_t slot, CaPutLabels labels);
+  Result<void> learn_names();
   Result<std::optional<std::uint64_t>> seed_circuit(std::uint32_t ioc, const CaSeedCircuit& circuit,
                                                     CaSeedResult& result);
   Result<std::optional<std::uint64_t>> add_circuit(std::uint32_t ioc, const CaSeedCircuit& circuit);
@@ -292,6 +300,9 @@ class CaTap {
   std::map<std::uint32_t, Held> held_;              // slots that wait for seed()
   std::map<std::uint64_t, Identity> identities_;    // of circuits whose own the kernel has not seen
   std::unordered_map<std::uint64_t, bool> joined_;  // circuits, as of the last look
+  // What channels are called, by IOC and SID; made when a circuit has written to a SID that is not
+  // its own.
+  std::optional<std::map<std::pair<std::uint32_t, std::uint32_t>, Named>> names_;
   std::uint64_t last_id_ = 0;
   std::uint64_t circuits_ = 0;
   std::uint64_t pages_ = 0;           // in use

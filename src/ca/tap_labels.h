@@ -18,8 +18,8 @@ std::string kernel_text(const char (&bytes)[N]) {
 }
 
 inline CaPutLabels labels_of(std::uint32_t ioc, const iocx_ca_channel_info& info) {
-  return {ioc, kernel_text(info.name), ca_address_text(info.client), kernel_text(info.user),
-          kernel_text(info.host)};
+  return {ioc, kernel_text(info.name), ca_address_text(info.client),
+          kernel_text(info.identity.user), kernel_text(info.identity.host)};
 }
 
 }  // namespace ioc_exporter::ca

@@ -80,13 +80,9 @@ class TakeOver {
   Sockets sockets_;
   CaTakenOver taken_;
   std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>> flows_;
-  std::unordered_map<std::uint64_t, bool> infos_;  // by channel: is its name known
-  struct Identity {
-    char user[IOCX_CA_IDENTITY];
-    char host[IOCX_CA_IDENTITY];
-  };
-  std::unordered_map<std::uint64_t, Identity> identities_;  // by circuit
-  std::unordered_set<std::uint64_t> circuits_;              // that stay
+  std::unordered_map<std::uint64_t, bool> infos_;                   // by channel: is its name known
+  std::unordered_map<std::uint64_t, iocx_ca_identity> identities_;  // by circuit
+  std::unordered_set<std::uint64_t> circuits_;                      // that stay
   std::unordered_set<std::uint64_t> used_infos_;
 };
 
@@ -96,11 +92,8 @@ Result<void> TakeOver::read() {
   if (!ok) return ok;
   return object_.maps().channel_info.for_each([this](std::uint64_t channel, const auto& info) {
     infos_.emplace(channel, info.name[0] != 0);
-    if (info.user[0] == 0 && info.host[0] == 0) return;
-    Identity identity;
-    std::copy_n(info.user, sizeof identity.user, identity.user);
-    std::copy_n(info.host, sizeof identity.host, identity.host);
-    identities_.try_emplace(info.circuit, identity);
+    if (info.identity.user[0] == 0 && info.identity.host[0] == 0) return;
+    identities_.try_emplace(info.circuit, info.identity);
   });
 }
 
@@ -118,16 +111,15 @@ Result<void> TakeOver::keep_circuits() {
       continue;
     }
     flow.ioc = IOCX_CA_IOC_TO_COME;
+    if (!flow.joined && flow.channels > 0) flow.said = flow.taken;
     flow.joined = 1;
     flow.since_ns = clock_ns(CLOCK_MONOTONIC);
     flow.cleared = 0;
     std::fill(std::begin(flow.counts), std::end(flow.counts), 0);
     std::fill(std::begin(flow.directions), std::end(flow.directions), iocx_ca_direction{});
     const auto identity = identities_.find(flow.circuit);
-    if (flow.user[0] == 0 && flow.host[0] == 0 && identity != identities_.end()) {
-      std::copy_n(identity->second.user, sizeof flow.user, flow.user);
-      std::copy_n(identity->second.host, sizeof flow.host, flow.host);
-    }
+    if (flow.said.user[0] == 0 && flow.said.host[0] == 0 && identity != identities_.end())
+      flow.said = identity->second;
     flow.unnamed = 0;
     flow.unnamed_slot = IOCX_CA_NO_SLOT;
     circuits_.insert(flow.circuit);

@@ -45,8 +45,8 @@ Result<CaSeedResult> CaTap::seed(const CaSeed& seed, Clock::time_point now) {
     info.ioc = seed.ioc;
     info.client_port = circuit.key.client_port;
     info.server_port = circuit.key.server_port;
-    set_text(info.user, circuit.user);
-    set_text(info.host, circuit.host);
+    set_text(info.identity.user, circuit.user);
+    set_text(info.identity.host, circuit.host);
     end_missing(**id, circuit);
     for (const CaSeedChannel& channel : circuit.channels) {
       set_text(info.name, channel.name);
@@ -104,7 +104,7 @@ Result<std::optional<std::uint64_t>> CaTap::seed_circuit(std::uint32_t ioc,
       return passed_over;
     }
     // The kernel's copy is the kernel's to write: what it lacks is kept here.
-    if ((*flow)->user[0] == 0 && (*flow)->host[0] == 0)
+    if ((*flow)->said.user[0] == 0 && (*flow)->said.host[0] == 0)
       identities_.insert_or_assign((*flow)->circuit, Identity{circuit.user, circuit.host});
     ++result.circuits_completed;
     return std::optional<std::uint64_t>((*flow)->circuit);
@@ -123,8 +123,8 @@ Result<std::optional<std::uint64_t>> CaTap::add_circuit(std::uint32_t ioc,
   flow.joined = 1;
   flow.since_ns = clock_ns(CLOCK_MONOTONIC);
   flow.channels = static_cast<std::int32_t>(circuit.channels.size());
-  set_text(flow.user, circuit.user);
-  set_text(flow.host, circuit.host);
+  set_text(flow.said.user, circuit.user);
+  set_text(flow.said.host, circuit.host);
   auto inserted = object_.maps().flows.update(circuit.key, flow, kernel::UpdateMode::only_new);
   if (inserted) return std::optional<std::uint64_t>(flow.circuit);
   if (inserted.error().code == std::errc::file_exists) return std::optional<std::uint64_t>();
@@ -214,7 +214,7 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
     return SeedOutcome::no_room;
   }
   // A CID that the client has used again by now is the new channel's.
-  auto noted = object_.maps().cids.update(by_cid, {id, **slot, channel.access},
+  auto noted = object_.maps().cids.update(by_cid, {id, **slot, channel.access, {}},
                                           kernel::UpdateMode::only_new);
   if (!noted && noted.error().code != std::errc::file_exists && !is_full(noted.error()))
     return noted.error();
@@ -235,7 +235,7 @@ Result<CaTap::SeedOutcome> CaTap::name_slot(std::uint32_t slot, const iocx_ca_ch
                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return SeedOutcome::ended;
   const iocx_ca_channel_key by_cid{info.circuit, channel.cid, 0};
-  auto noted = object_.maps().cids.update(by_cid, {element.channel, slot, channel.access},
+  auto noted = object_.maps().cids.update(by_cid, {element.channel, slot, channel.access, {}},
                                           kernel::UpdateMode::only_new);
   if (!noted && noted.error().code != std::errc::file_exists && !is_full(noted.error()))
     return noted.error();

@@ -4,12 +4,12 @@
 // the cutting into segments, then one direction of a circuit. What must hold for any bytes:
 //  - nothing outside the segments or the parser's own memory is read (AddressSanitizer);
 //  - however the stream is cut, the events are the same;
-//  - the puts are those that a plain walk over the whole stream finds: none is missing, none is
-//  twice.
+//  - the puts are those that a model of rsrv carries out: none is missing, none is twice.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -40,7 +40,6 @@ std::vector<CaEvent> feed(CaStream& stream, Stream segment) {
   return stream.feed({copy.get(), segment.size()});
 }
 
-// Events up to the one that says that it is not Channel Access: nobody reads on then.
 std::vector<CaEvent> read_in_pieces(CaStream stream, Stream bytes, std::uint32_t seed) {
   const auto parser = std::make_unique<CaStream>(std::move(stream));
   std::vector<CaEvent> events;
@@ -52,10 +51,7 @@ std::vector<CaEvent> read_in_pieces(CaStream stream, Stream bytes, std::uint32_t
       const std::size_t longest = seed >> 30 == 0 ? 3000 : 40;
       size = std::min<std::size_t>(size, 1 + (seed >> 8) % longest);
     }
-    for (CaEvent& event : feed(*parser, bytes.first(size))) {
-      events.push_back(std::move(event));
-      if (events.back().kind == IOCX_CA_NOT_CA) return events;
-    }
+    for (CaEvent& event : feed(*parser, bytes.first(size))) events.push_back(std::move(event));
     bytes = bytes.subspan(size);
   }
   return events;
@@ -66,23 +62,28 @@ std::uint32_t word(Stream bytes, std::size_t at) {
          std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
 }
 
-// The puts of a client's stream, from the protocol's specification and nothing else.
+// The puts of a client's stream, from what camessage() of rsrv 7.0 does with it and nothing else.
+// Before the client has told its minor version the server carries nothing out, but an older one
+// does: such puts count.
 std::vector<Put> walk(Stream bytes) {
+  const std::set<std::uint32_t> handled{0, 1, 2, 3, 4, 6, 8, 9, 10, 12, 15, 18, 19, 20, 21, 23};
   std::vector<Put> puts;
-  bool first = true;
+  std::uint32_t minor = 0;
   while (bytes.size() >= 16) {
     const std::uint32_t command = word(bytes, 0) >> 16;
-    std::uint64_t size = word(bytes, 0) & 0xFFFF, header = 16;
-    if (size == 0xFFFF && (word(bytes, 4) & 0xFFFF) == 0) {
+    std::uint32_t size = word(bytes, 0) & 0xFFFF, length = size + 16;
+    if (size == 0xFFFF && minor >= 9) {
       if (bytes.size() < 24) break;
       size = word(bytes, 16);
-      header = 24;
+      length = size + 24;  // in 32 bits
     }
-    if (first && command != 0) break;
-    first = false;
-    if (header + size > bytes.size()) break;
+    if (length == 0) break;  // it is handled for ever
+    if (minor >= 4 && (length % 8 != 0 || !handled.contains(command))) break;
+    if (length > bytes.size()) break;
     if (command == 4 || command == 19) puts.push_back({word(bytes, 8), command == 19});
-    bytes = bytes.subspan(header + size);
+    if (command == 0) minor = word(bytes, 4) & 0xFFFF;
+    if (command == 18) minor = word(bytes, 12);
+    bytes = bytes.subspan(length);
   }
   return puts;
 }
@@ -102,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Stream bytes(data + 2, size - 2);
   if (data[0] & 2) {
     const auto events = read_in_pieces(CaStream::joined(direction), bytes, data[1]);
-    if (puts_of(events).size() > bytes.size() / 16) fail("more puts than there is room for");
+    if (puts_of(events).size() > bytes.size() / 8) fail("more puts than there is room for");
     return 0;
   }
   const auto whole = read_in_pieces(CaStream::from_start(direction), bytes, 0);

@@ -10,7 +10,7 @@ TEST(CaHeader, ReadsBigEndianFields) {
   const std::uint8_t bytes[24] = {0x00, 0x04, 0x00, 0x08, 0x00, 0x06, 0x00, 0x01,
                                   0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0};
   iocx_ca_header header;
-  iocx_ca_read_header(bytes, &header);
+  iocx_ca_read_header(bytes, &header, IOCX_CA_LARGE);
   EXPECT_EQ(header.command, 4u);
   EXPECT_EQ(header.size, 8u);
   EXPECT_EQ(header.type, 6u);
@@ -25,7 +25,7 @@ TEST(CaHeader, ReadsLongForm) {
   const std::uint8_t bytes[24] = {0x00, 0x04, 0xFF, 0xFF, 0x00, 0x06, 0x00, 0x00, 0, 0, 0,    9,
                                   0,    0,    0,    1,    0x00, 0x0C, 0x35, 0x00, 0, 1, 0x86, 0xA0};
   iocx_ca_header header;
-  iocx_ca_read_header(bytes, &header);
+  iocx_ca_read_header(bytes, &header, IOCX_CA_LARGE);
   EXPECT_TRUE(iocx_ca_is_long(bytes));
   EXPECT_EQ(header.size, 800000u);
   EXPECT_EQ(header.count, 100000u);

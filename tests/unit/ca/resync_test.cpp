@@ -135,7 +135,7 @@ TEST(CaResync, BelievedMessagesAreAskedOn) {
   EXPECT_TRUE(stream.is_lost());
   // When it has gone well for long enough, it counts as followed: any message may come.
   EXPECT_EQ(stream.feed(repeat(write(8), 100)).size(), 100u);
-  EXPECT_EQ(stream.feed(message(99, 1, 2, 3, 4, Bytes(32, 9)) + write(7) + write(8)),
+  EXPECT_EQ(stream.feed(message(10, 1, 2, 3, 4, Bytes(32, 9)) + write(7) + write(8)),
             (Events{put(7), put(8)}));
 }
 

@@ -30,6 +30,18 @@ Events feed_in_pieces(CaStream& stream, const Bytes& bytes, const std::vector<st
   return all;
 }
 
+std::vector<std::size_t> every(std::size_t piece, std::size_t size) {
+  std::vector<std::size_t> cuts;
+  for (std::size_t cut = piece; cut < size; cut += piece) cuts.push_back(cut);
+  return cuts;
+}
+
+std::vector<std::uint32_t> kinds(const Events& events) {
+  std::vector<std::uint32_t> kinds;
+  for (const CaEvent& event : events) kinds.push_back(event.kind);
+  return kinds;
+}
+
 // A client's conversation with every kind of message that matters, and its events.
 Bytes conversation() {
   return version() + host_name("console-1") + client_name("operator") + create(1, "PS:1:SP") +
@@ -37,7 +49,7 @@ Bytes conversation() {
          long_message(4, 6, 3, 11, 1, Bytes(24, 1)) +
          message(1, 20, 1, 11, 3, Bytes(16, 0)) +     // EVENT_ADD
          message(4, 0, 1, 12, 7, text("a string")) +  //
-         message(99, 1, 2, 3, 4, Bytes(32, 9)) +      // not a command that we know
+         message(10, 1, 2, 3, 4, Bytes(32, 9)) +      // not a command that matters
          clear(11, 1) + write(12);
 }
 Events conversation_events() {
@@ -145,12 +157,76 @@ TEST(CaStream, NameWithoutTerminatorEndsWithItsPayload) {
   EXPECT_EQ(stream.feed(bytes), (Events{{IOCX_CA_CREATE, 1, 13, false, "nnnnnnnn"}, put(3)}));
 }
 
-TEST(CaStream, FirstMessageMustBeVersion) {
+constexpr std::uint32_t kNotCa = IOCX_CA_NOT_CA, kRefused = IOCX_CA_REFUSED_ALL;
+
+// rsrv skips what comes before VERSION, whatever it is, and reads on.
+TEST(CaStream, FirstMessageNeedNotBeVersion) {
+  for (const std::size_t piece : {1u, 7u, 1000u}) {
+    auto stream = CaStream::from_start(CaDirection::to_server);
+    const Bytes odd = message(0x4745, 0, 0, 1, 2, Bytes(24, 'x')) + message(23, 0, 0, 0, 0);
+    const Bytes bytes = odd + version() + write(3) + odd + write(4);
+    const auto events = feed_in_pieces(stream, bytes, every(piece, bytes.size()));
+    EXPECT_EQ(events, (Events{{kNotCa, 0, 0, false, {}},
+                              {IOCX_CA_ECHO, 0, 0, false, {}},
+                              put(3),
+                              {kRefused, 0, 0, false, {}}}));
+  }
+}
+
+TEST(CaStream, SizeAloneMakesALongHeader) {
+  for (const std::size_t piece : {1u, 23u, 1000u}) {
+    auto stream = CaStream::from_start(CaDirection::to_server);
+    Bytes with_count = long_message(4, 6, 1, 5, 0, Bytes(8, 1));
+    with_count[7] = 77;
+    const Bytes bytes = version() + repeat(with_count, 3) + write(6);
+    EXPECT_EQ(feed_in_pieces(stream, bytes, every(piece, bytes.size())),
+              (Events{put(5), put(5), put(5), put(6)}));
+  }
+}
+
+// A client of an old minor version has no long headers: then that size is an odd one.
+TEST(CaStream, LongHeadersFromMinorVersion9On) {
+  const Bytes array = long_message(4, 6, 1, 5, 0, Bytes(8, 1));
+  for (const std::uint32_t minor : {4u, 8u, 9u, 13u}) {
+    auto stream = CaStream::from_start(CaDirection::to_server);
+    const auto events = stream.feed(message(0, 0, minor, 0, 0) + array + write(6));
+    if (minor >= 9)
+      EXPECT_EQ(events, (Events{put(5), put(6)})) << minor;
+    else
+      EXPECT_EQ(kinds(events), (std::vector<std::uint32_t>{kRefused})) << minor;
+  }
   auto stream = CaStream::from_start(CaDirection::to_server);
-  const auto events =
-      stream.feed(Bytes{0xCA, 0x02, 0x00, 0x01, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0});
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].kind, static_cast<std::uint32_t>(IOCX_CA_NOT_CA));
+  const auto events = stream.feed(version() + array + message(18, 0, 0, 1, 8, text("A")) + array);
+  EXPECT_EQ(kinds(events), (std::vector<std::uint32_t>{IOCX_CA_PUT, IOCX_CA_CREATE, kRefused}));
+}
+
+// The length is 8 then: the rest of the header is the start of the next message, of 16 bytes.
+TEST(CaStream, LengthIsCountedIn32Bits) {
+  for (const std::size_t piece : {1u, 9u, 1000u}) {
+    auto stream = CaStream::from_start(CaDirection::to_server);
+    Bytes wraps = long_message(4, 6, 1, 0x00170000, 0);
+    for (const std::size_t at : {16u, 17u, 18u}) wraps[at] = 0xFF;
+    wraps[19] = 0xF0;
+    const Bytes bytes = version() + wraps + write(6);
+    const auto events = feed_in_pieces(stream, bytes, every(piece, bytes.size()));
+    ASSERT_EQ(events.size(), 3u);
+    EXPECT_EQ(events[0], put(0x00170000));
+    EXPECT_EQ(events[1].kind, static_cast<std::uint32_t>(IOCX_CA_ECHO));
+    EXPECT_EQ(events[2], put(6));
+  }
+}
+
+TEST(CaStream, NothingIsReadBehindAMessageThatEndsTheCircuit) {
+  Bytes odd = write(1);
+  odd[3] = 9;
+  const std::vector<Bytes> ends{odd, message(5, 0, 0, 0, 0), message(22, 0, 0, 0, 0),
+                                message(28, 0, 0, 0, 0), message(0x1234, 0, 0, 0, 0)};
+  for (const Bytes& end : ends) {
+    auto stream = CaStream::from_start(CaDirection::to_server);
+    const auto events = stream.feed(version() + write(1) + end + repeat(write(2), 7));
+    EXPECT_EQ(kinds(events), (std::vector<std::uint32_t>{IOCX_CA_PUT, kRefused}));
+    EXPECT_EQ(stream.feed(repeat(write(2), 7)), Events{});
+  }
 }
 
 TEST(CaStream, ServerSide) {

@@ -1,0 +1,222 @@
+"""Bytes that the specification does not allow and the IOC carries out: the puts that it did are the puts that count.
+
+The IOC's own records say what it did, each test's user which puts are the test's.
+"""
+import pytest
+
+from harness import databases
+from harness.raw_client import WRITE
+from harness.scrape import PUTS
+from harness.wire import (CREATE_CH_FAIL, CREATE_CHAN, ECHO, ERROR, WRITE_NOTIFY, Wire, client_name, create, host_name,
+                          long_message, message, version, write, write_notify)
+
+EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness"]  # by the packets alone
+DURATIONS = "epics_ca_put_duration_seconds_count"
+
+LONG_NAME = "R:" + "n" * 13  # of 15 characters
+DATABASE = databases.put_targets("R:", 3) + f"""
+    record(ao,"{LONG_NAME}"){{field(FLNK,"{LONG_NAME}:count")}}
+    record(calc,"{LONG_NAME}:count"){{field(CALC,"VAL+1")}}
+    record(calcout,"R:slow"){{field(CALC,"VAL+1") field(ODLY,"0.3") field(FLNK,"R:slow:count")}}
+    record(calc,"R:slow:count"){{field(CALC,"VAL+1")}}
+"""
+PVS = ["R:set1", "R:set2", "R:set3", LONG_NAME, "R:slow.A"]
+CHAR = 4
+
+
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("rsrv_rules", DATABASE)
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, ioc):
+    return shared.exporter(sees=[ioc])
+
+
+@pytest.fixture
+def wire(started, ioc):
+    """wire() -> a new circuit to the IOC; nothing is sent yet."""
+    return lambda: started.add(Wire(ioc.port))
+
+
+class Counts:
+    """What the IOC's records and the exporter have counted since this was made."""
+
+    def __init__(self, ioc, exporter):
+        self._ioc, self._exporter = ioc, exporter
+        self._before, self._all_before = self._of_ioc(), exporter.scrape().total(PUTS, ioc=ioc.name)
+
+    def check(self, expected: dict[tuple[str, str], int]) -> None:
+        """(pv, user) -> puts: so many the IOC did, and so many count, no others."""
+        now = self._of_ioc()
+        done = {pv: now[pv] - self._before[pv] for pv in PVS if now[pv] != self._before[pv]}
+        by_pv: dict[str, int] = {}
+        for (pv, _), count in expected.items():
+            by_pv[pv] = by_pv.get(pv, 0) + count
+        assert done == by_pv
+        scrape = self._exporter.wait_scrape(
+            lambda s: s.total(PUTS, ioc=self._ioc.name) >= self._all_before + sum(expected.values()), "all puts")
+        users = {user for _, user in expected}
+        counted: dict[tuple[str, str], int] = {}
+        for labels, value in scrape.series(PUTS, ioc=self._ioc.name):
+            if labels["user"] in users:
+                key = (labels["pv"], labels["user"])
+                counted[key] = counted.get(key, 0) + int(value)
+        assert counted == expected
+        assert scrape.total(PUTS, ioc=self._ioc.name) == self._all_before + sum(expected.values())
+
+    def _of_ioc(self) -> dict[str, int]:
+        return {pv: self._ioc.get(f"{pv.partition('.')[0]}:count.VAL") for pv in PVS}
+
+
+@pytest.fixture
+def counts(ioc, exporter):
+    return Counts(ioc, exporter)
+
+
+def test_size_ffff_makes_a_long_header_whatever_the_count(wire, counts):
+    one = wire().introduce("long")
+    sid, other = one.open("R:set1", "R:set2")
+    payload = bytes(8)
+    one.send(*[long_message(WRITE, 6, 1, sid, 0, payload, short_count=count) for count in range(1, 24)],
+             write(other) * 7)
+    # What stands inside of an array is none of the IOC's business.
+    inside = write(other) * 5
+    one.send(long_message(WRITE, CHAR, len(inside), sid, 0, inside, short_count=9))
+    one.settle(sid)
+    counts.check({("R:set1", "long"): 24, ("R:set2", "long"): 7})
+
+
+def test_length_that_wraps_at_32_bits(wire, counts):
+    one = wire().introduce("wraps")
+    sid = 0
+    while sid % 8:  # the rest of its header is then a VERSION with a payload of SID bytes
+        sid, = one.open("R:set1")
+    while sid == 0 or sid % 8 or sid > 4096:
+        sid, = one.open("R:set1")
+    wraps = long_message(WRITE, CHAR, 1, sid, 13, size=0xFFFFFFF0)
+    one.send(*[wraps + bytes(sid) + write(sid)] * 5)
+    one.settle(sid)
+    counts.check({("R:set1", "wraps"): 10})
+
+
+def test_first_message_is_not_version(wire, counts):
+    one = wire().send(message(ECHO))
+    one.wait(lambda: one.all_of(ECHO) or one.all_of(ERROR))
+    one.introduce("late-version")
+    sid, = one.open("R:set1")
+    one.send(write(sid) * 23).settle(sid)
+    counts.check({("R:set1", "late-version"): 23})
+
+
+def test_first_message_is_nothing_at_all(wire, counts):
+    """Base 7.0 skips by its length what comes before VERSION, such as the start of an HTTP request."""
+    request = b"GET / HTTP/1.1\r\n"
+    one = wire().send(request)
+    one.wait(lambda: one.all_of(ERROR))
+    one.send(bytes(0x5420))
+    one.introduce("browser")
+    sid, = one.open("R:set1")
+    one.send(write(sid) * 23).settle(sid)
+    counts.check({("R:set1", "browser"): 23})
+
+
+def test_one_cid_for_several_channels(wire, counts):
+    one = wire().introduce("twice")
+    one.send(create(7, "R:set1"), create(7, "R:no-such-record"), create(7, "R:set2"), create(7, "R:set3"))
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 3 and one.all_of(CREATE_CH_FAIL))
+    first, second, third = [answer.p2 for answer in one.all_of(CREATE_CHAN)]
+    one.send(write(first) * 2, write(second) * 3, write(third) * 5)
+    one.send(create(7, "R:set1"))  # and once more
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 4)
+    one.send(write(one.all_of(CREATE_CHAN)[3].p2) * 7).settle(first)
+    counts.check({("R:set1", "twice"): 9, ("R:set2", "twice"): 3, ("R:set3", "twice"): 5})
+
+
+def test_name_without_its_zero_is_cut(wire, counts):
+    one = wire().introduce("no-zero")
+    one.send(create(1, LONG_NAME.encode() + b"X"))
+    one.wait(lambda: one.all_of(CREATE_CHAN))
+    sid = one.all_of(CREATE_CHAN)[0].p2
+    one.send(write(sid) * 23).settle(sid)
+    counts.check({(LONG_NAME, "no-zero"): 23})
+
+
+def test_sid_of_another_circuit(wire, counts):
+    owner = wire().introduce("owner")
+    theirs, = owner.open("R:set1")
+    thief = wire().introduce("thief")
+    own, = thief.open("R:set2")
+    thief.send(write(own) * 3, write(theirs) * 23, write(own) * 2).settle(own)
+    owner.send(write(theirs) * 5).settle(theirs)
+    counts.check({("R:set1", "thief"): 23, ("R:set2", "thief"): 5, ("R:set1", "owner"): 5})
+
+
+def test_sid_that_is_guessed_before_the_answer(wire, counts):
+    one = wire().introduce("guesser")
+    last, = one.open("R:set1")
+    one.send(create(50, "R:set2"), write(last + 1) * 23, create(51, "R:set3"), write(last + 2) * 19)
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 3)
+    one.send(write(last + 1) * 2).settle(last)
+    counts.check({("R:set2", "guesser"): 25, ("R:set3", "guesser"): 19})
+
+
+def test_the_identity_that_the_server_accepts(wire, ioc, counts):
+    """The last name before the first channel that there is; names behind it are refused."""
+    one = wire()
+    one.send(version(), host_name("h1"), client_name("first"), create(1, "R:no-such-record"), client_name("accepted"),
+             create(2, "R:set1"), client_name("refused"), create(3, "R:set2"))
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 2)
+    assert "accepted" in ioc.shell("casr 2")
+    sids = [answer.p2 for answer in one.all_of(CREATE_CHAN)]
+    one.send(client_name("refused"), create(4, "R:set3"))
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 3)
+    sids.append(one.all_of(CREATE_CHAN)[2].p2)
+    one.send(*(write(sid) * 7 for sid in sids)).settle(sids[0])
+    counts.check({(pv, "accepted"): 7 for pv in ("R:set1", "R:set2", "R:set3")})
+
+
+def test_identity_after_the_last_channel(wire, ioc, counts):
+    one = wire().introduce("before")
+    sid, = one.open("R:set1")
+    one.send(write(sid) * 3, message(12, p1=sid, p2=1000), client_name("after"), create(9, "R:set1"))
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 2)
+    assert "after" in ioc.shell("casr 2")
+    sid = one.all_of(CREATE_CHAN)[1].p2
+    one.send(write(sid) * 5).settle(sid)
+    counts.check({("R:set1", "before"): 3, ("R:set1", "after"): 5})
+
+
+def test_an_ioid_that_is_still_in_use(wire, ioc, exporter, counts):
+    durations = {pv: exporter.scrape().count(DURATIONS, ioc=ioc.name, pv=pv) for pv in ("R:slow.A", "R:set1")}
+    one = wire().introduce("same-ioid")
+    slow, quick = one.open("R:slow.A", "R:set1")
+    one.send(write_notify(slow, 5), write_notify(quick, 5), write_notify(quick, 5))
+    one.wait(lambda: len(one.all_of(WRITE_NOTIFY)) == 3)
+    counts.check({("R:slow.A", "same-ioid"): 1, ("R:set1", "same-ioid"): 2})
+    scrape = exporter.scrape()
+    assert scrape.count(DURATIONS, ioc=ioc.name, pv="R:slow.A") == durations["R:slow.A"] + 1
+    assert scrape.count(DURATIONS, ioc=ioc.name, pv="R:set1") == durations["R:set1"] + 2
+
+
+@pytest.mark.parametrize("end", [message(WRITE, 6, 1, 1, 0, bytes(8), size=9), message(5), message(22), message(300),
+                                 long_message(WRITE, 6, 1, 1, 0, bytes(12))], ids=range(5))
+def test_nothing_counts_behind_a_message_that_ends_the_circuit(wire, counts, end):
+    user = f"ends-{len(end)}-{end[1]}-{end[3]}"
+    one = wire().introduce(user)
+    sid, = one.open("R:set1")
+    one.send(write(sid) * 3, end, write(sid) * 23)
+    one.wait_closed()
+    counts.check({("R:set1", user): 3})
+
+
+def test_long_header_before_minor_version_9(wire, counts):
+    """CREATE_CHAN tells the minor version: with 8, that size is an odd one, and the circuit ends."""
+    one = wire().introduce("old-version")
+    one.send(create(1, "R:set1", minor=8))
+    one.wait(lambda: one.all_of(CREATE_CHAN))
+    sid = one.all_of(CREATE_CHAN)[0].p2
+    one.send(write(sid) * 3, long_message(WRITE, 6, 1, sid, 0, bytes(8)), write(sid) * 23)
+    one.wait_closed()
+    counts.check({("R:set1", "old-version"): 3})
