@@ -68,14 +68,18 @@ class Limiter {
         attach_seconds_(attach_seconds),
         governor_(kBudget, kCost, [this] { return uniform(random_, 0, 1); }) {
     governor_.look(at(0), {});
+    read_due();
   }
 
   void run(const std::vector<unsigned>& calls) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       now_ = static_cast<double>(i) * kStep;
-      while (at(now_) >= governor_.due()) follow(governor_.look(at(now_), {counted_, counted_}));
+      while (at(now_) >= due_) {
+        follow(governor_.look(at(now_), {counted_, counted_}));
+        read_due();
+      }
       truth_ += calls[i];
-      if (!governor_.wants_probes() || now_ < attached_) continue;
+      if (off_ || now_ < attached_) continue;
       if (starting_) start();
       counted_ += calls[i];
     }
@@ -94,7 +98,12 @@ class Limiter {
  private:
   static Clock::time_point at(double seconds) {
     return Clock::time_point(std::chrono::hours(1)) +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+           std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+  }
+  // Of governor_.due(), which only look() and attached() change: there are millions of steps.
+  void read_due() {
+    due_ = governor_.due();
+    off_ = !governor_.wants_probes();
   }
   Estimates::Table counters() const { return {{0, {{0, counted_}}}}; }
 
@@ -115,12 +124,14 @@ class Limiter {
     starting_ = false;
     slice_began_ = now_;
     governor_.attached(at(now_));
+    read_due();
   }
 
   Random& random_;
   double attach_seconds_;
   OverheadGovernor governor_;
   Estimates hidden_;
+  Clock::time_point due_{};
   double now_ = 0, slice_began_ = 0, cycle_began_ = 0, attached_ = 0;
   bool off_ = false, starting_ = false;
   std::uint64_t counted_ = 0, truth_ = 0;
