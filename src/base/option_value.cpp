@@ -44,6 +44,17 @@ OptionValue number(double& into, double least, double most) {
           }};
 }
 
+OptionValue bytes(std::uint64_t& into) {
+  return {.default_text = bytes_text(into),
+          .expected = "a size such as 512MiB",
+          .set = [&into](const std::string& word, bool) -> Result<void> {
+            auto size = parse_bytes(word);
+            if (!size) return size.error();
+            into = *size;
+            return {};
+          }};
+}
+
 OptionValue duration(milliseconds& into, milliseconds least) {
   return {.default_text = duration_text(into),
           .expected = kDuration,

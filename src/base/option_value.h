@@ -37,6 +37,7 @@ using TextCheck = std::function<Result<void>(const std::string&)>;
 // One that is true by default is turned off with --no-FLAG.
 OptionValue on_off(bool& into);
 OptionValue number(double& into, double least, double most);
+OptionValue bytes(std::uint64_t& into);
 OptionValue duration(std::chrono::milliseconds& into, std::chrono::milliseconds least = {});
 OptionValue duration(std::optional<std::chrono::milliseconds>& into);
 OptionValue text(std::string& into, TextCheck check = {});

@@ -1,7 +1,10 @@
 #include "base/value_text.h"
 
+#include <array>
 #include <charconv>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace ioc_exporter {
 namespace {
@@ -17,6 +20,9 @@ Result<Number> parse_between(const std::string& text, Bound least, Bound most, c
   return error_in_words(problem.str());
 }
 
+constexpr std::array<std::pair<const char*, int>, 4> kUnits = {
+    {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"", 0}}};
+
 }  // namespace
 
 std::string shown(const std::string& text) {
@@ -30,6 +36,23 @@ std::string shown(const std::string& text) {
 Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t least,
                                          std::uint64_t most) {
   return parse_between<std::uint64_t>(text, least, most, "whole number");
+}
+
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [after, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(after, text.data() + text.size());
+  for (const auto& [name, shift] : kUnits)
+    if (failed == std::errc() && unit == name && number <= UINT64_MAX >> shift)
+      return number << shift;
+  return error_in_words(shown(text) + " is no size such as 512MiB");
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  for (const auto& [name, shift] : kUnits)
+    if (bytes > 0 && bytes % (std::uint64_t{1} << shift) == 0)
+      return std::to_string(bytes >> shift) + name;
+  return "0";
 }
 
 Result<double> parse_number(const std::string& text, double least, double most) {

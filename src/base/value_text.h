@@ -15,6 +15,11 @@ std::string shown(const std::string& text);
 Result<std::uint64_t> parse_whole_number(const std::string& text, std::uint64_t least,
                                          std::uint64_t most);
 
+// "67108864", "64MiB" (also KiB, GiB). The error: "much" is no size such as 512MiB.
+Result<std::uint64_t> parse_bytes(const std::string& text);
+// "64MiB", "1536KiB", "17".
+std::string bytes_text(std::uint64_t bytes);
+
 // The error: "nan" is no number from 0 to 10.
 Result<double> parse_number(const std::string& text, double least, double most);
 
