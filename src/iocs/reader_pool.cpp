@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "iocs/process_stat.h"
+#include "iocs/process_user.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -22,17 +22,6 @@ constexpr std::chrono::seconds kLongest{30};
 
 std::string_view bytes_of(const IocId& id) {
   return {reinterpret_cast<const char*>(&id), sizeof id};
-}
-
-// Who started the process. Not the owner of its files in /proc: a process can make that root.
-uid_t user_of(const RootedFs& fs, pid_t pid) {
-  constexpr std::string_view kField = "\nUid:\t";
-  const auto status = fs.read("/proc/" + std::to_string(pid) + "/status", 4096);
-  const std::size_t at = status ? status->find(kField) : std::string::npos;
-  uid_t user = 0;
-  if (at != std::string::npos)
-    std::from_chars(status->data() + at + kField.size(), status->data() + status->size(), user);
-  return user;
 }
 
 // It computes, or would if it had a CPU: so it does not hang.
@@ -140,7 +129,7 @@ void ReaderPool::give_back(Kind kind, Reader reader) {
 
 Result<void> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
-  const uid_t user = user_of(fs(), pid);
+  const uid_t user = user_of_process(fs(), pid);
   const std::scoped_lock lock(mutex_);
   switch (budget_.judge(pid, user, Clock::now())) {
     case ReaderBudget::Verdict::go:
@@ -157,13 +146,13 @@ Result<void> ReaderPool::may_read(pid_t pid, const std::string& what) {
 }
 
 void ReaderPool::charge(pid_t pid, std::chrono::nanoseconds time) {
-  const uid_t user = user_of(fs(), pid);
+  const uid_t user = user_of_process(fs(), pid);
   const std::scoped_lock lock(mutex_);
   budget_.charge(user, time, Clock::now());
 }
 
 Error ReaderPool::give_up(Reader& reader, pid_t pid, const std::string& what) {
-  const uid_t user = user_of(fs(), pid);
+  const uid_t user = user_of_process(fs(), pid);
   unsigned before = 0;
   {
     const std::scoped_lock lock(mutex_);
