@@ -32,6 +32,18 @@ struct {
 	__type(value, struct iocx_completion);
 } zero_completion SEC(".maps");
 
+static __noinline int add_completion(__u32 slot, __u64 record)
+{
+	const struct iocx_completion *zeroes = only_element(&zero_completion);
+	void *completions = bpf_map_lookup_elem(&ioc_completions, &slot);
+	__u32 index = IOCX_COMPLETIONS_ROOM(slot);
+	struct iocx_room *room = bpf_map_lookup_elem(&record_rooms, &index);
+
+	if (!completions || !room || !zeroes)
+		return 0;
+	return add_within(room, completions, &record, zeroes, IOCX_RECORD_DROP_COMPLETIONS_FULL);
+}
+
 static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
 {
 	struct iocx_completion *completion;
@@ -40,11 +52,11 @@ static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
 	completions = bpf_map_lookup_elem(&ioc_completions, &slot);
 	if (!completions)
 		return 0; /* the IOC has ended and its probe is about to be detached */
-	completion = find_or_add_zeroes(completions, &record, &zero_completion);
-	if (!completion) {
-		count_drop(IOCX_RECORD_DROP_COMPLETIONS_FULL);
+	completion = bpf_map_lookup_elem(completions, &record);
+	if (!completion && add_completion(slot, record))
+		completion = bpf_map_lookup_elem(completions, &record);
+	if (!completion)
 		return 0;
-	}
 	add_duration(&completion->sum_ns, completion->buckets, duration);
 	return 0;
 }

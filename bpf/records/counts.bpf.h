@@ -11,6 +11,42 @@ static __always_inline void count_drop(enum iocx_record_drop reason)
 	add_to_counter(&record_drops, reason, 1);
 }
 
+/*
+ * Adds a copy of `fresh` for the record to a map that has `room`. Returns 1; 0, counted as dropped, when there is no
+ * room. Two CPUs that add at the same time may take one entry more than there is.
+ */
+static __always_inline int add_within(struct iocx_room *room, void *map, const __u64 *record, const void *fresh,
+				      enum iocx_record_drop full)
+{
+	long err;
+
+	if (room->used >= room->limit) {
+		__sync_fetch_and_add(&room->refused, 1);
+		count_drop(IOCX_RECORD_DROP_MEMORY_LIMIT);
+		return 0;
+	}
+	err = bpf_map_update_elem(map, record, fresh, BPF_NOEXIST);
+	if (!err)
+		__sync_fetch_and_add(&room->used, 1);
+	else if (err == -ENOMEM)
+		count_drop(IOCX_RECORD_DROP_NO_MEMORY);
+	else if (err != -EEXIST)
+		count_drop(full);
+	return !err || err == -EEXIST;
+}
+
+/* Makes counts for a record that is processed for the first time. Not in the way of those that are there. */
+static __noinline int add_record(__u32 slot, __u64 record)
+{
+	const struct iocx_record_stats *zeroes = only_element(&zero_stats);
+	struct iocx_room *room = bpf_map_lookup_elem(&record_rooms, &slot);
+	void *records = bpf_map_lookup_elem(&ioc_records, &slot);
+
+	if (!records || !room || !zeroes)
+		return 0;
+	return add_within(room, records, &record, zeroes, IOCX_RECORD_DROP_RECORDS_FULL);
+}
+
 /* The counts of the record, added when it is processed for the first time. NULL: counted as dropped. */
 static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 record)
 {
@@ -22,11 +58,10 @@ static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 reco
 		count_drop(IOCX_RECORD_DROP_NO_MAP);
 		return NULL;
 	}
-	stats = find_or_add_zeroes(records, &record, &zero_stats);
+	stats = bpf_map_lookup_elem(records, &record);
 	if (stats)
 		return stats;
-	count_drop(IOCX_RECORD_DROP_RECORDS_FULL);
-	return NULL;
+	return add_record(slot, record) ? bpf_map_lookup_elem(records, &record) : NULL;
 }
 
 /* Adds 1 to the count of the key. Counts a drop for the reason `full` when there is no room. */

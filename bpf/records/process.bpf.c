@@ -11,6 +11,7 @@
  * probes run within the call.
  */
 #include <linux/types.h>
+#include <linux/errno.h>
 #include <linux/ptrace.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

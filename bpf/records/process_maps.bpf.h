@@ -61,7 +61,10 @@ struct {
 	__type(value, struct iocx_ioc_config);
 } ioc_config SEC(".maps");
 
-/* Each IOC has a map of its own, as large as its database. It is freed as a whole when the IOC ends. */
+/*
+ * Each IOC has a map of its own, for as many records as its database has. Where user space lets it (BPF_F_NO_PREALLOC),
+ * a record takes memory when it is processed for the first time. The map is freed as a whole when the IOC ends.
+ */
 struct records_of_ioc {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -77,6 +80,14 @@ struct {
 } ioc_records SEC(".maps") = {
 	.values = {[0] = &ioc_records_template},
 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_RECORD_ROOMS);
+	__type(key, __u32);
+	__type(value, struct iocx_room);
+} record_rooms SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

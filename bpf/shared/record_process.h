@@ -164,12 +164,28 @@ struct iocx_link_key {
 	__u32 pad;
 };
 
+/*
+ * Entries in one of an IOC's maps. Programs look at it when they add one. Index into `record_rooms`: the slot, for the
+ * map of its records; IOCX_COMPLETIONS_ROOM(slot), for that of their completions.
+ */
+struct iocx_room {
+	__u64 used;    /* added; only programs and who replaces the map write it */
+	__u64 limit;   /* may be used: user space's share of the kernel memory for the IOC */
+	__u64 refused; /* calls that would have added one above the limit */
+};
+#define IOCX_COMPLETIONS_ROOM(slot) (IOCX_MAX_IOCS + (slot))
+#define IOCX_RECORD_ROOMS (2 * IOCX_MAX_IOCS)
+
 /* Index into the per-CPU array `record_drops`. */
 #define IOCX_RECORD_DROP_LIST(ROW)                                                 \
 	/* no room for the stack of another thread: counted without a duration */  \
 	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full")                         \
 	/* no room for another record: the call was not counted */                 \
 	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full")                         \
+	/* its IOC has used up its share of --limit.kernel-memory: not counted */  \
+	ROW(IOCX_RECORD_DROP_MEMORY_LIMIT, "memory_limit")                         \
+	/* the kernel had no memory at that moment: not counted */                 \
+	ROW(IOCX_RECORD_DROP_NO_MEMORY, "no_memory")                               \
 	/* the IOC's map of records was not there: not counted */                  \
 	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map")                                     \
 	/* a field of the record could not be read: counted as processed */        \

@@ -84,6 +84,17 @@ void add_maps(const std::vector<MapSample>& maps, Families& to) {
   capacity.append_to(to);
 }
 
+void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
+  gauge("ioc_exporter_kernel_memory_bytes",
+        "Kernel memory that the counts of IOCs' records take, at most.")
+      .add({}, as_double(memory.bytes))
+      .append_to(to);
+  gauge("ioc_exporter_kernel_memory_limit_bytes",
+        "Kernel memory that they may take: --limit.kernel-memory.")
+      .add({}, as_double(memory.limit))
+      .append_to(to);
+}
+
 void add_drops(const std::vector<DropSample>& drops, Families& to) {
   auto dropped =
       counter("ioc_exporter_dropped_total",
@@ -190,6 +201,7 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
   add_build_info(exporter.build, families);
   add_probes(samples.probes, families);
   add_maps(samples.maps, families);
+  if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, families);
   add_drops(samples.drops, families);
   if (samples.config) add_config(*samples.config, families);
   add_limited(samples.limited, families);

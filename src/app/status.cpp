@@ -74,7 +74,10 @@ exposition::StatusTable limits_table(const std::vector<MapSample>& all) {
 
 void finish_status(const std::vector<ProbeState>& probes, StatusPage& page) {
   add_probes(probes, page);
-  page.tables.push_back(limits_table(page.self.maps));
+  std::vector<MapSample> maps = page.self.maps;
+  if (const auto& memory = page.self.kernel_memory)
+    maps.push_back({"kernel memory of records, KiB", memory->bytes / 1024, memory->limit / 1024});
+  page.tables.push_back(limits_table(maps));
   add_notes(page);
   add_facts(page);
 }

@@ -24,6 +24,12 @@ struct MapSample {
   std::uint64_t capacity = 0;
 };
 
+// For the counts of IOCs' records.
+struct KernelMemorySample {
+  std::uint64_t bytes = 0;
+  std::uint64_t limit = 0;
+};
+
 struct DropSample {
   std::string probe;
   std::string reason;
@@ -79,11 +85,13 @@ struct SelfSamples {
     append(maps, more.maps);
     append(drops, more.drops);
     append(limited, more.limited);
+    if (more.kernel_memory) kernel_memory = more.kernel_memory;
   }
 
   std::vector<ProbeSample> probes;
   std::vector<MapSample> maps;
   std::vector<DropSample> drops;
+  std::optional<KernelMemorySample> kernel_memory = {};
   std::vector<CollectorSample> collectors;
   std::vector<LimitedSample> limited;
   std::optional<ConfigSample> config;

@@ -2,6 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <spdlog/spdlog.h>
+#include <sys/utsname.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -52,6 +53,16 @@ void capture_libbpf_messages() {
 Error libbpf_error(int err, std::string context) {
   if (!latest_warning.empty()) context += " (" + std::exchange(latest_warning, {}) + ")";
   return error_from_errno(-err, std::move(context));
+}
+
+// What came with it in Linux 6.1 is a type of map. Before, a program at a uprobe that allocates
+// makes the kernel warn (check_map_prog_compatibility() of kernel/bpf/verifier.c), which is a panic
+// where kernel.panic_on_warn is set.
+bool allocates_entries_on_demand() {
+  utsname name{};
+  if (::uname(&name) == 0 && std::string_view(name.version).find("PREEMPT_RT") != std::string::npos)
+    return false;
+  return libbpf_probe_bpf_map_type(BPF_MAP_TYPE_USER_RINGBUF, nullptr) == 1;
 }
 
 Result<void> size_map(bpf_map* map, std::uint32_t entries) {

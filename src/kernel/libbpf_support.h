@@ -29,6 +29,11 @@ void capture_libbpf_messages();
 // of the verifier's log where there is one, since the errno alone rarely tells the cause.
 Error libbpf_error(int err, std::string context);
 
+// Whether entries of a hash that uprobes fill can be allocated when they are needed: Linux has an
+// allocator for that since 6.1 (bpf_mem_alloc). PREEMPT_RT fills it up in a thread, which may come
+// too late for an IOC's threads of higher priority.
+bool allocates_entries_on_demand();
+
 // Before the map is created.
 Result<void> size_map(bpf_map* map, std::uint32_t entries);
 // The map is the one of `fd`, another object's; before it is created. `object` is for the error.

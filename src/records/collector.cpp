@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/pid_namespace.h"
+#include "iocs/process_user.h"
 #include "kernel/load_error.h"
 #include "records/probe_points.h"
 
@@ -18,6 +19,11 @@ using std::chrono::seconds;
 constexpr const char* kProbe = "record_process";
 constexpr seconds kThreadCheckInterval{30};
 constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
+
+// Whose IOCs have room before all others.
+bool comes_first(std::uint32_t user) {
+  return user == 0;
+}
 
 std::uint32_t records_of(const Database& database) {
   return static_cast<std::uint32_t>(database.records.size());
@@ -42,6 +48,8 @@ Result<void> RecordsCollector::load() {
   probe.timed_rate = options_.timed_rate;
   probe.causes = options_.causes ? kMostRecordCauses : 0;
   probe.links = options_.links;
+  probe.kernel_memory =
+      options_.kernel_memory > 0 ? options_.kernel_memory : usual_kernel_memory(host_.fs());
   auto process = RecordProcess::start(probe);
   if (!process) return std::move(process).error();
   process_.emplace(std::move(*process));
@@ -66,6 +74,10 @@ void RecordsCollector::measure_hit_cost() {
 std::vector<ProbeState> RecordsCollector::probes() const {
   if (!options_.enabled) return {};
   return {{kProbe, why_not_}};
+}
+
+std::uint32_t RecordsCollector::user_of(const iocs::LiveIoc& live) const {
+  return iocs::user_of_process(host_.fs(), live.ioc.id.pid);
 }
 
 void RecordsCollector::end(const Watched& watched) {
@@ -112,8 +124,8 @@ void RecordsCollector::watch_due(TimePoint now) {
     due.push_back(&live);
     const auto known = watched_.find(id);
     if (known == watched_.end() || !known->second.slot)
-      coming.push_back(
-          {live.ioc.target->file, live.ioc.target->offset, records_of(*live.database)});
+      coming.push_back({live.ioc.target->file, live.ioc.target->offset, records_of(*live.database),
+                        user_of(live), comes_first(user_of(live))});
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)
@@ -145,6 +157,8 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
   target.records = records_of(*live.database);
+  target.user = user_of(live);
+  target.comes_first = comes_first(target.user);
   target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, offsets, options_.puts);
   target.extras = std::move(points.extras);
@@ -176,6 +190,22 @@ void RecordsCollector::tick(TimePoint now) {
   limiter_->look(now);
   trouble_.report("look at clients and asynchronous records", extras_->look(watched_extras()));
   free_ended_threads(now);
+  process_->share_memory();
+  report_refused();
+}
+
+// Once for each IOC.
+void RecordsCollector::report_refused() {
+  for (auto& [id, watched] : watched_) {
+    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    if (!watched.slot || watched.refused_reported || live == nullptr) continue;
+    if (process_->refused(*watched.slot) == 0) continue;
+    watched.refused_reported = true;
+    spdlog::warn(
+        "count records of {}: its share of --limit.kernel-memory is used up; what did not "
+        "process before is not counted",
+        iocs::subject_of(live->ioc));
+  }
 }
 
 // Clients that come and go leave a thread's stack behind with each connection.

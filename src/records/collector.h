@@ -69,6 +69,7 @@ class RecordsCollector final : public Collector {
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;            // what the probes do not count, and why
     Retry attaching;
+    bool refused_reported = false;  // for want of kernel memory
   };
   struct Reading {
     std::vector<IocSample> iocs;
@@ -82,6 +83,8 @@ class RecordsCollector final : public Collector {
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
+  std::uint32_t user_of(const iocs::LiveIoc& live) const;
+  void report_refused();
   void free_ended_threads(TimePoint now);
   std::vector<ExtraProbes::Watched> watched_extras() const;
   std::vector<MemoryWatch::Job> memory_jobs() const;

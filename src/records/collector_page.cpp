@@ -46,6 +46,10 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   const std::uint32_t slot = *found->second.slot;
   sample.records_attached = true;
   sample.notes = found->second.notes;
+  if (const std::uint64_t refused = process_->refused(slot); refused > 0)
+    sample.notes.push_back(exposition::plural(refused, "call") +
+                           " of records not counted: the IOC's share of --limit.kernel-memory is "
+                           "used up");
   auto counts = process_->counts_of(slot);
   if (!counts) {
     reading.complete = false;
@@ -126,6 +130,7 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
     probe.attachments = use->attachments;
     self.maps.push_back({"record_threads", use->threads, use->threads_capacity});
     self.maps.push_back({"ioc_records", records, use->records_capacity});
+    self.kernel_memory = {use->memory.bytes, use->memory.limit};
   }
   const auto drops = process_->drops();
   if (!drops) return;

@@ -13,20 +13,22 @@ Result<void> RecordCompletions::follow(RecordProcess& records, std::uint32_t slo
   if (!seen) return std::move(seen).error();
   if (!*seen) return {};
   constexpr std::uint32_t kLeast = 64, kMost = IOCX_MAX_COMPLETIONS;
-  auto map = records.object().make_completions_map(std::clamp(count, kLeast, kMost));
+  auto map = records.make_completions_map(slot, std::clamp(count, kLeast, kMost));
   if (!map) return std::move(map).error();
-  if (auto ok = records.object().set_completions_map(slot, *map); !ok) return ok;
-  if (auto ok = records.add(slot, point); !ok) {
-    if (auto cleared = records.object().clear_completions_map(slot); !cleared) return cleared;
-    return ok;
-  }
   maps_.emplace(slot, std::move(*map));
-  return {};
+  auto done = records.object().set_completions_map(slot, maps_.at(slot));
+  if (done) done = records.add(slot, point);
+  if (done) return {};
+  if (auto forgotten = forget(records, slot); !forgotten) return forgotten;
+  return done;
 }
 
-Result<void> RecordCompletions::forget(const RecordProcess& records, std::uint32_t slot) {
-  if (maps_.erase(slot) == 0) return {};
-  return records.object().clear_completions_map(slot);
+Result<void> RecordCompletions::forget(RecordProcess& records, std::uint32_t slot) {
+  if (!maps_.contains(slot)) return {};
+  auto cleared = records.object().clear_completions_map(slot);
+  maps_.erase(slot);
+  records.release_completions_map(slot);
+  return cleared;
 }
 
 Result<std::vector<std::pair<std::uint64_t, iocx_completion>>> RecordCompletions::of(

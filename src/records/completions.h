@@ -18,7 +18,7 @@ class RecordCompletions {
   // again. `point`: where recGblFwdLink is; `count`: records in the IOC's database.
   Result<void> follow(RecordProcess& records, std::uint32_t slot, const ProbePoint& point,
                       std::uint32_t count);
-  Result<void> forget(const RecordProcess& records, std::uint32_t slot);
+  Result<void> forget(RecordProcess& records, std::uint32_t slot);
 
   // By address, unsorted.
   Result<std::vector<std::pair<std::uint64_t, iocx_completion>>> of(std::uint32_t slot) const;

@@ -38,7 +38,12 @@ void add_options(OptionTable& table, Options& options) {
         .argument = "PERCENT",
         .help = "Percent of one core that the probes may cost each IOC; above it, the IOC is "
                 "looked at in slices of time and its counts are estimates; 0: no bound",
-        .value = number(options.overhead_budget, 0, 1000)}});
+        .value = number(options.overhead_budget, 0, 1000)},
+       {.flag = "limit.kernel-memory",
+        .argument = "SIZE",
+        .help = "Kernel memory that the counts of all IOCs' records may take, such as 512MiB; what "
+                "is above is not counted; 0: a sixteenth of the host's memory, 64MiB to 2GiB",
+        .value = bytes(options.kernel_memory)}});
   table.add("Series", {{.flag = "records.include",
                         .argument = "RE",
                         .key = "records.include",

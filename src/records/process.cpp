@@ -56,7 +56,8 @@ RecordProcess::RecordProcess(RecordProcessObject object, const RecordProcessOpti
     : timed_rate_(options.timed_rate),
       has_causes_(options.causes > 0),
       has_links_(options.links > 0),
-      object_(std::move(object)) {}
+      object_(std::move(object)),
+      memory_(options.kernel_memory, object_.grows_with_use(), kernel::Cpus::of_host()) {}
 
 Result<RecordProcess> RecordProcess::start(const RecordProcessOptions& options) {
   auto object = RecordProcessObject::load(options);
@@ -119,8 +120,13 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
 Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
                                          std::uint8_t attach) {
   if (auto prepared = prepared_.extract(slot)) {
+    watched.capacity = prepared.mapped().capacity;
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(prepared.mapped().records));
   } else {
+    const RecordTarget& target = watched.target;
+    auto capacity = claim_records(slot, target.user, target.comes_first, target.records);
+    if (!capacity) return std::move(capacity).error();
+    watched.capacity = *capacity;
     auto map = object_.make_records_map(watched.capacity);
     if (!map) return std::move(map).error();
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*map));
@@ -154,16 +160,57 @@ void RecordProcess::forget_scan_names(const Watched& watched) const {
       spdlog::warn("{}", erased.error().message());
 }
 
-std::optional<std::uint32_t> RecordProcess::prepared_slot(std::uint32_t capacity) const {
+std::optional<std::uint32_t> RecordProcess::prepared_slot(const RecordTarget& target) const {
   for (const auto& [slot, prepared] : prepared_)
-    if (prepared.capacity == capacity) return slot;
+    if (prepared.count == target.records && prepared.user == target.user) return slot;
   return std::nullopt;
+}
+
+Result<void> RecordProcess::forget_prepared() {
+  for (auto left = prepared_.begin(); left != prepared_.end(); left = prepared_.erase(left)) {
+    memory_.release(object_.maps().rooms, left->first);
+    if (auto ok = object_.clear_records_map(left->first); !ok) return ok;
+  }
+  return {};
+}
+
+Result<std::uint32_t> RecordProcess::claim_records(std::uint32_t slot, std::uint32_t user,
+                                                   bool comes_first, std::uint32_t records) {
+  return memory_.claim(object_.maps().rooms, {.room = slot,
+                                              .user = user,
+                                              .comes_first = comes_first,
+                                              .value_size = sizeof(iocx_record_stats),
+                                              .entries = capacity_for(records)});
+}
+
+Result<OwnedCompletionsMap> RecordProcess::make_completions_map(std::uint32_t slot,
+                                                                std::uint32_t most) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  const RecordTarget& target = found->second.target;
+  auto capacity = memory_.claim(object_.maps().rooms, {.room = IOCX_COMPLETIONS_ROOM(slot),
+                                                       .user = target.user,
+                                                       .comes_first = target.comes_first,
+                                                       .value_size = sizeof(iocx_completion),
+                                                       .entries = most});
+  if (!capacity) return std::move(capacity).error();
+  auto map = object_.make_completions_map(*capacity);
+  if (!map) release_completions_map(slot);
+  return map;
+}
+
+void RecordProcess::release_completions_map(std::uint32_t slot) {
+  memory_.release(object_.maps().rooms, IOCX_COMPLETIONS_ROOM(slot));
+}
+
+std::uint64_t RecordProcess::refused(std::uint32_t slot) const {
+  const RecordRooms& rooms = object_.maps().rooms;
+  return rooms.refused(slot) + rooms.refused(IOCX_COMPLETIONS_ROOM(slot));
 }
 
 Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
   // What nobody came for since the last time: their IOCs ended in the middle of their start.
-  for (auto left = prepared_.begin(); left != prepared_.end(); left = prepared_.erase(left))
-    if (auto ok = object_.clear_records_map(left->first); !ok) return ok;
+  if (auto ok = forget_prepared(); !ok) return ok;
   for (auto& [file, library] : libraries_) library.coming = 0;
   if (coming.size() < 2) return {};
   std::map<LibraryKey, std::size_t> by_file;
@@ -172,14 +219,18 @@ Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
     ++by_file[library_of(target.code, target.offset)];
     auto slot = free_slot();
     if (!slot) break;  // watch() will say so
-    const std::uint32_t capacity = capacity_for(target.records);
-    auto map = object_.make_records_map(capacity);
-    if (!map) return std::move(map).error();
+    auto capacity = claim_records(*slot, target.user, target.comes_first, target.records);
+    if (!capacity) continue;  // the same
+    auto map = object_.make_records_map(*capacity);
+    if (!map) {
+      memory_.release(object_.maps().rooms, *slot);
+      return std::move(map).error();
+    }
     places.emplace_back(*slot, map->view.fd());
-    prepared_[*slot] = {capacity, std::move(*map)};
+    prepared_[*slot] = {target.records, target.user, *capacity, std::move(*map)};
   }
   if (auto ok = object_.set_records_maps(places); !ok) {
-    prepared_.clear();
+    if (auto forgotten = forget_prepared(); !forgotten) return forgotten;
     return ok;
   }
   for (const auto& [file, count] : by_file) {
@@ -192,8 +243,7 @@ Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
 }
 
 Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
-  const std::uint32_t capacity = capacity_for(target.records);
-  const auto prepared = prepared_slot(capacity);
+  const auto prepared = prepared_slot(target);
   auto slot = prepared ? Result<std::uint32_t>(*prepared) : free_slot();
   if (!slot) return std::move(slot).error();
   const LibraryKey key = library_of(target.code, target.offset);
@@ -204,7 +254,6 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
-  watched.capacity = capacity;
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
   if (done)
     done = library.mode == Attachment::all_processes
@@ -239,6 +288,7 @@ void RecordProcess::unwatch(std::uint32_t slot) {
     spdlog::warn("{}", erased.error().message());
   report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
   report(object_.clear_records_map(slot));
+  memory_.release(object_.maps().rooms, slot);
   report(forget_causes_and_links(found->second.generation));
   forget_scan_names(found->second);
   watched_.erase(found);
@@ -263,17 +313,28 @@ Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& targe
 Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched,
                                             std::uint32_t records) {
   if (records <= watched.capacity) return {};
-  const std::uint32_t capacity = capacity_for(records);
+  const RecordTarget& target = watched.target;
+  auto capacity = claim_records(slot, target.user, target.comes_first, records);
+  if (!capacity) return std::move(capacity).error();
+  if (*capacity <= watched.capacity) return {};
+  return replace_map(slot, watched, *capacity);
+}
+
+Result<void> RecordProcess::replace_map(std::uint32_t slot, Watched& watched,
+                                        std::uint32_t capacity) {
   auto larger = object_.make_records_map(capacity);
   if (!larger) return std::move(larger).error();
   if (auto ok = object_.set_records_map(slot, larger->view); !ok) return ok;
   // Nothing writes to the old map any more: its counts move over here, once and for all.
   auto outgrown = watched.outgrown ? std::make_shared<RecordCounts::Table>(*watched.outgrown)
                                    : std::make_shared<RecordCounts::Table>();
+  std::uint64_t entries = 0;
   auto moved =
       watched.records->view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
         add_stats((*outgrown)[address], stats);
+        ++entries;
       });
+  object_.maps().rooms.take_back(slot, entries);
   watched.outgrown = std::move(outgrown);
   watched.records = std::make_shared<const OwnedRecordsMap>(std::move(*larger));
   watched.capacity = capacity;
@@ -361,6 +422,7 @@ Result<RecordProcessUse> RecordProcess::use() const {
     for (const auto& [slot, attached] : library.by_slot) use.attachments += attached.size();
   }
   for (const auto& [slot, watched] : watched_) use.records_capacity += watched.capacity;
+  use.memory = memory_.use(object_.maps().rooms);
   return use;
 }
 

@@ -16,6 +16,7 @@
 #include "iocs/code_file.h"
 #include "records/attach_policy.h"
 #include "records/counts.h"
+#include "records/kernel_memory.h"
 #include "records/process_object.h"
 #include "records/threads.h"
 #include "shared/record_process.h"
@@ -45,6 +46,8 @@ struct RecordTarget {
   // takes two.
   std::optional<std::uint16_t> sdis;
   std::uint32_t records = 0;  // in its database now
+  std::uint32_t user = 0;     // who runs it
+  bool comes_first = false;   // where memory is short: memory_shares.h
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
@@ -73,6 +76,7 @@ struct RecordProcessUse {
   std::uint64_t threads = 0;
   std::uint64_t threads_capacity = 0;
   std::uint64_t records_capacity = 0;
+  KernelMemoryUse memory;
 };
 
 class RecordProcess {
@@ -97,6 +101,8 @@ class RecordProcess {
     std::shared_ptr<const iocs::CodeFile> code;
     std::uint64_t offset = 0;
     std::uint32_t records = 0;
+    std::uint32_t user = 0;
+    bool comes_first = false;
   };
   // To be called before watch() of several: what the kernel needs a grace period for is then done
   // for all of them at once, and the library of many new IOCs is attached for all at once. On an
@@ -136,6 +142,15 @@ class RecordProcess {
   // With the options for them, else empty: by slot.
   Result<std::map<std::uint32_t, std::vector<RawCause>>> causes() const;
   Result<std::map<std::uint32_t, std::vector<RawLink>>> links() const;
+  // Lets IOCs that have used up their share of the kernel memory have what others do not use. A
+  // look now and then.
+  void share_memory() { memory_.share(object_.maps().rooms); }
+  // Calls that were not counted, since the IOC's share was used up.
+  std::uint64_t refused(std::uint32_t slot) const;
+  // A place for completions of the IOC's records; see RecordCompletions.
+  Result<OwnedCompletionsMap> make_completions_map(std::uint32_t slot, std::uint32_t most);
+  void release_completions_map(std::uint32_t slot);
+
   // Whether a record was seen to complete later than its dbProcess returned.
   Result<bool> saw_asynchronous(std::uint32_t slot) const;
 
@@ -189,14 +204,20 @@ class RecordProcess {
 
   // A map that prepare() put in place, for the next IOC that needs one of its capacity.
   struct Prepared {
+    std::uint32_t count = 0;  // of the IOC's records
+    std::uint32_t user = 0;
     std::uint32_t capacity = 0;
     OwnedRecordsMap records;
   };
 
   LibraryKey library_of(const std::shared_ptr<const iocs::CodeFile>& code, std::uint64_t offset);
   Result<std::uint32_t> free_slot() const;
-  std::optional<std::uint32_t> prepared_slot(std::uint32_t capacity) const;
+  std::optional<std::uint32_t> prepared_slot(const RecordTarget& target) const;
+  Result<void> forget_prepared();
+  Result<std::uint32_t> claim_records(std::uint32_t slot, std::uint32_t user, bool comes_first,
+                                      std::uint32_t records);
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
+  Result<void> replace_map(std::uint32_t slot, Watched& watched, std::uint32_t capacity);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
   void add_scan_names(Watched& watched) const;
@@ -221,6 +242,7 @@ class RecordProcess {
   bool has_causes_;
   bool has_links_;
   RecordProcessObject object_;  // before the attachments: they die first
+  KernelMemory memory_;
   std::map<LibraryKey, Library> libraries_;
   std::map<std::uint32_t, Watched> watched_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot

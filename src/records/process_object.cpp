@@ -34,6 +34,7 @@ Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std:
                                                           const bpf_map* like) {
   kernel::OwnedMap<std::uint64_t, Value> made;
   LIBBPF_OPTS(bpf_map_create_opts, options);
+  options.map_flags = bpf_map__map_flags(like);
   if (bpf_map__btf_value_type_id(like) != 0) {
     options.btf_fd = static_cast<__u32>(bpf_object__btf_fd(object));
     options.btf_key_type_id = bpf_map__btf_key_type_id(like);
@@ -133,6 +134,9 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
       loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
   if (!mapped) return std::move(mapped).error();
   views.threads = std::move(*mapped);
+  auto rooms = RecordRooms::map(bpf_map__fd(maps.record_rooms), bpf_map__name(maps.record_rooms));
+  if (!rooms) return std::move(rooms).error();
+  views.rooms = std::move(*rooms);
   return {};
 }
 
@@ -159,6 +163,13 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
                                skeleton.progs.record_return})
     bpf_program__set_autoload(program, !loaded.session_type);
   const auto& maps = skeleton.maps;
+  // A record takes its place when it is processed for the first time, not when the map is made.
+  if (options.on_demand && kernel::allocates_entries_on_demand())
+    for (bpf_map* like :
+         {maps.ioc_records_template, maps.ioc_completions_template,
+          bpf_map__inner_map(maps.ioc_records), bpf_map__inner_map(maps.ioc_completions)})
+      if (const int err = bpf_map__set_map_flags(like, BPF_F_NO_PREALLOC); err != 0)
+        return kernel::libbpf_error(err, "let a BPF map grow with its use");
   const std::uint32_t overflow = std::max(places / 8, 64u);
   if (auto ok = kernel::size_map(maps.record_threads, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
@@ -191,6 +202,11 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   }
   if (!loaded) return std::move(loaded).error();
   return RecordProcessObject(std::move(*loaded));
+}
+
+bool RecordProcessObject::grows_with_use() const {
+  return (bpf_map__map_flags(loaded_->skeleton->maps.ioc_records_template) & BPF_F_NO_PREALLOC) !=
+         0;
 }
 
 bool RecordProcessObject::has_session() const {

@@ -15,6 +15,7 @@
 #include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
 #include "records/programs.h"
+#include "records/rooms.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
@@ -49,6 +50,7 @@ struct RecordMaps {
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;
   kernel::MapView<iocx_link_key, std::uint64_t> links;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
+  RecordRooms rooms;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
 };
@@ -86,9 +88,11 @@ struct RecordProcessOptions {
   bool session = true;
   std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
   // Most entries; 0: not counted.
-  std::uint32_t causes = 0;  // of records' causes, about 90 bytes each
-  std::uint32_t links = 0;   // of links from record to record, the same
-  bool put_clients = false;  // tell writes by CA apart by client
+  std::uint32_t causes = 0;                // of records' causes, about 90 bytes each
+  std::uint32_t links = 0;                 // of links from record to record, the same
+  bool put_clients = false;                // tell writes by CA apart by client
+  std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
+  bool on_demand = true;  // let entries of these take memory when they are added, where that works
 };
 
 // Loaded programs. Attachments are made from it and must not outlive it.
@@ -111,6 +115,9 @@ class RecordProcessObject {
 
   // Whether dbProcess has session probes.
   bool has_session() const;
+  // Whether a record takes memory when it is processed for the first time. Else, all records of an
+  // IOC take it as soon as they are watched.
+  bool grows_with_use() const;
 
   // A map for the records of one IOC, and the place where the programs find it.
   Result<OwnedRecordsMap> make_records_map(std::uint32_t capacity) const;

@@ -9,6 +9,8 @@
  *   name <name>                     of the threads that are started from now on
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   scan <count> <times>            the same within scanList()
+ *   many <count>                    makes so many more records and calls dbProcess() on each
+ *   again                           calls it on each of these once more
  *   spin <record>                   calls dbProcess() on it until the next line comes
  * and answers each with "ok <dbProcess calls that processed, over all records>".
  */
@@ -178,11 +180,34 @@ static void set_field(struct record *record, const char *field, int value)
 		exit(2);
 }
 
+static struct record *more;
+static int more_count;
+
+static void make_more(int count)
+{
+	more = calloc((size_t)count, sizeof *more);
+	if (!more)
+		exit(3);
+	more_count = count;
+	for (int i = 0; i < count; i++) {
+		more[i].disv = 1;
+		more[i].link = -1;
+	}
+}
+
+static void process_more(void)
+{
+	for (int i = 0; i < more_count; i++)
+		dbProcess(&more[i]);
+}
+
 static void answer(void)
 {
 	uint64_t processed = 0;
 	for (int i = 0; i < RECORDS; i++)
 		processed += records[i].processed;
+	for (int i = 0; i < more_count; i++)
+		processed += more[i].processed;
 	printf("ok %llu\n", (unsigned long long)processed);
 	fflush(stdout);
 }
@@ -217,6 +242,11 @@ int main(void)
 			run_threads(value, times, named_work);
 		} else if (sscanf(line, "scan %d %ld", &value, &times) == 2) {
 			run_threads(value, times, named_scan);
+		} else if (sscanf(line, "many %d", &value) == 1) {
+			make_more(value);
+			process_more();
+		} else if (!strncmp(line, "again", 5)) {
+			process_more();
 		} else if (sscanf(line, "spin %d", &record) == 1) {
 			struct pollfd in = {.fd = 0, .events = POLLIN};
 			do
