@@ -43,6 +43,14 @@ def entries_on_demand():
         pytest.skip("maps do not grow with use, or the kernel does not say what they take (Linux 6.4)")
 
 
+def wait_counting(exporter, ioc, records: int) -> None:
+    def counting(scrape):
+        return (scrape.value("ioc_exporter_ioc_records_attached", ioc=ioc.name) == 1
+                and scrape.total("epics_ioc_records", ioc=ioc.name) == records)
+
+    exporter.wait_scrape(counting, f"all records of {ioc.name} are known", 120)
+
+
 def counted(scrape, ioc) -> int:
     return scrape.total(PROCESSED, ioc=ioc.name)
 
@@ -52,7 +60,7 @@ def test_records_that_do_nothing_take_no_memory(start_ioc, start_exporter):
     exporter = start_exporter("--ioc.include=beside-many|fake-many", sees=[honest])
     before = kernel_memory(exporter)
     fake = start_ioc("fake-many", large_database("F:", 200_000, 0))
-    exporter.wait_up(fake, 120)
+    wait_counting(exporter, fake, 200_001)
     assert kernel_memory(exporter) - before < 8 * MIB
     honest.process_once("R:text1", 23)
     exporter.wait_scrape(lambda s: s.count(PROCESSED, ioc=honest.name, record="R:text1") == 23, "exact counts")
@@ -62,7 +70,7 @@ def test_a_large_database_pays_for_what_processes(start_ioc, start_exporter):
     exporter = start_exporter("--ioc.include=large")
     before = kernel_memory(exporter)
     ioc = start_ioc("large", large_database("L:", 100_000, 1_000))
-    exporter.wait_up(ioc, 120)
+    wait_counting(exporter, ioc, 100_001)
     ioc.process_once("L:go", 7)
     ioc.get_settled(["L:p0", "L:p999"])
     scrape = exporter.wait_scrape(lambda s: counted(s, ioc) == 7_000 + 7, "exact counts", 60)
@@ -75,7 +83,7 @@ def test_the_limit_holds_and_is_named(start_ioc, start_exporter):
     small = start_ioc("small", databases.put_targets("R:", 1))
     exporter = start_exporter("--ioc.include=small|greedy", "--limit.kernel-memory=2MiB", sees=[small])
     ioc = start_ioc("greedy", large_database("G:", 50_000, 3_000))
-    exporter.wait_up(ioc, 120)
+    wait_counting(exporter, ioc, 50_001)
     ioc.process_once("G:go", 3)
     ioc.get_settled(["G:p0", "G:p2999"])
 
