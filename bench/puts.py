@@ -69,11 +69,13 @@ class Tool:
 
 
 class Exporter(Tool):
-    def __init__(self, binary):
-        super().__init__([binary, "--web.listen-address=127.0.0.1:0", "--no-collector.records", "--ioc.include=BENCH"])
+    def __init__(self, binary, *options):
+        super().__init__([binary, "--web.listen-address=127.0.0.1:0", "--no-collector.records", "--ioc.include=BENCH",
+                          "--overhead.budget=0", *options])
         self.port = self.wait_for(r"listening on 127\.0\.0\.1:(\d+)")[1]
         deadline = time.monotonic() + 30
-        while 'epics_ioc_up{ioc="BENCH"} 1' not in self.metrics():
+        hears = "--no-ca.witness" in options or 'ioc_exporter_ioc_puts_witnessed{ioc="BENCH"} 1'
+        while not all(line is True or line in self.metrics() for line in ('epics_ioc_up{ioc="BENCH"} 1', hears)):
             if time.monotonic() > deadline:
                 sys.exit("puts.py: the exporter does not find the IOC")
             time.sleep(0.1)
@@ -96,6 +98,18 @@ def start_ioc(args, directory, port):
     ioc = Tool([args.build / "tests/e2e/tools/ioc_launcher_7.0.10", args.dbd, "", database], environment)
     ioc.wait_for("^@running$")
     return ioc
+
+
+def write_functions(pid):
+    """(file, offsets) of rsrv's write_action and write_notify_action in the IOC."""
+    maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+    file = re.search(r"(/\S*libdbCore\S*)", maps)[1]
+    symbols = subprocess.run(["nm", file], capture_output=True, text=True, check=True).stdout
+    addresses = re.findall(r"^([0-9a-f]+) t write(?:_notify)?_action$", symbols, re.M)
+    segments = subprocess.run(["readelf", "-lW", file], capture_output=True, text=True, check=True).stdout
+    at, virtual = next((int(a, 16), int(v, 16)) for a, v, flags in re.findall(
+        r"LOAD +(\S+) (\S+) \S+ \S+ \S+ (R E)", segments))
+    return file, [int(address, 16) - virtual + at for address in addresses]
 
 
 def flood(args, port, name):
@@ -135,6 +149,23 @@ class Ways:
         tool.end()
 
     @contextlib.contextmanager
+    def empty_entry(self):
+        """The floor of the server's own word: an empty probe at the entry of its two functions."""
+        tools = [Tool([self.args.build / "bench/empty_probes", self.args.server, offset, self.args.ioc, "entry"])
+                 for offset in self.args.entries]
+        for tool in tools:
+            tool.wait_for("attached")
+        yield
+        for tool in tools:
+            tool.end()
+
+    @contextlib.contextmanager
+    def packets_alone(self):
+        tool = Exporter(self.args.build / "ioc_exporter", "--no-ca.witness")
+        yield
+        tool.end()
+
+    @contextlib.contextmanager
     def ioc_exporter(self):
         tool = Exporter(self.args.build / "ioc_exporter")
         before = tool.cpu_seconds(), tool.sum_of("epics_ca_puts_total")
@@ -156,7 +187,9 @@ class Ways:
         self.notes["tcpdump"].append((seconds, seen[0], seen[1]))
 
     def table(self):
-        ways = {"nothing": self.nothing, "filter that returns 0": self.empty_filter, "ioc_exporter": self.ioc_exporter}
+        ways = {"nothing": self.nothing, "filter that returns 0": self.empty_filter,
+                "ioc_exporter, packets alone": self.packets_alone, "empty entry of the server": self.empty_entry,
+                "ioc_exporter": self.ioc_exporter}
         return ways if self.args.no_tcpdump else {**ways, "tcpdump -w /dev/null": self.tcpdump}
 
 
@@ -174,7 +207,8 @@ def measure(args, name):
     print(f"\n{name}: {puts} puts a flood, {args.rounds} rounds")
     for way, seconds in times.items():
         ratio = statistics.median(a / b for a, b in zip(seconds, times["nothing"]))
-        print(f"  {way:24} {puts / statistics.median(seconds):12,.0f} puts/s   x {ratio:.2f}")
+        added = statistics.median(a - b for a, b in zip(seconds, times["nothing"])) / puts * 1e9
+        print(f"  {way:28} {puts / statistics.median(seconds):12,.0f} puts/s   x {ratio:.2f}   + {added:,.0f} ns a put")
     for seconds, counted, dropped in ways.notes["ioc_exporter"]:
         if counted != puts or dropped:
             print(f"  NOT EXACT: ioc_exporter counted {counted:.0f} of {puts}, dropped {dropped:.0f}")
@@ -219,6 +253,8 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         ioc = start_ioc(args, directory, args.port)
+        args.ioc = ioc.process.pid
+        args.server, args.entries = write_functions(args.ioc)
         try:
             for name in FLOODS:
                 measure(args, name)

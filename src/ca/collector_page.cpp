@@ -44,10 +44,6 @@ std::uint64_t unnamed_puts(const CaSamples& samples) {
 }
 
 void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
-  for (const PutWitnessSample& witness : samples.put_witnesses)
-    if (!witness.unheard.empty())
-      notes.push_back("ioc " + witness.ioc +
-                      ": its puts are counted by what travels alone: " + witness.unheard + ".");
   for (const CaServerSample& server : samples.ca_servers)
     if (server.unnamed_channels > 0)
       notes.push_back("ioc " + server.ioc + ": " +
@@ -188,6 +184,10 @@ void CaCollector::status(exposition::StatusPage& page) {
     row->channels =
         std::accumulate(server.channels.begin(), server.channels.end(), std::uint64_t{0});
   }
+  for (const PutWitnessSample& witness : samples.put_witnesses)
+    if (exposition::StatusIoc* const row = page.find_ioc(witness.ioc);
+        row != nullptr && !witness.unheard.empty())
+      row->notes.push_back("Its puts are counted by what travels alone: " + witness.unheard + ".");
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);

@@ -1,10 +1,14 @@
 """The IOC's own server says which puts it was asked for: from the middle on, and with pauses, no put is lost or twice."""
 import os
+import shutil
 import signal
+import subprocess
 import threading
 
 import pytest
 from harness import databases
+from harness.exporter import run_exporter
+from harness.ioc import copy_of_libraries
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
@@ -57,6 +61,25 @@ def check(exporter, ioc, pv: str, count: int) -> None:
     assert page.series(DISAGREE, ioc=ioc.name) == []
 
 
+def test_each_base(start_ioc, start_exporter, raw_client, base):
+    ioc = start_ioc(f"witness-{base}", targets("V:"), base=base)
+    exporter = start_exporter(sees=[ioc])
+    heard(exporter, ioc)
+    # The name is the server's own word: whoever writes has no channel of that name.
+    owner, guest = raw_client(ioc, "owner", "console1"), raw_client(ioc, "guest", "console2")
+    channel, own = owner.create("V:set1.VAL"), guest.create("V:set2")
+    for i in range(23):
+        guest.write(channel, i)
+    guest.get(own)
+    for i in range(19):
+        assert owner.write_notify(channel, i) == 1
+    page = exporter.scrape()
+    puts = {(labels["pv"], labels["user"], labels["client_host"], labels["op"]): value
+            for labels, value in page.series(PUTS, ioc=ioc.name)}
+    assert puts == {("V:set1.VAL", "guest", "console2", "write"): 23,
+                    ("V:set1.VAL", "owner", "console1", "write_notify"): 19}
+
+
 def test_an_ioc_that_is_found_while_clients_write(start_exporter, start_ioc, raw_client):
     exporter = start_exporter("--ioc.include=found-late")
     ioc = start_ioc("found-late", targets("F:"))
@@ -104,10 +127,31 @@ def test_more_than_the_budget(start_exporter, start_ioc, raw_client):
     assert b"its probes would cost it more than --overhead.budget" in page
 
 
-@pytest.mark.parametrize("option", ["--no-ca.witness"])
-def test_without_it(start_exporter, start_ioc, raw_client, option):
+def test_a_stripped_library(start_exporter, start_ioc, raw_client, log_dir):
+    """The count rests on the packets alone, and the page and --check say so."""
+    strip = shutil.which("strip")
+    if strip is None:
+        pytest.skip("no strip in PATH")
+    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
+    for library in libraries.iterdir():
+        subprocess.run([strip, "--strip-all", library], check=True)
+    ioc = start_ioc("witness-stripped", targets("Z:"), base="7.0.7", lib_dir=libraries)
+    exporter = start_exporter(sees=[ioc])
+    heard(exporter, ioc, 0)
+    client = raw_client(ioc)
+    channel = client.create("Z:set1")
+    for i in range(23):
+        client.write(channel, i)
+    client.get(channel)
+    assert exporter.scrape().total(PUTS, ioc=ioc.name, pv="Z:set1") == 23
+    alone = "Its puts are counted by what travels alone: its files name no functions write_action"
+    assert alone in exporter.request("/")[2].decode()
+    assert f"ioc {ioc.name}: {alone}" in run_exporter("--check", f"--ioc.include={ioc.name}").stdout
+
+
+def test_without_it(start_exporter, start_ioc, raw_client):
     ioc = start_ioc("unheard", targets("N:"))
-    exporter = start_exporter(option, sees=[ioc])
+    exporter = start_exporter("--no-ca.witness", sees=[ioc])
     client = raw_client(ioc)
     channel = client.create("N:set1")
     for i in range(23):

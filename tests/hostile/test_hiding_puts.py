@@ -164,3 +164,26 @@ def test_a_forger_who_is_close(ioc, witness, reader, hider):
     finally:
         ears.close()
     check(ioc, witness, reader, {"H:set2": 50}, "victim")
+
+
+POLICY = """
+policy:
+  rules:
+    - name: hands off
+      action: forbid
+      pvs: H:set2
+"""
+
+
+def test_the_policy_judges_what_the_server_was_asked(ioc, start_exporter, started, log_dir):
+    site = log_dir / "site.yml"
+    site.write_text(POLICY)
+    exporter = start_exporter(f"--config.file={site}", sees=[ioc])
+    exporter.wait_scrape(lambda page: page.value("ioc_exporter_ioc_puts_witnessed", ioc=ioc.name) == 1, "is heard")
+    client = started.add(Hider(ioc.port, "rogue", "console9"))
+    channel = client.create("H:set2")
+    client.send(client.write_message(channel, 1, extended=True))
+    client.get(channel)
+    page = exporter.scrape()
+    assert page.value("epics_ca_unexpected_puts_total", ioc=ioc.name, pv="H:set2", user="rogue",
+                      action="forbidden") == 1
