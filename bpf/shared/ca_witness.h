@@ -45,17 +45,20 @@ struct iocx_witness_key {
 enum iocx_witness_state {
 	IOCX_WITNESS_FREE, /* in witness_free, or being taken from or given back to it */
 	IOCX_WITNESS_LIVE,
+	IOCX_WITNESS_GIVEN_UP, /* set by user space: no new put finds it */
 };
 
-/* Element of witness_channels, one cache line. Mapped into user space. */
+/* Element of witness_channels: a cache line that a put touches, and one that it reads. Mapped into user space. */
 struct iocx_witness_channel {
-	__u64 id;      /* another one each time the slot is taken; written before `state` */
+	struct iocx_witness_key key;
 	__u64 puts[2]; /* WRITE, WRITE_NOTIFY */
 	/* When the last one was seen, as in iocx_ca_channel. */
 	__u64 last_put;
+	__u64 id;    /* another one each time the slot is taken; written before `state` */
 	__u32 state; /* enum iocx_witness_state */
 	__u32 named; /* 1: the name in witness_info is complete. Set after it */
-	__u64 pad[3];
+	__u32 tgid;  /* of the IOC */
+	__u32 pad[11];
 };
 
 #define IOCX_WITNESS_FIELD 32

@@ -117,7 +117,7 @@ class CaWitness {
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
   Result<void> observe_rest(Watched& watched);
-  Result<void> give_up(Slot& slot, Clock::time_point now);
+  Result<void> give_up(std::uint32_t index, Clock::time_point now);
   void look_at_budget(Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
 

@@ -18,7 +18,8 @@ namespace ioc_exporter::ca {
 namespace {
 
 static_assert(sizeof(iocx_witness_ioc) == 16 && sizeof(iocx_witness_key) == 40);
-static_assert(sizeof(iocx_witness_channel) == 64 && offsetof(iocx_witness_channel, state) == 32);
+static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_channel, puts) == 40 &&
+              offsetof(iocx_witness_channel, state) == 72);
 static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
 static_assert(sizeof(iocx_witness_rest) == 24);
 
@@ -142,6 +143,10 @@ std::uint32_t CaWitnessObject::max_slots() const {
 
 const iocx_witness_channel* CaWitnessObject::channels() const {
   return loaded_->slots_memory();
+}
+
+void CaWitnessObject::give_up(std::uint32_t slot) const {
+  __atomic_store_n(&loaded_->slots_memory()[slot].state, IOCX_WITNESS_GIVEN_UP, __ATOMIC_RELEASE);
 }
 
 Result<void> CaWitnessObject::give_slot(std::uint32_t slot) const {

@@ -57,6 +57,8 @@ class CaWitnessObject {
   std::uint32_t max_slots() const;
   // As the program writes them, max_slots() of them: use atomic operations.
   const iocx_witness_channel* channels() const;
+  // From now on no put finds the slot that had no other way to it than its key.
+  void give_up(std::uint32_t slot) const;
   // Zeroes a slot that the program no longer uses, and lets it be taken again.
   Result<void> give_slot(std::uint32_t slot) const;
   std::optional<kernel::ProgramStats> stats() const;

@@ -141,7 +141,7 @@ Result<void> CaWitness::reap(Clock::time_point now) {
     const bool ended = of_generation(slot.key.generation) == nullptr;
     if (!slot.given_up) {
       if (ended || (slot.open && now - slot.changed >= idle))
-        if (auto ok = give_up(slot, now); !ok) return ok;
+        if (auto ok = give_up(index, now); !ok) return ok;
       continue;
     }
     if (now - *slot.given_up < kGrace) continue;
@@ -154,9 +154,11 @@ Result<void> CaWitness::reap(Clock::time_point now) {
 }
 
 // The next put of the client to the channel finds no key, and takes another slot.
-Result<void> CaWitness::give_up(Slot& slot, Clock::time_point now) {
+Result<void> CaWitness::give_up(std::uint32_t index, Clock::time_point now) {
+  Slot& slot = slots_[index];
   auto erased = object_.maps().slots.erase(slot.key);
   if (!erased) return std::move(erased).error();
+  object_.give_up(index);
   slot.given_up = now;
   return {};
 }
