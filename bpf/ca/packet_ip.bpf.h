@@ -9,7 +9,10 @@
 #define IP_MORE_FRAGMENTS 0x2000
 #define IPV6_FRAGMENT_OFFSET 0xFFF8
 #define MOST_EXTENSIONS 6
+#define JUMBO_OPTION 8 /* bytes of the hop-by-hop header that holds it */
 #define UDP_HEADER 8
+#define SHORTEST_TCP 5 /* words */
+#define LONGEST_PLAIN 0xFFFF
 
 /* The IPv4 header without options, and the ports behind it. */
 struct ip_start {
@@ -54,6 +57,9 @@ struct tcp_start {
 	__be32 ack;
 	__u8 offset;
 	__u8 flags;
+	__be16 window;
+	__be16 checksum;
+	__be16 urgent;
 };
 
 /* Reads the TCP or UDP header. Returns 0 when the packet is too short. */
@@ -66,11 +72,15 @@ static __always_inline int read_header(struct __sk_buff *skb, const struct packe
 	if (packet->protocol == IPPROTO_UDP) {
 		segment->data_at = packet->above + UDP_HEADER;
 	} else {
-		if (bpf_skb_load_bytes(skb, packet->above, &tcp, sizeof tcp))
+		/* tcp_v4_rcv() and tcp_v6_rcv() take neither broadcasts nor short headers. */
+		if (skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST)
+			return 0;
+		if (bpf_skb_load_bytes(skb, packet->above, &tcp, sizeof tcp) || tcp.offset >> 4 < SHORTEST_TCP)
 			return 0;
 		segment->seq = bpf_ntohl(tcp.seq);
 		segment->ack = bpf_ntohl(tcp.ack);
 		segment->flags = tcp.flags;
+		segment->urgent = bpf_ntohs(tcp.urgent);
 		segment->data_at = packet->above + (tcp.offset >> 4) * 4;
 	}
 	if (segment->data_at > packet->end)
@@ -144,8 +154,11 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 		return 0;
 	}
 	packet->end = packet->at + bpf_ntohs(ip.total_length);
-	if (packet->end == packet->at)
-		packet->end = skb->len; /* larger than 64 KiB: IPv4 BIG TCP of Linux 6.3 */
+	if (packet->end == packet->at) { /* larger than 64 KiB: IPv4 BIG TCP of Linux 6.3. Others are refused. */
+		if (skb->len - packet->at <= LONGEST_PLAIN)
+			return 0;
+		packet->end = skb->len;
+	}
 	segment = start_segment(skb, packet);
 	if (!segment)
 		return 0;
@@ -203,11 +216,16 @@ static __always_inline struct segment *read_ipv6(struct __sk_buff *skb, struct p
 		return 0;
 	if (!has_watched_port(packet, ip.source_port, ip.destination_port))
 		return 0;
+	packet->end = packet->above + bpf_ntohs(ip.payload_length);
+	if (ip.payload_length == 0 && skb->len - packet->at - IPV6_HEADER > LONGEST_PLAIN) {
+		/* IPv6 BIG TCP: larger than 64 KiB, most often with a jumbo payload option (ip6_xmit()). */
+		plain |= ip.next == IPPROTO_HOPOPTS && packet->above == packet->at + IPV6_HEADER + JUMBO_OPTION;
+		packet->end = skb->len;
+	}
 	if (!plain) {
 		count_drop(IOCX_CA_DROP_NOT_PARSED);
 		return 0;
 	}
-	packet->end = packet->above + bpf_ntohs(ip.payload_length);
 	segment = start_segment(skb, packet);
 	if (!segment)
 		return 0;

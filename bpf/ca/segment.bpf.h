@@ -22,6 +22,8 @@ struct segment {
 	__u32 seq;
 	__u32 ack;
 	__u32 flags;
+	__u32 urgent; /* the urgent pointer, with TCP_URG */
+	__u32 pad;
 	__u32 direction; /* set by find_flow(), as is `ioc` of a SYN+ACK */
 	__u32 ioc;
 };

@@ -25,12 +25,14 @@
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
 #define TCP_ACK 0x10
+#define TCP_URG 0x20
 /* Sequence numbers that are this far back do not belong to the connection: no TCP window is larger than 1 GiB. */
 #define FAR_OFF (1 << 28)
 
 /* A server that has refused a message closes the circuit much sooner. Who still sends then is read. */
 #define REFUSED_NS 2000000000ULL
 
+#define LARGEST_PIECE 65536u /* bytes that one run of ca_read_piece() can read */
 #define MESSAGES_PER_BURST 16
 #define BURSTS 272 /* a loopback segment of 64 KiB holds 4,096 messages of 16 bytes; some steps read none */
 /* About 300 us, longer than the longest segment takes. The verifier follows each spin. */
@@ -89,48 +91,61 @@ static __always_inline __u64 new_id(struct work *w)
 #include "ca/tap_stream.bpf.h"
 #include "ca/tap_lock.bpf.h"
 
-/* Reads the data and the end of the direction that the segment goes in. The lock of the direction is held. */
+/*
+ * Reads the data and the end of the direction that the segment goes in. The lock of the direction is held. An RST
+ * counts at the very byte that comes next, as it does for the receiver (RFC 5961, 3.2): others may be forged, and what
+ * they hide would be hidden for good. User space finds connections that have ended without a word.
+ */
 static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				    struct iocx_ca_direction *d, const struct segment *segment)
 {
-	const __u32 end = segment->seq + segment->length;
-
+	if (segment->flags & TCP_RST) {
+		if (!d->next_known || segment->seq != d->next)
+			return;
+		flow->ended = 1;
+		if (d->window)
+			ca_close_window(skb, segment->direction);
+		return;
+	}
 	if (segment->length)
 		read_segment(skb, w, flow, d, segment);
-	if (segment->flags & TCP_FIN) {
-		if (!d->next_known) {
-			flow->ended = 1;
-		} else if ((__s32)(end - d->next) >= 0) {
-			d->fin = 1;
-			d->fin_at = end;
-		}
-	}
-	end_at_fin(flow, d);
-	if ((segment->flags & TCP_RST) && d->window)
-		ca_close_window(skb, segment->direction);
+	end_at_fin(flow, d, segment);
 }
 
 /* Reads the acknowledgement of the other direction, whose lock is held. */
 static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				   struct iocx_ca_direction *d, const struct segment *segment)
 {
-	if (d->window && (segment->flags & TCP_ACK) && (__s32)(segment->ack - d->acked) > 0) {
+	const __s32 more = (__s32)(segment->ack - d->acked);
+
+	if ((segment->flags & (TCP_ACK | TCP_RST)) == TCP_ACK && (more > 0 || more <= -FAR_OFF)) {
 		d->acked = segment->ack;
 		w->window.direction = !segment->direction;
 		w->waits = 0;
-		ca_read_pieces(skb);
-		end_at_fin(flow, d);
+		if (d->window)
+			ca_read_pieces(skb);
+		catch_up(skb, w, flow, d);
+		end_at_acked_fin(flow, d);
 	}
 	/* After the client has ended, answers of the server are still read, but not the other way round. */
 	if (d->window && flow->ended && (segment->direction == IOCX_CA_TO_CLIENT || (segment->flags & TCP_RST)))
 		ca_close_window(skb, !segment->direction);
+	leave_acks(d);
 }
 
-/* Skips a SYN without ACK and, while there are no windows, a mere ACK. */
+/*
+ * Whether the segment may matter. A SYN does not, nor what it carries: without TCP Fast Open that is not delivered.
+ * Without ACK, nothing is (RFC 9293, 3.10.7.4). A mere ACK matters where acknowledgements are wanted, and when this
+ * host's server sends it over a network: that makes its connection known.
+ */
 static __always_inline int says_something(const struct segment *segment)
 {
-	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) ||
-	       (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK) || windows;
+	if (segment->flags & TCP_SYN)
+		return (segment->flags & TCP_ACK) != 0;
+	if (!(segment->flags & (TCP_ACK | TCP_RST)))
+		return 0;
+	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) || windows ||
+	       (segment->outgoing && !segment->loopback && segment->source_watched);
 }
 
 /* A segment with a watched port. `swap` is a constant of the program: which lock it takes. */
@@ -160,17 +175,13 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 		d = direction_of(flow, segment->direction);
 		if (!acquire(&lock, flow, d, segment->direction, swap)) {
 			count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
-			if (segment->flags & TCP_RST)
-				flow->ended = 1;
 			return;
 		}
 		on_data(skb, w, flow, d, segment);
 		release(&lock, d, swap);
-		if (segment->flags & TCP_RST)
-			flow->ended = 1;
 	}
 	d = direction_of(flow, !segment->direction);
-	if (!d->window)
+	if (!d->wants_acks)
 		return;
 	if (!acquire(&lock, flow, d, !segment->direction, swap))
 		return; /* nothing is lost: the next segment acknowledges the same bytes */

@@ -47,8 +47,11 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 {
 	iocx_ca_start(&d->stream, direction);
 	d->next = next;
+	d->acked = next;
 	d->next_known = 1;
 	d->fin = 0;
+	d->urgent_known = 0;
+	d->behind = 0;
 	d->boundary = 8 | (next & 7);
 }
 

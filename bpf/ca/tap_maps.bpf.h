@@ -17,7 +17,7 @@ struct work {
 	__u32 data_at; /* offset of the current piece in the packet, or in the page */
 	__u32 page;    /* index of the page with the current piece, plus 1; 0: the piece is in the packet */
 	__u32 waits;   /* the data of the packet is not read or stored yet */
-	__u32 force;   /* there is no room to store it: give up the next hole */
+	__u32 spare;
 	__u32 goes_on; /* the next piece belongs to the same extent */
 	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
@@ -124,7 +124,7 @@ struct {
 	__type(value, __u32); /* index of a page */
 } ca_free_pages SEC(".maps");
 
-/* How many windows are open. While none is, mere acknowledgements are skipped. */
+/* How many directions want acknowledgements. While none does, mere ones are skipped. */
 __u32 windows;
 
 /* The lock of ca_tap_insert: whoever inserts the key holds it. */

@@ -187,6 +187,13 @@ static __always_inline void count_bytes(struct iocx_ca_flow *flow, __u32 directi
 		flow->counts[IOCX_CA_COUNT_SENT] += bytes;
 }
 
+/* Counts bytes to the server that will not be read. */
+static __always_inline void count_unread(struct iocx_ca_flow *flow, __u32 direction, __u32 bytes)
+{
+	if (direction == IOCX_CA_TO_SERVER)
+		flow->counts[IOCX_CA_COUNT_UNREAD] += bytes;
+}
+
 /* Counts a message of kind IOCX_CA_GET, IOCX_CA_ECHO or IOCX_CA_UPDATE. */
 static __always_inline void count_message(struct iocx_ca_flow *flow, __u32 kind)
 {

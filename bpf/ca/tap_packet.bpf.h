@@ -18,7 +18,8 @@ static __always_inline void set_key(struct iocx_ca_flow_key *key, const struct s
  * or comes from it. Then the client must be in this namespace. A server in another watched namespace of this host
  * is left to the socket there, so that each put is counted once.
  */
-static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, int loopback, int elsewhere)
+static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, const struct segment *segment,
+					  int elsewhere)
 {
 	struct iocx_ca_server server = {};
 	__u32 *ioc;
@@ -32,7 +33,7 @@ static __always_inline __u32 *find_server(const struct iocx_ca_flow_key *key, in
 	ioc = bpf_map_lookup_elem(&ca_servers, &server);
 	if (ioc)
 		return ioc;
-	if (!elsewhere && !loopback && !is_local(&key->server, key->net))
+	if (!elsewhere && !segment->loopback && !is_local(&key->server, key->net))
 		return 0;
 	__builtin_memset(&server.address, 0, sizeof server.address);
 	return bpf_map_lookup_elem(&ca_servers, &server);
@@ -90,11 +91,16 @@ static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct seg
 		if (flow && !begins)
 			return flow;
 	}
-	if (!begins && !segment->length)
+	/*
+	 * Whoever can send packets can send data for a connection that is none: what this host sends makes one known.
+	 * On a network its server's mere ACK does; an RST says that there is none.
+	 */
+	if (!begins &&
+	    (!segment->outgoing || (segment->flags & (TCP_RST | TCP_FIN)) || (!segment->length && segment->loopback)))
 		return 0;
 	/* The key is still set for the direction that was tried last. */
 	if (to_client) {
-		ioc = find_server(&w->key, segment->loopback, !segment->outgoing);
+		ioc = find_server(&w->key, segment, !segment->outgoing);
 		if (ioc) {
 			segment->ioc = *ioc;
 			return make_flow(w, segment, *ioc);
@@ -103,7 +109,7 @@ static __always_inline struct iocx_ca_flow *find_flow(struct work *w, struct seg
 	if (to_server) {
 		segment->direction = IOCX_CA_TO_SERVER;
 		set_key(&w->key, segment, IOCX_CA_TO_SERVER);
-		ioc = find_server(&w->key, segment->loopback, !comes_in);
+		ioc = find_server(&w->key, segment, !comes_in);
 		if (ioc)
 			return make_flow(w, segment, *ioc);
 	}

@@ -60,7 +60,7 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_direction *d;
-	__u32 size;
+	__u32 size, start;
 	int result;
 
 	if (!flow)
@@ -71,6 +71,7 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 			w->window.pos = w->window.carried;
 		iocx_ca_seek_begin(&d->stream, &w->window, d->boundary ? (d->boundary - seq_of_pos(w, d)) & 7 : 0);
 	}
+	start = w->window.pos;
 	for (int i = 0; i < SEEK_STEPS; i++) {
 		__u32 trust = IOCX_CA_REFUSED;
 
@@ -79,9 +80,13 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 		if (size && load_header(skb, w, size) == 0 && iocx_ca_seek_header(&w->window, size))
 			trust = trust_in(w, flow);
 		result = iocx_ca_seek(&d->stream, &w->window, trust, !flow->joined);
-		if (result == IOCX_CA_SEEK_END)
+		if (result == IOCX_CA_SEEK_END) {
+			if (d->stream.sync == IOCX_CA_LOST)
+				count_unread(flow, w->window.direction, w->window.pos - start);
 			return 1;
+		}
 		if (result == IOCX_CA_SEEK_FOUND) {
+			count_unread(flow, w->window.direction, w->window.pos - start);
 			if (!d->boundary)
 				d->boundary = 8 | (seq_of_pos(w, d) & 7);
 			if (d->stream.unfinished) {
@@ -91,6 +96,7 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 			return 0;
 		}
 	}
+	count_unread(flow, w->window.direction, w->window.pos - start);
 	return 0;
 }
 

@@ -8,17 +8,56 @@
  * part of it that one page of the window holds.
  */
 
-/* The next piece is the data of the packet, without bytes that were read before. */
-static __always_inline void set_up_packet(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
+/*
+ * Linux leaves the urgent byte out of the stream (tcp_recvmsg_locked(), unless SO_OOBINLINE, which no server of
+ * Channel Access sets). Notes where it is, as tcp_check_urg() does: the pointer is one too high, and a later one
+ * replaces it as long as the byte has not come.
+ */
+static __always_inline void note_urgent(struct iocx_ca_direction *d, const struct segment *segment)
 {
-	const struct segment *segment = &w->segment;
-	const __u32 seen = d->next - segment->seq;
+	const __u32 at = segment->seq + (segment->urgent ? segment->urgent - 1 : 0);
+
+	if ((__s32)(at - d->next) < 0 || (d->urgent_known && (__s32)(at - d->urgent) <= 0))
+		return;
+	d->urgent = at;
+	d->urgent_known = 1;
+}
+
+static __always_inline int is_at_urgent(const struct iocx_ca_direction *d)
+{
+	return d->urgent_known && d->urgent == d->next;
+}
+
+/* The next byte has come, and is the urgent one. Messages start one byte later from there on. */
+static __always_inline void pass_urgent(struct iocx_ca_direction *d)
+{
+	d->urgent_known = 0;
+	d->next++;
+	if (d->boundary)
+		d->boundary = 8 | ((d->boundary + 1) & 7);
+}
+
+/* How many of `length` bytes can be read at once. */
+static __always_inline __u32 readable(const struct iocx_ca_direction *d, __u32 length)
+{
+	const __u32 before = d->urgent - d->next;
+
+	return d->urgent_known && before < length ? before : length;
+}
+
+/* The next piece is the data of the packet, without bytes that were read before. Returns 0 when some are left over. */
+static __always_inline int set_up_packet(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
+{
+	const __u32 seen = d->next - w->segment.seq;
+	const __u32 all = w->segment.length - seen;
+	const __u32 length = readable(d, all > LARGEST_PIECE ? LARGEST_PIECE : all);
 
 	w->page = 0;
-	w->data_at = segment->data_at + seen;
-	d->next = segment->seq + segment->length;
-	count_bytes(flow, segment->direction, segment->length - seen);
-	iocx_ca_begin(&d->stream, &w->window, segment->direction, segment->length - seen);
+	w->data_at = w->segment.data_at + seen;
+	d->next += length;
+	count_bytes(flow, w->segment.direction, length);
+	iocx_ca_begin(&d->stream, &w->window, w->segment.direction, length);
+	return length == all;
 }
 
 /* The next piece is the start of the chosen extent, as far as it lies in one page. */
@@ -26,7 +65,7 @@ static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flo
 					const struct iocx_ca_page *window)
 {
 	const __u32 at = d->next % IOCX_CA_PAGE;
-	__u32 length = w->choice.to - d->next;
+	__u32 length = readable(d, w->choice.to - d->next);
 	__u64 place = iocx_ca_place(d->next);
 
 	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
@@ -41,16 +80,24 @@ static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flo
 }
 
 /* Skips `missing` bytes of the stream: they will not be seen. */
-static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d, __u32 missing)
+static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+				      struct iocx_ca_direction *d, __u32 missing)
 {
-	if (iocx_ca_gap(&d->stream, &w->event, missing))
+	if (iocx_ca_gap(&d->stream, &w->event, missing)) {
 		count_drop(IOCX_CA_DROP_GAP);
+		count_unread(flow, w->window.direction, missing);
+	}
 	if (w->event.kind == IOCX_CA_PUT)
 		ca_finished_put(skb);
 	d->next += missing;
+	if (d->urgent_known && (__s32)(d->urgent - d->next) < 0)
+		d->urgent_known = 0;
 }
 
-/* Sets up the data of the packet when it comes next, and returns 1; else stores it. */
+/*
+ * Sets up the data of the packet when it comes next, and returns 1; else stores it. What finds no room is given up
+ * when the receiver says that it has it: nothing that comes ahead of missing bytes can move the stream.
+ */
 static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					struct iocx_ca_direction *d)
 {
@@ -60,21 +107,64 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 		w->waits = 0;
 		if ((__u32)-ahead >= w->segment.length)
 			return 0;
-		set_up_packet(w, flow, d);
+		if (is_at_urgent(d)) {
+			pass_urgent(d);
+			if ((__u32)-ahead + 1 >= w->segment.length)
+				return 0;
+		}
+		w->waits = !set_up_packet(w, flow, d);
 		return 1;
 	}
-	if (ca_store(skb)) {
-		w->waits = 0;
-	} else {
-		w->force = 1;
+	w->waits = 0;
+	if (!ca_store(skb)) {
 		count_drop(IOCX_CA_DROP_WINDOWS_FULL);
+		want_acks(d);
+		d->behind = 1;
 	}
 	return 0;
 }
 
+/* Chooses the next stored bytes that the receiver has acknowledged. Returns 0 when there are none. */
+static __always_inline int choose_stored(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+					 struct iocx_ca_direction *d, struct iocx_ca_page *window)
+{
+	__u32 missing;
+
+	iocx_ca_next_extent(window, &w->choice, d->next);
+	if (w->choice.at == IOCX_CA_EXTENTS) {
+		ca_close_window(skb, w->window.direction);
+		return 0;
+	}
+	missing = w->choice.from - d->next;
+	if ((__s32)missing > 0) {
+		if ((__s32)(d->acked - w->choice.from) < 0)
+			return 0;
+		pass_hole(skb, w, flow, d, missing);
+	} else if (!w->goes_on && (__s32)(d->acked - d->next) > 0) {
+		count_drop(IOCX_CA_DROP_HOLE_FILLED);
+	}
+	if ((__s32)(d->acked - w->choice.to) < 0)
+		w->choice.to = d->acked;
+	return (__s32)(w->choice.to - d->next) > 0;
+}
+
+/* The receiver has bytes that were not stored: nobody will send them again. */
+static __always_inline void catch_up(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+				     struct iocx_ca_direction *d)
+{
+	const __s32 missing = (__s32)(d->acked - d->next);
+
+	if (!d->behind || d->window || (missing <= 0 && missing > -FAR_OFF))
+		return;
+	d->behind = 0;
+	pass_hole(skb, w, flow, d, (__u32)missing);
+}
+
 /*
- * Sets up the next piece when packets did not come in order. Returns 0 when there is none. It skips a hole when the
- * receiver has acknowledged the missing bytes, so that nobody sends them again, or when there is no room to wait.
+ * Sets up the next piece when packets did not come in order, and returns 1; 2: it has only passed a byte; 0: there is
+ * none. Stored bytes are read when the receiver has acknowledged them: what it has refused, since it was out of its
+ * window, never counts. A hole is skipped when the receiver has acknowledged the missing bytes, so that nobody sends
+ * them again.
  */
 __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 {
@@ -82,46 +172,29 @@ __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_page *window = 0;
 	struct iocx_ca_direction *d;
-	__u32 missing, ahead;
 
 	if (!flow)
 		return 0;
 	d = direction_of(flow, w->window.direction);
-	w->force = 0;
 	if (flow->not_ca)
 		w->waits = 0;
 	else if (w->waits && place_packet(skb, w, flow, d))
 		return 1;
-	w->choice.at = IOCX_CA_EXTENTS;
-	if (d->window && !flow->not_ca) {
+	if (d->window)
 		window = get_page(d->window);
-		if (window)
-			iocx_ca_next_extent(window, &w->choice, d->next);
+	if (!window)
+		return 0;
+	if (flow->not_ca) {
+		ca_close_window(skb, w->window.direction);
+		return 0;
 	}
-	ahead = w->segment.seq - d->next;
-	if (!window || w->choice.at == IOCX_CA_EXTENTS) {
-		if (d->window)
-			ca_close_window(skb, w->window.direction);
-		if (!w->waits)
-			return 0;
-		goto read_packet;
-	}
-	missing = w->choice.from - d->next;
-	if ((__s32)missing > 0) {
-		if (w->waits && ahead <= missing)
-			goto read_packet;
-		if (!w->force && (__s32)(d->acked - w->choice.from) < 0)
-			return 0;
-		pass_hole(skb, w, d, missing);
-	} else if (!w->goes_on) {
-		count_drop(IOCX_CA_DROP_HOLE_FILLED);
+	if (!choose_stored(skb, w, flow, d, window))
+		return 0;
+	if (is_at_urgent(d)) {
+		pass_urgent(d);
+		return 2;
 	}
 	set_up_page(w, flow, d, window);
-	return 1;
-read_packet:
-	w->waits = 0;
-	pass_hole(skb, w, d, ahead);
-	set_up_packet(w, flow, d);
 	return 1;
 }
 
@@ -146,18 +219,42 @@ __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 		return 0;
 	w->goes_on = 0;
 	for (__u32 i = 0; i < PIECES; i++) {
-		if (!ca_next_piece(skb))
+		const int found = ca_next_piece(skb);
+
+		if (!found)
 			return 0;
-		ca_read_piece(skb);
+		if (found == 1)
+			ca_read_piece(skb);
 	}
 	return 0;
 }
 
-/* The circuit has ended when all bytes of a direction have come. */
-static __always_inline void end_at_fin(struct iocx_ca_flow *flow, const struct iocx_ca_direction *d)
+/*
+ * The circuit has ended when all bytes of a direction have come: at a FIN that comes in its turn, or at an earlier one
+ * that the receiver has acknowledged with them. One that it has refused ends nothing.
+ */
+static __always_inline void end_at_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+				       const struct segment *segment)
 {
-	if (d->fin && (__s32)(d->next - d->fin_at) >= 0)
+	const __u32 end = segment->seq + segment->length;
+
+	if (!d->next_known || !(segment->flags & TCP_FIN) || (__s32)(end - d->next) < 0)
+		return;
+	if (end == d->next) {
 		flow->ended = 1;
+		return;
+	}
+	want_acks(d);
+	d->fin = 1;
+	d->fin_at = end;
+}
+
+static __always_inline void end_at_acked_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
+{
+	if (!d->fin || (__s32)(d->acked - d->fin_at) <= 0 || (__s32)(d->next - d->fin_at) < 0)
+		return;
+	d->fin = 0;
+	flow->ended = 1;
 }
 
 /* Reads a segment with data. */
@@ -171,8 +268,11 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 		d->next_known = 1;
 	}
 	ahead = (__s32)(segment->seq - d->next);
-	w->waits = ahead > 0 || ahead <= -FAR_OFF;
-	if (!w->waits && (__u32)-ahead >= segment->length)
+	/* In its turn only: one out of the window would leave out a byte that the receiver has. */
+	if ((segment->flags & TCP_URG) && ahead <= 0 && ahead > -FAR_OFF)
+		note_urgent(d, segment);
+	w->waits = ahead > 0 || ahead <= -FAR_OFF || d->urgent_known || segment->length > LARGEST_PIECE;
+	if (ahead <= 0 && ahead > -FAR_OFF && (__u32)-ahead >= segment->length)
 		return;
 	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
 		count_drop(IOCX_CA_DROP_AFTER_END);

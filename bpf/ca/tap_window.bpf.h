@@ -39,6 +39,25 @@ static __always_inline void give_page(__u32 index_plus_1)
 	bpf_map_push_elem(&ca_free_pages, &index, 0);
 }
 
+/* From now on mere acknowledgements are looked at, too. */
+static __always_inline void want_acks(struct iocx_ca_direction *d)
+{
+	if (d->wants_acks)
+		return;
+	d->wants_acks = 1;
+	d->acked = d->next;
+	__sync_fetch_and_add(&windows, 1);
+}
+
+/* Unless the direction waits for something. */
+static __always_inline void leave_acks(struct iocx_ca_direction *d)
+{
+	if (!d->wants_acks || d->window || d->fin || d->behind)
+		return;
+	d->wants_acks = 0;
+	__sync_fetch_and_add(&windows, -1);
+}
+
 /* The window of the direction, opened when there is none yet; null when there is no room. */
 static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
 							__u32 seq)
@@ -63,8 +82,7 @@ static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flo
 	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
 	window->pages[place] = first;
 	d->window = first;
-	d->acked = d->next;
-	__sync_fetch_and_add(&windows, 1);
+	want_acks(d);
 	return window;
 }
 
@@ -92,7 +110,6 @@ __attribute__((noinline)) int ca_close_window(struct __sk_buff *skb, __u32 direc
 	}
 	give_page(d->window); /* last: it holds the list of the others */
 	d->window = 0;
-	__sync_fetch_and_add(&windows, -1);
 	return 0;
 }
 
@@ -165,7 +182,7 @@ __attribute__((noinline)) int ca_store(struct __sk_buff *skb)
 	window = open_window(flow, d, w->segment.seq);
 	if (!window)
 		return 0;
-	w->stored = 0;
+	w->stored = iocx_ca_stored(window, w->segment.seq);
 	for (int i = 0; i < STORE_STEPS; i++) {
 		__u32 size;
 

@@ -55,12 +55,16 @@ struct iocx_ca_direction {
 	__u32 lock;   /* 1 while a program works on this direction */
 	__u32 next;   /* TCP sequence number of the byte that comes next */
 	__u32 window; /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
-	__u32 acked;  /* the receiver has acknowledged up to here; only set while there is a window */
+	__u32 acked;  /* the receiver has acknowledged up to here; only set while `wants_acks` */
 	__u32 fin_at; /* sequence number of the FIN */
+	__u32 urgent; /* sequence number of the urgent byte */
 	__u8 next_known;
-	__u8 fin;      /* FIN was seen, perhaps ahead of missing bytes */
-	__u8 boundary; /* 8 + sequence number of a message's start modulo 8; 0: not known */
-	__u8 pad;
+	__u8 fin;          /* FIN was seen ahead of missing bytes */
+	__u8 boundary;     /* 8 + sequence number of a message's start modulo 8; 0: not known */
+	__u8 urgent_known; /* it was announced, and has not come yet */
+	__u8 wants_acks;   /* there is a window, or one of the reasons that follow */
+	__u8 behind;       /* bytes were not stored for want of room: only the receiver tells how far the stream is */
+	__u8 pad[2];
 	struct iocx_ca_stream stream;
 };
 
@@ -72,6 +76,7 @@ enum iocx_ca_count {
 	IOCX_CA_COUNT_DISCONNECTS, /* channels that the server closed */
 	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
 	IOCX_CA_COUNT_SENT,        /* and from it */
+	IOCX_CA_COUNT_UNREAD,      /* bytes to the server in which puts may have been that were not read */
 	IOCX_CA_COUNTS
 };
 #define IOCX_CA_COUNT_ROOM 8

@@ -98,6 +98,27 @@ IOCX_CA_INLINE int iocx_ca_add_extent(struct iocx_ca_page *window, struct iocx_c
 	return 1;
 }
 
+/*
+ * How many bytes from `from` on need not be stored, since a segment that started earlier, or with the same byte, has
+ * brought them. Linux does the same (tcp_data_queue_ofo()): of bytes that came twice and differ, those of the segment
+ * that starts first are delivered.
+ */
+IOCX_CA_INLINE __u32 iocx_ca_stored(const struct iocx_ca_page *window, __u32 from)
+{
+	__u32 stored = 0;
+
+	for (__u32 i = 0; i < IOCX_CA_EXTENTS; i++) {
+		const struct iocx_ca_extent *extent;
+
+		IOCX_CA_OPAQUE(i);
+		extent = &window->extents[i];
+		IOCX_CA_FORGET();
+		if (extent->from != extent->to && (__s32)(from - extent->from) >= 0 && (__s32)(extent->to - from) > 0)
+			stored = extent->to - from;
+	}
+	return stored;
+}
+
 /* Finds the first extent that ends behind `next`; frees those that end before it. */
 IOCX_CA_INLINE void iocx_ca_next_extent(struct iocx_ca_page *window, struct iocx_ca_choice *choice, __u32 next)
 {

@@ -47,6 +47,11 @@ constexpr std::array kServerCounters{
     Column<CaServerSample>{{"epics_ca_server_disconnects_total", exposition::FamilyType::counter,
                             "Channels that the IOC closed, not the client (SERVER_DISCONN)."},
                            &CaServerSample::server_disconnects},
+    Column<CaServerSample>{
+        {"ioc_exporter_ca_unread_bytes_total", exposition::FamilyType::counter,
+         "Bytes that clients sent to the IOC and that were not read: puts in them "
+         "are missing."},
+        &CaServerSample::unread_bytes},
 };
 constexpr exposition::Family kChannels{
     "epics_ca_channels", exposition::FamilyType::gauge,

@@ -46,6 +46,7 @@ struct CaServerSample {
   std::uint64_t flow_controlled = 0;  // circuits whose client has turned its monitors off for now
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
   std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
+  std::uint64_t unread_bytes = 0;                    // of those received
 };
 
 struct CaClientSample {

@@ -46,6 +46,7 @@ std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) c
     server.server_disconnects = counts[IOCX_CA_COUNT_DISCONNECTS];
     server.received_bytes = counts[IOCX_CA_COUNT_RECEIVED];
     server.sent_bytes = counts[IOCX_CA_COUNT_SENT];
+    server.unread_bytes = counts[IOCX_CA_COUNT_UNREAD];
   }
   std::vector<CaServerCount> sorted;
   for (auto& [ioc, server] : all) {

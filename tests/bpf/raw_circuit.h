@@ -13,9 +13,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -58,7 +60,8 @@ class OwnNamespace {
 class RawCircuit {
  public:
   enum Direction { to_server, to_client };
-  static constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPush = 0x08, kAck = 0x10;
+  static constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPush = 0x08, kAck = 0x10,
+                                kUrgent = 0x20;
 
   // The first bytes of the two directions have the sequence numbers first[0] and first[1].
   explicit RawCircuit(std::uint16_t server_port, std::uint16_t client_port = 40001,
@@ -71,12 +74,33 @@ class RawCircuit {
 
   // SYN+ACK: what follows is seen from its first byte.
   void begin() { send(to_client, first_[1] - 1, first_[0], kSyn | kAck, {}); }
-  // Bytes that stand at `offset` of the direction's stream.
+  // Bytes that stand at `offset` of the direction's stream. The receiver acknowledges at once what
+  // it has, when that fills a hole, as Linux does.
   void segment(Direction direction, std::size_t offset, const Bytes& bytes,
                std::uint8_t flags = kAck | kPush) {
-    send(direction, first_[direction] + static_cast<std::uint32_t>(offset),
-         first_[!direction] + static_cast<std::uint32_t>(acked_[!direction]), flags, bytes);
+    lone_segment(direction, offset, bytes, flags);
+    if (bytes.empty() || !answers_) return;
+    auto& ahead = ahead_[direction];
+    auto& has = has_[direction];
+    const std::size_t before = has;
+    ahead.emplace(offset, offset + bytes.size());
+    for (auto next = ahead.begin(); next != ahead.end() && next->first <= has;) {
+      has = std::max(has, next->second);
+      next = ahead.erase(next);
+    }
+    if (has > before && has != offset + bytes.size()) acknowledge(direction, has);
+    if (flags & kFin) fin_[direction] = offset + bytes.size();
+    if (fin_[direction] != 0 && has == fin_[direction] && has != before)
+      acknowledge(direction, has + 1);
   }
+  // The receiver says nothing.
+  void lone_segment(Direction direction, std::size_t offset, const Bytes& bytes,
+                    std::uint8_t flags = kAck | kPush, std::uint16_t urgent = 0) {
+    send(direction, first_[direction] + static_cast<std::uint32_t>(offset),
+         first_[!direction] + static_cast<std::uint32_t>(acked_[!direction]), flags, bytes, urgent);
+  }
+  // From now on the receiver acknowledges what it is told to.
+  void stay_silent() { answers_ = false; }
   // A part of the direction's stream.
   void part(Direction direction, const Bytes& stream, std::size_t from, std::size_t to,
             std::uint8_t flags = kAck | kPush) {
@@ -88,15 +112,16 @@ class RawCircuit {
   }
   // The receiver says that it has all of the direction's bytes before `offset`.
   void acknowledge(Direction direction, std::size_t offset) {
-    acked_[direction] = offset;
-    segment(direction == to_server ? to_client : to_server, sent_[!direction], {}, kAck);
+    acked_[direction] = std::max(acked_[direction], offset);
+    has_[direction] = std::max(has_[direction], offset);
+    lone_segment(direction == to_server ? to_client : to_server, sent_[!direction], {}, kAck);
   }
   // How far the direction's stream is, for the sequence numbers of acknowledgements.
   void set_sent(Direction direction, std::size_t offset) { sent_[direction] = offset; }
 
  private:
   void send(Direction direction, std::uint32_t seq, std::uint32_t ack, std::uint8_t flags,
-            const Bytes& bytes) {
+            const Bytes& bytes, std::uint16_t urgent = 0) {
     const bool forth = direction == to_server;
     Bytes packet;
     append_u16(packet, 0x4500);
@@ -111,7 +136,8 @@ class RawCircuit {
     append_u32(packet, ack);
     append_u16(packet, 5u << 12 | flags);
     append_u16(packet, 0xFFFF);
-    append_u32(packet, 0);
+    append_u16(packet, 0);
+    append_u16(packet, urgent);
     packet.insert(packet.end(), bytes.begin(), bytes.end());
     sockaddr_ll to{};
     to.sll_family = AF_PACKET;
@@ -128,6 +154,9 @@ class RawCircuit {
   std::vector<std::uint32_t> first_;
   std::size_t acked_[2] = {0, 0};
   std::size_t sent_[2] = {0, 0};
+  bool answers_ = true;
+  std::multimap<std::size_t, std::size_t> ahead_[2];  // what the receiver has ahead of holes
+  std::size_t has_[2] = {0, 0}, fin_[2] = {0, 0};
   UniqueFd fd_;
 };
 

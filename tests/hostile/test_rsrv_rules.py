@@ -5,8 +5,8 @@ The IOC's own records say what it did, each test's user which puts are the test'
 import pytest
 
 from harness import databases
+from harness.put_counts import Counts
 from harness.raw_client import WRITE
-from harness.scrape import PUTS
 from harness.wire import (CREATE_CH_FAIL, CREATE_CHAN, ECHO, ERROR, WRITE_NOTIFY, Wire, client_name, create, host_name,
                           long_message, message, version, write, write_notify)
 
@@ -40,39 +40,9 @@ def wire(started, ioc):
     return lambda: started.add(Wire(ioc.port))
 
 
-class Counts:
-    """What the IOC's records and the exporter have counted since this was made."""
-
-    def __init__(self, ioc, exporter):
-        self._ioc, self._exporter = ioc, exporter
-        self._before, self._all_before = self._of_ioc(), exporter.scrape().total(PUTS, ioc=ioc.name)
-
-    def check(self, expected: dict[tuple[str, str], int]) -> None:
-        """(pv, user) -> puts: so many the IOC did, and so many count, no others."""
-        now = self._of_ioc()
-        done = {pv: now[pv] - self._before[pv] for pv in PVS if now[pv] != self._before[pv]}
-        by_pv: dict[str, int] = {}
-        for (pv, _), count in expected.items():
-            by_pv[pv] = by_pv.get(pv, 0) + count
-        assert done == by_pv
-        scrape = self._exporter.wait_scrape(
-            lambda s: s.total(PUTS, ioc=self._ioc.name) >= self._all_before + sum(expected.values()), "all puts")
-        users = {user for _, user in expected}
-        counted: dict[tuple[str, str], int] = {}
-        for labels, value in scrape.series(PUTS, ioc=self._ioc.name):
-            if labels["user"] in users:
-                key = (labels["pv"], labels["user"])
-                counted[key] = counted.get(key, 0) + int(value)
-        assert counted == expected
-        assert scrape.total(PUTS, ioc=self._ioc.name) == self._all_before + sum(expected.values())
-
-    def _of_ioc(self) -> dict[str, int]:
-        return {pv: self._ioc.get(f"{pv.partition('.')[0]}:count.VAL") for pv in PVS}
-
-
 @pytest.fixture
 def counts(ioc, exporter):
-    return Counts(ioc, exporter)
+    return Counts(ioc, exporter, PVS)
 
 
 def test_size_ffff_makes_a_long_header_whatever_the_count(wire, counts):

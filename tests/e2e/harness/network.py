@@ -32,7 +32,7 @@ class OtherNetwork:
         self._holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec cat"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._holder.stdout.readline() == b"ready\n"
-        pid = self._holder.pid
+        self.pid = pid = self._holder.pid
         # Its commands and processes run there.
         self.prefix = ["nsenter", f"--target={pid}", "--net"]
         run("ip", "link", "add", "to_other", "type", "veth", "peer", "name", "to_test", "netns", pid)

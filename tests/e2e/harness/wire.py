@@ -61,11 +61,11 @@ class Wire:
 
     name = "wire"
 
-    def __init__(self, port: int):
+    def __init__(self, port: int, address: str = "127.0.0.1"):
         self.received: list[Message] = []
         self.sent_bytes = 0
         self._buffer = b""
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self._socket = socket.create_connection((address, port), timeout=10)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, *parts: bytes) -> "Wire":
@@ -77,6 +77,10 @@ class Wire:
 
     def send_urgent(self, byte: bytes) -> None:
         self._socket.send(byte, socket.MSG_OOB)
+
+    @property
+    def port(self) -> int:
+        return self._socket.getsockname()[1]
 
     def introduce(self, user: str, host: str = "laptop") -> "Wire":
         return self.send(version(), host_name(host), client_name(user))

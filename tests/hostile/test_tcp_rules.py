@@ -1,0 +1,124 @@
+"""Segments that the IOC's kernel takes otherwise than they look: what it delivers is what counts."""
+import pytest
+
+from harness import databases
+from harness.forger import ACK, FIN, PUSH, RST, SYN, Forger, inside
+from harness.network import OtherNetwork, enter_own_network
+from harness.put_counts import Counts
+from harness.wire import Wire, write
+
+EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness"]  # by the packets alone
+PVS = ["T:set1", "T:set2"]
+DROPPED = "ioc_exporter_dropped_total"
+
+
+@pytest.fixture(scope="module")
+def network(shared):
+    enter_own_network()
+    return shared.started.add(OtherNetwork())
+
+
+@pytest.fixture(scope="module")
+def ioc(shared, network):
+    return shared.ioc("tcp_rules", databases.put_targets("T:", 2), address="")  # on all addresses
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, ioc):
+    return shared.exporter(sees=[ioc])
+
+
+@pytest.fixture
+def counts(ioc, exporter):
+    return Counts(ioc, exporter, PVS)
+
+
+@pytest.fixture
+def far(started, network, ioc):
+    """far(user) -> a circuit from the other namespace, its two SIDs, and a forger there that knows where it is."""
+    def open_circuit(user: str):
+        with inside(network.pid):
+            forger = started.add(Forger(network.there, network.here, ioc.port, "to_test"))
+            wire = started.add(Wire(ioc.port, network.here))
+        sids = wire.introduce(user).open("T:set1", "T:set2")
+        wire.send(write(sids[0])).settle(sids[0])
+        return wire, sids, forger
+
+    return open_circuit
+
+
+@pytest.mark.parametrize("place", [0, 1, 16, 23])
+def test_urgent_byte(started, ioc, counts, place):
+    """It is no part of what the server reads."""
+    one = started.add(Wire(ioc.port)).introduce(f"urgent-{place}")
+    sid, other = one.open("T:set1", "T:set2")
+    message = write(sid)
+    one.send(write(sid) * 3, message[:place])
+    one.send_urgent(b"!")
+    one.send(message[place:], write(other) * 23).settle(sid)
+    counts.check({("T:set1", f"urgent-{place}"): 4, ("T:set2", f"urgent-{place}"): 23})
+
+
+def test_urgent_byte_over_a_network(far, counts):
+    wire, (sid, other), _ = far("urgent-far")
+    wire.send(write(sid) * 3, write(sid)[:7])
+    wire.send_urgent(b"!")
+    wire.send(write(sid)[7:], write(other) * 23).settle(sid)
+    counts.check({("T:set1", "urgent-far"): 5, ("T:set2", "urgent-far"): 23})
+
+
+def test_data_for_no_connection(far, counts, exporter):
+    wire, (sid, other), forger = far("alone")
+    before = exporter.scrape().count(DROPPED, reason="joined_late")
+    for port in range(20001, 20030):
+        forger.send(port, 1000, 2000, write(other) * 23)
+        forger.send(port, 1000 + 23 * 24, 2000, write(other) * 23)
+    wire.send(write(sid) * 5).settle(sid)
+    counts.check({("T:set1", "alone"): 6})
+    assert exporter.scrape().count(DROPPED, reason="joined_late") == before, "there is no such connection"
+
+
+def test_data_of_a_syn(far, counts):
+    wire, (sid, other), forger = far("syn")
+    forger.send(20101, 1000, 0, write(other) * 23, SYN)
+    at = forger.place(wire.port)
+    forger.send(wire.port, at.client - 1, at.server, write(other) * 23, SYN)
+    wire.send(write(sid) * 5).settle(sid)
+    counts.check({("T:set1", "syn"): 6})
+
+
+@pytest.mark.parametrize("flags", [RST, RST | ACK, FIN | ACK], ids=["rst", "rst-ack", "fin"])
+def test_ends_that_do_not_come_in_their_turn(far, counts, flags):
+    wire, (sid, other), forger = far(f"end-{flags}")
+    at = forger.place(wire.port)
+    for ahead in (-1, 100_000_000, -100_000_000):
+        forger.send(wire.port, at.client + ahead, at.server, flags=flags)
+    if flags & RST:
+        forger.send(wire.port, at.client + 500, at.server, flags=flags)
+    wire.send(write(sid) * 5).settle(sid)
+    wire.send(write(other) * 7).settle(sid)
+    counts.check({("T:set1", f"end-{flags}"): 6, ("T:set2", f"end-{flags}"): 7})
+
+
+@pytest.mark.parametrize("ahead", [1_000_000 // 24 * 24, 200_000_000, -200_000_000])
+def test_data_out_of_the_window(far, counts, ahead):
+    """Far ahead of what the server has offered to take; the true stream passes there later."""
+    user = f"ahead-{ahead}"
+    wire, (sid, other), forger = far(user)
+    at = forger.place(wire.port)
+    forger.send(wire.port, at.client + ahead, at.server, write(other) * 23)
+    for _ in range(100):
+        wire.send(write(sid) * 1000).settle(sid)
+    counts.check({("T:set1", user): 100_001})
+
+
+@pytest.mark.parametrize("how", [{"broadcast": True}, {"words": 4}, {"flags": PUSH}],
+                         ids=["broadcast", "short", "no-ack"])
+def test_segments_that_are_no_data(far, counts, how):
+    """With the right numbers, but not what the kernel takes."""
+    user = f"no-data-{next(iter(how))}"
+    wire, (sid, other), forger = far(user)
+    at = forger.place(wire.port)
+    forger.send(wire.port, at.client, at.server, write(other) * 23, **how)
+    wire.send(write(sid) * 23).settle(sid)
+    counts.check({("T:set1", user): 24})
