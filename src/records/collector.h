@@ -78,6 +78,7 @@ class RecordsCollector final : public Collector {
   };
 
   Result<void> load();
+  Durations wanted_durations() const;
   void measure_hit_cost();
   void end(const Watched& watched);
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
