@@ -16,6 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kYouth{10'000};
+constexpr int kPartOfAge = 10;
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
 // Many IOCs that start together are told together; the first of them waits no longer than this.
 constexpr milliseconds kTogether{300};
@@ -238,6 +239,8 @@ void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::d
   }
   std::string& problem = live.problems[static_cast<std::size_t>(Concern::database)];
   problem = std::move(reading.problem);
+  // One that is never initialized is read again and again, ever less often.
+  if (!live.initialized) rest = std::max(rest, (now - live.found) / kPartOfAge);
   if (problem.empty())
     live.reading.succeeded(now + rest);
   else if (live.reading.failed(now, problem))

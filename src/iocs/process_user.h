@@ -7,8 +7,10 @@
 
 namespace ioc_exporter::iocs {
 
-// Who started the process; 0 when it is gone. Not the owner of its files in /proc: a process can
-// make that root.
+inline constexpr uid_t kNoUser = static_cast<uid_t>(-1);
+
+// Who started the process; kNoUser when it is gone. Not the owner of its files in /proc: a process
+// can make that root.
 uid_t user_of_process(const RootedFs& fs, pid_t pid);
 
 }  // namespace ioc_exporter::iocs

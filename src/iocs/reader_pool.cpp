@@ -17,6 +17,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMostIdle = 4;  // readers of a kind
 constexpr milliseconds kGlance{20};
+constexpr std::chrono::minutes kSaidInterval{1};
+// Of each reading: more than it takes of an ordinary process or library, or than a piece of memory.
+constexpr milliseconds kFree{5};
 // A reader that runs all this time, or waits for a CPU, is given up as well.
 constexpr std::chrono::seconds kLongest{30};
 
@@ -28,6 +31,17 @@ std::string_view bytes_of(const IocId& id) {
 bool is_runnable(const RootedFs& fs, pid_t reader) {
   const auto stat = read_process_stat(fs, reader);
   return stat && stat->state == 'R';
+}
+
+// How long it has waited for a CPU since it was forked, which is nobody's fault but the host's.
+// 0: the kernel does not tell (CONFIG_SCHED_INFO).
+std::chrono::nanoseconds waited_for_cpu(const RootedFs& fs, pid_t reader) {
+  const auto text = fs.read("/proc/" + std::to_string(reader) + "/schedstat", 128);
+  const std::size_t at = text ? text->find(' ') : std::string::npos;  // "ran waited slices", in ns
+  std::uint64_t waited = 0;
+  if (at != std::string::npos)
+    std::from_chars(text->data() + at + 1, text->data() + text->size(), waited);
+  return std::chrono::nanoseconds(waited);
 }
 
 // False: not in time.
@@ -53,14 +67,14 @@ std::string milliseconds_text(std::chrono::milliseconds time) {
 // What a process has in its memory, by a reader that holds it open.
 class ReaderPool::RemoteMemory : public Memory {
  public:
-  RemoteMemory(ReaderPool& pool, Reader reader, const IocId& id)
-      : pool_(pool), reader_(std::move(reader)), id_(id) {}
+  RemoteMemory(ReaderPool& pool, Reader reader, const Owner& owner)
+      : pool_(pool), reader_(std::move(reader)), owner_(owner) {}
   ~RemoteMemory() override { pool_.give_back(Kind::memory, std::move(reader_)); }
 
   Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
     if (into.empty()) return std::size_t{0};
     const ReaderRequest request{ReaderOp::read_memory, 0, address, into.size()};
-    auto asked = pool_.ask(reader_, kMemoryPatience, id_.pid, request, {}, -1, what(address));
+    auto asked = pool_.ask(reader_, kMemoryPatience, owner_, request, {}, -1, what(address));
     if (!asked) return std::move(asked).error();
     return take(asked->bytes, into);
   }
@@ -74,7 +88,7 @@ class ReaderPool::RemoteMemory : public Memory {
     addresses = addresses.first(most);
     const ReaderRequest request{ReaderOp::gather, 0, size, 0};
     auto asked =
-        pool_.ask(reader_, kMemoryPatience, id_.pid, request,
+        pool_.ask(reader_, kMemoryPatience, owner_, request,
                   {reinterpret_cast<const char*>(addresses.data()), addresses.size_bytes()}, -1,
                   what(addresses[0]));
     if (!asked) return std::move(asked).error();
@@ -83,7 +97,7 @@ class ReaderPool::RemoteMemory : public Memory {
 
  private:
   std::string what(std::uint64_t address) const {
-    return "read memory at " + hex_address(address) + " (pid " + std::to_string(id_.pid) + ")";
+    return "read memory at " + hex_address(address) + " (pid " + std::to_string(owner_.pid) + ")";
   }
   static std::size_t take(const std::string& bytes, std::span<std::byte> into) {
     const std::size_t size = std::min(bytes.size(), into.size());
@@ -93,7 +107,7 @@ class ReaderPool::RemoteMemory : public Memory {
 
   ReaderPool& pool_;
   Reader reader_;
-  IocId id_;
+  Owner owner_;
 };
 
 ReaderPool::ReaderPool(RootedFs fs, ReaderForker forker)
@@ -127,13 +141,13 @@ void ReaderPool::give_back(Kind kind, Reader reader) {
   reader.socket.reset();  // it ends by itself; the forker reaps it with the next order
 }
 
-Result<void> ReaderPool::may_read(pid_t pid, const std::string& what) {
+Result<ReaderPool::Owner> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
   const uid_t user = user_of_process(fs(), pid);
   const std::scoped_lock lock(mutex_);
   switch (budget_.judge(pid, user, Clock::now())) {
     case ReaderBudget::Verdict::go:
-      return {};
+      return Owner{pid, user};
     case ReaderBudget::Verdict::resting:
       return error_from_errno(ETIME, what + ": left alone for a while, it did not answer");
     case ReaderBudget::Verdict::stuck:
@@ -142,17 +156,29 @@ Result<void> ReaderPool::may_read(pid_t pid, const std::string& what) {
       break;
   }
   ++use_.put_off;
+  say_put_off(user);
   return error_from_errno(EAGAIN, what + ": this user's processes take too long to look into");
 }
 
-void ReaderPool::charge(pid_t pid, std::chrono::nanoseconds time) {
-  const uid_t user = user_of_process(fs(), pid);
-  const std::scoped_lock lock(mutex_);
-  budget_.charge(user, time, Clock::now());
+// Under the mutex. Now and then, and for one user at a time: there may be many.
+void ReaderPool::say_put_off(uid_t user) {
+  const auto now = Clock::now();
+  if (now < next_said_) return;
+  next_said_ = now + kSaidInterval;
+  spdlog::warn(
+      "processes of user {} take too long to look into: they wait, and IOCs among them are "
+      "found late",
+      user == kNoUser ? "(unknown)" : std::to_string(user));
 }
 
-Error ReaderPool::give_up(Reader& reader, pid_t pid, const std::string& what) {
-  const uid_t user = user_of_process(fs(), pid);
+// What an ordinary process takes is free: a site's many IOCs may all be one user's.
+void ReaderPool::charge(const Owner& owner, std::chrono::nanoseconds time) {
+  if (time <= kFree) return;
+  const std::scoped_lock lock(mutex_);
+  budget_.charge(owner.user, time - kFree, Clock::now());
+}
+
+Error ReaderPool::give_up(Reader& reader, const Owner& owner, const std::string& what) {
   unsigned before = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -163,14 +189,14 @@ Error ReaderPool::give_up(Reader& reader, pid_t pid, const std::string& what) {
   const std::scoped_lock lock(mutex_);
   ++use_.given_up;
   use_.stuck = stuck ? *stuck : before;
-  budget_.note_hang(pid, user, use_.stuck > before, Clock::now());
+  budget_.note_hang(owner.pid, owner.user, use_.stuck > before, Clock::now());
   budget_.note_stuck(static_cast<unsigned>(use_.stuck));
   // Rests grow: this is not said often.
-  spdlog::warn("{}: given up; the process (pid {}) is left alone for a while", what, pid);
+  spdlog::warn("{}: given up; the process (pid {}) is left alone for a while", what, owner.pid);
   return error_from_errno(ETIME, what + ": given up");
 }
 
-Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience, pid_t pid,
+Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience, const Owner& owner,
                                           const ReaderRequest& request, std::string_view payload,
                                           int fd, const std::string& what) {
   if (!reader.socket) return error_from_errno(ETIME, what + ": given up");
@@ -181,12 +207,16 @@ Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience,
   }
   Asked asked;
   std::string message;
+  const auto began = Clock::now();
+  const auto waited = waited_for_cpu(fs(), reader.pid);
+  const auto taken = [&] {
+    return Clock::now() - began - (waited_for_cpu(fs(), reader.pid) - waited);
+  };
   for (;;) {
-    const auto began = Clock::now();
     if (!wait_for_answer(fs(), reader, patience, stopped_)) {
       if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
-      charge(pid, Clock::now() - began);
-      return give_up(reader, pid, what + ": no answer within " + milliseconds_text(patience));
+      charge(owner, taken());
+      return give_up(reader, owner, what + ": no answer within " + milliseconds_text(patience));
     }
     if (!receive_message(reader.socket.get(), message, asked.fd)) {
       reader.socket.reset();
@@ -201,34 +231,38 @@ Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience,
                                 : error_from_errno(static_cast<int>(answer->error), context);
     }
     asked.bytes.append(unpacker.rest());
-    if (answer->more == 0) return asked;
+    if (answer->more != 0) continue;
+    charge(owner, taken());
+    return asked;
   }
 }
 
 Result<ReaderPool::Asked> ReaderPool::ask(Kind kind, pid_t pid, const ReaderRequest& request,
                                           std::string_view payload, int fd,
                                           const std::string& what) {
-  if (auto may = may_read(pid, what); !may) return may.error();
+  const auto owner = may_read(pid, what);
+  if (!owner) return owner.error();
   auto reader = take(kind);
   if (!reader) return std::move(reader).error();
   const auto patience = kind == Kind::memory ? kMemoryPatience : kFilePatience;
-  auto asked = ask(*reader, patience, pid, request, payload, fd, what);
+  auto asked = ask(*reader, patience, *owner, request, payload, fd, what);
   give_back(kind, std::move(*reader));
   return asked;
 }
 
 Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
   const std::string what = "read memory of pid " + std::to_string(id.pid);
-  if (auto may = may_read(id.pid, what); !may) return may.error();
+  const auto owner = may_read(id.pid, what);
+  if (!owner) return owner.error();
   auto reader = take(Kind::memory);
   if (!reader) return std::move(reader).error();
   auto opened =
-      ask(*reader, kMemoryPatience, id.pid, {ReaderOp::open_memory}, bytes_of(id), -1, what);
+      ask(*reader, kMemoryPatience, *owner, {ReaderOp::open_memory}, bytes_of(id), -1, what);
   if (!opened) {
     give_back(Kind::memory, std::move(*reader));
     return std::move(opened).error();
   }
-  return std::unique_ptr<Memory>(std::make_unique<RemoteMemory>(*this, std::move(*reader), id));
+  return std::unique_ptr<Memory>(std::make_unique<RemoteMemory>(*this, std::move(*reader), *owner));
 }
 
 Result<std::string> ReaderPool::text(pid_t pid, const std::string& path, std::size_t limit) {
@@ -268,9 +302,7 @@ Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
 }
 
 Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
-  const auto began = Clock::now();
   auto asked = ask(Kind::files, pid, {ReaderOp::symbols}, path, fd, "read symbols of " + path);
-  charge(pid, Clock::now() - began);
   if (!asked) return std::move(asked).error();
   auto symbols = ElfSymbols::unpacked(asked->bytes);
   if (!symbols) return error_in_words("read symbols of " + path + ": the reader gave no answer");
@@ -279,11 +311,9 @@ Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& pat
 
 Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
                                              std::span<const LoadSegment> segments) {
-  const auto began = Clock::now();
   auto asked = ask(Kind::files, pid, {ReaderOp::base_version},
                    {reinterpret_cast<const char*>(segments.data()), segments.size_bytes()}, fd,
                    "search a file for the version of EPICS Base");
-  charge(pid, Clock::now() - began);
   if (!asked) return std::move(asked).error();
   return std::move(asked->bytes);
 }

@@ -50,6 +50,12 @@ class ReaderPool final : public ProcessReader {
  private:
   class RemoteMemory;
   enum class Kind { memory, files };
+  // Whose process or file it is. The user is asked for before the reading: who is gone when it is
+  // over has no user any more, and would leave what it took to somebody else.
+  struct Owner {
+    pid_t pid = 0;
+    uid_t user = 0;
+  };
   struct Asked {
     std::string bytes;
     UniqueFd fd;
@@ -61,12 +67,13 @@ class ReaderPool final : public ProcessReader {
   Result<Asked> ask(Kind kind, pid_t pid, const ReaderRequest& request, std::string_view payload,
                     int fd, const std::string& what);
   // The same by this reader, which is closed when it is given up.
-  Result<Asked> ask(Reader& reader, std::chrono::milliseconds patience, pid_t pid,
+  Result<Asked> ask(Reader& reader, std::chrono::milliseconds patience, const Owner& owner,
                     const ReaderRequest& request, std::string_view payload, int fd,
                     const std::string& what);
-  Result<void> may_read(pid_t pid, const std::string& what);
-  Error give_up(Reader& reader, pid_t pid, const std::string& what);
-  void charge(pid_t pid, std::chrono::nanoseconds time);
+  Result<Owner> may_read(pid_t pid, const std::string& what);
+  Error give_up(Reader& reader, const Owner& owner, const std::string& what);
+  void say_put_off(uid_t user);
+  void charge(const Owner& owner, std::chrono::nanoseconds time);
 
   ReaderForker forker_;
   std::atomic<bool> stopped_ = false;
@@ -74,6 +81,7 @@ class ReaderPool final : public ProcessReader {
   std::map<Kind, std::vector<Reader>> idle_;
   ReaderBudget budget_;
   ReaderSample use_;
+  Clock::time_point next_said_{};
 };
 
 }  // namespace ioc_exporter::iocs
