@@ -33,6 +33,8 @@ iocs::Host::Options host_options(const Options& options,
   host.finder.name_sources = options.iocs.name_sources;
   host.finder.filter = options.iocs.filter;
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
+  host.finder.first_users =
+      iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()});
   host.keep_gone = options.iocs.keep_gone;
   return host;
 }

@@ -10,6 +10,7 @@ namespace {
 
 // An upper estimate of a line's length, and the lines of one IOC.
 constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
+constexpr std::size_t kMostUsers = 32;  // in the table of the page
 
 }  // namespace
 
@@ -29,9 +30,11 @@ std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
 void IocsCollector::collect(exposition::Page& page) {
   std::vector<IocFacts> iocs;
   Lives live;
+  LeftOut left_out;
   {
     const std::scoped_lock lock(host_.mutex());
     iocs = host_.facts();
+    left_out = host_.left_out();
     for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
   }
   std::map<IocId, HealthSample> samples = look(live);
@@ -45,6 +48,7 @@ void IocsCollector::collect(exposition::Page& page) {
   const auto distinct = distinct_iocs(iocs);
   encode_iocs(distinct, page.encoder);
   encode_health(distinct, page.encoder);
+  encode_left_out(left_out, page.encoder);
 }
 
 void IocsCollector::status(exposition::StatusPage& page) {
@@ -61,10 +65,29 @@ void IocsCollector::status(exposition::StatusPage& page) {
     row.problem = ioc.problem;
     if (ioc.database) row.records = ioc.database->records.size();
     if (!ioc.base) row.state = "counting puts, no EPICS Base";
+    if (!ioc.contested_with.empty())
+      row.notes.push_back("of user " + ioc.user + ", calls itself " + ioc.claimed_name +
+                          " as one of user " + ioc.contested_with + " does or did");
     page.iocs.push_back(std::move(row));
   }
   page.facts.push_back({std::to_string(up), up == 1 ? "IOC up" : "IOCs up"});
   if (gone > 0) page.facts.push_back({std::to_string(gone), "gone", true});
+  const LeftOut& left_out = host_.left_out();
+  if (left_out.by_user.empty()) return;
+  exposition::StatusTable table{.title = "IOCs that are not followed",
+                                .note = "Others have all the places: see --ioc.users",
+                                .columns = {{"user"}, {"IOCs", true}},
+                                .rows = {},
+                                .rest = ""};
+  std::uint64_t all = 0;
+  for (const auto& [user, count] : left_out.by_user) {
+    all += count;
+    if (table.rows.size() < kMostUsers) table.rows.push_back({user, std::to_string(count)});
+  }
+  if (const std::size_t users = left_out.by_user.size(); users > kMostUsers)
+    table.rest = "and " + std::to_string(users - kMostUsers) + " more users";
+  page.tables.push_back(std::move(table));
+  page.facts.push_back({std::to_string(all), "not followed", true});
 }
 
 }  // namespace ioc_exporter::iocs

@@ -4,13 +4,25 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "exposition/limited_series.h"
+
 namespace ioc_exporter::iocs {
 namespace {
 
 constexpr exposition::Family kIocInfo{
     "epics_ioc_info", exposition::FamilyType::gauge,
-    "An IOC that runs on this host: process id, EPICS Base version, executable and "
-    "TCP port of its Channel Access server (empty: not known). Always 1."};
+    "An IOC that runs on this host: process id, user who started it, EPICS Base version, "
+    "executable and TCP port of its Channel Access server (empty: not known). Always 1."};
+constexpr exposition::Family kContested{
+    "epics_ioc_name_contested", exposition::FamilyType::gauge,
+    "An IOC that calls itself by the name that another one has, or that one of another user had "
+    "before. Always 1."};
+constexpr exposition::Family kLeftOut{
+    "ioc_exporter_iocs_left_out", exposition::FamilyType::gauge,
+    "IOCs that run and are not followed, since others have all the places, by user."};
+constexpr exposition::Family kEvicted{
+    "ioc_exporter_iocs_evicted_total", exposition::FamilyType::counter,
+    "IOCs that were followed and had to give their place to one of another user."};
 constexpr exposition::Family kUp{"epics_ioc_up", exposition::FamilyType::gauge,
                                  "Whether the IOC runs: 1, or 0 for a while after it has ended."};
 constexpr exposition::Family kStart{"epics_ioc_start_time_seconds", exposition::FamilyType::gauge,
@@ -24,6 +36,7 @@ void encode_info(const IocFacts& ioc, exposition::Encoder& encoder) {
   const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
   encoder.count(encoder.labels({{"ioc", ioc.name},
                                 {"pid", pid},
+                                {"user", ioc.user},
                                 {"base_version", ioc.base_version},
                                 {"executable", ioc.executable},
                                 {"ca_port", port}}),
@@ -44,12 +57,38 @@ void encode_record_counts(const IocFacts& ioc, exposition::Encoder& encoder) {
   }
 }
 
+constexpr std::size_t kMostUsers = 32;  // that are shown by their names
+
 }  // namespace
+
+void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
+  encoder.begin_family(kLeftOut);
+  std::size_t users = 0;
+  std::uint64_t others = 0;
+  for (const auto& [user, count] : left_out.by_user) {
+    if (users++ < kMostUsers)
+      encoder.count(encoder.labels({{"user", user}}), count);
+    else
+      others += count;
+  }
+  if (users > kMostUsers || users == 0)
+    encoder.count(encoder.labels({{"user", exposition::kOther}}), others);
+  encoder.begin_family(kEvicted);
+  encoder.count(encoder.labels({}), left_out.evicted);
+}
 
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder) {
   encoder.begin_family(kIocInfo);
   for (const IocFacts* ioc : iocs)
     if (ioc->up) encode_info(*ioc, encoder);
+  encoder.begin_family(kContested);
+  for (const IocFacts* ioc : iocs)
+    if (ioc->up && !ioc->contested_with.empty())
+      encoder.count(encoder.labels({{"ioc", ioc->name},
+                                    {"user", ioc->user},
+                                    {"claimed_name", ioc->claimed_name},
+                                    {"claimed_from", ioc->contested_with}}),
+                    1);
   encoder.begin_family(kUp);
   for (const IocFacts* ioc : iocs)
     encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->up ? 1 : 0);

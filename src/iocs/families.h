@@ -28,5 +28,6 @@ std::vector<const Ioc*> distinct_iocs(const std::vector<Ioc>& iocs) {
 
 // epics_ioc_up for all; the others only for those that are up.
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder);
+void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::iocs

@@ -42,6 +42,8 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
       reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
       files_(*reader_),
       inspector_(fs_, *reader_, files_),
+      names_(options_.keep_name),
+      user_names_(fs_),
       own_namespace_(net_namespace("self")) {}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
@@ -52,10 +54,14 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   auto done = read_processes(now, changes);
   if (!done) return std::move(done).error();
   files_.close_unused();
+  share_out(now, changes);
+  for (auto& [pid, process] : processes_)
+    if (process.tracked && process.tracked->followed) ask_who_holds(process, now);
   update_sockets(now);
+  share_out(now, changes);  // with the CA servers that showed there
 
   for (auto& [pid, process] : processes_) {
-    if (!process.tracked || !process.tracked->wanted) continue;
+    if (!process.tracked || !process.tracked->followed) continue;
     Tracked& tracked = *process.tracked;
     if (!tracked.told)
       changes.started.push_back(tracked.ioc);
@@ -124,7 +130,7 @@ void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
     const bool other_kind = found.is_ioc() != (ioc.kind == IocKind::base);
     const bool other_library = ioc.target && found.target && !same_file(*ioc.target, *found.target);
     if (other_kind || has_execed || other_library || ioc.executable != found.executable)
-      end(process, changes);
+      end(process, now, changes);
   }
   if (process.tracked)
     describe(process);
@@ -160,28 +166,27 @@ bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   tracked.found = now;
   ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
   tracked.wanted = options_.filter.wants(*name);
-  ioc.name = tracked.wanted ? names_.take(*name, ioc.id) : *name;
-  if (tracked.wanted && fs_.is_host()) {
-    const std::string folder = "/proc/" + std::to_string(ioc.id.pid);
-    tracked.memory = KeptFile::open(fs_, folder + "/pagemap");
-    tracked.status = KeptFile::open(fs_, folder + "/status");
-  }
+  ioc.name = ioc.claimed_name = std::move(*name);
+  places_stale_ = true;
   describe(process);
   return true;
 }
 
-void Finder::end(Process& process, Changes& changes) {
-  owners_stale_ = true;
-  if (process.tracked->wanted) {
-    names_.release(process.tracked->ioc.name);
+void Finder::end(Process& process, Clock::time_point now, Changes& changes) {
+  owners_stale_ = places_stale_ = true;
+  if (process.tracked->followed) {
+    names_.release(process.tracked->ioc.name, now);
     if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
   }
   process.tracked.reset();
 }
 
 // Takes over what the last look at the process found.
-void Finder::describe(Process& process) const {
+void Finder::describe(Process& process) {
   Ioc ioc = process.tracked->ioc;
+  ioc.user = user_of(fs_, ioc.id.pid).value_or(ioc.user_name.empty() ? kNoUser : ioc.user);
+  ioc.user_name = user_names_.name_of(ioc.user);
+  ioc.goes_first = options_.first_users.contains(ioc.user, ioc.user_name);
   const Inspection found = process.inspection.value_or(Inspection{});
   ioc.executable = found.executable;
   ioc.base_version = found.base_version;
@@ -202,7 +207,7 @@ void Finder::describe(Process& process) const {
 std::vector<Ioc> Finder::iocs() const {
   std::vector<Ioc> all;
   for (const auto& [pid, process] : processes_)
-    if (process.tracked && process.tracked->wanted) all.push_back(process.tracked->ioc);
+    if (process.tracked && process.tracked->followed) all.push_back(process.tracked->ioc);
   std::ranges::sort(all, is_older);
   return all;
 }

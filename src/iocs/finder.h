@@ -8,6 +8,8 @@
 // Other programs that serve Channel Access cannot be told by looking at them: a process is taken
 // for one when it holds a listening socket of which speaks_ca() was said, or on one of the given
 // ports.
+//
+// When there are more than places, some are not followed: as if they were not there, but counted.
 #pragma once
 
 #include <chrono>
@@ -27,9 +29,12 @@
 #include "iocs/ioc_name.h"
 #include "iocs/listening_sockets.h"
 #include "iocs/name_registry.h"
+#include "iocs/places.h"
 #include "iocs/process_reader.h"
 #include "iocs/process_signs.h"
 #include "iocs/process_stat.h"
+#include "iocs/process_user.h"
+#include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {
 
@@ -46,6 +51,11 @@ struct FinderOptions {
   // is a sign that it changed (process_signs.h), and when a new listener has come to its network
   // namespace.
   std::chrono::milliseconds young{10000};
+  FirstUsers first_users;
+  // Of each kind, this many are followed at most: see places.h.
+  std::size_t places = kMostIocs;
+  // So long the name of an IOC that is gone is kept for its user.
+  std::chrono::milliseconds keep_name = std::chrono::minutes(5);
 };
 
 // In this order: a process that becomes another IOC by exec ends and starts under the same IocId.
@@ -53,8 +63,11 @@ struct Changes {
   std::vector<Ioc> ended;    // as they were last
   std::vector<Ioc> started;  // oldest first
   std::vector<Ioc> changed;  // the same IOC with other ports, addresses, problem, ...
+  std::vector<Ioc> evicted;  // they run, and are not followed any more: others have their places
 
-  bool empty() const { return ended.empty() && started.empty() && changed.empty(); }
+  bool empty() const {
+    return ended.empty() && started.empty() && changed.empty() && evicted.empty();
+  }
 };
 
 // A listening socket in a network namespace that is looked at.
@@ -102,15 +115,17 @@ class Finder {
   // Of those, the ones whose process cannot be found.
   std::vector<Listener> ownerless() const;
   FinderCosts costs() const;
+  const LeftOut& left_out() const { return left_out_; }
   // Inode of the exporter's network namespace.
   std::uint64_t own_namespace() const { return own_namespace_; }
 
  private:
   struct Tracked {  // a process that is an IOC
     Ioc ioc;
-    bool wanted = true;    // by the filter; others are followed but not told
-    bool told = false;     // of its start
-    bool changed = false;  // since it was told
+    bool wanted = true;     // by the filter
+    bool followed = false;  // it is wanted and has a place
+    bool told = false;      // of its start
+    bool changed = false;   // since it was told
     Clock::time_point found;
     Clock::time_point next_held = Clock::time_point::min();
     KeptFile memory;  // pagemap, status
@@ -148,8 +163,13 @@ class Finder {
   void ask_who_holds(Process& process, Clock::time_point now) const;
   bool is_mere_fork(Process& process, Clock::time_point now) const;
   bool start(Process& process, IocKind kind, Clock::time_point now);
-  void end(Process& process, Changes& changes);
-  void describe(Process& process) const;
+  void end(Process& process, Clock::time_point now, Changes& changes);
+  void describe(Process& process);
+  void share_out(Clock::time_point now, Changes& changes);
+  void share_out(IocKind kind, Clock::time_point now, Changes& changes);
+  void follow(Process& process, Clock::time_point now, Changes& changes);
+  void evict(Process& process, Clock::time_point now, Changes& changes);
+  void take_name(Tracked& tracked, Clock::time_point now);
   void update_sockets(Clock::time_point now);
   void find_owners(Clock::time_point now);
   NamespaceListeners read_all_listeners();
@@ -164,6 +184,9 @@ class Finder {
   FileCache files_;
   Inspector inspector_;
   NameRegistry names_;
+  UserNames user_names_;
+  LeftOut left_out_;
+  bool places_stale_ = false;  // an IOC came or went
   std::uint64_t own_namespace_;
   std::uint64_t maps_read_ = 0;
   std::map<std::uint64_t, SocketTable> socket_tables_;  // by network namespace

@@ -36,7 +36,7 @@ bool Finder::may_rest(Clock::time_point now) const {
   if (!proc || !signs_ || read_process_signs(*proc) != signs_) return false;
   return std::ranges::all_of(processes_, [](const auto& entry) {
     const auto& tracked = entry.second.tracked;
-    return !tracked || !tracked->wanted || tracked->memory.has_memory();
+    return !tracked || !tracked->followed || tracked->memory.has_memory();
   });
 }
 
@@ -53,7 +53,7 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     const bool same =
         there && !kernel && known != processes_.end() && known->second.stat.id == stat->id;
     if (known != processes_.end() && !same) {
-      if (known->second.tracked) end(known->second, changes);
+      if (known->second.tracked) end(known->second, now, changes);
       processes_.erase(known);
     }
     if (there && !kernel) stats.push_back(std::move(*stat));
@@ -75,8 +75,6 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
     process.stat = std::move(stat);
     visit(process, now, changes);
   }
-  for (auto& [pid, process] : processes_)
-    if (process.tracked) ask_who_holds(process, now);
   return {};
 }
 

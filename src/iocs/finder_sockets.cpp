@@ -67,7 +67,7 @@ Finder::NamespaceListeners Finder::read_all_listeners() {
   NamespaceListeners listeners;
   read_namespace(own_namespace_, nullptr, listeners);
   for (const auto& [pid, process] : processes_) {
-    if (!process.tracked || !process.tracked->wanted) continue;
+    if (!process.tracked || !process.tracked->followed) continue;
     // Through the first of the namespace that still answers.
     const std::uint64_t net = process.tracked->ioc.net_namespace;
     if (!listeners.contains(net)) read_namespace(net, &process, listeners);

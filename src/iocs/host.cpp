@@ -50,12 +50,23 @@ std::string subject_of(const Ioc& ioc) {
          std::to_string(ioc.id.pid) + ")";
 }
 
+FinderOptions Host::finder_options(const Options& options) {
+  FinderOptions finder = options.finder;
+  finder.keep_name = std::max(options.keep_gone, finder.keep_name);
+  return finder;
+}
+
 Host::Host(RootedFs fs, Options options)
     : fs_(std::move(fs)),
       keep_gone_(options.keep_gone),
       reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
-      finder_(fs_, std::move(options.finder), reader_),
-      own_namespace_(finder_.own_namespace()) {}
+      finder_(fs_, finder_options(options), reader_),
+      own_namespace_(finder_.own_namespace()) {
+  UserNames names(fs_);
+  for (const std::string& user : options.finder.first_users.named())
+    if (user.find_first_not_of("0123456789") != std::string::npos && !names.knows(user))
+      spdlog::warn("ioc.users: /etc/passwd has no user {}: give the number", user);
+}
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   listeners_.rested = false;
@@ -82,6 +93,7 @@ void Host::look(Clock::time_point now) {
   }
   look_.changes = std::move(*changes);
   look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
+  look_.left_out = finder_.left_out();
   const auto unreadable = finder_.costs().unreadable;
   if (unreadable > 0 && !may_look_into_processes(fs_))
     look_.result = error_in_words(std::to_string(unreadable) +
@@ -102,11 +114,14 @@ void Host::take_over(milliseconds patience) {
   look_seconds_ = look_.seconds;
   listeners_ = std::move(look_.listeners);
   changes_ = std::move(look_.changes);
+  left_out_seen_ = std::move(look_.left_out);
 }
 
 void Host::apply(Clock::time_point now) {
   const Changes changes = std::exchange(changes_, {});
+  left_out_ = left_out_seen_;
   for (const Ioc& ioc : changes.ended) end(ioc, now);
+  for (const Ioc& ioc : changes.evicted) evict(ioc);
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed)
     if (const auto found = live_.find(ioc.id); found != live_.end()) found->second.ioc = ioc;
@@ -114,6 +129,9 @@ void Host::apply(Clock::time_point now) {
 }
 
 void Host::start(const Ioc& ioc, Clock::time_point now) {
+  // What another user's IOC of this name has counted is not continued.
+  if (const auto gone = gone_.find(ioc.name); gone != gone_.end() && gone->second.user != ioc.user)
+    forget(ioc.name, gone->second.number);
   const std::uint32_t number = number_of(ioc.name);
   const auto [restarts, is_new] = restarts_.try_emplace(ioc.name, 0);
   if (!is_new) ++restarts->second;
@@ -133,6 +151,9 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
                  ioc.base_version.empty() ? "of unknown version" : ioc.base_version,
                  ioc.executable);
   if (!ioc.problem.empty()) spdlog::warn("ioc {}: {}", ioc.name, ioc.problem);
+  if (!ioc.contested_with.empty())
+    spdlog::warn("{} of user {} calls itself {}, as one of user {} does or did", subject_of(ioc),
+                 ioc.user_name, ioc.claimed_name, ioc.contested_with);
 }
 
 void Host::end(const Ioc& ioc, Clock::time_point now) {
@@ -145,10 +166,28 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   gone.facts.problem.clear();
   gone.facts.database.reset();
   gone.number = live.number;
+  gone.user = live.ioc.user;
   gone.until = now + keep_gone_;
   spdlog::info("{} has ended", subject_of(ioc));
   gone_.insert_or_assign(live.ioc.name, std::move(gone));
   live_.erase(found);
+}
+
+void Host::evict(const Ioc& ioc) {
+  const auto found = live_.find(ioc.id);
+  if (found == live_.end()) return;
+  spdlog::warn("{} of user {} is not followed any more: others have all the places",
+               subject_of(ioc), ioc.user_name);
+  const std::uint32_t number = found->second.number;
+  live_.erase(found);
+  forget(ioc.name, number);
+}
+
+void Host::forget(const std::string& name, std::uint32_t number) {
+  forgotten_.push_back(number);
+  numbers_.erase(name);
+  restarts_.erase(name);
+  gone_.erase(name);
 }
 
 void Host::forget_gone(Clock::time_point now) {
@@ -157,10 +196,8 @@ void Host::forget_gone(Clock::time_point now) {
       ++gone;
       continue;
     }
-    forgotten_.push_back(gone->second.number);
-    numbers_.erase(gone->first);
-    restarts_.erase(gone->first);
-    gone = gone_.erase(gone);
+    const auto old = gone++;
+    forget(std::string(old->first), old->second.number);
   }
 }
 
@@ -323,6 +360,9 @@ IocFacts Host::facts(const LiveIoc& live) const {
     if (facts.problem.empty()) facts.problem = *problem;
   facts.database = live.database;
   facts.restarts = restarts_.at(live.ioc.name);
+  facts.user = live.ioc.user_name;
+  facts.claimed_name = live.ioc.claimed_name;
+  facts.contested_with = live.ioc.contested_with;
   return facts;
 }
 

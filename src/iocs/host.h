@@ -128,11 +128,14 @@ class Host {
   // What is known of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
   std::vector<IocFacts> facts() const;
+  // Those that run and are not followed.
+  const LeftOut& left_out() const { return left_out_; }
 
  private:
   struct Gone {
     IocFacts facts;
     std::uint32_t number = 0;
+    std::uint32_t user = 0;
     Clock::time_point until;
   };
   struct Reading {
@@ -151,13 +154,17 @@ class Host {
   struct Look {
     Changes changes;
     ListenersSeen listeners;
+    LeftOut left_out;
     Result<void> result;
     double seconds = 0;
   };
   enum class Work { none, look, read };
 
+  static FinderOptions finder_options(const Options& options);
   void start(const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
+  void evict(const Ioc& ioc);
+  void forget(const std::string& name, std::uint32_t number);
   void forget_gone(Clock::time_point now);
   bool is_due(const LiveIoc& live, Clock::time_point now) const;
   Reading read(const Ioc& ioc) const;
@@ -179,6 +186,8 @@ class Host {
   Result<void> looked_;
   double look_seconds_ = 0;
   Changes changes_;  // of the last look
+  LeftOut left_out_seen_;
+  LeftOut left_out_;
   std::map<IocId, LiveIoc> live_;
   std::vector<Due> due_;  // read, and not applied yet
   Work work_ = Work::none;

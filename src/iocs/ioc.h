@@ -74,7 +74,13 @@ enum class IocKind {
 struct Ioc {
   IocId id;
   IocKind kind = IocKind::base;
-  std::string name;               // label `ioc`: unique among the running ones, printable UTF-8
+  std::string name;          // label `ioc`: unique among the running ones, printable UTF-8
+  std::string claimed_name;  // what it calls itself
+  // The user who has that name, or had it before: "" when it is this one's without doubt.
+  std::string contested_with;
+  std::uint32_t user = 0;         // who started it
+  std::string user_name;          // or his number
+  bool goes_first = false;        // FirstUsers has him
   std::string executable;         // path as the IOC sees it, without " (deleted)"
   double start_time_seconds = 0;  // time of day, UTC
   // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told

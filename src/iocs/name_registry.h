@@ -1,21 +1,58 @@
-// NameRegistry: one name for one running IOC at a time.
+// NameRegistry: one name for one running IOC at a time, and for a while after its end for IOCs of
+// the same user only. Not thread-safe.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
 
+// Who wants a name.
+struct NameClaim {
+  IocId id;
+  uid_t user = 0;
+  std::string user_name;
+  bool goes_first = false;  // its user's IOCs go before those of others
+};
+
 class NameRegistry {
  public:
-  // `name`, or "name-PID" while another holds it. Who holds a name keeps it until release().
-  std::string take(const std::string& name, const IocId& id);
-  void release(const std::string& unique_name) { holders_.erase(unique_name); }
+  using Clock = std::chrono::steady_clock;
+  struct Name {
+    std::string name;
+    // The user who has the wanted name, or who had it last: "" when it is this one's without doubt.
+    std::string contested_with;
+  };
+
+  // A name is kept for its user for so long.
+  explicit NameRegistry(std::chrono::milliseconds keep = std::chrono::minutes(5)) : keep_(keep) {}
+
+  // `name`, or while another has it, "name-USER" for another user and "name-PID" for the same.
+  Name take(const std::string& name, const NameClaim& claim, Clock::time_point now);
+  // The running IOC that must give the name away before take(): the user of this one goes first.
+  std::optional<IocId> yields_to(const std::string& name, const NameClaim& claim) const;
+  void release(const std::string& unique_name, Clock::time_point now);
 
  private:
-  std::map<std::string, IocId> holders_;
+  struct Holder {
+    NameClaim claim;
+    std::optional<Clock::time_point> gone;  // none: it runs
+  };
+
+  bool is_kept(const Holder& holder, const NameClaim& from, Clock::time_point now) const;
+  std::string told_apart(const std::string& name, const NameClaim& claim,
+                         Clock::time_point now) const;
+  void forget_some(uid_t user);
+
+  std::chrono::milliseconds keep_;
+  std::map<std::string, Holder> holders_;
 };
 
 }  // namespace ioc_exporter::iocs

@@ -47,6 +47,13 @@ void add_options(OptionTable& table, Options& options) {
         .argument = "DURATION",
         .help = "How long an IOC that is gone stays on /metrics as epics_ioc_up 0",
         .value = duration(options.keep_gone)},
+       {.flag = "ioc.users",
+        .argument = "LIST",
+        .key = "iocs.users",
+        .help = "Users, by name or number, whose IOCs go first, as root's do: what there is little "
+                "of they take from others, who have a small share of it together; without: each "
+                "user has a fair share",
+        .value = texts(options.users)},
        {.flag = "discovery.interval",
         .argument = "DURATION",
         .help = "How often to look for IOCs",

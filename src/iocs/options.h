@@ -14,6 +14,7 @@ struct Options {
   NameFilter filter;  // of whole names, before a pid is added to make one unique
   std::vector<NameSource> name_sources = default_name_sources();
   std::chrono::milliseconds keep_gone = std::chrono::minutes(5);
+  std::vector<std::string> users;  // whose IOCs go first; none: all are alike
   std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
 };
 

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -25,6 +26,11 @@ constexpr std::chrono::seconds kLongest{30};
 
 std::string_view bytes_of(const IocId& id) {
   return {reinterpret_cast<const char*>(&id), sizeof id};
+}
+
+// One that has ended costs nobody anything.
+uid_t payer_of(const RootedFs& fs, pid_t pid) {
+  return user_of(fs, pid).value_or(kNoUser);
 }
 
 // It computes, or would if it had a CPU: so it does not hang.
@@ -143,7 +149,7 @@ void ReaderPool::give_back(Kind kind, Reader reader) {
 
 Result<ReaderPool::Owner> ReaderPool::may_read(pid_t pid, const std::string& what) {
   if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
-  const uid_t user = user_of_process(fs(), pid);
+  const uid_t user = payer_of(fs(), pid);
   const std::scoped_lock lock(mutex_);
   switch (budget_.judge(pid, user, Clock::now())) {
     case ReaderBudget::Verdict::go:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct IocFacts {
   double start_time_seconds = 0;  // time of day
   std::string base_version;       // "7.0.8.1"; "" when it could not be told
   std::string executable;         // path as the IOC sees it
+  std::string user;               // who started it
+  std::string claimed_name;       // what it calls itself
+  std::string contested_with;     // the user who has that name, or had it before; "" = nobody
   std::optional<std::uint16_t> ca_port;
   std::vector<std::uint16_t> tcp_ports;      // all that it listens on
   std::string problem;                       // why something of it is missing; "" = all is well
@@ -30,6 +34,12 @@ struct IocFacts {
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   std::optional<HealthSample> health;        // while it runs
   std::vector<std::string> notes;            // what this IOC does not tell, and why
+};
+
+// IOCs that run and are not followed, since there are not enough places.
+struct LeftOut {
+  std::map<std::string, std::uint64_t> by_user;  // now
+  std::uint64_t evicted = 0;                     // from the start on, that were followed before
 };
 
 }  // namespace ioc_exporter

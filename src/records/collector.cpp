@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/pid_namespace.h"
-#include "iocs/process_user.h"
 #include "kernel/load_error.h"
 #include "records/probe_points.h"
 #include "records/return_probe_check.h"
@@ -20,11 +19,6 @@ using std::chrono::seconds;
 constexpr const char* kProbe = "record_process";
 constexpr seconds kThreadCheckInterval{10};
 constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
-
-// Whose IOCs have room before all others.
-bool comes_first(std::uint32_t user) {
-  return user == 0;
-}
 
 std::uint32_t records_of(const Database& database) {
   return static_cast<std::uint32_t>(database.records.size());
@@ -90,10 +84,6 @@ std::vector<ProbeState> RecordsCollector::probes() const {
   return {{kProbe, why_not_}};
 }
 
-std::uint32_t RecordsCollector::user_of(const iocs::LiveIoc& live) const {
-  return iocs::user_of_process(host_.fs(), live.ioc.id.pid);
-}
-
 void RecordsCollector::end(const Watched& watched) {
   if (!watched.slot) return;
   limiter_->forget(*watched.slot);
@@ -139,7 +129,7 @@ void RecordsCollector::watch_due(TimePoint now) {
     const auto known = watched_.find(id);
     if (known == watched_.end() || !known->second.slot)
       coming.push_back({live.ioc.target->file, live.ioc.target->offset, records_of(*live.database),
-                        user_of(live), comes_first(user_of(live))});
+                        live.ioc.user, live.ioc.goes_first});
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)
@@ -171,8 +161,8 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.sevr = offsets.sevr;
   target.sdis = offsets.sdis;
   target.records = records_of(*live.database);
-  target.user = user_of(live);
-  target.comes_first = comes_first(target.user);
+  target.user = live.ioc.user;
+  target.comes_first = live.ioc.goes_first;
   target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, offsets, options_.puts, process_->durations());
   target.ending = std::move(points.process);

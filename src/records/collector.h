@@ -84,7 +84,6 @@ class RecordsCollector final : public Collector {
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);
-  std::uint32_t user_of(const iocs::LiveIoc& live) const;
   void report_refused();
   void free_ended_threads(TimePoint now);
   std::vector<ExtraProbes::Watched> watched_extras() const;

@@ -29,6 +29,7 @@ IocSample power_supplies() {
   ioc.start_time_seconds = 1790000000.25;
   ioc.base_version = "7.0.8.1";
   ioc.executable = "/opt/ioc/bin/ps";
+  ioc.user = "epics";
   ioc.ca_port = 5064;
   ioc.records_attached = true;
   ioc.restarts = 3;
@@ -142,6 +143,9 @@ Snapshot sample_snapshot() {
   vacuum.pid = 813;
   vacuum.start_time_seconds = 1790000100;
   vacuum.executable = "C:\\ioc";
+  vacuum.user = "1002";
+  vacuum.claimed_name = "power-supplies";
+  vacuum.contested_with = "epics";
   IocSample gone;
   gone.name = "timing";
   gone.pid = 99;
@@ -162,6 +166,7 @@ Snapshot sample_snapshot() {
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
   snapshot.config = ConfigSample{true, 1790000123.5};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
+  snapshot.left_out = {{{"1002", 7}}, 3};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
   return snapshot;
 }

@@ -5,22 +5,91 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-TEST(NameRegistry, HolderKeepsItAndALaterOneGetsItsPid) {
-  NameRegistry names;
-  EXPECT_EQ(names.take("ps", {7, 1}), "ps");
-  EXPECT_EQ(names.take("ps", {8, 2}), "ps-8");
-  EXPECT_EQ(names.take("ps", {9, 3}), "ps-9");
-  names.release("ps");
-  EXPECT_EQ(names.take("ps", {10, 4}), "ps");
-  names.release("ps-8");
-  EXPECT_EQ(names.take("ps", {8, 9}), "ps-8");
+using std::chrono::minutes;
+
+class Names : public testing::Test {
+ protected:
+  std::string take(const std::string& name, pid_t pid, const std::string& user = "alice",
+                   bool goes_first = false) {
+    taken_ = names_.take(name, claim(pid, user, goes_first), now_);
+    return taken_.name;
+  }
+  static NameClaim claim(pid_t pid, const std::string& user, bool goes_first) {
+    return {{pid, 1}, static_cast<uid_t>(user.front()), user, goes_first};
+  }
+  void release(const std::string& name) { names_.release(name, now_); }
+
+  NameRegistry names_{minutes(5)};
+  NameRegistry::Clock::time_point now_{};
+  NameRegistry::Name taken_;
+};
+
+TEST_F(Names, HolderKeepsItAndALaterOneGetsItsPid) {
+  EXPECT_EQ(take("ps", 7), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  EXPECT_EQ(take("ps", 8), "ps-8");
+  EXPECT_EQ(taken_.contested_with, "alice") << "two of one user";
+  EXPECT_EQ(take("ps", 9), "ps-9");
+  release("ps");
+  EXPECT_EQ(take("ps", 10), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  release("ps-8");
+  EXPECT_EQ(take("ps", 8), "ps-8");
 }
 
-TEST(NameRegistry, NamesThatLookLikeUniqueOnes) {
-  NameRegistry names;
-  EXPECT_EQ(names.take("ps-8", {7, 1}), "ps-8");
-  EXPECT_EQ(names.take("ps", {3, 1}), "ps");
-  EXPECT_EQ(names.take("ps", {8, 2}), "ps-8-8");
+TEST_F(Names, NamesThatLookLikeUniqueOnes) {
+  EXPECT_EQ(take("ps-8", 7), "ps-8");
+  EXPECT_EQ(take("ps", 3), "ps");
+  EXPECT_EQ(take("ps", 8), "ps-8-8");
+  EXPECT_EQ(take("ps-mallory", 4), "ps-mallory");
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory-9");
+}
+
+TEST_F(Names, AnotherUserIsToldApartByHisName) {
+  EXPECT_EQ(take("ps", 7), "ps");
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory-9");
+}
+
+TEST_F(Names, WhileAnIocRestartsItsNameIsItsUsers) {
+  take("ps", 7);
+  release("ps");
+  now_ += minutes(4);
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(take("ps", 9), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+}
+
+TEST_F(Names, LaterAnotherUserGetsItAndItIsSaid) {
+  take("ps", 7);
+  release("ps");
+  now_ += minutes(6);
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(take("ps", 9), "ps-alice");
+  EXPECT_EQ(taken_.contested_with, "mallory");
+}
+
+TEST_F(Names, WhoGoesFirstGetsIt) {
+  take("ps", 7, "mallory");
+  EXPECT_EQ(names_.yields_to("ps", claim(8, "alice", false)), std::nullopt);
+  EXPECT_EQ(names_.yields_to("ps", claim(8, "alice", true)), (IocId{7, 1}));
+  release("ps");
+  EXPECT_EQ(take("ps", 8, "alice", true), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  EXPECT_EQ(take("ps", 7, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  EXPECT_EQ(names_.yields_to("ps", claim(9, "bob", true)), std::nullopt) << "both go first";
+  EXPECT_EQ(take("ps", 9, "bob", true), "ps-bob");
+}
+
+TEST_F(Names, ManyNamesOfOneUserDisplaceNobodyElses) {
+  take("ps", 7);
+  release("ps");
+  for (int i = 0; i < 1000; ++i) release(take("fake" + std::to_string(i), 8, "mallory"));
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory");
 }
 
 }  // namespace

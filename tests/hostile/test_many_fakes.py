@@ -1,0 +1,176 @@
+"""More IOCs than there are places, and IOCs that take another one's name: the real ones stay, and stay exact."""
+import os
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+from harness import env
+from harness.ioc import Ioc
+from harness.process import Process
+from harness.scrape import PROCESSED
+
+MALLORY, ALICE = 64001, 64002  # nobody's on a usual host
+PLACES = 1024
+INFO = "epics_ioc_info"
+CONTESTED = "epics_ioc_name_contested"
+LEFT_OUT = "ioc_exporter_iocs_left_out"
+# Files of the tests may be where another user cannot read them.
+AS_ALICE = ["setpriv", f"--reuid={ALICE}", "--clear-groups", "--inh-caps=+dac_read_search,+dac_override",
+            "--ambient-caps=+dac_read_search,+dac_override"]
+
+
+def database(prefix):
+    return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
+
+
+@pytest.fixture(scope="module")
+def static_ioc():
+    """A program that anybody may run, with a database of its own in its memory."""
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield pathlib.Path(shutil.copy(env.tool("static_ioc"), name))
+
+
+@pytest.fixture
+def start_fakes(started, static_ioc, log_dir):
+    def start(count: int, name: str, user: int = MALLORY) -> Process:
+        script = static_ioc.parent / "many_fakes.py"
+        shutil.copy(env.E2E_DIR.parent / "hostile" / "many_fakes.py", script)
+        fakes = started.add(Process(f"fakes-{name}", ["/usr/bin/python3", script, static_ioc, count, name], log_dir,
+                                    user=user))
+        fakes.wait_for("^@ready$", timeout=60)
+        return fakes
+
+    return start
+
+
+class Small:
+    """One such process that counts what it does."""
+
+    def __init__(self, program, name, user, log_dir):
+        self.name = name
+        self.process = Process(name, [program, f"{name}:n"], log_dir, {"IOCNAME": name}, user=user)
+        self.process.wait_for("^@running")
+
+    def work(self, times: int) -> None:
+        done = self.process.stdout().count("@done") + 1
+        self.process.send_line(f"{self.name}:n {times}")
+        self.process.wait_for(f"(?s)(@done.*){{{done}}}")
+
+
+@pytest.fixture
+def start_small(started, static_ioc, log_dir):
+    return lambda name, user: started.add(Small(static_ioc, name, user, log_dir))
+
+
+@pytest.fixture
+def start_alices(started, log_dir):
+    def start(name: str) -> Ioc:
+        return started.add(Ioc(name, database(name), log_dir, prefix=AS_ALICE)).wait_running()
+
+    return start
+
+
+def processed(exporter, ioc: str, record: str) -> int:
+    return exporter.scrape().count(PROCESSED, ioc=ioc, record=record)
+
+
+def test_a_real_ioc_beside_1024_fakes(start_fakes, start_alices, start_exporter):
+    """One that was there before, and one that comes when all places are taken."""
+    before = start_alices("before-fakes")
+    exporter = start_exporter("--ioc.include=fake[0-9]+|(before|after)-fakes", sees=[before])
+    before.process_once("before-fakes:n", 23)
+    start_fakes(PLACES + 20, "fake")
+    exporter.wait_scrape(lambda s: len(s.series(INFO)) >= PLACES and len(s.series("epics_record_info")) >= PLACES,
+                         "all places are taken", 120)
+    after = start_alices("after-fakes")
+    exporter.wait_up(after, 60)
+    after.process_once("after-fakes:n", 23)
+    before.process_once("before-fakes:n", 7)
+    scrape = exporter.scrape()
+    assert scrape.count(PROCESSED, ioc="before-fakes", record="before-fakes:n") == 30
+    assert scrape.count(PROCESSED, ioc="after-fakes", record="after-fakes:n") == 23
+    assert len(scrape.series(INFO)) == PLACES
+    assert scrape.series(INFO, ioc="after-fakes")[0][0]["user"] == str(ALICE)
+    assert scrape.value(LEFT_OUT, user=str(MALLORY)) == 22
+    assert scrape.value("ioc_exporter_iocs_evicted_total") == 1
+    assert "not followed" in exporter.request("/")[2].decode()
+
+    # It restarts: while it is gone, one of the fakes has its place.
+    after.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="after-fakes") == 0
+                         and s.value(LEFT_OUT, user=str(MALLORY)) == 21, "it is gone", 60)
+    again = start_alices("after-fakes")
+    exporter.wait_up(again, 60)
+    again.process_once("after-fakes:n", 11)
+    assert processed(exporter, "after-fakes", "after-fakes:n") == 11
+
+
+def test_a_name_that_another_user_has(start_small, start_exporter):
+    """While it runs, and while it restarts."""
+    real = start_small("vac1", ALICE)
+    exporter = start_exporter("--ioc.include=vac1", sees=[])
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="vac1"), "the real one is found")
+    real.work(23)
+    fake = start_small("vac1", MALLORY)
+    other = f"vac1-{MALLORY}"
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc=other), "the other one is told apart")
+    fake.work(1000)
+    real.work(7)
+    scrape = exporter.scrape()
+    assert scrape.count(PROCESSED, ioc="vac1", record="vac1:n") == 30
+    assert scrape.count(PROCESSED, ioc=other, record="vac1:n") == 1000
+    assert scrape.series(CONTESTED) == [({"ioc": other, "user": str(MALLORY), "claimed_name": "vac1",
+                                          "claimed_from": str(ALICE)}, 1)]
+
+    fake.process.kill()
+    real.process.kill()
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc="vac1") == 0
+                         and s.value("epics_ioc_up", ioc=other) == 0, "both are gone")
+    fake = start_small("vac1", MALLORY)
+    exporter.wait_scrape(lambda s: s.value("epics_ioc_up", ioc=other) == 1, "it does not continue the real one")
+    fake.work(500)
+    assert exporter.scrape().value("epics_ioc_up", ioc="vac1") == 0
+    real = start_small("vac1", ALICE)
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="vac1"), "the real one is back")
+    real.work(11)
+    scrape = exporter.scrape()
+    assert scrape.count(PROCESSED, ioc="vac1", record="vac1:n") == 11
+    assert scrape.value("epics_ioc_restarts_total", ioc="vac1") == 1
+    assert [labels["ioc"] for labels, _ in scrape.series(CONTESTED)] == [other]
+
+
+def test_users_that_are_named_go_first(start_fakes, start_small, start_exporter):
+    """They get their names whoever came first; all others share a sixteenth of the places."""
+    start_fakes(PLACES // 16 + 5, "fake")
+    fake = start_small("vac2", MALLORY)
+    exporter = start_exporter("--ioc.include=fake[0-9]+|vac2", f"--ioc.users={ALICE}")
+    exporter.wait_scrape(lambda s: len(s.series(INFO)) == PLACES // 16, "the others' share is used up", 60)
+    assert exporter.scrape().value(LEFT_OUT, user=str(MALLORY)) == 6
+    real = start_small("vac2", ALICE)
+    exporter.wait_scrape(lambda s: s.series(INFO, ioc="vac2", user=str(ALICE)) and
+                         s.series("epics_record_info", ioc="vac2"), "it has its name")
+    real.work(23)
+    fake.work(100)
+    assert processed(exporter, "vac2", "vac2:n") == 23
+    assert len(exporter.scrape().series(INFO)) == PLACES // 16 + 1
+
+
+def test_a_name_is_given_to_who_goes_first(start_small, start_exporter):
+    fake = start_small("vac3", MALLORY)
+    exporter = start_exporter("--ioc.include=vac3", f"--ioc.users={ALICE}")
+    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="vac3"), "the fake has the name")
+    fake.work(100)
+    real = start_small("vac3", ALICE)
+    other = f"vac3-{MALLORY}"
+    exporter.wait_scrape(lambda s: s.series(INFO, ioc="vac3", user=str(ALICE))
+                         and s.series("epics_record_info", ioc="vac3")
+                         and s.series("epics_record_info", ioc=other), "the real one has it")
+    real.work(23)
+    fake.work(7)
+    scrape = exporter.scrape()
+    assert scrape.count(PROCESSED, ioc="vac3", record="vac3:n") == 23
+    assert scrape.count(PROCESSED, ioc=other, record="vac3:n") == 7
+    assert [labels["ioc"] for labels, _ in scrape.series(CONTESTED)] == [other]

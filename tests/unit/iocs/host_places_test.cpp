@@ -1,0 +1,93 @@
+// Which IOCs the host follows, and by which names.
+#include "iocs/host.h"
+
+#include <gtest/gtest.h>
+
+#include "proc_tree.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLong{20'000};
+
+class HostPlaces : public testing::Test, public ProcTree {
+ protected:
+  HostPlaces() {
+    folder_.write("/etc/passwd", "root:x:0:0::/:/\nalice:x:1001:9::/:/\nmallory:x:1002:9::/:/\n");
+  }
+
+  void put(int pid, uid_t user, const std::string& environment) {
+    ProcTree::put({.pid = pid, .start = pid, .environment = environment});
+    folder_.write("/proc/" + std::to_string(pid) + "/status",
+                  "Name:\tx\nUid:\t" + std::to_string(user) + "\t0\t0\t0\n");
+  }
+  void look(Host& host) {
+    now_ += std::chrono::seconds(1);
+    EXPECT_TRUE(host.poll(now_, kLong));
+    host.apply(now_);
+  }
+  static std::vector<std::string> names(const Host& host) {
+    std::vector<std::string> names;
+    for (const IocFacts& facts : host.facts())
+      if (facts.up) names.push_back(facts.user + ":" + facts.name);
+    return names;
+  }
+  using Names = std::vector<std::string>;
+
+  Host::Clock::time_point now_ = Host::Clock::now();
+};
+
+TEST_F(HostPlaces, AnIocOfAnotherUserContinuesNothing) {
+  Host host(RootedFs(folder_.path()), {});
+  put(7, 1001, "IOC=ps");
+  look(host);
+  const std::uint32_t alices = host.number_of("ps");
+  remove(7);
+  put(8, 1002, "IOC=ps");
+  look(host);
+  EXPECT_EQ(names(host), Names{"mallory:ps-mallory"});
+  EXPECT_NE(host.number_of("ps-mallory"), alices);
+  put(9, 1001, "IOC=ps");
+  look(host);
+  EXPECT_EQ(names(host), (Names{"mallory:ps-mallory", "alice:ps"}));
+  EXPECT_EQ(host.number_of("ps"), alices);
+}
+
+TEST_F(HostPlaces, WhoGoesFirstTakesTheNameAndBeginsAnew) {
+  Host::Options with_users;
+  with_users.finder.first_users = FirstUsers({"alice"});
+  Host host(RootedFs(folder_.path()), with_users);
+  put(7, 1002, "IOC=ps");
+  look(host);
+  const std::uint32_t mallorys = host.number_of("ps");
+  put(8, 1001, "IOC=ps");
+  look(host);
+  EXPECT_EQ(names(host), (Names{"mallory:ps-mallory", "alice:ps"}));
+  EXPECT_NE(host.number_of("ps"), mallorys);
+  EXPECT_EQ(host.take_forgotten(), std::vector{mallorys});
+  for (const IocFacts& facts : host.facts()) EXPECT_EQ(facts.restarts, 0u) << facts.name;
+}
+
+TEST_F(HostPlaces, TheYoungestOfTheGreediestLosesHisPlace) {
+  Host::Options few;
+  few.finder.places = 3;
+  Host host(RootedFs(folder_.path()), few);
+  for (const int pid : {11, 12, 13, 14}) put(pid, 1002, "IOC=fake" + std::to_string(pid));
+  look(host);
+  EXPECT_EQ(names(host), (Names{"mallory:fake11", "mallory:fake12", "mallory:fake13"}));
+  EXPECT_EQ(host.left_out().by_user, (std::map<std::string, std::uint64_t>{{"mallory", 1}}));
+  put(20, 1001, "IOC=ps");
+  look(host);
+  EXPECT_EQ(names(host), (Names{"mallory:fake11", "mallory:fake12", "alice:ps"}));
+  EXPECT_EQ(host.left_out().evicted, 1u);
+  EXPECT_FALSE(host.known_names().contains("fake13")) << "it runs, and is not said to be gone";
+  remove(11);
+  look(host);
+  EXPECT_EQ(names(host), (Names{"mallory:fake12", "mallory:fake13", "alice:ps"}));
+  EXPECT_EQ(host.left_out().by_user.at("mallory"), 1u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::iocs
