@@ -59,6 +59,7 @@ FinderOptions Host::finder_options(const Options& options) {
 Host::Host(RootedFs fs, Options options)
     : fs_(std::move(fs)),
       keep_gone_(options.keep_gone),
+      most_gone_(options.most_gone),
       reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
       finder_(fs_, finder_options(options), reader_),
       own_namespace_(finder_.own_namespace()) {
@@ -143,6 +144,7 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
   live.found = now;
   live.reading = Retry(now);
   live.ca_port = ioc.ca_port;
+  if (!may_log(now)) return;
   if (ioc.kind == IocKind::ca_server)
     spdlog::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
                  ioc.executable);
@@ -168,7 +170,7 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   gone.number = live.number;
   gone.user = live.ioc.user;
   gone.until = now + keep_gone_;
-  spdlog::info("{} has ended", subject_of(ioc));
+  if (may_log(now)) spdlog::info("{} has ended", subject_of(ioc));
   gone_.insert_or_assign(live.ioc.name, std::move(gone));
   live_.erase(found);
 }
@@ -176,8 +178,9 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
 void Host::evict(const Ioc& ioc) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
-  spdlog::warn("{} of user {} is not followed any more: others have all the places",
-               subject_of(ioc), ioc.user_name);
+  if (may_log(Clock::now()))
+    spdlog::warn("{} of user {} is not followed any more: others have all the places",
+                 subject_of(ioc), ioc.user_name);
   const std::uint32_t number = found->second.number;
   live_.erase(found);
   forget(ioc.name, number);
@@ -190,6 +193,27 @@ void Host::forget(const std::string& name, std::uint32_t number) {
   gone_.erase(name);
 }
 
+bool Host::may_log(Clock::time_point now) {
+  const bool may = comings_and_goings_.allows(now);
+  if (const std::uint64_t left_out = comings_and_goings_.take_left_out(); left_out > 0)
+    spdlog::warn("{} more IOCs came or went, too many to log", left_out);
+  return may;
+}
+
+// The one that ended first of the user who has most of them.
+void Host::forget_greediest_gone() {
+  std::map<uid_t, std::size_t> held;
+  for (const auto& [name, gone] : gone_) ++held[gone.user];
+  const auto most =
+      std::ranges::max_element(held, {}, [](const auto& user) { return user.second; })->first;
+  auto first = gone_.end();
+  for (auto gone = gone_.begin(); gone != gone_.end(); ++gone)
+    if (gone->second.user == most &&
+        (first == gone_.end() || gone->second.until < first->second.until))
+      first = gone;
+  forget(std::string(first->first), first->second.number);
+}
+
 void Host::forget_gone(Clock::time_point now) {
   for (auto gone = gone_.begin(); gone != gone_.end();) {
     if (gone->second.until > now) {
@@ -199,6 +223,7 @@ void Host::forget_gone(Clock::time_point now) {
     const auto old = gone++;
     forget(std::string(old->first), old->second.number);
   }
+  while (gone_.size() > most_gone_) forget_greediest_gone();
 }
 
 bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {

@@ -22,6 +22,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/log_bound.h"
 #include "base/retry.h"
 #include "base/rooted_fs.h"
 #include "base/worker.h"
@@ -56,11 +57,17 @@ struct LiveIoc {
 
 class Host {
  public:
+  // Those that are gone, and lines in the log a minute about those that come and go: more than an
+  // honest host has, also when it boots.
+  static constexpr std::size_t kMostGone = 1024;
+  static constexpr std::uint64_t kMostLines = 2048;
+
   using Clock = std::chrono::steady_clock;
 
   struct Options {
     FinderOptions finder;
     std::chrono::milliseconds keep_gone{300'000};
+    std::size_t most_gone = kMostGone;
     std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
   };
   // Listening sockets, as the last look at the host found them: see Finder.
@@ -166,6 +173,8 @@ class Host {
   void evict(const Ioc& ioc);
   void forget(const std::string& name, std::uint32_t number);
   void forget_gone(Clock::time_point now);
+  void forget_greediest_gone();
+  bool may_log(Clock::time_point now);
   bool is_due(const LiveIoc& live, Clock::time_point now) const;
   Reading read(const Ioc& ioc) const;
   void look(Clock::time_point now);
@@ -176,6 +185,7 @@ class Host {
 
   RootedFs fs_;
   std::chrono::milliseconds keep_gone_;
+  std::size_t most_gone_;
   std::shared_ptr<ProcessReader> reader_;
   Finder finder_;  // the worker's, but for what never changes
   std::uint64_t own_namespace_;
@@ -195,6 +205,7 @@ class Host {
   std::vector<Due> reading_;    // the same, while it reads
   std::vector<Listener> told_;  // the same: who speaks CA
   std::map<std::string, Gone> gone_;
+  LogBound comings_and_goings_{kMostLines};
   std::map<std::string, std::uint32_t> numbers_;
   std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_
   std::vector<std::uint32_t> forgotten_;

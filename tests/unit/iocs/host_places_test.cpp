@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "proc_tree.h"
 
 namespace ioc_exporter::iocs {
@@ -53,6 +55,30 @@ TEST_F(HostPlaces, AnIocOfAnotherUserContinuesNothing) {
   look(host);
   EXPECT_EQ(names(host), (Names{"mallory:ps-mallory", "alice:ps"}));
   EXPECT_EQ(host.number_of("ps"), alices);
+}
+
+// Each with a name of its own: who runs them fills neither memory nor the page, nor does he push
+// another user's out.
+TEST_F(HostPlaces, ThoseThatAreGoneAreBounded) {
+  constexpr std::size_t kMost = 20, kEach = 8;
+  Host::Options few;
+  few.most_gone = kMost;
+  Host host(RootedFs(folder_.path()), few);
+  put(7, 1001, "IOC=ps");
+  look(host);
+  remove(7);
+  look(host);
+  for (std::size_t begin = 0; begin < kMost + kEach; begin += kEach) {
+    for (std::size_t i = begin; i < begin + kEach; ++i)
+      put(static_cast<int>(100 + i), 1002, "IOC=fake" + std::to_string(i));
+    look(host);
+    for (std::size_t i = begin; i < begin + kEach; ++i) remove(static_cast<int>(100 + i));
+    look(host);
+  }
+  const auto facts = host.facts();
+  EXPECT_EQ(facts.size(), kMost);
+  EXPECT_TRUE(std::ranges::any_of(facts, [](const auto& one) { return one.name == "ps"; }));
+  EXPECT_TRUE(std::ranges::none_of(facts, [](const auto& one) { return one.name == "fake0"; }));
 }
 
 TEST_F(HostPlaces, WhoGoesFirstTakesTheNameAndBeginsAnew) {
