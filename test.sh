@@ -99,8 +99,8 @@ say "ctest"
 rm -rf "$build/ctest.xml" "$build/results" build/sanitized/results
 mkdir -p "$build/results" build/sanitized/results
 status=0
-# One more than there are CPUs: much of what runs waits.
-ctest --test-dir "$build" --parallel "$(($(nproc) + 1))" --output-on-failure --no-tests=error \
+# Two more than there are CPUs: much of what runs waits, for the kernel to let go of a probe for example.
+ctest --test-dir "$build" --parallel "$(($(nproc) + 2))" --output-on-failure --no-tests=error \
   --output-junit ctest.xml "$@" || status=$?
 [ -f "$build/ctest.xml" ] || die "ctest left no result (its status: $status)"
 "$(system_python)" scripts/test_summary.py "$build/ctest.xml" "$build/results" build/sanitized/results || status=1

@@ -45,6 +45,8 @@ EMPTY_SERIES = {
     "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",
+    "epics_ioc_name_contested": "no two IOCs want one name here",
+    "ioc_exporter_ca_puts_disagree_total": "nobody hides puts here",
 }
 
 
