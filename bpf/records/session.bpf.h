@@ -114,7 +114,7 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 	thread = entered_thread(id, record, &config, attach);
 	if (!thread)
 		return NO_RETURN;
-	if (is_second(thread, config, sp, attach))
+	if (is_second(thread, config, sp))
 		return WANT_RETURN;
 	if (!settle_frames(thread, config, sp)) {
 		count_without_stack(id, record, attach);

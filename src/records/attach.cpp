@@ -37,7 +37,12 @@ void take_off(std::map<std::uint32_t, Attached>& by_slot) {
 }  // namespace
 
 Result<UniqueFd> RecordProcess::serve(const HelperRequest& request, const UniqueFd& file) const {
-  return object_.serve(request, file, iocs::Inspector::probed_functions());
+  static const std::vector<const char*> functions = [] {
+    std::vector<const char*> all{"dbProcess"};
+    for (const char* name : iocs::Inspector::probed_functions()) all.push_back(name);
+    return all;
+  }();
+  return object_.serve(request, file, functions);
 }
 
 Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
@@ -53,11 +58,8 @@ Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
   if (to.contains(point.program)) return {};
-  ProbePlace place{target.code->fd(), target.path, point.offset, pid};
-  if (durations() == Durations::by_ends) place.ending = point.ending.get();
-  auto ok = target.code->may_probe(point.offset);
-  if (ok && place.ending != nullptr) ok = place.ending->check(*target.code);
-  if (!ok)
+  const ProbePlace place{target.code->fd(), target.path, point.offset, pid};
+  if (auto ok = target.code->may_probe(point.offset); !ok)
     return Error{ok.error().code,
                  "attach uprobe " + place.text(point.program) + ": " + ok.error().context};
   auto attachment = object_.attach(point.program, place);
@@ -68,7 +70,7 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
 
 Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& target,
                                           std::int32_t pid) const {
-  const ProbePoint process{RecordProgram::process, target.offset, target.ending};
+  const ProbePoint process{RecordProgram::process, target.offset};
   if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
   for (const ProbePoint& point : target.extras)
     if (auto ok = attach_function(to, target, point, pid); !ok) return ok;

@@ -78,7 +78,6 @@ class RecordsCollector final : public Collector {
   };
 
   Result<void> load();
-  Durations wanted_durations() const;
   void measure_hit_cost();
   void end(const Watched& watched);
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;

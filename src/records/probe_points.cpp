@@ -13,15 +13,9 @@ constexpr std::uint16_t kPutNotifyAddress = 32;
 
 class Planner {
  public:
-  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, Durations durations)
-      : target_(target), durations_(durations) {
+  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets) : target_(target) {
     points_.puts.ppn = offsets.ppn;
     points_.puts.disp = offsets.disp;
-  }
-
-  void plan_process() {
-    points_.process =
-        ending("dbProcess", Work::indirect_call, "processings are counted without durations");
   }
 
   void plan_puts() {
@@ -35,21 +29,17 @@ class Planner {
     plan_link_fields();
     plan_notifies();
     if (const auto* const shell = find("dbpf"))
-      points_.extras.push_back(
-          {RecordProgram::shell, shell->file_offset, ending("dbpf", Work::nothing, nullptr)});
+      probe(RecordProgram::shell, *shell);
     else
       note("writes by dbpf are counted as `other`", "dbpf");
   }
 
   // Static in dbScan.c.
   void plan_scans() {
-    constexpr const char* kNotTimed = "periodic scan lists are not timed";
-    const auto* const scan = find("scanList");
-    if (scan == nullptr) return note(kNotTimed, "scanList");
-    if (durations_ == Durations::off) return;
-    auto end = ending("scanList", Work::call, kNotTimed);
-    if (end || durations_ == Durations::by_returns)
-      points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
+    if (const auto* const scan = find("scanList"))
+      probe(RecordProgram::scan_list, *scan);
+    else
+      note("periodic scan lists are not timed", "scanList");
   }
 
   RecordPoints take() { return std::move(points_); }
@@ -65,22 +55,6 @@ class Planner {
   }
   void probe(RecordProgram program, const iocs::CodeRange& function) {
     points_.extras.push_back({program, function.file_offset});
-  }
-  // Where the function ends, when that is to be seen by breakpoints there. `without`: what it means
-  // that it cannot; null: nothing that is worth a word.
-  std::shared_ptr<const EndingFunction> ending(const std::string& name, Work work,
-                                               const char* without) {
-    if (durations_ != Durations::by_ends) return nullptr;
-    std::vector<iocs::CodeRange> parts;
-    if (const auto* const code = find(name.c_str())) parts.push_back(*code);
-    if (const auto* const cold = find((name + ".cold").c_str()); cold && !parts.empty())
-      parts.push_back(*cold);
-    auto found = EndingFunction::find(target_.file->fd(), parts, work);
-    if (found) return std::move(*found);
-    if (without != nullptr)
-      points_.notes.push_back(std::string(without) + ": find where " + name + " ends in " +
-                              target_.display_path + ": " + found.error().message());
-    return nullptr;
   }
   void note(const char* what, const char* function) {
     points_.notes.push_back(std::string(what) + ": " + target_.display_path + " does not name " +
@@ -132,16 +106,14 @@ class Planner {
   }
 
   const iocs::ProbeTarget& target_;
-  Durations durations_;
   RecordPoints points_;
 };
 
 }  // namespace
 
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, Durations durations) {
-  Planner planner(target, offsets, durations);
-  planner.plan_process();
+                           bool puts) {
+  Planner planner(target, offsets);
   if (puts) planner.plan_puts();
   planner.plan_scans();
   return planner.take();

@@ -82,7 +82,6 @@ std::string ProbePlace::text(RecordProgram program) const {
 
 struct RecordAttachment::Links {
   UniqueFd at_return;  // attached first and detached last
-  std::vector<UniqueFd> at_ends;
   UniqueFd at_entry;
   UniqueFd session;
 };
@@ -98,7 +97,6 @@ struct RecordProcessObject::Loaded {
   std::shared_ptr<Helper> helper;             // attaches in our place; none: we may do it ourselves
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
-  Durations durations = Durations::by_ends;
 
   Result<const bpf_program*> program(const char* name) const {
     const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
@@ -131,7 +129,6 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.puts.config, maps.put_config); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.clients, maps.put_clients); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
-  if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
   auto mapped = kernel::MappedArray<iocx_thread>::map(
       loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
@@ -148,7 +145,6 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   record_process_bpf& skeleton = *loaded.skeleton;
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
   skeleton.rodata->thread_mask = places - 1;
-  skeleton.rodata->cfg_ends = options.durations == Durations::by_ends;
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
   skeleton.rodata->cfg_ca_put_clients = options.put_clients;
@@ -163,17 +159,9 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
                                             static_cast<bpf_attach_type>(*loaded.session_type));
   }
   // They do the same: the verifier reads some 100,000 instructions of each.
-  const bool returns = options.durations == Durations::by_returns;
-  const bool ends = options.durations == Durations::by_ends;
-  for (bpf_program* program :
-       {skeleton.progs.record_entry_process, skeleton.progs.record_entry_all})
+  for (bpf_program* program : {skeleton.progs.record_entry_process, skeleton.progs.record_entry_all,
+                               skeleton.progs.record_return})
     bpf_program__set_autoload(program, !loaded.session_type);
-  bpf_program__set_autoload(skeleton.progs.record_return, returns && !loaded.session_type);
-  for (bpf_program* program : {skeleton.progs.scan_return, skeleton.progs.put_shell_return})
-    bpf_program__set_autoload(program, returns);
-  for (bpf_program* program :
-       {skeleton.progs.record_end, skeleton.progs.scan_end, skeleton.progs.put_shell_end})
-    bpf_program__set_autoload(program, ends);
   const auto& maps = skeleton.maps;
   // A record takes its place when it is processed for the first time, not when the map is made.
   if (options.on_demand && kernel::allocates_entries_on_demand())
@@ -193,9 +181,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
     const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
-  loaded->durations = options.durations;
-  if (options.session && options.durations == Durations::by_returns)
-    loaded->session_type = kernel::uprobe_session_type();
+  if (options.session) loaded->session_type = kernel::uprobe_session_type();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
   if (auto ok = configure(*loaded, options); !ok) return ok.error();
@@ -208,7 +194,7 @@ Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_o
 Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
   kernel::capture_libbpf_messages();
   auto loaded = load_once(options);
-  if (!loaded && options.session && options.durations == Durations::by_returns) {
+  if (!loaded && options.session) {
     spdlog::warn("session probes are not used: {}", loaded.error().message());
     RecordProcessOptions plain = options;
     plain.session = false;
@@ -216,10 +202,6 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   }
   if (!loaded) return std::move(loaded).error();
   return RecordProcessObject(std::move(*loaded));
-}
-
-Durations RecordProcessObject::durations() const {
-  return loaded_->durations;
 }
 
 bool RecordProcessObject::grows_with_use() const {
@@ -234,7 +216,6 @@ bool RecordProcessObject::has_session() const {
 const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
   const RecordProgramNames& names = names_of(program);
   if (hook == Hook::at_return) return names.at_return;
-  if (hook == Hook::at_end) return names.at_end;
   if (hook == Hook::session) return all ? names.session_all : names.session_process;
   return all ? names.entry_all : names.entry_process;
 }
@@ -255,15 +236,10 @@ Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
 
 Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
   if (!loaded_->helper) return attach_here(place);
-  HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
-                        .number = static_cast<std::uint32_t>(place.program),
-                        .pid = place.pid,
-                        .offset = place.offset};
-  if (place.ending != nullptr) {
-    const std::vector<iocs::CodeRange>& parts = place.ending->parts();
-    for (std::size_t i = 0; i < std::min(parts.size(), std::size(request.more)); ++i)
-      request.more[i] = parts[i].file_offset;
-  }
+  const HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
+                              .number = static_cast<std::uint32_t>(place.program),
+                              .pid = place.pid,
+                              .offset = place.offset};
   auto attached = loaded_->helper->ask(request, place.file, kAttachPatience);
   if (attached && !*attached) return error_in_words("the helper process sent nothing");
   return attached;
@@ -275,7 +251,7 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
   const bool all = place.pid == kAllProcesses;
   const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
     if (program_of(program, hook, all) == nullptr) return {};
-    auto attached = attach_hook({program, hook, place.file, place.offset, place.pid, nullptr});
+    auto attached = attach_hook({program, hook, place.file, place.offset, place.pid});
     if (!attached) return in_words_of(place.text(program), attached.error());
     link = std::move(*attached);
     return {};
@@ -284,58 +260,23 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
     if (auto ok = attach(links->session, Hook::session); !ok) return ok.error();
     return RecordAttachment(std::move(links));
   }
-  if (loaded_->durations == Durations::by_returns)
-    if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
-  if (place.ending != nullptr)
-    for (const FunctionEnd& end : place.ending->ends()) {
-      auto attached =
-          attach_hook({program, Hook::at_end, place.file, end.offset, place.pid, place.ending});
-      if (!attached) return in_words_of(place.text(program), attached.error());
-      links->at_ends.push_back(std::move(*attached));
-    }
+  if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
   if (auto ok = attach(links->at_entry, Hook::at_entry); !ok) return ok.error();
   return RecordAttachment(std::move(links));
 }
-
-namespace {
-
-// In the helper, which trusts nobody who asks: what it is told is where a function begins; its name
-// and its size, and those of the part that the compiler has put elsewhere, are in the file's symbol
-// table, and where it ends is found in its code, here and now.
-Result<void> check_end_at(int fd, const HelperRequest& request, RecordProgram program) {
-  const std::string function = names_of(program).function;
-  const std::string names[] = {function, function + ".cold"};
-  std::vector<iocs::CodeRange> parts;
-  for (std::size_t i = 0; i < std::size(names) && (i == 0 || request.more[i] != 0); ++i) {
-    const char* const name[] = {names[i].c_str()};
-    auto size = kernel::size_of_function_at(fd, request.more[i], name);
-    if (!size) return std::move(size).error();
-    parts.push_back({request.more[i], *size});
-  }
-  auto found = EndingFunction::find(fd, parts);
-  if (!found) return std::move(found).error();
-  const auto is_asked_for = [&](const FunctionEnd& end) { return end.offset == request.offset; };
-  if (std::ranges::any_of((*found)->ends(), is_asked_for)) return {};
-  return error_in_words("attach at offset " + std::to_string(request.offset) + ": " + function +
-                        " does not end there");
-}
-
-}  // namespace
 
 Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const UniqueFd& file,
                                             std::span<const char* const> functions) const {
   const auto program = static_cast<RecordProgram>(request.number);
   const auto hook = static_cast<Hook>(request.what);
   const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::completion) &&
-                        request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
+                        request.what <= static_cast<std::uint32_t>(Hook::session) &&
                         (request.pid > 0 || request.pid == kAllProcesses) && file &&
                         (hook != Hook::session || loaded_->session_type);
   if (!is_known) return error_in_words("attach: no such request");
-  const auto may = hook == Hook::at_end
-                       ? check_end_at(file.get(), request, program)
-                       : kernel::check_function_at(file.get(), request.offset, functions);
-  if (!may) return may.error();
-  return attach_here({program, hook, file.get(), request.offset, request.pid, nullptr});
+  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
+    return ok.error();
+  return attach_here({program, hook, file.get(), request.offset, request.pid});
 }
 
 void RecordProcessObject::use_helper(std::shared_ptr<Helper> helper) {

@@ -9,8 +9,7 @@ namespace {
 // In the order of RecordProgram.
 constexpr std::array kPrograms = {
     RecordProgramNames{RecordProgram::process, "dbProcess", "record_entry_process",
-                       "record_entry_all", "record_return", "session_process", "session_all",
-                       "record_end", IOCX_ENDING_PROCESS},
+                       "record_entry_all", "record_return", "session_process", "session_all"},
     RecordProgramNames{RecordProgram::put, "dbPut", "put_process", "put_all", nullptr, nullptr,
                        nullptr},
     RecordProgramNames{RecordProgram::put_link_field, "dbCanSetLink", "put_lfld_process",
@@ -22,9 +21,9 @@ constexpr std::array kPrograms = {
     RecordProgramNames{RecordProgram::notify, "dbProcessNotify", "put_notify", "put_notify",
                        nullptr, nullptr, nullptr},
     RecordProgramNames{RecordProgram::shell, "dbpf", "put_shell", "put_shell", "put_shell_return",
-                       nullptr, nullptr, "put_shell_end", IOCX_ENDING_SHELL},
+                       nullptr, nullptr},
     RecordProgramNames{RecordProgram::scan_list, "scanList", "scan_process", "scan_all",
-                       "scan_return", nullptr, nullptr, "scan_end", IOCX_ENDING_SCAN},
+                       "scan_return", nullptr, nullptr},
     RecordProgramNames{RecordProgram::completion, "recGblFwdLink", "completion_process",
                        "completion_all", nullptr, nullptr, nullptr},
 };

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-
-#include "shared/function_ends.h"
 
 namespace ioc_exporter::records {
 
@@ -31,9 +28,6 @@ struct RecordProgramNames {
   // Programs of session probes, which take the place of the others where the kernel has them.
   const char* session_process = nullptr;
   const char* session_all = nullptr;
-  // At the places where the function ends, in the place of return probes.
-  const char* at_end = nullptr;
-  std::optional<iocx_ending_function> ending = {};
 };
 
 const RecordProgramNames& names_of(RecordProgram program);
