@@ -163,7 +163,7 @@ def test_service_manager_hears_of_it(start_exporter, start_ioc, monkeypatch):
     manager = Manager()
     monkeypatch.setenv("NOTIFY_SOCKET", "@" + manager.name)
     monkeypatch.setenv("WATCHDOG_USEC", "600000")
-    exporter = start_exporter("--no-collector.records", "--ioc.include=notified")
+    exporter = start_exporter("--no-collector.records", "--ca.witness", "--ioc.include=notified")
     wait_until(lambda: any(text.startswith("READY=1\nSTATUS=0 IOCs; ca_tap, ca_udp")
                            for text in manager.listen()), "READY after the first look", 5)
     start_ioc("notified", databases.counting(), macros="P=N:")

@@ -12,7 +12,7 @@ from harness.ioc import copy_of_libraries
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
-EXPORTER_OPTIONS = ["--no-collector.records"]
+EXPORTER_OPTIONS = ["--no-collector.records", "--ca.witness"]
 WITNESSED = "ioc_exporter_ioc_puts_witnessed"
 DISAGREE = "ioc_exporter_ca_puts_disagree_total"
 

@@ -48,7 +48,7 @@ std::optional<Message> first_message(Bytes bytes) {
                   16,
                   {}};
   std::uint64_t size = word(bytes, 0) & 0xFFFF;
-  if (size == 0xFFFF && message.count == 0) {
+  if (size == 0xFFFF) {  // whatever the count, as rsrv
     if (bytes.size() < 24) return std::nullopt;
     size = word(bytes, 16);
     message.count = word(bytes, 20);

@@ -132,4 +132,4 @@ def check_that_all_goes_on(exporter, ioc, fake) -> None:
     exporter.wait_scrape(lambda s: s.value("ioc_exporter_probe_attachments", probe="record_process") > 0,
                          "SIGUSR2 attaches them again")
     lives(fake)
-    assert exporter.process.terminate(10) == 0
+    assert exporter.process.terminate() == 0

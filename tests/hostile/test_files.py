@@ -67,7 +67,7 @@ def test_another_file_is_mapped_where_one_was_inspected(started, start_ioc, star
              for name in ("fake1", "fake2")]
     honest = start_ioc("honest", database("H"))
     exporter = start_exporter("--ioc.include=fake.|honest", sees=[*fakes, honest])
-    assert probed.byte(at) == 0xCC != original, "one attachment for all who map the file"
+    wait_until(lambda: probed.byte(at) == 0xCC != original, "one attachment for all who map the file")
     honest.process_once("H:n", COUNT)
 
     exporter.process.popen.send_signal(signal.SIGUSR1)
@@ -122,7 +122,8 @@ def test_two_containers_of_one_image_are_counted_once(started, start_exporter, l
     for i, ioc in enumerate(both):
         assert ioc.get(f"{ioc.name}:n.VAL") == COUNT + i
         assert processed(exporter, ioc, f"{ioc.name}:n") == COUNT + i
-    assert exporter.scrape().count(ATTACHMENTS, probe="record_process") == attachments
+    exporter.wait_scrape(lambda s: s.count(ATTACHMENTS, probe="record_process") == attachments,
+                         "attached once, after the change from one process to all")
 
 
 def test_a_library_that_is_rewritten_in_place_gets_no_new_probe(started, start_exporter, log_dir):

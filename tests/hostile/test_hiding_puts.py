@@ -44,7 +44,7 @@ def ioc(one_ioc):
 
 @pytest.fixture
 def witness(ioc, start_exporter):
-    exporter = start_exporter(sees=[ioc])
+    exporter = start_exporter("--ca.witness", sees=[ioc])
     exporter.wait_scrape(lambda page: page.value("ioc_exporter_ioc_puts_witnessed", ioc=ioc.name) == 1,
                          "the server is heard")
     return exporter
@@ -178,7 +178,7 @@ policy:
 def test_the_policy_judges_what_the_server_was_asked(ioc, start_exporter, started, log_dir):
     site = log_dir / "site.yml"
     site.write_text(POLICY)
-    exporter = start_exporter(f"--config.file={site}", sees=[ioc])
+    exporter = start_exporter("--ca.witness", f"--config.file={site}", sees=[ioc])
     exporter.wait_scrape(lambda page: page.value("ioc_exporter_ioc_puts_witnessed", ioc=ioc.name) == 1, "is heard")
     client = started.add(Hider(ioc.port, "rogue", "console9"))
     channel = client.create("H:set2")

@@ -18,4 +18,4 @@ def test_sparse_libraries(start_ioc, start_exporter, map_sparse_files):
         exporter.wait_scrape(lambda s: s.count(PROCESSED, ioc=ioc.name, record="S:text1") == 23, "exact counts")
     # The first round waits for the first look at the host: it was before all this.
     assert exporter.scrape().value("ioc_exporter_loop_tick_longest_seconds") < 5
-    assert exporter.process.terminate(2) == 0
+    assert exporter.process.terminate() == 0

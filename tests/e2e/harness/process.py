@@ -75,7 +75,7 @@ class Process:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still runs after {timeout} s: {self.describe()}") from None
 
-    def terminate(self, timeout: float = 10.0) -> int:
+    def terminate(self, timeout: float = 60.0) -> int:
         self.popen.send_signal(signal.SIGTERM)
         return self.wait_exit(timeout)
 
@@ -85,5 +85,5 @@ class Process:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        self.popen.wait(10)
+        self.popen.wait(60)  # the kernel takes its probes off first
         self.popen.stdin.close()
