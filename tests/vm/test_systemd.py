@@ -193,11 +193,13 @@ def test_each_run_ended_as_it_should(facts):
 
 
 def test_journal_has_no_complaint(facts):
-    """But the one about the run that was hung."""
+    """But the one about the run that was hung; and what a probe costs cannot always be told in a machine whose CPU
+    time others take."""
     lines = facts["journal"].splitlines()
     of_exporter = [line for line in lines if line.startswith("ts=")]
     assert of_exporter
-    assert [line for line in of_exporter if "level=info" not in line] == []
+    assert [line for line in of_exporter
+            if "level=info" not in line and "measure the cost of a probe" not in line] == []
     of_systemd = [line for line in lines if not line.startswith("ts=")]
     assert [line for line in of_systemd if re.search("[Ff]ail|denied|not permitted|Watchdog", line)] == [
         "ioc_exporter.service: Watchdog timeout (limit 20s)!",
