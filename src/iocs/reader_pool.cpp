@@ -39,17 +39,6 @@ bool is_runnable(const RootedFs& fs, pid_t reader) {
   return stat && stat->state == 'R';
 }
 
-// How long it has waited for a CPU since it was forked, which is nobody's fault but the host's.
-// 0: the kernel does not tell (CONFIG_SCHED_INFO).
-std::chrono::nanoseconds waited_for_cpu(const RootedFs& fs, pid_t reader) {
-  const auto text = fs.read("/proc/" + std::to_string(reader) + "/schedstat", 128);
-  const std::size_t at = text ? text->find(' ') : std::string::npos;  // "ran waited slices", in ns
-  std::uint64_t waited = 0;
-  if (at != std::string::npos)
-    std::from_chars(text->data() + at + 1, text->data() + text->size(), waited);
-  return std::chrono::nanoseconds(waited);
-}
-
 // False: not in time.
 bool wait_for_answer(const RootedFs& fs, const Reader& reader, milliseconds patience,
                      const std::atomic<bool>& stopped) {
@@ -177,7 +166,8 @@ void ReaderPool::say_put_off(uid_t user) {
       user == kNoUser ? "(unknown)" : std::to_string(user));
 }
 
-// What an ordinary process takes is free: a site's many IOCs may all be one user's.
+// What an ordinary process takes is free: a site's many IOCs may all be one user's. Time for which
+// a reader waits for a CPU counts, since others wait as well.
 void ReaderPool::charge(const Owner& owner, std::chrono::nanoseconds time) {
   if (time <= kFree) return;
   const std::scoped_lock lock(mutex_);
@@ -214,14 +204,10 @@ Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience,
   Asked asked;
   std::string message;
   const auto began = Clock::now();
-  const auto waited = waited_for_cpu(fs(), reader.pid);
-  const auto taken = [&] {
-    return Clock::now() - began - (waited_for_cpu(fs(), reader.pid) - waited);
-  };
   for (;;) {
     if (!wait_for_answer(fs(), reader, patience, stopped_)) {
       if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
-      charge(owner, taken());
+      charge(owner, Clock::now() - began);
       return give_up(reader, owner, what + ": no answer within " + milliseconds_text(patience));
     }
     if (!receive_message(reader.socket.get(), message, asked.fd)) {
@@ -238,7 +224,7 @@ Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience,
     }
     asked.bytes.append(unpacker.rest());
     if (answer->more != 0) continue;
-    charge(owner, taken());
+    charge(owner, Clock::now() - began);
     return asked;
   }
 }
