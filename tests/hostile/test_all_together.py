@@ -12,7 +12,7 @@ DATABASE = databases.put_targets("H:", 2) + "".join(
     f'record(calc,"{name}"){{field(CALC,"VAL+1")}}\n' for name in SCANNED)
 PVS = ["H:set1", "H:set2"]
 PERIOD = 0.1
-PASSES = 200
+PASSES = 100
 PUTS_EACH = 20_000
 
 
