@@ -131,6 +131,6 @@ TEST_P(CaTapCandidateTest, SilenceTellsNothing) {
   for (int look = 0; look < 5; ++look) EXPECT_EQ(verdicts(), not_yet_);
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapCandidateTest);
+IOCX_WITH_CHOSEN_LOCK(CaTapCandidateTest);
 
 }  // namespace

@@ -169,6 +169,6 @@ TEST_P(CaTapLossyTest, OutOfOrderOnly) {
   run({1, 20011, {0.01, 20, 5}}, 7);
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapLossyTest);
+IOCX_WITH_CHOSEN_LOCK(CaTapLossyTest);
 
 }  // namespace

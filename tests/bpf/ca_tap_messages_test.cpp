@@ -433,6 +433,6 @@ TEST_P(CaTapMessages, OutcomesWaitForTheIocToBeFound) {
   expect_nothing_lost();
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapMessages);
+IOCX_WITH_CHOSEN_LOCK(CaTapMessages);
 
 }  // namespace

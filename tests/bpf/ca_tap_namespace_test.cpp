@@ -240,6 +240,6 @@ TEST_P(CaTapNamespaceTest, ServersElsewhereAreLeftAloneUnlessAskedFor) {
   EXPECT_EQ(all_puts(), 0u);
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapNamespaceTest);
+IOCX_WITH_CHOSEN_LOCK(CaTapNamespaceTest);
 
 }  // namespace

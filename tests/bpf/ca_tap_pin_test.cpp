@@ -310,6 +310,6 @@ TEST_P(CaTapPinTest, TenRestartsDuringAFlood) {
   EXPECT_EQ(entries("ca_channels"), 2u);
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapPinTest);
+IOCX_WITH_CHOSEN_LOCK(CaTapPinTest);
 
 }  // namespace

@@ -278,6 +278,6 @@ TEST_P(CaTapSeedTest, NoPutIsLostMeanwhile) {
   EXPECT_EQ(all_puts(), kChannels * kRounds);
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapSeedTest);
+IOCX_WITH_CHOSEN_LOCK(CaTapSeedTest);
 
 }  // namespace

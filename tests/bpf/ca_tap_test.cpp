@@ -391,6 +391,6 @@ TEST_P(CaTapTest, CountsOnlyWhatItWatches) {
   expect_nothing_lost();
 }
 
-IOCX_WITH_BOTH_LOCKS(CaTapTest);
+IOCX_WITH_CHOSEN_LOCK(CaTapTest);
 
 }  // namespace
