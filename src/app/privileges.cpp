@@ -17,6 +17,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/number_after.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter::app {
@@ -114,13 +115,8 @@ std::vector<cap_value_t> permitted() {
 
 // How many threads this process has; 0: not known.
 int threads(const RootedFs& fs) {
-  constexpr std::string_view kField = "\nThreads:\t";
   const auto status = fs.read("/proc/self/status");
-  const std::size_t at = status ? status->find(kField) : std::string::npos;
-  int count = 0;
-  if (at != std::string::npos)
-    std::from_chars(status->data() + at + kField.size(), status->data() + status->size(), count);
-  return count;
+  return status ? static_cast<int>(number_after(*status, "\nThreads:").value_or(0)) : 0;
 }
 
 Result<void> give_pins(const std::string& folder, const User& user, const RootedFs& fs) {

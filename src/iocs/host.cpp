@@ -3,11 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 
 #include "base/ca_ports.h"
+#include "base/number_after.h"
 #include "iocs/ca_server_port.h"
 
 namespace ioc_exporter::iocs {
@@ -16,6 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kYouth{10'000};
+// A database that is never initialized rests for this part of the time that its IOC was seen.
 constexpr int kPartOfAge = 10;
 constexpr int kRestAfterReading = 20;  // times what the reading took: at most 5 % of a core an IOC
 // Many IOCs that start together are told together; the first of them waits no longer than this.
@@ -36,11 +37,9 @@ std::optional<std::uint16_t> guess_ca_port(const Ioc& ioc) {
 
 // CAP_SYS_PTRACE, bit 19 of CapEff in /proc/PID/status (linux/capability.h).
 bool may_look_into_processes(const RootedFs& fs) {
-  constexpr std::string_view kField = "CapEff:\t";
   const auto status = fs.read("/proc/self/status");
-  const std::size_t at = status ? status->find(kField) : std::string::npos;
-  if (at == std::string::npos) return false;
-  return (std::strtoull(status->c_str() + at + kField.size(), nullptr, 16) >> 19 & 1) != 0;
+  const auto effective = status ? number_after(*status, "CapEff:", 16) : std::nullopt;
+  return effective && (*effective >> 19 & 1) != 0;
 }
 
 }  // namespace
@@ -122,7 +121,7 @@ void Host::apply(Clock::time_point now) {
   const Changes changes = std::exchange(changes_, {});
   left_out_ = left_out_seen_;
   for (const Ioc& ioc : changes.ended) end(ioc, now);
-  for (const Ioc& ioc : changes.evicted) evict(ioc);
+  for (const Ioc& ioc : changes.evicted) evict(ioc, now);
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed)
     if (const auto found = live_.find(ioc.id); found != live_.end()) found->second.ioc = ioc;
@@ -175,10 +174,10 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   live_.erase(found);
 }
 
-void Host::evict(const Ioc& ioc) {
+void Host::evict(const Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
-  if (may_log(Clock::now()))
+  if (may_log(now))
     spdlog::warn("{} of user {} is not followed any more: others have all the places",
                  subject_of(ioc), ioc.user_name);
   const std::uint32_t number = found->second.number;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/number_after.h"
 #include "base/utf8.h"
 
 namespace ioc_exporter::iocs {
@@ -28,14 +29,9 @@ bool is_number(std::string_view text) {
 }  // namespace
 
 std::optional<uid_t> user_of(const RootedFs& fs, pid_t pid) {
-  constexpr std::string_view kField = "\nUid:\t";
   const auto status = fs.read("/proc/" + std::to_string(pid) + "/status", 4096);
-  const std::size_t at = status ? status->find(kField) : std::string::npos;
-  if (at == std::string::npos) return std::nullopt;
-  uid_t user = 0;
-  const auto read =
-      std::from_chars(status->data() + at + kField.size(), status->data() + status->size(), user);
-  return read.ec == std::errc() ? std::optional(user) : std::nullopt;
+  const auto user = status ? number_after(*status, "\nUid:") : std::nullopt;
+  return user ? std::optional(static_cast<uid_t>(*user)) : std::nullopt;
 }
 
 void UserNames::read() {

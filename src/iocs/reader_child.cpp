@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
+#include "base/number_after.h"
 #include "iocs/process_reader.h"
 #include "iocs/reader_wire.h"
 
@@ -16,16 +16,6 @@ namespace ioc_exporter::iocs {
 namespace {
 
 constexpr int kLowPriority = 19;
-
-// The number behind `field` in `text`, up to something else.
-std::optional<std::uint64_t> number_after(std::string_view text, std::string_view field) {
-  const auto at = text.find(field);
-  if (at == std::string_view::npos) return {};
-  text.remove_prefix(at + field.size());
-  std::uint64_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} ? std::optional(number) : std::nullopt;
-}
 
 // A FUSE file system answers when its owner likes, and to close one of its files waits for it, too.
 // That of root (user_id=0) is the site's own (CernVM-FS); all others are refused.

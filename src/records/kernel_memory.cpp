@@ -1,10 +1,10 @@
 #include "records/kernel_memory.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "base/number_after.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -16,15 +16,8 @@ constexpr std::uint64_t kLikely = 1024;
 }  // namespace
 
 std::uint64_t usual_kernel_memory(const RootedFs& fs) {
-  constexpr std::string_view kField = "MemTotal:";
   const auto info = fs.read("/proc/meminfo", 4096);
-  const std::size_t at = info ? info->find(kField) : std::string::npos;
-  std::uint64_t kib = 0;
-  if (at != std::string::npos) {
-    const std::size_t digits = info->find_first_not_of(' ', at + kField.size());
-    if (digits != std::string::npos)
-      std::from_chars(info->data() + digits, info->data() + info->size(), kib);
-  }
+  const std::uint64_t kib = info ? number_after(*info, "MemTotal:").value_or(0) : 0;
   return std::clamp(kib * 1024 / 16, 64 * kMiB, 2048 * kMiB);
 }
 
