@@ -3,12 +3,12 @@
 #include <bpf/bpf.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <utility>
 
 #include "ca_witness.skel.h"
 #include "iocs/inspector.h"
+#include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/mapped_array.h"
@@ -22,9 +22,6 @@ static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_chann
               offsetof(iocx_witness_channel, state) == 72);
 static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
 static_assert(sizeof(iocx_witness_rest) == 24);
-
-// As records/process_object.cpp.
-constexpr std::chrono::milliseconds kAttachPatience{1500};
 
 struct SkeletonDeleter {
   void operator()(ca_witness_bpf* skeleton) const { ca_witness_bpf__destroy(skeleton); }
@@ -99,22 +96,15 @@ Result<UniqueFd> CaWitnessObject::attach_here(WitnessProgram program, int file,
 }
 
 Result<UniqueFd> CaWitnessObject::attach(WitnessProgram program, const WitnessPlace& place) const {
-  Result<UniqueFd> attached = UniqueFd();
-  if (loaded_->helper)
-    attached = loaded_->helper->ask({.what = kRequest,
-                                     .number = static_cast<std::uint32_t>(program),
-                                     .pid = place.pid,
-                                     .offset = place.offset},
-                                    place.file, kAttachPatience);
-  else
-    attached = attach_here(program, place.file, place.offset, place.pid);
-  if (attached && *attached) return attached;
-  const Error error =
-      attached ? error_in_words("the helper process sent nothing") : std::move(attached).error();
-  // Whoever attached it knew the file by a number only.
-  const std::string action = std::string("attach uprobe ") + function_of(program) + " in " +
-                             place.shown_path + " (pid " + std::to_string(place.pid) + ")";
-  return Error{error.code, error.code ? action : action + ": " + error.context};
+  const HelperRequest request{.what = kRequest,
+                              .number = static_cast<std::uint32_t>(program),
+                              .pid = place.pid,
+                              .offset = place.offset};
+  auto attached = loaded_->helper ? kernel::ask_to_attach(*loaded_->helper, request, place.file)
+                                  : attach_here(program, place.file, place.offset, place.pid);
+  if (attached) return attached;
+  return kernel::attach_error(
+      kernel::uprobe_text(function_of(program), place.shown_path, place.pid), attached.error());
 }
 
 void CaWitnessObject::use_helper(std::shared_ptr<Helper> helper) {

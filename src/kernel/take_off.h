@@ -1,5 +1,6 @@
 // Ends many attachments at the same time: the kernel makes who takes a uprobe off wait until no CPU
-// can be in it, some tens of milliseconds each; those who wait at the same time wait together.
+// can be in it, some tens of milliseconds each. Those of one perf event each wait in turn all the
+// same (seen on Linux 6.18).
 #pragma once
 
 #include <algorithm>

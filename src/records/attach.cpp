@@ -45,16 +45,6 @@ Result<UniqueFd> RecordProcess::serve(const HelperRequest& request, const Unique
   return object_.serve(request, file, functions);
 }
 
-Result<std::shared_ptr<Helper>> RecordProcess::attach_by_helper(
-    std::function<Result<void>()> confine) {
-  auto helper = Helper::start({"ioc_exp-attach", std::move(confine),
-                               [this](const HelperRequest& request, const UniqueFd& file) {
-                                 return serve(request, file);
-                               }});
-  if (helper) use_helper(*helper);
-  return helper;
-}
-
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
   if (to.contains(point.program)) return {};

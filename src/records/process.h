@@ -87,10 +87,8 @@ class RecordProcess {
   // Takes all probes off at the same time.
   ~RecordProcess();
 
-  // From now on a process of its own attaches, with the rights that `confine` leaves it, and only
-  // to functions that there are probes for. To be called while the process has one thread.
-  Result<std::shared_ptr<Helper>> attach_by_helper(std::function<Result<void>()> confine);
-  // The same with a helper that others use, too: it is to call serve().
+  // From now on `helper` attaches, which is to call serve(), and only to functions that there are
+  // probes for.
   void use_helper(std::shared_ptr<Helper> helper) { object_.use_helper(std::move(helper)); }
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file) const;
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
@@ -17,9 +18,6 @@
 
 namespace ioc_exporter::records {
 namespace {
-
-// The kernel takes some milliseconds; the operator's wish to detach waits for this long at most.
-constexpr std::chrono::milliseconds kAttachPatience{1500};
 
 struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
@@ -67,17 +65,10 @@ Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
                                        " of BPF map " + bpf_map__name(outer));
 }
 
-// Whoever attached it knew the file by a number only.
-Error in_words_of(const std::string& place, const Error& error) {
-  const std::string action = "attach uprobe " + place;
-  return {error.code, error.code ? action : action + ": " + error.context};
-}
-
 }  // namespace
 
 std::string ProbePlace::text(RecordProgram program) const {
-  return std::string(names_of(program).function) + " in " + shown_path +
-         (pid > 0 ? " (pid " + std::to_string(pid) + ")" : "");
+  return kernel::uprobe_text(names_of(program).function, shown_path, pid);
 }
 
 struct RecordAttachment::Links {
@@ -240,9 +231,7 @@ Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
                               .number = static_cast<std::uint32_t>(place.program),
                               .pid = place.pid,
                               .offset = place.offset};
-  auto attached = loaded_->helper->ask(request, place.file, kAttachPatience);
-  if (attached && !*attached) return error_in_words("the helper process sent nothing");
-  return attached;
+  return kernel::ask_to_attach(*loaded_->helper, request, place.file);
 }
 
 Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
@@ -252,7 +241,7 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
   const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
     if (program_of(program, hook, all) == nullptr) return {};
     auto attached = attach_hook({program, hook, place.file, place.offset, place.pid});
-    if (!attached) return in_words_of(place.text(program), attached.error());
+    if (!attached) return kernel::attach_error(place.text(program), attached.error());
     link = std::move(*attached);
     return {};
   };

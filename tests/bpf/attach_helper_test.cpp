@@ -17,9 +17,13 @@ class AttachHelperTest : public ::testing::TestWithParam<bool> {
     auto process = RecordProcess::start({.session = GetParam()});
     ASSERT_TRUE(process) << process.error().message();
     process_.emplace(std::move(*process));
-    auto helper = process_->attach_by_helper([] { return Result<void>(); });
+    auto helper = Helper::start({"ioc_exp-attach", [] { return Result<void>(); },
+                                 [this](const HelperRequest& request, const UniqueFd& file) {
+                                   return process_->serve(request, file);
+                                 }});
     ASSERT_TRUE(helper) << helper.error().message();
     helper_ = *helper;
+    process_->use_helper(helper_);
   }
   std::uint64_t processed(std::uint32_t slot) const {
     std::uint64_t sum = 0;
