@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "ca/channel_name.h"
 #include "ca/rsrv_layout.h"
 #include "shared/ca_parser.h"
 
@@ -102,18 +103,10 @@ class FactReader {
                const Field* field = field_of(address.description);
                auto record = read_text(memory_, address.record, layout::kRecordNameSize);
                if (field == nullptr || !record || !*record) return;
-               facts_[i].name = std::move(**record);
-               const bool long_string = is_long_string(address, field->type);
-               if (field->name != "VAL" || long_string) facts_[i].name += "." + field->name;
-               if (long_string) facts_[i].name += "$";
+               const bool long_string =
+                   is_long_string(field->type, address.field_type, address.dbr_field_type);
+               facts_[i].name = channel_name(std::move(**record), field->name, long_string);
              });
-  }
-
-  // dbNameToAddr() in 3.14's dbAccess.c: "$" makes an array of characters of a string or a link.
-  static bool is_long_string(const layout::DbAddr& address, std::int32_t field_type) {
-    if (field_type == layout::kDbfString) return address.field_type == layout::kDbfChar;
-    const bool link = field_type >= layout::kDbfInLink3_14 && field_type <= layout::kDbfFwdLink3_14;
-    return link && address.dbr_field_type == layout::kOldDbrChar;
   }
 
   // Fields are few and channels many: each is read once.

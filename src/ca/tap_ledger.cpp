@@ -1,25 +1,14 @@
 // The part of CaTap that tells the ledger what it sees, and takes back what the server does not
 // tell.
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 #include "base/wall_clock.h"
 #include "ca/tap.h"
+#include "ca/tap_labels.h"
 
 namespace ioc_exporter::ca {
 namespace {
-
-CaPutPlace place_of(std::uint32_t ioc, const iocx_ca_address& client, std::uint16_t port,
-                    std::uint32_t sid) {
-  CaPutPlace place;
-  place.ioc = ioc;
-  place.sid = sid;
-  place.port = port;
-  static_assert(sizeof place.address == sizeof client.bytes);
-  std::memcpy(place.address.data(), client.bytes, sizeof client.bytes);
-  return place;
-}
 
 CaPutLedger::Clock::time_point when(std::uint64_t monotonic_ns) {
   return CaPutLedger::Clock::time_point(std::chrono::nanoseconds(monotonic_ns));
@@ -35,7 +24,7 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   const iocx_ca_channel& channel = object_.channels()[slot];
   if (told.channel != channel.channel) told.growth = {};
   told.channel = channel.channel;
-  told.place = place_of(ioc, info.client, info.client_port, channel.sid);
+  told.place = put_place(ioc, info.client, info.client_port, channel.sid);
   told.server_port = info.server_port;
 }
 
@@ -64,7 +53,7 @@ Result<CaTap::SeenBefore> CaTap::seen_before(std::uint32_t ioc, Clock::time_poin
   auto read =
       object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
         if (ioc_of(flow.circuit, flow.ioc) == ioc)
-          before.connections.push_back(place_of(ioc, key.client, key.client_port, 0));
+          before.connections.push_back(put_place(ioc, key.client, key.client_port, 0));
       });
   if (!read) return read.error();
   return before;

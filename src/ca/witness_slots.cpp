@@ -1,37 +1,19 @@
 // The part of CaWitness that turns the kernel's slots into puts by label, and frees them.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "ca/channel_name.h"
 #include "ca/connections.h"
-#include "ca/rsrv_layout.h"
 #include "ca/tap_labels.h"
 #include "ca/witness.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
-CaPutPlace place_of(std::uint32_t ioc, const iocx_witness_key& key) {
-  const iocx_ca_address address = ca_address_v4(key.address);
-  CaPutPlace place;
-  place.ioc = ioc;
-  place.sid = key.sid;
-  place.port = key.port;
-  std::memcpy(place.address.data(), address.bytes, sizeof address.bytes);
-  return place;
-}
-
-// As FactReader of ca/channel_facts.cpp: what dbNameToAddr() of 3.14 was asked for.
+// Of Base 3.14, by what the program has read of the channel's dbAddr.
 std::string name_of_record(const iocx_witness_info& info) {
-  const bool is_link = info.description_type >= layout::kDbfInLink3_14 &&
-                       info.description_type <= layout::kDbfFwdLink3_14;
-  const bool is_long = info.description_type == layout::kDbfString
-                           ? info.field_type == layout::kDbfChar
-                           : is_link && info.dbr_field_type == layout::kOldDbrChar;
-  const std::string field = kernel_text(info.field);
-  std::string name = kernel_text(info.name);
-  if (!field.empty() && (field != "VAL" || is_long)) name += "." + field;
-  return is_long ? name + "$" : name;
+  return channel_name(kernel_text(info.name), kernel_text(info.field),
+                      is_long_string(info.description_type, info.field_type, info.dbr_field_type));
 }
 
 CaPuts puts_of(const iocx_witness_channel& channel) {
@@ -71,7 +53,8 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
   Watched* const watched = of_generation(slot.key.generation);
   if (watched == nullptr) return {};
   if (!slot.open) {
-    slot.place = place_of(watched->number, slot.key);
+    slot.place =
+        put_place(watched->number, ca_address_v4(slot.key.address), slot.key.port, slot.key.sid);
     auto opened = open(*watched, index, last, now);
     if (!opened) return std::move(opened).error();
     if (!*opened) return {};
