@@ -105,8 +105,7 @@ Helper::~Helper() {
 }
 
 bool Helper::is_gone() const {
-  pollfd events{socket_.get(), 0, 0};
-  return ::poll(&events, 1, 0) > 0 && (events.revents & (POLLHUP | POLLERR)) != 0;
+  return is_hung_up(socket_.get());
 }
 
 Result<UniqueFd> Helper::receive(std::uint32_t sequence, std::chrono::milliseconds patience) {

@@ -10,8 +10,6 @@ namespace {
 
 // An upper estimate of a line's length, and the lines of one IOC.
 constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
-constexpr std::size_t kMostUsers = 32;  // in the table of the page
-
 }  // namespace
 
 std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
@@ -82,10 +80,11 @@ void IocsCollector::status(exposition::StatusPage& page) {
   std::uint64_t all = 0;
   for (const auto& [user, count] : left_out.by_user) {
     all += count;
-    if (table.rows.size() < kMostUsers) table.rows.push_back({user, std::to_string(count)});
+    if (table.rows.size() < LeftOut::kMostUsers)
+      table.rows.push_back({user, std::to_string(count)});
   }
-  if (const std::size_t users = left_out.by_user.size(); users > kMostUsers)
-    table.rest = "and " + std::to_string(users - kMostUsers) + " more users";
+  if (const std::size_t users = left_out.by_user.size(); users > LeftOut::kMostUsers)
+    table.rest = "and " + std::to_string(users - LeftOut::kMostUsers) + " more users";
   page.tables.push_back(std::move(table));
   page.facts.push_back({std::to_string(all), "not followed", true});
 }

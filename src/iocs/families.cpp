@@ -57,8 +57,6 @@ void encode_record_counts(const IocFacts& ioc, exposition::Encoder& encoder) {
   }
 }
 
-constexpr std::size_t kMostUsers = 32;  // that are shown by their names
-
 }  // namespace
 
 void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
@@ -66,12 +64,12 @@ void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
   std::size_t users = 0;
   std::uint64_t others = 0;
   for (const auto& [user, count] : left_out.by_user) {
-    if (users++ < kMostUsers)
+    if (users++ < LeftOut::kMostUsers)
       encoder.count(encoder.labels({{"user", user}}), count);
     else
       others += count;
   }
-  if (users > kMostUsers || users == 0)
+  if (users > LeftOut::kMostUsers || users == 0)
     encoder.count(encoder.labels({{"user", exposition::kOther}}), others);
   encoder.begin_family(kEvicted);
   encoder.count(encoder.labels({}), left_out.evicted);

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/socket_message.h"
 #include "iocs/reader_child.h"
 #include "iocs/reader_wire.h"
 
@@ -153,8 +154,7 @@ ReaderForker::~ReaderForker() {
 }
 
 bool ReaderForker::is_gone() const {
-  pollfd events{socket_.get(), 0, 0};
-  return ::poll(&events, 1, 0) > 0 && (events.revents & (POLLHUP | POLLERR)) != 0;
+  return is_hung_up(socket_.get());
 }
 
 Result<Reader> ReaderForker::fork(bool patient) {

@@ -27,8 +27,7 @@ class ReaderForker {
   ReaderForker& operator=(ReaderForker&&) = delete;
   ~ReaderForker();
 
-  // In any thread.
-  // Its process has ended, which it does not do by itself.
+  // The rest: in any thread. Its process has ended, which it does not do by itself.
   bool is_gone() const;
   Result<Reader> fork(bool patient);
   // Ends a reader. How many of those that were ended have not gone yet: what waits for a file

@@ -18,7 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMostIdle = 4;  // readers of a kind
 constexpr milliseconds kGlance{20};
-constexpr std::chrono::minutes kSaidInterval{1};
 // Of each reading: more than it takes of an ordinary process or library, or than a piece of memory.
 constexpr milliseconds kFree{5};
 // A reader that runs all this time, or waits for a CPU, is given up as well.
@@ -157,9 +156,7 @@ Result<ReaderPool::Owner> ReaderPool::may_read(pid_t pid, const std::string& wha
 
 // Under the mutex. Now and then, and for one user at a time: there may be many.
 void ReaderPool::say_put_off(uid_t user) {
-  const auto now = Clock::now();
-  if (now < next_said_) return;
-  next_said_ = now + kSaidInterval;
+  if (!put_off_lines_.allows(Clock::now())) return;
   spdlog::warn(
       "processes of user {} take too long to look into: they wait, and IOCs among them are "
       "found late",

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log_bound.h"
 #include "exposition/self_samples.h"
 #include "iocs/process_reader.h"
 #include "iocs/reader_budget.h"
@@ -81,7 +82,7 @@ class ReaderPool final : public ProcessReader {
   std::map<Kind, std::vector<Reader>> idle_;
   ReaderBudget budget_;
   ReaderSample use_;
-  Clock::time_point next_said_{};
+  LogBound put_off_lines_{1};
 };
 
 }  // namespace ioc_exporter::iocs

@@ -38,6 +38,8 @@ struct IocFacts {
 
 // IOCs that run and are not followed, since there are not enough places.
 struct LeftOut {
+  static constexpr std::size_t kMostUsers = 32;  // that are shown by their names
+
   std::map<std::string, std::uint64_t> by_user;  // now
   std::uint64_t evicted = 0;                     // from the start on, that were followed before
 };
