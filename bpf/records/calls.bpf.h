@@ -7,14 +7,14 @@
  * Counts a call of a thread that has no stack, without a duration, by what is known at its entry. Reads the fields
  * one by one, since its caller on_entry() uses most of the BPF stack.
  */
-static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
+static __noinline int count_without_stack(struct pt_regs *ctx, __u64 id, __u64 record, __u32 attach)
 {
 	struct iocx_ioc_config *config;
 	enum verdict verdict;
 	__u32 *slot;
 
 	config = config_of_process(id, &slot);
-	if (!config || !is_counted_by(config, attach))
+	if (!config || !is_counted_by(ctx, config, attach))
 		return 0;
 	verdict = verdict_alone(config, record);
 	if (verdict == IS_ACTIVE || verdict == IS_DISABLED)
@@ -25,16 +25,16 @@ static __noinline int count_without_stack(__u64 id, __u64 record, __u32 attach)
 }
 
 /* The thread that has entered dbProcess; NULL when it is not watched, or by another attachment only. */
-static __always_inline struct iocx_thread *entered_thread(__u64 id, __u64 record, struct iocx_ioc_config **config,
-							  __u8 attach)
+static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, __u64 id, __u64 record,
+							  struct iocx_ioc_config **config, __u8 attach)
 {
 	struct iocx_thread *thread;
 	int no_room;
 
 	thread = watched_thread(id, config, &no_room);
 	if (no_room)
-		count_without_stack(id, record, attach);
-	return thread && (*config)->attach & attach ? thread : NULL;
+		count_without_stack(ctx, id, record, attach);
+	return thread && (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
 }
 
 /* Pushes a frame for the call. NULL: the stack of the thread is full. */
@@ -76,7 +76,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_frame *frame;
 	int settled;
 
-	thread = entered_thread(id, record, &config, attach);
+	thread = entered_thread(ctx, id, record, &config, attach);
 	if (!thread || is_second(thread, config, sp))
 		return 0;
 	settled = settle_frames(thread, config, sp);

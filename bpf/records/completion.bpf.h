@@ -72,7 +72,7 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	struct iocx_frame *frame;
 	void *records;
 
-	thread = counted_thread(id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach);
 	if (!thread)
 		return 0;
 	frame = live_frame(thread, config, sp);

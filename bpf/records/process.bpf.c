@@ -45,7 +45,11 @@ int record_return(struct pt_regs *ctx)
 	return on_return(ctx);
 }
 
-/* The same as session probes; loaded where the kernel has them. */
-ENTRY_PROGRAMS(session, on_session)
+/* The same as a session probe, by cookie for one process and for all; loaded where the kernel has them. */
+SEC("uprobe")
+int session(struct pt_regs *ctx)
+{
+	return on_session(ctx);
+}
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

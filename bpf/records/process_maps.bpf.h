@@ -17,6 +17,9 @@ const volatile __u64 cfg_quiet_ns = 0;
 const volatile __u32 cfg_causes = 0; /* each record's causes */
 const volatile __u32 cfg_links = 0;  /* links from record to record */
 
+/* Attachments have a cookie that says which of IOCX_ATTACH_* they are: one program does for both. */
+const volatile __u32 cfg_cookies = 0;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* user space reads the counts without system calls */

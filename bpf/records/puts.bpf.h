@@ -33,13 +33,13 @@ static __noinline int count_put(__u32 slot, __u64 record, __u32 source, __u32 cl
 }
 
 /* Counts a write by a thread that has no stack. */
-static __noinline int count_put_without_thread(__u64 id, __u64 record, __u32 attach)
+static __noinline int count_put_without_thread(struct pt_regs *ctx, __u64 id, __u64 record, __u32 attach)
 {
 	struct iocx_ioc_config *config;
 	__u32 *slot;
 
 	config = config_of_process(id, &slot);
-	if (!config || !is_counted_by(config, attach))
+	if (!config || !is_counted_by(ctx, config, attach))
 		return 0;
 	return count_put(*slot, record, IOCX_PUT_OTHER, 0);
 }
@@ -58,7 +58,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread && !no_room)
 		return 0;
-	if (thread && !is_counted_by(config, attach))
+	if (thread && !is_counted_by(ctx, config, attach))
 		return 0;
 	if (thread)
 		thread->counts.entries += 1;
@@ -68,7 +68,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	}
 	if (!thread)
-		return count_put_without_thread(id, record, attach);
+		return count_put_without_thread(ctx, id, record, attach);
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
 	if (!puts)
 		return 0;
@@ -95,7 +95,7 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	__u32 source, client = 0;
 
-	thread = counted_thread(id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach);
 	if (!thread)
 		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
@@ -124,7 +124,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	__s32 type = 0;
 	__u8 disp = 0;
 
-	thread = counted_thread(id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach);
 	if (!thread)
 		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);

@@ -40,7 +40,7 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
 
-	thread = counted_thread(id, &config, attach);
+	thread = counted_thread(ctx, id, &config, attach);
 	if (!thread || thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);

@@ -102,7 +102,7 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 	return WANT_RETURN;
 }
 
-static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
+static __always_inline int session_entry(struct pt_regs *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
@@ -111,13 +111,13 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 	struct entry_facts facts;
 	struct iocx_frame *frame;
 
-	thread = entered_thread(id, record, &config, attach);
+	thread = entered_thread(ctx, id, record, &config, 0);
 	if (!thread)
 		return NO_RETURN;
 	if (is_second(thread, config, sp))
 		return WANT_RETURN;
 	if (!settle_frames(thread, config, sp)) {
-		count_without_stack(id, record, attach);
+		count_without_stack(ctx, id, record, 0);
 		return NO_RETURN;
 	}
 	thread->counts.entries += 1;
@@ -137,10 +137,10 @@ static __always_inline int session_entry(struct pt_regs *ctx, __u8 attach)
 }
 
 /* bpf_get_func_ip() is the address of the function in both cases; at the return the IP is in the caller. */
-static __always_inline int on_session(struct pt_regs *ctx, __u8 attach)
+static __always_inline int on_session(struct pt_regs *ctx)
 {
 	if (PT_REGS_IP(ctx) == bpf_get_func_ip(ctx))
-		return session_entry(ctx, attach);
+		return session_entry(ctx);
 	on_return(ctx);
 	return 0;
 }

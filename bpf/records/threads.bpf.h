@@ -159,12 +159,23 @@ static __always_inline struct iocx_thread *watched_thread(__u64 id, struct iocx_
 	return *config && is_bound(thread, *config) ? thread : NULL;
 }
 
+/* The kind of the attachment that runs the program. `attach`: the one that the program is for, without cookies. */
+static __always_inline __u8 kind_of_attachment(struct pt_regs *ctx, const struct iocx_ioc_config *config, __u8 attach)
+{
+	if (!cfg_cookies)
+		return attach;
+	if (!(config->attach & IOCX_ATTACH_SWITCHING))
+		return config->attach; /* there is one only */
+	return (__u8)bpf_get_attach_cookie(ctx);
+}
+
 /*
  * While both kinds of attachment are on, two programs see each hit: the one of the attachment to the process
- * counts it. `attach` is the kind that the program belongs to.
+ * counts it.
  */
-static __always_inline int is_counted_by(const struct iocx_ioc_config *config, __u8 attach)
+static __always_inline int is_counted_by(struct pt_regs *ctx, const struct iocx_ioc_config *config, __u8 attach)
 {
+	attach = kind_of_attachment(ctx, config, attach);
 	return config->attach & attach && !(attach == IOCX_ATTACH_ALL && config->attach & IOCX_ATTACH_PROCESS);
 }
 
@@ -174,13 +185,14 @@ static __always_inline int is_counted_by(const struct iocx_ioc_config *config, _
  * microsecond, user space may change which of them counts: the programs of dbProcess see that in the frame of
  * the call, others may count that one hit twice or not at all.
  */
-static __always_inline struct iocx_thread *counted_thread(__u64 id, struct iocx_ioc_config **config, __u8 attach)
+static __always_inline struct iocx_thread *counted_thread(struct pt_regs *ctx, __u64 id,
+							  struct iocx_ioc_config **config, __u8 attach)
 {
 	struct iocx_thread *thread;
 	int no_room;
 
 	thread = watched_thread(id, config, &no_room);
-	if (!thread || !is_counted_by(*config, attach))
+	if (!thread || !is_counted_by(ctx, *config, attach))
 		return NULL;
 	thread->counts.entries += 1;
 	return thread;
@@ -200,7 +212,7 @@ static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_io
 
 /*
  * A library is attached to one process or to all (src/records/process.h): one program for each of the two,
- * name_process and name_all.
+ * name_process and name_all; with cookies, the first does for both.
  */
 #define ENTRY_PROGRAMS(name, handler)                     \
 	SEC("uprobe")                                     \

@@ -13,6 +13,7 @@
 #include "kernel/libbpf_support.h"
 #include "kernel/mapped_array.h"
 #include "kernel/uprobe.h"
+#include "kernel/uprobe_link.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -35,6 +36,7 @@ const char* function_of(WitnessProgram program) {
 
 struct CaWitnessObject::Loaded {
   std::unique_ptr<ca_witness_bpf, SkeletonDeleter> skeleton;
+  std::optional<kernel::UprobeLinkTypes> links;
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   std::uint32_t slots = 0;
   kernel::MapMemory channels;
@@ -66,6 +68,11 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
   loaded->slots = slots;
   loaded->skeleton.reset(ca_witness_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_witness");
+  loaded->links = kernel::uprobe_link_types();
+  const auto& programs = loaded->skeleton->progs;
+  if (loaded->links)
+    for (bpf_program* program : {programs.witness_write, programs.witness_notify})
+      kernel::set_attach_type(program, loaded->links->multi);
   const auto& maps = loaded->skeleton->maps;
   for (bpf_map* map :
        {maps.witness_slots, maps.witness_channels, maps.witness_info, maps.witness_free})
@@ -90,9 +97,11 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
 
 Result<UniqueFd> CaWitnessObject::attach_here(WitnessProgram program, int file,
                                               std::uint64_t offset, std::int32_t pid) const {
-  return kernel::attach_uprobe(bpf_program__fd(loaded_->program(program)),
-                               {"/proc/self/fd/" + std::to_string(file), offset, pid, false},
-                               function_of(program));
+  const int fd = bpf_program__fd(loaded_->program(program));
+  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid, false};
+  const char* const function = function_of(program);
+  return loaded_->links ? kernel::attach_uprobe_link(fd, loaded_->links->multi, place, function)
+                        : kernel::attach_uprobe(fd, place, function);
 }
 
 Result<UniqueFd> CaWitnessObject::attach(WitnessProgram program, const WitnessPlace& place) const {

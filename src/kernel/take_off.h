@@ -1,6 +1,7 @@
 // Ends many attachments at the same time: the kernel makes who takes a uprobe off wait until no CPU
-// can be in it, some tens of milliseconds each. Those of one perf event each wait in turn all the
-// same (seen on Linux 6.18).
+// can be in it, some tens of milliseconds each. Links of uprobes wait together then
+// (uprobe_link.h); those of one perf event each wait in turn all the same. 20 of one file took 0.08
+// s and 1.6 s (Linux 6.18).
 #pragma once
 
 #include <algorithm>

@@ -47,13 +47,13 @@ const Result<UprobeKind>& uprobe_kind() {
   return kind;
 }
 
-Error failure(const UprobePlace& place, const std::string& function) {
+}  // namespace
+
+Error uprobe_error(const UprobePlace& place, const std::string& function) {
   return last_error(std::string("attach ") + (place.at_return ? "uretprobe " : "uprobe ") +
                     function + " in " + place.path +
                     (place.pid > 0 ? " (pid " + std::to_string(place.pid) + ")" : ""));
 }
-
-}  // namespace
 
 Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
                                const std::string& function) {
@@ -68,13 +68,13 @@ Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
   const int cpu = place.pid < 0 ? 0 : -1;
   UniqueFd event(static_cast<int>(
       ::syscall(SYS_perf_event_open, &attr, place.pid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
-  if (!event) return failure(place, function);
+  if (!event) return uprobe_error(place, function);
   // A link (Linux 5.15) holds its event; before, the event holds the program.
   const int link = bpf_link_create(program_fd, event.get(), BPF_PERF_EVENT, nullptr);
   if (link < 0 && ::ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program_fd) != 0)
-    return failure(place, function);
+    return uprobe_error(place, function);
   UniqueFd attached(link);
-  if (::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return failure(place, function);
+  if (::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return uprobe_error(place, function);
   return attached ? std::move(attached) : std::move(event);
 }
 

@@ -17,6 +17,9 @@ struct UprobePlace {
   bool at_return = false;
 };
 
+// What errno says of an attachment that failed.
+Error uprobe_error(const UprobePlace& place, const std::string& function);
+
 // Detached when the descriptor is closed, wherever it is. `function` is for the error.
 Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
                                const std::string& function);

@@ -109,6 +109,7 @@ Result<void> RecordProcess::switch_to_all(Library& library) {
     const RecordTarget& target = watched_.at(slot).target;
     auto attached = attach_target(for_all, target, RecordProcessObject::kAllProcesses);
     if (attached) continue;
+    take_off_together({&for_all});
     if (auto back = set_attach(library, IOCX_ATTACH_PROCESS); !back) return back;
     return attached;
   }
@@ -133,6 +134,7 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
       by_slot.erase(slot);
       continue;
     }
+    take_off(by_slot);
     if (auto back = set_attach(library, IOCX_ATTACH_ALL); !back) return back;
     return attached;
   }

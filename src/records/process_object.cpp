@@ -13,7 +13,7 @@
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
 #include "kernel/uprobe.h"
-#include "kernel/uprobe_session.h"
+#include "kernel/uprobe_link.h"
 #include "record_process.skel.h"
 
 namespace ioc_exporter::records {
@@ -84,8 +84,8 @@ RecordAttachment::~RecordAttachment() = default;
 
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  std::optional<std::uint32_t> session_type;  // the kernel has session probes, and we use them
-  std::shared_ptr<Helper> helper;             // attaches in our place; none: we may do it ourselves
+  std::optional<kernel::UprobeLinkTypes> links;  // the kernel has session probes, and we use them
+  std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
 
@@ -139,20 +139,23 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
   skeleton.rodata->cfg_ca_put_clients = options.put_clients;
-  if (loaded.session_type && options.timed_rate > 0) {
+  if (loaded.links && options.timed_rate > 0) {
     skeleton.rodata->cfg_timed_rate = options.timed_rate;
     skeleton.rodata->cfg_quiet_ns = IOCX_NS_PER_SECOND / options.timed_rate;
   }
-  for (bpf_program* program : {skeleton.progs.session_process, skeleton.progs.session_all}) {
-    bpf_program__set_autoload(program, loaded.session_type.has_value());
-    if (loaded.session_type)
-      bpf_program__set_expected_attach_type(program,
-                                            static_cast<bpf_attach_type>(*loaded.session_type));
+  skeleton.rodata->cfg_cookies = loaded.links.has_value();
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, skeleton.obj) {
+    const std::string_view name = bpf_program__name(program);
+    const bool is_session = name == "session";
+    // What a session or a cookie makes needless: the verifier reads some 100,000 instructions of
+    // each that is about dbProcess.
+    const bool needless =
+        loaded.links ? name.starts_with("record_") || name.ends_with("_all") : is_session;
+    if (needless) bpf_program__set_autoload(program, false);
+    if (loaded.links)
+      kernel::set_attach_type(program, is_session ? loaded.links->session : loaded.links->multi);
   }
-  // They do the same: the verifier reads some 100,000 instructions of each.
-  for (bpf_program* program : {skeleton.progs.record_entry_process, skeleton.progs.record_entry_all,
-                               skeleton.progs.record_return})
-    bpf_program__set_autoload(program, !loaded.session_type);
   const auto& maps = skeleton.maps;
   // A record takes its place when it is processed for the first time, not when the map is made.
   if (options.on_demand && kernel::allocates_entries_on_demand())
@@ -172,7 +175,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
     const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
-  if (options.session) loaded->session_type = kernel::uprobe_session_type();
+  if (options.session) loaded->links = kernel::uprobe_link_types();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
   if (auto ok = configure(*loaded, options); !ok) return ok.error();
@@ -201,14 +204,14 @@ bool RecordProcessObject::grows_with_use() const {
 }
 
 bool RecordProcessObject::has_session() const {
-  return loaded_->session_type.has_value();
+  return loaded_->links.has_value();
 }
 
 const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
   const RecordProgramNames& names = names_of(program);
   if (hook == Hook::at_return) return names.at_return;
-  if (hook == Hook::session) return all ? names.session_all : names.session_process;
-  return all ? names.entry_all : names.entry_process;
+  if (hook == Hook::session) return names.session;
+  return all && !loaded_->links ? names.entry_all : names.entry_process;
 }
 
 Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
@@ -217,12 +220,13 @@ Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
   if (!found) return std::move(found).error();
   const int program = bpf_program__fd(*found);
   const char* const function = names_of(place.program).function;
-  const std::string path = "/proc/self/fd/" + std::to_string(place.file);
-  if (place.hook == Hook::session)
-    return kernel::attach_uprobe_session(program, *loaded_->session_type, function, path,
-                                         place.offset, std::max(place.pid, 0));
-  return kernel::attach_uprobe(
-      program, {path, place.offset, place.pid, place.hook == Hook::at_return}, function);
+  const kernel::UprobePlace where{"/proc/self/fd/" + std::to_string(place.file), place.offset,
+                                  place.pid, place.hook == Hook::at_return};
+  if (!loaded_->links) return kernel::attach_uprobe(program, where, function);
+  const kernel::UprobeLinkTypes& types = *loaded_->links;
+  return kernel::attach_uprobe_link(
+      program, place.hook == Hook::session ? types.session : types.multi, where, function,
+      place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
 }
 
 Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
@@ -245,7 +249,7 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
     link = std::move(*attached);
     return {};
   };
-  if (loaded_->session_type && program_of(program, Hook::session, all) != nullptr) {
+  if (loaded_->links && program_of(program, Hook::session, all) != nullptr) {
     if (auto ok = attach(links->session, Hook::session); !ok) return ok.error();
     return RecordAttachment(std::move(links));
   }
@@ -261,7 +265,7 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
   const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::completion) &&
                         request.what <= static_cast<std::uint32_t>(Hook::session) &&
                         (request.pid > 0 || request.pid == kAllProcesses) && file &&
-                        (hook != Hook::session || loaded_->session_type);
+                        (hook != Hook::session || loaded_->links);
   if (!is_known) return error_in_words("attach: no such request");
   if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
     return ok.error();

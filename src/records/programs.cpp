@@ -9,23 +9,20 @@ namespace {
 // In the order of RecordProgram.
 constexpr std::array kPrograms = {
     RecordProgramNames{RecordProgram::process, "dbProcess", "record_entry_process",
-                       "record_entry_all", "record_return", "session_process", "session_all"},
-    RecordProgramNames{RecordProgram::put, "dbPut", "put_process", "put_all", nullptr, nullptr,
-                       nullptr},
+                       "record_entry_all", "record_return", "session"},
+    RecordProgramNames{RecordProgram::put, "dbPut", "put_process", "put_all", nullptr},
     RecordProgramNames{RecordProgram::put_link_field, "dbCanSetLink", "put_lfld_process",
-                       "put_lfld_all", nullptr, nullptr, nullptr},
+                       "put_lfld_all", nullptr},
     RecordProgramNames{RecordProgram::put_field, "dbPutField", "put_field_process", "put_field_all",
-                       nullptr, nullptr, nullptr},
-    RecordProgramNames{RecordProgram::put_link, "dbPutLink", "put_link", "put_link", nullptr,
-                       nullptr, nullptr},
+                       nullptr},
+    RecordProgramNames{RecordProgram::put_link, "dbPutLink", "put_link", "put_link", nullptr},
     RecordProgramNames{RecordProgram::notify, "dbProcessNotify", "put_notify", "put_notify",
-                       nullptr, nullptr, nullptr},
-    RecordProgramNames{RecordProgram::shell, "dbpf", "put_shell", "put_shell", "put_shell_return",
-                       nullptr, nullptr},
+                       nullptr},
+    RecordProgramNames{RecordProgram::shell, "dbpf", "put_shell", "put_shell", "put_shell_return"},
     RecordProgramNames{RecordProgram::scan_list, "scanList", "scan_process", "scan_all",
-                       "scan_return", nullptr, nullptr},
+                       "scan_return"},
     RecordProgramNames{RecordProgram::completion, "recGblFwdLink", "completion_process",
-                       "completion_all", nullptr, nullptr, nullptr},
+                       "completion_all", nullptr},
 };
 
 constexpr bool is_in_order() {

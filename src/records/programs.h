@@ -25,9 +25,9 @@ struct RecordProgramNames {
   const char* entry_process;
   const char* entry_all;
   const char* at_return;
-  // Programs of session probes, which take the place of the others where the kernel has them.
-  const char* session_process = nullptr;
-  const char* session_all = nullptr;
+  // Takes the place of the others where the kernel has session probes. Whom an attachment is for is
+  // then in its cookie, and entry_process does for both.
+  const char* session = nullptr;
 };
 
 const RecordProgramNames& names_of(RecordProgram program);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fake_ioc.h"
-#include "kernel/uprobe_session.h"
+#include "kernel/uprobe_link.h"
 #include "records/process.h"
 
 namespace ioc_exporter::records {
@@ -32,7 +32,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    if (GetParam().session && !kernel::uprobe_session_type())
+    if (GetParam().session && !kernel::uprobe_link_types())
       GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
     auto& shared = shared_probe();
     if (!shared) shared = started({});

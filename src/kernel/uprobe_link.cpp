@@ -1,11 +1,12 @@
-#include "kernel/uprobe_session.h"
+#include "kernel/uprobe_link.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <linux/bpf.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -34,37 +35,48 @@ struct LinkCreate {
 };
 static_assert(sizeof(LinkCreate) == 64);
 
+constexpr std::uint32_t kAtReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
+
 }  // namespace
 
-std::optional<std::uint32_t> uprobe_session_type() {
+std::optional<UprobeLinkTypes> uprobe_link_types() {
   const std::unique_ptr<btf, BtfDeleter> types(btf__load_vmlinux_btf());
   if (!types) return std::nullopt;
   const std::int32_t id = btf__find_by_name_kind(types.get(), "bpf_attach_type", BTF_KIND_ENUM);
   if (id < 0) return std::nullopt;
   const btf_type* type = btf__type_by_id(types.get(), static_cast<std::uint32_t>(id));
   const struct btf_enum* values = btf_enum(type);  // the function hides the type
+  UprobeLinkTypes found;
   for (std::uint32_t i = 0; i < btf_vlen(type); ++i) {
-    const char* name = btf__name_by_offset(types.get(), values[i].name_off);
-    if (name != nullptr && std::string_view(name) == "BPF_TRACE_UPROBE_SESSION")
-      return static_cast<std::uint32_t>(values[i].val);
+    const char* text = btf__name_by_offset(types.get(), values[i].name_off);
+    const std::string_view name = text == nullptr ? "" : text;
+    const auto number = static_cast<std::uint32_t>(values[i].val);
+    if (name == "BPF_TRACE_UPROBE_MULTI") found.multi = number;
+    if (name == "BPF_TRACE_UPROBE_SESSION") found.session = number;
   }
-  return std::nullopt;
+  if (found.multi == 0 || found.session == 0) return std::nullopt;
+  return found;
 }
 
-Result<UniqueFd> attach_uprobe_session(int program_fd, std::uint32_t attach_type,
-                                       const std::string& function, const std::string& path,
-                                       std::uint64_t offset, std::int32_t pid) {
+void set_attach_type(bpf_program* program, std::uint32_t attach_type) {
+  bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(attach_type));
+}
+
+Result<UniqueFd> attach_uprobe_link(int program_fd, std::uint32_t attach_type,
+                                    const UprobePlace& place, const std::string& function,
+                                    std::uint64_t cookie) {
   LinkCreate create{};
   create.prog_fd = static_cast<std::uint32_t>(program_fd);
   create.attach_type = attach_type;
-  create.path = reinterpret_cast<std::uintptr_t>(path.c_str());
-  create.offsets = reinterpret_cast<std::uintptr_t>(&offset);
+  create.path = reinterpret_cast<std::uintptr_t>(place.path.c_str());
+  create.offsets = reinterpret_cast<std::uintptr_t>(&place.offset);
+  create.cookies = reinterpret_cast<std::uintptr_t>(&cookie);
   create.cnt = 1;
-  create.pid = static_cast<std::uint32_t>(pid);
+  create.multi_flags = place.at_return ? kAtReturn : 0;
+  create.pid = static_cast<std::uint32_t>(std::max(place.pid, 0));
   const long fd = ::syscall(SYS_bpf, BPF_LINK_CREATE, &create, sizeof create);
   if (fd >= 0) return UniqueFd(static_cast<int>(fd));
-  return last_error("attach uprobe session " + function + " in " + path +
-                    (pid > 0 ? " (pid " + std::to_string(pid) + ")" : ""));
+  return uprobe_error(place, function);
 }
 
 }  // namespace ioc_exporter::kernel
