@@ -37,6 +37,7 @@ void ReaderBudget::charge(uid_t user, std::chrono::nanoseconds time, Clock::time
 void ReaderBudget::note_hang(pid_t pid, uid_t user, bool stuck, Clock::time_point now) {
   if (resting_.size() >= kMostRemembered) forget(now);
   Rest& rest = resting_[pid];
+  if (now - rest.until > std::max(kForgiven, rest.next)) rest.next = kFirstRest;
   rest.until = now + rest.next;
   rest.next = std::min<std::chrono::seconds>(kLongestRest, 2 * rest.next);
   if (stuck) ++account(user, now).stuck;

@@ -1,6 +1,7 @@
 // ReaderBudget: whose processes may be read now. Pure: it is told the time.
 //
-// A process that did not answer is left alone for a while, twice as long each time. What readings
+// A process that did not answer is left alone, first for a second, since one that is in the middle
+// of an exec on a busy host does not answer either, then for twice as long each time. What readings
 // of a user's processes and files took is taken from his account, which fills up with time: when it
 // is overdrawn he waits. And who has made readers hang that cannot be ended gets no more than a
 // few.
@@ -20,8 +21,9 @@ class ReaderBudget {
 
   static constexpr std::chrono::seconds kAccount{5};  // at most
   static constexpr double kIncome = 0.2;              // of the time that goes by
-  static constexpr std::chrono::seconds kFirstRest{60};
+  static constexpr std::chrono::seconds kFirstRest{1};
   static constexpr std::chrono::seconds kLongestRest{3600};
+  static constexpr std::chrono::seconds kForgiven{60};  // after so long without another hang
   static constexpr unsigned kMostStuckOfUser = 4;
   static constexpr unsigned kMostStuck = 64;
 
@@ -31,8 +33,6 @@ class ReaderBudget {
   void charge(uid_t user, std::chrono::nanoseconds time, Clock::time_point now);
   // A reading did not end in time. `stuck`: nor did its reader, when it was killed.
   void note_hang(pid_t pid, uid_t user, bool stuck, Clock::time_point now);
-  // A process answered: it is forgiven.
-  void note_answer(pid_t pid) { resting_.erase(pid); }
   // So many readers are stuck now: with none, nobody is to blame any more.
   void note_stuck(unsigned count);
 

@@ -109,10 +109,12 @@ def test_channels_that_are_closed_and_opened_again(ioc, start_exporter, raw_clie
 def test_clients_that_put_while_the_exporter_starts(ioc, start_exporter, raw_client):
     """No put has no name, not even those before the memory was read; from then on each is counted."""
     early = raw_client(ioc).open(*NAMES)
+    everybody = {(name, "operator", "console", "write") for name in NAMES}
     with putting(early, NAMES):
         exporter = start_exporter(sees=[ioc])
+        exporter.wait_scrape(lambda s: set(puts(s, ioc)) == everybody, "puts to each name are counted")
     before = puts(exporter.scrape(), ioc)
-    assert set(before) == {(name, "operator", "console", "write") for name in NAMES}
+    assert set(before) == everybody
     for (name, *_), count in before.items():
         assert 0 < count <= ioc.get(f"{name}:count.VAL") - ioc.before[f"{name}:count.VAL"]
     for name in NAMES:
