@@ -9,6 +9,7 @@ function(ioc_exporter_layer name)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/bpf)
   target_link_libraries(${target} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   ioc_exporter_warnings(${target})
+  ioc_exporter_precompiled(${target})
   if(IOC_EXPORTER_SANITIZE AND name MATCHES "^(base|ca|iocs|policy)$")
     target_compile_options(${target} PRIVATE -O1)  # what fuzz targets and long tests do
   endif()
