@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kCalls[] = {
     // a reader: what it reads, and the socket
     "process_vm_readv", "read", "pread64", "readlink", "readlinkat", "stat", "lstat", "fstat",
-    "newfstatat", "statx", "fstatfs", "lseek", "fcntl", "close", "recvmsg", "sendmsg",
+    "newfstatat", "statx", "fstatfs", "getdents", "getdents64", "lseek", "fcntl", "close",
+    "recvmsg", "sendmsg",
     // memory, locks and clocks
     "mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "futex", "clock_gettime",
     "gettimeofday", "getrandom", "sched_yield", "getpid", "gettid", "getpriority",

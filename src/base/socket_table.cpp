@@ -11,6 +11,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/live_thread.h"
+
 namespace ioc_exporter {
 namespace {
 
@@ -88,11 +90,16 @@ SocketTable SocketTable::of_thread(RootedFs fs) {
 }
 
 Result<SocketTable> SocketTable::of_process(RootedFs fs, pid_t pid) {
-  const std::string process = "/proc/" + std::to_string(pid);
+  std::string process = folder_of_thread(pid, pid);
   SocketTable table(std::move(fs), process + "/net/");
   if (!table.fs_.is_host()) return table;
   const auto own = table.fs_.read_link("/proc/thread-self/ns/net");
   auto its = table.fs_.read_link(process + "/ns/net");
+  if (const auto thread = its ? std::nullopt : find_live_thread(table.fs_, pid)) {
+    process = folder_of_thread(pid, *thread);
+    table.folder_ = process + "/net/";
+    its = table.fs_.read_link(process + "/ns/net");
+  }
   if (!its) return std::move(its).error();
   if (own && *own == *its) {
     table.netlink_ = open_netlink();

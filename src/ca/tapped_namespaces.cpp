@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/live_thread.h"
+
 namespace ioc_exporter::ca {
 
 Result<void> TappedNamespaces::update(const std::vector<Served>& served, CaTap& tap, CaUdp* udp,
@@ -41,8 +43,13 @@ Result<void> TappedNamespaces::update(const std::vector<Served>& served, CaTap& 
 
 Result<void> TappedNamespaces::open(const iocs::Ioc& ioc, Namespace& state, CaTap& tap,
                                     CaUdp* udp) const {
-  const std::string path = "/proc/" + std::to_string(ioc.id.pid) + "/ns/net";
+  constexpr const char* kFile = "/ns/net";
+  std::string path = folder_of_thread(ioc.id.pid, ioc.id.pid) + kFile;
   auto ns = fs_.open(path, O_RDONLY);
+  if (const auto thread = ns ? std::nullopt : find_live_thread(fs_, ioc.id.pid)) {
+    path = folder_of_thread(ioc.id.pid, *thread) + kFile;
+    ns = fs_.open(path, O_RDONLY);
+  }
   if (!ns) return std::move(ns).error();
   struct stat status {};
   if (::fstat(ns->get(), &status) != 0) return last_error("look at " + fs_.path(path));

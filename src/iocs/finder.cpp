@@ -44,7 +44,7 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
       inspector_(fs_, *reader_, files_),
       names_(options_.keep_name),
       user_names_(fs_),
-      own_namespace_(net_namespace("self")) {}
+      own_namespace_(net_namespace("/proc/self")) {}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
   Changes changes;
@@ -73,6 +73,10 @@ Result<Changes> Finder::poll(Clock::time_point now) {
   std::ranges::sort(changes.started, is_older);
   settled_ = settled_ && changes.empty();
   return changes;
+}
+
+std::string Finder::folder_of(const Process& process) {
+  return folder_of_thread(process.stat.id.pid, process.stat.thread);
 }
 
 // The maps are read only for a reason.
@@ -115,8 +119,10 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
   if (left_alone || (inspection && inspection->put_off)) process.next_check = now + kPutOff;
   if (!inspection) return false;
   // The pid may have been given out anew, or have execed, while we were looking.
-  const auto after = read_process_stat(fs_, process.stat.id.pid);
-  if (!after || after->id != process.stat.id || execed(process.stat, *after)) return false;
+  auto after = read_process_stat(fs_, process.stat.id.pid);
+  if (!after || after->id != process.stat.id || !choose_thread(fs_, *after, process.stat.thread) ||
+      execed(process.stat, *after))
+    return false;
   process.inspection = std::move(*inspection);
   process.stale = false;
   return true;
@@ -156,7 +162,8 @@ bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   // Of a process that may not be looked into there is only this.
   const std::string& executable =
       process.inspection ? process.inspection->executable : process.stat.comm;
-  const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, executable, options_.name_sources);
+  const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, process.stat.thread, executable,
+                             options_.name_sources);
   if (!name) return false;
   Tracked& tracked = *(process.tracked = Tracked{});
   owners_stale_ = true;
@@ -197,8 +204,9 @@ void Finder::describe(Process& process) {
   ioc.ca_writes = found.ca_writes;
   ioc.variables = found.variables;
   ioc.problem = found.problem;
-  ioc.net_namespace = net_namespace(std::to_string(ioc.id.pid));
+  ioc.net_namespace = net_namespace(folder_of(process));
   ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
+  ioc.main_thread_ended = process.stat.main_thread_ended();
   if (ioc == process.tracked->ioc) return;
   process.tracked->ioc = std::move(ioc);
   process.tracked->changed = true;
@@ -219,8 +227,8 @@ FinderCosts Finder::costs() const {
 }
 
 // "net:[4026531840]"
-std::uint64_t Finder::net_namespace(const std::string& process) const {
-  const auto link = fs_.read_link("/proc/" + process + "/ns/net");
+std::uint64_t Finder::net_namespace(const std::string& folder) const {
+  const auto link = fs_.read_link(folder + "/ns/net");
   std::uint64_t inode = 0;
   if (link && link->starts_with("net:["))
     std::from_chars(link->data() + 5, link->data() + link->size(), inode);

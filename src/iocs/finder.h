@@ -157,9 +157,12 @@ class Finder {
   bool may_rest(Clock::time_point now) const;
   std::vector<pid_t> suspects(const Folder& proc, Clock::time_point now);
   bool must_read(const Folder& proc, Process& process, Clock::time_point now);
+  std::optional<ProcessStat> read_stat(const Folder& proc, pid_t pid) const;
+  void take_stat(Process& process, ProcessStat stat, Clock::time_point now);
   void visit(Process& process, Clock::time_point now, Changes& changes);
   bool look(Process& process, bool thorough, Clock::time_point now);
   void judge(Process& process, Clock::time_point now, Changes& changes);
+  void keep_open(Process& process) const;
   void ask_who_holds(Process& process, Clock::time_point now) const;
   bool is_mere_fork(Process& process, Clock::time_point now) const;
   bool start(Process& process, IocKind kind, Clock::time_point now);
@@ -175,7 +178,9 @@ class Finder {
   NamespaceListeners read_all_listeners();
   bool read_namespace(std::uint64_t net, const Process* near, NamespaceListeners& into);
   void start_servers(const NamespaceListeners& listeners, Clock::time_point now);
-  std::uint64_t net_namespace(const std::string& process) const;
+  // That shows the process.
+  static std::string folder_of(const Process& process);
+  std::uint64_t net_namespace(const std::string& folder) const;
   double time_of_day(std::uint64_t start_ticks) const;
 
   RootedFs fs_;

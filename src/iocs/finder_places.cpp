@@ -72,10 +72,14 @@ void Finder::follow(Process& process, Clock::time_point now, Changes& changes) {
     if (std::exchange(loser->told, false)) changes.ended.push_back(loser->ioc);
     take_name(*loser, now);
   }
+  keep_open(process);
+}
+
+void Finder::keep_open(Process& process) const {
   if (!fs_.is_host()) return;
-  const std::string folder = "/proc/" + std::to_string(tracked.ioc.id.pid);
-  tracked.memory = KeptFile::open(fs_, folder + "/pagemap");
-  tracked.status = KeptFile::open(fs_, folder + "/status");
+  const std::string folder = folder_of(process);
+  process.tracked->memory = KeptFile::open(fs_, folder + "/pagemap");
+  process.tracked->status = KeptFile::open(fs_, folder + "/status");
 }
 
 void Finder::evict(Process& process, Clock::time_point now, Changes& changes) {

@@ -45,8 +45,8 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
   if (!proc) return std::move(proc).error();
   std::vector<ProcessStat> stats;
   for (const pid_t pid : suspects(*proc, now)) {
-    auto stat = read_process_stat(*proc, pid);
-    const bool there = stat && stat->id.pid == pid && !stat->dead();
+    auto stat = read_stat(*proc, pid);
+    const bool there = stat.has_value();
     const bool kernel = there && stat->kernel_thread();
     if (kernel) kernel_threads_.insert(pid);
     const auto known = processes_.find(pid);
@@ -67,15 +67,44 @@ Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
       process.seen = now;
       settled_ = false;
     }
-    if (!is_new && execed(process.stat, stat)) {
-      process.execed = process.stale = true;
-      process.threads_looked_at = 0;
-      process.seen = now;
-    }
-    process.stat = std::move(stat);
+    if (is_new)
+      process.stat = std::move(stat);
+    else
+      take_stat(process, std::move(stat), now);
     visit(process, now, changes);
   }
   return {};
+}
+
+// Nothing: it has ended.
+std::optional<ProcessStat> Finder::read_stat(const Folder& proc, pid_t pid) const {
+  auto stat = read_process_stat(proc, pid);
+  if (!stat || stat->id.pid != pid || stat->dead()) return {};
+  if (!stat->main_thread_ended()) return stat;
+  const auto known = processes_.find(pid);
+  const bool is_same = known != processes_.end() && known->second.stat.id == stat->id;
+  if (choose_thread(fs_, *stat, is_same ? known->second.stat.thread : 0)) return stat;
+  // Threads came and went while they were listed.
+  const bool lives = is_same && known->second.tracked && known->second.tracked->memory.is_open() &&
+                     known->second.tracked->memory.has_memory();
+  return lives ? std::optional(known->second.stat) : std::nullopt;
+}
+
+// Of a process that is known.
+void Finder::take_stat(Process& process, ProcessStat stat, Clock::time_point now) {
+  if (execed(process.stat, stat)) {
+    process.execed = process.stale = true;
+    process.threads_looked_at = 0;
+    process.seen = now;
+  }
+  const bool other_thread = process.stat.thread != stat.thread;
+  process.stat = std::move(stat);
+  if (!other_thread || !process.tracked) return;
+  Tracked& tracked = *process.tracked;
+  const bool ended = process.stat.main_thread_ended();
+  tracked.changed = tracked.changed || ended != tracked.ioc.main_thread_ended;
+  tracked.ioc.main_thread_ended = ended;
+  if (tracked.followed) keep_open(process);
 }
 
 // The processes whose stat must be read.
@@ -119,7 +148,7 @@ bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point n
   if (now < process.next_recheck) return false;
   const bool complete = is_kept && process.tracked->ioc.target;
   process.next_recheck = now + (complete ? kIocRecheckInterval : kRecheckInterval);
-  const auto sizes = read_memory_sizes(proc, process.stat.id.pid);
+  const auto sizes = read_memory_sizes(proc, process.stat.id.pid, process.stat.thread);
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }
 
@@ -127,7 +156,9 @@ void Finder::ask_who_holds(Process& process, Clock::time_point now) const {
   Tracked& tracked = *process.tracked;
   if (now < tracked.next_held) return;
   if (now - tracked.found >= options_.young) tracked.next_held = now + kHeldInterval;
-  auto held = why_traced_or_stopped(fs_, process.stat.id.pid, tracked.status);
+  auto held = why_traced_or_stopped(fs_, folder_of(process), tracked.status);
+  // The thread that shows the process has ended, and others may not have.
+  if (!held) process.next_recheck = Clock::time_point::min();
   if (!held || *held == tracked.ioc.traced_or_stopped) return;
   tracked.ioc.traced_or_stopped = std::move(*held);
   tracked.changed = true;

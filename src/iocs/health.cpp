@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "iocs/process_stat.h"
+#include "base/live_thread.h"
 #include "iocs/thread_class.h"
 
 namespace ioc_exporter::iocs {
@@ -59,14 +59,14 @@ std::optional<std::uint64_t> most_descriptors(const RootedFs& fs, const std::str
 IocHealth::IocHealth(RootedFs fs, ProcessUnits units) : fs_(std::move(fs)), units_(units) {}
 
 std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point now) {
-  const std::string folder = "/proc/" + std::to_string(id.pid);
   // Before its threads: what they use meanwhile must not be taken for that of ended ones.
-  const auto stat = read_process_stat(fs_, id.pid);
-  auto threads = Folder::open(fs_, folder + "/task");
-  if (!stat || !threads || stat->id != id || stat->dead()) return {};
+  auto stat = read_process_stat(fs_, id.pid);
+  auto threads = Folder::open(fs_, folder_of_thread(id.pid, id.pid) + "/task");
+  if (!stat || !threads || stat->id != id || !choose_thread(fs_, *stat)) return {};
+  const std::string folder = folder_of_thread(id.pid, stat->thread);
 
   Process& process = processes_[id];
-  look_at_threads(*threads, id.pid, process, now);
+  look_at_threads(*threads, *stat, process, now);
   const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
   const std::uint64_t known_ns =
       std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), std::uint64_t{0});
@@ -87,8 +87,9 @@ std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point n
 
 // A thread's time goes to the class that it has now: one that got its name late does not take away
 // from the class that it had before.
-void IocHealth::look_at_threads(const Folder& folder, int pid, Process& process,
+void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
                                 Clock::time_point now) {
+  const int pid = stat.id.pid;
   using std::chrono::nanoseconds;
   const auto elapsed = process.measured_from ? now - *process.measured_from : nanoseconds(0);
   const bool measure = !process.measured_from || elapsed >= kSpinInterval;
@@ -96,6 +97,7 @@ void IocHealth::look_at_threads(const Folder& folder, int pid, Process& process,
       kSpinShare * static_cast<double>(std::max(nanoseconds(elapsed), nanoseconds(0)).count()));
   ++process.round;
   for (const int tid : folder.numbers()) {
+    if (tid == pid && stat.main_thread_ended()) continue;  // it stays there as a zombie
     const auto times = times_of(folder, std::to_string(tid).c_str());
     if (!times) continue;  // it has ended
     Thread& thread = process.threads[tid];

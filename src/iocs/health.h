@@ -15,6 +15,7 @@
 #include "base/rooted_fs.h"
 #include "iocs/health_samples.h"
 #include "iocs/ioc_id.h"
+#include "iocs/process_stat.h"
 
 namespace ioc_exporter::iocs {
 
@@ -59,7 +60,8 @@ class IocHealth {
     std::uint64_t wait_ns = 0;  // runnable, but not on a CPU
   };
 
-  void look_at_threads(const Folder& folder, int pid, Process& process, Clock::time_point now);
+  void look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
+                       Clock::time_point now);
   std::optional<Times> times_of(const Folder& threads, const char* tid) const;
 
   RootedFs fs_;

@@ -123,8 +123,7 @@ void Host::apply(Clock::time_point now) {
   for (const Ioc& ioc : changes.ended) end(ioc, now);
   for (const Ioc& ioc : changes.evicted) evict(ioc, now);
   for (const Ioc& ioc : changes.started) start(ioc, now);
-  for (const Ioc& ioc : changes.changed)
-    if (const auto found = live_.find(ioc.id); found != live_.end()) found->second.ioc = ioc;
+  for (const Ioc& ioc : changes.changed) change(ioc, now);
   forget_gone(now);
 }
 
@@ -155,6 +154,15 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
   if (!ioc.contested_with.empty())
     spdlog::warn("{} of user {} calls itself {}, as one of user {} does or did", subject_of(ioc),
                  ioc.user_name, ioc.claimed_name, ioc.contested_with);
+}
+
+void Host::change(const Ioc& ioc, Clock::time_point now) {
+  const auto found = live_.find(ioc.id);
+  if (found == live_.end()) return;
+  const bool had_main_thread = !found->second.ioc.main_thread_ended;
+  found->second.ioc = ioc;
+  if (ioc.main_thread_ended && had_main_thread && may_log(now))
+    spdlog::info("{}: its main thread has ended, others run on", subject_of(ioc));
 }
 
 void Host::end(const Ioc& ioc, Clock::time_point now) {

@@ -169,6 +169,7 @@ class Host {
 
   static FinderOptions finder_options(const Options& options);
   void start(const Ioc& ioc, Clock::time_point now);
+  void change(const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
   void evict(const Ioc& ioc, Clock::time_point now);
   void forget(const std::string& name, std::uint32_t number);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/live_thread.h"
 #include "iocs/base_version.h"
 
 namespace ioc_exporter::iocs {
@@ -32,11 +33,17 @@ constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callb
 // Of rsrv/camessage.c, static: what each WRITE and each WRITE_NOTIFY calls.
 constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_action"};
 
-std::string in_proc(pid_t pid, std::string_view name) {
-  std::string path = "/proc/" + std::to_string(pid);
+// What all threads of the process share.
+std::string in_proc(const ProcessStat& stat, std::string_view name) {
+  std::string path = folder_of_thread(stat.id.pid, stat.thread);
   path += '/';
   path += name;
   return path;
+}
+
+// Not below /proc/PID/task/TID.
+std::string map_files(const ProcessStat& stat) {
+  return "/proc/" + std::to_string(stat.thread) + "/map_files/";
 }
 
 std::string_view file_name(std::string_view path) {
@@ -77,13 +84,13 @@ std::span<const char* const> Inspector::ca_write_functions() {
 Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
                                       bool thorough) {
   const pid_t pid = stat.id.pid;
-  auto maps = reader_.text(pid, in_proc(pid, "maps"), kMostMaps);
+  auto maps = reader_.text(pid, in_proc(stat, "maps"), kMostMaps);
   if (!maps) return std::move(maps).error();
   Inspection found;
   found.modules = executable_modules(*maps);
-  if (found.modules.empty()) return error_in_words("read " + in_proc(pid, "maps") + ": empty");
+  if (found.modules.empty()) return error_in_words("read " + in_proc(stat, "maps") + ": empty");
   if (found.modules.size() > kMaxModules) found.modules.resize(kMaxModules);
-  auto executable = fs_.read_link(in_proc(pid, "exe"));
+  auto executable = fs_.read_link(in_proc(stat, "exe"));
   if (!executable) return std::move(executable).error();
   found.executable = std::move(*executable);
   if (found.executable.ends_with(kDeleted))
@@ -96,7 +103,7 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
   if (same && (before->target || same_threads)) return *before;
   found.threads = stat.threads;
 
-  const std::vector<Module> modules = open_modules(pid, found);
+  const std::vector<Module> modules = open_modules(stat, found);
   find_symbols(modules, found);
   if (found.target) found.problem.clear();
   if (!found.target && found.problem.empty() && has_ioc_threads(stat))
@@ -109,11 +116,12 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
 // was deleted or belongs to another mount namespace. It needs CAP_SYS_ADMIN or
 // CAP_CHECKPOINT_RESTORE (Linux 5.9); without, the path is taken, if it still leads to the same
 // inode.
-std::vector<Inspector::Module> Inspector::open_modules(pid_t pid, Inspection& found) {
+std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, Inspection& found) {
+  const pid_t pid = stat.id.pid;
   std::vector<Module> modules;
   std::vector<std::string> paths;
   for (const Mapping& mapping : found.modules)
-    paths.push_back(in_proc(pid, "map_files/" + map_files_name(mapping)));
+    paths.push_back(map_files(stat) + map_files_name(mapping));
   auto statuses = reader_.statuses(pid, paths);
   if (!statuses) {
     found.uncertain = true;
@@ -125,7 +133,7 @@ std::vector<Inspector::Module> Inspector::open_modules(pid_t pid, Inspection& fo
     Module module{&mapping, std::move(paths[i]), nullptr};
     module.facts = look_at(pid, module.path, (*statuses)[i], found);
     if (!module.facts) {
-      module.path = in_proc(pid, "root") + mapping.path;
+      module.path = in_proc(stat, "root") + mapping.path;
       const auto status = reader_.status(pid, module.path);
       if (status && status->st_ino == mapping.inode)
         module.facts = look_at(pid, module.path, *status, found);
@@ -228,12 +236,13 @@ void Inspector::find_version(pid_t pid, const std::vector<Module>& modules, Insp
 // Names of Base's threads since 3.15.0.1; two of them, since one name may be anybody's.
 bool Inspector::has_ioc_threads(const ProcessStat& stat) const {
   if (stat.threads < kFewestIocThreads) return false;
-  const auto tasks = fs_.list(in_proc(stat.id.pid, "task"));
+  const std::string folder = folder_of_thread(stat.id.pid, stat.id.pid) + "/task";
+  const auto tasks = fs_.list(folder);
   if (!tasks) return false;
   bool once = false;
   bool other = false;
   for (std::size_t i = 0; i < std::min(tasks->size(), kMaxThreadsRead) && !(once && other); ++i) {
-    const auto comm = fs_.read(in_proc(stat.id.pid, "task/" + (*tasks)[i] + "/comm"), 64);
+    const auto comm = fs_.read(folder + "/" + (*tasks)[i] + "/comm", 64);
     if (!comm) continue;
     once = once || comm->starts_with("scanOnce");
     other = other || comm->starts_with("CAS-TCP") || comm->starts_with("cbLow");

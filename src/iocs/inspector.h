@@ -64,7 +64,7 @@ class Inspector {
     std::shared_ptr<const FileFacts> facts;
   };
 
-  std::vector<Module> open_modules(pid_t pid, Inspection& found);
+  std::vector<Module> open_modules(const ProcessStat& stat, Inspection& found);
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
   static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
   static void find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found);

@@ -102,6 +102,9 @@ struct Ioc {
   // are none.
   VariablePlaces variables;
   std::string problem;  // "" = none
+  // Others run on, as in an IOC without a shell. Breakpoints cannot be put into it alone then: see
+  // records/attach_policy.h.
+  bool main_thread_ended = false;
   // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
   // words, "" = nothing. As of the last poll.
   std::string traced_or_stopped;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/live_thread.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
 #include "iocs/start_script.h"
@@ -46,8 +47,8 @@ std::string plain_path(std::string_view path) {
 // One process' command line, environment and folder, read when first asked for.
 class Process {
  public:
-  Process(const RootedFs& fs, ProcessReader& reader, pid_t pid)
-      : fs_(fs), reader_(reader), pid_(pid), folder_("/proc/" + std::to_string(pid)) {}
+  Process(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread)
+      : fs_(fs), reader_(reader), pid_(pid), folder_(folder_of_thread(pid, thread)) {}
 
   const std::vector<std::string>& environment() {
     if (!environment_) environment_ = read("/environ");
@@ -133,10 +134,10 @@ Result<NameSource> parse_name_source(const std::string& word) {
   return error_in_words(shown(word) + " is none of env:VARIABLE, script and exe");
 }
 
-Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
+Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread,
                              const std::string& executable,
                              const std::vector<NameSource>& sources) {
-  Process process(fs, reader, pid);
+  Process process(fs, reader, pid, thread);
   const std::string base = executable.substr(executable.rfind('/') + 1);
   for (const NameSource& source : sources) {
     std::string name = base;

@@ -33,9 +33,10 @@ std::vector<NameSource> default_name_sources();
 // A word as above: "env:IOC", "script", "exe". The error names a word that is none of them.
 Result<NameSource> parse_name_source(const std::string& word);
 
-// Name of the process `pid` with the executable `executable` (as the process sees it). Not unique
-// yet. An error: what tells cannot be read for now (is_for_now); what never can says nothing.
-Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid,
+// Name of the process `pid`, which `thread` of it shows, with the executable `executable` (as the
+// process sees it). Not unique yet. An error: what tells cannot be read for now (is_for_now); what
+// never can says nothing.
+Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread,
                              const std::string& executable, const std::vector<NameSource>& sources);
 
 }  // namespace ioc_exporter::iocs

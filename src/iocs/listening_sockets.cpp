@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/live_thread.h"
+
 namespace ioc_exporter::iocs {
 namespace {
 
@@ -25,9 +27,15 @@ Result<Listeners> read_listeners(SocketTable& sockets) {
 
 std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid) {
   constexpr std::string_view kPrefix = "socket:[";
-  const std::string folder = "/proc/" + std::to_string(pid) + "/fd";
+  std::string folder = folder_of_thread(pid, pid) + "/fd";
   std::set<std::uint64_t> inodes;
-  const auto names = fs.list(folder, kMostDescriptors);
+  auto names = fs.list(folder, kMostDescriptors);
+  // A main thread that has ended has no descriptors.
+  if (!names || names->empty())
+    if (const auto thread = find_live_thread(fs, pid)) {
+      folder = folder_of_thread(pid, *thread) + "/fd";
+      names = fs.list(folder, kMostDescriptors);
+    }
   if (!names) return inodes;
   for (const std::string& name : *names) {
     const auto target = fs.read_link(folder + "/" + name);

@@ -1,6 +1,7 @@
 #include "iocs/memory.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -10,12 +11,14 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/live_thread.h"
 #include "iocs/process_stat.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::size_t kMostPieces = 1024;  // UIO_MAXIOV, linux/uio.h
+constexpr int kMostThreads = 3;            // that are asked, when they end meanwhile
 // What is above belongs to the kernel.
 constexpr std::uint64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
@@ -59,19 +62,48 @@ bool has_memory(int pagemap) {
 }
 
 Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const IocId& id) {
-  const std::string path = "/proc/" + std::to_string(id.pid) + "/pagemap";
+  constexpr const char* kFile = "/pagemap";
+  const std::string path = folder_of_thread(id.pid, id.pid) + kFile;
+  pid_t thread = id.pid;
   auto fd = fs.open(path, O_RDONLY);
+  if (const auto other = fd ? std::nullopt : find_live_thread(fs, id.pid)) {
+    thread = *other;
+    fd = fs.open(folder_of_thread(id.pid, thread) + kFile, O_RDONLY);
+  }
   if (!fd) return std::move(fd).error();
   // Opened first, then checked: what is checked here is what the descriptor leads to, unless the
   // process ended in between, and then reads find nothing.
   const auto stat = read_process_stat(fs, id.pid);
   if (!stat || stat->id != id)
     return error_in_words("open " + fs.path(path) + ": the process has ended");
-  return std::unique_ptr<ProcMemory>(new ProcMemory(std::move(*fd), id.pid));
+  return std::unique_ptr<ProcMemory>(new ProcMemory(fs, std::move(*fd), id.pid, thread));
 }
 
 bool ProcMemory::is_there() const {
   return has_memory(fd_.get());
+}
+
+bool ProcMemory::choose_thread() {
+  const auto other = is_there() ? find_live_thread(fs_, pid_) : std::nullopt;
+  if (other) thread_ = *other;
+  return other.has_value();
+}
+
+// As process_vm_readv(2). The number of the main thread is the process' until all have ended; that
+// of another thread may be given out again, so the process must have it still afterwards.
+ssize_t ProcMemory::copy(const iovec& to, std::span<const iovec> from) {
+  for (int tries = 0;;) {
+    const ssize_t got = ::process_vm_readv(thread_, &to, 1, from.data(), from.size(), 0);
+    const int why = errno;
+    if (got < 0 && why == EINTR) continue;
+    struct stat status {};
+    const bool is_its =
+        thread_ == pid_ || ::stat(fs_.path(folder_of_thread(pid_, thread_)).c_str(), &status) == 0;
+    const bool has_ended = !is_its || (got < 0 && why == ESRCH);
+    if (has_ended && ++tries < kMostThreads && choose_thread()) continue;
+    errno = is_its ? why : ESRCH;
+    return is_its ? got : -1;
+  }
 }
 
 Result<std::size_t> ProcMemory::read_some(std::uint64_t address, std::span<std::byte> into) {
@@ -81,10 +113,7 @@ Result<std::size_t> ProcMemory::read_some(std::uint64_t address, std::span<std::
   };
   if (address > kHighest - into.size()) return error_in_words(what() + ": no address of a process");
   const iovec from{reinterpret_cast<void*>(address), into.size()}, to{into.data(), into.size()};
-  ssize_t got = 0;
-  do {
-    got = ::process_vm_readv(pid_, &to, 1, &from, 1, 0);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = copy(to, std::span(&from, 1));
   const int why = errno;
   // The pid led to our process if that is still there with the same memory.
   if (!is_there()) return error_in_words(what() + ": the process has ended");
@@ -101,7 +130,7 @@ Result<std::size_t> ProcMemory::gather(std::span<const std::uint64_t> addresses,
   for (std::size_t i = 0; i < addresses.size(); ++i)
     pieces[i] = {reinterpret_cast<void*>(addresses[i]), size};
   const iovec to{into.data(), addresses.size() * size};
-  const ssize_t got = ::process_vm_readv(pid_, &to, 1, pieces.data(), addresses.size(), 0);
+  const ssize_t got = copy(to, std::span(pieces).first(addresses.size()));
   // Not mapped, or not allowed: what reads one by one knows, and says so.
   if (got < static_cast<ssize_t>(size)) return Memory::gather(addresses, size, into);
   if (!is_there())

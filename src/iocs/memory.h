@@ -1,6 +1,8 @@
 // Memory: bytes of another process, by its addresses. Only ever read.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,7 +57,7 @@ bool is_pointer(std::uint64_t address);
 // An open file of /proc says whether the process still has the memory that it had: after its end,
 // or an exec, reads fail; another process with the same pid is never read. Needs the right to trace
 // the process (CAP_SYS_PTRACE). The file keeps the memory's page tables alive, so do not hold it
-// for long.
+// for long. When the main thread has ended, another that lives is asked.
 class ProcMemory : public Memory {
  public:
   // Fails when the process is not the one that `id` names.
@@ -67,11 +69,16 @@ class ProcMemory : public Memory {
                              std::span<std::byte> into) override;
 
  private:
-  ProcMemory(UniqueFd fd, pid_t pid) : fd_(std::move(fd)), pid_(pid) {}
+  ProcMemory(RootedFs fs, UniqueFd fd, pid_t pid, pid_t thread)
+      : fs_(std::move(fs)), fd_(std::move(fd)), pid_(pid), thread_(thread) {}
   bool is_there() const;
+  bool choose_thread();
+  ssize_t copy(const iovec& to, std::span<const iovec> from);
 
+  RootedFs fs_;
   UniqueFd fd_;  // /proc/PID/pagemap
   pid_t pid_;
+  pid_t thread_;  // that is asked for it: the main one, or when that has ended another
 };
 
 // Whether the memory that an open /proc/PID/pagemap leads to still is a process'. Touches none of

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
+#include <string_view>
 
+#include "base/live_thread.h"
 #include "iocs/memory.h"
 
 namespace ioc_exporter::iocs {
@@ -16,6 +17,8 @@ namespace {
 // Of a soft limit that is 1,024 at most places, the probes and the web server need the greater
 // part.
 constexpr int kHighestKept = 512;
+
+constexpr std::string_view kProc = "/proc/";
 
 // Takes the next decimal number, whatever stands before it.
 template <class Number>
@@ -47,11 +50,10 @@ bool given_out(pid_t pid, const ProcessSigns& before, const ProcessSigns& after)
 }
 
 // "size resident shared text lib data dt"
-std::optional<MemorySizes> read_memory_sizes(const Folder& proc, pid_t pid) {
-  char name[32];
-  std::snprintf(name, sizeof name, "%d/statm", pid);
+std::optional<MemorySizes> read_memory_sizes(const Folder& proc, pid_t pid, pid_t thread) {
+  const std::string name = folder_of_thread(pid, thread).substr(kProc.size()) + "/statm";
   char buffer[128];
-  auto text = proc.read(name, buffer);
+  auto text = proc.read(name.c_str(), buffer);
   std::array<std::uint64_t, 6> fields{};
   if (!text) return {};
   for (std::uint64_t& field : fields)

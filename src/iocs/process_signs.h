@@ -28,13 +28,13 @@ std::optional<ProcessSigns> read_process_signs(const Folder& proc);
 bool given_out(pid_t pid, const ProcessSigns& before, const ProcessSigns& after);
 
 // Of a process' address space, pages, from /proc/PID/statm (proc(5)): changes with an exec and when
-// a library is loaded. Nothing: it has ended.
+// a library is loaded. As its thread shows it; nothing: that has ended.
 struct MemorySizes {
   std::uint64_t all = 0, text = 0, data = 0;
 
   bool operator==(const MemorySizes&) const = default;
 };
-std::optional<MemorySizes> read_memory_sizes(const Folder& proc, pid_t pid);
+std::optional<MemorySizes> read_memory_sizes(const Folder& proc, pid_t pid, pid_t thread);
 
 // A file of one process that stays open. Nothing is kept when there are many already.
 class KeptFile {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/folder.h"
+#include "base/live_thread.h"
 #include "base/rooted_fs.h"
 #include "iocs/ioc_id.h"
 
@@ -16,6 +17,9 @@ namespace ioc_exporter::iocs {
 
 struct ProcessStat {
   IocId id;
+  // The thread in whose folder /proc shows the process: the main one, also when that has ended,
+  // until choose_thread() was asked for another.
+  pid_t thread = 0;
   std::string comm;
   char state = '?';
   pid_t parent = 0;
@@ -32,7 +36,12 @@ struct ProcessStat {
   bool kernel_thread() const { return (flags & 0x00200000u) != 0; }  // PF_KTHREAD
   // It has run no program of its own since it was forked.
   bool forked() const { return (flags & 0x00000040u) != 0; }  // PF_FORKNOEXEC
-  bool dead() const { return state == 'Z' || state == 'X' || state == 'x'; }
+  // A thread that ends gives back its memory first. Others may run on.
+  bool main_thread_ended() const {
+    const bool is_gone = state == 'Z' || state == 'X' || state == 'x';
+    return thread != id.pid || is_gone || (vsize == 0 && !kernel_thread());
+  }
+  bool dead() const { return main_thread_ended() && threads <= 1; }
 };
 
 // comm stands in parentheses and may hold spaces and parentheses itself: fields count from the last
@@ -44,6 +53,7 @@ inline std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   ProcessStat stat;
   const char* const pid_end = text.data() + open;
   if (std::from_chars(text.data(), pid_end, stat.id.pid).ec != std::errc{}) return {};
+  stat.thread = stat.id.pid;
   stat.comm = text.substr(open + 1, close - open - 1);
 
   int field = 3;
@@ -106,6 +116,27 @@ inline std::optional<ProcessStat> read_process_stat(const Folder& proc, pid_t pi
   char buffer[2048];
   const auto text = proc.read((std::to_string(pid) + "/stat").c_str(), buffer);
   return text ? parse_process_stat(*text) : std::nullopt;
+}
+
+// Of a process whose main thread has ended: the thread that shows it from now on, `last` if that
+// still lives, and of its stat what the main thread does not have any more. False: all have ended.
+inline bool choose_thread(const RootedFs& fs, ProcessStat& stat, pid_t last = 0) {
+  if (!stat.main_thread_ended()) return true;
+  if (stat.dead()) return false;
+  const auto look_through = [&](pid_t thread) {
+    const auto text = fs.read(folder_of_thread(stat.id.pid, thread) + "/stat", 4096);
+    const auto seen = text ? parse_process_stat(*text) : std::nullopt;
+    if (!seen || seen->main_thread_ended()) return false;
+    stat.thread = thread;
+    stat.vsize = seen->vsize;
+    stat.resident_pages = seen->resident_pages;
+    stat.start_code = seen->start_code;
+    stat.start_stack = seen->start_stack;
+    return true;
+  };
+  if (last != 0 && last != stat.id.pid && look_through(last)) return true;
+  const auto found = find_live_thread(fs, stat.id.pid);
+  return found && look_through(*found);
 }
 
 // Another program runs in the process than before.

@@ -21,8 +21,9 @@ std::optional<std::string_view> value_of(std::string_view status, std::string_vi
 
 }  // namespace
 
-Result<std::string> why_traced_or_stopped(const RootedFs& fs, pid_t pid, const KeptFile& kept) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/status";
+Result<std::string> why_traced_or_stopped(const RootedFs& fs, const std::string& folder,
+                                          const KeptFile& kept) {
+  const std::string path = folder + "/status";
   std::optional<std::string> status = kept.is_open() ? kept.read(kMostStatus) : std::nullopt;
   if (!status) {
     auto read = fs.read(path, kMostStatus);
@@ -34,6 +35,9 @@ Result<std::string> why_traced_or_stopped(const RootedFs& fs, pid_t pid, const K
   const auto tracer = value_of(*status, "\nTracerPid:\t");
   if (!state || state->empty() || !tracer)
     return error_in_words("read " + path + ": not in the form of proc(5)");
+  const char letter = state->front();
+  if (letter == 'Z' || letter == 'X')
+    return error_in_words("read " + path + ": the thread has ended");
   pid_t by = 0;
   std::from_chars(tracer->data(), tracer->data() + tracer->size(), by);
   if (by > 0) {
@@ -43,7 +47,6 @@ Result<std::string> why_traced_or_stopped(const RootedFs& fs, pid_t pid, const K
     const std::string number = "pid " + std::to_string(by);
     return "traced by " + (name.empty() ? number : name + " (" + number + ")");
   }
-  const char letter = state->front();
   if (letter == 'T' || letter == 't') return std::string("stopped by a signal");
   return std::string();
 }

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kSocket = "socket:[";
 
-std::optional<std::uint64_t> inode_of(const RootedFs& fs, const std::string& process, int fd) {
-  auto link = fs.read_link(process + "/fd/" + std::to_string(fd));
+std::optional<std::uint64_t> inode_of(const RootedFs& fs, const std::string& thread, int fd) {
+  auto link = fs.read_link(thread + "/fd/" + std::to_string(fd));
   if (!link || !link->starts_with(kSocket)) return std::nullopt;
   std::uint64_t inode = 0;
   const char* const last = link->data() + link->size();
@@ -44,10 +44,11 @@ Result<std::map<std::uint32_t, std::string>> clients_of_threads(
   const std::string process = "/proc/" + std::to_string(pid);
   std::map<std::uint64_t, std::uint32_t> by_inode;
   for (const std::uint32_t thread : threads) {
-    const auto text = fs.read(process + "/task/" + std::to_string(thread) + "/syscall");
+    const std::string folder = process + "/task/" + std::to_string(thread);
+    const auto text = fs.read(folder + "/syscall");
     const int fd = text ? waits_on_descriptor(*text) : -1;
     if (fd < 0) continue;
-    if (const auto inode = inode_of(fs, process, fd)) by_inode.emplace(*inode, thread);
+    if (const auto inode = inode_of(fs, folder, fd)) by_inode.emplace(*inode, thread);
   }
   std::map<std::uint32_t, std::string> clients;
   if (by_inode.empty()) return clients;

@@ -10,6 +10,7 @@
 
 #include "base/unique_fd.h"
 #include "iocs/finder.h"
+#include "iocs/memory.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {
@@ -67,6 +68,64 @@ TEST_F(FinderOnHost, IocStartsListensAndIsKilled) {
   changes = poll();
   ASSERT_EQ(changes.ended.size(), 1u);
   EXPECT_TRUE(changes.changed.empty());
+}
+
+// pthread_exit() in main, as epicsThreadExitMain() does, while it is followed. What is kept open of
+// it stays, and what is opened anew shows the same.
+TEST_F(FinderOnHost, AnIocWhoseMainThreadEnds) {
+  const RootedFs host("/");
+  TargetProcess target(TARGET_IOC, named("headless"));
+  Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc before = changes.started[0];
+  EXPECT_FALSE(before.main_thread_ended);
+  const std::uint64_t address = before.variables.at("nPeriodic").at(0).address;
+  auto opened_before = ProcMemory::open(host, before.id);
+  ASSERT_TRUE(opened_before);
+
+  target.command("end_main");
+  changes = poll();
+  EXPECT_TRUE(changes.ended.empty());
+  EXPECT_TRUE(changes.started.empty());
+  ASSERT_EQ(changes.changed.size(), 1u);
+  EXPECT_TRUE(changes.changed[0].main_thread_ended);
+  EXPECT_TRUE(poll().empty());
+  for (int i = 0; i < 2; ++i) {
+    const auto value = (*opened_before)->value<int>(address);
+    ASSERT_TRUE(value) << value.error().message();
+    EXPECT_EQ(*value, 7);
+  }
+  auto opened_now = ProcMemory::open(host, before.id);
+  ASSERT_TRUE(opened_now) << opened_now.error().message();
+  EXPECT_EQ(*(*opened_now)->value<int>(address), 7);
+
+  target.command("end_main");  // and so does the thread that has obeyed since
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(poll().empty());
+  EXPECT_EQ(*(*opened_now)->value<int>(address), 7);
+
+  // Another one finds it as it is.
+  Finder later(RootedFs("/"), only_ours());
+  const auto found = later.poll();
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->started.size(), 1u);
+  Ioc alike = found->started[0];
+  ASSERT_TRUE(alike.target);
+  alike.target->file = changes.changed[0].target->file;  // which each has opened for itself
+  EXPECT_TRUE(alike == changes.changed[0]);
+
+  const auto port = static_cast<std::uint16_t>(target.command("listen"));
+  changes = poll();
+  ASSERT_EQ(changes.changed.size(), 1u);
+  ASSERT_EQ(changes.changed[0].listening.size(), 1u);
+  EXPECT_EQ(changes.changed[0].listening[0].port, port);
+  ASSERT_EQ(target.command(std::string("load ") + TARGET_LIB), 1);
+  changes = poll();
+  ASSERT_EQ(changes.changed.size(), 1u);
+  EXPECT_EQ(changes.changed[0].pdbbase.size(), 2u);
+
+  target.stop();
+  EXPECT_EQ(poll().ended.size(), 1u);
+  EXPECT_FALSE((*opened_now)->value<int>(address));
 }
 
 TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {

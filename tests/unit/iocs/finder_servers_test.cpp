@@ -86,6 +86,20 @@ TEST_F(FinderOfServers, ThePortThatWasGiven) {
   EXPECT_EQ(changes->started[0].name, our_name("given"));
 }
 
+TEST_F(FinderOfServers, AServerWhoseMainThreadHasEnded) {
+  TargetProcess target(TARGET_PLAIN, named("headless"));
+  const int port = target.command("listen");
+  target.command("end_main");
+  FinderOptions options = only_ours();
+  options.server_ports = {static_cast<std::uint16_t>(port)};
+  Finder finder(RootedFs("/"), std::move(options));
+  const auto changes = finder.poll();
+  ASSERT_TRUE(changes);
+  ASSERT_EQ(changes->started.size(), 1u);
+  EXPECT_EQ(changes->started[0].name, our_name("headless"));
+  EXPECT_EQ(changes->started[0].listening.size(), 1u);
+}
+
 TEST_F(FinderOfServers, IocsClaimTheirListenersAlsoWhenTheyAreLeftOut) {
   TargetProcess ioc(TARGET_IOC, named("ioc"));
   TargetProcess left_out(TARGET_IOC, named("left-out"));

@@ -152,6 +152,47 @@ TEST_F(FinderOnTree, AForkThatExecsIsJudgedAnew) {
   EXPECT_EQ(poll().started.size(), 1u);
 }
 
+// As an IOC without a shell: its main thread is a zombie, and shows nothing of the process.
+TEST_F(FinderOnTree, AnIocWhoseMainThreadHasEndedIsSeenThroughAnotherOne) {
+  put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 9});
+  Changes changes = poll();
+  ASSERT_EQ(changes.started.size(), 1u);
+  const Ioc& ioc = changes.started[0];
+  EXPECT_EQ(ioc.id, (IocId{7, 100}));
+  EXPECT_EQ(ioc.name, "ps");
+  EXPECT_EQ(ioc.executable, TARGET_IOC);
+  EXPECT_EQ(ioc.net_namespace, 4026531840u);
+  EXPECT_TRUE(ioc.target);
+  EXPECT_TRUE(ioc.main_thread_ended);
+  end_thread(7, 9);
+  put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 11});
+  EXPECT_TRUE(poll().empty()) << "seen through another one now";
+  end_thread(7, 11);
+  EXPECT_EQ(poll().ended.size(), 1u) << "none lives";
+}
+
+TEST_F(FinderOnTree, AnIocGoesOnWhenItsMainThreadEnds) {
+  put({.pid = 7, .environment = "IOC=ps"});
+  EXPECT_EQ(poll().started.size(), 1u);
+  const std::uint64_t looks = finder_.costs().maps_read;
+  put({.pid = 7, .environment = "IOC=ps", .main_thread_ended = 9});
+  Changes changes = poll();
+  ASSERT_EQ(changes.changed.size(), 1u);
+  EXPECT_TRUE(changes.changed[0].main_thread_ended);
+  EXPECT_TRUE(changes.ended.empty());
+  EXPECT_TRUE(changes.started.empty());
+  EXPECT_EQ(finder_.costs().maps_read, looks) << "it maps what it did";
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(poll().empty());
+  EXPECT_GT(finder_.costs().maps_read, looks);
+  put({.pid = 7, .stack = 141, .environment = "IOC=rf", .main_thread_ended = 9});
+  changes = poll(60);
+  EXPECT_EQ(changes.ended.size(), 1u) << "one of its threads has execed";
+  ASSERT_EQ(changes.started.size(), 1u);
+  EXPECT_EQ(changes.started[0].name, "rf");
+  remove(7);
+  EXPECT_EQ(poll().ended.size(), 1u);
+}
+
 TEST_F(FinderOnTree, EqualNamesOldestFirst) {
   put({.pid = 9, .start = 200, .environment = "IOC=ps"});
   put({.pid = 12, .start = 100, .environment = "IOC=ps"});

@@ -86,6 +86,27 @@ TEST_F(IocHealthTree, ClassesAndWhatEndedAddUpToTheProcess) {
   EXPECT_EQ(sample.resident_bytes, 53u * 4096);
 }
 
+TEST_F(IocHealthTree, AProcessWhoseMainThreadHasEnded) {
+  process(41, 6);
+  thread(7, "an ioc", 31 * kMs);
+  thread(8, "scan-0.1", 200 * kMs);
+  look();
+  // What only those have that live.
+  write("stat", "7 (an ioc) Z 1 0 0 0 0 4194560 0 0 0 0 43 6 99 98 20 0 2 0 100 0 0 0 0 0 0\n");
+  write("task/8/stat",
+        "8 (scan-0.1) S 1 0 0 0 0 64 0 0 0 0 7 7 99 98 20 0 2 0 101 1000000 54 0 94 95 140\n");
+  write("task/8/fd/3", "");
+  std::filesystem::create_symlink("/ioc", folder_ + "/proc/7/task/8/exe");
+  thread(8, "scan-0.1", 220 * kMs);
+  const HealthSample sample = look();
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::main)], 31 * kMs);
+  EXPECT_EQ(sample.cpu_ns[at(ThreadClass::scan)], 220 * kMs);
+  EXPECT_EQ(sample.threads[at(ThreadClass::main)], 0u);
+  EXPECT_EQ(sample.threads[at(ThreadClass::scan)], 1u);
+  EXPECT_EQ(sample.resident_bytes, 54u * 4096);
+  EXPECT_EQ(sample.open_fds, 1u);
+}
+
 TEST_F(IocHealthTree, TimeOfAThreadThatEndsStaysWithItsClass) {
   process(10, 0);
   thread(7, "an ioc", 0);

@@ -37,7 +37,7 @@ class NameOfAProcess : public testing::Test {
   std::string name(const std::string& executable) {
     const RootedFs fs(folder_.path());
     ProcessReader reader(fs);
-    return *ioc_name(fs, reader, 7, executable, default_name_sources());
+    return *ioc_name(fs, reader, 7, 7, executable, default_name_sources());
   }
 
   TemporaryFolder folder_;
@@ -85,7 +85,7 @@ TEST_F(NameOfAProcess, FallsBackToTheExecutable) {
   const std::string executable = "/opt/bin/rf";
   const RootedFs fs(folder_.path());
   ProcessReader reader(fs);
-  EXPECT_EQ(*ioc_name(fs, reader, 7, executable, {}), "rf");
+  EXPECT_EQ(*ioc_name(fs, reader, 7, 7, executable, {}), "rf");
 }
 
 // A name that is only a guess would stay for as long as the process lives.
@@ -101,11 +101,11 @@ TEST_F(NameOfAProcess, NoneWhileItCannotBeRead) {
   };
   const RootedFs fs(folder_.path());
   Later reader(fs);
-  const auto later = ioc_name(fs, reader, 7, "/usr/bin/softIoc", default_name_sources());
+  const auto later = ioc_name(fs, reader, 7, 7, "/usr/bin/softIoc", default_name_sources());
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().message(), "read /proc/7/environ: Timer expired");
   reader.error = EACCES;
-  EXPECT_EQ(*ioc_name(fs, reader, 7, "/usr/bin/softIoc", default_name_sources()), "softIoc");
+  EXPECT_EQ(*ioc_name(fs, reader, 7, 7, "/usr/bin/softIoc", default_name_sources()), "softIoc");
 }
 
 TEST(NameSource, Words) {

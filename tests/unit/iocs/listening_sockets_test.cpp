@@ -41,6 +41,15 @@ TEST(SocketInodes, OfWhatIsNoSocketNothing) {
   EXPECT_EQ(socket_inodes(fs, 7), std::set<std::uint64_t>{50});
 }
 
+TEST(SocketInodes, OfAProcessWhoseMainThreadHasEnded) {
+  TemporaryFolder folder;
+  const RootedFs fs(folder.path());
+  std::filesystem::create_directories(folder.path("/proc/7/fd"));
+  folder.link("/proc/7/task/9/exe", "/bin/ioc");
+  folder.link("/proc/7/task/9/fd/3", "socket:[50]");
+  EXPECT_EQ(socket_inodes(fs, 7), std::set<std::uint64_t>{50});
+}
+
 TEST(OwnedSockets, DescriptorsAreReadAgainOnlyForANewListener) {
   TemporaryFolder folder;
   const RootedFs fs(folder.path());

@@ -55,20 +55,20 @@ TEST(Glance, MemoryOfAProcessThroughExecAndEnd) {
   const KeptFile first = KeptFile::open(host, folder + "/pagemap");
   ASSERT_TRUE(first.is_open());
   EXPECT_TRUE(first.has_memory());
-  const auto sizes = read_memory_sizes(*proc, target.pid());
+  const auto sizes = read_memory_sizes(*proc, target.pid(), target.pid());
   ASSERT_TRUE(sizes);
-  EXPECT_EQ(read_memory_sizes(*proc, target.pid()), sizes);
+  EXPECT_EQ(read_memory_sizes(*proc, target.pid(), target.pid()), sizes);
   EXPECT_GT(sizes->all, sizes->text);
 
   target.command(std::string("load ") + TARGET_LIB);
-  EXPECT_NE(read_memory_sizes(*proc, target.pid()), sizes) << "it loaded a library";
+  EXPECT_NE(read_memory_sizes(*proc, target.pid(), target.pid()), sizes) << "it loaded a library";
   EXPECT_TRUE(first.has_memory());
   target.command(std::string("exec ") + TARGET_IOC);
   EXPECT_FALSE(first.has_memory()) << "what it had before the exec";
   const KeptFile second = KeptFile::open(host, folder + "/pagemap");
   target.stop();
   EXPECT_FALSE(second.has_memory());
-  EXPECT_FALSE(read_memory_sizes(*proc, target.pid()));
+  EXPECT_FALSE(read_memory_sizes(*proc, target.pid(), target.pid()));
 }
 
 // Long after processes were found, only signs make the finder read again.

@@ -3,6 +3,7 @@
  *   load PATH   dlopen              threads   four threads with an IOC's names
  *   exec PATH   become PATH         fork      a child with one thread that waits
  *   listen      on 127.0.0.1, answers "ok PORT"
+ *   end_main    the main thread ends, another one obeys from then on
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "tools/end_main.h"
 
 #ifdef WITH_DBPROCESS
 void *pdbbase;
@@ -74,11 +77,9 @@ static int wait_in_child(void)
 		pause();
 }
 
-int main(void)
+static void obey(void)
 {
 	char line[4096];
-	prctl(PR_SET_PDEATHSIG, 9);
-	setvbuf(stdin, 0, _IONBF, 0);
 	puts("ok");
 	fflush(stdout);
 	while (fgets(line, sizeof line, stdin) != 0) {
@@ -94,8 +95,19 @@ int main(void)
 			answer = wait_in_child();
 		if (strcmp(line, "listen") == 0)
 			answer = listen_somewhere();
+		if (strcmp(line, "end_main") == 0) {
+			go_on_without_main(obey);
+			pthread_exit(0);
+		}
 		printf("ok %d\n", answer);
 		fflush(stdout);
 	}
-	return 0;
+	exit(0);
+}
+
+int main(void)
+{
+	prctl(PR_SET_PDEATHSIG, 9);
+	setvbuf(stdin, 0, _IONBF, 0);
+	obey();
 }

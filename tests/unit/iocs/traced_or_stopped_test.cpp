@@ -21,7 +21,7 @@ class WhyHeld : public testing::Test {
  protected:
   std::string why(const std::string& text) {
     folder_.write("/proc/7/status", text);
-    auto held = why_traced_or_stopped(RootedFs(folder_.path()), 7);
+    auto held = why_traced_or_stopped(RootedFs(folder_.path()), "/proc/7");
     EXPECT_TRUE(held) << held.error().message();
     return held ? *held : "error";
   }
@@ -55,10 +55,14 @@ TEST_F(WhyHeld, NamesForgeNoField) {
 TEST_F(WhyHeld, ErrorsNameTheFile) {
   const RootedFs fs(folder_.path());
   folder_.write("/proc/7/status", "Name:\tioc\n");
-  const auto cut = why_traced_or_stopped(fs, 7);
+  const auto cut = why_traced_or_stopped(fs, "/proc/7");
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().message(), "read /proc/7/status: not in the form of proc(5)");
-  EXPECT_FALSE(why_traced_or_stopped(fs, 8));
+  EXPECT_FALSE(why_traced_or_stopped(fs, "/proc/8"));
+  folder_.write("/proc/7/status", status("ioc", "Z (zombie)", 0));
+  const auto ended = why_traced_or_stopped(fs, "/proc/7");
+  ASSERT_FALSE(ended) << "the other threads may be stopped";
+  EXPECT_EQ(ended.error().message(), "read /proc/7/status: the thread has ended");
 }
 
 // The finder on a real process.
