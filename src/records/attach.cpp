@@ -67,6 +67,15 @@ Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& targ
   return {};
 }
 
+// As the library's other IOCs are attached.
+Result<void> RecordProcess::attach_target(std::uint32_t slot, Library& library) {
+  const RecordTarget& target = watched_.at(slot).target;
+  if (library.mode == Attachment::all_processes)
+    return attach_target(library.for_all, target, RecordProcessObject::kAllProcesses);
+  if (target.main_thread_ended) return rebalance(library);
+  return attach_target(library.by_slot[slot], target, target.pid);
+}
+
 std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
   std::vector<std::uint32_t> slots;
   for (const std::uint32_t slot : library.slots)
@@ -149,13 +158,23 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
 }
 
 Result<void> RecordProcess::rebalance(Library& library) {
-  const std::size_t counted = active(library).size();
-  const std::size_t paused = library.slots.size() - counted;
+  const std::vector<std::uint32_t> counted = active(library);
+  const std::size_t paused = library.slots.size() - counted.size();
+  const bool one_without_main_thread = std::ranges::any_of(
+      counted, [this](std::uint32_t slot) { return watched_.at(slot).target.main_thread_ended; });
   const Attachment wanted =
-      choose_attachment(attach_limits(), library.mode, counted + library.coming, paused);
+      choose_attachment(attach_limits(), library.mode, counted.size() + library.coming, paused,
+                        one_without_main_thread);
   if (wanted == library.mode) return {};
   return wanted == Attachment::all_processes ? switch_to_all(library)
                                              : switch_to_processes(library);
+}
+
+Result<void> RecordProcess::note_main_thread_ended(std::uint32_t slot) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
+  found->second.target.main_thread_ended = true;
+  return rebalance(libraries_.at(found->second.library));
 }
 
 Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
@@ -199,13 +218,9 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   Watched& watched = found->second;
   if (!watched.paused) return {};
   Library& library = libraries_.at(watched.library);
-  const RecordTarget& target = watched.target;
-  Result<void> attached;
-  if (library.mode == Attachment::per_process)
-    attached = attach_target(library.by_slot[slot], target, target.pid);
-  else
-    attached = attach_target(library.for_all, target, RecordProcessObject::kAllProcesses);
-  if (!attached) {
+  // To be attached for all processes by rebalance().
+  const bool waits = library.mode == Attachment::per_process && watched.target.main_thread_ended;
+  if (auto attached = waits ? Result<void>() : attach_target(slot, library); !attached) {
     library.by_slot.erase(slot);
     return attached;
   }
@@ -214,7 +229,13 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   watched.paused = false;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
   watched.counting_since = std::chrono::steady_clock::now();
-  return rebalance(library);
+  auto balanced = rebalance(library);
+  if (!waits) return balanced;
+  watched.counting_since = std::chrono::steady_clock::now();
+  watched.paused = !balanced;
+  if (watched.paused)
+    if (auto off = write_config(slot, watched, 0); !off) return off;
+  return balanced;
 }
 
 std::chrono::steady_clock::time_point RecordProcess::counting_since(std::uint32_t slot) const {

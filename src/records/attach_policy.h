@@ -26,9 +26,15 @@ inline constexpr AttachLimits kSomeCallsReturn{1, 1};
 // An attachment for all cannot leave out an IOC that is paused: then more may be attached alone.
 inline constexpr std::size_t kMostBesidePaused = 16;
 
-// `active` IOCs on the file are to be counted, `paused` ones are not.
+// `active` IOCs on the file are to be counted, `paused` ones are not. To attach to one process, the
+// kernel asks whose memory its main thread has (Linux 5.10 to 6.18): once that thread has ended
+// (`one_without_main_thread` of those to be counted) no new breakpoint comes to that process, and
+// those that it has go away, with a perf event at the next hit, with a link when any other
+// attachment of the address is taken off.
 constexpr Attachment choose_attachment(const AttachLimits& limits, Attachment current,
-                                       std::size_t active, std::size_t paused = 0) {
+                                       std::size_t active, std::size_t paused = 0,
+                                       bool one_without_main_thread = false) {
+  if (one_without_main_thread) return Attachment::all_processes;
   if (paused > 0 && active <= kMostBesidePaused) return Attachment::per_process;
   if (active > limits.most_per_process) return Attachment::all_processes;
   if (active <= limits.fewest_for_all) return Attachment::per_process;

@@ -79,15 +79,17 @@ void RecordsCollector::end(const Watched& watched) {
 
 void RecordsCollector::follow(TimePoint now) {
   for (auto one = watched_.begin(); one != watched_.end();) {
-    const auto& [id, watched] = *one;
+    auto& [id, watched] = *one;
     const iocs::LiveIoc* const live = host_.find(id, watched.serial);
     if (live == nullptr) {
       end(watched);
       one = watched_.erase(one);
       continue;
     }
-    if (watched.slot)
+    if (watched.slot) {
       limiter_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
+      note_main_thread(*live, watched);
+    }
     ++one;
   }
   if (process_) watch_due(now);
@@ -95,6 +97,13 @@ void RecordsCollector::follow(TimePoint now) {
   for (const auto& [id, live] : host_.live())
     if (live.ioc.kind == iocs::IocKind::base)
       host_.set_problem(id, iocs::Concern::records, why_not_);
+}
+
+void RecordsCollector::note_main_thread(const iocs::LiveIoc& live, Watched& watched) {
+  if (!live.ioc.main_thread_ended || watched.main_thread_ended) return;
+  const auto noted = process_->note_main_thread_ended(*watched.slot);
+  watched.main_thread_ended = noted.ok();
+  trouble_.report("count on after the end of a main thread", noted);
 }
 
 bool RecordsCollector::is_due(const iocs::LiveIoc& live, TimePoint now) const {
@@ -137,6 +146,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   const iocs::FieldOffsets& offsets = live.offsets;
   RecordTarget target;
   target.pid = live.ioc.id.pid;
+  target.main_thread_ended = live.ioc.main_thread_ended;
   target.code = where.file;
   target.path = where.display_path;
   target.offset = where.offset;
@@ -165,6 +175,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
     return Error{slot.error().code,
                  "count records of " + iocs::subject_of(live.ioc) + ": " + slot.error().context};
   watched.slot = *slot;
+  watched.main_thread_ended = target.main_thread_ended;
   watched.database = live.database;
   watched.notes = std::move(points.notes);
   limiter_->watch(*slot, live.ioc.name);

@@ -69,7 +69,8 @@ class RecordsCollector final : public Collector {
     std::shared_ptr<const Database> database;  // that the probes know of
     std::vector<std::string> notes;            // what the probes do not count, and why
     Retry attaching;
-    bool refused_reported = false;  // for want of kernel memory
+    bool refused_reported = false;   // for want of kernel memory
+    bool main_thread_ended = false;  // as the probes know
   };
   struct Reading {
     std::vector<IocSample> iocs;
@@ -80,6 +81,7 @@ class RecordsCollector final : public Collector {
   Result<void> load();
   void measure_hit_cost();
   void end(const Watched& watched);
+  void note_main_thread(const iocs::LiveIoc& live, Watched& watched);
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);
   Result<void> watch(const iocs::LiveIoc& live, Watched& watched);

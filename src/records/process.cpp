@@ -255,10 +255,7 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.library = key;
   watched.generation = next_generation_++;
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
-  if (done)
-    done = library.mode == Attachment::all_processes
-               ? attach_target(library.for_all, target, RecordProcessObject::kAllProcesses)
-               : attach_target(library.by_slot[*slot], target, target.pid);
+  if (done) done = attach_target(*slot, library);
   if (!done) {
     unwatch(*slot);
     return done.error();

@@ -32,7 +32,8 @@ struct ProbePoint {
 
 // An IOC whose records are to be counted.
 struct RecordTarget {
-  std::int32_t pid = 0;                        // in the initial pid namespace
+  std::int32_t pid = 0;  // in the initial pid namespace
+  bool main_thread_ended = false;
   std::shared_ptr<const iocs::CodeFile> code;  // that it runs
   std::string path;                            // of it, for messages
   std::uint64_t offset = 0;                    // of dbProcess in it, bytes
@@ -109,6 +110,8 @@ class RecordProcess {
   // Takes in what became known since watch(), of an IOC that was still loading: makes room for more
   // records, and uses `sdis`. The rest of `target` must be the same.
   Result<void> update(std::uint32_t slot, const RecordTarget& target);
+  // Its other threads run on, and are counted on.
+  Result<void> note_main_thread_ended(std::uint32_t slot);
   // Detaches, and frees what the kernel holds for this IOC.
   void unwatch(std::uint32_t slot);
 
@@ -228,6 +231,7 @@ class RecordProcess {
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
                                std::int32_t pid) const;
   Result<void> attach_target(Attached& to, const RecordTarget& target, std::int32_t pid) const;
+  Result<void> attach_target(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);
   Result<void> switch_to_all(Library& library);

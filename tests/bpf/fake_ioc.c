@@ -12,6 +12,7 @@
  *   many <count>                    makes so many more records and calls dbProcess() on each
  *   again                           calls it on each of these once more
  *   spin <record>                   calls dbProcess() on it until the next line comes
+ *   end_main                        ends the main thread; another one obeys from then on
  * and answers each with "ok <dbProcess calls that processed, over all records>".
  */
 #define _GNU_SOURCE
@@ -25,6 +26,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "tools/end_main.h"
 
 enum { RECORDS = 128, DISABLE_ALARM = 18, CONSTANT = 0 };
 
@@ -212,25 +215,20 @@ static void answer(void)
 	fflush(stdout);
 }
 
-int main(void)
+static void obey(void);
+
+static void obey_on(void)
 {
-	struct place process = {(uintptr_t)&dbProcess, 0}, scan = {(uintptr_t)&scanList, 0};
+	answer();
+	obey();
+}
+
+static void obey(void)
+{
 	char line[128], field[32];
 	int record, value;
 	long times;
 
-	for (int i = 0; i < RECORDS; i++) {
-		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
-		records[i].disv = 1;
-		records[i].sdis.record = &records[i];
-		records[i].link = -1;
-	}
-	dl_iterate_phdr(find_offset, &process);
-	dl_iterate_phdr(find_offset, &scan);
-	printf("%llu %llu %zu %llu\n", (unsigned long long)process.offset, (unsigned long long)(uintptr_t)records,
-	       sizeof records[0], (unsigned long long)scan.offset);
-	fflush(stdout);
-	setvbuf(stdin, NULL, _IONBF, 0);
 	while (fgets(line, sizeof line, stdin)) {
 		if (sscanf(line, "set %d %31s %d", &record, field, &value) == 3) {
 			set_field(&records[record], field, value);
@@ -253,8 +251,30 @@ int main(void)
 				work(&(struct work){&records[record], 50});
 			while (poll(&in, 1, 0) == 0);
 			continue;
+		} else if (!strncmp(line, "end_main", 8)) {
+			go_on_without_main(obey_on);
+			pthread_exit(NULL);
 		}
 		answer();
 	}
-	return 0;
+	exit(0);
+}
+
+int main(void)
+{
+	struct place process = {(uintptr_t)&dbProcess, 0}, scan = {(uintptr_t)&scanList, 0};
+
+	for (int i = 0; i < RECORDS; i++) {
+		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
+		records[i].disv = 1;
+		records[i].sdis.record = &records[i];
+		records[i].link = -1;
+	}
+	dl_iterate_phdr(find_offset, &process);
+	dl_iterate_phdr(find_offset, &scan);
+	printf("%llu %llu %zu %llu\n", (unsigned long long)process.offset, (unsigned long long)(uintptr_t)records,
+	       sizeof records[0], (unsigned long long)scan.offset);
+	fflush(stdout);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	obey();
 }

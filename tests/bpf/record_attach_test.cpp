@@ -90,6 +90,53 @@ TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
   EXPECT_EQ(probe_->hits()->at(slot).entries, 16u);
 }
 
+// pthread_exit() in main. To the kernel, the process is then nobody that could be attached to
+// alone.
+TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
+  FakeIoc ioc, other;
+  const auto slot = watch(ioc);
+  const auto beside = probe_->watch(other.target(128, GetParam().one_read));
+  ASSERT_TRUE(beside);
+  ioc.ask("call 1 11");
+  ioc.ask("end_main");
+  // Links ask for the process, not for its memory: they lose nothing until somebody has noticed.
+  if (GetParam().session) ioc.ask("call 1 5");
+  auto noted = probe_->note_main_thread_ended(slot);
+  ASSERT_TRUE(noted) << noted.error().message();
+  ioc.ask(GetParam().session ? "call 1 2" : "call 1 7");
+  EXPECT_EQ(all_processed(slot), 18u);
+  ASSERT_TRUE(probe_->pause(slot));
+  ioc.ask("call 1 29");
+  other.ask("call 1 3");
+  ASSERT_TRUE(probe_->resume(slot));
+  ioc.ask("call 1 5");
+  other.ask("call 1 4");
+  EXPECT_EQ(all_processed(slot), 23u);
+  EXPECT_EQ(all_processed(*beside), 7u);
+  // That another one leaves takes breakpoints away where the kernel thinks that nobody wants them.
+  probe_->unwatch(*beside);
+  ioc.ask("call 1 13");
+  EXPECT_EQ(all_processed(slot), 36u);
+  EXPECT_EQ(probe_->use()->attachments, 1u);
+}
+
+TEST_P(RecordProcessTest, AnIocWhoseMainThreadHasEndedBefore) {
+  FakeIoc ioc, other;
+  auto target = ioc.target(128, GetParam().one_read);
+  ioc.ask("end_main");
+  target.main_thread_ended = true;
+  const auto slot = probe_->watch(target);
+  ASSERT_TRUE(slot) << slot.error().message();
+  ioc.ask("call 1 11");
+  EXPECT_EQ(all_processed(*slot), 11u);
+  const auto beside = watch(other);
+  other.ask("call 1 3");
+  EXPECT_EQ(all_processed(beside), 3u);
+  probe_->unwatch(*slot);
+  other.ask("call 1 4");
+  EXPECT_EQ(all_processed(beside), 7u);
+}
+
 TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
   std::vector<std::unique_ptr<FakeIoc>> iocs;
   std::vector<RecordTarget> targets;

@@ -29,6 +29,14 @@ TEST(AttachPolicy, OnlyOneAloneWhereCallsChooseToReturn) {
             Attachment::per_process);
 }
 
+// The kernel does not find its way to that process alone.
+TEST(AttachPolicy, ForAllWhenAMainThreadHasEnded) {
+  for (const Attachment current : {Attachment::per_process, Attachment::all_processes})
+    for (const std::size_t paused : {0u, 1u})
+      EXPECT_EQ(choose_attachment(kEveryCallReturns, current, 1, paused, true),
+                Attachment::all_processes);
+}
+
 TEST(AttachPolicy, APausedOneIsLeftOutByAttachingTheOthersAlone) {
   for (const AttachLimits& limits : {kEveryCallReturns, kSomeCallsReturn}) {
     EXPECT_EQ(choose_attachment(limits, Attachment::all_processes, kMostBesidePaused, 1),
