@@ -3,8 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
+#include "base/same_inode.h"
 #include "kernel/take_off.h"
 
 namespace ioc_exporter::ca {
@@ -19,6 +22,30 @@ constexpr const char* kNoFunctions =
 bool has_db_addr(const std::string& base_version) {
   return base_version.starts_with("3.13") || base_version.starts_with("3.14") ||
          base_version.starts_with("3.15.0");
+}
+
+bool is_same(const iocs::CodeFile& a, const iocs::CodeFile& b) {
+  return a.id().device == b.id().device && a.id().inode == b.id().inode;
+}
+
+// They may be one file to the kernel, by two mounts (base/same_inode.h).
+bool resemble(const iocs::CodeFile& a, const iocs::CodeFile& b) {
+  return is_same(a, b) || a.resembles(b);
+}
+
+// Of IOCs whose main thread has ended.
+CodeFiles libraries_for_all(const std::vector<WitnessedIoc>& iocs) {
+  CodeFiles libraries;
+  for (const WitnessedIoc& ioc : iocs)
+    if (const iocs::Ioc& about = *ioc.served.ioc; about.main_thread_ended && about.ca_writes)
+      if (std::ranges::find(libraries, about.ca_writes->file) == libraries.end())
+        libraries.push_back(about.ca_writes->file);
+  return libraries;
+}
+
+bool is_among(const CodeFiles& libraries, const iocs::CaWriteTarget& target) {
+  return std::ranges::any_of(libraries,
+                             [&](const auto& file) { return resemble(*file, *target.file); });
 }
 
 }  // namespace
@@ -40,7 +67,8 @@ void CaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point 
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
   std::vector<Watched*> leave;
-  for (const WitnessedIoc& ioc : iocs) look_at(ioc, leave);
+  const auto for_all = libraries_for_all(iocs);
+  for (const WitnessedIoc& ioc : iocs) look_at(ioc, for_all, leave);
   std::vector<std::uint64_t> gone;
   for (auto& [serial, watched] : watched_)
     if (!watched.seen) {
@@ -53,21 +81,23 @@ void CaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point 
     forget(watched_.at(serial));
     watched_.erase(serial);
   }
-  for (const WitnessedIoc& ioc : iocs) start(ioc, now);
+  for (const WitnessedIoc& ioc : iocs) start(ioc, for_all, now);
 }
 
 // What is to be taken off.
-void CaWitness::look_at(const WitnessedIoc& ioc, std::vector<Watched*>& leave) {
+void CaWitness::look_at(const WitnessedIoc& ioc, const CodeFiles& for_all,
+                        std::vector<Watched*>& leave) {
   if (ioc.served.ioc->kind != iocs::IocKind::base || !ioc.served.ioc->ca_writes) return;
   const auto known = watched_.find(ioc.serial);
   if (known == watched_.end()) return;
   Watched& watched = known->second;
   watched.seen = true;
   const bool pauses = ioc.left_alone || Clock::now() < watched.paused_until;
-  if (pauses && !watched.probes.empty()) leave.push_back(&watched);
+  const bool changes = watched.for_all != is_among(for_all, *ioc.served.ioc->ca_writes);
+  if ((pauses || changes) && watched.probes) leave.push_back(&watched);
 }
 
-void CaWitness::start(const WitnessedIoc& ioc, Clock::time_point now) {
+void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::time_point now) {
   const iocs::Ioc& about = *ioc.served.ioc;
   if (about.kind != iocs::IocKind::base) return;
   std::string& why_not = unheard_[ioc.served.number];
@@ -88,7 +118,8 @@ void CaWitness::start(const WitnessedIoc& ioc, Clock::time_point now) {
   if (ioc.left_alone) why_not = "it is stopped or traced, or all probes are detached";
   if (now < watched.paused_until) why_not = "its probes would cost it more than --overhead.budget";
   if (!why_not.empty()) return;
-  if (watched.probes.empty()) {
+  if (!watched.probes) {
+    watched.for_all = is_among(for_all, *about.ca_writes);
     if (!watched.attaching.is_due(now)) {
       why_not = "its probes could not be attached";
       return;
@@ -97,7 +128,7 @@ void CaWitness::start(const WitnessedIoc& ioc, Clock::time_point now) {
     if (done) done = begin(watched, ioc.served, now);
     if (!done) {
       why_not = done.error().message();
-      watched.probes.clear();
+      watched.probes.reset();
       const bool ended = done.error().code == std::errc::no_such_process;
       if (watched.attaching.failed(now, why_not) && !ended)
         spdlog::warn("ioc {}: {}: its puts are counted by what travels alone", about.name, why_not);
@@ -122,15 +153,38 @@ Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& targ
   config.by_db_addr = watched.by_db_addr ? 1 : 0;
   if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
     return ok;
+  return attach_probes(watched, target);
+}
+
+Result<void> CaWitness::attach_probes(Watched& watched, const iocs::CaWriteTarget& target) {
+  if (watched.for_all) watched.probes = probes_for_all(target);
+  if (watched.probes) return {};
+  watched.probes = std::make_shared<Probes>(Probes{target, {}});
+  const std::int32_t pid = watched.for_all ? CaWitnessObject::kAllProcesses : watched.pid;
   for (const auto& [program, offset] :
        {std::pair{WitnessProgram::write, target.write_action},
         std::pair{WitnessProgram::notify, target.write_notify_action}}) {
-    auto probe =
-        object_.attach(program, {target.file->fd(), target.display_path, offset, watched.pid});
+    auto probe = object_.attach(program, {target.file->fd(), target.display_path, offset, pid});
     if (!probe) return std::move(probe).error();
-    watched.probes.push_back(std::move(*probe));
+    watched.probes->attached.push_back(std::move(*probe));
   }
   return {};
+}
+
+// Those that are on this file already: two attachments for all would count each put twice.
+std::shared_ptr<CaWitness::Probes> CaWitness::probes_for_all(
+    const iocs::CaWriteTarget& target) const {
+  for (const auto& [serial, watched] : watched_) {
+    if (!watched.for_all || !watched.probes) continue;
+    const iocs::CaWriteTarget& other = watched.probes->target;
+    if (other.write_action != target.write_action || !resemble(*other.file, *target.file)) continue;
+    if (is_same(*other.file, *target.file)) return watched.probes;
+    const int fds[] = {other.file->fd()};
+    const auto same = find_same_inode(target.file->fd(), fds, target.write_action);
+    if (!same) spdlog::warn("tell two library files apart: {}", same.error().message());
+    if (same && *same) return watched.probes;
+  }
+  return nullptr;
 }
 
 // What the tap has seen until now stays its own; what it sees from now on was asked of the server
@@ -147,17 +201,22 @@ Result<void> CaWitness::begin(Watched& watched, const Served& served, Clock::tim
 
 void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
   std::vector<UniqueFd> probes;
-  for (Watched* watched : those)
-    for (UniqueFd& probe : std::exchange(watched->probes, {})) probes.push_back(std::move(probe));
-  if (probes.empty()) return;
+  std::vector<Watched*> ended;
+  for (Watched* watched : those) {
+    const auto held = std::exchange(watched->probes, nullptr);
+    if (!held) continue;
+    ended.push_back(watched);
+    if (held.use_count() == 1) std::ranges::move(held->attached, std::back_inserter(probes));
+  }
+  if (ended.empty()) return;
   kernel::take_off_together(std::move(probes));
   // In this order: all that the server was asked for has travelled before.
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     trouble_.report("read the server's last puts", observe(index, true, now));
-  for (Watched* watched : those)
+  for (Watched* watched : ended)
     trouble_.report("read the server's last puts", observe_rest(*watched));
   trouble_.report("read the puts that the tap has seen", tap_->tell_ledger(now));
-  for (Watched* watched : those) tap_->take_over(ledger_->end(watched->number));
+  for (Watched* watched : ended) tap_->take_over(ledger_->end(watched->number));
 }
 
 void CaWitness::detach_all(Clock::time_point now) {
@@ -188,7 +247,7 @@ CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) {
 void CaWitness::look_at_budget(Clock::time_point now) {
   for (auto& [serial, watched] : watched_) {
     const double seconds = std::chrono::duration<double>(now - watched.looked).count();
-    if (watched.probes.empty() || options_.budget <= 0 || seconds < 1) continue;
+    if (!watched.probes || options_.budget <= 0 || seconds < 1) continue;
     const double hits = static_cast<double>(watched.hits - watched.hits_before);
     watched.looked = now;
     watched.hits_before = watched.hits;
@@ -205,8 +264,11 @@ void CaWitness::look_at_budget(Clock::time_point now) {
 }
 
 std::uint64_t CaWitness::attachments() const {
+  std::set<std::shared_ptr<const Probes>> seen;
   std::uint64_t all = 0;
-  for (const auto& [serial, watched] : watched_) all += watched.probes.size();
+  for (const auto& [serial, watched] : watched_)
+    if (watched.probes && seen.insert(watched.probes).second)
+      all += watched.probes->attached.size();
   return all;
 }
 

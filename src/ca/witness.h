@@ -7,7 +7,9 @@
 // (ca/put_ledger.h).
 //
 // The probes of an IOC are off while it is stopped or traced, while the operator wants it, and when
-// they would cost it more than the budget; its puts are the tap's then.
+// they would cost it more than the budget; its puts are the tap's then. They are in no other
+// process, unless the IOC's main thread has ended (records/attach_policy.h): then one attachment
+// for all processes serves all IOCs on that library.
 //
 // Not thread-safe.
 #pragma once
@@ -38,6 +40,8 @@ struct WitnessedIoc {
   std::uint64_t serial = 0;  // of its life
   bool left_alone = false;   // its code must not be touched now
 };
+
+using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
 
 class CaWitness {
  public:
@@ -81,12 +85,17 @@ class CaWitness {
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
 
  private:
+  struct Probes {
+    iocs::CaWriteTarget target;
+    std::vector<UniqueFd> attached;
+  };
   struct Watched {
     std::uint32_t number = 0;
     std::int32_t pid = 0;
     std::uint32_t generation = 0;
-    std::string name;  // for the log
-    std::vector<UniqueFd> probes;
+    std::string name;                // for the log
+    std::shared_ptr<Probes> probes;  // null: they are off
+    bool for_all = false;            // processes, or are to be
     Retry attaching;
     bool by_db_addr = false;
     CounterGrowth<2> rest;
@@ -109,9 +118,11 @@ class CaWitness {
   CaWitness(CaWitnessObject object, const Options& options, CaTap& tap, CaPutLedger& ledger);
 
   Result<void> attach(Watched& watched, const iocs::CaWriteTarget& target);
+  Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target);
+  std::shared_ptr<Probes> probes_for_all(const iocs::CaWriteTarget& target) const;
   Result<void> begin(Watched& watched, const Served& served, Clock::time_point now);
-  void look_at(const WitnessedIoc& ioc, std::vector<Watched*>& leave);
-  void start(const WitnessedIoc& ioc, Clock::time_point now);
+  void look_at(const WitnessedIoc& ioc, const CodeFiles& for_all, std::vector<Watched*>& leave);
+  void start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::time_point now);
   void end(const std::vector<Watched*>& those, Clock::time_point now);
   void forget(const Watched& watched);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);

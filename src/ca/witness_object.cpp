@@ -123,7 +123,7 @@ void CaWitnessObject::use_helper(std::shared_ptr<Helper> helper) {
 Result<UniqueFd> CaWitnessObject::serve(const HelperRequest& request, const UniqueFd& file) const {
   if (request.what != kRequest ||
       request.number > static_cast<std::uint32_t>(WitnessProgram::notify) || !file ||
-      request.pid <= 0)
+      (request.pid <= 0 && request.pid != kAllProcesses))
     return error_in_words("attach: no such request");
   const auto program = static_cast<WitnessProgram>(request.number);
   const char* const functions[] = {function_of(program)};

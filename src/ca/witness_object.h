@@ -32,7 +32,7 @@ struct WitnessPlace {
   int file = -1;           // its descriptor
   std::string shown_path;  // as an IOC sees it, for messages
   std::uint64_t offset = 0;
-  std::int32_t pid = 0;  // the process in which it is to run
+  std::int32_t pid = 0;  // the process in which it is to run, or kAllProcesses
 };
 
 // Loaded programs; nothing is counted before attach().
@@ -44,7 +44,9 @@ class CaWitnessObject {
   CaWitnessObject& operator=(CaWitnessObject&&) noexcept;
   ~CaWitnessObject();
 
-  // Detached when the descriptor is closed.
+  static constexpr std::int32_t kAllProcesses = -1;
+  // Detached when the descriptor is closed. Processes that the map `iocs` does not name are left
+  // out.
   Result<UniqueFd> attach(WitnessProgram program, const WitnessPlace& place) const;
   // HelperRequest::what of those that are for serve().
   static constexpr std::uint32_t kRequest = 16;

@@ -28,7 +28,7 @@ Result<void> CaWitness::collect(Clock::time_point now) {
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     if (auto ok = observe(index, false, now); !ok) return ok;
   for (auto& [serial, watched] : watched_)
-    if (!watched.probes.empty())
+    if (watched.probes)
       if (auto ok = observe_rest(watched); !ok) return ok;
   return {};
 }
