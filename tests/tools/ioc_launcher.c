@@ -4,7 +4,7 @@
  *   ioc_launcher DBD_DIR [MACROS DB]...
  *
  * Each line of stdin goes to the IOC shell; "@done" on a line of its own follows what the command
- * printed. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a signal
+ * printed. "@exitMain" ends the main thread, as an IOC without a shell does; another one obeys from then on. "@running" is printed once after iocInit. At the end of stdin the IOC goes on until a signal
  * ends it. The function `put_inside` for a sub record writes the value of its field A with dbPutField to the
  * field that its DESC names, as device support does. Built once for each Base version that the tests know, against that version's own headers.
  */
@@ -20,6 +20,7 @@
 #include <registryFunction.h>
 #include <subRecord.h>
 
+#include "end_main.h"
 #include "ioc_commands.h"
 
 static int fail(const char *action, const char *object)
@@ -36,17 +37,36 @@ static long put_inside(subRecord *record)
 	return status ? status : dbPutField(&address, DBR_DOUBLE, &record->a, 1);
 }
 
+static void say_done(void)
+{
+	printf("\n@done\n");
+	fflush(stdout);
+}
+
+static void obey_stdin(void);
+
+static void obey_on(void)
+{
+	say_done();
+	obey_stdin();
+}
+
 static void obey_stdin(void)
 {
 	char line[1024];
 
 	while (fgets(line, sizeof line, stdin)) {
 		line[strcspn(line, "\n")] = '\0';
+		if (!strcmp(line, "@exitMain")) {
+			go_on_without_main(obey_on);
+			pthread_exit(NULL); /* as epicsThreadExitMain() */
+		}
 		if (iocshCmd(line))
 			fail("command", line);
-		printf("\n@done\n");
-		fflush(stdout);
+		say_done();
 	}
+	for (;;)
+		pause();
 }
 
 int main(int argc, char **argv)
@@ -74,6 +94,5 @@ int main(int argc, char **argv)
 	printf("@running\n");
 	fflush(stdout);
 	obey_stdin();
-	for (;;)
-		pause();
+	return 1; /* never */
 }
