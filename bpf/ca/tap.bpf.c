@@ -28,6 +28,8 @@
 #define TCP_URG 0x20
 /* Sequence numbers that are this far back do not belong to the connection: no TCP window is larger than 1 GiB. */
 #define FAR_OFF (1 << 28)
+/* The first data that is seen of a connection is hardly further from its start. */
+#define FIRST_AHEAD (1 << 16)
 
 /* A server that has refused a message closes the circuit much sooner. Who still sends then is read. */
 #define REFUSED_NS 2000000000ULL
@@ -80,6 +82,7 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
+#include "ca/tap_shares.bpf.h"
 #include "ca/tap_slots.bpf.h"
 #include "ca/tap_channels.bpf.h"
 #include "ca/tap_puts.bpf.h"

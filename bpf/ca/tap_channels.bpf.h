@@ -56,8 +56,13 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 
 	if (!read_channel_name(w, event))
 		return;
+	if (!ca_take_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address)) {
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+		return;
+	}
 	request.channel = store_info(w, flow);
 	if (!request.channel) {
+		ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 		return;
 	}
@@ -71,8 +76,16 @@ static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow,
 		__sync_fetch_and_add(&flow->waiting, 1);
 	} else {
 		bpf_map_delete_elem(&ca_channel_info, &request.channel);
+		ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
 	}
+}
+
+/* A request was answered. */
+static __always_inline void request_is_over(struct iocx_ca_flow *flow)
+{
+	__sync_fetch_and_add(&flow->waiting, -1);
+	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
 }
 
 /* The request for the CID that the server answers next, at the head of the queue; null when none was seen. */
@@ -147,6 +160,12 @@ static __always_inline int name_slot(struct iocx_ca_flow *flow, struct iocx_ca_c
 	return 1;
 }
 
+/* No SID of the circuit is marked any more that was. */
+static __always_inline void give_mark(const struct iocx_ca_flow *flow)
+{
+	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_CA_SHARE_LOCAL);
+}
+
 static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
 {
 	struct iocx_ca_channel_key by_cid, by_sid;
@@ -160,7 +179,7 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 	request = next_request(&by_cid);
 	if (!request)
 		return; /* it was requested before the tap saw the circuit */
-	__sync_fetch_and_add(&flow->waiting, -1);
+	request_is_over(flow);
 	channel = request->channel;
 	info = bpf_map_lookup_elem(&ca_channel_info, &channel);
 	if (!info)
@@ -172,13 +191,16 @@ static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow
 		slot = *known;
 		element = bpf_map_lookup_elem(&ca_channels, &slot);
 		if (element && name_slot(flow, element, info, cid)) {
+			__sync_fetch_and_add(&flow->unnamed, -1);
 			bpf_map_delete_elem(&ca_channel_info, &channel);
 			request->channel = element->channel;
 			goto made;
 		}
+		if (slot == IOCX_CA_CLEARED)
+			give_mark(flow);
 		end_channel(flow, slot); /* the end of the earlier channel was not seen */
 	}
-	slot = take_slot(channel, flow->circuit, sid, cid, IOCX_CA_SLOT_LIVE);
+	slot = take_slot(flow, channel, sid, cid, IOCX_CA_SLOT_LIVE);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (!element) {
 		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
@@ -206,7 +228,7 @@ static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
 	request = next_request(&key);
 	if (!request)
 		return;
-	__sync_fetch_and_add(&flow->waiting, -1);
+	request_is_over(flow);
 	forget_request(&key, request);
 }
 
@@ -217,11 +239,20 @@ static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
 static __always_inline int remember_end(const struct work *w, struct iocx_ca_flow *flow,
 					const struct iocx_ca_channel_key *by_sid)
 {
-	const __u32 cleared = IOCX_CA_CLEARED;
+	const __u32 cleared = IOCX_CA_CLEARED, *known;
 
 	if (!flow->joined || w->now - flow->since_ns >= IOCX_CA_CLEARED_NS ||
-	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT || bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY))
+	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT)
 		return 0;
+	known = bpf_map_lookup_elem(&ca_sids, by_sid);
+	if (known && *known == IOCX_CA_CLEARED)
+		return 1;
+	if (!ca_take_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_CA_SHARE_LOCAL))
+		return 0;
+	if (bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY)) {
+		give_mark(flow);
+		return 0;
+	}
 	__sync_fetch_and_add(&flow->cleared, 1);
 	return 1;
 }

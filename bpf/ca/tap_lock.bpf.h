@@ -43,18 +43,6 @@ static __always_inline void release(struct lock *lock, struct iocx_ca_direction 
 		bpf_map_delete_elem(&ca_locks, &lock->key);
 }
 
-static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 direction, __u32 next)
-{
-	iocx_ca_start(&d->stream, direction);
-	d->next = next;
-	d->acked = next;
-	d->next_known = 1;
-	d->fin = 0;
-	d->urgent_known = 0;
-	d->behind = 0;
-	d->boundary = 8 | (next & 7);
-}
-
 /* A SYN+ACK: both directions start. A repeated one changes nothing. */
 static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					 const struct segment *segment, const int swap)

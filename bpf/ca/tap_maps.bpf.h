@@ -17,7 +17,7 @@ struct work {
 	__u32 data_at; /* offset of the current piece in the packet, or in the page */
 	__u32 page;    /* index of the page with the current piece, plus 1; 0: the piece is in the packet */
 	__u32 waits;   /* the data of the packet is not read or stored yet */
-	__u32 spare;
+	__u32 refused; /* there is no room for the connection that begins */
 	__u32 goes_on; /* the next piece belongs to the same extent */
 	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
@@ -39,6 +39,21 @@ struct {
 	__type(key, struct iocx_ca_flow_key);
 	__type(value, struct iocx_ca_flow);
 } ca_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_flow_key);
+	__type(value, struct iocx_ca_begun);
+} ca_begun SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_CA_SHARE_BUCKETS);
+	__type(key, __u32);
+	__type(value, struct iocx_ca_share);
+} ca_shares SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

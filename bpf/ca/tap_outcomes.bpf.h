@@ -24,31 +24,59 @@ static __always_inline struct iocx_ca_channel *channel_of(struct iocx_ca_flow *f
 	return element;
 }
 
-static __always_inline void add_failure(__u64 channel, __u32 slot, __u32 status)
+static __always_inline void add_failure(const struct iocx_ca_flow *flow, __u64 channel, __u32 slot, __u32 status)
 {
 	struct iocx_ca_failure_key key = {.channel = channel, .status = status};
-	struct iocx_ca_failure first = {.count = 1, .slot = slot};
+	struct iocx_ca_failure first = {.count = 1, .circuit = flow->circuit, .slot = slot, .address = flow->address};
 	struct iocx_ca_failure *failure = bpf_map_lookup_elem(&ca_failures, &key);
 
-	if (failure)
+	if (failure) {
 		failure->count++; /* not atomic: the lock of the direction to the client is held */
-	else if (bpf_map_update_elem(&ca_failures, &key, &first, BPF_NOEXIST))
-		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
+		return;
+	}
+	if (ca_take_share(IOCX_CA_SHARE_FAILURES, flow->circuit, flow->address)) {
+		if (bpf_map_update_elem(&ca_failures, &key, &first, BPF_NOEXIST) == 0)
+			return;
+		ca_give_share(IOCX_CA_SHARE_FAILURES, flow->circuit, flow->address);
+	}
+	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 }
 
-static __always_inline void add_put_duration(struct work *w, const struct iocx_ca_pending *pending)
+/* What the channel's durations are added to, made when there is none yet; null: no room. */
+static __always_inline struct iocx_ca_outcome *outcome_of(struct work *w, const struct iocx_ca_flow *flow,
+							  const struct iocx_ca_pending *pending)
 {
 	const __u64 channel = pending->channel;
-	struct iocx_ca_outcome *outcome;
-	__s64 ns = w->now - pending->since_ns;
+	struct iocx_ca_outcome *outcome = bpf_map_lookup_elem(&ca_outcomes, &channel);
 
+	if (outcome || !ca_take_share(IOCX_CA_SHARE_OUTCOMES, flow->circuit, flow->address))
+		return outcome;
+	w->fresh_outcome.circuit = flow->circuit;
+	w->fresh_outcome.address = flow->address;
 	w->fresh_outcome.slot = pending->slot; /* the rest of it stays 0 */
-	outcome = find_or_add(&ca_outcomes, &channel, &w->fresh_outcome);
+	if (bpf_map_update_elem(&ca_outcomes, &channel, &w->fresh_outcome, BPF_NOEXIST))
+		ca_give_share(IOCX_CA_SHARE_OUTCOMES, flow->circuit, flow->address);
+	return bpf_map_lookup_elem(&ca_outcomes, &channel);
+}
+
+static __always_inline void add_put_duration(struct work *w, const struct iocx_ca_flow *flow,
+					     const struct iocx_ca_pending *pending)
+{
+	struct iocx_ca_outcome *outcome = outcome_of(w, flow, pending);
+	const __s64 ns = w->now - pending->since_ns;
+
 	if (!outcome) {
 		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 		return;
 	}
 	add_duration(&outcome->sum_ns, outcome->buckets, ns < 0 ? 0 : ns);
+}
+
+/* Removes an entry of ca_pending, unless user space has. */
+static __always_inline void end_pending(const struct iocx_ca_flow *flow, const struct iocx_ca_channel_key *key)
+{
+	if (bpf_map_delete_elem(&ca_pending, key) == 0)
+		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
 }
 
 /* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */
@@ -61,11 +89,11 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
 		return 0;
-	add_put_duration(w, pending);
+	add_put_duration(w, flow, pending);
 	if (status != IOCX_CA_NORMAL)
-		add_failure(pending->channel, pending->slot, status);
+		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {
-		bpf_map_delete_elem(&ca_pending, &key);
+		end_pending(flow, &key);
 		return 1;
 	}
 	pending->queue.taken++;
@@ -75,7 +103,7 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 		pending->since_ns = next->since_ns;
 		pending->channel = next->channel;
 		pending->slot = next->slot;
-		bpf_map_delete_elem(&ca_pending, &key);
+		end_pending(flow, &key);
 	}
 	return 1;
 }
@@ -116,7 +144,7 @@ static __always_inline void on_error(struct work *w, struct iocx_ca_flow *flow)
 	}
 	element = channel_of(flow, event->id, &slot);
 	if (element)
-		add_failure(element->channel, slot, event->other);
+		add_failure(flow, element->channel, slot, event->other);
 	else
 		count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
 }

@@ -16,10 +16,23 @@ static __always_inline __u32 shared_slot(struct work *w, struct iocx_ca_flow *fl
 	channel = store_info(w, flow);
 	if (!channel)
 		return IOCX_CA_NO_SLOT;
-	flow->unnamed_slot = take_slot(channel, flow->circuit, 0, 0, IOCX_CA_SLOT_SHARED);
+	flow->unnamed_slot = take_slot(flow, channel, 0, 0, IOCX_CA_SLOT_SHARED);
 	if (flow->unnamed_slot == IOCX_CA_NO_SLOT)
 		bpf_map_delete_elem(&ca_channel_info, &channel);
 	return flow->unnamed_slot;
+}
+
+/*
+ * How many unknown SIDs of the circuit get a slot. A client that waits for the answers to its requests may guess the
+ * SIDs that they will tell.
+ */
+static __always_inline __u32 most_unnamed(const struct iocx_ca_flow *flow)
+{
+	const __s32 waiting = flow->waiting;
+
+	if (flow->joined)
+		return IOCX_CA_UNNAMED_PER_CIRCUIT;
+	return IOCX_CA_STRANGE_PER_CIRCUIT + (waiting > 0 ? waiting : 0);
 }
 
 /* Takes a slot for an unknown SID, if there is one: the name may be learned later. */
@@ -29,23 +42,22 @@ static __always_inline void give_slot(struct work *w, struct iocx_ca_flow *flow,
 	__u64 channel;
 	__u32 slot;
 
-	if (flow->unnamed >= IOCX_CA_UNNAMED_PER_CIRCUIT)
+	if (flow->unnamed >= most_unnamed(flow))
 		return;
 	w->info.name[0] = 0;
 	channel = store_info(w, flow);
 	if (!channel)
 		return;
-	slot = take_slot(channel, flow->circuit, by_sid->id, flow->waiting > 0 ? IOCX_CA_GUESSED : 0,
-			 IOCX_CA_SLOT_UNNAMED);
+	slot = take_slot(flow, channel, by_sid->id, flow->waiting > 0 ? IOCX_CA_GUESSED : 0, IOCX_CA_SLOT_UNNAMED);
 	if (slot == IOCX_CA_NO_SLOT) {
 		bpf_map_delete_elem(&ca_channel_info, &channel);
 		return;
 	}
-	flow->unnamed++;
+	__sync_fetch_and_add(&flow->unnamed, 1);
 	if (bpf_map_update_elem(&ca_sids, by_sid, &slot, BPF_NOEXIST)) {
 		end_channel(flow, slot);
 		if (!bpf_map_lookup_elem(&ca_sids, by_sid)) /* full, not added meanwhile */
-			flow->unnamed = IOCX_CA_UNNAMED_PER_CIRCUIT;
+			__sync_fetch_and_add(&flow->unnamed, IOCX_CA_UNNAMED_PER_CIRCUIT);
 	}
 }
 
@@ -119,8 +131,13 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 
 	if (!flow)
 		return 1;
+	if (!ca_take_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address)) {
+		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
+		return 0;
+	}
 	set_channel_key(&key, flow->circuit, w->event.other);
 	w->pending.since_ns = w->now;
+	w->pending.address = flow->address;
 	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0)
 		return 0;
 	head = bpf_map_lookup_elem(&ca_pending, &key);
@@ -132,6 +149,7 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 			return 0;
 		}
 	}
+	ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
 	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 	return 0;
 }

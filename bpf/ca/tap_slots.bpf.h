@@ -33,19 +33,26 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	return channel;
 }
 
-/* Takes a slot for the channel, or returns IOCX_CA_NO_SLOT. User space has set the counts of free slots to 0. */
-static __always_inline __u32 take_slot(__u64 channel, __u64 circuit, __u32 sid, __u32 cid, __u32 state)
+/*
+ * Takes a slot for the channel, or returns IOCX_CA_NO_SLOT. User space has set the counts of free slots to 0. The
+ * shared slot of a circuit, without which its puts would be lost, is there as long as there is any.
+ */
+static __always_inline __u32 take_slot(const struct iocx_ca_flow *flow, __u64 channel, __u32 sid, __u32 cid,
+				       __u32 state)
 {
+	const __u32 anyhow = state == IOCX_CA_SLOT_SHARED ? SHARE_ANYHOW : 0;
 	struct iocx_ca_channel *element;
 	__u32 slot;
 
-	if (bpf_map_pop_elem(&ca_free_slots, &slot))
+	if (!ca_take_share(IOCX_CA_SHARE_CHANNELS | anyhow, flow->circuit, flow->address))
 		return IOCX_CA_NO_SLOT;
-	element = bpf_map_lookup_elem(&ca_channels, &slot);
-	if (!element)
+	element = bpf_map_pop_elem(&ca_free_slots, &slot) ? 0 : bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element) {
+		ca_give_share(IOCX_CA_SHARE_CHANNELS, flow->circuit, flow->address);
 		return IOCX_CA_NO_SLOT;
+	}
 	element->channel = channel;
-	element->circuit = circuit;
+	element->circuit = flow->circuit;
 	element->sid = sid;
 	element->cid = cid;
 	element->access = IOCX_CA_ACCESS_UNKNOWN;

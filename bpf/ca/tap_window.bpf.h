@@ -13,18 +13,20 @@ static __always_inline struct iocx_ca_page *get_page(__u32 index_plus_1)
 }
 
 /* Takes a page for the circuit: its index plus 1; 0 when there is none. */
-static __always_inline __u32 take_page(__u64 circuit, __u32 first)
+static __always_inline __u32 take_page(const struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_page_owner *owner;
 	__u32 index;
 
-	if (bpf_map_pop_elem(&ca_free_pages, &index))
+	if (!ca_take_share(IOCX_CA_SHARE_PAGES, flow->circuit, flow->address))
 		return 0;
-	owner = bpf_map_lookup_elem(&ca_page_owners, &index);
-	if (!owner)
+	owner = bpf_map_pop_elem(&ca_free_pages, &index) ? 0 : bpf_map_lookup_elem(&ca_page_owners, &index);
+	if (!owner) {
+		ca_give_share(IOCX_CA_SHARE_PAGES, flow->circuit, flow->address);
 		return 0;
-	owner->first = first;
-	owner->circuit = circuit;
+	}
+	owner->address = flow->address;
+	owner->circuit = flow->circuit;
 	return index + 1;
 }
 
@@ -35,6 +37,7 @@ static __always_inline void give_page(__u32 index_plus_1)
 
 	if (!owner)
 		return;
+	ca_give_share(IOCX_CA_SHARE_PAGES, owner->circuit, owner->address);
 	owner->circuit = 0;
 	bpf_map_push_elem(&ca_free_pages, &index, 0);
 }
@@ -68,7 +71,7 @@ static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flo
 
 	if (d->window)
 		return get_page(d->window);
-	first = take_page(flow->circuit, 1);
+	first = take_page(flow);
 	if (!first)
 		return 0;
 	window = get_page(first);
@@ -134,8 +137,8 @@ __attribute__((noinline)) int ca_load_page(struct __sk_buff *skb, __u32 lead_, _
 }
 
 /* Copies data of the packet, from `done` on, into one page, as much as goes in one copy. Returns how much. */
-static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct segment *segment, __u64 circuit,
-					 struct iocx_ca_page *window, __u32 done)
+static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct segment *segment,
+					 const struct iocx_ca_flow *flow, struct iocx_ca_page *window, __u32 done)
 {
 	const __u32 seq = segment->seq + done;
 	__u64 at = seq, place = iocx_ca_place(seq), wanted;
@@ -149,7 +152,7 @@ static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct seg
 	if (size > IOCX_CA_PAGE - at)
 		size = IOCX_CA_PAGE - at;
 	if (!window->pages[place])
-		window->pages[place] = take_page(circuit, 0);
+		window->pages[place] = take_page(flow);
 	if (!window->pages[place])
 		return 0;
 	page = get_page(window->pages[place]);
@@ -189,7 +192,7 @@ __attribute__((noinline)) int ca_store(struct __sk_buff *skb)
 		IOCX_CA_FORGET();
 		if (w->stored >= w->segment.length)
 			return iocx_ca_add_extent(window, &w->choice);
-		size = store_chunk(skb, &w->segment, flow->circuit, window, w->stored);
+		size = store_chunk(skb, &w->segment, flow, window, w->stored);
 		if (!size)
 			return 0;
 		w->stored += size;

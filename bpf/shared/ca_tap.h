@@ -13,6 +13,7 @@
 
 #include "shared/ca_resync.h"
 #include "shared/ca_servers.h"
+#include "shared/ca_shares.h"
 #include "shared/ca_window.h"
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
@@ -25,7 +26,7 @@ extern "C" {
  * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
  * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
  */
-#define IOCX_CA_LAYOUT 2u
+#define IOCX_CA_LAYOUT 3u
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
@@ -38,8 +39,12 @@ extern "C" {
 #define IOCX_CA_CLEARED 0xFFFFFFFEu
 #define IOCX_CA_CLEARED_NS (120 * 1000000000ULL)
 #define IOCX_CA_CLEARED_PER_CIRCUIT 16384
-/* Unknown SIDs of a circuit that get a slot each; further ones share one slot. */
+/*
+ * Unknown SIDs of a circuit that get a slot each; further ones share one slot. A circuit that was followed from its
+ * first byte has made no such channel: they are another's, or invented.
+ */
 #define IOCX_CA_UNNAMED_PER_CIRCUIT 8192
+#define IOCX_CA_STRANGE_PER_CIRCUIT 256
 
 /* Key of ca_flows: a TCP connection, the same for both directions. */
 struct iocx_ca_flow_key {
@@ -48,6 +53,15 @@ struct iocx_ca_flow_key {
 	__u16 client_port;
 	__u16 server_port;
 	__u32 net; /* number of the network namespace */
+};
+
+/*
+ * Value of ca_begun: a SYN+ACK of this host, while nobody has sent any data. It is no circuit yet: who only asks for
+ * connections takes no room in ca_flows. The oldest make room for new ones.
+ */
+struct iocx_ca_begun {
+	__u32 next[2]; /* sequence numbers of the first bytes, by direction */
+	__u32 ioc;
 };
 
 /* One direction of a connection. */
@@ -100,10 +114,10 @@ struct iocx_ca_flow {
 	__u8 events_off;    /* the client has switched monitor updates off */
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
 	__s32 waiting;      /* requests for channels that were not answered */
-	__u32 pad;
-	__u32 unnamed;    /* slots of unknown SIDs */
-	__u32 cleared;    /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
-	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
+	__u32 address;      /* of the client: index into ca_shares */
+	__u32 unnamed;      /* slots of unknown SIDs */
+	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said last. */
 	struct iocx_ca_identity said;
@@ -178,15 +192,16 @@ struct iocx_ca_pending {
 	__u64 since_ns; /* when its last byte was seen; CLOCK_MONOTONIC */
 	__u64 channel;
 	__u32 slot;
-	__u32 pad;
+	__u32 address;              /* index into ca_shares */
 	struct iocx_ca_queue queue; /* of the head */
 };
 
 /* Value of ca_outcomes, by channel: how long its WRITE_NOTIFYs took. */
 struct iocx_ca_outcome {
 	__u64 sum_ns;
+	__u64 circuit;
 	__u32 slot;
-	__u32 pad;
+	__u32 address; /* index into ca_shares */
 	__u64 buckets[IOCX_PUT_HIST_SLOTS];
 };
 
@@ -198,8 +213,9 @@ struct iocx_ca_failure_key {
 };
 struct iocx_ca_failure {
 	__u64 count;
+	__u64 circuit;
 	__u32 slot;
-	__u32 pad;
+	__u32 address; /* index into ca_shares */
 };
 #define IOCX_CA_NORMAL 1u /* ECA_NORMAL */
 
@@ -226,9 +242,9 @@ struct iocx_ca_channel_info {
 	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                                         \
 	/* segments: the program was interrupted by another segment on the same CPU */                         \
 	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                                                 \
-	/* segments of connections: the map is full */                                                         \
+	/* segments of connections: the map is full, or the client has too many */                             \
 	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                                                       \
-	/* channels: the map is full. Their puts have no name */                                               \
+	/* channels: the map is full, or the client has too many. Their puts have no name */                   \
 	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                                                       \
 	/* puts that were not counted: no slot, not even for pv "" */                                          \
 	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                                                 \
@@ -244,7 +260,7 @@ struct iocx_ca_channel_info {
 	ROW(IOCX_CA_DROP_REFUSED, "refused")                                                                   \
 	/* segments with new data after FIN or RST */                                                          \
 	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                                               \
-	/* answers to puts: the map is full */                                                                 \
+	/* answers to puts: the map is full, or the client has too many there */                               \
 	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                                                       \
 	/* answers to puts that were not seen */                                                               \
 	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                                                       \

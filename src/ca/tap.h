@@ -8,7 +8,7 @@
 //    noticed: no program holds a segment that long (it is at most some 300 us).
 //  - The connection itself is remembered for kLinger, so that a segment that is sent again does not
 //  pass
-//    for a connection that was open before the tap.
+//    for a connection that was open before the tap; shorter while the table is more than half full.
 //  - A connection whose end was not seen goes when two looks at the kernel's own list of sockets,
 //    kSocketLook apart, do not find it; one whose server is no longer watched goes at once.
 //
@@ -78,9 +78,11 @@ class CaTap {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kGrace{1};
   static constexpr std::chrono::seconds kLinger{60};
+  static constexpr std::chrono::seconds kLingerWhenCrowded{2};
   // How long a channel that has ended waits for its IOC to be found.
   static constexpr std::chrono::seconds kPatience{15};
   static constexpr std::chrono::seconds kSocketLook{30};
+  static constexpr std::chrono::seconds kSocketLookWhenCrowded{5};
   // How often requests for channels are looked through for those that will never be answered.
   static constexpr std::chrono::seconds kSweep{30};
   // How long puts on a channel that was open before the tap wait for seed() to name it.
@@ -160,6 +162,7 @@ class CaTap {
 
   std::optional<kernel::ProgramStats> stats() const { return namespaces_.stats(); }
   CaTapLock lock() const { return object_.lock(); }
+  std::uint32_t waiting_for_acks() const { return object_.waiting(); }
   // The packet sockets, for who opens them in our place.
   CaPacketTaps& packet_taps() { return namespaces_.taps(); }
   // For programs that read datagrams.
@@ -177,6 +180,11 @@ class CaTap {
     std::uint64_t channel;
     std::uint32_t status;  // or kDurations
     std::uint64_t count;
+  };
+  // Who has a share of a table, as CaTapObject::take_share() takes it.
+  struct Holder {
+    std::uint64_t circuit;
+    std::uint32_t address;
   };
   static constexpr std::uint32_t kDurations = IOCX_CA_NORMAL;  // in place of a status: ca_outcomes
   struct UnownedEntries;
@@ -291,8 +299,9 @@ class CaTap {
   std::map<std::uint32_t, Since> gone_pages_;     // page
   std::map<std::uint64_t, bool> without_socket_;  // circuits that the last look did not find
   std::optional<Since> looked_at_sockets_;
-  // What ca_failures and ca_outcomes held at the last look: channel and status, or kDurations.
-  std::set<std::pair<std::uint64_t, std::uint32_t>> outcome_keys_;
+  // What ca_failures and ca_outcomes held at the last look, and whose it was: by channel and
+  // status, or kDurations.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Holder> outcome_keys_;
   std::uint64_t late_answers_ = 0;
   std::optional<Since> swept_;
   Since started_ = Clock::now();

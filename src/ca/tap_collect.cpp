@@ -33,7 +33,7 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
 
 Result<std::vector<MapSample>> CaTap::read_maps() const {
   std::uint64_t durations = 0, waiting = 0;
-  for (const auto& key : outcome_keys_) durations += key.second == kDurations;
+  for (const auto& [key, holder] : outcome_keys_) durations += key.second == kDurations;
   const auto count = [&waiting](const iocx_ca_channel_key&, const iocx_ca_pending&) { ++waiting; };
   if (auto ok = object_.maps().pending.for_each(count); !ok) return ok.error();
   return std::vector<MapSample>{
@@ -41,7 +41,7 @@ Result<std::vector<MapSample>> CaTap::read_maps() const {
        object_.max_channels()},
       {"ca_circuits", circuits_, object_.maps().flows.capacity()},
       {"ca_pages", pages_, object_.max_pages()},
-      {"ca_servers", servers_.size(), object_.maps().servers.capacity()},
+      {"ca_servers", servers_.size() + learned_.size(), object_.maps().servers.capacity()},
       {"ca_pending", waiting, object_.maps().pending.capacity()},
       {"ca_outcomes", durations, object_.maps().outcomes.capacity()},
       {"ca_failures", outcome_keys_.size() - durations, object_.maps().failures.capacity()}};

@@ -57,10 +57,14 @@ struct CaTapObject::Loaded {
   CaTapLock lock = CaTapLock::map_insert;
   std::uint32_t max_channels = 0;
   std::uint32_t max_pages = 0;
-  kernel::MapMemory channels, watched, page_owners;
+  kernel::MapMemory channels, watched, page_owners, shares;
   CaTapMaps views;
 
   Result<void> set_sizes(const CaTapSizes& sizes) const;
+  void set_room(const CaTapSizes& sizes) const;
+  iocx_ca_share& share(std::uint32_t index) const {
+    return static_cast<iocx_ca_share*>(shares.data())[index];
+  }
   Result<void> open_views();
   Result<void> map_into_memory();
   Result<void> free_pages() const;
@@ -74,8 +78,10 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
       {maps.ca_servers, sizes.max_servers},
       {maps.ca_ports, sizes.max_servers},
       {maps.ca_flows, sizes.max_circuits},
-      {maps.ca_sids, sizes.max_channels},
-      {maps.ca_cids, sizes.max_channels},
+      {maps.ca_begun, std::max(sizes.max_circuits / 4, 1024u)},
+      // Those of channels, and as many that are marked as closed; or that were not answered yet.
+      {maps.ca_sids, sizes.max_channels * 2},
+      {maps.ca_cids, sizes.max_channels * 2},
       {maps.ca_channels, sizes.max_channels},
       {maps.ca_free_slots, sizes.max_channels},
       {maps.ca_pending, sizes.max_pending},
@@ -89,6 +95,18 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
   for (const auto& [map, entries] : wanted)
     if (auto ok = kernel::size_map(map, entries); !ok) return ok;
   return {};
+}
+
+void CaTapObject::Loaded::set_room(const CaTapSizes& sizes) const {
+  auto& room = skeleton->rodata->cfg_room;
+  room[IOCX_CA_SHARE_CIRCUITS] = sizes.max_circuits;
+  room[IOCX_CA_SHARE_CHANNELS] = sizes.max_channels;
+  room[IOCX_CA_SHARE_REQUESTS] = sizes.max_channels;
+  room[IOCX_CA_SHARE_PENDING] = sizes.max_pending;
+  room[IOCX_CA_SHARE_OUTCOMES] = sizes.max_outcomes;
+  room[IOCX_CA_SHARE_FAILURES] = sizes.max_failures;
+  room[IOCX_CA_SHARE_PAGES] = sizes.max_pages;
+  room[IOCX_CA_SHARE_CLEARED] = sizes.max_channels;
 }
 
 Result<void> CaTapObject::Loaded::open_views() {
@@ -110,6 +128,7 @@ Result<void> CaTapObject::Loaded::map_into_memory() {
   const auto& maps = skeleton->maps;
   if (auto ok = map_memory(channels, maps.ca_channels); !ok) return ok;
   if (auto ok = map_memory(page_owners, maps.ca_page_owners); !ok) return ok;
+  if (auto ok = map_memory(shares, maps.ca_shares); !ok) return ok;
   return map_memory(watched, maps.ca_watched);
 }
 
@@ -163,6 +182,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   loaded->skeleton.reset(ca_tap_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
   loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
+  loaded->set_room(sizes);
   const auto& programs = loaded->skeleton->progs;
   const bool swap = lock == CaTapLock::compare_and_swap;
   bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
@@ -208,6 +228,10 @@ const CaTapMaps& CaTapObject::maps() const {
   return loaded_->views;
 }
 
+std::uint32_t CaTapObject::waiting() const {
+  return __atomic_load_n(&loaded_->skeleton->bss->windows, __ATOMIC_RELAXED);
+}
+
 iocx_ca_port_set& CaTapObject::watched_ports(std::uint32_t net) const {
   return static_cast<iocx_ca_port_set*>(loaded_->watched.data())[net];
 }
@@ -236,9 +260,60 @@ std::uint64_t CaTapObject::last_id_before() const {
   return loaded_->skeleton->rodata->cfg_last_id;
 }
 
-Result<void> CaTapObject::give_slot(std::uint32_t slot) const {
+Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t address) const {
+  give_share(IOCX_CA_SHARE_CHANNELS, channels()[slot].circuit, address);
   channels()[slot] = {};
   return push(loaded_->skeleton->maps.ca_free_slots, slot);
+}
+
+// As ca_take_share() of bpf/ca/tap_shares.bpf.h.
+bool CaTapObject::take_share(iocx_ca_share_of table, std::uint64_t circuit,
+                             std::uint32_t address) const {
+  const auto held = [&](std::uint32_t index) {
+    return __atomic_load_n(&loaded_->share(index).held[table], __ATOMIC_RELAXED);
+  };
+  const std::uint32_t room = loaded_->skeleton->rodata->cfg_room[table];
+  const auto left = static_cast<std::int32_t>(room - held(IOCX_CA_SHARE_ALL));
+  if (left <= static_cast<std::int32_t>(room / IOCX_CA_SHARE_KEPT)) return false;
+  if (circuit != 0 && !iocx_ca_circuit_may(held(iocx_ca_share_of_circuit(circuit)), left, room))
+    return false;
+  if ((address != IOCX_CA_SHARE_LOCAL || circuit == 0) &&
+      !iocx_ca_address_may(held(address), left, room))
+    return false;
+  add_share(table, circuit, address);
+  return true;
+}
+
+void CaTapObject::add_share(iocx_ca_share_of table, std::uint64_t circuit,
+                            std::uint32_t address) const {
+  const auto add = [&](std::uint32_t index) {
+    __atomic_fetch_add(&loaded_->share(index).held[table], 1, __ATOMIC_RELAXED);
+  };
+  add(IOCX_CA_SHARE_ALL);
+  add(address);
+  if (circuit != 0) add(iocx_ca_share_of_circuit(circuit));
+}
+
+void CaTapObject::give_share(iocx_ca_share_of table, std::uint64_t circuit,
+                             std::uint32_t address) const {
+  const auto subtract = [&](std::uint32_t index) {
+    __atomic_fetch_sub(&loaded_->share(index).held[table], 1, __ATOMIC_RELAXED);
+  };
+  subtract(IOCX_CA_SHARE_ALL);
+  subtract(address);
+  if (circuit != 0) subtract(iocx_ca_share_of_circuit(circuit));
+}
+
+bool CaTapObject::is_crowded(iocx_ca_share_of table) const {
+  const std::uint32_t held =
+      __atomic_load_n(&loaded_->share(IOCX_CA_SHARE_ALL).held[table], __ATOMIC_RELAXED);
+  return held > loaded_->skeleton->rodata->cfg_room[table] / 2;
+}
+
+void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {
+  for (const iocx_ca_direction& direction : flow.directions)
+    if (direction.wants_acks)
+      __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
 }
 
 const iocx_ca_page_owner* CaTapObject::page_owners() const {
@@ -247,7 +322,7 @@ const iocx_ca_page_owner* CaTapObject::page_owners() const {
 
 Result<void> CaTapObject::give_page(std::uint32_t page) const {
   auto& owner = static_cast<iocx_ca_page_owner*>(loaded_->page_owners.data())[page];
-  if (owner.first) __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
+  give_share(IOCX_CA_SHARE_PAGES, owner.circuit, owner.address);
   owner.circuit = 0;
   return push(loaded_->skeleton->maps.ca_free_pages, page);
 }

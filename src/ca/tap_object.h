@@ -18,8 +18,10 @@ namespace ioc_exporter::ca {
 enum class CaTapLock { choose, compare_and_swap, map_insert };
 
 struct CaTapSizes {
-  std::uint32_t max_servers = 16384;    // listening address and port pairs
-  std::uint32_t max_circuits = 65536;   // about 1 KiB of kernel memory for each that is there
+  std::uint32_t max_servers = 16384;  // listening address and port pairs
+  // About 1 KiB of kernel memory for each that is there. For each four, one more that is only asked
+  // for is remembered.
+  std::uint32_t max_circuits = 65536;
   std::uint32_t max_channels = 131072;  // 64 bytes each at once, 700 more for each in use
   std::uint32_t max_pending = 16384;    // WRITE_NOTIFYs that wait for their answers; 100 bytes each
   std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
@@ -85,8 +87,22 @@ class CaTapObject {
   Result<void> free_slots() const;
   // What every id of a circuit or channel of an earlier run is at most, in its lower 48 bits.
   std::uint64_t last_id_before() const;
-  // Zeroes a slot that the program no longer uses and lets it be used again.
-  Result<void> give_slot(std::uint32_t slot) const;
+  // Zeroes a slot that the program no longer uses and lets it be used again. `address`: whose share
+  // it was.
+  Result<void> give_slot(std::uint32_t slot, std::uint32_t address) const;
+
+  // As the programs do (bpf/ca/tap_shares.bpf.h): before an entry is made, after it is removed.
+  // `circuit` 0: only the address holds it. take_share() is false when the holder has too much.
+  bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  void add_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  // More than half of the table is held.
+  bool is_crowded(iocx_ca_share_of table) const;
+  // The connection was taken out of its map: it waits for no acknowledgements any more.
+  void stop_waiting(const iocx_ca_flow& flow) const;
+  // Directions of connections that wait for acknowledgements: while there are none, the programs
+  // skip mere ones.
+  std::uint32_t waiting() const;
 
   // Whose the pages of what came before its turn are, max_pages of them, as the program writes it.
   const iocx_ca_page_owner* page_owners() const;

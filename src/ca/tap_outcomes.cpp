@@ -20,7 +20,7 @@ Result<void> CaTap::observe_outcomes() {
   std::vector<Outcome> strangers;
   outcome_keys_.clear();
   const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
-    outcome_keys_.emplace(key.channel, key.status);
+    outcome_keys_.insert({{key.channel, key.status}, {value.circuit, value.address}});
     if (const CaPutLabels* labels = totals_.labels(value.slot, key.channel))
       outcomes_.observe_failures(key, *labels, value.count);
     else if (!totals_.is_open(value.slot, key.channel))
@@ -28,7 +28,7 @@ Result<void> CaTap::observe_outcomes() {
   };
   if (auto ok = object_.maps().failures.for_each(failure); !ok) return ok;
   const auto duration = [&](std::uint64_t channel, const iocx_ca_outcome& value) {
-    outcome_keys_.emplace(channel, kDurations);
+    outcome_keys_.insert({{channel, kDurations}, {value.circuit, value.address}});
     if (const CaPutLabels* labels = totals_.labels(value.slot, channel))
       outcomes_.observe_durations(channel, *labels, value);
     else if (!totals_.is_open(value.slot, channel))
@@ -54,6 +54,10 @@ Result<void> CaTap::free_outcome(std::uint64_t channel, std::uint32_t status) {
   auto erased = status == kDurations ? object_.maps().outcomes.erase(channel)
                                      : object_.maps().failures.erase({channel, status, 0});
   if (!erased) return std::move(erased).error();
+  const Holder& holder = outcome_keys_.at({channel, status});
+  if (*erased)
+    object_.give_share(status == kDurations ? IOCX_CA_SHARE_OUTCOMES : IOCX_CA_SHARE_FAILURES,
+                       holder.circuit, holder.address);
   return {};
 }
 
@@ -62,17 +66,20 @@ Result<void> CaTap::free_outcome(std::uint64_t channel, std::uint32_t status) {
 Result<void> CaTap::free_outcomes(const std::set<std::uint64_t>& channels) {
   for (const std::uint64_t channel : channels) {
     for (auto key = outcome_keys_.lower_bound({channel, 0});
-         key != outcome_keys_.end() && key->first == channel; ++key)
-      if (auto ok = free_outcome(channel, key->second); !ok) return ok;
+         key != outcome_keys_.end() && key->first.first == channel; ++key)
+      if (auto ok = free_outcome(channel, key->first.second); !ok) return ok;
     outcomes_.close(channel);
   }
-  std::vector<iocx_ca_channel_key> waiting;
+  std::vector<std::pair<iocx_ca_channel_key, std::uint32_t>> waiting;
   const auto note = [&](const iocx_ca_channel_key& key, const iocx_ca_pending& value) {
-    if (channels.contains(value.channel)) waiting.push_back(key);
+    if (channels.contains(value.channel)) waiting.emplace_back(key, value.address);
   };
   if (auto ok = object_.maps().pending.for_each(note); !ok) return ok;
-  for (const iocx_ca_channel_key& key : waiting)
-    if (auto erased = object_.maps().pending.erase(key); !erased) return std::move(erased).error();
+  for (const auto& [key, address] : waiting) {
+    auto erased = object_.maps().pending.erase(key);
+    if (!erased) return std::move(erased).error();
+    if (*erased) object_.give_share(IOCX_CA_SHARE_PENDING, key.circuit, address);
+  }
   return {};
 }
 

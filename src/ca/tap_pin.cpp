@@ -80,7 +80,11 @@ class TakeOver {
   Sockets sockets_;
   CaTakenOver taken_;
   std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>> flows_;
-  std::unordered_map<std::uint64_t, bool> infos_;                   // by channel: is its name known
+  struct Info {
+    bool is_named;
+    std::uint32_t address;  // as in ca_shares
+  };
+  std::unordered_map<std::uint64_t, Info> infos_;                   // by channel
   std::unordered_map<std::uint64_t, iocx_ca_identity> identities_;  // by circuit
   std::unordered_set<std::uint64_t> circuits_;                      // that stay
   std::unordered_set<std::uint64_t> used_infos_;
@@ -91,7 +95,7 @@ Result<void> TakeOver::read() {
       [this](const auto& key, const auto& flow) { flows_.emplace_back(key, flow); });
   if (!ok) return ok;
   return object_.maps().channel_info.for_each([this](std::uint64_t channel, const auto& info) {
-    infos_.emplace(channel, info.name[0] != 0);
+    infos_.insert({channel, {info.name[0] != 0, iocx_ca_share_of_address(&info.client)}});
     if (info.identity.user[0] == 0 && info.identity.host[0] == 0) return;
     identities_.try_emplace(info.circuit, info.identity);
   });
@@ -124,6 +128,7 @@ Result<void> TakeOver::keep_circuits() {
     flow.unnamed_slot = IOCX_CA_NO_SLOT;
     circuits_.insert(flow.circuit);
     if (auto ok = object_.maps().flows.update(key, flow); !ok) return ok;
+    object_.add_share(IOCX_CA_SHARE_CIRCUITS, 0, flow.address);
     ++taken_.circuits;
   }
   return {};
@@ -140,8 +145,9 @@ void TakeOver::keep_channels() {
       continue;
     }
     channel.puts[0] = channel.puts[1] = channel.last_put = 0;
+    object_.add_share(IOCX_CA_SHARE_CHANNELS, channel.circuit, info->second.address);
     used_infos_.insert(channel.channel);
-    if (info->second) ++taken_.channels;
+    if (info->second.is_named) ++taken_.channels;
   }
 }
 
@@ -155,7 +161,10 @@ Result<void> TakeOver::keep_keys() {
   ok = object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
     const bool waits = value.slot == IOCX_CA_NO_SLOT && circuits_.contains(key.circuit) &&
                        infos_.contains(value.channel);
-    if (waits) used_infos_.insert(value.channel);
+    if (waits) {
+      used_infos_.insert(value.channel);
+      object_.add_share(IOCX_CA_SHARE_REQUESTS, key.circuit, infos_.at(value.channel).address);
+    }
     if (!waits && (!is_slot_of(value.slot, key.circuit) ||
                    object_.channels()[value.slot].channel != value.channel))
       cids.push_back(key);
@@ -169,7 +178,7 @@ Result<void> TakeOver::keep_keys() {
 }
 
 Result<void> TakeOver::keep_infos() {
-  for (const auto& [channel, is_named] : infos_)
+  for (const auto& [channel, info] : infos_)
     if (!used_infos_.contains(channel))
       if (auto erased = object_.maps().channel_info.erase(channel); !erased)
         return std::move(erased).error();

@@ -39,7 +39,11 @@ struct CaTap::Ends {
 struct CaTap::UnownedEntries {
   // What leads from a CID to no channel: it was not answered yet, or has ended in the very moment
   // that seed() named it. By channel.
-  std::map<std::uint64_t, iocx_ca_channel_key> requests;
+  struct Request {
+    iocx_ca_channel_key key;
+    bool waits;
+  };
+  std::map<std::uint64_t, Request> requests;
   std::vector<iocx_ca_channel_key> cleared;  // IOCX_CA_CLEARED in ca_sids
 };
 
@@ -47,7 +51,9 @@ Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
   if (auto ok = observe_channels(now); !ok) return ok;
   UnownedEntries unowned;
-  const bool sweeps = !swept_ || now - *swept_ >= kSweep;
+  const bool sweeps = !swept_ || now - *swept_ >= kSweep ||
+                      object_.is_crowded(IOCX_CA_SHARE_REQUESTS) ||
+                      object_.is_crowded(IOCX_CA_SHARE_CLEARED);
   if (sweeps)
     if (auto ok = read_unowned(unowned); !ok) return ok;
   if (auto ok = read_flows(ends); !ok) return ok;
@@ -68,7 +74,7 @@ Result<void> CaTap::read_unowned(UnownedEntries& unowned) {
   auto requests = object_.maps().cids.for_each([&](const auto& key, const iocx_ca_cid& value) {
     if (value.slot >= object_.max_channels() ||
         object_.channels()[value.slot].channel != value.channel)
-      unowned.requests.emplace(value.channel, key);
+      unowned.requests.insert({value.channel, {key, value.slot == IOCX_CA_NO_SLOT}});
   });
   if (!requests) return requests;
   return object_.maps().sids.for_each([&](const auto& key, std::uint32_t slot) {
@@ -80,16 +86,24 @@ Result<void> CaTap::read_unowned(UnownedEntries& unowned) {
 Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned,
                                  Clock::time_point now) {
   std::set<std::uint64_t> gone;
-  for (const auto& [channel, key] : unowned.requests)
-    if (!ends.alive.contains(key.circuit)) gone.insert(channel);
+  for (const auto& [channel, request] : unowned.requests)
+    if (!ends.alive.contains(request.key.circuit)) gone.insert(channel);
   for (const std::uint64_t channel : overdue(gone_requests_, gone, now, kGrace)) {
-    const auto& by_cid = unowned.requests.at(channel);
-    if (auto erased = object_.maps().cids.erase(by_cid); !erased) return erased.error();
+    const auto& request = unowned.requests.at(channel);
+    auto info = object_.maps().channel_info.lookup(channel);
+    if (!info) return std::move(info).error();
+    if (auto erased = object_.maps().cids.erase(request.key); !erased) return erased.error();
     if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
+    if (request.waits && *info)
+      object_.give_share(IOCX_CA_SHARE_REQUESTS, request.key.circuit,
+                         iocx_ca_share_of_address(&(*info)->client));
   }
-  for (const auto& by_sid : unowned.cleared)
-    if (!ends.alive.contains(by_sid.circuit))
-      if (auto erased = object_.maps().sids.erase(by_sid); !erased) return erased.error();
+  for (const auto& by_sid : unowned.cleared) {
+    if (ends.alive.contains(by_sid.circuit)) continue;
+    auto erased = object_.maps().sids.erase(by_sid);
+    if (!erased) return erased.error();
+    if (*erased) object_.give_share(IOCX_CA_SHARE_CLEARED, by_sid.circuit, IOCX_CA_SHARE_LOCAL);
+  }
   return {};
 }
 
@@ -138,7 +152,9 @@ Result<void> CaTap::look_at_sockets(Ends& ends, Clock::time_point now) {
     if (ends.alive.erase(flow.circuit) == 0) continue;
     if (auto ok = remove_flow(flow.key, flow.circuit); !ok) return ok;
   }
-  if (looked_at_sockets_ && now - *looked_at_sockets_ < kSocketLook) return {};
+  const auto wait =
+      object_.is_crowded(IOCX_CA_SHARE_CIRCUITS) ? kSocketLookWhenCrowded : kSocketLook;
+  if (looked_at_sockets_ && now - *looked_at_sockets_ < wait) return {};
   looked_at_sockets_ = now;
   auto connections = read_all_connections();
   if (!connections) return std::move(connections).error();
@@ -203,18 +219,22 @@ Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
     const iocx_ca_channel_key by_cid{channel.circuit, channel.cid, 0};
     if (auto erased = object_.maps().cids.erase(by_cid); !erased) return erased.error();
   }
+  auto info = object_.maps().channel_info.lookup(channel.channel);
+  if (!info) return std::move(info).error();
   if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased)
     return erased.error();
+  const iocx_ca_address client = *info ? (*info)->client : iocx_ca_address{};
   totals_.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);
   held_.erase(slot);
   used_[slot] = false;
-  return object_.give_slot(slot);
+  return object_.give_slot(slot, iocx_ca_share_of_address(&client));
 }
 
 Result<void> CaTap::free_flows(const Ends& ends, Clock::time_point now) {
-  const auto due = overdue(gone_circuits_, ends.ended, now, kLinger);
+  const auto wait = object_.is_crowded(IOCX_CA_SHARE_CIRCUITS) ? kLingerWhenCrowded : kLinger;
+  const auto due = overdue(gone_circuits_, ends.ended, now, wait);
   const std::set<std::uint64_t> over(due.begin(), due.end());
   for (const auto& flow : ends.flows)
     if (over.contains(flow.circuit))
@@ -256,6 +276,10 @@ Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circu
     auto put_back = object_.maps().flows.update(key, **taken, kernel::UpdateMode::only_new);
     if (put_back) return {};
     if (put_back.error().code != std::errc::file_exists) return put_back;
+  }
+  if (*taken) {
+    object_.stop_waiting(**taken);
+    object_.give_share(IOCX_CA_SHARE_CIRCUITS, 0, (*taken)->address);
   }
   server_totals_.close(key);
   --circuits_;

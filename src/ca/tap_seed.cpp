@@ -5,6 +5,7 @@
 #include "ca/tap.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/wall_clock.h"
@@ -123,10 +124,14 @@ Result<std::optional<std::uint64_t>> CaTap::add_circuit(std::uint32_t ioc,
   flow.joined = 1;
   flow.since_ns = clock_ns(CLOCK_MONOTONIC);
   flow.channels = static_cast<std::int32_t>(circuit.channels.size());
+  flow.address = iocx_ca_share_of_address(&circuit.key.client);
   set_text(flow.said.user, circuit.user);
   set_text(flow.said.host, circuit.host);
+  if (!object_.take_share(IOCX_CA_SHARE_CIRCUITS, 0, flow.address))
+    return error_from_errno(E2BIG, "add a circuit to BPF map ca_flows");
   auto inserted = object_.maps().flows.update(circuit.key, flow, kernel::UpdateMode::only_new);
   if (inserted) return std::optional<std::uint64_t>(flow.circuit);
+  object_.give_share(IOCX_CA_SHARE_CIRCUITS, 0, flow.address);
   if (inserted.error().code == std::errc::file_exists) return std::optional<std::uint64_t>();
   return inserted.error();
 }
@@ -184,19 +189,23 @@ void CaTap::end_missing(std::uint64_t circuit, const CaSeedCircuit& memory) {
 // `known` when the kernel has given the SID to another one meanwhile.
 Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
                                               const CaSeedChannel& channel) {
+  const std::uint32_t address = iocx_ca_share_of_address(&info.client);
+  if (!object_.take_share(IOCX_CA_SHARE_CHANNELS, info.circuit, address))
+    return SeedOutcome::no_room;
   auto slot = object_.take_slot();
+  if (!slot || !*slot) object_.give_share(IOCX_CA_SHARE_CHANNELS, info.circuit, address);
   if (!slot) return std::move(slot).error();
   if (!*slot) return SeedOutcome::no_room;
   const std::uint64_t id = new_id();
+  iocx_ca_channel& element = object_.channels()[**slot];
+  element.circuit = info.circuit;
   if (auto stored = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_new);
       !stored) {
-    if (auto ok = object_.give_slot(**slot); !ok) return ok.error();
+    if (auto ok = object_.give_slot(**slot, address); !ok) return ok.error();
     if (!is_full(stored.error())) return stored.error();
     return SeedOutcome::no_room;
   }
-  iocx_ca_channel& element = object_.channels()[**slot];
   element.channel = id;
-  element.circuit = info.circuit;
   element.sid = channel.sid;
   element.cid = channel.cid;
   element.monitors = channel.monitors;

@@ -264,7 +264,7 @@ TEST_P(CaTapPinTest, KilledExporterLosesNothingEither) {
 
 TEST_P(CaTapPinTest, SlotsAreNotLostOverRestarts) {
   ca::CaTapSizes sizes;
-  sizes.max_channels = 4;
+  sizes.max_channels = 8;  // of which a circuit gets half
   for (int run = 0; run < 3; ++run) {
     start(sizes);
     Circuit circuit(listener_);

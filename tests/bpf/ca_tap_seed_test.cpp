@@ -220,7 +220,7 @@ TEST_P(CaTapSeedTest, SeededChannelsEndLikeOthers) {
 
 TEST_P(CaTapSeedTest, FullTablesAreSaid) {
   ca::CaTapSizes sizes;
-  sizes.max_channels = 4;
+  sizes.max_channels = 8;  // of which a circuit gets half
   sizes.max_circuits = 1;
   start(sizes);
   auto circuit = open_before({"A", "B", "C", "D", "E"});
@@ -238,7 +238,7 @@ TEST_P(CaTapSeedTest, FullTablesAreSaid) {
 
 TEST_P(CaTapSeedTest, MarksOfClosedChannelsGoWithTheirCircuit) {
   ca::CaTapSizes sizes;
-  sizes.max_channels = 4;  // and of SIDs that are remembered
+  sizes.max_channels = 8;  // and of SIDs that are remembered; a circuit gets half
   start(sizes);
   auto circuit = open_before({"A", "B", "C", "D"});
   watch(earlier_);

@@ -97,7 +97,17 @@ TEST_F(CaUdpTest, AnAnswerMakesItsServerWatched) {
 
 TEST_F(CaUdpTest, ABeaconMakesItsServerWatched) {
   const UdpSocket server, repeater("0.0.0.0", kBeaconPort);
+  const auto servers = [this] {
+    EXPECT_TRUE(tap_->learned());
+    const auto reading = tap_->collect();
+    EXPECT_TRUE(reading);
+    for (const MapSample& map : reading->maps)
+      if (map.map == "ca_servers") return map.entries;
+    return std::uint64_t{0};
+  };
+  EXPECT_EQ(servers(), 0u);
   server.send(beacon(0, 40001), kHost, kBeaconPort);
+  EXPECT_EQ(servers(), 1u);  // what nobody has named yet, too
   EXPECT_EQ(local_server(40001), IOCX_CA_IOC_TO_COME);
   // A repeater's copy goes to a port that nobody watches.
   repeater.send(beacon(0, 40002, 0x0A000001), kHost, server.port());

@@ -62,13 +62,18 @@ class RawCircuit {
   enum Direction { to_server, to_client };
   static constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPush = 0x08, kAck = 0x10,
                                 kUrgent = 0x20;
+  static constexpr std::uint32_t kClient = 0x0A630001;
 
-  // The first bytes of the two directions have the sequence numbers first[0] and first[1].
+  // The first bytes of the two directions have the sequence numbers first[0] and first[1]. With
+  // `sender` it sends by that one's socket: closing one takes the kernel milliseconds.
   explicit RawCircuit(std::uint16_t server_port, std::uint16_t client_port = 40001,
-                      std::vector<std::uint32_t> first = {1000, 2000})
-      : ports_{client_port, server_port},
+                      std::vector<std::uint32_t> first = {1000, 2000},
+                      std::uint32_t client = kClient, const RawCircuit* sender = nullptr)
+      : client_(client),
+        ports_{client_port, server_port},
         first_(std::move(first)),
-        fd_(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+        fd_(sender != nullptr ? ::fcntl(sender->fd_.get(), F_DUPFD_CLOEXEC, 0)
+                              : ::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     EXPECT_GE(fd_.get(), 0);
   }
 
@@ -128,8 +133,8 @@ class RawCircuit {
     append_u16(packet, static_cast<std::uint32_t>(40 + bytes.size()));
     append_u32(packet, 0);
     append_u32(packet, 64u << 24 | 6u << 16);  // hops, TCP; nobody looks at the checksum
-    append_u32(packet, forth ? kClient : kServer);
-    append_u32(packet, forth ? kServer : kClient);
+    append_u32(packet, forth ? client_ : kServer);
+    append_u32(packet, forth ? kServer : client_);
     append_u16(packet, ports_[forth ? 0 : 1]);
     append_u16(packet, ports_[forth ? 1 : 0]);
     append_u32(packet, seq);
@@ -149,7 +154,8 @@ class RawCircuit {
   }
 
   // Addresses that nobody has: the kernel drops what it gets back from its loopback interface.
-  static constexpr std::uint32_t kClient = 0x0A630001, kServer = 0x0A630002;
+  static constexpr std::uint32_t kServer = 0x0A630002;
+  std::uint32_t client_;
   std::uint32_t ports_[2];
   std::vector<std::uint32_t> first_;
   std::size_t acked_[2] = {0, 0};
