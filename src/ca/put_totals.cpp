@@ -1,9 +1,34 @@
 #include "ca/put_totals.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "shared/ca_shares.h"
+
 namespace ioc_exporter::ca {
+namespace {
+
+// Who has series: an address, of IPv6 its /64; "": on loopback, where it tells nothing.
+std::string address_of(const CaPutLabels& labels) {
+  const std::string& client = labels.client;
+  if (client.starts_with("127.") || client == "::1") return {};
+  iocx_ca_address address{};
+  if (client.find(':') == std::string::npos ||
+      ::inet_pton(AF_INET6, client.c_str(), address.bytes) != 1)
+    return client;
+  const bool is_link_local = address.bytes[0] == 0xFE && (address.bytes[1] & 0xC0) == 0x80;
+  return {reinterpret_cast<const char*>(address.bytes), is_link_local ? 16u : 8u};
+}
+
+// And who writes from there; no address looks like it.
+std::string person_of(const CaPutLabels& labels) {
+  std::string person = labels.client;
+  return person.append(1, '\0').append(labels.user).append(1, '\0').append(labels.host);
+}
+
+}  // namespace
 
 const CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) const {
   const auto& channels = channels_[slot / kServerSlots];
@@ -16,25 +41,39 @@ CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
   return const_cast<Channel*>(std::as_const(*this).find(slot));
 }
 
-bool CaPutTotals::has_room(const std::string& client) const {
-  if (series_.size() >= max_series_) return false;
-  const std::size_t left = max_series_ - series_.size();
-  if (left > max_series_ / 4) return true;
-  const auto own = series_of_.find(client);
-  return own == series_of_.end() || own->second < left;
+// As the kernel's tables (bpf/shared/ca_shares.h).
+bool CaPutTotals::has_room(const CaPutLabels& labels) const {
+  if (shown_ >= max_series_) return false;
+  const auto left = static_cast<std::int32_t>(max_series_ - shown_);
+  const auto room = static_cast<std::uint32_t>(max_series_);
+  const auto shown_of = [this](const std::string& who) {
+    const auto found = shown_of_.find(who);
+    return found == shown_of_.end() ? 0u : static_cast<std::uint32_t>(found->second);
+  };
+  if (left > static_cast<std::int32_t>(room / 2)) return true;
+  if (!iocx_ca_circuit_may(shown_of(person_of(labels)), left, room)) return false;
+  const std::string address = address_of(labels);
+  return address.empty() || iocx_ca_address_may(shown_of(address), left, room);
 }
 
-void CaPutTotals::count_out(const CaPutLabels& labels) {
-  const auto own = series_of_.find(labels.client);
-  if (--own->second == 0) series_of_.erase(own);
+// Whether the series has room, or gets it now.
+bool CaPutTotals::show(SeriesMap::value_type& entry) {
+  if (entry.second.shown) return true;
+  if (!has_room(entry.first)) return false;
+  entry.second.shown = true;
+  ++shown_;
+  ++shown_of_[person_of(entry.first)];
+  ++shown_of_[address_of(entry.first)];
+  return true;
 }
 
-// The end: no room.
-CaPutTotals::SeriesMap::iterator CaPutTotals::find_or_add(CaPutLabels labels) {
-  const auto found = series_.find(labels);
-  if (found != series_.end() || !has_room(labels.client)) return found;
-  ++series_of_[labels.client];
-  return series_.try_emplace(std::move(labels)).first;
+void CaPutTotals::hide(const SeriesMap::value_type& entry) {
+  if (!entry.second.shown) return;
+  --shown_;
+  for (const std::string& who : {person_of(entry.first), address_of(entry.first)}) {
+    const auto found = shown_of_.find(who);
+    if (--found->second == 0) shown_of_.erase(found);
+  }
 }
 
 void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {
@@ -45,13 +84,9 @@ void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels la
   Channel& opened = channels[index];
   opened.id = channel;
   opened.growth = {};
-  opened.series = find_or_add(std::move(labels));
-  if (opened.series == series_.end()) {
-    opened.state = Channel::State::overflows;
-  } else {
-    opened.state = Channel::State::counts;
-    ++opened.series->second.channels;
-  }
+  opened.series = series_.try_emplace(std::move(labels)).first;
+  opened.state = Channel::State::counts;
+  ++opened.series->second.channels;
   ++open_channels_;
 }
 
@@ -79,9 +114,12 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
   Channel* channel = find(slot);
   if (channel == nullptr || channel->growth.last() == puts) return;
   const CaPuts fresh = channel->growth.advance(puts);
-  if (channel->state == Channel::State::overflows) overflowed_ += fresh[0] + fresh[1];
   if (channel->state == Channel::State::forgotten) forgotten_ += fresh[0] + fresh[1];
   if (channel->state != Channel::State::counts) return;
+  if (!show(*channel->series)) {
+    overflowed_ += fresh[0] + fresh[1];
+    return;
+  }
   Series& series = channel->series->second;
   add_to(series.puts, fresh);
   if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
@@ -99,9 +137,10 @@ bool CaPutTotals::is_current(std::uint32_t slot, const CaPuts& puts) const {
 }
 
 void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
-  const auto series = find_or_add(labels);
-  if (series == series_.end()) {
+  const auto [series, is_new] = series_.try_emplace(labels);
+  if (!show(*series)) {
     overflowed_ += puts[0] + puts[1];
+    if (is_new) series_.erase(series);
     return;
   }
   add_to(series->second.puts, puts);
@@ -120,7 +159,7 @@ void CaPutTotals::close(std::uint32_t slot) {
   Series& series = channel->series->second;
   // Nobody ever put there: what clients only read leaves nothing behind.
   if (--series.channels > 0 || series.puts != CaPuts{}) return;
-  count_out(channel->series->first);
+  hide(*channel->series);
   series_.erase(channel->series);
 }
 
@@ -131,7 +170,7 @@ void CaPutTotals::forget(std::uint32_t ioc) {
         channel.state = Channel::State::forgotten;
   std::erase_if(series_, [&](const auto& entry) {
     if (entry.first.ioc != ioc) return false;
-    count_out(entry.first);
+    hide(entry);
     return true;
   });
 }
@@ -143,7 +182,7 @@ std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
     const std::uint64_t last = *std::ranges::max_element(series.last_ns);
     if (series.channels > 0 || last == 0 || last >= before_ns) return false;
     expired.push_back(entry.first);
-    count_out(entry.first);
+    hide(entry);
     return true;
   });
   return expired;

@@ -35,12 +35,14 @@ struct CaPutCount {
 using CaPuts = CounterValues<2>;
 
 // MonotonicTotals of channels, which have their place by slot, and series that last while a channel
-// could add to them.
+// could add to them. A series takes room from its first put on: who only reads takes none.
 class CaPutTotals {
  public:
-  // Over `max_series` sets of labels, puts are counted by overflowed() only. The last quarter of
-  // the room is for clients that have less than what is left of it: one that writes to ever new
-  // names does not take it from the others.
+  // Over `max_series` sets of labels, puts are counted by overflowed() only. One that writes to
+  // ever new names does not take the room from the others: once half of it is taken, a user on a
+  // host gets more only while he has less than an eighth of what is left; of the last quarter an
+  // address (of IPv6 its /64), while it has less than a quarter of that. Clients on loopback
+  // addresses are told apart by the names of user and host alone.
   explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
 
   // Slots of the other witness of puts, which has its own: or'ed to their numbers.
@@ -60,8 +62,7 @@ class CaPutTotals {
   bool is_current(std::uint32_t slot, const CaPuts& puts) const;
   // Puts that no look at a channel tells of.
   void add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns);
-  // Null: not this channel's slot, over the limit, or forgotten. Until the next call that is not
-  // const.
+  // Null: not this channel's slot, or forgotten. Until the next call that is not const.
   const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
   void close(std::uint32_t slot);
   // Drops the totals of an IOC; what its channels still count is in forgotten() only.
@@ -79,35 +80,37 @@ class CaPutTotals {
   // Puts of channels whose IOC was forgotten.
   std::uint64_t forgotten() const { return forgotten_; }
   std::size_t open_channels() const { return open_channels_; }
-  std::size_t series() const { return series_.size(); }
+  std::size_t series() const { return shown_; }
 
  private:
   struct Series {
     CaPuts puts{};
     CaPuts last_ns{};
     std::size_t channels = 0;  // open ones that add to it
+    bool shown = false;        // has its room
   };
   using SeriesMap = std::map<CaPutLabels, Series>;
   struct Channel {
     std::uint64_t id = 0;
     CounterGrowth<2> growth;
     SeriesMap::iterator series;
-    enum class State { closed, counts, overflows, forgotten } state = State::closed;
+    enum class State { closed, counts, forgotten } state = State::closed;
   };
 
   // Null: closed.
   const Channel* find(std::uint32_t slot) const;
   Channel* find(std::uint32_t slot);
-  bool has_room(const std::string& client) const;
-  SeriesMap::iterator find_or_add(CaPutLabels labels);
-  void count_out(const CaPutLabels& labels);  // of what leaves series_
+  bool has_room(const CaPutLabels& labels) const;
+  bool show(SeriesMap::value_type& entry);
+  void hide(const SeriesMap::value_type& entry);  // before it leaves series_
 
   std::size_t max_series_;
   std::uint64_t overflowed_ = 0;
   std::uint64_t unnamed_ = 0;
   std::uint64_t forgotten_ = 0;
   SeriesMap series_;
-  std::map<std::string, std::size_t> series_of_;  // number, by client
+  std::size_t shown_ = 0;
+  std::map<std::string, std::size_t> shown_of_;  // by address, and by who it is
   // By slot: looked through again and again. The tap's, and the server's.
   std::array<std::vector<Channel>, 2> channels_;
   std::size_t open_channels_ = 0;

@@ -66,49 +66,68 @@ TEST(CaPutTotals, ChannelsWithoutPutsLeaveNothing) {
   totals.open(1, 100, labels(1, "A"));
   totals.open(2, 101, labels(1, "A"));
   totals.close(1);
-  EXPECT_EQ(totals.series(), 1u);
+  EXPECT_TRUE(totals.knows(1, "A"));
   totals.close(2);
+  EXPECT_FALSE(totals.knows(1, "A"));
   EXPECT_EQ(totals.series(), 0u);
   EXPECT_TRUE(totals.counts().empty());
 }
 
 TEST(CaPutTotals, CountsWhatIsOverTheLimit) {
-  CaPutTotals totals(2);
-  totals.open(1, 100, labels(1, "A"));
-  totals.open(2, 101, labels(1, "B"));
+  CaPutTotals totals(4);  // of which one user gets half
+  for (const char* pv : {"A", "B"}) totals.add(labels(1, pv), {1, 0}, 1);
   totals.open(3, 102, labels(1, "C"));
   totals.observe(3, {23, 0});
   totals.observe(3, {24, 1});
-  EXPECT_EQ(totals.overflowed(), 25u);
-  EXPECT_TRUE(totals.counts().empty());
+  totals.add(labels(1, "D"), {2, 0}, 1);
+  EXPECT_EQ(totals.overflowed(), 27u);
+  EXPECT_EQ(totals.counts().size(), 2u);
+  EXPECT_FALSE(totals.knows(1, "D"));
   totals.open(4, 103, labels(1, "A"));  // known labels are no more series
   totals.observe(4, {2, 0});
-  EXPECT_EQ(totals.counts()[0].count, 2u);
+  EXPECT_EQ(totals.counts()[0].count, 3u);
+}
+
+// An archiver has tens of thousands of channels and never writes.
+TEST(CaPutTotals, ChannelsWithoutPutsTakeNoRoom) {
+  CaPutTotals totals(8);
+  for (std::uint32_t slot = 0; slot < 100; ++slot)
+    totals.open(slot, slot, labels(1, "R" + std::to_string(slot)));
+  EXPECT_EQ(totals.series(), 0u);
+  totals.open(200, 200, labels(1, "A"));
+  totals.observe(200, {23, 0});
+  EXPECT_EQ(totals.overflowed(), 0u);
+  ASSERT_EQ(totals.counts().size(), 1u);
 }
 
 TEST(CaPutTotals, OneClientLeavesRoomForTheOthers) {
-  CaPutTotals totals(8);
-  std::uint32_t slot = 0;
-  const auto opens = [&](const std::string& client, const std::string& pv) {
-    CaPutLabels wanted = labels(1, pv);
-    wanted.client = client;
-    ++slot;
-    totals.open(slot, slot, wanted);
-    return totals.labels(slot, slot) != nullptr;
+  CaPutTotals totals(1000);
+  const auto puts = [&](const std::string& client, const std::string& user, int pvs) {
+    const std::uint64_t before = totals.overflowed();
+    for (int i = 0; i < pvs; ++i) {
+      CaPutLabels wanted = labels(1, std::to_string(i));
+      wanted.client = client;
+      wanted.user = user;
+      totals.add(wanted, {1, 0}, 1);
+    }
+    return pvs - static_cast<int>(totals.overflowed() - before);
   };
-  for (int i = 0; i < 6; ++i) EXPECT_TRUE(opens("a", std::to_string(i)));
-  EXPECT_FALSE(opens("a", "6"));  // the last quarter
-  EXPECT_TRUE(opens("a", "0"));   // is known
-  EXPECT_TRUE(opens("b", "0"));
-  EXPECT_FALSE(opens("b", "1"));  // one is left, and b has one
-  totals.close(1);
-  totals.close(8);  // a's "0", where nobody put
-  EXPECT_EQ(totals.series(), 6u);
-  EXPECT_FALSE(opens("a", "7"));
-  EXPECT_TRUE(opens("b", "2"));
+  EXPECT_EQ(puts("10.0.0.1", "a", 2000), 500);
+  EXPECT_EQ(puts("10.0.0.1", "a", 500), 500);  // are known
+  EXPECT_EQ(puts("10.0.0.1", "b", 2000), 56);  // another one on that host
+  for (int user = 0; user < 50; ++user) puts("10.0.0.1", "b" + std::to_string(user), 2000);
+  EXPECT_EQ(totals.series(), 750u);  // the last quarter
+  EXPECT_EQ(puts("10.0.0.2", "c", 20), 20);
+  EXPECT_EQ(puts("127.0.0.1", "d", 20), 20);
+  EXPECT_EQ(puts("127.0.0.1", "e", 20), 20);
+  // Of an IPv6 network somebody has as many addresses as he likes.
+  for (int host = 1; host < 200; ++host) puts("2001:db8::" + std::to_string(host), "f", 1);
+  const int first = puts("2001:db8::1000", "g", 100);
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(puts("2001:db8:0:1::1", "g", 10), 10);
   totals.forget(1);
-  for (int i = 0; i < 6; ++i) EXPECT_TRUE(opens("a", std::to_string(i)));
-  EXPECT_FALSE(opens("a", "6"));
+  EXPECT_EQ(totals.series(), 0u);
+  EXPECT_EQ(puts("10.0.0.1", "a", 2000), 500);
 }
 
 TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
@@ -154,11 +173,9 @@ TEST(CaPutTotals, CountsUnnamedPuts) {
 TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
   CaPutTotals totals(1);
   totals.open(1, 100, labels(1, "A"));
-  totals.open(2, 101, labels(1, "B"));  // over the limit
   ASSERT_NE(totals.labels(1, 100), nullptr);
   EXPECT_EQ(*totals.labels(1, 100), labels(1, "A"));
   EXPECT_EQ(totals.labels(1, 101), nullptr);
-  EXPECT_EQ(totals.labels(2, 101), nullptr);
   EXPECT_EQ(totals.labels(3, 100), nullptr);
   totals.forget(1);
   EXPECT_EQ(totals.labels(1, 100), nullptr);
