@@ -23,8 +23,9 @@ __attribute__((noinline)) int ca_take_share(__u32 table, __u64 circuit, __u32 ad
 {
 	struct iocx_ca_share *all = share_at(IOCX_CA_SHARE_ALL), *theirs = share_at(address);
 	struct iocx_ca_share *own = share_at(iocx_ca_share_of_circuit(circuit));
+	const __u32 kept = address == IOCX_CA_SHARE_LOCAL ? IOCX_CA_SHARE_ELSEWHERE : IOCX_CA_SHARE_KEPT;
 	__u64 which = table;
-	__u32 room;
+	__u32 room, reserve;
 	__s32 left;
 
 	IOCX_CA_MASK(which, IOCX_CA_SHARES - 1);
@@ -33,12 +34,13 @@ __attribute__((noinline)) int ca_take_share(__u32 table, __u64 circuit, __u32 ad
 	if (!(table & SHARE_ANYHOW)) {
 		room = cfg_room[which];
 		left = (__s32)(room - all->held[which]);
-		if (left <= (__s32)(room / IOCX_CA_SHARE_KEPT))
+		if (left <= (__s32)(room / kept))
 			return 0;
-		if (circuit && !iocx_ca_circuit_may(own->held[which], left, room))
+		reserve = iocx_ca_share_reserve(table, room);
+		if (circuit && !iocx_ca_circuit_may(own->held[which], left, reserve))
 			return 0;
 		if ((address != IOCX_CA_SHARE_LOCAL || !circuit) &&
-		    !iocx_ca_address_may(theirs->held[which], left, room))
+		    !iocx_ca_address_may(theirs->held[which], circuit ? own->held[which] : room, left, reserve))
 			return 0;
 	}
 	__sync_fetch_and_add(&all->held[which], 1);

@@ -4,7 +4,7 @@
  *
  * While half of a table is free, all may have what they ask for. Then a circuit gets one more only while it holds less
  * than an eighth of what is left; and of the last quarter a client's address, while it holds less than a quarter of
- * that. So whoever takes all that he can get leaves most of it, and so do the many who do so one after the other.
+ * that, or, down to the last eighth, while the circuit has next to nothing. So whoever takes all that he can get leaves most of it, and so do the many who do so one after the other.
  *
  * Counted in buckets by a hash of the circuit's id and of the client's address, of IPv6 its /64. Two that share a
  * bucket are counted as one: in a table that is nearly full, some get less than they might. Ids are never used twice,
@@ -38,11 +38,13 @@ struct iocx_ca_share {
 
 /* Index into ca_shares. */
 #define IOCX_CA_SHARE_ALL 0u   /* of all together */
-#define IOCX_CA_SHARE_LOCAL 1u /* of clients on a loopback address, which are not told apart by it */
+#define IOCX_CA_SHARE_LOCAL 1u /* of clients on loopback addresses, which are told apart by their circuits alone */
 #define IOCX_CA_SHARE_FIRST 2u
 #define IOCX_CA_SHARE_BITS 15
 #define IOCX_CA_SHARE_BUCKETS (IOCX_CA_SHARE_FIRST + (1u << IOCX_CA_SHARE_BITS))
 
+/* 1 of so many places is kept for clients elsewhere, whatever those on loopback addresses hold. */
+#define IOCX_CA_SHARE_ELSEWHERE 16u
 /* 1 of so many places is kept for the one slot of each circuit that counts puts without a name. */
 #define IOCX_CA_SHARE_KEPT 64u
 
@@ -74,16 +76,27 @@ IOCX_CA_INLINE __u32 iocx_ca_share_of_address(const struct iocx_ca_address *addr
 	       (__u32)((network * IOCX_CA_SHARE_MIX_TOO + host + 1) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_SHARE_BITS));
 }
 
-/* Whether a circuit that holds `own` may have one more, when `left` of `room` places are. */
-IOCX_CA_INLINE int iocx_ca_circuit_may(__u32 own, __s32 left, __u32 room)
+/*
+ * How many of `room` places are for those who have little. Fewer of the pages: they are held for moments, and two
+ * connections on a bad network need nearly all.
+ */
+IOCX_CA_INLINE __u32 iocx_ca_share_reserve(__u32 table, __u32 room)
 {
-	return left > (__s32)(room / 2) || (__s32)(own * 8) < left;
+	return table == IOCX_CA_SHARE_PAGES ? room / 8 : room / 2;
 }
 
-/* The same for a client's address. */
-IOCX_CA_INLINE int iocx_ca_address_may(__u32 own, __s32 left, __u32 room)
+/* Whether a circuit that holds `own` may have one more, when `left` places are. */
+IOCX_CA_INLINE int iocx_ca_circuit_may(__u32 own, __s32 left, __u32 reserve)
 {
-	return left > (__s32)(room / 4) || (__s32)(own * 4) < left;
+	return left > (__s32)reserve || (__s32)(own * 8) < left;
+}
+
+/* The same for a client's address. Others there shall not suffer from who has most: `circuits`, what the circuit has. */
+IOCX_CA_INLINE int iocx_ca_address_may(__u32 own, __u32 circuits, __s32 left, __u32 reserve)
+{
+	if (left > (__s32)(reserve / 2) || (__s32)(own * 4) < left)
+		return 1;
+	return left > (__s32)(reserve / 4) && (__s32)(circuits * 64) < left;
 }
 
 #endif

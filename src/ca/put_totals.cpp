@@ -50,10 +50,11 @@ bool CaPutTotals::has_room(const CaPutLabels& labels) const {
     const auto found = shown_of_.find(who);
     return found == shown_of_.end() ? 0u : static_cast<std::uint32_t>(found->second);
   };
-  if (left > static_cast<std::int32_t>(room / 2)) return true;
-  if (!iocx_ca_circuit_may(shown_of(person_of(labels)), left, room)) return false;
+  const std::uint32_t reserve = room / 2;
+  if (left > static_cast<std::int32_t>(reserve)) return true;
+  if (!iocx_ca_circuit_may(shown_of(person_of(labels)), left, reserve)) return false;
   const std::string address = address_of(labels);
-  return address.empty() || iocx_ca_address_may(shown_of(address), left, room);
+  return address.empty() || iocx_ca_address_may(shown_of(address), room, left, reserve);
 }
 
 // Whether the series has room, or gets it now.

@@ -25,7 +25,7 @@ class Counts:
             if labels["user"] in users:
                 key = (labels["pv"], labels["user"])
                 counted[key] = counted.get(key, 0) + int(value)
-        assert counted == expected
+        assert counted == expected, f"{counted} instead of {expected}"
         assert scrape.total(PUTS, ioc=self._ioc.name) == self._all_before + sum(expected.values())
 
     def _of_ioc(self) -> dict[str, int]:
