@@ -73,10 +73,16 @@ static __always_inline void add_put_duration(struct work *w, const struct iocx_c
 }
 
 /* Removes an entry of ca_pending, unless user space has. */
-static __always_inline void end_pending(const struct iocx_ca_flow *flow, const struct iocx_ca_channel_key *key)
+static __always_inline void end_pending(struct iocx_ca_flow *flow, const struct iocx_ca_channel_key *key,
+					const struct iocx_ca_pending *pending)
 {
-	if (bpf_map_delete_elem(&ca_pending, key) == 0)
-		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
+	const __u32 address = pending->address;
+
+	if (bpf_map_delete_elem(&ca_pending, key))
+		return;
+	flow->directions[IOCX_CA_TO_CLIENT].notified++;
+	if (address)
+		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, address);
 }
 
 /* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */
@@ -93,7 +99,7 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	if (status != IOCX_CA_NORMAL)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {
-		end_pending(flow, &key);
+		end_pending(flow, &key, pending);
 		return 1;
 	}
 	pending->queue.taken++;
@@ -103,7 +109,7 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 		pending->since_ns = next->since_ns;
 		pending->channel = next->channel;
 		pending->slot = next->slot;
-		end_pending(flow, &key);
+		end_pending(flow, &key, next);
 	}
 	return 1;
 }

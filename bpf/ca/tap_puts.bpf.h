@@ -121,6 +121,16 @@ __attribute__((noinline)) int ca_put_elsewhere(struct __sk_buff *skb)
 	return 0;
 }
 
+/* Takes a share of ca_pending for w->pending, unless few wait. Returns 0 when there is no room. */
+static __always_inline int take_pending(struct work *w, struct iocx_ca_flow *flow)
+{
+	const __u16 waiting =
+		flow->directions[IOCX_CA_TO_SERVER].notified - flow->directions[IOCX_CA_TO_CLIENT].notified;
+
+	w->pending.address = waiting < IOCX_CA_FEW_PENDING ? 0 : flow->address;
+	return !w->pending.address || ca_take_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
+}
+
 /* Notes when the WRITE_NOTIFY of w->event was sent. */
 __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 {
@@ -131,26 +141,29 @@ __attribute__((noinline)) int ca_put_asked(struct __sk_buff *skb)
 
 	if (!flow)
 		return 1;
-	if (!ca_take_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address)) {
+	if (!take_pending(w, flow)) {
 		count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
 		return 0;
 	}
 	set_channel_key(&key, flow->circuit, w->event.other);
 	w->pending.since_ns = w->now;
-	w->pending.address = flow->address;
 	if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0)
-		return 0;
+		goto noted;
 	head = bpf_map_lookup_elem(&ca_pending, &key);
 	if (head && head->queue.asked - head->queue.taken < IOCX_CA_QUEUE) {
 		/* The IOID is in use: rsrv answers both, and those on one channel in turn (write_notify_action()). */
 		key.place = head->queue.asked + 1;
 		if (bpf_map_update_elem(&ca_pending, &key, &w->pending, BPF_NOEXIST) == 0) {
 			head->queue.asked++;
-			return 0;
+			goto noted;
 		}
 	}
-	ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
+	if (w->pending.address)
+		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, flow->address);
 	count_drop(IOCX_CA_DROP_OUTCOMES_FULL);
+	return 0;
+noted:
+	flow->directions[IOCX_CA_TO_SERVER].notified++;
 	return 0;
 }
 

@@ -78,7 +78,7 @@ struct iocx_ca_direction {
 	__u8 urgent_known; /* it was announced, and has not come yet */
 	__u8 wants_acks;   /* there is a window, or one of the reasons that follow */
 	__u8 behind;       /* bytes were not stored for want of room: only the receiver tells how far the stream is */
-	__u8 pad[2];
+	__u16 notified;    /* to the server: WRITE_NOTIFYs; to the client: answers to them */
 	struct iocx_ca_stream stream;
 };
 
@@ -187,12 +187,18 @@ struct iocx_ca_channel {
 	__u32 elements; /* element count of the channel; 0: not known */
 };
 
+/*
+ * So many of a circuit's WRITE_NOTIFYs may wait for their answers without a share of ca_pending: nearly always one
+ * does. A quarter of the table is for them.
+ */
+#define IOCX_CA_FEW_PENDING 8
+
 /* Value of ca_pending: a WRITE_NOTIFY whose answer was not seen yet. */
 struct iocx_ca_pending {
 	__u64 since_ns; /* when its last byte was seen; CLOCK_MONOTONIC */
 	__u64 channel;
 	__u32 slot;
-	__u32 address;              /* index into ca_shares */
+	__u32 address;              /* index into ca_shares; 0: nobody has a share for it */
 	struct iocx_ca_queue queue; /* of the head */
 };
 

@@ -102,7 +102,7 @@ void CaTapObject::Loaded::set_room(const CaTapSizes& sizes) const {
   room[IOCX_CA_SHARE_CIRCUITS] = sizes.max_circuits;
   room[IOCX_CA_SHARE_CHANNELS] = sizes.max_channels;
   room[IOCX_CA_SHARE_REQUESTS] = sizes.max_channels;
-  room[IOCX_CA_SHARE_PENDING] = sizes.max_pending;
+  room[IOCX_CA_SHARE_PENDING] = sizes.max_pending - sizes.max_pending / 4;
   room[IOCX_CA_SHARE_OUTCOMES] = sizes.max_outcomes;
   room[IOCX_CA_SHARE_FAILURES] = sizes.max_failures;
   room[IOCX_CA_SHARE_PAGES] = sizes.max_pages;

@@ -78,7 +78,7 @@ Result<void> CaTap::free_outcomes(const std::set<std::uint64_t>& channels) {
   for (const auto& [key, address] : waiting) {
     auto erased = object_.maps().pending.erase(key);
     if (!erased) return std::move(erased).error();
-    if (*erased) object_.give_share(IOCX_CA_SHARE_PENDING, key.circuit, address);
+    if (*erased && address != 0) object_.give_share(IOCX_CA_SHARE_PENDING, key.circuit, address);
   }
   return {};
 }
