@@ -214,6 +214,7 @@ class CaTap {
   CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaNamespaces namespaces);
 
   void keep_left_servers(ServerMap& wanted, Clock::time_point now);
+  Result<void> make_room_for(const ServerMap& wanted);
   Result<void> update_servers(const ServerMap& wanted);
   Result<void> watch_port(const iocx_ca_port& port);
   Result<void> leave_port(const iocx_ca_port& port);

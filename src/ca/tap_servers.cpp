@@ -28,6 +28,7 @@ Result<void> CaTap::set_servers(const std::vector<CaServer>& servers, Clock::tim
     wanted.insert_or_assign(ca_server_key(server), server.ioc);
   }
   keep_left_servers(wanted, now);
+  if (auto ok = make_room_for(wanted); !ok) return ok;
   servers_changed_ = servers_changed_ || !same_servers(wanted, servers_);
   if (!servers_changed_) return addresses;
   if (auto ok = update_servers(wanted); !ok) return ok;
@@ -54,6 +55,19 @@ void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
   });
   for (const auto& [key, since] : left_servers_)
     wanted.emplace(key, key.remote ? kCaRemote : kCaIocToCome);
+}
+
+// Servers that the programs learned of, from whoever sends datagrams on this host, leave none of
+// those that are named without a place.
+Result<void> CaTap::make_room_for(const ServerMap& wanted) {
+  if (wanted.size() + learned_.size() <= object_.maps().servers.capacity() / 4 * 3) return {};
+  for (auto entry = learned_.begin(); entry != learned_.end();) {
+    if (!wanted.contains(entry->first))
+      if (auto erased = object_.maps().servers.erase(entry->first); !erased) return erased.error();
+    entry = learned_.erase(entry);
+  }
+  servers_changed_ = true;  // their ports go
+  return {};
 }
 
 Result<void> CaTap::update_servers(const ServerMap& wanted) {

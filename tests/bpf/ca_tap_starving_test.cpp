@@ -270,6 +270,26 @@ TEST_P(CaTapStarvingTest, BytesBeforeTheirTurn) {
   EXPECT_EQ(drop("stream_gap"), 0u);
 }
 
+// Whoever is on this host can send beacons for servers that are not there.
+TEST_P(CaTapStarvingTest, ServersThatWereLearned) {
+  ca::CaTapSizes sizes;
+  sizes.max_servers = 16;
+  start_blind(sizes);
+  auto servers =
+      kernel::MapView<iocx_ca_server, std::uint32_t>::from_fd(tap_->shared_maps().servers);
+  auto ports = kernel::MapView<iocx_ca_port, std::uint32_t>::from_fd(tap_->shared_maps().ports);
+  ASSERT_TRUE(servers && ports);
+  for (std::uint16_t i = 0; i < 16; ++i) {
+    iocx_ca_server server{};
+    server.port = static_cast<std::uint16_t>(20000 + i);
+    ASSERT_TRUE(servers->update(server, IOCX_CA_IOC_TO_COME));
+    ASSERT_TRUE(ports->update({0, server.port, 0}, 1));
+  }
+  watch(*local_);
+  EXPECT_EQ(entries("ca_servers"), 1u);
+  expect_exact("second");
+}
+
 // While a connection waits for acknowledgements, all of them are looked at.
 TEST_P(CaTapStarvingTest, NobodyWaitsForAcknowledgementsOfWhatIsGone) {
   ca::CaTapSizes sizes;
