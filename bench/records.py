@@ -122,7 +122,9 @@ def ways(args, watched, library, offset):
         "empty entry alone": lambda: Held([empty, library, str(offset), str(watched.process.pid), "entry"],
                                           lambda log: "attached" in log),
         "ioc_exporter": exporter_way(),
-        "ioc_exporter, all timed": exporter_way("--records.timed-rate=0"),
+        "return probes": exporter_way("--records.durations=on"),
+        "return probes, all timed": exporter_way("--records.durations=on", "--records.timed-rate=0"),
+        "without durations": exporter_way("--records.durations=off"),
         "empty pair, all processes": lambda: Held([empty, library, str(offset), "-1"],
                                                   lambda log: "attached" in log),
     }

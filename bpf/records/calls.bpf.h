@@ -50,20 +50,50 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 	frame->sp = sp;
 	frame->record = record;
 	frame->child_ns = 0;
+	frame->returns_to = 0;
 	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
 	frame->weight = 1;
 	thread->depth = depth + 1;
 	return frame;
 }
 
-/* Whether the program of another attachment has pushed a frame for this call. Only while both are attached. */
-static __always_inline int is_second(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
+/*
+ * Whether the program of another attachment has pushed a frame for this call. Only while both are attached. A call that
+ * is not timed may have left its frame to one that comes after it: the programs of such calls agree as all others do.
+ */
+static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *thread,
+				     const struct iocx_ioc_config *config, __u64 sp, __u8 attach)
 {
 	__u32 depth = thread->depth;
 
+	if (config->timing == IOCX_TIMED_NOT)
+		return !is_counted_by(ctx, config, attach);
 	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
 	return frame_at(thread, depth - 1)->sp == sp && frame_at(thread, depth - 1)->state != IOCX_FRAME_UNTIMED;
+}
+
+/* Counts a call whose end will not be seen. Its frame is there for the records that it processes in turn. */
+static __always_inline int count_by_entry(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
+					  __u64 record, const struct entry_facts *facts)
+{
+	struct iocx_frame *frame;
+
+	/* Whether dbProcess will find it disabled depends on a link: most likely it does what it did last. */
+	if (facts->verdict == UNDECIDED && was_disabled(config, record))
+		return count_skipped(thread->slot, record, 1);
+	count_untimed(thread, record, parent_at(thread, thread->depth));
+	count_severity(thread, record, facts->severity);
+#if defined(__TARGET_ARCH_x86)
+	frame = push_frame(thread, sp, record, facts);
+	if (frame) {
+		frame->state = IOCX_FRAME_UNTIMED;
+		frame->start_ns = return_address_on_stack(sp);
+	}
+#else
+	(void)frame; /* nothing would show that the call is over */
+#endif
+	return 0;
 }
 
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
@@ -77,7 +107,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	int settled;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
-	if (!thread || is_second(thread, config, sp))
+	if (!thread || is_second(ctx, thread, config, sp, attach))
 		return 0;
 	settled = settle_frames(thread, config, sp);
 	thread->counts.entries += 1;
@@ -85,11 +115,14 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
+	else if (settled && config->timing == IOCX_TIMED_NOT)
+		return count_by_entry(thread, config, sp, record, &facts);
 	frame = settled ? push_frame(thread, sp, record, &facts) : NULL;
 	if (frame) {
 		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
 			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED
 							    : IOCX_FRAME_SKIPPED;
+		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address_on_stack(sp) : 0;
 		frame->start_ns = bpf_ktime_get_ns();
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
 		count_untimed(thread, record, settled ? parent_of_call(thread) : 0);
@@ -116,24 +149,22 @@ static __always_inline void note_asynchronous(const struct iocx_ioc_config *conf
 		*seen = 1;
 }
 
-static __always_inline int on_return(struct pt_regs *ctx)
+/* The call that was entered with the stack pointer `sp` ends now. `by_end`: see enum iocx_timing. */
+static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u64 now, int by_end)
 {
-	__u64 now = bpf_ktime_get_ns();
-	__u64 id = bpf_get_current_pid_tgid();
 	struct iocx_record_stats *stats;
 	struct iocx_ioc_config *config;
-	struct iocx_thread *thread;
 	struct iocx_frame *frame;
 	__u64 duration, record, weight;
 	__u32 depth, bucket;
 
-	thread = thread_of(id);
-	if (!thread)
-		return 0;
-	frame = pop_frame(thread, PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE);
+	frame = pop_frame(thread, sp);
 	if (!frame)
 		return 0;
-	thread->counts.returns += 1;
+	if (by_end)
+		learn_foreign_trampoline(thread, frame);
+	else
+		thread->counts.returns += 1;
 	if (frame->state >= IOCX_FRAME_SKIPPED)
 		return 0;
 	record = frame->record;
@@ -163,6 +194,29 @@ static __always_inline int on_return(struct pt_regs *ctx)
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
 		frame_at(thread, depth - 1)->child_ns += duration;
 	return 0;
+}
+
+static __always_inline int on_return(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+
+	if (!thread)
+		return 0;
+	return finish_call(thread, PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE, now, 0);
+}
+
+/* A place where dbProcess ends, or may end. */
+static __always_inline int on_end(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), sp;
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+
+	if (!thread)
+		return 0;
+	thread->counts.returns += 1;
+	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
+	return sp ? finish_call(thread, sp, now, 1) : 0;
 }
 
 #endif

@@ -141,6 +141,16 @@ static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __
 	return 0;
 }
 
+/* Notes the severity of a record whose processing is counted without a duration. */
+static __noinline int count_severity(struct iocx_thread *thread, __u64 record, __u32 severity)
+{
+	struct iocx_record_stats *stats = thread ? stats_of(thread->slot, record) : NULL;
+
+	if (stats)
+		count_transition(thread, stats, severity);
+	return 0;
+}
+
 static __noinline int count_skipped(__u32 slot, __u64 record, __u32 disabled)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);

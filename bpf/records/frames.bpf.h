@@ -13,6 +13,21 @@
 #define RETURN_ADDRESS_SIZE 0
 #endif
 
+/*
+ * The return address of a function that was just entered; 0 when it cannot be read. On x86 it is on the stack, where
+ * it shows later whether the call is over; on other processors a register holds it.
+ */
+static __always_inline __u64 return_address_on_stack(__u64 sp)
+{
+	__u64 address = 0;
+
+#if defined(__TARGET_ARCH_x86)
+	bpf_probe_read_user(&address, sizeof(address), (void *)sp);
+#endif
+	return address;
+}
+
+#define MINIMUM_PAGE 4096
 #define IOCX_LOST_AT_ONCE 4 /* frames with a lost return that are discarded in one go */
 
 /* Frame `index` of a thread; it must be less than the depth. */
@@ -65,9 +80,9 @@ static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread
 
 /*
  * Discards the frames of finished calls: those at or below `sp` (stacks grow down). A timed one among them has lost
- * its return (the thread was ended, a probe was detached): it is counted without a duration. Those are rare, and a
- * few of them are discarded at a time. `unseen`: the probes were detached for a while, so that a lost return is no
- * drop.
+ * its return (an exception went through it, the thread was ended, a probe was detached): it is counted without a
+ * duration. Those are rare, and a few of them are discarded at a time. `unseen`: the probes were detached for a while,
+ * so that a lost return is no drop.
  */
 static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32 unseen)
 {
@@ -83,32 +98,42 @@ static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32
 		depth = depth_of(thread) - 1;
 		thread->depth = depth;
 		if (!unseen)
-			count_drop(IOCX_RECORD_DROP_LOST_RETURN);
+			count_drop(cfg_ends ? IOCX_RECORD_DROP_UNWOUND : IOCX_RECORD_DROP_LOST_RETURN);
 		count_untimed(thread, frame->record, parent_at(thread, depth));
 	}
 	pop_counted(thread, sp);
 	return 0;
 }
 
+/* The return address of the call, where it is known. */
+static __always_inline __u64 known_return_address(const struct iocx_frame *frame)
+{
+	return frame->state == IOCX_FRAME_UNTIMED ? frame->start_ns : frame->returns_to;
+}
+
 /*
- * Whether an untimed call has returned: its return address has been overwritten, since its caller has called
- * something else (every caller of dbProcess unlocks afterwards). The trampoline's address is no sign of that. It
- * stands there when somebody else has a return probe on the call: another tool, or the session probe of another IOC
- * on the same library, for which the kernel assumes a return probe when its program does not run.
+ * Whether a call is over although no probe saw its end: its return address has been overwritten, since its caller has
+ * called something else (every caller of dbProcess unlocks afterwards), or who caught the exception that left it. The
+ * trampoline's address is no sign of that. It stands there when somebody else has a return probe on the call: another
+ * tool, or the session probe of another IOC on the same library, for which the kernel assumes a return probe when its
+ * program does not run.
  */
 static __always_inline int is_over(const struct iocx_thread *thread, const struct iocx_frame *frame)
 {
+	__u64 now = 0, before = known_return_address(frame);
 	struct iocx_trampoline *trampoline;
-	__u64 now = 0;
 
-	if (frame->state != IOCX_FRAME_UNTIMED)
+	if (!before)
 		return 0;
 	if (bpf_probe_read_user(&now, sizeof(now), (void *)frame->sp))
 		return 1;
-	if (now == frame->start_ns)
+	if (now == before)
 		return 0;
 	trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
-	return !trampoline || trampoline->generation != thread->generation || now != trampoline->address;
+	if (trampoline && trampoline->generation == thread->generation)
+		return now != trampoline->address;
+	/* Not learned yet. It is where a page begins, in every version of the kernel (get_trampoline_vaddr()). */
+	return !now || now & (MINIMUM_PAGE - 1);
 }
 
 /* Learns the address of the trampoline, which is on the stack as the return address of a timed call. */
@@ -126,7 +151,17 @@ static __always_inline void learn_trampoline(struct iocx_thread *thread, const s
 	trampoline->generation = thread->generation;
 }
 
-/* Pops untimed calls that have returned: all if the outermost has, else from the innermost on. */
+/*
+ * The same where we have no return probe: at the end of a call, its return address has not changed, or somebody else's
+ * return probe has replaced it.
+ */
+static __always_inline void learn_foreign_trampoline(struct iocx_thread *thread, const struct iocx_frame *ending)
+{
+	if (ending->returns_to && return_address_on_stack(ending->sp) != ending->returns_to)
+		learn_trampoline(thread, ending);
+}
+
+/* Pops calls that are over though their end was not seen: all if the outermost is, else from the innermost on. */
 static __noinline int drop_finished(struct iocx_thread *thread)
 {
 	__u32 depth, i;
@@ -136,9 +171,16 @@ static __noinline int drop_finished(struct iocx_thread *thread)
 	if (is_over(thread, frame_at(thread, 0)))
 		return discard_frames(thread, ~0ULL, 0);
 	for (i = 0; i < IOCX_MAX_DEPTH; i++) {
+		struct iocx_frame *frame;
+
 		depth = depth_of(thread);
-		if (depth < 2 || depth > IOCX_MAX_DEPTH || !is_over(thread, frame_at(thread, depth - 1)))
-			break;
+		if (depth < 2 || depth > IOCX_MAX_DEPTH)
+			return 0;
+		frame = frame_at(thread, depth - 1);
+		if (!is_over(thread, frame))
+			return 0;
+		if (frame->state < IOCX_FRAME_SKIPPED) /* counted there; those outside of it at later calls */
+			return discard_frames(thread, frame->sp, 0);
 		thread->depth = depth - 1;
 	}
 	return 0;
@@ -160,9 +202,8 @@ static __always_inline int settle_frames(struct iocx_thread *thread, const struc
 			return 0;
 	}
 	thread->epoch = config->epoch;
-	if (cfg_timed_rate && depth > 0 && depth <= IOCX_MAX_DEPTH &&
-	    (frame_at(thread, 0)->state == IOCX_FRAME_UNTIMED ||
-	     frame_at(thread, depth - 1)->state == IOCX_FRAME_UNTIMED))
+	if (depth > 0 && depth <= IOCX_MAX_DEPTH &&
+	    (known_return_address(frame_at(thread, 0)) || known_return_address(frame_at(thread, depth - 1))))
 		drop_finished(thread);
 	return 1;
 }

@@ -2,9 +2,9 @@
 /*
  * Counts and times every dbProcess() of the watched IOCs, per record.
  *
- * An entry and a return probe keep a stack of frames for each thread, since dbProcess recurses through links. A
- * frame has the stack pointer of its call, by which a return finds its frame. So no harm is done by a return probe
- * that the kernel drops, a probe that is detached during a call, or two attachments that see the same call.
+ * A probe at the entry and what sees the end (enum iocx_timing) keep a stack of frames for each thread, since dbProcess
+ * recurses through links. A frame has the stack pointer of its call, by which an end finds its frame. So no harm is done
+ * by an end that is not seen, a probe that is detached during a call, or two attachments that see the same call.
  *
  * The programs touch pt_regs only, no kernel structs; but for the session programs, the helpers are those of Linux
  * 5.10. The counts of a record need no atomics: dbProcess is called with the record's lock set locked, and both
@@ -19,6 +19,7 @@
 
 #include "base/durations.bpf.h"
 #include "base/maps.bpf.h"
+#include "shared/function_ends.h"
 #include "shared/histogram.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
@@ -29,6 +30,7 @@
 #include "records/counts.bpf.h"
 #include "records/threads.bpf.h"
 #include "records/frames.bpf.h"
+#include "records/ends.bpf.h"
 #include "records/verdict.bpf.h"
 #include "records/calls.bpf.h"
 #include "records/session.bpf.h"
@@ -43,6 +45,12 @@ SEC("uretprobe")
 int record_return(struct pt_regs *ctx)
 {
 	return on_return(ctx);
+}
+
+SEC("uprobe")
+int record_end(struct pt_regs *ctx)
+{
+	return on_end(ctx);
 }
 
 /* The same as a session probe, by cookie for one process and for all; loaded where the kernel has them. */

@@ -20,6 +20,9 @@ const volatile __u32 cfg_links = 0;  /* links from record to record */
 /* Attachments have a cookie that says which of IOCX_ATTACH_* they are: one program does for both. */
 const volatile __u32 cfg_cookies = 0;
 
+/* 1: ends of calls are seen by breakpoints where functions end, 0: by return probes. */
+const volatile __u32 cfg_ends = 0;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* user space reads the counts without system calls */
@@ -143,6 +146,14 @@ struct {
 	__type(key, __u32); /* slot */
 	__type(value, struct iocx_trampoline);
 } ioc_trampolines SEC(".maps");
+
+/* Where the functions of an IOC end, at slot * IOCX_ENDING_FUNCTIONS + enum iocx_ending_function. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOCX_MAX_IOCS *IOCX_ENDING_FUNCTIONS);
+	__type(key, __u32);
+	__type(value, struct iocx_function_ends);
+} function_ends SEC(".maps");
 
 /* Zeroes, to copy for a new thread and a new record: neither fits on the BPF stack. Never written. */
 struct {

@@ -61,8 +61,12 @@ static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
 static __always_inline int in_shell(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
 				    const struct iocx_frame *frame)
 {
-	/* The return probe may have been detached before dbpf returned. */
+	__u64 returns_to = thread->puts.shell_returns_to;
+
+	/* The probe may have been detached before dbpf returned, or an exception may have left it. */
 	if (sp >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
+		return 0;
+	if (returns_to && return_address_on_stack(thread->puts.shell_sp) != returns_to)
 		return 0;
 	return !frame || frame->sp > thread->puts.shell_sp;
 }

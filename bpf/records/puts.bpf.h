@@ -194,20 +194,36 @@ int put_shell(struct pt_regs *ctx)
 		return 0;
 	thread->puts.shell_sp = PT_REGS_SP(ctx);
 	thread->puts.shell_epoch = config->epoch;
+	thread->puts.shell_returns_to =
+		config->timing == IOCX_TIMED_BY_RETURN ? 0 : return_address_on_stack(thread->puts.shell_sp);
+	return 0;
+}
+
+static __always_inline int on_shell_return(struct pt_regs *ctx, int by_end)
+{
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+	__u64 sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
+
+	if (!thread)
+		return 0;
+	thread->counts.returns += 1;
+	if (by_end)
+		sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SHELL);
+	if (thread->puts.shell_sp <= sp)
+		thread->puts.shell_sp = 0;
 	return 0;
 }
 
 SEC("uretprobe")
 int put_shell_return(struct pt_regs *ctx)
 {
-	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+	return on_shell_return(ctx, 0);
+}
 
-	if (!thread)
-		return 0;
-	thread->counts.returns += 1;
-	if (thread->puts.shell_sp <= PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE)
-		thread->puts.shell_sp = 0;
-	return 0;
+SEC("uprobe")
+int put_shell_end(struct pt_regs *ctx)
+{
+	return on_shell_return(ctx, 1);
 }
 
 ENTRY_PROGRAMS(put, on_put)

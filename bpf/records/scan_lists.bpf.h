@@ -53,20 +53,12 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	return 0;
 }
 
-static __always_inline int on_scan_return(struct pt_regs *ctx)
+static __always_inline int finish_scan(const struct iocx_thread *thread, __u64 sp, __u64 now)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns();
-	struct iocx_scan_list *list;
-	struct iocx_thread *thread;
+	__u64 id = thread->owner;
+	struct iocx_scan_list *list = bpf_map_lookup_elem(&scan_lists, &id);
 
-	thread = thread_of(id);
-	if (!thread)
-		return 0;
-	thread->counts.returns += 1;
-	if (thread->cause != IOCX_CAUSE_SCAN)
-		return 0;
-	list = bpf_map_lookup_elem(&scan_lists, &id);
-	if (!list || !list->start_ns || list->sp != PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE)
+	if (!list || !list->start_ns || list->sp != sp)
 		return 0;
 	add_duration(&list->sum_ns, list->buckets, now - list->start_ns);
 	list->end_ns = now;
@@ -74,12 +66,33 @@ static __always_inline int on_scan_return(struct pt_regs *ctx)
 	return 0;
 }
 
+static __always_inline int on_scan_return(struct pt_regs *ctx, int by_end)
+{
+	__u64 now = bpf_ktime_get_ns(), sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+
+	if (!thread)
+		return 0;
+	thread->counts.returns += 1;
+	if (thread->cause != IOCX_CAUSE_SCAN)
+		return 0;
+	if (by_end)
+		sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
+	return sp ? finish_scan(thread, sp, now) : 0;
+}
+
 ENTRY_PROGRAMS(scan, on_scan_entry)
 
 SEC("uretprobe")
 int scan_return(struct pt_regs *ctx)
 {
-	return on_scan_return(ctx);
+	return on_scan_return(ctx, 0);
+}
+
+SEC("uprobe")
+int scan_end(struct pt_regs *ctx)
+{
+	return on_scan_return(ctx, 1);
 }
 
 #endif

@@ -114,7 +114,7 @@ static __always_inline int session_entry(struct pt_regs *ctx)
 	thread = entered_thread(ctx, id, record, &config, 0);
 	if (!thread)
 		return NO_RETURN;
-	if (is_second(thread, config, sp))
+	if (is_second(ctx, thread, config, sp, 0))
 		return WANT_RETURN;
 	if (!settle_frames(thread, config, sp)) {
 		count_without_stack(ctx, id, record, 0);

@@ -77,6 +77,14 @@ struct iocx_ioc_config {
 	__u8 attach;      /* IOCX_ATTACH_* bits: which programs count; both while one replaces the other */
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
+	__u32 timing;     /* enum iocx_timing */
+};
+
+/* How the end of a call is seen. */
+enum iocx_timing {
+	IOCX_TIMED_NOT,       /* not at all: calls are counted at their entry */
+	IOCX_TIMED_BY_RETURN, /* by a return probe, which replaces the return address on the stack */
+	IOCX_TIMED_BY_END     /* by breakpoints where the function ends (shared/function_ends.h) */
 };
 
 /* What is known of the call that a frame stands for. */
@@ -89,13 +97,14 @@ enum iocx_frame_state {
 
 /* A call of dbProcess on the stack of a thread. */
 struct iocx_frame {
-	__u64 sp;       /* stack pointer at entry: identifies the call when it returns */
-	__u64 record;   /* struct dbCommon * */
-	__u64 start_ns; /* CLOCK_MONOTONIC; of an untimed call, the return address at `sp` */
-	__u64 child_ns; /* time of the records that it processed in turn */
-	__u16 state;    /* enum iocx_frame_state */
-	__u16 severity; /* SEVR at entry */
-	__u32 weight;   /* calls that it stands for when it is timed */
+	__u64 sp;         /* stack pointer at entry: identifies the call when it returns */
+	__u64 record;     /* struct dbCommon * */
+	__u64 start_ns;   /* CLOCK_MONOTONIC; of an untimed call, the return address at `sp` */
+	__u64 child_ns;   /* time of the records that it processed in turn */
+	__u64 returns_to; /* return address at `sp`; 0: not known, or a return probe has replaced it */
+	__u16 state;      /* enum iocx_frame_state */
+	__u16 severity;   /* SEVR at entry */
+	__u32 weight;     /* calls that it stands for when it is timed */
 };
 
 /* What makes records process: the purpose of a thread, by its name, which Base sets since 3.15.0.1. */
@@ -192,6 +201,8 @@ struct iocx_room {
 	ROW(IOCX_RECORD_DROP_READ, "read_failed")                                  \
 	/* the return probe did not fire: counted without a duration */            \
 	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return")                           \
+	/* an exception or the end of its thread left it: without a duration */    \
+	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound")                                   \
 	/* no room for another cause of a record: counted without it */            \
 	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full")                           \
 	/* no room for another link: counted without it */                         \

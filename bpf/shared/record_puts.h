@@ -53,6 +53,7 @@ struct iocx_thread_puts {
 	__u32 pad;
 	__u64 link_sp;     /* stack pointer at the entry of dbPutLink; only used where no symbol shows writes by link */
 	__u64 link_buffer; /* address of the value that dbPutLink was called with */
+	__u64 shell_returns_to; /* return address of dbpf; 0: as iocx_frame.returns_to */
 };
 
 /* Before Base 3.16: DBF_INLINK and DBF_FWDLINK (dbFldTypes.h), and the offset of the field type in dbFldDes. */

@@ -24,6 +24,7 @@ struct HelperRequest {
   std::uint32_t number = 0;
   std::int32_t pid = 0;
   std::uint64_t offset = 0;
+  std::uint64_t more[2] = {};  // the same
 };
 
 class Helper {

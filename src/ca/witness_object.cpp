@@ -100,7 +100,8 @@ Result<UniqueFd> CaWitnessObject::attach_here(WitnessProgram program, int file,
   const int fd = bpf_program__fd(loaded_->program(program));
   const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid, false};
   const char* const function = function_of(program);
-  return loaded_->links ? kernel::attach_uprobe_link(fd, loaded_->links->multi, place, function)
+  return loaded_->links ? kernel::attach_uprobe_link(fd, loaded_->links->multi, place,
+                                                     {&place.offset, 1}, function)
                         : kernel::attach_uprobe(fd, place, function);
 }
 

@@ -246,7 +246,8 @@ const ElfSymbol* ElfSymbols::find(std::string_view name) const {
 std::vector<CodeRange> ElfSymbols::functions() const {
   std::vector<CodeRange> all;
   for (const auto& [name, symbol] : symbols_)
-    if (symbol.function) all.push_back({*symbol.file_offset, symbol.size});
+    if (symbol.function && !name.ends_with(".cold"))
+      all.push_back({*symbol.file_offset, symbol.size});
   return all;
 }
 

@@ -21,9 +21,11 @@ constexpr std::uint64_t kFewestIocThreads = 4;
 // dbCanSetLink (7.0) and dbPutFieldLink (static, mostly inlined) are for link fields; scanList is
 // static. dbPut.part.0 is dbPut's body where a compiler has split it off.
 constexpr const char* kProbedFunctions[] = {
-    "dbPut",     "dbPut.part.0",   "dbPutField",   "dbPutFieldLink",  "dbCanSetLink",
-    "dbPutLink", "dbPutLinkValue", "dbDbPutValue", "dbProcessNotify", "dbPutNotify",
-    "dbpf",      "recGblFwdLink",  "scanList"};
+    "dbProcess",    "dbPut",     "dbPut.part.0",   "dbPutField",   "dbPutFieldLink",
+    "dbCanSetLink", "dbPutLink", "dbPutLinkValue", "dbDbPutValue", "dbProcessNotify",
+    "dbPutNotify",  "dbpf",      "recGblFwdLink",  "scanList"};
+// What a compiler has put elsewhere of functions, since it is rarely executed.
+constexpr const char* kColdParts[] = {"dbProcess.cold", "dbpf.cold", "scanList.cold"};
 // Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
 // callbackQ was before.
 constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callbackQueue",
@@ -53,17 +55,21 @@ std::string_view file_name(std::string_view path) {
 
 std::map<std::string, CodeRange> functions_of(const ElfSymbols& elf) {
   std::map<std::string, CodeRange> functions;
-  for (const char* const name : kProbedFunctions)
+  const auto add = [&](const char* name) {
     if (const ElfSymbol* const function = elf.find(name); function && function->function)
       functions.emplace(name, CodeRange{*function->file_offset, function->size});
+  };
+  std::ranges::for_each(kProbedFunctions, add);
+  std::ranges::for_each(kColdParts, add);
   return functions;
 }
 
 }  // namespace
 
 std::vector<std::string> Inspector::wanted_symbols() {
-  std::vector<std::string> all{"dbProcess", "pdbbase", "ca_server_port", "pCaBucket", "clientQ"};
-  all.insert(all.end(), std::begin(kProbedFunctions), std::end(kProbedFunctions));
+  std::vector<std::string> all(std::begin(kProbedFunctions), std::end(kProbedFunctions));
+  all.insert(all.end(), std::begin(kColdParts), std::end(kColdParts));
+  all.insert(all.end(), {"pdbbase", "ca_server_port", "pCaBucket", "clientQ"});
   all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
   all.insert(all.end(), std::begin(kCaWriteFunctions), std::end(kCaWriteFunctions));
   return all;

@@ -40,8 +40,8 @@ class Inspector {
 
   // The symbols that it needs to know of each file.
   static std::vector<std::string> wanted_symbols();
-  // Of those, the functions told in ProbeTarget::functions, and the variables in
-  // Inspection::variables.
+  // Of those, functions told in ProbeTarget::functions, which also has "dbProcess.cold" and its
+  // like, and the variables in Inspection::variables.
   static std::span<const char* const> probed_functions();
   static std::span<const char* const> read_variables();
   // The functions of CaWriteTarget.

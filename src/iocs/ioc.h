@@ -22,8 +22,8 @@ struct ProbeTarget {
   bool deleted = false;      // the file has no name any more (upgraded under the running IOC)
   std::shared_ptr<const CodeFile> file;
   std::uint64_t offset = 0;  // of dbProcess' first instruction, in the file
-  // By name, of Inspector::probed_functions(), those that the file defines. Some are local to their
-  // source file: a stripped file does not have them.
+  // By name, of Inspector::probed_functions() and their cold parts, those that the file defines.
+  // Some are local to their source file: a stripped file does not have them.
   std::map<std::string, CodeRange> functions = {};
 
   bool operator==(const ProbeTarget&) const = default;

@@ -22,13 +22,13 @@ EmptyProbe& EmptyProbe::operator=(EmptyProbe&&) noexcept = default;
 EmptyProbe::~EmptyProbe() = default;
 
 Result<EmptyProbe> EmptyProbe::attach(const std::string& path, std::uint64_t offset,
-                                      std::int32_t pid) {
+                                      std::int32_t pid, Where where) {
   capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->skeleton.reset(hit_cost_bpf__open_and_load());
   if (!loaded->skeleton) return libbpf_error(-errno, "load BPF object hit_cost");
-  loaded->link.reset(bpf_program__attach_uprobe(loaded->skeleton->progs.empty_hit, false, pid,
-                                                path.c_str(), offset));
+  loaded->link.reset(bpf_program__attach_uprobe(
+      loaded->skeleton->progs.empty_hit, where == Where::at_return, pid, path.c_str(), offset));
   if (!loaded->link)
     return libbpf_error(-errno,
                         "attach an empty uprobe in " + path + " (pid " + std::to_string(pid) + ")");

@@ -12,8 +12,10 @@ namespace ioc_exporter::kernel {
 // Attached while it lives.
 class EmptyProbe {
  public:
-  // At the entry of the function at `offset` bytes in the file at `path`, in one process.
-  static Result<EmptyProbe> attach(const std::string& path, std::uint64_t offset, std::int32_t pid);
+  // To the function at `offset` bytes in the file at `path`, in one process.
+  enum class Where { entry, at_return };
+  static Result<EmptyProbe> attach(const std::string& path, std::uint64_t offset, std::int32_t pid,
+                                   Where where = Where::entry);
   EmptyProbe(EmptyProbe&&) noexcept;
   EmptyProbe& operator=(EmptyProbe&&) noexcept;
   ~EmptyProbe();

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace ioc_exporter::kernel {
 namespace {
@@ -28,21 +29,21 @@ class Search {
  public:
   Search(int fd, std::span<const char* const> names) : fd_(fd), names_(names) {}
 
-  bool finds(std::uint64_t offset) {
+  std::optional<std::uint64_t> size_at(std::uint64_t offset) {
     if (!read_at(fd_, 0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
         header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_phentsize != sizeof(Elf64_Phdr) ||
         header_.e_shentsize != sizeof(Elf64_Shdr))
-      return false;
+      return std::nullopt;
     const auto address = address_of(offset);
-    if (!address) return false;
+    if (!address) return std::nullopt;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(header_.e_shnum, kMostSections); ++i) {
       const auto section = section_at(i);
-      if (!section) return false;
+      if (!section) return std::nullopt;
       const bool has_symbols = section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM;
-      if (has_symbols && section->sh_entsize == sizeof(Elf64_Sym) && has(*section, *address))
-        return true;
+      if (!has_symbols || section->sh_entsize != sizeof(Elf64_Sym)) continue;
+      if (const auto size = size_of(*section, *address)) return size;
     }
-    return false;
+    return std::nullopt;
   }
 
  private:
@@ -66,9 +67,9 @@ class Search {
     return section;
   }
 
-  bool has(const Elf64_Shdr& symbols, std::uint64_t address) const {
+  std::optional<std::uint64_t> size_of(const Elf64_Shdr& symbols, std::uint64_t address) const {
     const auto strings = section_at(symbols.sh_link);
-    if (!strings) return false;
+    if (!strings) return std::nullopt;
     const std::uint64_t count =
         std::min<std::uint64_t>(symbols.sh_size / sizeof(Elf64_Sym), kMostSymbols);
     std::array<Elf64_Sym, kBlock> block;
@@ -76,13 +77,13 @@ class Search {
       const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, count - first));
       if (!read_at(fd_, symbols.sh_offset + first * sizeof(Elf64_Sym), block,
                    here * sizeof(Elf64_Sym)))
-        return false;
+        return std::nullopt;
       for (std::size_t i = 0; i < here; ++i)
         if (block[i].st_value == address && block[i].st_shndx != SHN_UNDEF &&
             is_named(block[i], *strings))
-          return true;
+          return block[i].st_size;
     }
-    return false;
+    return std::nullopt;
   }
 
   bool is_named(const Elf64_Sym& symbol, const Elf64_Shdr& strings) const {
@@ -104,12 +105,19 @@ class Search {
 
 }  // namespace
 
-Result<void> check_function_at(int fd, std::uint64_t offset, std::span<const char* const> names) {
+Result<std::uint64_t> size_of_function_at(int fd, std::uint64_t offset,
+                                          std::span<const char* const> names) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return last_error("look at a file to attach to");
-  if (S_ISREG(status.st_mode) && Search(fd, names).finds(offset)) return {};
+  const auto size = S_ISREG(status.st_mode) ? Search(fd, names).size_at(offset) : std::nullopt;
+  if (size) return *size;
   return error_in_words("attach at offset " + std::to_string(offset) +
                         ": the file's symbols name no function there that is attached to");
+}
+
+Result<void> check_function_at(int fd, std::uint64_t offset, std::span<const char* const> names) {
+  auto size = size_of_function_at(fd, offset, names);
+  return size ? Result<void>() : std::move(size).error();
 }
 
 }  // namespace ioc_exporter::kernel

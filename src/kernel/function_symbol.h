@@ -10,8 +10,11 @@
 
 namespace ioc_exporter::kernel {
 
-// A regular file, 64-bit and of this machine's byte order, by pread. An error: it does not, or
-// cannot be read.
+// Its size, as the symbol table says. A regular file, 64-bit and of this machine's byte order, by
+// pread. An error: no such function begins there, or the file cannot be read.
+Result<std::uint64_t> size_of_function_at(int fd, std::uint64_t offset,
+                                          std::span<const char* const> names);
+// The same for who need not know how long it is.
 Result<void> check_function_at(int fd, std::uint64_t offset, std::span<const char* const> names);
 
 }  // namespace ioc_exporter::kernel

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace ioc_exporter::kernel {
 namespace {
@@ -63,15 +64,17 @@ void set_attach_type(bpf_program* program, std::uint32_t attach_type) {
 }
 
 Result<UniqueFd> attach_uprobe_link(int program_fd, std::uint32_t attach_type,
-                                    const UprobePlace& place, const std::string& function,
-                                    std::uint64_t cookie) {
+                                    const UprobePlace& place,
+                                    std::span<const std::uint64_t> offsets,
+                                    const std::string& function, std::uint64_t cookie) {
+  const std::vector<std::uint64_t> cookies(offsets.size(), cookie);
   LinkCreate create{};
   create.prog_fd = static_cast<std::uint32_t>(program_fd);
   create.attach_type = attach_type;
   create.path = reinterpret_cast<std::uintptr_t>(place.path.c_str());
-  create.offsets = reinterpret_cast<std::uintptr_t>(&place.offset);
-  create.cookies = reinterpret_cast<std::uintptr_t>(&cookie);
-  create.cnt = 1;
+  create.offsets = reinterpret_cast<std::uintptr_t>(offsets.data());
+  create.cookies = reinterpret_cast<std::uintptr_t>(cookies.data());
+  create.cnt = static_cast<std::uint32_t>(offsets.size());
   create.multi_flags = place.at_return ? kAtReturn : 0;
   create.pid = static_cast<std::uint32_t>(std::max(place.pid, 0));
   const long fd = ::syscall(SYS_bpf, BPF_LINK_CREATE, &create, sizeof create);

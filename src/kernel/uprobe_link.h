@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -31,11 +32,13 @@ std::optional<UprobeLinkTypes> uprobe_link_types();
 // Before it is loaded: a program can be attached by this type only.
 void set_attach_type(bpf_program* program, std::uint32_t attach_type);
 
-// A program of `attach_type` (a session program sees the return as well, whatever
-// `place.at_return` says), which is told `cookie` by bpf_get_attach_cookie(). `function` is for the
-// error. Detached when the descriptor is closed, wherever it is.
+// A program of `attach_type`, which is told `cookie` by bpf_get_attach_cookie(), at each of
+// `offsets` in the file of `place`, whose own offset is not asked. A session program sees the
+// return as well, whatever `place.at_return` says. `function` is for the error. Detached when the
+// descriptor is closed, wherever it is.
 Result<UniqueFd> attach_uprobe_link(int program_fd, std::uint32_t attach_type,
-                                    const UprobePlace& place, const std::string& function,
-                                    std::uint64_t cookie = 0);
+                                    const UprobePlace& place,
+                                    std::span<const std::uint64_t> offsets,
+                                    const std::string& function, std::uint64_t cookie = 0);
 
 }  // namespace ioc_exporter::kernel

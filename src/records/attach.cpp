@@ -37,19 +37,17 @@ void take_off(std::map<std::uint32_t, Attached>& by_slot) {
 }  // namespace
 
 Result<UniqueFd> RecordProcess::serve(const HelperRequest& request, const UniqueFd& file) const {
-  static const std::vector<const char*> functions = [] {
-    std::vector<const char*> all{"dbProcess"};
-    for (const char* name : iocs::Inspector::probed_functions()) all.push_back(name);
-    return all;
-  }();
-  return object_.serve(request, file, functions);
+  return object_.serve(request, file, iocs::Inspector::probed_functions());
 }
 
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
   if (to.contains(point.program)) return {};
-  const ProbePlace place{target.code->fd(), target.path, point.offset, pid};
-  if (auto ok = target.code->may_probe(point.offset); !ok)
+  ProbePlace place{target.code->fd(), target.path, point.offset, pid};
+  if (durations() == Durations::by_ends) place.ending = point.ending.get();
+  auto ok = target.code->may_probe(point.offset);
+  if (ok && place.ending != nullptr) ok = place.ending->check(*target.code);
+  if (!ok)
     return Error{ok.error().code,
                  "attach uprobe " + place.text(point.program) + ": " + ok.error().context};
   auto attachment = object_.attach(point.program, place);
@@ -60,7 +58,7 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
 
 Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& target,
                                           std::int32_t pid) const {
-  const ProbePoint process{RecordProgram::process, target.offset};
+  const ProbePoint process{RecordProgram::process, target.offset, target.ending};
   if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
   for (const ProbePoint& point : target.extras)
     if (auto ok = attach_function(to, target, point, pid); !ok) return ok;

@@ -9,6 +9,7 @@
 #include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 #include "records/probe_points.h"
+#include "records/return_probe_check.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr const char* kProbe = "record_process";
-constexpr seconds kThreadCheckInterval{30};
+constexpr seconds kThreadCheckInterval{10};
 constexpr std::uint32_t kMostRecordCauses = 262'144;  // of 100,000 records, with some to spare
 
 std::uint32_t records_of(const Database& database) {
@@ -37,6 +38,7 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options)
 Result<void> RecordsCollector::load() {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "count records"); !ok) return ok;
   RecordProcessOptions probe;
+  probe.durations = wanted_durations();
   probe.max_threads = options_.max_threads;
   probe.put_clients = options_.put_clients;
   probe.timed_rate = options_.timed_rate;
@@ -50,6 +52,18 @@ Result<void> RecordsCollector::load() {
   measure_hit_cost();
   limiter_.emplace(*process_, options_.overhead_budget / 100, assumed_cost_);
   return {};
+}
+
+Durations RecordsCollector::wanted_durations() const {
+  if (options_.durations != Durations::by_returns) return options_.durations;
+  auto pass = return_probes_pass_filters();
+  if (pass && *pass) return Durations::by_returns;
+  spdlog::warn("--records.durations=on is taken for auto: {}",
+               pass ? "on this kernel a return probe kills a process whose seccomp filter does not "
+                      "know the system call uretprobe (mended in Linux 6.14 and in later releases "
+                      "of 6.12 and 6.13)"
+                    : pass.error().message());
+  return Durations::by_ends;
 }
 
 void RecordsCollector::measure_hit_cost() {
@@ -160,7 +174,8 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.user = live.ioc.user;
   target.comes_first = live.ioc.goes_first;
   target.scan_periods = live.database->scan_periods;
-  RecordPoints points = record_points(where, offsets, options_.puts);
+  RecordPoints points = record_points(where, offsets, options_.puts, process_->durations());
+  target.ending = std::move(points.process);
   target.extras = std::move(points.extras);
   target.puts = points.puts;
   if (watched.slot) {

@@ -79,6 +79,7 @@ class RecordsCollector final : public Collector {
   };
 
   Result<void> load();
+  Durations wanted_durations() const;
   void measure_hit_cost();
   void end(const Watched& watched);
   void note_main_thread(const iocs::LiveIoc& live, Watched& watched);

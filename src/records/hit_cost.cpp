@@ -92,6 +92,12 @@ Result<std::optional<Calls>> least_round(int rounds, std::chrono::milliseconds q
 // entry.
 Result<HitCost> solve(const Calls& timed, const Calls& busy, double nothing, double empty) {
   HitCost cost;
+  if (timed.returns == 0 && busy.returns == 0) {  // durations are off
+    cost.entry_seconds = busy.seconds - nothing;
+    return cost.entry_seconds > 0
+               ? Result<HitCost>(cost)
+               : error_in_words("measure the cost of a probe: a call with it takes no longer");
+  }
   if (busy.returns > kNearlyAll) {  // every call has both: the empty probe says what is the entry's
     cost.entry_seconds = empty - nothing;
     cost.return_seconds = busy.seconds - empty;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -17,7 +20,7 @@
 #include "base/wall_clock.h"
 
 // Begins as nearly every compiled function does: a breakpoint's cost depends on the instruction
-// that it replaces.
+// that it replaces. Before it returns it jumps, as most do somewhere: there is its end.
 #if defined(__x86_64__)
 asm(R"(
   .pushsection .text
@@ -27,7 +30,11 @@ asm(R"(
 ioc_exporter_hit_target:
   push %rbp
   pop %rbp
+  jmp 1f
+1:
   ret
+  .globl ioc_exporter_hit_target_end
+ioc_exporter_hit_target_end:
   .size ioc_exporter_hit_target, . - ioc_exporter_hit_target
   .popsection
 )");
@@ -41,18 +48,20 @@ ioc_exporter_hit_target:
   stp x29, x30, [sp, #-16]!
   ldp x29, x30, [sp], #16
   ret
+  .globl ioc_exporter_hit_target_end
+ioc_exporter_hit_target_end:
   .size ioc_exporter_hit_target, . - ioc_exporter_hit_target
   .popsection
 )");
 #endif
 
 extern "C" void ioc_exporter_hit_target(void* record);
+extern "C" const char ioc_exporter_hit_target_end[];
 
 namespace ioc_exporter::records {
 namespace {
 
 constexpr int kTargetPatienceMs = 2000;
-constexpr std::uint64_t kFunctionBytes = 3;  // of the function above, at least
 // Records as in Base 7.0 on LP64, as far as dbProcess' first look goes: neither active nor
 // disabled.
 constexpr std::uint32_t kRecords = HitTarget::kRecords;
@@ -62,8 +71,22 @@ constexpr std::uint16_t kDisv = 266, kDisa = 268, kSdis = 272, kStat = 410, kSev
 
 alignas(64) char records[kRecords][kRecordSize];  // the child has its own copy
 
+// From now on that system call ends the process.
+bool forbid(long system_call) {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(system_call), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{4, filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 // The child: only what is allowed after a fork.
-[[noreturn]] void serve(int in, int out) {
+[[noreturn]] void serve(int in, int out, long forbidden) {
+  if (forbidden != HitTarget::kNoneForbidden && !forbid(forbidden)) ::_exit(1);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "hit-cost");
   for (auto& record : records) record[kDisv] = 1;
@@ -119,7 +142,7 @@ HitTarget::~HitTarget() {
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
-Result<HitTarget> HitTarget::start() {
+Result<HitTarget> HitTarget::start(long forbidden) {
   const auto offset = offset_in_file();
   if (!offset) return error_in_words("find the exporter's own code in its file: no such segment");
   int down[2], up[2];
@@ -129,7 +152,7 @@ Result<HitTarget> HitTarget::start() {
   UniqueFd from_child(up[0]), child_out(up[1]);
   const pid_t pid = ::fork();
   if (pid < 0) return last_error("fork a child process to measure probes on");
-  if (pid == 0) serve(child_in.get(), child_out.get());
+  if (pid == 0) serve(child_in.get(), child_out.get(), forbidden);
   return HitTarget(pid, std::move(to_child), std::move(from_child), *offset);
 }
 
@@ -139,8 +162,14 @@ Result<RecordTarget> HitTarget::target() const {
   target.path = "/proc/" + std::to_string(pid_) + "/exe";
   UniqueFd own(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!own) return last_error("open " + target.path);
-  auto code = iocs::CodeFile::open(std::move(own), target.path, {{offset_, kFunctionBytes}});
+  const auto size = reinterpret_cast<std::uint64_t>(ioc_exporter_hit_target_end) -
+                    reinterpret_cast<std::uint64_t>(&ioc_exporter_hit_target);
+  const std::vector<iocs::CodeRange> function{{offset_, size}};
+  auto code = iocs::CodeFile::open(std::move(own), target.path, function);
   if (!code) return std::move(code).error();
+  auto ending = EndingFunction::find((*code)->fd(), function);
+  if (!ending) return std::move(ending).error();
+  target.ending = std::move(*ending);
   target.code = std::move(*code);
   target.offset = offset_;
   target.disv = kDisv;

@@ -17,13 +17,16 @@ class HitTarget {
  public:
   static constexpr std::uint32_t kRecords = 64;  // that it calls the function for, in turn
 
+  // A system call that the child is killed for.
+  static constexpr long kNoneForbidden = -1;
   // Forks: to be called while the process has one thread.
-  static Result<HitTarget> start();
+  static Result<HitTarget> start(long forbidden = kNoneForbidden);
   HitTarget(HitTarget&&) noexcept;
   HitTarget& operator=(HitTarget&&) = delete;
   ~HitTarget();
 
-  // What a probe needs to know: the function in the file of this program, and records that process.
+  // What probes need to know: the function in the file of this program, where it ends, and records
+  // that process.
   Result<RecordTarget> target() const;
   // Seconds of CPU time that one call takes on average over `calls` of them.
   Result<double> call(std::uint32_t calls);

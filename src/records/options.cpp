@@ -12,10 +12,21 @@ void add_options(OptionTable& table, Options& options) {
         .argument = "N",
         .help = "Threads that may process records at a time, over all IOCs (3 KiB each)",
         .value = whole_number(options.max_threads, 16, 1'000'000)},
+       {.flag = "records.durations",
+        .argument = "HOW",
+        .help =
+            "Time processings: auto, by breakpoints where dbProcess ends, which no IOC notices; "
+            "on, by return probes, which abort an IOC when a C++ exception, "
+            "pthread_exit or pthread_cancel leaves dbProcess; or off",
+        .value = one_of<Durations>(options.durations, {{"auto", Durations::by_ends},
+                                                       {"on", Durations::by_returns},
+                                                       {"off", Durations::off}})},
        {.flag = "records.timed-rate",
         .argument = "N",
-        .help = "Processings of one record a second that are timed; of a busier one, one in n is "
-                "timed and counts n times (all are counted; needs Linux 6.13); 0: time all",
+        .help =
+            "With --records.durations=on: processings of one record a second that are timed; of a "
+            "busier one, one in n is timed and counts n times (all are counted; needs Linux "
+            "6.13); 0: time all",
         .value = whole_number(options.timed_rate, 0, 1'000'000)},
        {.flag = "records.causes",
         .help = "Count each record's processings by their cause, too",

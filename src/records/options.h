@@ -8,11 +8,13 @@
 #include "base/option_table.h"
 #include "base/pattern.h"
 #include "exposition/bounds_options.h"
+#include "records/durations.h"
 
 namespace ioc_exporter::records {
 
 struct Options {
   bool enabled = true;
+  Durations durations = Durations::by_ends;
   std::uint32_t max_threads = 4096;  // that process records
   std::uint32_t timed_rate = 100;    // timed processings of one record a second; 0 = all
   bool causes = false;               // each record's processings by cause

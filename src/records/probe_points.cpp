@@ -13,9 +13,15 @@ constexpr std::uint16_t kPutNotifyAddress = 32;
 
 class Planner {
  public:
-  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets) : target_(target) {
+  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, Durations durations)
+      : target_(target), durations_(durations) {
     points_.puts.ppn = offsets.ppn;
     points_.puts.disp = offsets.disp;
+  }
+
+  void plan_process() {
+    points_.process =
+        ending("dbProcess", Work::indirect_call, "processings are counted without durations");
   }
 
   void plan_puts() {
@@ -29,17 +35,21 @@ class Planner {
     plan_link_fields();
     plan_notifies();
     if (const auto* const shell = find("dbpf"))
-      probe(RecordProgram::shell, *shell);
+      points_.extras.push_back(
+          {RecordProgram::shell, shell->file_offset, ending("dbpf", Work::nothing, nullptr)});
     else
       note("writes by dbpf are counted as `other`", "dbpf");
   }
 
   // Static in dbScan.c.
   void plan_scans() {
-    if (const auto* const scan = find("scanList"))
-      probe(RecordProgram::scan_list, *scan);
-    else
-      note("periodic scan lists are not timed", "scanList");
+    constexpr const char* kNotTimed = "periodic scan lists are not timed";
+    const auto* const scan = find("scanList");
+    if (scan == nullptr) return note(kNotTimed, "scanList");
+    if (durations_ == Durations::off) return;
+    auto end = ending("scanList", Work::call, kNotTimed);
+    if (end || durations_ == Durations::by_returns)
+      points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
   }
 
   RecordPoints take() { return std::move(points_); }
@@ -55,6 +65,22 @@ class Planner {
   }
   void probe(RecordProgram program, const iocs::CodeRange& function) {
     points_.extras.push_back({program, function.file_offset});
+  }
+  // Where the function ends, when that is to be seen by breakpoints there. `without`: what it means
+  // that it cannot; null: nothing that is worth a word.
+  std::shared_ptr<const EndingFunction> ending(const std::string& name, Work work,
+                                               const char* without) {
+    if (durations_ != Durations::by_ends) return nullptr;
+    std::vector<iocs::CodeRange> parts;
+    if (const auto* const code = find(name.c_str())) parts.push_back(*code);
+    if (const auto* const cold = find((name + ".cold").c_str()); cold && !parts.empty())
+      parts.push_back(*cold);
+    auto found = EndingFunction::find(target_.file->fd(), parts, work);
+    if (found) return std::move(*found);
+    if (without != nullptr)
+      points_.notes.push_back(std::string(without) + ": find where " + name + " ends in " +
+                              target_.display_path + ": " + found.error().message());
+    return nullptr;
   }
   void note(const char* what, const char* function) {
     points_.notes.push_back(std::string(what) + ": " + target_.display_path + " does not name " +
@@ -106,14 +132,16 @@ class Planner {
   }
 
   const iocs::ProbeTarget& target_;
+  Durations durations_;
   RecordPoints points_;
 };
 
 }  // namespace
 
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts) {
-  Planner planner(target, offsets);
+                           bool puts, Durations durations) {
+  Planner planner(target, offsets, durations);
+  planner.plan_process();
   if (puts) planner.plan_puts();
   planner.plan_scans();
   return planner.take();

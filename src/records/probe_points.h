@@ -12,14 +12,15 @@
 namespace ioc_exporter::records {
 
 struct RecordPoints {
+  std::shared_ptr<const EndingFunction> process;  // where dbProcess ends; null: it is not timed
   std::vector<ProbePoint> extras;
   iocx_put_config puts{};
   std::vector<std::string> notes;  // what is not counted, and why
 };
 
-// `puts`: writes are to be counted.
+// `puts`: writes are to be counted. `durations`: how ends are seen; by ends, the file is read.
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts);
+                           bool puts, Durations durations);
 
 // Where asynchronous records complete; nothing: the file does not tell.
 std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);

@@ -17,18 +17,18 @@ namespace {
 static_assert(sizeof(iocx_sampler) == 32);
 static_assert(sizeof(iocx_record_stats) == 12 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
 static_assert(offsetof(iocx_record_stats, buckets) == 96);
-static_assert(sizeof(iocx_ioc_config) == 24);
+static_assert(sizeof(iocx_ioc_config) == 28);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
-static_assert(sizeof(iocx_frame) == 40);
+static_assert(sizeof(iocx_frame) == 48);
 static_assert(sizeof(iocx_thread_counts) == 9 * 8);
 static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32 &&
               sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
-static_assert(sizeof(iocx_thread_puts) == 4 * 8);
+static_assert(sizeof(iocx_thread_puts) == 5 * 8);
 static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 72 + 32 + IOCX_MAX_DEPTH * 40);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -113,7 +113,35 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.epoch = watched.epoch;
   config.attach = attach;
   config.layout = record_layout(watched.target);
+  config.timing = timing_of(watched.target);
   return object_.maps().ioc_config.update(slot, config);
+}
+
+iocx_timing RecordProcess::timing_of(const RecordTarget& target) const {
+  if (durations() == Durations::by_returns) return IOCX_TIMED_BY_RETURN;
+  return durations() == Durations::by_ends && target.ending ? IOCX_TIMED_BY_END : IOCX_TIMED_NOT;
+}
+
+Result<void> RecordProcess::write_ends(std::uint32_t slot, const RecordTarget& target) const {
+  if (durations() != Durations::by_ends) return {};
+  iocx_function_ends all[IOCX_ENDING_FUNCTIONS] = {};
+  const auto fill = [&all](RecordProgram program, const EndingFunction* function) {
+    const auto ending = names_of(program).ending;
+    if (!ending || function == nullptr) return;
+    iocx_function_ends& ends = all[*ending];
+    for (const FunctionEnd& end : function->ends()) {
+      if (ends.count == IOCX_MOST_ENDS) return;
+      const auto place = static_cast<std::uint16_t>(end.offset & IOCX_END_PLACE_MASK);
+      ends.ends[ends.count++] = {place, end.condition, 0, end.below};
+    }
+  };
+  fill(RecordProgram::process, target.ending.get());
+  for (const ProbePoint& point : target.extras) fill(point.program, point.ending.get());
+  for (std::uint32_t i = 0; i < IOCX_ENDING_FUNCTIONS; ++i)
+    if (auto ok = object_.maps().function_ends.update(slot * IOCX_ENDING_FUNCTIONS + i, all[i]);
+        !ok)
+      return ok;
+  return {};
 }
 
 // Everything that the programs look up stands before the first probe can hit.
@@ -135,6 +163,7 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
   add_scan_names(watched);
   if (auto ok = object_.maps().threadless.update(slot, 0); !ok) return ok;
   if (auto ok = object_.maps().asynchronous.update(slot, 0); !ok) return ok;
+  if (auto ok = write_ends(slot, watched.target); !ok) return ok;
   if (auto ok = object_.maps().puts.config.update(slot, watched.target.puts); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
   return object_.maps().ioc_by_tgid.update(static_cast<std::uint32_t>(watched.target.pid), slot);
@@ -394,15 +423,42 @@ Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
   return *seen && **seen != 0;
 }
 
+// A thread that ended within a call has not returned from it: by pthread_exit() or
+// pthread_cancel().
+void RecordProcess::count_ended(const iocx_thread& thread) {
+  Watched& watched = watched_.at(thread.slot);
+  add_thread(watched.ended, thread);
+  if (thread.epoch != watched.epoch) return;
+  std::shared_ptr<RecordCounts::Table> table;
+  const iocx_frame* parent = nullptr;
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i) {
+    const iocx_frame& frame = thread.frames[i];
+    if (frame.state <= IOCX_FRAME_UNDECIDED) {
+      if (!table)
+        table = watched.outgrown ? std::make_shared<RecordCounts::Table>(*watched.outgrown)
+                                 : std::make_shared<RecordCounts::Table>();
+      iocx_record_stats& stats = (*table)[frame.record];
+      ++stats.processed;
+      ++stats.untimed;
+      ++watched.ended.causes[parent != nullptr ? "link" : cause_label(thread.cause, thread.comm)];
+      ++ended_within_;
+    }
+    parent = &frame;
+  }
+  if (table) watched.outgrown = std::move(table);
+}
+
 Result<void> RecordProcess::free_ended_threads(
     const std::function<bool(std::int32_t, std::int32_t)>& alive) {
   return records::free_ended_threads(object_, alive, [this](const iocx_thread& thread) {
-    if (watched_by(thread) != nullptr) add_thread(watched_.at(thread.slot).ended, thread);
+    if (watched_by(thread) != nullptr) count_ended(thread);
   });
 }
 
 Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
-  return kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_RECORD_DROPS);
+  auto drops = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_RECORD_DROPS);
+  if (drops) (*drops)[IOCX_RECORD_DROP_UNWOUND] += ended_within_;
+  return drops;
 }
 
 Result<RecordProcessUse> RecordProcess::use() const {

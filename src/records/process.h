@@ -16,6 +16,7 @@
 #include "iocs/code_file.h"
 #include "records/attach_policy.h"
 #include "records/counts.h"
+#include "records/ending_function.h"
 #include "records/kernel_memory.h"
 #include "records/process_object.h"
 #include "records/threads.h"
@@ -28,6 +29,8 @@ namespace ioc_exporter::records {
 struct ProbePoint {
   RecordProgram program{};
   std::uint64_t offset = 0;  // bytes into the file
+  // Where it ends, when that is to be seen; null: only its entry is.
+  std::shared_ptr<const EndingFunction> ending = {};
 };
 
 // An IOC whose records are to be counted.
@@ -46,9 +49,10 @@ struct RecordTarget {
   // (iocs/database_reader.h): then one read of the record decides what a call does. Otherwise it
   // takes two.
   std::optional<std::uint16_t> sdis;
-  std::uint32_t records = 0;  // in its database now
-  std::uint32_t user = 0;     // who runs it
-  bool comes_first = false;   // where memory is short: memory_shares.h
+  std::shared_ptr<const EndingFunction> ending = {};  // of dbProcess; null: calls are not timed
+  std::uint32_t records = 0;                          // in its database now
+  std::uint32_t user = 0;                             // who runs it
+  bool comes_first = false;                           // where memory is short: memory_shares.h
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
@@ -158,6 +162,7 @@ class RecordProcess {
   // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
 
+  Durations durations() const { return object_.durations(); }
   bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
   const AttachLimits& attach_limits() const {
     return times_some_calls_only() ? kSomeCallsReturn : kEveryCallReturns;
@@ -220,9 +225,12 @@ class RecordProcess {
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> replace_map(std::uint32_t slot, Watched& watched, std::uint32_t capacity);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
+  iocx_timing timing_of(const RecordTarget& target) const;
+  Result<void> write_ends(std::uint32_t slot, const RecordTarget& target) const;
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
   void add_scan_names(Watched& watched) const;
   void forget_scan_names(const Watched& watched) const;
+  void count_ended(const iocx_thread& thread);
   const Watched* watched_by(const iocx_thread& thread) const;
   std::map<std::uint32_t, std::uint32_t> slots_by_generation() const;
   Result<void> forget_causes_and_links(std::uint32_t generation) const;
@@ -249,6 +257,7 @@ class RecordProcess {
   std::map<std::uint32_t, Watched> watched_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot
   std::uint32_t next_generation_ = 1;
+  std::uint64_t ended_within_ = 0;  // calls that their thread did not live to finish
 };
 
 // IOCX_LAYOUT_* for the target's offsets.

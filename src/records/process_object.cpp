@@ -19,6 +19,8 @@
 namespace ioc_exporter::records {
 namespace {
 
+constexpr std::string_view kSession = "session";
+
 struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
 };
@@ -73,6 +75,7 @@ std::string ProbePlace::text(RecordProgram program) const {
 
 struct RecordAttachment::Links {
   UniqueFd at_return;  // attached first and detached last
+  std::vector<UniqueFd> at_ends;
   UniqueFd at_entry;
   UniqueFd session;
 };
@@ -84,11 +87,13 @@ RecordAttachment::~RecordAttachment() = default;
 
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
-  std::optional<kernel::UprobeLinkTypes> links;  // the kernel has session probes, and we use them
+  std::optional<kernel::UprobeLinkTypes> links;  // the kernel has them, and we use them
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
+  Durations durations = Durations::by_ends;
 
+  bool has_session() const { return links && durations == Durations::by_returns; }
   Result<const bpf_program*> program(const char* name) const {
     const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
     if (found != nullptr) return found;
@@ -120,6 +125,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.puts.config, maps.put_config); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.clients, maps.put_clients); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
   auto mapped = kernel::MappedArray<iocx_thread>::map(
       loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
@@ -136,25 +142,30 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   record_process_bpf& skeleton = *loaded.skeleton;
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
   skeleton.rodata->thread_mask = places - 1;
+  skeleton.rodata->cfg_ends = options.durations == Durations::by_ends;
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
   skeleton.rodata->cfg_ca_put_clients = options.put_clients;
-  if (loaded.links && options.timed_rate > 0) {
+  if (loaded.has_session() && options.timed_rate > 0) {
     skeleton.rodata->cfg_timed_rate = options.timed_rate;
     skeleton.rodata->cfg_quiet_ns = IOCX_NS_PER_SECOND / options.timed_rate;
   }
   skeleton.rodata->cfg_cookies = loaded.links.has_value();
+  const auto is_needed = [&](const std::string_view name) {
+    // The verifier reads some 100,000 instructions of each that is about dbProcess.
+    if (name == kSession) return loaded.has_session();
+    if (loaded.has_session() && name.starts_with("record_")) return false;
+    if (name.ends_with("_all")) return !loaded.links;  // a cookie says it
+    if (name.ends_with("_return")) return options.durations == Durations::by_returns;
+    return !name.ends_with("_end") || options.durations == Durations::by_ends;
+  };
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, skeleton.obj) {
     const std::string_view name = bpf_program__name(program);
-    const bool is_session = name == "session";
-    // What a session or a cookie makes needless: the verifier reads some 100,000 instructions of
-    // each that is about dbProcess.
-    const bool needless =
-        loaded.links ? name.starts_with("record_") || name.ends_with("_all") : is_session;
-    if (needless) bpf_program__set_autoload(program, false);
+    bpf_program__set_autoload(program, is_needed(name));
     if (loaded.links)
-      kernel::set_attach_type(program, is_session ? loaded.links->session : loaded.links->multi);
+      kernel::set_attach_type(program,
+                              name == kSession ? loaded.links->session : loaded.links->multi);
   }
   const auto& maps = skeleton.maps;
   // A record takes its place when it is processed for the first time, not when the map is made.
@@ -175,6 +186,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
     const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
+  loaded->durations = options.durations;
   if (options.session) loaded->links = kernel::uprobe_link_types();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
@@ -189,7 +201,7 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   kernel::capture_libbpf_messages();
   auto loaded = load_once(options);
   if (!loaded && options.session) {
-    spdlog::warn("session probes are not used: {}", loaded.error().message());
+    spdlog::warn("links of probes are not used: {}", loaded.error().message());
     RecordProcessOptions plain = options;
     plain.session = false;
     loaded = load_once(plain);
@@ -198,18 +210,23 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   return RecordProcessObject(std::move(*loaded));
 }
 
+Durations RecordProcessObject::durations() const {
+  return loaded_->durations;
+}
+
 bool RecordProcessObject::grows_with_use() const {
   return (bpf_map__map_flags(loaded_->skeleton->maps.ioc_records_template) & BPF_F_NO_PREALLOC) !=
          0;
 }
 
 bool RecordProcessObject::has_session() const {
-  return loaded_->links.has_value();
+  return loaded_->has_session();
 }
 
 const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
   const RecordProgramNames& names = names_of(program);
   if (hook == Hook::at_return) return names.at_return;
+  if (hook == Hook::at_end) return names.at_end;
   if (hook == Hook::session) return names.session;
   return all && !loaded_->links ? names.entry_all : names.entry_process;
 }
@@ -224,17 +241,27 @@ Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
                                   place.pid, place.hook == Hook::at_return};
   if (!loaded_->links) return kernel::attach_uprobe(program, where, function);
   const kernel::UprobeLinkTypes& types = *loaded_->links;
+  std::vector<std::uint64_t> offsets{place.offset};
+  if (place.hook == Hook::at_end) {
+    offsets.clear();
+    for (const FunctionEnd& end : place.ending->ends()) offsets.push_back(end.offset);
+  }
   return kernel::attach_uprobe_link(
-      program, place.hook == Hook::session ? types.session : types.multi, where, function,
+      program, place.hook == Hook::session ? types.session : types.multi, where, offsets, function,
       place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
 }
 
 Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
   if (!loaded_->helper) return attach_here(place);
-  const HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
-                              .number = static_cast<std::uint32_t>(place.program),
-                              .pid = place.pid,
-                              .offset = place.offset};
+  HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
+                        .number = static_cast<std::uint32_t>(place.program),
+                        .pid = place.pid,
+                        .offset = place.offset};
+  if (place.ending != nullptr) {
+    const std::vector<iocs::CodeRange>& parts = place.ending->parts();
+    for (std::size_t i = 0; i < std::min(parts.size(), std::size(request.more)); ++i)
+      request.more[i] = parts[i].file_offset;
+  }
   return kernel::ask_to_attach(*loaded_->helper, request, place.file);
 }
 
@@ -244,32 +271,74 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
   const bool all = place.pid == kAllProcesses;
   const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
     if (program_of(program, hook, all) == nullptr) return {};
-    auto attached = attach_hook({program, hook, place.file, place.offset, place.pid});
+    auto attached = attach_hook({program, hook, place.file, place.offset, place.pid, nullptr});
     if (!attached) return kernel::attach_error(place.text(program), attached.error());
     link = std::move(*attached);
     return {};
   };
-  if (loaded_->links && program_of(program, Hook::session, all) != nullptr) {
+  if (loaded_->has_session() && program_of(program, Hook::session, all) != nullptr) {
     if (auto ok = attach(links->session, Hook::session); !ok) return ok.error();
     return RecordAttachment(std::move(links));
   }
-  if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
+  if (loaded_->durations == Durations::by_returns)
+    if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
+  if (place.ending != nullptr) {
+    const FunctionEnds& ends = place.ending->ends();
+    // One link is for all of them.
+    for (const FunctionEnd& end : std::span(ends).first(loaded_->links ? 1 : ends.size())) {
+      auto attached =
+          attach_hook({program, Hook::at_end, place.file, end.offset, place.pid, place.ending});
+      if (!attached) return kernel::attach_error(place.text(program), attached.error());
+      links->at_ends.push_back(std::move(*attached));
+    }
+  }
   if (auto ok = attach(links->at_entry, Hook::at_entry); !ok) return ok.error();
   return RecordAttachment(std::move(links));
 }
+
+namespace {
+
+// In the helper, which trusts nobody who asks: what it is told is where a function begins; its name
+// and its size, and those of the part that the compiler has put elsewhere, are in the file's symbol
+// table, and where it ends is found in its code, here and now.
+Result<std::shared_ptr<const EndingFunction>> ending_asked_for(int fd, const HelperRequest& request,
+                                                               RecordProgram program) {
+  const std::string function = names_of(program).function;
+  const std::string names[] = {function, function + ".cold"};
+  std::vector<iocs::CodeRange> parts;
+  for (std::size_t i = 0; i < std::size(names) && (i == 0 || request.more[i] != 0); ++i) {
+    const char* const name[] = {names[i].c_str()};
+    auto size = kernel::size_of_function_at(fd, request.more[i], name);
+    if (!size) return std::move(size).error();
+    parts.push_back({request.more[i], *size});
+  }
+  auto found = EndingFunction::find(fd, parts);
+  if (!found) return std::move(found).error();
+  const auto is_asked_for = [&](const FunctionEnd& end) { return end.offset == request.offset; };
+  if (std::ranges::any_of((*found)->ends(), is_asked_for)) return found;
+  return error_in_words("attach at offset " + std::to_string(request.offset) + ": " + function +
+                        " does not end there");
+}
+
+}  // namespace
 
 Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const UniqueFd& file,
                                             std::span<const char* const> functions) const {
   const auto program = static_cast<RecordProgram>(request.number);
   const auto hook = static_cast<Hook>(request.what);
   const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::completion) &&
-                        request.what <= static_cast<std::uint32_t>(Hook::session) &&
+                        request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
                         (request.pid > 0 || request.pid == kAllProcesses) && file &&
-                        (hook != Hook::session || loaded_->links);
+                        (hook != Hook::session || loaded_->has_session());
   if (!is_known) return error_in_words("attach: no such request");
+  if (hook == Hook::at_end) {
+    const auto ending = ending_asked_for(file.get(), request, program);
+    if (!ending) return ending.error();
+    return attach_here({program, hook, file.get(), request.offset, request.pid, ending->get()});
+  }
   if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
     return ok.error();
-  return attach_here({program, hook, file.get(), request.offset, request.pid});
+  return attach_here({program, hook, file.get(), request.offset, request.pid, nullptr});
 }
 
 void RecordProcessObject::use_helper(std::shared_ptr<Helper> helper) {

@@ -14,6 +14,8 @@
 #include "kernel/map.h"
 #include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
+#include "records/durations.h"
+#include "records/ending_function.h"
 #include "records/programs.h"
 #include "records/rooms.h"
 #include "shared/record_completion.h"
@@ -50,6 +52,7 @@ struct RecordMaps {
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;
   kernel::MapView<iocx_link_key, std::uint64_t> links;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
+  kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
   RecordRooms rooms;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
@@ -61,6 +64,8 @@ struct ProbePlace {
   std::string shown_path;  // as an IOC sees it, for messages
   std::uint64_t offset = 0;
   std::int32_t pid = 0;
+  // Of the function there, when its ends are to be seen by breakpoints; or null.
+  const EndingFunction* ending = nullptr;
 
   // "dbProcess in /opt/ioc/lib/libdbCore.so (pid 812)"
   std::string text(RecordProgram program) const;
@@ -82,9 +87,10 @@ class RecordAttachment {
 };
 
 struct RecordProcessOptions {
+  Durations durations = Durations::by_ends;
   // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
-  // Use session probes where the kernel has them; without them every call is timed.
+  // By returns: use session probes where the kernel has them; without them every call is timed.
   bool session = true;
   std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
   // Most entries; 0: not counted.
@@ -109,10 +115,12 @@ class RecordProcessObject {
 
   // From now on `helper` attaches, which is to call serve() and has the rights for it.
   void use_helper(std::shared_ptr<Helper> helper);
-  // In the helper, which trusts no number that it is sent: only where one of `functions` begins.
+  // In the helper, which trusts no number that it is sent: only where one of `functions` begins,
+  // or one that has ends ends.
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
                          std::span<const char* const> functions) const;
 
+  Durations durations() const;
   // Whether dbProcess has session probes.
   bool has_session() const;
   // Whether a record takes memory when it is processed for the first time. Else, all records of an
@@ -144,13 +152,14 @@ class RecordProcessObject {
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
-  enum class Hook : std::uint8_t { at_entry, at_return, session };
+  enum class Hook : std::uint8_t { at_entry, at_return, session, at_end };
   struct Place {
     RecordProgram program;
     Hook hook;
     int file;
     std::uint64_t offset;
     std::int32_t pid;
+    const EndingFunction* ending;  // at_end: of which function
   };
   const char* program_of(RecordProgram program, Hook hook, bool all) const;
   Result<UniqueFd> attach_here(const Place& place) const;

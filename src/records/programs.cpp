@@ -9,7 +9,8 @@ namespace {
 // In the order of RecordProgram.
 constexpr std::array kPrograms = {
     RecordProgramNames{RecordProgram::process, "dbProcess", "record_entry_process",
-                       "record_entry_all", "record_return", "session"},
+                       "record_entry_all", "record_return", "session", "record_end",
+                       IOCX_ENDING_PROCESS},
     RecordProgramNames{RecordProgram::put, "dbPut", "put_process", "put_all", nullptr},
     RecordProgramNames{RecordProgram::put_link_field, "dbCanSetLink", "put_lfld_process",
                        "put_lfld_all", nullptr},
@@ -18,9 +19,10 @@ constexpr std::array kPrograms = {
     RecordProgramNames{RecordProgram::put_link, "dbPutLink", "put_link", "put_link", nullptr},
     RecordProgramNames{RecordProgram::notify, "dbProcessNotify", "put_notify", "put_notify",
                        nullptr},
-    RecordProgramNames{RecordProgram::shell, "dbpf", "put_shell", "put_shell", "put_shell_return"},
+    RecordProgramNames{RecordProgram::shell, "dbpf", "put_shell", "put_shell", "put_shell_return",
+                       nullptr, "put_shell_end", IOCX_ENDING_SHELL},
     RecordProgramNames{RecordProgram::scan_list, "scanList", "scan_process", "scan_all",
-                       "scan_return"},
+                       "scan_return", nullptr, "scan_end", IOCX_ENDING_SCAN},
     RecordProgramNames{RecordProgram::completion, "recGblFwdLink", "completion_process",
                        "completion_all", nullptr},
 };

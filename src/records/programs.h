@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "shared/function_ends.h"
 
 namespace ioc_exporter::records {
 
@@ -28,6 +31,9 @@ struct RecordProgramNames {
   // Takes the place of the others where the kernel has session probes. Whom an attachment is for is
   // then in its cookie, and entry_process does for both.
   const char* session = nullptr;
+  // At the places where the function ends, in the place of return probes.
+  const char* at_end = nullptr;
+  std::optional<iocx_ending_function> ending = {};
 };
 
 const RecordProgramNames& names_of(RecordProgram program);

@@ -67,7 +67,7 @@ Result<void> free_ended_threads(const RecordProcessObject& object,
   if (!read) return read;
   auto thread = std::make_unique<iocx_thread>();
   for (const auto& [place, id] : places) {
-    if (id_of_place(object, place, Frames::left_out, *thread) == id) ended(*thread);
+    if (id_of_place(object, place, Frames::read, *thread) == id) ended(*thread);
     if (auto freed = object.free_thread_place(place); !freed) return freed;
   }
   auto overflow = object.maps().overflow_threads.keys();

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <vector>
+
 #include "fake_ioc.h"
 #include "records/process.h"
 
@@ -10,11 +13,11 @@ namespace {
 
 using test::FakeIoc;
 
-class AttachHelperTest : public ::testing::TestWithParam<bool> {
+class AttachHelperTest : public ::testing::TestWithParam<Durations> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto process = RecordProcess::start({.session = GetParam()});
+    auto process = RecordProcess::start({.durations = GetParam()});
     ASSERT_TRUE(process) << process.error().message();
     process_.emplace(std::move(*process));
     auto helper = Helper::start({"ioc_exp-attach", [] { return Result<void>(); },
@@ -78,6 +81,7 @@ TEST_P(AttachHelperTest, AttachesWhereAFunctionThatIsMeantBeginsAndNowhereElse) 
   }
   RecordTarget other = good;
   other.code = claiming(other.offset, "/bin/sh");
+  other.ending = nullptr;
   EXPECT_NE(why_not(other).find("the file's symbols name no function there"), std::string::npos);
   EXPECT_TRUE(process_->watch(good));
 }
@@ -89,7 +93,63 @@ TEST_P(AttachHelperTest, TakesNoOtherRequest) {
     EXPECT_FALSE(helper_->ask(request));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, AttachHelperTest, ::testing::Bool());
+// Whoever asks says where a function begins; where it ends the helper finds out by itself.
+TEST_P(AttachHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
+  if (GetParam() != Durations::by_ends) GTEST_SKIP() << "no program for ends is loaded";
+  constexpr std::uint32_t kAtEnd = 3;
+  FakeIoc ioc;
+  const RecordTarget good = ioc.target(128, true);
+  const auto ask = [&](std::uint64_t offset, std::uint64_t function, RecordProgram program,
+                       std::uint64_t cold = 0) {
+    HelperRequest request{.what = kAtEnd,
+                          .number = static_cast<std::uint32_t>(program),
+                          .pid = ioc.pid(),
+                          .offset = offset};
+    request.more[0] = function;
+    request.more[1] = cold;
+    return helper_->ask(request, good.code->fd()).ok();
+  };
+  std::vector<std::uint64_t> ends, taken;
+  for (const FunctionEnd& end : good.ending->ends()) ends.push_back(end.offset);
+  ASSERT_GE(ends.size(), 2u);
+  const std::uint64_t size = good.ending->parts()[0].size;
+  for (std::uint64_t offset = good.offset - 16; offset < good.offset + size + 16; ++offset)
+    if (ask(offset, good.offset, RecordProgram::process)) taken.push_back(offset);
+  EXPECT_EQ(taken, ends);
+  EXPECT_FALSE(ask(ends[0], good.offset + 1, RecordProgram::process)) << "no function begins there";
+  EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::scan_list)) << "it has another name";
+  EXPECT_FALSE(ask(ends[0], ioc.scan_list_offset(), RecordProgram::process));
+  EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::process, ioc.scan_list_offset()))
+      << "that is no part of it";
+  EXPECT_FALSE(ask(ends[0], good.offset, RecordProgram::put)) << "its end tells nothing";
+}
+
+// Code that was changed after it was looked at: the places were right once.
+TEST_P(AttachHelperTest, AFileThatWasChangedIsRefusedByBoth) {
+  if (GetParam() != Durations::by_ends) GTEST_SKIP() << "no program for ends is loaded";
+  const std::string copy = testing::TempDir() + "fake_ioc." + std::to_string(::getpid());
+  std::filesystem::copy_file(FAKE_IOC, copy, std::filesystem::copy_options::overwrite_existing);
+  FakeIoc ioc;  // of the file that is left alone: one that runs cannot be written
+  RecordTarget target = ioc.target(128, true);
+  target.path = copy;
+  auto code = iocs::CodeFile::open(UniqueFd(::open(copy.c_str(), O_RDONLY | O_CLOEXEC)), copy,
+                                   {{target.offset, 16}});
+  ASSERT_TRUE(code);
+  target.code = *code;
+  const FunctionEnd last = target.ending->ends().back();
+  const UniqueFd file(::open(copy.c_str(), O_RDWR | O_CLOEXEC));
+  const char other = '\x90';  // shorter than what was there
+  ASSERT_EQ(::pwrite(file.get(), &other, 1, static_cast<off_t>(last.offset)), 1);
+  EXPECT_NE(why_not(target).find("the file was changed since the ends"), std::string::npos);
+
+  HelperRequest request{.what = 3, .pid = ioc.pid(), .offset = last.offset};
+  request.more[0] = target.offset;
+  EXPECT_FALSE(helper_->ask(request, file.get()));
+  std::filesystem::remove(copy);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, AttachHelperTest,
+                         ::testing::Values(Durations::by_ends, Durations::by_returns));
 
 }  // namespace
 }  // namespace ioc_exporter::records

@@ -5,7 +5,9 @@
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList>", then obeys
  * lines:
  *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
+ *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
+ *   leave <record> <times>          the same, and back by longjmp() when a record leaves that way
  *   name <name>                     of the threads that are started from now on
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   scan <count> <times>            the same within scanList()
@@ -19,6 +21,7 @@
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,6 +53,9 @@ struct record {
 	uint8_t self_disable;
 	uint8_t async;
 	int16_t sdis_value;
+	uint8_t leaves;
+	uint8_t notify;
+	int events;
 	int link;
 	uint64_t processed;
 };
@@ -64,15 +70,51 @@ static struct record records[RECORDS];
 
 __attribute__((noinline)) long dbProcess(struct record *record);
 
+/* A record is processed in turn by its own support, of which dbProcess knows the address only. */
+static long (*volatile process_in_turn)(struct record *record) = dbProcess;
+
+static jmp_buf landing;
+
+static void leave_it(struct record *record)
+{
+	if (record->leaves)
+		longjmp(landing, 1);
+}
+
+static void (*volatile support)(struct record *record) = leave_it;
+
+/* What Base calls last of all. */
+__attribute__((noinline)) void post_events(struct record *record);
+__attribute__((noinline)) void notify_completion(struct record *record);
+
+void post_events(struct record *record)
+{
+	record->events++;
+}
+
+void notify_completion(struct record *record)
+{
+	record->notify = 0;
+}
+
+static volatile int trace;
+
 long dbProcess(struct record *record)
 {
+	long status = 0;
+	int notify = 0;
+
 	if (record->pact)
-		return 0;
+		goto done;
 	if (record->sdis.type != CONSTANT)
 		record->disa = record->sdis_value;
 	if (record->disa == record->disv) {
+		notify = 1;
+		if (record->stat == DISABLE_ALARM)
+			goto done;
 		record->stat = DISABLE_ALARM;
-		return 0;
+		post_events(record);
+		goto done;
 	}
 	record->processed++;
 	if (record->async)
@@ -81,17 +123,26 @@ long dbProcess(struct record *record)
 		record->stat = 0;
 	if (record->self_disable)
 		record->disa = record->disv;
+	support(record);
 	if (record->link >= 0)
-		dbProcess(&records[record->link]);
-	return 0;
+		status = process_in_turn(&records[record->link]);
+done:
+	if (trace) /* as Base does: a jump, which shows that the end has come */
+		trace = 0;
+	if (notify && record->notify)
+		notify_completion(record);
+	return status;
 }
 
 /* Of a list with one record. */
 __attribute__((noinline)) void scanList(struct record *record);
 
+static volatile int list_length = 1;
+
 void scanList(struct record *record)
 {
-	dbProcess(record);
+	for (int i = 0; i < list_length; i++)
+		process_in_turn(record);
 }
 
 struct place {
@@ -125,6 +176,15 @@ static void *work(void *arg)
 	for (long i = 0; i < work->times; i++)
 		dbProcess(work->record);
 	return NULL;
+}
+
+static void leave(struct record *record, long times)
+{
+	volatile long left = times;
+
+	while (left-- > 0)
+		if (!setjmp(landing))
+			dbProcess(record);
 }
 
 static char thread_name[16] = "worker";
@@ -177,6 +237,8 @@ static void set_field(struct record *record, const char *field, int value)
 		record->sdis.type = (int16_t)value;
 	else if (!strcmp(field, "sdis_value"))
 		record->sdis_value = (int16_t)value;
+	else if (!strcmp(field, "leaves"))
+		record->leaves = (uint8_t)value;
 	else if (!strcmp(field, "async"))
 		record->async = (uint8_t)value;
 	else
@@ -234,6 +296,8 @@ static void obey(void)
 			set_field(&records[record], field, value);
 		} else if (sscanf(line, "call %d %ld", &record, &times) == 2) {
 			work(&(struct work){&records[record], times});
+		} else if (sscanf(line, "leave %d %ld", &record, &times) == 2) {
+			leave(&records[record], times);
 		} else if (sscanf(line, "name %15[^\n]", thread_name) == 1) {
 			;
 		} else if (sscanf(line, "threads %d %ld", &value, &times) == 2) {

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "iocs/elf_symbols.h"
 #include "records/process.h"
 
 namespace ioc_exporter::test {
@@ -69,6 +70,19 @@ class FakeIoc {
   pid_t pid() const { return pid_; }
   std::uint64_t scan_list_offset() const { return scan_list_offset_; }
 
+  // Where one of its functions ends.
+  static std::shared_ptr<const records::EndingFunction> ending(const std::string& function) {
+    const UniqueFd file(::open(FAKE_IOC, O_RDONLY | O_CLOEXEC));
+    const std::string wanted[] = {function};
+    const auto symbols = iocs::ElfSymbols::read(file.get(), FAKE_IOC, wanted);
+    if (!symbols || symbols->find(function) == nullptr) throw std::runtime_error("no symbols");
+    const iocs::ElfSymbol& symbol = *symbols->find(function);
+    const iocs::CodeRange code[] = {{*symbol.file_offset, symbol.size}};
+    auto found = records::EndingFunction::find(file.get(), code);
+    if (!found) throw std::runtime_error(found.error().message());
+    return std::move(*found);
+  }
+
   // With `one_read`, the probes may decide by one look at the record's fields.
   records::RecordTarget target(std::uint32_t records, bool one_read) const {
     records::RecordTarget target;
@@ -85,6 +99,7 @@ class FakeIoc {
     target.sevr = 412;
     target.pact = 505;
     if (one_read) target.sdis = 272;
+    target.ending = ending("dbProcess");
     target.records = records;
     return target;
   }

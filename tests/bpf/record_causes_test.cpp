@@ -152,7 +152,8 @@ TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   start(options);
   FakeIoc ioc;
   records::RecordTarget target = ioc.target(128, GetParam().one_read);
-  target.extras.push_back({RecordProgram::scan_list, ioc.scan_list_offset()});
+  target.extras.push_back(
+      {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
   const auto slot = probe_->watch(target);
   ASSERT_TRUE(slot) << slot.error().message();
   ioc.ask("threads 64 1");  // have all places, until it is seen that they are gone

@@ -26,6 +26,7 @@ struct Mode {
   bool one_read;             // one read of the record a call, or two
   bool session;              // session probes, or an entry and a return probe
   std::uint32_t timed_rate;  // session probes time all calls, or not
+  Durations durations = Durations::by_returns;
 };
 
 class RecordProcessTest : public ::testing::TestWithParam<Mode> {
@@ -109,7 +110,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     return all->at(slot);
   }
   // A call that only its return decides, as with two reads, is timed.
-  bool times_all() const {
+  bool times_all() const { return times_any() && all_are_timed(); }
+  bool times_any() const { return GetParam().durations != Durations::off; }
+  bool all_are_timed() const {
     return !GetParam().session || GetParam().timed_rate == 0 || !GetParam().one_read;
   }
 
@@ -119,12 +122,14 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
  private:
   // To load the programs takes longer than most tests: those of one mode share it.
   static std::shared_ptr<RecordProcess>& shared_probe() {
-    static std::map<std::tuple<bool, std::uint32_t>, std::shared_ptr<RecordProcess>> probes;
-    return probes[{GetParam().session, GetParam().timed_rate}];
+    static std::map<std::tuple<Durations, bool, std::uint32_t>, std::shared_ptr<RecordProcess>>
+        probes;
+    return probes[{GetParam().durations, GetParam().session, GetParam().timed_rate}];
   }
   static std::shared_ptr<RecordProcess> started(RecordProcessOptions options) {
     options.session = GetParam().session;
     options.timed_rate = GetParam().timed_rate;
+    options.durations = GetParam().durations;
     auto started = RecordProcess::start(options);
     EXPECT_TRUE(started) << started.error().message();
     if (!started) return nullptr;

@@ -4,7 +4,7 @@ import pytest
 from harness import env
 from harness.scrape import DURATION, PROCESSED
 
-EXPORTER_OPTIONS = ["--no-collector.puts", "--overhead.budget=0"]
+EXPORTER_OPTIONS = ["--no-collector.puts", "--overhead.budget=0", "--records.durations=on"]
 TIMED = "epics_record_process_timed_total"
 SLOW = 2.0 ** -14  # s: slow calls of these records take longer, the others hardly ever
 

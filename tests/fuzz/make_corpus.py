@@ -1,5 +1,5 @@
 """Writes the seeds of the fuzz targets: circuits (ca_stream) and datagrams (ca_datagram) as real programs send
-them, small ELF files (elf_symbols), changes to an IOC's memory (ioc_memory), requests (http_pages).
+them, small ELF files (elf_symbols), changes to an IOC's memory (ioc_memory), requests (http_pages), code (function_ends).
 
     make_corpus.py tests/fuzz/corpus     (they are checked in; run it again when an input format changes)
 """
@@ -124,6 +124,15 @@ REQUESTS = {"graph": b"record=F:one&depth=3&format=dot\0gzip;q=0.5, *\0F:one\0an
             "page": b"\0\0PV\0\0\0ioc"}
 
 
+# As function_ends_fuzz.cpp says: a byte of its own, then code of a function, as in the unit tests of function_ends.
+CODE = {"jump": bytes.fromhex("00 534883ec1085ff7405ffd0eb01904883c4105bc3"),
+        "loop": bytes.fromhex("00 85ff78fcc3"),
+        "tail_call": bytes.fromhex("00 554889e5c9e900100000"),
+        "frame": bytes.fromhex("00 554889e54883ec20ffd085c07405e800100000488d65f85bc9c3"),
+        "cold": bytes.fromhex("48 85ff0f84f57e0000c3ffd0e90281ffff"),
+        "arm64": bytes.fromhex("01 4000003400040094c0035fd6")}
+
+
 def write_all(directory: pathlib.Path, seeds: dict[str, bytes]) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, seed in seeds.items():
@@ -133,7 +142,8 @@ def write_all(directory: pathlib.Path, seeds: dict[str, bytes]) -> None:
 def main() -> None:
     write_circuits(pathlib.Path(sys.argv[1]) / "ca_stream")
     write_datagrams(pathlib.Path(sys.argv[1]) / "ca_datagram")
-    for target, seeds in (("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS)):
+    for target, seeds in (("elf_symbols", ELF_FILES), ("ioc_memory", CHANGES), ("http_pages", REQUESTS),
+                          ("function_ends", CODE)):
         write_all(pathlib.Path(sys.argv[1]) / target, seeds)
 
 

@@ -2,6 +2,15 @@
 #ifndef IOC_COMMANDS_H
 #define IOC_COMMANDS_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 void register_test_commands(void);
+void register_leaving_support(void); /* leaving_support.cpp */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

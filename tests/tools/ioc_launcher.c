@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 	}
 	iocshRegisterCommon();
 	register_test_commands();
+	register_leaving_support();
 	if (dbLoadDatabase("base.dbd", argv[1], NULL))
 		return fail("load base.dbd from", argv[1]);
 	if (registerAllRecordDeviceDrivers(pdbbase))

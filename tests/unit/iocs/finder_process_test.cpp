@@ -140,7 +140,7 @@ TEST_F(FinderOnHost, FunctionsAndVariablesThatAreLocalToTheirSourceFiles) {
     EXPECT_GT(range.file_offset, 0u) << name;
     EXPECT_GT(range.size, 0u) << name;
   }
-  EXPECT_EQ(functions, (std::vector<std::string>{"dbPut", "scanList"}));
+  EXPECT_EQ(functions, (std::vector<std::string>{"dbProcess", "dbPut", "scanList"}));
 
   ASSERT_EQ(ioc.variables.size(), 1u);
   const std::vector<VariablePlace>& places = ioc.variables.at("nPeriodic");
