@@ -4,7 +4,8 @@
  *
  * While half of a table is free, all may have what they ask for. Then a circuit gets one more only while it holds less
  * than an eighth of what is left; and of the last quarter a client's address, while it holds less than a quarter of
- * that, or, down to the last eighth, while the circuit has next to nothing. So whoever takes all that he can get leaves most of it, and so do the many who do so one after the other.
+ * that, or, down to the last eighth, while the circuit has next to nothing. So whoever takes all that he can get leaves
+ * most of it, and so do the many who do so one after the other.
  *
  * Counted in buckets by a hash of the circuit's id and of the client's address, of IPv6 its /64. Two that share a
  * bucket are counted as one: in a table that is nearly full, some get less than they might. Ids are never used twice,

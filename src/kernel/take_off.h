@@ -14,21 +14,26 @@
 
 namespace ioc_exporter::kernel {
 
-inline constexpr std::size_t kMostTakingOff = 64;  // threads
+inline constexpr std::size_t kMostTogether = 64;  // threads
 
-template <class Attachment>
-void take_off_together(std::vector<Attachment> all) {
+// work(0) to work(count - 1), on as many threads.
+template <class Work>
+void run_together(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next{0};
-  const auto work = [&all, &next] {
-    for (std::size_t i = next++; i < all.size(); i = next++)
-      const Attachment gone(std::move(all[i]));
+  const auto some = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
   };
   std::vector<std::jthread> helpers;
   try {
-    while (helpers.size() + 1 < std::min(all.size(), kMostTakingOff)) helpers.emplace_back(work);
+    while (helpers.size() + 1 < std::min(count, kMostTogether)) helpers.emplace_back(some);
   } catch (const std::exception&) {  // no more threads: then with those that there are
   }
-  work();
+  some();
+}
+
+template <class Attachment>
+void take_off_together(std::vector<Attachment> all) {
+  run_together(all.size(), [&all](std::size_t i) { const Attachment gone(std::move(all[i])); });
 }
 
 }  // namespace ioc_exporter::kernel

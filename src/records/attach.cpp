@@ -74,6 +74,23 @@ Result<void> RecordProcess::attach_target(std::uint32_t slot, Library& library) 
   return attach_target(library.by_slot[slot], target, target.pid);
 }
 
+// Those of the IOCs, and those of libraries that no other IOC is watched on.
+void RecordProcess::take_off_of(const std::vector<std::uint32_t>& slots) {
+  std::vector<Attached> all;
+  for (const std::uint32_t slot : slots) {
+    const auto library = libraries_.find(watched_.at(slot).library);
+    if (library == libraries_.end()) continue;
+    if (auto own = library->second.by_slot.extract(slot)) all.push_back(std::move(own.mapped()));
+    std::erase(library->second.slots, slot);
+    if (!library->second.slots.empty()) continue;
+    all.push_back(std::move(library->second.for_all));
+    libraries_.erase(library);
+  }
+  std::vector<Attached*> those;
+  for (Attached& attached : all) those.push_back(&attached);
+  take_off_together(those);
+}
+
 std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
   std::vector<std::uint32_t> slots;
   for (const std::uint32_t slot : library.slots)

@@ -84,19 +84,21 @@ std::vector<ProbeState> RecordsCollector::probes() const {
   return {{kProbe, why_not_}};
 }
 
-void RecordsCollector::end(const Watched& watched) {
-  if (!watched.slot) return;
-  limiter_->forget(*watched.slot);
-  process_->unwatch(*watched.slot);
-  if (auto ok = extras_->forget(*watched.slot); !ok) spdlog::warn("{}", ok.error().message());
+void RecordsCollector::end(const std::vector<std::uint32_t>& slots) {
+  if (slots.empty()) return;
+  for (const std::uint32_t slot : slots) limiter_->forget(slot);
+  process_->unwatch(slots);
+  for (const std::uint32_t slot : slots)
+    if (auto ok = extras_->forget(slot); !ok) spdlog::warn("{}", ok.error().message());
 }
 
 void RecordsCollector::follow(TimePoint now) {
+  std::vector<std::uint32_t> ended;
   for (auto one = watched_.begin(); one != watched_.end();) {
     auto& [id, watched] = *one;
     const iocs::LiveIoc* const live = host_.find(id, watched.serial);
     if (live == nullptr) {
-      end(watched);
+      if (watched.slot) ended.push_back(*watched.slot);
       one = watched_.erase(one);
       continue;
     }
@@ -106,6 +108,7 @@ void RecordsCollector::follow(TimePoint now) {
     }
     ++one;
   }
+  end(ended);
   if (process_) watch_due(now);
   if (why_not_.empty()) return;
   for (const auto& [id, live] : host_.live())

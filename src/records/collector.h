@@ -81,7 +81,7 @@ class RecordsCollector final : public Collector {
   Result<void> load();
   Durations wanted_durations() const;
   void measure_hit_cost();
-  void end(const Watched& watched);
+  void end(const std::vector<std::uint32_t>& slots);
   void note_main_thread(const iocs::LiveIoc& live, Watched& watched);
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
   void watch_due(TimePoint now);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/same_inode.h"
+#include "kernel/take_off.h"
 
 #include "records/scan_names.h"
 
@@ -297,32 +299,36 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   return *slot;
 }
 
-void RecordProcess::unwatch(std::uint32_t slot) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return;
-  const RecordTarget target = found->second.target;
+void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
   const auto report = [](const Result<void>& result) {
     if (!result) spdlog::warn("{}", result.error().message());
   };
-  const auto library = libraries_.find(found->second.library);
-  if (library != libraries_.end()) {
-    library->second.by_slot.erase(slot);
-    std::erase(library->second.slots, slot);
+  std::vector<std::uint32_t> known;
+  for (const std::uint32_t slot : slots)
+    if (watched_.contains(slot)) known.push_back(slot);
+  take_off_of(known);
+  for (const std::uint32_t slot : known) {
+    const Watched& watched = watched_.at(slot);
+    auto erased = object_.maps().ioc_by_tgid.erase(static_cast<std::uint32_t>(watched.target.pid));
+    if (!erased) spdlog::warn("{}", erased.error().message());
+    report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
   }
-  if (auto erased = object_.maps().ioc_by_tgid.erase(static_cast<std::uint32_t>(target.pid));
-      !erased)
-    spdlog::warn("{}", erased.error().message());
-  report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
-  report(object_.clear_records_map(slot));
-  memory_.release(object_.maps().rooms, slot);
-  report(forget_causes_and_links(found->second.generation));
-  forget_scan_names(found->second);
-  watched_.erase(found);
-  if (library == libraries_.end()) return;
-  if (library->second.slots.empty())
-    libraries_.erase(library);
-  else
-    report(rebalance(library->second));
+  std::vector<Result<void>> cleared(known.size());
+  kernel::run_together(known.size(),
+                       [&](std::size_t i) { cleared[i] = object_.clear_records_map(known[i]); });
+  std::ranges::for_each(cleared, report);
+  std::set<LibraryKey> libraries;
+  for (const std::uint32_t slot : known) {
+    const auto found = watched_.find(slot);
+    memory_.release(object_.maps().rooms, slot);
+    report(forget_causes_and_links(found->second.generation));
+    forget_scan_names(found->second);
+    libraries.insert(found->second.library);
+    watched_.erase(found);
+  }
+  for (const LibraryKey& key : libraries)
+    if (const auto library = libraries_.find(key); library != libraries_.end())
+      report(rebalance(library->second));
 }
 
 Result<void> RecordProcess::update(std::uint32_t slot, const RecordTarget& target) {

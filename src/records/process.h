@@ -116,8 +116,10 @@ class RecordProcess {
   Result<void> update(std::uint32_t slot, const RecordTarget& target);
   // Its other threads run on, and are counted on.
   Result<void> note_main_thread_ended(std::uint32_t slot);
-  // Detaches, and frees what the kernel holds for this IOC.
-  void unwatch(std::uint32_t slot);
+  // Detaches, and frees what the kernel holds for these IOCs. What it needs a grace period for is
+  // done for all of them at the same time.
+  void unwatch(const std::vector<std::uint32_t>& slots);
+  void unwatch(std::uint32_t slot) { unwatch(std::vector{slot}); }
 
   // One more function of a watched IOC, from now on. Nothing happens when its program is there.
   // On an IOC that is paused it waits for resume().
@@ -247,6 +249,7 @@ class RecordProcess {
   Result<void> set_attach(const Library& library, std::uint8_t attach);
   Result<void> let_calls_return(const Library& library) const;
   void take_off_all();
+  void take_off_of(const std::vector<std::uint32_t>& slots);
 
   std::uint32_t timed_rate_;
   bool has_causes_;

@@ -48,7 +48,11 @@ TEST_P(RecordProcessTest, SwitchingTheAttachmentLosesNoCountAndCountsNothingTwic
     EXPECT_EQ(probe_->use()->attachments, 1u);
     others.back()->ask("call 1 3");
     EXPECT_EQ(all_processed(slots.back()), 3u);
-    for (const auto other : slots) probe_->unwatch(other);
+    if (round > 0) {
+      probe_->unwatch(slots);
+    } else {
+      for (const auto other : slots) probe_->unwatch(other);
+    }
     EXPECT_EQ(probe_->use()->attachments, 1u);
   }
   const auto processed = busy.ask("call 0 1");
