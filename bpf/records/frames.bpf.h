@@ -112,20 +112,18 @@ static __always_inline __u64 known_return_address(const struct iocx_frame *frame
 }
 
 /*
- * Whether a call is over although no probe saw its end: its return address has been overwritten, since its caller has
- * called something else (every caller of dbProcess unlocks afterwards), or who caught the exception that left it. The
- * trampoline's address is no sign of that. It stands there when somebody else has a return probe on the call: another
- * tool, or the session probe of another IOC on the same library, for which the kernel assumes a return probe when its
- * program does not run.
+ * Whether a call is over although no probe saw its end: its return address, which was `before` at `sp`, has been
+ * overwritten, since its caller has called something else (every caller of dbProcess unlocks afterwards), or who caught
+ * the exception that left it. The trampoline's address is no sign of that. It stands there when somebody else has a
+ * return probe on the call: another tool, or the session probe of another IOC on the same library, for which the kernel
+ * assumes a return probe when its program does not run.
  */
-static __always_inline int is_over(const struct iocx_thread *thread, const struct iocx_frame *frame)
+static __always_inline int return_is_gone(const struct iocx_thread *thread, __u64 sp, __u64 before)
 {
-	__u64 now = 0, before = known_return_address(frame);
 	struct iocx_trampoline *trampoline;
+	__u64 now = 0;
 
-	if (!before)
-		return 0;
-	if (bpf_probe_read_user(&now, sizeof(now), (void *)frame->sp))
+	if (bpf_probe_read_user(&now, sizeof(now), (void *)sp))
 		return 1;
 	if (now == before)
 		return 0;
@@ -134,6 +132,13 @@ static __always_inline int is_over(const struct iocx_thread *thread, const struc
 		return now != trampoline->address;
 	/* Not learned yet. It is where a page begins, in every version of the kernel (get_trampoline_vaddr()). */
 	return !now || now & (MINIMUM_PAGE - 1);
+}
+
+static __always_inline int is_over(const struct iocx_thread *thread, const struct iocx_frame *frame)
+{
+	__u64 before = known_return_address(frame);
+
+	return before && return_is_gone(thread, frame->sp, before);
 }
 
 /* Learns the address of the trampoline, which is on the stack as the return address of a timed call. */

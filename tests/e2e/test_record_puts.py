@@ -104,6 +104,16 @@ def test_every_way_to_write(start_ioc, start_exporter, raw_client, base):
         assert scrape.count("ioc_exporter_dropped_total", probe="record_process", reason=reason) == 0
 
 
+def test_the_shell_beside_return_probes_of_somebody_else(start_ioc, start_exporter):
+    ioc = start_ioc("shell", databases.put_targets("W:", 1))
+    exporter = start_exporter(sees=[ioc])
+    other = start_exporter("--records.durations=on", sees=[ioc])  # replaces return addresses, that of dbpf too
+    for i in range(23):
+        ioc.put("W:set1", i)
+    for counts in (other, exporter):
+        wait_counted(counts, ioc, Counter({("W:set1", "shell", ""): 23}))
+
+
 def test_clients_of_circuits(start_ioc, start_exporter, connect):
     ioc = start_ioc("clients", databases.put_targets("W:", 2))
     exporter = start_exporter("--records.put-clients", sees=[ioc])
