@@ -15,6 +15,7 @@ from harness.waiting import wait_until
 COUNT = 23
 ATTACHMENTS = "ioc_exporter_probe_attachments"
 DETACHED = "ioc_exporter_detached"
+FOR_ALL = ["--records.durations=on"]  # then two IOCs on a library share one attachment, from Linux 6.13 on
 
 
 def database(prefix):
@@ -66,7 +67,7 @@ def test_another_file_is_mapped_where_one_was_inspected(started, start_ioc, star
                              prefix=[env.python(), script, shown, hidden])).wait_running()
              for name in ("fake1", "fake2")]
     honest = start_ioc("honest", database("H"))
-    exporter = start_exporter("--ioc.include=fake.|honest", sees=[*fakes, honest])
+    exporter = start_exporter("--ioc.include=fake.|honest", *FOR_ALL, sees=[*fakes, honest])
     wait_until(lambda: probed.byte(at) == 0xCC != original, "one attachment for all who map the file")
     honest.process_once("H:n", COUNT)
 
@@ -110,7 +111,7 @@ def test_two_containers_of_one_image_are_counted_once(started, start_exporter, l
         return [first, start(f"{name}2", ["nsenter", f"--mount=/proc/{first.pid}/ns/mnt"])]
 
     one = start_pair("one")
-    exporter = start_exporter("--ioc.include=(one|two)[12]", sees=one)
+    exporter = start_exporter("--ioc.include=(one|two)[12]", *FOR_ALL, sees=one)
     attachments = exporter.scrape().count(ATTACHMENTS, probe="record_process")
     both = [*one, *start_pair("two")]
     for ioc in both:
