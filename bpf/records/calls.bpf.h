@@ -37,9 +37,9 @@ static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, _
 	return thread && (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
 }
 
-/* Pushes a frame for the call. NULL: the stack of the thread is full. */
+/* Pushes a frame for the call, which `kind` of attachment sees. NULL: the stack of the thread is full. */
 static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread, __u64 sp, __u64 record,
-						     const struct entry_facts *facts)
+						     const struct entry_facts *facts, __u8 kind)
 {
 	struct iocx_frame *frame;
 	__u32 depth = thread->depth;
@@ -53,6 +53,7 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 	frame->returns_to = 0;
 	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
 	frame->weight = 1;
+	frame->seen_by = kind;
 	thread->depth = depth + 1;
 	return frame;
 }
@@ -60,17 +61,24 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 /*
  * Whether the program of another attachment has pushed a frame for this call. Only while both are attached. A call that
  * is not timed may have left its frame to one that comes after it: the programs of such calls agree as all others do.
+ * So may a timed one that an exception has left: what this attachment has seen enter is not what enters now.
  */
 static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *thread,
 				     const struct iocx_ioc_config *config, __u64 sp, __u8 attach)
 {
+	__u8 kind = kind_of_attachment(ctx, config, attach);
 	__u32 depth = thread->depth;
+	struct iocx_frame *frame;
 
 	if (config->timing == IOCX_TIMED_NOT)
 		return !is_counted_by(ctx, config, attach);
 	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
-	return frame_at(thread, depth - 1)->sp == sp && frame_at(thread, depth - 1)->state != IOCX_FRAME_UNTIMED;
+	frame = frame_at(thread, depth - 1);
+	if (frame->sp != sp || frame->state == IOCX_FRAME_UNTIMED || frame->seen_by & kind)
+		return 0;
+	frame->seen_by |= kind;
+	return 1;
 }
 
 /* Counts a call whose end will not be seen. Its frame is there for the records that it processes in turn. */
@@ -85,7 +93,7 @@ static __always_inline int count_by_entry(struct iocx_thread *thread, const stru
 	count_untimed(thread, record, parent_at(thread, thread->depth));
 	count_severity(thread, record, facts->severity);
 #if defined(__TARGET_ARCH_x86)
-	frame = push_frame(thread, sp, record, facts);
+	frame = push_frame(thread, sp, record, facts, 0);
 	if (frame) {
 		frame->state = IOCX_FRAME_UNTIMED;
 		frame->start_ns = return_address_on_stack(sp);
@@ -117,7 +125,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
 	else if (settled && config->timing == IOCX_TIMED_NOT)
 		return count_by_entry(thread, config, sp, record, &facts);
-	frame = settled ? push_frame(thread, sp, record, &facts) : NULL;
+	frame = settled ? push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach)) : NULL;
 	if (frame) {
 		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
 			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED

@@ -75,7 +75,7 @@ static __always_inline __u32 decide(struct iocx_thread *thread, const struct ioc
 
 /* The entry of a call that processes its record, or may. */
 static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
-					     __u64 record, const struct entry_facts *facts)
+					     __u64 record, const struct entry_facts *facts, __u8 kind)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct iocx_frame *frame;
@@ -87,7 +87,7 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 	}
 	if (facts->verdict == PROCESSES)
 		weight = decide(thread, config, record, facts, now);
-	frame = push_frame(thread, sp, record, facts);
+	frame = push_frame(thread, sp, record, facts, kind);
 	if (!frame)
 		return NO_RETURN;
 	if (!weight) {
@@ -126,11 +126,11 @@ static __always_inline int session_entry(struct pt_regs *ctx)
 		learn_trampoline(thread, frame_at(thread, 0));
 	facts = facts_of(config, record);
 	if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED)
-		return session_processes(thread, config, sp, record, &facts);
+		return session_processes(thread, config, sp, record, &facts, kind_of_attachment(ctx, config, 0));
 	count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
 	if (!(config->attach & IOCX_ATTACH_SWITCHING))
 		return NO_RETURN;
-	frame = push_frame(thread, sp, record, &facts);
+	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, 0));
 	if (frame)
 		frame->state = IOCX_FRAME_SKIPPED;
 	return WANT_RETURN;

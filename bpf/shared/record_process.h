@@ -103,7 +103,8 @@ struct iocx_frame {
 	__u64 child_ns;   /* time of the records that it processed in turn */
 	__u64 returns_to; /* return address at `sp`; 0: not known, or a return probe has replaced it */
 	__u16 state;      /* enum iocx_frame_state */
-	__u16 severity;   /* SEVR at entry */
+	__u8 severity;    /* SEVR at entry */
+	__u8 seen_by;     /* kinds of attachment (IOCX_ATTACH_...) that have seen the entry */
 	__u32 weight;     /* calls that it stands for when it is timed */
 };
 

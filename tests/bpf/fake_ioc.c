@@ -13,7 +13,7 @@
  *   scan <count> <times>            the same within scanList()
  *   many <count>                    makes so many more records and calls dbProcess() on each
  *   again                           calls it on each of these once more
- *   spin <record>                   calls dbProcess() on it until the next line comes
+ *   spin <record>                   calls dbProcess() on it until the next line comes; from what leaves, too
  *   end_main                        ends the main thread; another one obeys from then on
  * and answers each with "ok <dbProcess calls that processed, over all records>".
  */
@@ -312,7 +312,7 @@ static void obey(void)
 		} else if (sscanf(line, "spin %d", &record) == 1) {
 			struct pollfd in = {.fd = 0, .events = POLLIN};
 			do
-				work(&(struct work){&records[record], 50});
+				leave(&records[record], 50);
 			while (poll(&in, 1, 0) == 0);
 			continue;
 		} else if (!strncmp(line, "end_main", 8)) {

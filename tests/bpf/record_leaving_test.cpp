@@ -59,6 +59,30 @@ TEST_P(RecordLeavingTest, OneProcessThatLeavesDoesNotDisturbAnother) {
   EXPECT_EQ(all_processed(beside), processed);
 }
 
+// What a call has left behind is not taken for the next one at the same place, which both
+// attachments see; but for one, when the other attachment takes over.
+TEST_P(RecordLeavingTest, CallsThatLeaveWhileTheAttachmentSwitchesAreCounted) {
+  expect_drops_ = true;
+  constexpr std::uint64_t kSwitches = 2;
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 leaves 1");
+  ioc.send("spin 3");
+  std::vector<std::unique_ptr<FakeIoc>> others;
+  std::vector<std::uint32_t> slots;
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    others.push_back(std::make_unique<FakeIoc>());
+    slots.push_back(watch(*others.back()));
+  }
+  probe_->unwatch(slots);
+  const auto left = ioc.ask("call 4 1") - 1;
+  const auto seen = stats(slot, ioc.record(3));
+  EXPECT_LE(seen.processed, left);
+  EXPECT_GE(seen.processed + kSwitches, left);
+  EXPECT_EQ(seen.untimed, seen.processed);
+  EXPECT_EQ(counts(slot).causes.at("main"), seen.processed + 1);
+}
+
 // Another tool's return probe replaces return addresses, too; not those of calls that nest deeper
 // than 64.
 TEST_P(RecordLeavingTest, ReturnProbesOfOthersDoNotMakeCallsLookLeft) {
