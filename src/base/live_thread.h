@@ -18,4 +18,14 @@ std::optional<pid_t> find_live_thread(const RootedFs& fs, pid_t pid);
 // The folder in /proc that shows the process as its thread sees it: "/proc/PID" for the main one.
 std::string folder_of_thread(pid_t pid, pid_t thread);
 
+// What `look(thread)` sees, a Result: through the main thread or, where that shows nothing, through
+// one that lives.
+template <class Look>
+auto look_through_thread(const RootedFs& fs, pid_t pid, const Look& look) {
+  auto seen = look(pid);
+  if (seen) return seen;
+  if (const auto thread = find_live_thread(fs, pid)) return look(*thread);
+  return seen;
+}
+
 }  // namespace ioc_exporter

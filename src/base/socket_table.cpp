@@ -94,13 +94,12 @@ Result<SocketTable> SocketTable::of_process(RootedFs fs, pid_t pid) {
   SocketTable table(std::move(fs), process + "/net/");
   if (!table.fs_.is_host()) return table;
   const auto own = table.fs_.read_link("/proc/thread-self/ns/net");
-  auto its = table.fs_.read_link(process + "/ns/net");
-  if (const auto thread = its ? std::nullopt : find_live_thread(table.fs_, pid)) {
-    process = folder_of_thread(pid, *thread);
-    table.folder_ = process + "/net/";
-    its = table.fs_.read_link(process + "/ns/net");
-  }
+  auto its = look_through_thread(table.fs_, pid, [&](pid_t thread) {
+    process = folder_of_thread(pid, thread);
+    return table.fs_.read_link(process + "/ns/net");
+  });
   if (!its) return std::move(its).error();
+  table.folder_ = process + "/net/";
   if (own && *own == *its) {
     table.netlink_ = open_netlink();
     return table;

@@ -43,13 +43,11 @@ Result<void> TappedNamespaces::update(const std::vector<Served>& served, CaTap& 
 
 Result<void> TappedNamespaces::open(const iocs::Ioc& ioc, Namespace& state, CaTap& tap,
                                     CaUdp* udp) const {
-  constexpr const char* kFile = "/ns/net";
-  std::string path = folder_of_thread(ioc.id.pid, ioc.id.pid) + kFile;
-  auto ns = fs_.open(path, O_RDONLY);
-  if (const auto thread = ns ? std::nullopt : find_live_thread(fs_, ioc.id.pid)) {
-    path = folder_of_thread(ioc.id.pid, *thread) + kFile;
-    ns = fs_.open(path, O_RDONLY);
-  }
+  std::string path;
+  auto ns = look_through_thread(fs_, ioc.id.pid, [&](pid_t thread) {
+    path = folder_of_thread(ioc.id.pid, thread) + "/ns/net";
+    return fs_.open(path, O_RDONLY);
+  });
   if (!ns) return std::move(ns).error();
   struct stat status {};
   if (::fstat(ns->get(), &status) != 0) return last_error("look at " + fs_.path(path));

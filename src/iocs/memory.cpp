@@ -64,12 +64,11 @@ bool has_memory(int pagemap) {
 Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const IocId& id) {
   constexpr const char* kFile = "/pagemap";
   const std::string path = folder_of_thread(id.pid, id.pid) + kFile;
-  pid_t thread = id.pid;
-  auto fd = fs.open(path, O_RDONLY);
-  if (const auto other = fd ? std::nullopt : find_live_thread(fs, id.pid)) {
-    thread = *other;
-    fd = fs.open(folder_of_thread(id.pid, thread) + kFile, O_RDONLY);
-  }
+  pid_t thread = 0;
+  auto fd = look_through_thread(fs, id.pid, [&](pid_t one) {
+    thread = one;
+    return fs.open(folder_of_thread(id.pid, one) + kFile, O_RDONLY);
+  });
   if (!fd) return std::move(fd).error();
   // Opened first, then checked: what is checked here is what the descriptor leads to, unless the
   // process ended in between, and then reads find nothing.

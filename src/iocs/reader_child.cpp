@@ -24,10 +24,8 @@ bool belongs_to_a_user(const RootedFs& fs, pid_t pid, int fd) {
   struct statfs kind {};
   if (::fstatfs(fd, &kind) != 0 || kind.f_type != FUSE_SUPER_MAGIC) return false;
   const auto info = fs.read("/proc/self/fdinfo/" + std::to_string(fd), 4096);
-  constexpr const char* kMounts = "/mountinfo";
-  auto mounts = fs.read(folder_of_thread(pid, pid) + kMounts);
-  if (const auto thread = mounts ? std::nullopt : find_live_thread(fs, pid))
-    mounts = fs.read(folder_of_thread(pid, *thread) + kMounts);
+  const auto mounts = look_through_thread(
+      fs, pid, [&](pid_t thread) { return fs.read(folder_of_thread(pid, thread) + "/mountinfo"); });
   const auto id = info ? number_after(*info, "mnt_id:\t") : std::nullopt;
   if (!id || !mounts) return true;
   const std::string start = "\n" + std::to_string(*id) + " ";
