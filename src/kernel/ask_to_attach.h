@@ -19,11 +19,6 @@ inline Result<UniqueFd> ask_to_attach(Helper& helper, const HelperRequest& reque
   return attached;
 }
 
-// "function in file (pid 8)": where a uprobe goes, for messages; a process of 0 or less: all.
-inline std::string uprobe_text(const std::string& function, const std::string& file, int pid) {
-  return function + " in " + file + (pid > 0 ? " (pid " + std::to_string(pid) + ")" : "");
-}
-
 // Of attaching there. Whoever attached knew the file by a number only.
 inline Error attach_error(const std::string& place, const Error& error) {
   const std::string action = "attach uprobe " + place;

@@ -49,10 +49,13 @@ const Result<UprobeKind>& uprobe_kind() {
 
 }  // namespace
 
+std::string uprobe_text(const std::string& function, const std::string& file, std::int32_t pid) {
+  return function + " in " + file + (pid > 0 ? " (pid " + std::to_string(pid) + ")" : "");
+}
+
 Error uprobe_error(const UprobePlace& place, const std::string& function) {
-  return last_error(std::string("attach ") + (place.at_return ? "uretprobe " : "uprobe ") +
-                    function + " in " + place.path +
-                    (place.pid > 0 ? " (pid " + std::to_string(place.pid) + ")" : ""));
+  return last_error((place.at_return ? "attach uretprobe " : "attach uprobe ") +
+                    uprobe_text(function, place.path, place.pid));
 }
 
 Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,

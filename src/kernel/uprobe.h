@@ -17,6 +17,9 @@ struct UprobePlace {
   bool at_return = false;
 };
 
+// "function in file (pid 8)": where a uprobe goes, for messages; a process of 0 or less: all.
+std::string uprobe_text(const std::string& function, const std::string& file, std::int32_t pid);
+
 // What errno says of an attachment that failed.
 Error uprobe_error(const UprobePlace& place, const std::string& function);
 

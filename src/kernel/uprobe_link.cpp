@@ -38,9 +38,7 @@ static_assert(sizeof(LinkCreate) == 64);
 
 constexpr std::uint32_t kAtReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
 
-}  // namespace
-
-std::optional<UprobeLinkTypes> uprobe_link_types() {
+std::optional<UprobeLinkTypes> find_link_types() {
   const std::unique_ptr<btf, BtfDeleter> types(btf__load_vmlinux_btf());
   if (!types) return std::nullopt;
   const std::int32_t id = btf__find_by_name_kind(types.get(), "bpf_attach_type", BTF_KIND_ENUM);
@@ -57,6 +55,14 @@ std::optional<UprobeLinkTypes> uprobe_link_types() {
   }
   if (found.multi == 0 || found.session == 0) return std::nullopt;
   return found;
+}
+
+}  // namespace
+
+// The kernel's BTF is read once: it has some megabytes.
+const std::optional<UprobeLinkTypes>& uprobe_link_types() {
+  static const std::optional<UprobeLinkTypes> types = find_link_types();
+  return types;
 }
 
 void set_attach_type(bpf_program* program, std::uint32_t attach_type) {

@@ -27,7 +27,7 @@ struct UprobeLinkTypes {
 
 // Nothing where the kernel has no sessions: before Linux 6.10 a multi link for a process sees one
 // of its threads only ("bpf: fix multi-uprobe PID filtering logic").
-std::optional<UprobeLinkTypes> uprobe_link_types();
+const std::optional<UprobeLinkTypes>& uprobe_link_types();
 
 // Before it is loaded: a program can be attached by this type only.
 void set_attach_type(bpf_program* program, std::uint32_t attach_type);

@@ -200,7 +200,7 @@ Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_o
 Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
   kernel::capture_libbpf_messages();
   auto loaded = load_once(options);
-  if (!loaded && options.session) {
+  if (!loaded && options.session && kernel::uprobe_link_types()) {
     spdlog::warn("links of probes are not used: {}", loaded.error().message());
     RecordProcessOptions plain = options;
     plain.session = false;
