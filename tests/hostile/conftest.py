@@ -10,4 +10,4 @@ _module = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_module)
 globals().update({name: value for name, value in vars(_module).items() if not name.startswith("__")})
 
-from neighbours import fake_ioc, make_noise, map_sparse_files, silent_file  # noqa: E402,F401
+from neighbours import fake_ioc, make_noise, map_sparse_files, network, silent_file  # noqa: E402,F401

@@ -10,6 +10,7 @@ import tempfile
 import pytest
 
 from harness import env
+from harness.network import OtherNetwork, enter_own_network
 from harness.process import Process
 from harness.scrape import PROCESSED
 from harness.waiting import wait_until
@@ -28,6 +29,13 @@ for name in os.listdir(sys.argv[1]):
 print("@mapped", flush=True)
 time.sleep(600)
 """
+
+
+@pytest.fixture(scope="module")
+def network(shared):
+    """The module has a network of its own, and beside it another one."""
+    enter_own_network()
+    return shared.started.add(OtherNetwork())
 
 
 def sparse_library(path) -> None:

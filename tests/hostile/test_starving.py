@@ -3,7 +3,6 @@ import pytest
 
 from harness import databases
 from harness.forger import SYN, Forger, inside
-from harness.network import OtherNetwork, enter_own_network
 from harness.put_counts import Counts
 from harness.wire import Wire, create, write, write_notify
 
@@ -13,12 +12,6 @@ EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness", f"--ca.max-chan
 PVS = ["S:set1", "S:set2"]
 DROPPED = "ioc_exporter_dropped_total"
 DURATIONS = "epics_ca_put_duration_seconds_count"
-
-
-@pytest.fixture(scope="module")
-def network(shared):
-    enter_own_network()
-    return shared.started.add(OtherNetwork())
 
 
 @pytest.fixture(scope="module")

@@ -3,19 +3,12 @@ import pytest
 
 from harness import databases
 from harness.forger import ACK, FIN, PUSH, RST, SYN, Forger, inside
-from harness.network import OtherNetwork, enter_own_network
 from harness.put_counts import Counts
 from harness.wire import Wire, write
 
 EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness"]  # by the packets alone
 PVS = ["T:set1", "T:set2"]
 DROPPED = "ioc_exporter_dropped_total"
-
-
-@pytest.fixture(scope="module")
-def network(shared):
-    enter_own_network()
-    return shared.started.add(OtherNetwork())
 
 
 @pytest.fixture(scope="module")
