@@ -112,20 +112,19 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
-	int settled;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
 	if (!thread || is_second(ctx, thread, config, sp, attach))
 		return 0;
-	settled = settle_frames(thread, config, sp);
+	settle_frames(thread, config, sp);
 	thread->counts.entries += 1;
 
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
-	else if (settled && config->timing == IOCX_TIMED_NOT)
+	else if (config->timing == IOCX_TIMED_NOT)
 		return count_by_entry(thread, config, sp, record, &facts);
-	frame = settled ? push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach)) : NULL;
+	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach));
 	if (frame) {
 		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
 			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED
@@ -133,7 +132,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address_on_stack(sp) : 0;
 		frame->start_ns = bpf_ktime_get_ns();
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
-		count_untimed(thread, record, settled ? parent_of_call(thread) : 0);
+		count_untimed(thread, record, parent_of_call(thread));
 	}
 	return 0;
 }

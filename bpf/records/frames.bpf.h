@@ -28,7 +28,6 @@ static __always_inline __u64 return_address_on_stack(__u64 sp)
 }
 
 #define MINIMUM_PAGE 4096
-#define IOCX_LOST_AT_ONCE 4 /* frames with a lost return that are discarded in one go */
 
 /* Frame `index` of a thread; it must be less than the depth. */
 static __always_inline struct iocx_frame *frame_at(struct iocx_thread *thread, __u32 index)
@@ -58,7 +57,7 @@ static __always_inline __u32 depth_of(struct iocx_thread *thread)
 	return *(volatile __u32 *)&thread->depth;
 }
 
-/* Pops frames at or below `sp` until one is on top that is not counted yet. Returns that one, or NULL. */
+/* Pops frames at or below `sp` until one is on top that is not counted yet, and returns that one; NULL: there is none. */
 static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread, __u64 sp)
 {
 	struct iocx_frame *frame;
@@ -79,30 +78,40 @@ static __always_inline struct iocx_frame *pop_counted(struct iocx_thread *thread
 }
 
 /*
+ * Discards one frame of the calling thread whose return was lost, with those above it; returns 0 when there is none. A
+ * global function: the verifier follows it once, not for each way through the loops around it. Before 5.12 those take
+ * no pointers, so that it looks the thread up.
+ */
+__noinline int discard_lost(__u64 sp, __u32 unseen)
+{
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+	struct iocx_frame *frame = thread ? pop_counted(thread, sp) : NULL;
+	__u32 depth;
+
+	if (!frame)
+		return 0;
+	depth = depth_of(thread) - 1;
+	thread->depth = depth;
+	if (!unseen)
+		count_drop(cfg_ends ? IOCX_RECORD_DROP_UNWOUND : IOCX_RECORD_DROP_LOST_RETURN);
+	count_untimed(thread, frame->record, parent_at(thread, depth));
+	return 1;
+}
+
+/*
  * Discards the frames of finished calls: those at or below `sp` (stacks grow down). A timed one among them has lost
  * its return (an exception went through it, the thread was ended, a probe was detached): it is counted without a
- * duration. Those are rare, and a few of them are discarded at a time. `unseen`: the probes were detached for a while,
- * so that a lost return is no drop.
+ * duration; those are rare. `unseen`: the probes were detached for a while, so that a lost return is no drop.
  */
-static __noinline int discard_frames(struct iocx_thread *thread, __u64 sp, __u32 unseen)
+static __always_inline void discard_frames(struct iocx_thread *thread, __u64 sp, __u32 unseen)
 {
-	__u32 depth, i;
+	__u32 i;
 
-	if (!thread)
-		return 0;
-	for (i = 0; i < IOCX_LOST_AT_ONCE; i++) {
-		struct iocx_frame *frame = pop_counted(thread, sp);
-
-		if (!frame)
-			return 0;
-		depth = depth_of(thread) - 1;
-		thread->depth = depth;
-		if (!unseen)
-			count_drop(cfg_ends ? IOCX_RECORD_DROP_UNWOUND : IOCX_RECORD_DROP_LOST_RETURN);
-		count_untimed(thread, frame->record, parent_at(thread, depth));
-	}
-	pop_counted(thread, sp);
-	return 0;
+	if (!pop_counted(thread, sp))
+		return;
+	for (i = 0; i < IOCX_MAX_DEPTH; i++)
+		if (!discard_lost(sp, unseen))
+			return;
 }
 
 /* The return address of the call, where it is known. */
@@ -112,33 +121,44 @@ static __always_inline __u64 known_return_address(const struct iocx_frame *frame
 }
 
 /*
+ * Whether the calling thread finds, where the return address of a call was, that of the trampoline. A global function like
+ * discard_lost().
+ */
+__noinline int is_trampoline(__u64 address)
+{
+	const struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+	const struct iocx_trampoline *trampoline;
+
+	if (!thread)
+		return 0;
+	trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
+	if (trampoline && trampoline->generation == thread->generation)
+		return address == trampoline->address;
+	/* Not learned yet. It is where a page begins, in every version of the kernel (get_trampoline_vaddr()). */
+	return address && !(address & (MINIMUM_PAGE - 1));
+}
+
+/*
  * Whether a call is over although no probe saw its end: its return address, which was `before` at `sp`, has been
  * overwritten, since its caller has called something else (every caller of dbProcess unlocks afterwards), or who caught
  * the exception that left it. The trampoline's address is no sign of that. It stands there when somebody else has a
  * return probe on the call: another tool, or the session probe of another IOC on the same library, for which the kernel
  * assumes a return probe when its program does not run.
  */
-static __always_inline int return_is_gone(const struct iocx_thread *thread, __u64 sp, __u64 before)
+static __always_inline int return_is_gone(__u64 sp, __u64 before)
 {
-	struct iocx_trampoline *trampoline;
 	__u64 now = 0;
 
 	if (bpf_probe_read_user(&now, sizeof(now), (void *)sp))
 		return 1;
-	if (now == before)
-		return 0;
-	trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
-	if (trampoline && trampoline->generation == thread->generation)
-		return now != trampoline->address;
-	/* Not learned yet. It is where a page begins, in every version of the kernel (get_trampoline_vaddr()). */
-	return !now || now & (MINIMUM_PAGE - 1);
+	return now != before && !is_trampoline(now);
 }
 
-static __always_inline int is_over(const struct iocx_thread *thread, const struct iocx_frame *frame)
+static __always_inline int is_over(const struct iocx_frame *frame)
 {
 	__u64 before = known_return_address(frame);
 
-	return before && return_is_gone(thread, frame->sp, before);
+	return before && return_is_gone(frame->sp, before);
 }
 
 /* Learns the address of the trampoline, which is on the stack as the return address of a timed call. */
@@ -169,33 +189,37 @@ static __always_inline void learn_foreign_trampoline(struct iocx_thread *thread,
 /* Pops calls that are over though their end was not seen: all if the outermost is, else from the innermost on. */
 static __noinline int drop_finished(struct iocx_thread *thread)
 {
+	struct iocx_frame *frame;
+	__u64 sp = ~0ULL;
 	__u32 depth, i;
 
 	if (!thread)
 		return 0;
-	if (is_over(thread, frame_at(thread, 0)))
-		return discard_frames(thread, ~0ULL, 0);
-	for (i = 0; i < IOCX_MAX_DEPTH; i++) {
-		struct iocx_frame *frame;
-
-		depth = depth_of(thread);
-		if (depth < 2 || depth > IOCX_MAX_DEPTH)
-			return 0;
-		frame = frame_at(thread, depth - 1);
-		if (!is_over(thread, frame))
-			return 0;
-		if (frame->state < IOCX_FRAME_SKIPPED) /* counted there; those outside of it at later calls */
-			return discard_frames(thread, frame->sp, 0);
-		thread->depth = depth - 1;
+	if (!is_over(frame_at(thread, 0))) {
+		sp = 0;
+		for (i = 0; i < IOCX_MAX_DEPTH; i++) {
+			depth = depth_of(thread);
+			if (depth < 2 || depth > IOCX_MAX_DEPTH)
+				return 0;
+			frame = frame_at(thread, depth - 1);
+			if (!is_over(frame))
+				return 0;
+			if (frame->state < IOCX_FRAME_SKIPPED) { /* counted there; those outside of it at later calls */
+				sp = frame->sp;
+				break;
+			}
+			thread->depth = depth - 1;
+		}
 	}
+	discard_frames(thread, sp, 0);
 	return 0;
 }
 
 /*
  * Discards the frames of finished calls when a function is entered: those at or below its stack pointer; all frames
- * after the probes were detached for a while. Returns 0 when some are left, because there were too many.
+ * after the probes were detached for a while.
  */
-static __always_inline int settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
+static __always_inline void settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
 {
 	__u32 depth = depth_of(thread), stale = config->epoch != thread->epoch;
 	__u64 limit = stale ? ~0ULL : sp;
@@ -203,14 +227,11 @@ static __always_inline int settle_frames(struct iocx_thread *thread, const struc
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->sp <= limit) {
 		discard_frames(thread, limit, stale);
 		depth = depth_of(thread);
-		if (depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->sp <= limit)
-			return 0;
 	}
 	thread->epoch = config->epoch;
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH &&
 	    (known_return_address(frame_at(thread, 0)) || known_return_address(frame_at(thread, depth - 1))))
 		drop_finished(thread);
-	return 1;
 }
 
 /* Pops the frame of the call that was entered with stack pointer `sp`; NULL when there is none. */
@@ -245,12 +266,11 @@ static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread,
 	__u32 depth = depth_of(thread), i;
 	struct iocx_frame *frame;
 
-	if (config->epoch != thread->epoch || depth == 0 || depth > IOCX_MAX_DEPTH ||
-	    is_over(thread, frame_at(thread, 0)))
+	if (config->epoch != thread->epoch || depth == 0 || depth > IOCX_MAX_DEPTH || is_over(frame_at(thread, 0)))
 		return NULL;
 	for (i = 0; i < IOCX_MAX_DEPTH && i < depth; i++) {
 		frame = frame_at(thread, depth - 1 - i);
-		if (frame->sp > sp && !is_over(thread, frame))
+		if (frame->sp > sp && !is_over(frame))
 			return frame;
 	}
 	return NULL;

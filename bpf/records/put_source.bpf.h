@@ -66,7 +66,7 @@ static __always_inline int in_shell(struct iocx_thread *thread, const struct ioc
 	/* The probe may have been detached before dbpf returned, or an exception may have left it. */
 	if (sp >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
 		return 0;
-	if (returns_to && return_is_gone(thread, thread->puts.shell_sp, returns_to))
+	if (returns_to && return_is_gone(thread->puts.shell_sp, returns_to))
 		return 0;
 	return !frame || frame->sp > thread->puts.shell_sp;
 }

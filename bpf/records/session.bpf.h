@@ -116,10 +116,7 @@ static __always_inline int session_entry(struct pt_regs *ctx)
 		return NO_RETURN;
 	if (is_second(ctx, thread, config, sp, 0))
 		return WANT_RETURN;
-	if (!settle_frames(thread, config, sp)) {
-		count_without_stack(ctx, id, record, 0);
-		return NO_RETURN;
-	}
+	settle_frames(thread, config, sp);
 	thread->counts.entries += 1;
 	/* From the outermost call only: calls that nest too deep get no return probe. */
 	if (cfg_timed_rate && thread->depth == 1 && parent_is_timed(thread))
