@@ -37,9 +37,10 @@
 #define LARGEST_PIECE 65536u /* bytes that one run of ca_read_piece() can read */
 #define MESSAGES_PER_BURST 16
 #define BURSTS 272 /* a loopback segment of 64 KiB holds 4,096 messages of 16 bytes; some steps read none */
-/* About 300 us, longer than the longest segment takes. The verifier follows each spin. */
-#define SPINS 1024
-#define DELAY 10 /* clock readings of some 25 ns, one after another */
+/* The second half with long pauses: about 300 us, longer than the longest segment takes. The verifier follows each. */
+#define SPINS 128
+#define LONG_PAUSE 16
+#define CLOCK_READINGS 10 /* of some 25 ns, one after another */
 /* Most pieces that one segment makes readable: the pages of a window, each hole splits one more. */
 #define PIECES (IOCX_CA_WINDOW_PAGES + IOCX_CA_EXTENTS + 8)
 #define STORE_STEPS 48 /* a segment of 64 KiB has 32 chunks, and splits some at the ends of pages */

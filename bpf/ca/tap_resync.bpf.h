@@ -54,14 +54,28 @@ static __always_inline int load_header(struct __sk_buff *skb, struct work *w, __
 	return 0;
 }
 
+/* One step of the search (shared/ca_resync.h). */
+__attribute__((noinline)) int ca_seek_step(struct __sk_buff *skb)
+{
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	__u32 trust = IOCX_CA_REFUSED, size;
+
+	if (!flow)
+		return IOCX_CA_SEEK_END;
+	size = iocx_ca_seek_wants(&w->window);
+	if (size && load_header(skb, w, size) == 0 && iocx_ca_seek_header(&w->window, size))
+		trust = trust_in(w, flow);
+	return iocx_ca_seek(&direction_of(flow, w->window.direction)->stream, &w->window, trust, !flow->joined);
+}
+
 /* Goes on with the search. Returns 1 when the segment has no boundary. */
 __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_ca_direction *d;
-	__u32 size, start;
-	int result;
+	__u32 start;
 
 	if (!flow)
 		return 1;
@@ -73,13 +87,8 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 	}
 	start = w->window.pos;
 	for (int i = 0; i < SEEK_STEPS; i++) {
-		__u32 trust = IOCX_CA_REFUSED;
+		const int result = ca_seek_step(skb);
 
-		asm volatile("" : "+r"(w), "+r"(d), "+r"(flow)); /* as in ca_burst() */
-		size = iocx_ca_seek_wants(&w->window);
-		if (size && load_header(skb, w, size) == 0 && iocx_ca_seek_header(&w->window, size))
-			trust = trust_in(w, flow);
-		result = iocx_ca_seek(&d->stream, &w->window, trust, !flow->joined);
 		if (result == IOCX_CA_SEEK_END) {
 			if (d->stream.sync == IOCX_CA_LOST)
 				count_unread(flow, w->window.direction, w->window.pos - start);

@@ -136,15 +136,29 @@ __attribute__((noinline)) int ca_load_page(struct __sk_buff *skb, __u32 lead_, _
 	return 0;
 }
 
-/* Copies data of the packet, from `done` on, into one page, as much as goes in one copy. Returns how much. */
-static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct segment *segment,
-					 const struct iocx_ca_flow *flow, struct iocx_ca_page *window, __u32 done)
+/*
+ * Copies data of the packet, from w->stored on, into one page, as much as goes in one copy. Returns how much; 0 when
+ * there is no room.
+ */
+__attribute__((noinline)) int ca_store_chunk(struct __sk_buff *skb)
 {
-	const __u32 seq = segment->seq + done;
-	__u64 at = seq, place = iocx_ca_place(seq), wanted;
-	__u32 size = segment->length - done;
-	struct iocx_ca_page *page;
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_ca_page *window, *page;
+	const struct segment *segment;
+	__u64 at, place, wanted;
+	__u32 seq, size;
 
+	if (!flow)
+		return 0;
+	window = get_page(direction_of(flow, w->window.direction)->window);
+	if (!window)
+		return 0;
+	segment = &w->segment;
+	seq = segment->seq + w->stored;
+	at = seq;
+	place = iocx_ca_place(seq);
+	size = segment->length - w->stored;
 	IOCX_CA_MASK(at, IOCX_CA_PAGE - 1);
 	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
 	if (size > IOCX_CA_PAGE_CHUNK)
@@ -162,7 +176,7 @@ static __always_inline __u32 store_chunk(struct __sk_buff *skb, const struct seg
 	wanted = size - 1;
 	IOCX_CA_MASK(wanted, IOCX_CA_PAGE_CHUNK - 1);
 	asm volatile("%0 += 1" : "+r"(wanted));
-	if (bpf_skb_load_bytes(skb, segment->data_at + done, page->bytes + at, wanted))
+	if (bpf_skb_load_bytes(skb, segment->data_at + w->stored, page->bytes + at, wanted))
 		return 0;
 	return size;
 }
@@ -192,7 +206,7 @@ __attribute__((noinline)) int ca_store(struct __sk_buff *skb)
 		IOCX_CA_FORGET();
 		if (w->stored >= w->segment.length)
 			return iocx_ca_add_extent(window, &w->choice);
-		size = store_chunk(skb, &w->segment, flow, window, w->stored);
+		size = ca_store_chunk(skb);
 		if (!size)
 			return 0;
 		w->stored += size;
