@@ -55,4 +55,4 @@ def test_channel_names_outlive_the_exporter(started, log_dir, start_exporter, bp
     client.wait_done()
     assert puts(second.scrape()) == {(PVS[0], "operator", "console"): 11,
                                      (PVS[1], "operator", "console"): 13}
-    assert server.counts() == {PVS[0]: 23, PVS[1]: 20}
+    assert server.counts(43) == {PVS[0]: 23, PVS[1]: 20}

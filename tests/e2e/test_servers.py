@@ -50,7 +50,7 @@ def test_found_by_what_it_speaks(start_server, start_exporter, connect):
     assert scrape.value("epics_ioc_up", ioc=server.name) == 1
     assert not scrape.series("ioc_exporter_ioc_records_attached", ioc=server.name), "it has none"
     assert sender.send() == 211 * len(PVS)
-    assert server.counts() == dict.fromkeys(PVS, 211)
+    assert server.counts(211 * len(PVS)) == dict.fromkeys(PVS, 211)
     scrape = exporter.scrape()
     assert puts(scrape, server.name) == dict.fromkeys(PVS, 211)
     assert scrape.count("epics_ca_channels", ioc=server.name, access="read_write") == len(PVS)

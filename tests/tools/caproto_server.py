@@ -2,12 +2,14 @@
 
     caproto_server.py PV...
 
-Each PV is a float. "@running" is printed when it serves; each line on stdin is answered with
-"@counts" and how many writes of clients each PV took, in the order of the arguments.
+Each PV is a float. "@running" is printed when it serves. A line with a number on stdin is answered when clients have
+made so many writes: with "@counts" and how many each PV took, in the order of the arguments. An echo is answered before
+the writes that came ahead of it are done.
 """
 import asyncio
 import sys
 import threading
+import time
 
 from caproto import ChannelDouble
 from caproto.asyncio.server import start_server
@@ -22,7 +24,9 @@ class CountingDouble(ChannelDouble):
 
 
 def answer(channels: list[CountingDouble]) -> None:
-    for _ in sys.stdin:
+    for line in sys.stdin:
+        while sum(channel.writes for channel in channels) < int(line):
+            time.sleep(0.01)
         print("@counts", *(channel.writes for channel in channels), flush=True)
 
 

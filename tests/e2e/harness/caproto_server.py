@@ -29,9 +29,9 @@ class CaprotoServer:
         self.process.wait_for("^@running$", timeout=60)
         return self
 
-    def counts(self) -> dict[str, int]:
-        """How many writes each PV took. Ask once."""
-        self.process.send_line("counts")
+    def counts(self, writes: int) -> dict[str, int]:
+        """How many writes each PV took, when it has done so many in all. Ask once."""
+        self.process.send_line(str(writes))
         counts = self.process.wait_for(r"^@counts ([\d ]+)$")[1].split()
         return dict(zip(self.pvs, map(int, counts), strict=True))
 
