@@ -7,16 +7,16 @@ median batch of each; "added" is against the same round's run without any probe.
 """
 
 import argparse
-import glob
 import os
 import random
 import re
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from attached import (Held, Nothing, copy_libraries, empty_probes, fail, ioc_environment, library_of,
+                      offset_in_file)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -25,17 +25,14 @@ class Ioc:
     """A process of bench/dbprocess_load.c."""
 
     def __init__(self, program, dbd, name, libraries):
-        environment = dict(os.environ, IOCNAME=name, LD_LIBRARY_PATH=libraries, EPICS_CAS_INTF_ADDR_LIST="127.0.0.1",
-                           EPICS_CA_SERVER_PORT="0", EPICS_CAS_BEACON_ADDR_LIST="127.0.0.1",
-                           EPICS_CAS_AUTO_BEACON_ADDR_LIST="NO")
         self.name = name
         self.process = subprocess.Popen([program, dbd, os.path.join(HERE, "dbprocess.db")],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        stderr=subprocess.DEVNULL, env=environment)
+                                        stderr=subprocess.DEVNULL, env=ioc_environment(name, libraries))
         while True:
             line = self.process.stdout.readline()
             if not line:
-                sys.exit("records.py: the IOC does not start")
+                fail("the IOC does not start")
             if line.strip() == "ready":
                 break
 
@@ -44,63 +41,9 @@ class Ioc:
         self.process.stdin.flush()
         return statistics.median(float(x) for x in self.process.stdout.readline().split())
 
-    def library(self):
-        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
-            for line in maps:
-                if re.search(r"/libdbCore\.so", line):
-                    return line.split(maxsplit=5)[5].strip()
-        sys.exit("records.py: the IOC has no libdbCore")
-
     def stop(self):
         self.process.stdin.close()
         self.process.wait()
-
-
-def offset_in_file(library, symbol):
-    symbols = subprocess.run(["readelf", "-WsD", library], check=True, capture_output=True, text=True).stdout
-    address = int(re.search(rf":\s+([0-9a-f]+)\s.*\s{symbol}(?:@|$)", symbols, re.M).group(1), 16)
-    segments = subprocess.run(["readelf", "-Wl", library], check=True, capture_output=True, text=True).stdout
-    for offset, virtual, size in re.findall(r"LOAD\s+0x(\w+)\s+0x(\w+)\s+0x\w+\s+0x(\w+)", segments):
-        offset, virtual, size = int(offset, 16), int(virtual, 16), int(size, 16)
-        if virtual <= address < virtual + size:
-            return address - virtual + offset
-    sys.exit(f"records.py: {symbol} is in no segment of {library}")
-
-
-class Held:
-    """A tool that is attached while the `with` block runs."""
-
-    def __init__(self, command, is_attached, **options):
-        self.command, self.is_attached, self.options = command, is_attached, options
-
-    def __enter__(self):
-        self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=self.log,
-                                        stderr=subprocess.STDOUT, text=True, **self.options)
-        for _ in range(300):
-            self.log.seek(0)
-            if self.is_attached(self.log.read()):
-                time.sleep(0.3)
-                return self
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.1)
-        self.log.seek(0)
-        sys.exit(f"records.py: {self.command[0]} did not attach:\n{self.log.read()}")
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
-
-
-class Nothing:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 def ways(args, watched, library, offset):
@@ -117,10 +60,8 @@ def ways(args, watched, library, offset):
 
     table = {
         "nothing": Nothing,
-        "empty pair (floor)": lambda: Held([empty, library, str(offset), str(watched.process.pid)],
-                                           lambda log: "attached" in log),
-        "empty entry alone": lambda: Held([empty, library, str(offset), str(watched.process.pid), "entry"],
-                                          lambda log: "attached" in log),
+        "empty pair (floor)": lambda: empty_probes(args.build, watched.process.pid),
+        "empty entry alone": lambda: empty_probes(args.build, watched.process.pid, "entry"),
         "ioc_exporter": exporter_way(),
         "return probes": exporter_way("--records.durations=on"),
         "return probes, all timed": exporter_way("--records.durations=on", "--records.timed-rate=0"),
@@ -160,8 +101,7 @@ def main():
     program = os.path.join(args.build, "bench", "dbprocess_load")
     # Libraries of its own: probes that somebody else has on the file do not reach the copy.
     with tempfile.TemporaryDirectory() as libraries:
-        for name in glob.glob(os.path.join(args.dbd, "..", "lib", "*.so*")):
-            shutil.copy(name, libraries)
+        copy_libraries(args.dbd, libraries)
         watched = Ioc(program, args.dbd, "BENCH_WATCHED", libraries)
         other = Ioc(program, args.dbd, "BENCH_OTHER", libraries)
         more = [Ioc(program, args.dbd, f"BENCH_WATCHED_{i}", libraries) for i in range(2, args.iocs + 1)]
@@ -173,7 +113,7 @@ def main():
 
 
 def measure(args, watched, other):
-    library = watched.library()
+    library = library_of(watched.process.pid)
     table = ways(args, watched, library, offset_in_file(library, "dbProcess"))
     results = {way: {"watched": [], "chain": [], "other": []} for way in table}
     for round_number in range(args.rounds):

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""What a real IOC pays for being watched, and what its users notice.
+
+An IOC with many records that scan, each in a cache line of its own, and none of them fast; a client with 200 monitors
+that puts with callback a hundred times a second. Interleaved: each round measures every way once, in another order, on
+the same IOC. Figures are medians over the rounds. "added" is CPU against the same round's run with nothing attached,
+"pair x" that in multiples of what the empty pair adds.
+"""
+
+import argparse
+import os
+import random
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from attached import Held, Nothing, copy_libraries, empty_probes, fail, ioc_environment, library_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MONITORS = 200
+
+
+def calcs(count, scan, first=0):
+    return [f'record(calc,"LOAD:{i}"){{field(CALC,"VAL+1") field(SCAN,"{scan}")}}' for i in range(first, first + count)]
+
+
+def slow_ones(count, scan, first):
+    """Asynchronous: they complete 10 ms after they were processed."""
+    return [f'record(calcout,"LOAD:{i}"){{field(CALC,"VAL+1") field(ODLY,"0.01") field(SCAN,"{scan}")}}'
+            for i in range(first, first + count)]
+
+
+# Name: the records, and the period of their scan in seconds.
+LOADS = {
+    "5,000 records at 10 Hz": (calcs(5000, ".1 second"), 0.1),
+    "500 records at 10 Hz, 50 of them asynchronous": (calcs(450, ".1 second") + slow_ones(50, ".1 second", 450), 0.1),
+    "100,000 records at 1 Hz": (calcs(100000, "1 second"), 1.0),
+}
+# Last of its scan: its time says when the whole list was done.
+CLOCK = 'record(sub,"LOAD:CLOCK"){{field(SNAM,"note_time") field(PHAS,"9") field(SCAN,"{scan}")}}'
+SETPOINT = 'record(ao,"LOAD:PUT"){field(FLNK,"LOAD:PUT:CALC")}\nrecord(calc,"LOAD:PUT:CALC"){field(CALC,"VAL+1")}'
+
+
+class Answering:
+    """A program that prints "ready", and answers lines of its stdin with lines."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.DEVNULL, env=environment)
+        while (line := self.process.stdout.readline()).strip() != "ready":
+            if not line:
+                fail(f"{command[0]} does not start")
+
+    def tell(self, line):
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def numbers(self):
+        return [float(x) for x in self.process.stdout.readline().split()]
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.terminate()
+        self.process.wait()
+
+
+class Load:
+    """The IOC and its client."""
+
+    def __init__(self, args, directory, libraries, records, period):
+        scan = ".1 second" if period < 1 else "1 second"
+        database = os.path.join(directory, "load.db")
+        with open(database, "w", encoding="ascii") as out:
+            out.write("\n".join([*records, CLOCK.format(scan=scan), SETPOINT, ""]))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        environment = ioc_environment("BENCH_LOAD", libraries, port)
+        programs = os.path.join(args.build, "bench")
+        self.period = period
+        self.ioc = Answering([os.path.join(programs, "ioc_load"), args.dbd, database], environment)
+        monitored = [f"LOAD:{i}" for i in range(0, len(records), max(1, len(records) // MONITORS))][:MONITORS]
+        self.client = Answering([os.path.join(programs, "ioc_client"), "LOAD:PUT", *monitored], environment)
+
+    def cpu_seconds(self):
+        """Of threads that live, in nanoseconds exactly: sum_exec_runtime."""
+        total, base = 0, f"/proc/{self.ioc.process.pid}/task"
+        for task in os.listdir(base):
+            with open(f"{base}/{task}/schedstat", encoding="ascii") as stat:
+                total += int(stat.read().split()[0])
+        return total / 1e9
+
+    def measure(self, seconds):
+        self.ioc.tell("")
+        self.ioc.numbers()
+        cpu, start = self.cpu_seconds(), time.monotonic()
+        self.client.tell(seconds)
+        puts, monitors = self.client.numbers(), self.client.numbers()
+        share = (self.cpu_seconds() - cpu) / (time.monotonic() - start) * 100
+        self.ioc.tell("")
+        deviations = [abs(ns / 1e6 - self.period * 1e3) for ns in self.ioc.numbers()]
+        return {"CPU %": share,
+                "scan p50 ms": quantile(deviations, 0.5), "p99 ms": quantile(deviations, 0.99), "max ms": max(deviations),
+                "put p50 us": quantile(puts, 0.5), "put p99 us": quantile(puts, 0.99),
+                "monitor p50 us": quantile(monitors, 0.5), "monitor p99 us": quantile(monitors, 0.99)}
+
+    def stop(self):
+        self.client.stop()
+        self.ioc.stop()
+
+
+def quantile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def ways(args, pid):
+    exporter = [os.path.join(args.build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0",
+                "--ioc.include=BENCH_LOAD", "--state.pin=none"]
+
+    def exporter_way(*options, ready="counting"):
+        return lambda: Held([*exporter, *options], lambda log: ready in log)
+
+    table = {
+        "nothing": Nothing,
+        "empty entry": lambda: empty_probes(args.build, pid, "entry"),
+        "empty pair": lambda: empty_probes(args.build, pid),
+        "ioc_exporter": exporter_way(),
+        "no budget": exporter_way("--overhead.budget=0"),
+        "no budget, return probes": exporter_way("--overhead.budget=0", "--records.durations=on",
+                                                 "--records.timed-rate=0"),
+        "no budget, without durations": exporter_way("--overhead.budget=0", "--records.durations=off"),
+        "puts only": exporter_way("--no-collector.records", ready="found"),
+    }
+    if not args.no_bpftrace:
+        with open(os.path.join(HERE, "records.bt"), encoding="utf-8") as file:
+            script = file.read().replace("LIBRARY", library_of(pid)).replace("PID", str(pid))
+        table["bpftrace"] = lambda: Held(["bpftrace", "-p", str(pid), "-e", script], lambda log: "Attaching" in log,
+                                         env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="200000"))
+    keep = re.compile(f"nothing$|empty pair$|{args.only}" if args.only else "")
+    return {way: held for way, held in table.items() if keep.match(way)}
+
+
+def measure(args, name, directory, libraries):
+    load = Load(args, directory, libraries, *LOADS[name])
+    try:
+        time.sleep(3)
+        table = ways(args, load.ioc.process.pid)
+        results = {way: [] for way in table}
+        for round_number in range(args.rounds):
+            order = list(table)
+            random.Random(round_number).shuffle(order)
+            for way in order:
+                with table[way]():
+                    time.sleep(args.settle)
+                    results[way].append(load.measure(args.seconds))
+            print(f"{name}: round {round_number + 1} of {args.rounds}", file=sys.stderr)
+        return results
+    finally:
+        load.stop()
+
+
+def report(name, results, args):
+    def added(way):
+        return statistics.median(a["CPU %"] - b["CPU %"] for a, b in zip(results[way], results["nothing"]))
+
+    columns = list(next(iter(results.values()))[0])
+    print(f"\n{name}, {MONITORS} monitors, put-callbacks: medians of {args.rounds} interleaved rounds of "
+          f"{args.seconds:g} s\n")
+    print("| attached | " + " | ".join([columns[0], "added", "pair x", *columns[1:]]) + " |")
+    print("|---" * (len(columns) + 3) + "|")
+    floor = added("empty pair")
+    for way, rounds in results.items():
+        cells = [statistics.median(one[column] for one in rounds) for column in columns]
+        more = added(way)
+        print(f"| {way} | {cells[0]:.1f} | " + ("| " if way == "nothing" else f"{more:.1f} | {more / floor:.2f} ")
+              + ("| | " if way == "nothing" else "| ")
+              + " | ".join(f"{cell:.0f}" if "us" in column else f"{cell:.2f}"
+                           for column, cell in zip(columns[1:], cells[1:])) + " |")
+    sys.stdout.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--dbd", required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=10, help="how long each way is measured in a round")
+    parser.add_argument("--settle", type=float, default=3, help="seconds between attaching and measuring")
+    parser.add_argument("--no-bpftrace", action="store_true")
+    parser.add_argument("--only", help="expression (re) of the ways to measure; nothing and the empty pair always are")
+    parser.add_argument("--load", help="expression (re) of the loads")
+    args = parser.parse_args()
+    for name in LOADS:
+        if args.load and not re.search(args.load, name):
+            continue
+        with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as libraries:
+            copy_libraries(args.dbd, libraries)
+            report(name, measure(args, name, directory, libraries), args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+/*
+ * A real IOC with a load that scans: what it pays for probes is seen from outside, and how well it keeps its periods
+ * from inside.
+ *
+ *   ioc_load DBD_DIR DB
+ *
+ * A sub record with the function note_time notes when it is processed. Prints "ready" after iocInit; each line of stdin
+ * is answered with the nanoseconds between the passes noted since the line before.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <dbAccess.h>
+#include <dbStaticLib.h>
+#include <iocInit.h>
+#include <iocshRegisterCommon.h>
+#include <registryFunction.h>
+#include <subRecord.h>
+
+#define MOST_TIMES 100000
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static double times[MOST_TIMES];
+static int noted;
+
+static long note_time(subRecord *record)
+{
+	struct timespec now;
+
+	(void)record;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&lock);
+	if (noted < MOST_TIMES)
+		times[noted++] = (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static void answer(void)
+{
+	int i;
+
+	pthread_mutex_lock(&lock);
+	for (i = 1; i < noted; i++)
+		printf("%.0f ", times[i] - times[i - 1]);
+	noted = 0;
+	pthread_mutex_unlock(&lock);
+	printf("\n");
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	int character;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: ioc_load DBD_DIR DB\n");
+		return 2;
+	}
+	registryFunctionAdd("note_time", (REGISTRYFUNCTION)note_time);
+	if (dbLoadDatabase("base.dbd", argv[1], NULL) || registerAllRecordDeviceDrivers(pdbbase) ||
+	    dbLoadRecords(argv[2], NULL) || iocInit()) {
+		fprintf(stderr, "ioc_load: the IOC does not start\n");
+		return 1;
+	}
+	printf("ready\n");
+	fflush(stdout);
+	while ((character = getchar()) != EOF)
+		if (character == '\n')
+			answer();
+	return 0;
+}
