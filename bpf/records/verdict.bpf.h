@@ -36,7 +36,14 @@ static __always_inline struct entry_facts facts_from(const char *window, __u32 p
 	return facts;
 }
 
-static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config *config, __u64 record)
+/* Facts as one number, since BPF functions return nothing larger. */
+#define FACTS(facts) ((__u64)(facts).severity << 32 | (facts).verdict)
+
+/*
+ * A function of its own, at the end of no chain of calls: the window is more than half of what the stack has for all
+ * functions that have called each other, so nobody should hold it who calls others.
+ */
+static __noinline __u64 read_facts(const struct iocx_ioc_config *config, __u64 record)
 {
 	/* The first two bytes are not used, so that DISV, DISA and the type are aligned. */
 	struct {
@@ -48,19 +55,33 @@ static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config 
 	__u16 severity = IOCX_SEVERITIES;
 	__u8 pact = 0;
 
+	if (!config)
+		return FACTS(facts);
 	if (config->layout == IOCX_LAYOUT_240) {
-		if (!bpf_probe_read_user(fields.window, 240, (void *)(record + config->disv)))
-			return facts_from(fields.window, 239);
+		if (!bpf_probe_read_user(fields.window, 240, (void *)(record + config->disv))) {
+			facts = facts_from(fields.window, 239);
+			return FACTS(facts);
+		}
 	} else if (config->layout == IOCX_LAYOUT_160) {
-		if (!bpf_probe_read_user(fields.window, 160, (void *)(record + config->disv)))
-			return facts_from(fields.window, 159);
+		if (!bpf_probe_read_user(fields.window, 160, (void *)(record + config->disv))) {
+			facts = facts_from(fields.window, 159);
+			return FACTS(facts);
+		}
 	} else if (!bpf_probe_read_user(&pact, sizeof(pact), (void *)(record + config->pact)) &&
 		   !bpf_probe_read_user(&severity, sizeof(severity), (void *)(record + config->sevr))) {
 		facts.verdict = pact ? IS_ACTIVE : UNDECIDED;
 		facts.severity = severity;
-		return facts;
+		return FACTS(facts);
 	}
 	count_drop(IOCX_RECORD_DROP_READ);
+	return FACTS(facts);
+}
+
+static __always_inline struct entry_facts facts_of(const struct iocx_ioc_config *config, __u64 record)
+{
+	__u64 read = read_facts(config, record);
+	struct entry_facts facts = {(enum verdict)(__u32)read, read >> 32};
+
 	return facts;
 }
 
