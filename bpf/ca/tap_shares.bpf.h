@@ -37,10 +37,10 @@ __attribute__((noinline)) int ca_take_share(__u32 table, __u64 circuit, __u32 ad
 		if (left <= (__s32)(room / kept))
 			return 0;
 		reserve = iocx_ca_share_reserve(table, room);
-		if (circuit && !iocx_ca_circuit_may(own->held[which], left, reserve))
+		if (circuit && !iocx_one_may(own->held[which], left, reserve))
 			return 0;
 		if ((address != IOCX_CA_SHARE_LOCAL || !circuit) &&
-		    !iocx_ca_address_may(theirs->held[which], circuit ? own->held[which] : room, left, reserve))
+		    !iocx_group_may(theirs->held[which], circuit ? own->held[which] : room, left, reserve))
 			return 0;
 	}
 	__sync_fetch_and_add(&all->held[which], 1);

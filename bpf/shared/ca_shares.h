@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who holds how much of the tap's tables, so that nobody fills one that others need.
- *
- * While half of a table is free, all may have what they ask for. Then a circuit gets one more only while it holds less
- * than an eighth of what is left; and of the last quarter a client's address, while it holds less than a quarter of
- * that, or, down to the last eighth, while the circuit has next to nothing. So whoever takes all that he can get leaves
- * most of it, and so do the many who do so one after the other.
+ * Who holds how much of the tap's tables, so that nobody fills one that others need: circuits, in groups by the
+ * client's address. shared/shares.h has the rule.
  *
  * Counted in buckets by a hash of the circuit's id and of the client's address, of IPv6 its /64. Two that share a
  * bucket are counted as one: in a table that is nearly full, some get less than they might. Ids are never used twice,
@@ -18,6 +14,7 @@
 
 #include "shared/ca_header.h"
 #include "shared/ca_servers.h"
+#include "shared/shares.h"
 
 /* The tables. */
 enum iocx_ca_share_of {
@@ -84,20 +81,6 @@ IOCX_CA_INLINE __u32 iocx_ca_share_of_address(const struct iocx_ca_address *addr
 IOCX_CA_INLINE __u32 iocx_ca_share_reserve(__u32 table, __u32 room)
 {
 	return table == IOCX_CA_SHARE_PAGES ? room / 8 : room / 2;
-}
-
-/* Whether a circuit that holds `own` may have one more, when `left` places are. */
-IOCX_CA_INLINE int iocx_ca_circuit_may(__u32 own, __s32 left, __u32 reserve)
-{
-	return left > (__s32)reserve || (__s32)(own * 8) < left;
-}
-
-/* The same for a client's address. Others there shall not suffer from who has most: `circuits`, what the circuit has. */
-IOCX_CA_INLINE int iocx_ca_address_may(__u32 own, __u32 circuits, __s32 left, __u32 reserve)
-{
-	if (left > (__s32)(reserve / 2) || (__s32)(own * 4) < left)
-		return 1;
-	return left > (__s32)(reserve / 4) && (__s32)(circuits * 64) < left;
 }
 
 #endif

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "shared/ca_shares.h"
+#include "shared/ca_servers.h"
+#include "shared/shares.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -41,7 +42,7 @@ CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
   return const_cast<Channel*>(std::as_const(*this).find(slot));
 }
 
-// As the kernel's tables (bpf/shared/ca_shares.h).
+// As the kernel's tables (bpf/shared/shares.h).
 bool CaPutTotals::has_room(const CaPutLabels& labels) const {
   if (shown_ >= max_series_) return false;
   const auto left = static_cast<std::int32_t>(max_series_ - shown_);
@@ -52,9 +53,9 @@ bool CaPutTotals::has_room(const CaPutLabels& labels) const {
   };
   const std::uint32_t reserve = room / 2;
   if (left > static_cast<std::int32_t>(reserve)) return true;
-  if (!iocx_ca_circuit_may(shown_of(person_of(labels)), left, reserve)) return false;
+  if (!iocx_one_may(shown_of(person_of(labels)), left, reserve)) return false;
   const std::string address = address_of(labels);
-  return address.empty() || iocx_ca_address_may(shown_of(address), room, left, reserve);
+  return address.empty() || iocx_group_may(shown_of(address), room, left, reserve);
 }
 
 // Whether the series has room, or gets it now.

@@ -279,9 +279,9 @@ bool CaTapObject::take_share(iocx_ca_share_of table, std::uint64_t circuit,
   if (left <= static_cast<std::int32_t>(room / kept)) return false;
   const std::uint32_t reserve = iocx_ca_share_reserve(table, room);
   const std::uint32_t own = circuit != 0 ? held(iocx_ca_share_of_circuit(circuit)) : room;
-  if (circuit != 0 && !iocx_ca_circuit_may(own, left, reserve)) return false;
+  if (circuit != 0 && !iocx_one_may(own, left, reserve)) return false;
   if ((address != IOCX_CA_SHARE_LOCAL || circuit == 0) &&
-      !iocx_ca_address_may(held(address), own, left, reserve))
+      !iocx_group_may(held(address), own, left, reserve))
     return false;
   add_share(table, circuit, address);
   return true;
