@@ -38,18 +38,4 @@ static __always_inline void *find_or_add(void *map, const void *key, const void 
 	return value ? value : add_entry(map, key, fresh);
 }
 
-/* The same with a value that is too large for the BPF stack: a new one is a copy of what `zeroes` holds. */
-static __always_inline void *find_or_add_zeroes(void *map, const void *key, void *zeroes)
-{
-	void *value = bpf_map_lookup_elem(map, key);
-	const void *fresh;
-
-	if (value)
-		return value;
-	fresh = only_element(zeroes);
-	if (!fresh)
-		return 0;
-	return add_entry(map, key, fresh);
-}
-
 #endif

@@ -64,25 +64,68 @@ static __always_inline struct iocx_record_stats *stats_of(__u32 slot, __u64 reco
 	return add_record(slot, record) ? bpf_map_lookup_elem(records, &record) : NULL;
 }
 
-/* Adds 1 to the count of the key. Counts a drop for the reason `full` when there is no room. */
-static __always_inline void add_one(void *map, const void *key, enum iocx_record_drop full)
+/* The IOC of a thread, as one number: what add_cause() and add_link() take. */
+static __always_inline __u64 ioc_of_thread(const struct iocx_thread *thread)
 {
-	__u64 *count = bpf_map_lookup_elem(map, key), one = 1;
+	return (__u64)thread->generation << 32 | thread->slot;
+}
 
-	if (count)
-		*count += 1;
-	else if (bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
-		count_drop(full);
+/*
+ * Adds a key with the count 1. Counts a drop for the reason `full` when there is no room for its IOC. Nothing is added
+ * for an IOC that is not watched any more: nobody would remove it.
+ */
+static __always_inline int add_key(void *map, enum iocx_record_share_of table, __u64 of_ioc, const void *key,
+				   enum iocx_record_drop full)
+{
+	const __u32 slot = (__u32)of_ioc, generation = of_ioc >> 32;
+	const struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &slot);
+	const __u64 one = 1;
+	__u32 ioc, user;
+
+	if (!config || config->generation != generation)
+		return 0;
+	ioc = config->holder.ioc;
+	user = config->holder.user;
+	if (take_record_share(table, ioc, user)) {
+		if (!bpf_map_update_elem(map, key, &one, BPF_NOEXIST))
+			return 1;
+		give_record_share(table, ioc, user);
+	}
+	count_drop(full);
+	return 0;
+}
+
+/* Global functions, as those of shares.bpf.h. `name`: both halves of iocx_cause_key.comm. */
+__attribute__((noinline)) int add_cause(__u64 ioc, __u64 record, __u32 cause, __u64 name, __u64 name_too)
+{
+	struct iocx_cause_key key = {.record = record, .generation = ioc >> 32, .cause = cause};
+
+	__builtin_memcpy(key.comm, &name, sizeof(name));
+	__builtin_memcpy(key.comm + sizeof(name), &name_too, sizeof(name_too));
+	return add_key(&record_causes, IOCX_SHARE_CAUSES, ioc, &key, IOCX_RECORD_DROP_CAUSES_FULL);
+}
+
+__attribute__((noinline)) int add_link(__u64 ioc, __u64 source, __u64 record)
+{
+	struct iocx_link_key key = {.source = source, .record = record, .generation = ioc >> 32};
+
+	return add_key(&record_links, IOCX_SHARE_LINKS, ioc, &key, IOCX_RECORD_DROP_LINKS_FULL);
 }
 
 static __always_inline void count_cause(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
 	struct iocx_cause_key key = {.record = record, .generation = thread->generation};
+	__u64 *count;
 
 	key.cause = parent ? IOCX_CAUSE_LINK : thread->cause;
 	if (key.cause == IOCX_CAUSE_SCAN)
 		__builtin_memcpy(key.comm, thread->comm, sizeof(key.comm));
-	add_one(&record_causes, &key, IOCX_RECORD_DROP_CAUSES_FULL);
+	count = bpf_map_lookup_elem(&record_causes, &key);
+	if (count)
+		*count += 1;
+	else
+		add_cause(ioc_of_thread(thread), record, key.cause, *(const __u64 *)key.comm,
+			  *(const __u64 *)(key.comm + sizeof(__u64)));
 }
 
 /* For `parent` of a call that another record makes, when the stack of the thread does not hold that one. */
@@ -91,11 +134,17 @@ static __always_inline void count_cause(struct iocx_thread *thread, __u64 record
 static __always_inline void count_link(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
 	struct iocx_link_key key = {.source = parent, .record = record, .generation = thread->generation};
+	__u64 *count;
 
-	if (parent == UNKNOWN_PARENT)
+	if (parent == UNKNOWN_PARENT) {
 		count_drop(IOCX_RECORD_DROP_LINKS_TOO_DEEP);
+		return;
+	}
+	count = bpf_map_lookup_elem(&record_links, &key);
+	if (count)
+		*count += 1;
 	else
-		add_one(&record_links, &key, IOCX_RECORD_DROP_LINKS_FULL);
+		add_link(ioc_of_thread(thread), parent, record);
 }
 
 /* Counts a processing. `parent`: the record that processes this one, 0 when there is none. */

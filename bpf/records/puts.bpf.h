@@ -6,12 +6,37 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_PUTS_H
 #define IOC_EXPORTER_BPF_RECORD_PUTS_H
 
+/* Returns 0 when there is no room for the IOC. */
+static __noinline int add_put_client(const struct iocx_put_client_key *key)
+{
+	const __u64 zero = 0;
+	__u32 ioc, user;
+	long err;
+
+	if (!key)
+		return 0;
+	ioc = key->holder.ioc;
+	user = key->holder.user;
+	if (!take_record_share(IOCX_SHARE_PUT_CLIENTS, ioc, user))
+		return 0;
+	err = bpf_map_update_elem(&put_clients, key, &zero, BPF_NOEXIST);
+	if (err) /* that it is there: another thread has just done its put, which had waited */
+		give_record_share(IOCX_SHARE_PUT_CLIENTS, ioc, user);
+	return !err || err == -EEXIST;
+}
+
 static __always_inline void count_put_client(__u32 slot, __u64 record, __u32 source, __u32 client)
 {
 	struct iocx_put_client_key key = {.record = record, .slot = slot, .tid = client, .source = source};
-	const __u64 zero = 0;
-	__u64 *count = find_or_add(&put_clients, &key, &zero);
+	const struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &slot);
+	__u64 *count;
 
+	if (!config)
+		return;
+	key.holder = config->holder;
+	count = bpf_map_lookup_elem(&put_clients, &key);
+	if (!count && add_put_client(&key))
+		count = bpf_map_lookup_elem(&put_clients, &key);
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	else

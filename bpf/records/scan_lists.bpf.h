@@ -22,15 +22,44 @@ struct {
 	__type(value, struct iocx_scan_list);
 } zero_scan_list SEC(".maps");
 
+/* Returns 0, counted as dropped, when there is no room for the thread's IOC. */
+static __noinline int add_scan_list(const struct iocx_thread *thread)
+{
+	const void *zeroes = only_element(&zero_scan_list);
+	struct iocx_scan_list *list = NULL;
+	__u32 ioc, user;
+	__u64 id;
+
+	if (!thread || !zeroes)
+		return 0;
+	id = thread->owner;
+	ioc = thread->holder.ioc;
+	user = thread->holder.user;
+	if (take_record_share(IOCX_SHARE_SCAN_LISTS, ioc, user)) {
+		list = add_entry(&scan_lists, &id, zeroes);
+		if (!list)
+			give_record_share(IOCX_SHARE_SCAN_LISTS, ioc, user);
+	}
+	if (!list) {
+		count_drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
+		return 0;
+	}
+	list->slot = thread->slot;
+	barrier(); /* with a holder, its slot counts */
+	list->holder.user = user;
+	list->holder.ioc = ioc;
+	return 1;
+}
+
 /* The list of the thread, added at its first pass. NULL: counted as dropped. */
 static __always_inline struct iocx_scan_list *scan_list_of(const struct iocx_thread *thread)
 {
 	__u64 id = thread->owner;
-	struct iocx_scan_list *list = find_or_add_zeroes(&scan_lists, &id, &zero_scan_list);
+	struct iocx_scan_list *list = bpf_map_lookup_elem(&scan_lists, &id);
 
-	if (!list)
-		count_drop(IOCX_RECORD_DROP_SCAN_LISTS_FULL);
-	return list;
+	if (list)
+		return list;
+	return add_scan_list(thread) ? bpf_map_lookup_elem(&scan_lists, &id) : NULL;
 }
 
 static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)

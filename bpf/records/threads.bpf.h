@@ -17,28 +17,55 @@ static __always_inline struct iocx_thread *thread_of(__u64 id)
 	return bpf_map_lookup_elem(&record_threads_overflow, &id);
 }
 
-/* Makes a stack for a thread: its element of the array or, when another thread has that, an entry of the hash. */
-static __always_inline struct iocx_thread *make_thread(__u64 id)
+/*
+ * Makes a stack for a thread: its element of the array or, when another thread has that, an entry of the hash. Its IOC
+ * must have less than its share of either.
+ */
+static __always_inline struct iocx_thread *make_thread(__u64 id, const struct iocx_ioc_config *config)
 {
-	__u32 index = (__u32)id & thread_mask;
-	struct iocx_thread *thread;
+	__u32 ioc = config->holder.ioc, user = config->holder.user, index = (__u32)id & thread_mask;
+	struct iocx_thread *thread = NULL;
 	void *zeroes;
 
-	if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST)) {
-		thread = bpf_map_lookup_elem(&record_threads, &index);
-		if (thread)
-			thread->owner = id;
-		return thread;
+	if (!bpf_map_lookup_elem(&record_thread_owners, &index)) {
+		if (!take_record_share(IOCX_SHARE_THREADS, ioc, user))
+			return NULL;
+		if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST))
+			thread = bpf_map_lookup_elem(&record_threads, &index);
+		else
+			give_record_share(IOCX_SHARE_THREADS, ioc, user); /* another thread was faster */
 	}
-	zeroes = only_element(&zero_thread);
-	if (!zeroes)
+	if (!thread) {
+		zeroes = only_element(&zero_thread);
+		if (!zeroes || !take_record_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user))
+			return NULL;
+		thread = add_entry(&record_threads_overflow, &id, zeroes);
+		if (!thread)
+			give_record_share(IOCX_SHARE_OVERFLOW_THREADS, ioc, user);
+	}
+	if (!thread)
 		return NULL;
-	thread = add_entry(&record_threads_overflow, &id, zeroes);
-	if (thread)
-		thread->owner = id;
-	else
-		count_drop(IOCX_RECORD_DROP_THREADS_FULL);
+	thread->holder.ioc = ioc;
+	thread->holder.user = user;
+	thread->owner = id;
 	return thread;
+}
+
+/* The thread was another IOC's, of the same process: the share of its stack goes to the one that it is now. */
+static __always_inline void pass_on_share(struct iocx_thread *thread, __u64 id, const struct iocx_ioc_config *config)
+{
+	__u32 ioc = config->holder.ioc, user = config->holder.user, index = (__u32)id & thread_mask;
+	struct iocx_thread *element;
+	__u32 table;
+
+	if (!ioc || (thread->holder.ioc == ioc && thread->holder.user == user))
+		return;
+	element = bpf_map_lookup_elem(&record_threads, &index);
+	table = element && element->owner == id ? IOCX_SHARE_THREADS : IOCX_SHARE_OVERFLOW_THREADS;
+	give_record_share(table, thread->holder.ioc, thread->holder.user);
+	take_record_share(table | SHARE_ANYHOW, ioc, user);
+	thread->holder.ioc = ioc;
+	thread->holder.user = user;
 }
 
 /* Whether the name starts with `text`, a literal of at most 8 characters. Both processors are little endian. */
@@ -116,10 +143,14 @@ static __noinline int bind_thread(__u64 id)
 	if (!config || config->tgid != (__u32)(id >> 32))
 		return 0;
 	thread = thread_of(id);
-	if (!thread)
-		thread = make_thread(id);
-	if (!thread)
+	if (thread)
+		pass_on_share(thread, id, config);
+	else
+		thread = make_thread(id, config);
+	if (!thread) {
+		count_drop(IOCX_RECORD_DROP_THREADS_FULL);
 		return -1;
+	}
 	reset_thread(thread, id, config->generation);
 	thread->slot = *slot;
 	thread->generation = config->generation;

@@ -11,6 +11,7 @@
 #include "shared/histogram.h"
 #include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
+#include "shared/record_shares.h"
 #include "shared/sampling.h"
 
 #ifdef __cplusplus
@@ -78,6 +79,7 @@ struct iocx_ioc_config {
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
 	__u32 timing;     /* enum iocx_timing */
+	struct iocx_holder holder;
 };
 
 /* How the end of a call is seen. */
@@ -143,9 +145,9 @@ struct iocx_thread {
 	__u32 generation;
 	__u32 epoch; /* of iocx_ioc_config when the frames were made */
 	__u32 depth;
-	__u32 cause; /* enum iocx_cause */
-	__u32 pad;
-	char comm[IOCX_COMM_LEN]; /* name of the thread when it was bound */
+	__u32 cause;               /* enum iocx_cause */
+	struct iocx_holder holder; /* who has the share of the stack */
+	char comm[IOCX_COMM_LEN];  /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "shared/labelled_enum.h"
+#include "shared/record_shares.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,7 +80,7 @@ struct iocx_put_client_key {
 	__u32 slot;
 	__u32 tid;
 	__u32 source; /* enum iocx_put_source */
-	__u32 pad;
+	struct iocx_holder holder;
 };
 
 /* Index into the per-CPU array `put_drops`. */

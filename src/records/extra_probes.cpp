@@ -45,7 +45,7 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 Result<void> ExtraProbes::follow_clients(const std::vector<Watched>& watched, bool shown) {
   std::map<std::uint32_t, pid_t> pids;
   for (const Watched& one : watched) pids.emplace(one.slot, one.pid);
-  return puts_.follow(records_->object().maps().puts, pids, shown);
+  return puts_.follow(records_->object().maps(), pids, shown);
 }
 
 Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
@@ -61,7 +61,7 @@ Result<void> ExtraProbes::begin_page(const std::vector<Watched>& watched) {
   if (records_ == nullptr) return {};
   Result<void> problem = follow_clients(watched, true);
   wall_clock_.update(WallClock::read());
-  auto lists = read_scan_lists(records_->object().maps().scan_lists);
+  auto lists = read_scan_lists(records_->object().maps());
   if (lists)
     scan_lists_ = std::move(*lists);
   else
@@ -85,9 +85,9 @@ Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
 
 Result<void> ExtraProbes::forget(std::uint32_t slot) {
   if (records_ == nullptr) return {};
-  Result<void> problem = puts_.forget(records_->object().maps().puts, slot);
+  Result<void> problem = puts_.forget(records_->object().maps(), slot);
   keep_first(problem, completions_.forget(*records_, slot));
-  keep_first(problem, forget_scan_lists(records_->object().maps().scan_lists, slot));
+  keep_first(problem, forget_scan_lists(records_->object().maps(), slot));
   return problem;
 }
 

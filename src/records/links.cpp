@@ -7,14 +7,17 @@
 namespace ioc_exporter::records {
 namespace {
 
-template <class Key>
+// `gone` is called for each entry that was erased.
+template <class Key, class Gone>
 Result<void> erase_generation(const kernel::MapView<Key, std::uint64_t>& map,
-                              std::uint32_t generation) {
+                              std::uint32_t generation, const Gone& gone) {
   auto keys = map.keys();
   if (!keys) return std::move(keys).error();
   for (const Key& key : *keys) {
     if (key.generation != generation) continue;
-    if (auto erased = map.erase(key); !erased) return std::move(erased).error();
+    auto erased = map.erase(key);
+    if (!erased) return std::move(erased).error();
+    if (*erased) gone();
   }
   return {};
 }
@@ -52,11 +55,16 @@ Result<std::map<std::uint32_t, std::vector<RawLink>>> RecordProcess::links() con
   return by_slot;
 }
 
-Result<void> RecordProcess::forget_causes_and_links(std::uint32_t generation) const {
+Result<void> RecordProcess::forget_causes_and_links(const Watched& watched) const {
+  const RecordMaps& maps = object_.maps();
+  const auto give = [&](iocx_record_share_of table) {
+    return [&maps, &watched, table] { maps.shares.give(table, watched.holder); };
+  };
   if (has_causes_)
-    if (auto erased = erase_generation(object_.maps().causes, generation); !erased) return erased;
+    if (auto ok = erase_generation(maps.causes, watched.generation, give(IOCX_SHARE_CAUSES)); !ok)
+      return ok;
   if (!has_links_) return {};
-  return erase_generation(object_.maps().links, generation);
+  return erase_generation(maps.links, watched.generation, give(IOCX_SHARE_LINKS));
 }
 
 }  // namespace ioc_exporter::records

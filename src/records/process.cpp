@@ -19,7 +19,7 @@ namespace {
 static_assert(sizeof(iocx_sampler) == 32);
 static_assert(sizeof(iocx_record_stats) == 12 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
 static_assert(offsetof(iocx_record_stats, buckets) == 96);
-static_assert(sizeof(iocx_ioc_config) == 28);
+static_assert(sizeof(iocx_ioc_config) == 32);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
 static_assert(sizeof(iocx_thread_counts) == 9 * 8);
@@ -116,6 +116,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.attach = attach;
   config.layout = record_layout(watched.target);
   config.timing = timing_of(watched.target);
+  config.holder = watched.holder;
   return object_.maps().ioc_config.update(slot, config);
 }
 
@@ -285,6 +286,9 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
+  watched.holder = holders_.take(target.user, target.comes_first, [this](std::uint32_t number) {
+    return object_.maps().shares.holds_nothing(number);
+  });
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
   if (done) done = attach_target(*slot, library);
   if (!done) {
@@ -321,7 +325,9 @@ void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
   for (const std::uint32_t slot : known) {
     const auto found = watched_.find(slot);
     memory_.release(object_.maps().rooms, slot);
-    report(forget_causes_and_links(found->second.generation));
+    // After clear_records_map() no program runs that counts for it.
+    report(forget_causes_and_links(found->second));
+    holders_.release(found->second.target.user, found->second.holder);
     forget_scan_names(found->second);
     libraries.insert(found->second.library);
     watched_.erase(found);

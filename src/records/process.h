@@ -19,6 +19,7 @@
 #include "records/ending_function.h"
 #include "records/kernel_memory.h"
 #include "records/process_object.h"
+#include "records/share_holders.h"
 #include "records/threads.h"
 #include "shared/record_process.h"
 
@@ -189,6 +190,7 @@ class RecordProcess {
     LibraryKey library;
     std::uint32_t generation = 0;
     std::uint32_t epoch = 0;
+    iocx_holder holder{};  // of shares of the tables that all IOCs share
     bool paused = false;
     std::chrono::steady_clock::time_point counting_since{};
     std::uint32_t capacity = 0;
@@ -235,7 +237,7 @@ class RecordProcess {
   void count_ended(const iocx_thread& thread);
   const Watched* watched_by(const iocx_thread& thread) const;
   std::map<std::uint32_t, std::uint32_t> slots_by_generation() const;
-  Result<void> forget_causes_and_links(std::uint32_t generation) const;
+  Result<void> forget_causes_and_links(const Watched& watched) const;
 
   // record_attach.cpp
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
@@ -256,6 +258,7 @@ class RecordProcess {
   bool has_links_;
   RecordProcessObject object_;  // before the attachments: they die first
   KernelMemory memory_;
+  ShareHolders holders_;
   std::map<LibraryKey, Library> libraries_;
   std::map<std::uint32_t, Watched> watched_;
   std::map<std::uint32_t, Prepared> prepared_;  // by slot

@@ -134,6 +134,10 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   auto rooms = RecordRooms::map(bpf_map__fd(maps.record_rooms), bpf_map__name(maps.record_rooms));
   if (!rooms) return std::move(rooms).error();
   views.rooms = std::move(*rooms);
+  auto shares =
+      RecordShares::map(bpf_map__fd(maps.record_shares), bpf_map__name(maps.record_shares));
+  if (!shares) return std::move(shares).error();
+  views.shares = std::move(*shares);
   return {};
 }
 
@@ -176,11 +180,20 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
       if (const int err = bpf_map__set_map_flags(like, BPF_F_NO_PREALLOC); err != 0)
         return kernel::libbpf_error(err, "let a BPF map grow with its use");
   const std::uint32_t overflow = std::max(places / 8, 64u);
+  auto& room = skeleton.rodata->cfg_room;
+  room[IOCX_SHARE_THREADS] = places;
+  room[IOCX_SHARE_OVERFLOW_THREADS] = overflow;
+  room[IOCX_SHARE_CAUSES] = std::max(options.causes, 1u);
+  room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
+  room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
+  room[IOCX_SHARE_PUT_CLIENTS] = options.put_client_pairs;
   if (auto ok = kernel::size_map(maps.record_threads, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
-  if (auto ok = kernel::size_map(maps.record_causes, std::max(options.causes, 1u)); !ok) return ok;
-  return kernel::size_map(maps.record_links, std::max(options.links, 1u));
+  if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.put_clients, options.put_client_pairs); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;
+  return kernel::size_map(maps.record_links, room[IOCX_SHARE_LINKS]);
 }
 
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(

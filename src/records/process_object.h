@@ -18,6 +18,7 @@
 #include "records/ending_function.h"
 #include "records/programs.h"
 #include "records/rooms.h"
+#include "records/shares.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
@@ -54,6 +55,7 @@ struct RecordMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
   kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
   RecordRooms rooms;
+  RecordShares shares;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
 };
@@ -94,9 +96,12 @@ struct RecordProcessOptions {
   bool session = true;
   std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
   // Most entries; 0: not counted.
-  std::uint32_t causes = 0;                // of records' causes, about 90 bytes each
-  std::uint32_t links = 0;                 // of links from record to record, the same
-  bool put_clients = false;                // tell writes by CA apart by client
+  std::uint32_t causes = 0;  // of records' causes, about 90 bytes each
+  std::uint32_t links = 0;   // of links from record to record, the same
+  bool put_clients = false;  // tell writes by CA apart by client
+  // Most periodic scan lists, and pairs of a record and a client that writes to it.
+  std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;
+  std::uint32_t put_client_pairs = IOCX_MAX_PUT_CLIENTS;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
   bool on_demand = true;  // let entries of these take memory when they are added, where that works
 };

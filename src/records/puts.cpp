@@ -15,12 +15,19 @@ std::set<std::uint32_t> threads_of(const RootedFs& fs, pid_t pid) {
   return threads;
 }
 
+Result<void> erase(const RecordMaps& maps, const iocx_put_client_key& key) {
+  auto erased = maps.puts.clients.erase(key);
+  if (!erased) return std::move(erased).error();
+  if (*erased) maps.shares.give(IOCX_SHARE_PUT_CLIENTS, key.holder);
+  return {};
+}
+
 }  // namespace
 
-Result<void> RecordPuts::follow(const RecordPutMaps& maps,
-                                const std::map<std::uint32_t, pid_t>& pids, bool shown) {
+Result<void> RecordPuts::follow(const RecordMaps& maps, const std::map<std::uint32_t, pid_t>& pids,
+                                bool shown) {
   std::map<std::uint32_t, Counts> by_slot;
-  auto read = maps.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t count) {
+  auto read = maps.puts.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t count) {
     by_slot[key.slot].emplace_back(key, count);
   });
   if (!read) return read;
@@ -34,7 +41,7 @@ Result<void> RecordPuts::follow(const RecordPutMaps& maps,
   return problem;
 }
 
-Result<void> RecordPuts::follow_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
+Result<void> RecordPuts::follow_ioc(const RecordMaps& maps, std::uint32_t slot, pid_t pid,
                                     const Counts& counts, bool shown) {
   auto& known = clients_[slot];
   std::set<std::uint32_t> unknown;
@@ -63,26 +70,23 @@ Result<void> RecordPuts::follow_ioc(const RecordPutMaps& maps, std::uint32_t slo
 }
 
 // Its counts are final now; its id may come again, as another thread's.
-Result<void> RecordPuts::count_ended(const RecordPutMaps& maps, const iocx_put_client_key& key,
+Result<void> RecordPuts::count_ended(const RecordMaps& maps, const iocx_put_client_key& key,
                                      const std::string& client) {
-  auto count = maps.clients.lookup(key);
+  auto count = maps.puts.clients.lookup(key);
   if (!count) return std::move(count).error();
   if (*count) totals_.add(key, **count, client, true);
   totals_.forget(key);
-  auto erased = maps.clients.erase(key);
-  if (!erased) return std::move(erased).error();
-  return {};
+  return erase(maps, key);
 }
 
-Result<void> RecordPuts::forget(const RecordPutMaps& maps, std::uint32_t slot) {
+Result<void> RecordPuts::forget(const RecordMaps& maps, std::uint32_t slot) {
   totals_.forget_slot(slot);
   clients_.erase(slot);
-  auto keys = maps.clients.keys();
+  auto keys = maps.puts.clients.keys();
   if (!keys) return std::move(keys).error();
   for (const iocx_put_client_key& key : *keys) {
     if (key.slot != slot) continue;
-    auto erased = maps.clients.erase(key);
-    if (!erased) return std::move(erased).error();
+    if (auto erased = erase(maps, key); !erased) return erased;
   }
   return {};
 }

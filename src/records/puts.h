@@ -23,19 +23,19 @@ class RecordPuts {
   // Takes in what the kernel has counted, and looks for the clients of new threads. `pids`: of the
   // IOCs that are watched, by slot. `shown`: see PutClientTotals; to be called so before the counts
   // by record are read, which these are parts of.
-  Result<void> follow(const RecordPutMaps& maps, const std::map<std::uint32_t, pid_t>& pids,
+  Result<void> follow(const RecordMaps& maps, const std::map<std::uint32_t, pid_t>& pids,
                       bool shown);
   // The IOC is gone.
-  Result<void> forget(const RecordPutMaps& maps, std::uint32_t slot);
+  Result<void> forget(const RecordMaps& maps, std::uint32_t slot);
 
   std::vector<ClientPuts> of(std::uint32_t slot) const { return totals_.of(slot); }
   std::uint64_t over_limit() const { return totals_.over_limit(); }
 
  private:
   using Counts = std::vector<std::pair<iocx_put_client_key, std::uint64_t>>;
-  Result<void> follow_ioc(const RecordPutMaps& maps, std::uint32_t slot, pid_t pid,
+  Result<void> follow_ioc(const RecordMaps& maps, std::uint32_t slot, pid_t pid,
                           const Counts& counts, bool shown);
-  Result<void> count_ended(const RecordPutMaps& maps, const iocx_put_client_key& key,
+  Result<void> count_ended(const RecordMaps& maps, const iocx_put_client_key& key,
                            const std::string& client);
 
   RootedFs fs_;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <utility>
 
 namespace ioc_exporter::records {
 
@@ -19,23 +20,26 @@ ScanPeriod scan_period(std::string_view thread_name) {
 }
 
 Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
-    const ScanListMap& map) {
+    const RecordMaps& maps) {
   std::map<std::uint32_t, std::vector<iocx_scan_list>> by_slot;
-  auto read = map.for_each([&](std::uint64_t, const iocx_scan_list& list) {
+  auto read = maps.scan_lists.for_each([&](std::uint64_t, const iocx_scan_list& list) {
     if (list.end_ns != 0) by_slot[list.slot].push_back(list);
   });
   if (!read) return read.error();
   return by_slot;
 }
 
-Result<void> forget_scan_lists(const ScanListMap& map, std::uint32_t slot) {
-  std::vector<std::uint64_t> gone;
-  auto read = map.for_each([&](std::uint64_t id, const iocx_scan_list& list) {
-    if (list.slot == slot) gone.push_back(id);
+Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot) {
+  std::vector<std::pair<std::uint64_t, iocx_holder>> gone;
+  auto read = maps.scan_lists.for_each([&](std::uint64_t id, const iocx_scan_list& list) {
+    if (list.slot == slot && list.holder.ioc != 0) gone.emplace_back(id, list.holder);
   });
   if (!read) return read;
-  for (const std::uint64_t id : gone)
-    if (auto erased = map.erase(id); !erased) return std::move(erased).error();
+  for (const auto& [id, holder] : gone) {
+    auto erased = maps.scan_lists.erase(id);
+    if (!erased) return std::move(erased).error();
+    if (*erased) maps.shares.give(IOCX_SHARE_SCAN_LISTS, holder);
+  }
   return {};
 }
 

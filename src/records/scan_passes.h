@@ -12,8 +12,6 @@
 
 namespace ioc_exporter::records {
 
-using ScanListMap = kernel::MapView<std::uint64_t, iocx_scan_list>;
-
 // A scan thread's period, from its name: "scan-0.1" (dbScan.c, spawnPeriodic). The text is "" when
 // it is no such name.
 struct ScanPeriod {
@@ -24,8 +22,8 @@ ScanPeriod scan_period(std::string_view thread_name);
 
 // Of all watched IOCs, by slot.
 Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
-    const ScanListMap& map);
+    const RecordMaps& maps);
 // The IOC is gone.
-Result<void> forget_scan_lists(const ScanListMap& map, std::uint32_t slot);
+Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot);
 
 }  // namespace ioc_exporter::records

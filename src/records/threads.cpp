@@ -69,6 +69,7 @@ Result<void> free_ended_threads(const RecordProcessObject& object,
   for (const auto& [place, id] : places) {
     if (id_of_place(object, place, Frames::read, *thread) == id) ended(*thread);
     if (auto freed = object.free_thread_place(place); !freed) return freed;
+    object.maps().shares.give(IOCX_SHARE_THREADS, thread->holder);
   }
   auto overflow = object.maps().overflow_threads.keys();
   if (!overflow) return std::move(overflow).error();
@@ -76,9 +77,11 @@ Result<void> free_ended_threads(const RecordProcessObject& object,
     if (is_alive(id)) continue;
     auto last = object.maps().overflow_threads.lookup(id);
     if (!last) return std::move(last).error();
-    if (*last) ended(**last);
+    if (!*last) continue;
+    ended(**last);
     if (auto erased = object.maps().overflow_threads.erase(id); !erased)
       return std::move(erased).error();
+    object.maps().shares.give(IOCX_SHARE_OVERFLOW_THREADS, (*last)->holder);
   }
   return {};
 }

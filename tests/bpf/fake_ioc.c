@@ -2,8 +2,8 @@
  * A process with a dbProcess() of its own, to count on exactly. It follows Base's dbAccess.c in what the
  * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
  *
- * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList>", then obeys
- * lines:
+ * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>",
+ * then obeys lines:
  *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
  *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
@@ -11,6 +11,7 @@
  *   name <name>                     of the threads that are started from now on
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   scan <count> <times>            the same within scanList()
+ *   puts <count> <times>            one thread calls dbPut() on the first records
  *   many <count>                    makes so many more records and calls dbProcess() on each
  *   again                           calls it on each of these once more
  *   spin <record>                   calls dbProcess() on it until the next line comes; from what leaves, too
@@ -145,6 +146,20 @@ void scanList(struct record *record)
 		process_in_turn(record);
 }
 
+struct address {
+	struct record *record;
+};
+
+__attribute__((noinline)) long dbPut(struct address *address, short type, const void *value, long elements);
+
+long dbPut(struct address *address, short type, const void *value, long elements)
+{
+	(void)type;
+	(void)elements;
+	address->record->events += *(const int *)value;
+	return 0;
+}
+
 struct place {
 	uintptr_t address;
 	uint64_t offset; /* in the file */
@@ -202,6 +217,30 @@ static void *named_scan(void *arg)
 	for (long i = 0; i < work->times; i++)
 		scanList(work->record);
 	return NULL;
+}
+
+struct puts {
+	int records;
+	long times;
+};
+
+static void *named_puts(void *arg)
+{
+	struct puts *puts = arg;
+	int value = 1;
+	prctl(PR_SET_NAME, thread_name);
+	for (long i = 0; i < puts->times; i++)
+		for (int k = 0; k < puts->records; k++)
+			dbPut(&(struct address){&records[k]}, 0, &value, 1);
+	return NULL;
+}
+
+static void run_puts(int count, long times)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, named_puts, &(struct puts){count, times}))
+		exit(3);
+	pthread_join(thread, NULL);
 }
 
 static void run_threads(int count, long times, void *(*run)(void *))
@@ -304,6 +343,8 @@ static void obey(void)
 			run_threads(value, times, named_work);
 		} else if (sscanf(line, "scan %d %ld", &value, &times) == 2) {
 			run_threads(value, times, named_scan);
+		} else if (sscanf(line, "puts %d %ld", &value, &times) == 2) {
+			run_puts(value, times);
 		} else if (sscanf(line, "many %d", &value) == 1) {
 			make_more(value);
 			process_more();
@@ -327,6 +368,7 @@ static void obey(void)
 int main(void)
 {
 	struct place process = {(uintptr_t)&dbProcess, 0}, scan = {(uintptr_t)&scanList, 0};
+	struct place put = {(uintptr_t)&dbPut, 0};
 
 	for (int i = 0; i < RECORDS; i++) {
 		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
@@ -336,8 +378,9 @@ int main(void)
 	}
 	dl_iterate_phdr(find_offset, &process);
 	dl_iterate_phdr(find_offset, &scan);
-	printf("%llu %llu %zu %llu\n", (unsigned long long)process.offset, (unsigned long long)(uintptr_t)records,
-	       sizeof records[0], (unsigned long long)scan.offset);
+	dl_iterate_phdr(find_offset, &put);
+	printf("%llu %llu %zu %llu %llu\n", (unsigned long long)process.offset, (unsigned long long)(uintptr_t)records,
+	       sizeof records[0], (unsigned long long)scan.offset, (unsigned long long)put.offset);
 	fflush(stdout);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	obey();

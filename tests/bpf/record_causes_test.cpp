@@ -152,6 +152,7 @@ TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   start(options);
   FakeIoc ioc;
   records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  target.comes_first = true;
   target.extras.push_back(
       {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
   const auto slot = probe_->watch(target);
@@ -173,7 +174,7 @@ TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   EXPECT_EQ(
       passes,
       (std::map<std::uint32_t, std::uint64_t>{{static_cast<std::uint32_t>(ioc.pid()), 56 * 3}}));
-  EXPECT_TRUE(forget_scan_lists(probe_->object().maps().scan_lists, *slot));
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
 }
 
 TEST_P(RecordProcessTest, AChangeOfSeverityIsSeenAtTheNextProcessing) {

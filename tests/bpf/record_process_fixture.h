@@ -66,6 +66,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     EXPECT_EQ(use->attachments, 0u);
     EXPECT_EQ(use->threads, 0u);
     EXPECT_TRUE(probe_->counts()->empty());
+    for (const auto table : {IOCX_SHARE_THREADS, IOCX_SHARE_OVERFLOW_THREADS, IOCX_SHARE_CAUSES,
+                             IOCX_SHARE_LINKS, IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_PUT_CLIENTS})
+      EXPECT_EQ(probe_->object().maps().shares.held(table), 0u) << table;
   }
   // In this test.
   std::uint64_t drops(std::uint32_t reason) const {
@@ -74,7 +77,9 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     return drops ? (*drops)[reason] - drops_before_[reason] : 0;
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
-    auto slot = probe_->watch(ioc.target(records, GetParam().one_read));
+    RecordTarget target = ioc.target(records, GetParam().one_read);
+    target.comes_first = true;  // has small tables for itself
+    auto slot = probe_->watch(target);
     EXPECT_TRUE(slot) << slot.error().message();
     return slot ? *slot : 0;
   }

@@ -7,7 +7,7 @@ namespace {
 using namespace ioc_exporter::records;
 
 iocx_put_client_key key(std::uint64_t record, std::uint32_t tid, std::uint32_t slot = 3) {
-  return {record, slot, tid, IOCX_PUT_CA, 0};
+  return {record, slot, tid, IOCX_PUT_CA, {}};
 }
 
 TEST(PutClientTotals, CountsGrowByWhatIsNew) {

@@ -1,0 +1,174 @@
+// Tables that all IOCs share: who makes up what fills them takes nothing from others.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "fake_ioc.h"
+#include "records/process.h"
+#include "records/puts.h"
+#include "records/scan_passes.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+using test::FakeIoc;
+
+constexpr std::uint32_t kAnna = 1001, kBen = 1002;
+
+// One probe for all, with the smallest tables: 64 of each.
+class SharesTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (::geteuid() != 0) return;
+    RecordProcessOptions options;
+    options.max_threads = 64;  // and 64 more that find their place taken
+    options.causes = options.links = options.scan_lists = options.put_client_pairs = 64;
+    auto started = RecordProcess::start(options);
+    ASSERT_TRUE(started) << started.error().message();
+    probe_ = std::make_unique<RecordProcess>(std::move(*started));
+  }
+  static void TearDownTestSuite() { probe_.reset(); }
+  void SetUp() override {
+    if (!probe_) GTEST_SKIP() << "needs root to load BPF programs";
+  }
+  void TearDown() override {
+    if (!probe_) return;
+    for (std::uint32_t slot = 0; slot < 8; ++slot) {
+      probe_->unwatch(slot);
+      EXPECT_TRUE(forget_scan_lists(maps(), slot));
+      EXPECT_TRUE(puts_.forget(maps(), slot));
+    }
+    free_threads();
+    for (std::uint32_t bucket = 0; bucket < IOCX_SHARE_BUCKETS; ++bucket)
+      EXPECT_TRUE(maps().shares.holds_nothing(bucket)) << bucket;
+  }
+
+  static const RecordMaps& maps() { return probe_->object().maps(); }
+  static void free_threads() {
+    EXPECT_TRUE(probe_->free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
+  }
+  static std::uint32_t watch(const FakeIoc& ioc, std::uint32_t user) {
+    RecordTarget target = ioc.target(512, true);
+    target.user = user;
+    target.comes_first = user == 0;
+    target.extras = {
+        {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")},
+        {RecordProgram::put, ioc.put_offset()}};
+    const auto slot = probe_->watch(target);
+    EXPECT_TRUE(slot) << slot.error().message();
+    return slot ? *slot : 0;
+  }
+  static std::uint64_t timed(std::uint32_t slot) { return probe_->counts()->at(slot).timed; }
+  static std::uint64_t processed(std::uint32_t slot) {
+    std::uint64_t sum = 0;
+    for (const RawRecord& record : *probe_->collect(slot)) sum += record.stats.processed;
+    return sum;
+  }
+
+  static inline std::unique_ptr<RecordProcess> probe_;
+  RecordPuts puts_{RootedFs("/")};
+};
+
+TEST_F(SharesTest, ThreadsOfOneTakeNoPlacesFromOthers) {
+  FakeIoc hog, second, other, root;
+  const auto hogs = watch(hog, kAnna), seconds = watch(second, kAnna), others = watch(other, kBen);
+  const auto roots = watch(root, 0);
+  constexpr int kRounds = 10;
+  std::uint64_t of_hog = 0, of_others = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < 2; ++i) of_hog = hog.ask("threads 100 1");
+    of_others = other.ask("threads 3 5");
+    EXPECT_EQ(timed(others), of_others) << "round " << round;
+    free_threads();
+    EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 0u);
+    EXPECT_EQ(maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS), 0u);
+  }
+  EXPECT_EQ(of_hog, kRounds * 200u);
+  EXPECT_EQ(processed(hogs), of_hog);
+  EXPECT_GE(timed(hogs), kRounds * 32u);
+  EXPECT_LT(timed(hogs), of_hog);
+
+  // Nor do two IOCs of the same user. Root has what is left.
+  hog.ask("threads 100 2");
+  second.ask("threads 100 2");
+  EXPECT_LT(timed(seconds), 200u);
+  of_others = other.ask("threads 2 7");
+  EXPECT_EQ(timed(others), of_others);
+  EXPECT_EQ(root.ask("threads 20 1"), 20u);
+  EXPECT_EQ(timed(roots), 20u);
+}
+
+// The share of a thread's stack is that of the IOC that it is now.
+TEST_F(SharesTest, AThreadOfAnotherIocThanBeforeBringsItsShareAlong) {
+  FakeIoc ioc;
+  const auto first = watch(ioc, kAnna);
+  ioc.ask("call 0 1");
+  probe_->unwatch(first);
+  EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
+  const auto again = watch(ioc, 0);
+  ioc.ask("call 0 1");
+  EXPECT_EQ(timed(again), 1u);
+  EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
+  EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS, IOCX_SHARE_FIRST_USERS), 1u);
+}
+
+TEST_F(SharesTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {
+  FakeIoc hog, other;
+  watch(hog, kAnna);
+  const auto slot = watch(other, kBen);
+  for (int i = 0; i < 99; ++i)
+    hog.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
+  for (const char* start : {"0", "50", "90"}) hog.ask(std::string("call ") + start + " 1");
+  hog.ask("many 200");
+  other.ask("set 0 link 1");
+  other.ask("call 0 5");
+  std::map<std::uint64_t, std::uint64_t> causes;
+  const auto all_causes = *probe_->causes();
+  const auto all_links = *probe_->links();
+  ASSERT_TRUE(all_causes.contains(slot) && all_links.contains(slot));
+  for (const RawCause& cause : all_causes.at(slot)) causes[cause.address] += cause.count;
+  EXPECT_EQ(causes,
+            (std::map<std::uint64_t, std::uint64_t>{{other.record(0), 5}, {other.record(1), 5}}));
+  ASSERT_EQ(all_links.at(slot).size(), 1u);
+  EXPECT_EQ(all_links.at(slot)[0].count, 5u);
+}
+
+TEST_F(SharesTest, ScanListsOfOneTakeNoRoomFromOthers) {
+  FakeIoc hog, other;
+  watch(hog, kAnna);
+  const auto slot = watch(other, kBen);
+  hog.ask("name scan-0.1");
+  for (int i = 0; i < 3; ++i) {  // made by threads that are gone
+    hog.ask("scan 100 1");
+    free_threads();
+  }
+  EXPECT_GE(maps().shares.held(IOCX_SHARE_SCAN_LISTS), 32u);
+  other.ask("name scan-0.1");
+  other.ask("scan 3 2");
+  const auto lists = read_scan_lists(maps());
+  ASSERT_TRUE(lists);
+  ASSERT_TRUE(lists->contains(slot));
+  EXPECT_EQ(lists->at(slot).size(), 3u);
+}
+
+TEST_F(SharesTest, PutClientsOfOneTakeNoRoomFromOthers) {
+  FakeIoc hog, other;
+  const auto hogs = watch(hog, kAnna), slot = watch(other, kBen);
+  for (FakeIoc* ioc : {&hog, &other}) ioc->ask("name TCP-rx 10.0.0.7");
+  hog.ask("puts 100 1");
+  EXPECT_EQ(maps().shares.held(IOCX_SHARE_PUT_CLIENTS), 32u);
+  other.ask("puts 3 4");
+  std::vector<std::uint64_t> counts;
+  EXPECT_TRUE(maps().puts.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t n) {
+    if (key.slot == slot) counts.push_back(n);
+  }));
+  EXPECT_EQ(counts, (std::vector<std::uint64_t>{4, 4, 4}));
+  // Its threads are gone: their entries too, when it is looked at the next time.
+  EXPECT_TRUE(puts_.follow(maps(), {{hogs, hog.pid()}, {slot, other.pid()}}, true));
+  EXPECT_EQ(maps().shares.held(IOCX_SHARE_PUT_CLIENTS), 0u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::records
