@@ -7,18 +7,12 @@
 #include <algorithm>
 
 #include "iocs/inspector.h"
+#include "shared/record_shares.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
 constexpr std::size_t kMostOpen = 2048;
-
-// Descriptors for files with functions: the rest is for probes, scrapers and all else.
-std::size_t most_open_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostOpen / 8;
-  return std::min<std::size_t>(kMostOpen, limit.rlim_cur / 4);
-}
 
 // As another process may have left it: the time of the last change to a file cannot be set.
 bool is_as_read(const FileFacts& facts, const struct stat& status) {
@@ -28,10 +22,16 @@ bool is_as_read(const FileFacts& facts, const struct stat& status) {
 
 }  // namespace
 
-FileCache::FileCache(ProcessReader& reader, std::size_t capacity)
-    : reader_(reader),
-      capacity_(std::max<std::size_t>(capacity, 1)),
-      most_open_(most_open_files()) {}
+std::size_t FileCache::most_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostOpen / 8;
+  return std::min<std::size_t>(kMostOpen, limit.rlim_cur / 4);
+}
+
+FileCache::FileCache(ProcessReader& reader, Options options)
+    : reader_(reader), options_(std::move(options)) {
+  options_.capacity = std::max<std::size_t>(options_.capacity, 1);
+}
 
 Result<UniqueFd> FileCache::open_same(pid_t pid, const std::string& path, const FileId& id) const {
   auto fd = reader_.open(pid, path);
@@ -51,9 +51,8 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
 Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path,
                                                          const struct stat& status) {
   const FileId id = file_id(status);
-  if (const auto known = entries_.find(id); known != entries_.end() &&
-                                            Clock::now() < known->second.expires &&
-                                            is_as_read(*known->second.facts, status)) {
+  if (const auto known = entries_.find(id);
+      known != entries_.end() && is_known(known->second, pid, status)) {
     known->second.used = ++uses_;
     return known->second.facts;
   }
@@ -67,19 +66,36 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
     auto fd = open_same(pid, path, id);
     if (!fd) return std::move(fd).error();
     ++files_read_;
-    if (auto done = read(pid, path, std::move(*fd), *facts); !done) return done.error();
+    if (auto done = read(pid, path, std::move(*fd), entry, *facts); !done) return done.error();
     if (facts->retry) entry.expires = Clock::now() + std::chrono::minutes(1);
   }
   entry.facts = facts;
-  if (facts->code) open_.insert(id);
   entry.used = ++uses_;
   entries_.insert_or_assign(id, std::move(entry));
   make_room();
   return std::shared_ptr<const FileFacts>(std::move(facts));
 }
 
+bool FileCache::is_known(const Entry& entry, pid_t pid, const struct stat& status) const {
+  return Clock::now() < entry.expires && is_as_read(*entry.facts, status) &&
+         (!entry.refused_to || *entry.refused_to == options_.holder_of(pid).user);
+}
+
+bool FileCache::may_stay_open(const Holder& holder) const {
+  const auto held = held_.find(holder.user);
+  const std::uint32_t own = held == held_.end() ? 0 : held->second;
+  return iocx_holder_may(static_cast<std::uint32_t>(options_.most_open),
+                         static_cast<std::uint32_t>(open_.size()), own, own,
+                         holder.goes_first) != 0;
+}
+
+void FileCache::note_open(const FileId& id, uid_t user) {
+  if (open_.emplace(id, user).second) ++held_[user];
+}
+
 // An error: not now.
-Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd fd, FileFacts& facts) {
+Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd fd, Entry& entry,
+                             FileFacts& facts) {
   auto elf = reader_.symbols(pid, fd.get(), path);
   if (!elf && is_for_now(elf.error())) return elf.error();
   if (!elf) {
@@ -97,26 +113,32 @@ Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd fd, Fi
   if (!has_function(wanted_symbols().front()) &&
       !std::ranges::all_of(Inspector::ca_write_functions(), has_function))
     return {};
-  if (open_.size() >= most_open_) {
+  const Holder holder = options_.holder_of(pid);
+  if (!open_.contains(facts.id) && !may_stay_open(holder)) {
     facts.problem = "too many library files are open already";
     facts.retry = true;
+    entry.refused_to = holder.user;
     return {};
   }
   auto code = CodeFile::open(std::move(fd), path, facts.elf->functions());
-  if (code)
+  if (code) {
     facts.code = std::move(*code);
-  else
+    note_open(facts.id, holder.user);
+  } else {
     facts.problem = code.error().message();
+  }
   facts.retry = !code;
   return {};
 }
 
 void FileCache::close_unused() {
-  std::erase_if(open_, [this](const FileId& id) {
-    const auto entry = entries_.find(id);
+  std::erase_if(open_, [this](const auto& one) {
+    const auto entry = entries_.find(one.first);
     const bool used = entry != entries_.end() && entry->second.facts->code.use_count() > 1;
     if (!used && entry != entries_.end()) entries_.erase(entry);
-    return !used;
+    if (used) return false;
+    if (const auto held = held_.find(one.second); --held->second == 0) held_.erase(held);
+    return true;
   });
 }
 
@@ -133,7 +155,7 @@ std::string FileCache::base_version(pid_t pid, const std::string& path, const Fi
 }
 
 void FileCache::make_room() {
-  if (entries_.size() <= capacity_) return;
+  if (entries_.size() <= options_.capacity) return;
   std::vector<std::uint64_t> ages;
   ages.reserve(entries_.size());
   for (const auto& [id, entry] : entries_) ages.push_back(entry.used);

@@ -2,12 +2,14 @@
 // a process and not again at the next look.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -30,9 +32,23 @@ struct FileFacts {
 
 class FileCache {
  public:
-  // `capacity`: files kept; the ones not asked for longest go first. A file whose function the
-  // first of wanted_symbols() is stays open, or who has the CA server's.
-  explicit FileCache(ProcessReader& reader, std::size_t capacity = 8192);
+  // Whose process maps a file.
+  struct Holder {
+    uid_t user = 0;
+    bool goes_first = true;
+  };
+  struct Options {
+    std::size_t capacity = 8192;  // files kept; the ones not asked for longest go first
+    std::size_t most_open = most_open_files();
+    std::function<Holder(pid_t)> holder_of = [](pid_t) { return Holder{}; };
+  };
+  // Descriptors that library files may have: the rest is for probes, scrapers and all else.
+  static std::size_t most_open_files();
+
+  explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
+  // A file whose function the first of wanted_symbols() is stays open, or who has the CA server's.
+  // Who has many open is refused before others are (bpf/shared/record_shares.h).
+  FileCache(ProcessReader& reader, Options options);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular
   // files are opened: a device that is mapped is never touched. A file that cannot be reached, or
@@ -56,19 +72,24 @@ class FileCache {
   struct Entry {
     std::shared_ptr<const FileFacts> facts;
     std::optional<std::string> base_version;
+    std::optional<uid_t> refused_to;  // nothing that others must believe
     Clock::time_point expires = Clock::time_point::max();
     std::uint64_t used = 0;
   };
 
   Result<UniqueFd> open_same(pid_t pid, const std::string& path, const FileId& id) const;
-  Result<void> read(pid_t pid, const std::string& path, UniqueFd fd, FileFacts& facts);
+  Result<void> read(pid_t pid, const std::string& path, UniqueFd fd, Entry& entry,
+                    FileFacts& facts);
+  bool is_known(const Entry& entry, pid_t pid, const struct stat& status) const;
+  bool may_stay_open(const Holder& holder) const;
+  void note_open(const FileId& id, uid_t user);
   void make_room();
 
   ProcessReader& reader_;
-  std::size_t capacity_;
+  Options options_;
   std::map<FileId, Entry> entries_;
-  std::size_t most_open_;
-  std::set<FileId> open_;  // of the entries, those whose file is kept open
+  std::map<FileId, uid_t> open_;         // of the entries, those whose file is kept open, for whom
+  std::map<uid_t, std::uint32_t> held_;  // of these, by user
   std::uint64_t uses_ = 0;
   std::uint64_t files_read_ = 0;
 };

@@ -40,11 +40,16 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
     : fs_(std::move(fs)),
       options_(std::move(options)),
       reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
-      files_(*reader_),
+      files_(*reader_, {.holder_of = [this](pid_t pid) { return file_holder(pid); }}),
       inspector_(fs_, *reader_, files_),
       names_(options_.keep_name),
       user_names_(fs_),
       own_namespace_(net_namespace("/proc/self")) {}
+
+FileCache::Holder Finder::file_holder(pid_t pid) {
+  const uid_t user = user_of(fs_, pid).value_or(kNoUser);
+  return {user, options_.first_users.contains(user, user_names_.name_of(user))};
+}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
   Changes changes;

@@ -168,6 +168,7 @@ class Finder {
   bool start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Clock::time_point now, Changes& changes);
   void describe(Process& process);
+  FileCache::Holder file_holder(pid_t pid);
   void share_out(Clock::time_point now, Changes& changes);
   void share_out(IocKind kind, Clock::time_point now, Changes& changes);
   void follow(Process& process, Clock::time_point now, Changes& changes);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <vector>
 
 #include "target_process.h"
 
@@ -59,7 +60,7 @@ TEST(FileCache, NeverOpensWhatIsNoRegularFile) {
 
 TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
   TemporaryFolder folder;
-  FileCache cache(reader, 8);
+  FileCache cache(reader, {.capacity = 8});
   folder.write("/kept", "kept");
   for (int i = 0; i < 40; ++i) {
     const std::string name = "/f" + std::to_string(i);
@@ -70,6 +71,42 @@ TEST(FileCache, IsBoundedAndForgetsTheOldestFirst) {
   EXPECT_EQ(cache.files_read(), 41u) << "the one that is in use stays";
   ASSERT_TRUE(cache.look(kAny, folder.path("/f0")));
   EXPECT_EQ(cache.files_read(), 42u) << "the oldest went";
+}
+
+// A user with many libraries of his own.
+TEST(FileCache, OneUsersOpenFilesTakeNoDescriptorsFromOthers) {
+  constexpr pid_t kRoot = 1, kAnna = 1001, kBen = 1002;
+  TemporaryFolder folder;
+  FileCache cache(reader, {.most_open = 32, .holder_of = [](pid_t pid) {
+                             return FileCache::Holder{static_cast<uid_t>(pid), pid == kRoot};
+                           }});
+  std::vector<std::shared_ptr<const CodeFile>> used;
+  const auto library = [&](const std::string& name) {
+    std::filesystem::copy_file(TARGET_LIB, folder.path(name));
+    return folder.path(name);
+  };
+  const auto opens = [&](pid_t pid, const std::string& path) {
+    const auto facts = cache.look(pid, path);
+    EXPECT_TRUE(facts);
+    if ((*facts)->code) used.push_back((*facts)->code);
+    return (*facts)->code != nullptr;
+  };
+  for (int round = 0; round < 2; ++round) {
+    const std::string number = std::to_string(round) + ".so";
+    int annas = 0;
+    for (int i = 0; i < 40; ++i) annas += opens(kAnna, library("/a" + std::to_string(i) + number));
+    EXPECT_EQ(annas, 16);
+    const std::string shared = library("/shared" + number);
+    EXPECT_FALSE(opens(kAnna, shared));
+    EXPECT_TRUE(opens(kBen, shared)) << "what one is refused another gets";
+    EXPECT_TRUE(opens(kAnna, shared)) << "it is open";
+    EXPECT_TRUE(opens(kBen, library("/b" + number)));
+    int roots = 0;
+    for (int i = 0; i < 40; ++i) roots += opens(kRoot, library("/r" + std::to_string(i) + number));
+    EXPECT_EQ(roots, 14);
+    used.clear();
+    cache.close_unused();
+  }
 }
 
 }  // namespace
