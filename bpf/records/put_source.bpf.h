@@ -99,18 +99,29 @@ static __always_inline int passed_on_by_link(struct iocx_thread *thread, __u64 s
 	return 1;
 }
 
+/* The table of puts with callback that the IOC's are in. */
+static __always_inline void *notifies_of(const struct iocx_put_config *puts)
+{
+	__u32 index = puts->notifies;
+
+	return bpf_map_lookup_elem(&put_notifies, &index);
+}
+
 /* The source of a write that may be a put with callback, done by another thread than the one that began it. */
 static __always_inline __u32 source_of_waiting(const struct iocx_put_config *puts, struct iocx_thread *thread,
 					       __u64 record, __u64 address, __u32 *client)
 {
 	struct iocx_notify_key key = {};
-	struct iocx_notify *notify;
+	struct iocx_notify *notify = NULL;
+	void *notifies;
 
 	if (!puts->ppn || bpf_probe_read_user(&key.notify, sizeof(key.notify), (void *)(record + puts->ppn)) ||
 	    !key.notify)
 		return IOCX_PUT_OTHER;
 	key.tgid = thread->owner >> 32;
-	notify = bpf_map_lookup_elem(&put_notifies, &key);
+	notifies = notifies_of(puts);
+	if (notifies)
+		notify = bpf_map_lookup_elem(notifies, &key);
 	if (!notify) {
 		if (thread->cause == IOCX_CAUSE_CALLBACK)
 			count_put_drop(IOCX_PUT_DROP_NOTIFY_UNKNOWN);

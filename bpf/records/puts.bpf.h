@@ -180,6 +180,7 @@ int put_notify(struct pt_regs *ctx)
 	struct iocx_notify notify = {};
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
+	void *notifies;
 
 	thread = noted_thread(id, &config);
 	puts = thread ? bpf_map_lookup_elem(&put_config, &thread->slot) : NULL;
@@ -190,7 +191,9 @@ int put_notify(struct pt_regs *ctx)
 	notify.address += puts->address_in;
 	notify.source = source_of_call(thread, config, PT_REGS_SP(ctx), &notify.tid);
 	key.tgid = id >> 32;
-	bpf_map_update_elem(&put_notifies, &key, &notify, BPF_ANY);
+	notifies = notifies_of(puts);
+	if (notifies)
+		bpf_map_update_elem(notifies, &key, &notify, BPF_ANY);
 	return 0;
 }
 

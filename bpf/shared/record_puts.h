@@ -44,7 +44,7 @@ struct iocx_put_config {
 	__u16 notify_address; /* offset in struct processNotify of the pointer to the structure with the DBADDR */
 	__u16 address_in;     /* offset of the DBADDR in that structure */
 	__u16 disp;           /* offset of DISP in struct dbCommon */
-	__u32 pad;
+	__u32 notifies;       /* which of put_notifies its puts with callback are in */
 };
 
 /* Calls that a thread is in; part of iocx_thread. A stack pointer of 0: not in that call. */
@@ -93,7 +93,9 @@ struct iocx_put_client_key {
 	ROW(IOCX_PUT_DROP_READ, "put_read_failed")
 IOCX_LABELLED_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
-#define IOCX_MAX_NOTIFIES 4096    /* puts with callback at the same time */
+/* Puts with callback at the same time, in each table: the first is of those who come first, the others by user. */
+#define IOCX_MAX_NOTIFIES 2048
+#define IOCX_NOTIFY_TABLES 8
 #define IOCX_MAX_PUT_CLIENTS 8192 /* pairs of record and client */
 
 #ifdef __cplusplus

@@ -147,6 +147,13 @@ Result<void> RecordProcess::write_ends(std::uint32_t slot, const RecordTarget& t
   return {};
 }
 
+// Users have tables of puts with callback by their number: it is not for them to choose.
+iocx_put_config RecordProcess::put_config(const RecordTarget& target) {
+  iocx_put_config config = target.puts;
+  config.notifies = target.comes_first ? 0 : 1 + target.user % (IOCX_NOTIFY_TABLES - 1);
+  return config;
+}
+
 // Everything that the programs look up stands before the first probe can hit.
 Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
                                          std::uint8_t attach) {
@@ -167,15 +174,33 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
   if (auto ok = object_.maps().threadless.update(slot, 0); !ok) return ok;
   if (auto ok = object_.maps().asynchronous.update(slot, 0); !ok) return ok;
   if (auto ok = write_ends(slot, watched.target); !ok) return ok;
-  if (auto ok = object_.maps().puts.config.update(slot, watched.target.puts); !ok) return ok;
+  if (auto ok = object_.maps().puts.config.update(slot, put_config(watched.target)); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
   return object_.maps().ioc_by_tgid.update(static_cast<std::uint32_t>(watched.target.pid), slot);
+}
+
+bool RecordProcess::may_have_scan_name(const Watched& watched) const {
+  std::uint32_t all = 0, theirs = 0;
+  for (const auto& [slot, other] : watched_) {
+    const auto held = static_cast<std::uint32_t>(other.scan_names.size());
+    all += held;
+    if (other.holder.user == watched.holder.user) theirs += held;
+  }
+  return iocx_holder_may(object_.maps().scan_names.capacity(), all,
+                         static_cast<std::uint32_t>(watched.scan_names.size()), theirs,
+                         watched.target.comes_first);
 }
 
 // Before the IOC's first hit: a thread is told once what it is there for.
 void RecordProcess::add_scan_names(Watched& watched) const {
   for (const std::string& period : watched.target.scan_periods) {
     if (is_usual_scan_period(period)) continue;
+    if (!may_have_scan_name(watched)) {
+      spdlog::warn(
+          "scans of pid {} every {} s count as other: it has its share of the names of scans",
+          watched.target.pid, period);
+      return;
+    }
     const iocx_scan_name name = scan_name(watched.generation, period);
     if (auto ok = object_.maps().scan_names.update(name, 1); !ok) {
       spdlog::warn("scans of pid {} every {} s count as other: {}", watched.target.pid, period,

@@ -230,8 +230,10 @@ class RecordProcess {
   Result<void> replace_map(std::uint32_t slot, Watched& watched, std::uint32_t capacity);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
   iocx_timing timing_of(const RecordTarget& target) const;
+  static iocx_put_config put_config(const RecordTarget& target);
   Result<void> write_ends(std::uint32_t slot, const RecordTarget& target) const;
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
+  bool may_have_scan_name(const Watched& watched) const;
   void add_scan_names(Watched& watched) const;
   void forget_scan_names(const Watched& watched) const;
   void count_ended(const iocx_thread& thread);

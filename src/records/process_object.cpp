@@ -191,6 +191,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
   if (auto ok = kernel::size_map(maps.put_clients, options.put_client_pairs); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;
   return kernel::size_map(maps.record_links, room[IOCX_SHARE_LINKS]);

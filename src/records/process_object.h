@@ -102,6 +102,7 @@ struct RecordProcessOptions {
   // Most periodic scan lists, and pairs of a record and a client that writes to it.
   std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;
   std::uint32_t put_client_pairs = IOCX_MAX_PUT_CLIENTS;
+  std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
   bool on_demand = true;  // let entries of these take memory when they are added, where that works
 };

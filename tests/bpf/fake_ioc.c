@@ -2,8 +2,8 @@
  * A process with a dbProcess() of its own, to count on exactly. It follows Base's dbAccess.c in what the
  * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
  *
- * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>",
- * then obeys lines:
+ * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>
+ * <of dbProcessNotify>", then obeys lines:
  *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
  *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
@@ -12,6 +12,8 @@
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   scan <count> <times>            the same within scanList()
  *   puts <count> <times>            one thread calls dbPut() on the first records
+ *   notify <count>                  one thread begins puts with callback to record 0, which wait; the first owns it
+ *   restart                         one thread does the write of that one
  *   many <count>                    makes so many more records and calls dbProcess() on each
  *   again                           calls it on each of these once more
  *   spin <record>                   calls dbProcess() on it until the next line comes; from what leaves, too
@@ -33,7 +35,7 @@
 
 #include "tools/end_main.h"
 
-enum { RECORDS = 128, DISABLE_ALARM = 18, CONSTANT = 0 };
+enum { RECORDS = 128, NOTIFIES = 8192, DISABLE_ALARM = 18, CONSTANT = 0 };
 
 /* DISV to PACT lie as in struct dbCommon of Base 7.0.10; the rest is what the process needs itself. */
 struct record {
@@ -49,7 +51,9 @@ struct record {
 	char between[58];
 	uint16_t stat;
 	uint16_t sevr;
-	char after[91];
+	char after[2];
+	struct notify *ppn;
+	char more[81];
 	uint8_t pact;
 	uint8_t self_disable;
 	uint8_t async;
@@ -65,6 +69,7 @@ _Static_assert(offsetof(struct record, disv) == 266, "Base 7.0.10");
 _Static_assert(offsetof(struct record, sdis) == 272, "Base 7.0.10");
 _Static_assert(offsetof(struct record, stat) == 410, "Base 7.0.10");
 _Static_assert(offsetof(struct record, sevr) == 412, "Base 7.0.10");
+_Static_assert(offsetof(struct record, ppn) == 416, "as FakeIoc says");
 _Static_assert(offsetof(struct record, pact) == 505, "Base 7.0.10");
 
 static struct record records[RECORDS];
@@ -160,6 +165,20 @@ long dbPut(struct address *address, short type, const void *value, long elements
 	return 0;
 }
 
+static struct address target = {&records[0]};
+
+static struct notify {
+	struct address *address;
+} notifies[NOTIFIES];
+
+__attribute__((noinline)) void dbProcessNotify(struct notify *notify);
+
+void dbProcessNotify(struct notify *notify)
+{
+	if (!target.record->ppn)
+		target.record->ppn = notify;
+}
+
 struct place {
 	uintptr_t address;
 	uint64_t offset; /* in the file */
@@ -235,10 +254,28 @@ static void *named_puts(void *arg)
 	return NULL;
 }
 
-static void run_puts(int count, long times)
+static void *named_notifies(void *count)
+{
+	prctl(PR_SET_NAME, thread_name);
+	for (int i = 0; i < *(int *)count && i < NOTIFIES; i++) {
+		notifies[i].address = &target; /* as its caller has it */
+		dbProcessNotify(&notifies[i]);
+	}
+	return NULL;
+}
+
+static void *named_restart(void *unused)
+{
+	int value = 1;
+	prctl(PR_SET_NAME, thread_name);
+	dbPut(target.record->ppn->address, 0, &value, 1);
+	return unused;
+}
+
+static void run_thread(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;
-	if (pthread_create(&thread, NULL, named_puts, &(struct puts){count, times}))
+	if (pthread_create(&thread, NULL, run, arg))
 		exit(3);
 	pthread_join(thread, NULL);
 }
@@ -344,7 +381,11 @@ static void obey(void)
 		} else if (sscanf(line, "scan %d %ld", &value, &times) == 2) {
 			run_threads(value, times, named_scan);
 		} else if (sscanf(line, "puts %d %ld", &value, &times) == 2) {
-			run_puts(value, times);
+			run_thread(named_puts, &(struct puts){value, times});
+		} else if (sscanf(line, "notify %d", &value) == 1) {
+			run_thread(named_notifies, &value);
+		} else if (strcmp(line, "restart\n") == 0) {
+			run_thread(named_restart, NULL);
 		} else if (sscanf(line, "many %d", &value) == 1) {
 			make_more(value);
 			process_more();
@@ -368,7 +409,7 @@ static void obey(void)
 int main(void)
 {
 	struct place process = {(uintptr_t)&dbProcess, 0}, scan = {(uintptr_t)&scanList, 0};
-	struct place put = {(uintptr_t)&dbPut, 0};
+	struct place put = {(uintptr_t)&dbPut, 0}, notify = {(uintptr_t)&dbProcessNotify, 0};
 
 	for (int i = 0; i < RECORDS; i++) {
 		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
@@ -379,8 +420,10 @@ int main(void)
 	dl_iterate_phdr(find_offset, &process);
 	dl_iterate_phdr(find_offset, &scan);
 	dl_iterate_phdr(find_offset, &put);
-	printf("%llu %llu %zu %llu %llu\n", (unsigned long long)process.offset, (unsigned long long)(uintptr_t)records,
-	       sizeof records[0], (unsigned long long)scan.offset, (unsigned long long)put.offset);
+	dl_iterate_phdr(find_offset, &notify);
+	printf("%llu %llu %zu %llu %llu %llu\n", (unsigned long long)process.offset,
+	       (unsigned long long)(uintptr_t)records, sizeof records[0], (unsigned long long)scan.offset,
+	       (unsigned long long)put.offset, (unsigned long long)notify.offset);
 	fflush(stdout);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	obey();

@@ -24,7 +24,8 @@ class SharesTest : public ::testing::Test {
     if (::geteuid() != 0) return;
     RecordProcessOptions options;
     options.max_threads = 64;  // and 64 more that find their place taken
-    options.causes = options.links = options.scan_lists = options.put_client_pairs = 64;
+    options.causes = options.links = options.scan_lists = options.put_client_pairs =
+        options.scan_names = 64;
     auto started = RecordProcess::start(options);
     ASSERT_TRUE(started) << started.error().message();
     probe_ = std::make_unique<RecordProcess>(std::move(*started));
@@ -49,13 +50,16 @@ class SharesTest : public ::testing::Test {
   static void free_threads() {
     EXPECT_TRUE(probe_->free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
   }
-  static std::uint32_t watch(const FakeIoc& ioc, std::uint32_t user) {
+  static std::uint32_t watch(const FakeIoc& ioc, std::uint32_t user,
+                             std::vector<std::string> scan_periods = {}) {
     RecordTarget target = ioc.target(512, true);
     target.user = user;
     target.comes_first = user == 0;
     target.extras = {
         {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")},
-        {RecordProgram::put, ioc.put_offset()}};
+        {RecordProgram::put, ioc.put_offset()},
+        {RecordProgram::notify, ioc.notify_offset()}};
+    target.scan_periods = std::move(scan_periods);
     const auto slot = probe_->watch(target);
     EXPECT_TRUE(slot) << slot.error().message();
     return slot ? *slot : 0;
@@ -168,6 +172,44 @@ TEST_F(SharesTest, PutClientsOfOneTakeNoRoomFromOthers) {
   // Its threads are gone: their entries too, when it is looked at the next time.
   EXPECT_TRUE(puts_.follow(maps(), {{hogs, hog.pid()}, {slot, other.pid()}}, true));
   EXPECT_EQ(maps().shares.held(IOCX_SHARE_PUT_CLIENTS), 0u);
+}
+
+// However many another begins.
+TEST_F(SharesTest, PutsWithCallbackThatWaitAreNotForgottenForAnothersMany) {
+  FakeIoc hog, other, root;
+  const auto slot = watch(other, kBen), roots = watch(root, 0);
+  watch(hog, kAnna);
+  for (FakeIoc* ioc : {&hog, &other, &root}) ioc->ask("name CAS-client");
+  other.ask("notify 1");
+  root.ask("notify 1");
+  hog.ask("notify " + std::to_string(4 * IOCX_MAX_NOTIFIES));
+  for (FakeIoc* ioc : {&other, &root}) {
+    ioc->ask("name cbLow");
+    ioc->ask("restart");
+  }
+  for (const auto number : {slot, roots}) {
+    const auto records = *probe_->collect(number);
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].stats.puts[IOCX_PUT_CA], 1u);
+    EXPECT_EQ(records[0].stats.puts[IOCX_PUT_OTHER], 0u);
+  }
+}
+
+TEST_F(SharesTest, PeriodsThatOneMakesUpTakeNoNamesOfScansFromOthers) {
+  FakeIoc hog, other;
+  std::vector<std::string> made_up;
+  for (int i = 0; i < 100; ++i) made_up.push_back("0." + std::to_string(1000 + i));
+  watch(hog, kAnna, made_up);
+  const auto slot = watch(other, kBen, {"0.3", "0.7"});
+  for (const char* name : {"name scan-0.3", "name scan-0.7"}) {
+    other.ask(name);
+    other.ask("threads 1 5");
+  }
+  const auto causes = *probe_->causes();
+  ASSERT_TRUE(causes.contains(slot));
+  std::map<std::string, std::uint64_t> by_cause;
+  for (const RawCause& cause : causes.at(slot)) by_cause[cause.cause] += cause.count;
+  EXPECT_EQ(by_cause, (std::map<std::string, std::uint64_t>{{"scan_0.3", 5}, {"scan_0.7", 5}}));
 }
 
 }  // namespace
