@@ -90,8 +90,7 @@ static __always_inline int count_by_entry(struct iocx_thread *thread, const stru
 	/* Whether dbProcess will find it disabled depends on a link: most likely it does what it did last. */
 	if (facts->verdict == UNDECIDED && was_disabled(config, record))
 		return count_skipped(thread->slot, record, 1);
-	count_untimed(thread, record, parent_at(thread, thread->depth));
-	count_severity(thread, record, facts->severity);
+	count_untimed(thread, record, parent_at(thread, thread->depth), facts->severity);
 #if defined(__TARGET_ARCH_x86)
 	frame = push_frame(thread, sp, record, facts, 0);
 	if (frame) {
@@ -132,7 +131,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address_on_stack(sp) : 0;
 		frame->start_ns = bpf_ktime_get_ns();
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
-		count_untimed(thread, record, parent_of_call(thread));
+		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
 	}
 	return 0;
 }

@@ -175,8 +175,8 @@ static __always_inline void count_transition(struct iocx_thread *thread, struct 
 	stats->severity = (__u8)(severity + 1);
 }
 
-/* Counts a processing without a duration. */
-static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent)
+/* Counts a processing without a duration. `severity`: at its entry; IOCX_SEVERITIES when that is not known. */
+static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent, __u32 severity)
 {
 	struct iocx_record_stats *stats;
 
@@ -186,17 +186,8 @@ static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __
 	if (!stats)
 		return 0;
 	stats->untimed += 1;
+	count_transition(thread, stats, severity);
 	count_processed(thread, stats, record, parent);
-	return 0;
-}
-
-/* Notes the severity of a record whose processing is counted without a duration. */
-static __noinline int count_severity(struct iocx_thread *thread, __u64 record, __u32 severity)
-{
-	struct iocx_record_stats *stats = thread ? stats_of(thread->slot, record) : NULL;
-
-	if (stats)
-		count_transition(thread, stats, severity);
 	return 0;
 }
 

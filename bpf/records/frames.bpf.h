@@ -94,7 +94,7 @@ __noinline int discard_lost(__u64 sp, __u32 unseen)
 	thread->depth = depth;
 	if (!unseen)
 		count_drop(cfg_ends ? IOCX_RECORD_DROP_UNWOUND : IOCX_RECORD_DROP_LOST_RETURN);
-	count_untimed(thread, frame->record, parent_at(thread, depth));
+	count_untimed(thread, frame->record, parent_at(thread, depth), IOCX_SEVERITIES);
 	return 1;
 }
 

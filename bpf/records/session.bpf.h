@@ -48,16 +48,6 @@ static __always_inline __u32 weight_of_call(struct iocx_thread *thread, const st
 	return 0;
 }
 
-static __noinline int count_at_entry(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
-				     __u32 severity)
-{
-	if (!thread || !stats)
-		return 0;
-	count_transition(thread, stats, severity);
-	count_processed(thread, stats, record, parent_of_call(thread));
-	return 0;
-}
-
 /* Decides on a call that processes its record: returns its weight. Counts it when that is 0. */
 static __always_inline __u32 decide(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 record,
 				    const struct entry_facts *facts, __u64 now)
@@ -68,8 +58,10 @@ static __always_inline __u32 decide(struct iocx_thread *thread, const struct ioc
 	if (!stats)
 		return 0; /* dropped */
 	weight = weight_of_call(thread, config, stats, now);
-	if (!weight)
-		count_at_entry(thread, stats, record, facts->severity);
+	if (!weight) {
+		count_transition(thread, stats, facts->severity);
+		count_processed(thread, stats, record, parent_of_call(thread));
+	}
 	return weight;
 }
 
@@ -82,7 +74,7 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 	__u32 weight = 1;
 
 	if (thread->depth >= IOCX_MAX_DEPTH) {
-		count_untimed(thread, record, UNKNOWN_PARENT);
+		count_untimed(thread, record, UNKNOWN_PARENT, IOCX_SEVERITIES);
 		return NO_RETURN;
 	}
 	if (facts->verdict == PROCESSES)
