@@ -177,7 +177,7 @@ def report(name, results, args):
         cells = [statistics.median(one[column] for one in rounds) for column in columns]
         more = added(way)
         print(f"| {way} | {cells[0]:.1f} | " + ("| " if way == "nothing" else f"{more:.1f} | {more / floor:.2f} ")
-              + ("| | " if way == "nothing" else "| ")
+              + "| "
               + " | ".join(f"{cell:.0f}" if "us" in column else f"{cell:.2f}"
                            for column, cell in zip(columns[1:], cells[1:])) + " |")
     sys.stdout.flush()

@@ -178,10 +178,12 @@ static __always_inline void learn_trampoline(struct iocx_thread *thread, const s
 
 /*
  * The same where we have no return probe: at the end of a call, its return address has not changed, or somebody else's
- * return probe has replaced it.
+ * return probe has replaced it. Looks at one end in 64, since to read the stack costs more than most of what is done.
  */
 static __always_inline void learn_foreign_trampoline(struct iocx_thread *thread, const struct iocx_frame *ending)
 {
+	if (thread->counts.returns & 63)
+		return;
 	if (ending->returns_to && return_address_on_stack(ending->sp) != ending->returns_to)
 		learn_trampoline(thread, ending);
 }
