@@ -26,6 +26,7 @@
 #include "app/site_config.h"
 #include "app/version.h"
 #include "ca/who_wrote_command.h"
+#include "iocs/iocs_command.h"
 #include "records/graph_command.h"
 #include "web/scraper.h"
 #include "web/server.h"
@@ -159,6 +160,7 @@ int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "graph") return run_command(records::graph_command, argc, argv);
   if (command == "who-wrote") return run_command(ca::who_wrote_command, argc, argv);
+  if (command == "iocs") return run_command(iocs::iocs_command, argc, argv);
   if (command == "policy") return run_command(app::policy_command, argc, argv);
   auto parsed = app::parse_options(argc, argv);
   if (!parsed) return fail(kUsageError, parsed.error().message() + " (see --help)");

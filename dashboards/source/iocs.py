@@ -10,6 +10,10 @@ SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}}
 def column(expression: str) -> Query:
     return Query(f"sum by (job, instance, ioc) ({expression}) {SHOWN}", instant=True)
 
+ON = "on (job, instance, ioc)"
+# Those that have ended, and those that a site expects and that were not seen.
+DOWN = f"(epics_ioc_up{{{IOCS}}} == 0 or (epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}))"
+
 
 def count_state(title: str, value: int, color: str, text: str) -> Stat:
     return Stat(title, text, [Query(f"count(ioc:epics_alerts:worst{{{IOCS}}} == {value}) or vector(0)")], unit="short",
@@ -22,8 +26,9 @@ def board() -> Board:
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
             Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short"),
-            Stat("IOCs down", "IOCs that have ended, and whose series have not left yet.",
-                 [Query(f"count(epics_ioc_up{{{IOCS}}} == 0) or vector(0)")], unit="short",
+            Stat("IOCs down", "IOCs that have ended and are not forgotten, and those that are expected and were never "
+                 "seen.",
+                 [Query(f"count({DOWN}) or vector(0)")], unit="short",
                  steps=[(None, GOOD), (1, CRITICAL)]),
             count_state("Critical", 3, CRITICAL, "IOCs with a critical alert that fires."),
             count_state("Warning", 2, WARNING, "IOCs whose worst alert that fires is a warning."),
@@ -34,7 +39,8 @@ def board() -> Board:
 
             Table("IOCs by what needs attention", "The 30 IOCs with the worst alerts, then with the most CPU time. A "
                   "name links to what this IOC does.",
-                  [column(f"ioc:epics_alerts:worst{{{IOCS}}}"), column(f"epics_ioc_up{{{IOCS}}}"),
+                  [column(f"ioc:epics_alerts:worst{{{IOCS}}}"),
+                   column(f"(epics_ioc_up{{{IOCS}}} or 0 * epics_ioc_expected{{{IOCS}}})"),
                    column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
                    column(f"ioc:epics_ioc_process:rate5m{{{IOCS}}}"),
                    column(f"ioc:epics_ca_puts:rate5m{{{IOCS}}}"),
@@ -54,6 +60,15 @@ def board() -> Board:
                   empty_when_healthy=True,
                   columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
                            Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=120)]),
+            Table("IOCs that do not run", "How those ended that have, where the exporter saw it; those without were never "
+                  "seen, or ended while no exporter ran; 50 at most. Until they run again, or are forgotten (ioc_exporter iocs "
+                  "forget).",
+                  [Query(f"topk(50, {DOWN} * {ON} group_left (reason, status, signal) epics_ioc_last_exit_info{{{IOCS}}} "
+                         f"or ({DOWN} unless {ON} epics_ioc_last_exit_info{{{IOCS}}}))", instant=True)],
+                  width=24, height=6, empty_when_healthy=True,
+                  columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("instance", "Exporter", width=240),
+                           Column("reason", "Ended by", width=120), Column("signal", "Signal", width=120),
+                           Column("status", "Exit status", width=120)]),
             StateTimeline("Health over time", "The worst alert of the 15 IOCs that need attention most at the end of the "
                           "time shown.",
                           [Query(f"ioc:epics_alerts:worst{{{IOCS}}} and on (job, instance, ioc) "

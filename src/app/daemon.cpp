@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -39,6 +40,24 @@ iocs::Host::Options host_options(const Options& options,
   return host;
 }
 
+// Of the service manager's folders the first, unless the operator names another.
+std::string state_folder(const iocs::Options& options) {
+  if (options.state_folder) return *options.state_folder;
+  const char* const given = std::getenv("STATE_DIRECTORY");
+  const std::string folder = given == nullptr ? "" : given;
+  return folder.starts_with('/') ? folder.substr(0, folder.find(':')) : "";
+}
+
+iocs::IocsCollector::Options iocs_options(const Options& options) {
+  const bool stays = !options.check && !options.once;
+  iocs::IocsCollector::Options iocs;
+  iocs.seen.folder = stays ? state_folder(options.iocs) : "";
+  iocs.seen.after = std::chrono::duration_cast<std::chrono::seconds>(options.iocs.remember_after);
+  iocs.seen.first_users = iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()});
+  iocs.seen.filter = options.iocs.filter;
+  return iocs;
+}
+
 ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds) {
   const bool stays = !options.check && !options.once;
   return {options.ca,
@@ -62,7 +81,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       records_(host_, options.records),
       puts_(host_, ca_setup(options, records_.entry_seconds())),
       policy_(host_, puts_),
-      iocs_(host_),
+      iocs_(host_, iocs_options(options)),
       collectors_{&iocs_, &records_, &puts_, &policy_},
       interval_(options.iocs.interval) {}
 
@@ -75,7 +94,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   bool any_works = false, any_failed = false;
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes()) {
-      any_works |= probe.problem.empty();
+      any_works |= probe.problem.empty() && collector != &daemon->iocs_;  // it counts nothing
       any_failed |= !probe.problem.empty();
     }
   if (any_failed && (!any_works || options.strict)) return error_in_words(daemon->why_failed());
@@ -211,6 +230,7 @@ void Daemon::use(const SiteSettings& site) {
   puts_.set_put_expiry(site.options.ca.put_expiry);
   policy_.set_limit(bounds.unexpected_limit);
   policy_.set_policy(site.policy);
+  iocs_.expect(site.expected_iocs);
 }
 
 void Daemon::tell_config(const ConfigSample& sample) {

@@ -64,6 +64,7 @@ class Daemon {
 
   records::RecordsCollector& records() { return records_; }
   ca::CaCollector& puts() { return puts_; }
+  iocs::IocsCollector& iocs() { return iocs_; }
   const std::shared_ptr<iocs::ReaderPool>& readers() const { return readers_; }
 
   // From now on these bounds are kept, and puts are judged by this policy; those that were counted

@@ -43,6 +43,10 @@ Which records that record processes through its links, and what they cost. It as
 .BR "ioc_exporter policy test" ", " "ioc_exporter policy learn"
 Which rule of a policy decides on a put, and a policy proposed from what was seen; see
 .BR "ioc_exporter policy \-\-help" .
+.TP
+.BR "ioc_exporter iocs learn" ", " "ioc_exporter iocs forget"
+Which IOCs to expect, proposed from what runs, and to forget one that does not run any more; see
+.BR "ioc_exporter iocs \-\-help" .
 .SH SIGNALS
 .TP
 .BR SIGTERM ", " SIGINT
@@ -150,7 +154,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote graph policy"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote graph policy iocs"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

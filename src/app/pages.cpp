@@ -7,6 +7,7 @@
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
+#include "iocs/ioc_list.h"
 #include "records/graph_command.h"
 #include "web/landing_page.h"
 #include "web/scraper.h"
@@ -51,6 +52,9 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   };
   table[ca::kWhoWrotePath] = [&daemon](const web::Request& request) {
     return answer_who_wrote(daemon, request);
+  };
+  table[iocs::kIocListPath] = [&daemon](const web::Request&) {
+    return web::Response{200, "application/json", daemon.iocs().list_json()};
   };
   table[records::kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);

@@ -27,6 +27,9 @@ ConfigCheck check_config(const Options& options) {
     const auto config = read_policy_file(options.config_file);
     note(options.config_file, config ? nullptr : &config.error());
   }
+  // What the file leads to.
+  if (checked.valid)
+    if (const auto site = site_config(options); !site) note("", &site.error());
   if (!options.web.config_file.empty()) {
     const auto web = web::read_web_config(options.web.config_file);
     note(options.web.config_file, web ? nullptr : &web.error());
@@ -35,15 +38,21 @@ ConfigCheck check_config(const Options& options) {
 }
 
 Result<SiteSettings> site_config(const Options& options) {
-  SiteSettings site{options, nullptr};
-  if (options.config_file.empty()) return site;
+  SiteSettings site{options};
+  const auto with_expected = [&site]() -> Result<SiteSettings> {
+    auto expected = iocs::read_expected(site.options.iocs.expected);
+    if (!expected) return std::move(expected).error();
+    site.expected_iocs = std::move(*expected);
+    return std::move(site);
+  };
+  if (options.config_file.empty()) return with_expected();
   std::optional<policy::PolicyText> policy;
   auto read = read_config(options.config_file, policy_section(policy), options);
   if (!read) return std::move(read).error();
   site.options = std::move(*read);
   if (auto set = option_table(site.options).set_from_flags(options.flags); !set) return set.error();
   if (policy) site.policy = std::make_shared<const policy::Policy>(std::move(*policy));
-  return site;
+  return with_expected();
 }
 
 exposition::BoundsOptions bounds_options(const Options& options) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/config.h"
 #include "app/options.h"
@@ -21,7 +22,8 @@ ConfigCheck check_config(const Options& options);
 
 struct SiteSettings {
   Options options;
-  std::shared_ptr<const policy::Policy> policy;  // null: there is none
+  std::shared_ptr<const policy::Policy> policy = nullptr;  // null: there is none
+  std::vector<std::string> expected_iocs = {};
 };
 
 // What is to be used: what the file says (when there is one), and the flags above it.

@@ -5,26 +5,61 @@
 #include <mutex>
 #include <vector>
 
+#include "base/trouble_log.h"
 #include "exposition/collector.h"
+#include "iocs/exit_watch.h"
 #include "iocs/health.h"
 #include "iocs/host.h"
+#include "iocs/seen_keeper.h"
 
 namespace ioc_exporter::iocs {
 
 class IocsCollector final : public Collector {
  public:
-  explicit IocsCollector(Host& host) : host_(host), health_(host.fs()) {}
+  struct Options {
+    SeenKeeper::Options seen;
+    bool watches_exits = true;
+  };
+
+  // Opens what takes rights that are given up later.
+  IocsCollector(Host& host, const Options& options);
 
   std::string_view name() const override { return "iocs"; }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  void tick(TimePoint now) override;
   void collect(exposition::Page& page) override;
   void status(exposition::StatusPage& page) override;
+
+  // The names that the site expects, from now on.
+  void expect(std::vector<std::string> names);
+  // Which IOCs there are, as JSON: for ioc_exporter iocs learn.
+  std::string list_json();
 
  private:
   using Lives = std::map<IocId, std::uint64_t>;  // with their serial
 
+  // What is known of an end, of the IOCs of this name that this user runs.
+  struct Exit {
+    std::uint32_t user = 0;
+    IocExit exit;
+  };
+
   std::map<IocId, HealthSample> look(const Lives& live);
+  // Under the host's mutex: those that run, those that are gone, and those that are remembered.
+  std::vector<IocFacts> all_facts() const;
+  // The names of those that do not run are kept for their users.
+  void reserve_names();
+  void add_missing(exposition::StatusPage& page, const std::vector<IocFacts>& iocs) const;
 
   Host& host_;
+  bool reserves_expected_;
+  // What follows, up to the next mutex: under the host's.
+  ExitWatch exit_watch_;
+  SeenKeeper seen_;
+  std::map<std::string, Exit> exits_;  // by name, of those that the host knows
+  std::vector<std::string> expected_;
+  std::map<std::string, NameClaim> reserved_;
   std::mutex looking_;  // never with the host's: an IOC may have many threads and descriptors
   IocHealth health_;
   Lives looked_at_;

@@ -23,8 +23,16 @@ constexpr exposition::Family kLeftOut{
 constexpr exposition::Family kEvicted{
     "ioc_exporter_iocs_evicted_total", exposition::FamilyType::counter,
     "IOCs that were followed and had to give their place to one of another user."};
-constexpr exposition::Family kUp{"epics_ioc_up", exposition::FamilyType::gauge,
-                                 "Whether the IOC runs: 1, or 0 for a while after it has ended."};
+constexpr exposition::Family kUp{
+    "epics_ioc_up", exposition::FamilyType::gauge,
+    "Whether the IOC runs: 1, or 0 after it has ended, until it is forgotten."};
+constexpr exposition::Family kExpected{
+    "epics_ioc_expected", exposition::FamilyType::gauge,
+    "An IOC that the site expects on this host, whether it runs or not. Always 1."};
+constexpr exposition::Family kLastExit{
+    "epics_ioc_last_exit_info", exposition::FamilyType::gauge,
+    "How the IOC of this name ended last: by exit, signal or core_dump (a signal, and a core was "
+    "written), with its exit status or the signal. Always 1."};
 constexpr exposition::Family kStart{"epics_ioc_start_time_seconds", exposition::FamilyType::gauge,
                                     "When the IOC's process started, in seconds since 1970."};
 constexpr exposition::Family kRecords{
@@ -59,6 +67,11 @@ void encode_record_counts(const IocFacts& ioc, exposition::Encoder& encoder) {
 
 }  // namespace
 
+void encode_expected(const std::vector<std::string>& names, exposition::Encoder& encoder) {
+  encoder.begin_family(kExpected);
+  for (const std::string& name : names) encoder.count(encoder.labels({{"ioc", name}}), 1);
+}
+
 void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
   encoder.begin_family(kLeftOut);
   std::size_t users = 0;
@@ -90,6 +103,14 @@ void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& 
   encoder.begin_family(kUp);
   for (const IocFacts* ioc : iocs)
     encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->up ? 1 : 0);
+  encoder.begin_family(kLastExit);
+  for (const IocFacts* ioc : iocs)
+    if (ioc->last_exit)
+      encoder.count(encoder.labels({{"ioc", ioc->name},
+                                    {"reason", ioc->last_exit->reason},
+                                    {"status", ioc->last_exit->status},
+                                    {"signal", ioc->last_exit->signal}}),
+                    1);
   encoder.begin_family(kStart);
   for (const IocFacts* ioc : iocs)
     if (ioc->up) encoder.number(encoder.labels({{"ioc", ioc->name}}), ioc->start_time_seconds);

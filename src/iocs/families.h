@@ -28,6 +28,8 @@ std::vector<const Ioc*> distinct_iocs(const std::vector<Ioc>& iocs) {
 
 // epics_ioc_up for all; the others only for those that are up.
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder);
+// epics_ioc_expected.
+void encode_expected(const std::vector<std::string>& names, exposition::Encoder& encoder);
 void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::iocs

@@ -110,6 +110,8 @@ class Finder {
   // that are nobody's who is known: not of an IOC (also one that the filter leaves out) or another
   // known server, and not the exporter's.
   const std::set<Listener>& unclaimed() const { return unclaimed_; }
+  // NameRegistry::reserve().
+  void reserve_names(std::map<std::string, NameClaim> names) { names_.reserve(std::move(names)); }
   // The next poll takes the process that holds this listener for a CA server.
   void speaks_ca(const Listener& listener);
   // Of those, the ones whose process cannot be found.

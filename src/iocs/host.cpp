@@ -75,6 +75,7 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   // What a look found is applied before the next look tells what changed since.
   if (work_ != Work::none || was_looking) return looked_;
   told_ = std::exchange(speaking_, {});
+  told_reserved_ = std::exchange(reserved_, std::nullopt);
   work_ = Work::look;
   worker_.start([this, now] { look(now); });
   take_over(patience);
@@ -85,6 +86,7 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
 void Host::look(Clock::time_point now) {
   const auto began = Clock::now();
   for (const Listener& listener : told_) finder_.speaks_ca(listener);
+  if (told_reserved_) finder_.reserve_names(std::move(*told_reserved_));
   look_ = {};
   auto changes = finder_.poll(now);
   if (!changes) {
@@ -198,6 +200,13 @@ void Host::forget(const std::string& name, std::uint32_t number) {
   numbers_.erase(name);
   restarts_.erase(name);
   gone_.erase(name);
+}
+
+void Host::forget_ended(const std::string& name) {
+  const auto gone = gone_.find(name);
+  const bool runs =
+      std::ranges::any_of(live_, [&name](const auto& one) { return one.second.ioc.name == name; });
+  if (gone != gone_.end() && !runs) forget(std::string(name), gone->second.number);
 }
 
 bool Host::may_log(Clock::time_point now) {

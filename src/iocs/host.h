@@ -123,6 +123,10 @@ class Host {
 
   // A number for each name, for the kernel's tables: the same until it is forgotten.
   std::uint32_t number_of(const std::string& name);
+  // An operator wants it forgotten; one that runs stays.
+  void forget_ended(const std::string& name);
+  // The next look gives these names to nobody else: NameRegistry::reserve().
+  void reserve_names(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
   // Of a server that is no process of this host.
   void release(const std::string& name);
   // Numbers whose IOC is gone for longer than keep_gone, since the last call.
@@ -202,9 +206,11 @@ class Host {
   std::map<IocId, LiveIoc> live_;
   std::vector<Due> due_;  // read, and not applied yet
   Work work_ = Work::none;
-  Look look_;                   // of the worker, while it looks
-  std::vector<Due> reading_;    // the same, while it reads
-  std::vector<Listener> told_;  // the same: who speaks CA
+  Look look_;                                                      // of the worker, while it looks
+  std::vector<Due> reading_;                                       // the same, while it reads
+  std::vector<Listener> told_;                                     // the same: who speaks CA
+  std::optional<std::map<std::string, NameClaim>> reserved_;       // for the next look
+  std::optional<std::map<std::string, NameClaim>> told_reserved_;  // the same, while it looks
   std::map<std::string, Gone> gone_;
   LogBound comings_and_goings_{kMostLines};
   std::map<std::string, std::uint32_t> numbers_;

@@ -24,6 +24,12 @@ bool NameRegistry::is_kept(const Holder& holder, const NameClaim& from,
 NameRegistry::Name NameRegistry::take(const std::string& name, const NameClaim& claim,
                                       Clock::time_point now) {
   Name taken{name, ""};
+  // As if its IOC had ended just now.
+  if (const auto reserved = reserved_.find(name); reserved != reserved_.end()) {
+    const auto known = holders_.find(name);
+    if (known == holders_.end() || known->second.gone)
+      holders_.insert_or_assign(name, Holder{reserved->second, now});
+  }
   if (const auto known = holders_.find(name); known != holders_.end()) {
     const Holder& holder = known->second;
     const bool kept = is_kept(holder, claim, now);

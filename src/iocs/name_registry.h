@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "iocs/ioc_id.h"
 
@@ -20,6 +21,8 @@ struct NameClaim {
   uid_t user = 0;
   std::string user_name;
   bool goes_first = false;  // its user's IOCs go before those of others
+
+  bool operator==(const NameClaim&) const = default;
 };
 
 class NameRegistry {
@@ -39,6 +42,9 @@ class NameRegistry {
   // The running IOC that must give the name away before take(): the user of this one goes first.
   std::optional<IocId> yields_to(const std::string& name, const NameClaim& claim) const;
   void release(const std::string& unique_name, Clock::time_point now);
+  // Names of IOCs that do not run, and whose they are: nobody else has them, for however long.
+  // Instead of those that were said before.
+  void reserve(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
 
  private:
   struct Holder {
@@ -53,6 +59,7 @@ class NameRegistry {
 
   std::chrono::milliseconds keep_;
   std::map<std::string, Holder> holders_;
+  std::map<std::string, NameClaim> reserved_;
 };
 
 }  // namespace ioc_exporter::iocs

@@ -20,6 +20,15 @@ OptionValue name_sources(std::vector<NameSource>& into) {
   return value;
 }
 
+OptionValue state_folder(std::optional<std::string>& into) {
+  return {.set = [&into](const std::string& word, bool) -> Result<void> {
+    if (word != "none" && !word.starts_with('/'))
+      return error_in_words(shown(word) + " is neither an absolute path nor none");
+    into = word == "none" ? "" : word;
+    return {};
+  }};
+}
+
 }  // namespace
 
 void add_options(OptionTable& table, Options& options) {
@@ -45,8 +54,35 @@ void add_options(OptionTable& table, Options& options) {
         .value = name_sources(options.name_sources)},
        {.flag = "ioc.keep-gone",
         .argument = "DURATION",
-        .help = "How long an IOC that is gone stays on /metrics as epics_ioc_up 0",
+        .help = "How long an IOC that is gone stays on /metrics as epics_ioc_up 0, when it is not "
+                "remembered",
         .value = duration(options.keep_gone)},
+       {.flag = "ioc.remember-after",
+        .argument = "DURATION",
+        .help = "An IOC that has run for so long is remembered when it is gone: it stays on "
+                "/metrics as epics_ioc_up 0, until ioc_exporter iocs forget NAME",
+        .value = duration(options.remember_after)},
+       {.flag = "ioc.expected",
+        .argument = "LIST",
+        .key = "iocs.expected",
+        .help = "IOCs that are expected on this host, by name: see ioc_exporter iocs learn",
+        .value = texts(options.expected.names)},
+       {.flag = "ioc.expected-file",
+        .argument = "FILE",
+        .key = "iocs.expected_file",
+        .help = "A file with names of more of them, one a line; # begins a comment",
+        .value = text(options.expected.file)},
+       {.flag = "ioc.expected-match",
+        .argument = "RE",
+        .key = "iocs.expected_match",
+        .help = "Of the names in that file, only those that this expression (RE2) matches are "
+                "expected here",
+        .value = pattern(options.expected.match)},
+       {.flag = "state.directory",
+        .argument = "DIR",
+        .help = "Folder where the names of IOCs outlive the exporter, or none; without: what the "
+                "service manager gives ($STATE_DIRECTORY)",
+        .value = state_folder(options.state_folder)},
        {.flag = "ioc.users",
         .argument = "LIST",
         .key = "iocs.users",

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/option_table.h"
 #include "base/pattern.h"
+#include "iocs/expected.h"
 #include "iocs/ioc_name.h"
 
 namespace ioc_exporter::iocs {
@@ -14,7 +17,11 @@ struct Options {
   NameFilter filter;  // of whole names, before a pid is added to make one unique
   std::vector<NameSource> name_sources = default_name_sources();
   std::chrono::milliseconds keep_gone = std::chrono::minutes(5);
-  std::vector<std::string> users;  // whose IOCs go first; none: all are alike
+  // How long an IOC must have run to be remembered when it is gone.
+  std::chrono::milliseconds remember_after = std::chrono::minutes(10);
+  ExpectedOptions expected;
+  std::optional<std::string> state_folder;  // where names of IOCs are kept; "" = nowhere
+  std::vector<std::string> users;           // whose IOCs go first; none: all are alike
   std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
 };
 

@@ -13,13 +13,15 @@
 
 #include "iocs/database.h"
 #include "iocs/health_samples.h"
+#include "iocs/ioc_exit.h"
 
 namespace ioc_exporter {
 
 struct IocFacts {
   std::string name;  // label `ioc`, unique
   bool up = false;
-  bool base = true;  // runs EPICS Base's database; false: has no records
+  bool only_remembered = false;  // it is gone for so long that nothing else is known of it
+  bool base = true;              // runs EPICS Base's database; false: has no records
   std::int32_t pid = 0;
   double start_time_seconds = 0;  // time of day
   std::string base_version;       // "7.0.8.1"; "" when it could not be told
@@ -33,6 +35,7 @@ struct IocFacts {
   std::shared_ptr<const Database> database;  // null while it could not be read
   std::uint64_t restarts = 0;                // times that an IOC of this name came again
   std::optional<HealthSample> health;        // while it runs
+  std::optional<iocs::IocExit> last_exit;    // how it ended last, where that was seen
   std::vector<std::string> notes;            // what this IOC does not tell, and why
 };
 

@@ -28,6 +28,7 @@ namespace ioc_exporter {
 struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
   LeftOut left_out;
+  std::vector<std::string> expected_iocs;
   std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
 };
 
@@ -38,6 +39,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   const std::vector<const IocFacts*> facts(distinct.begin(), distinct.end());
   iocs::encode_iocs(facts, encoder);
   iocs::encode_health(facts, encoder);
+  iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
   records::encode_all(snapshot.iocs, snapshot.hit_cost, edges, cache, encoder);
   ca::encode_ca(snapshot, edges.puts, encoder);

@@ -5,7 +5,7 @@
 With --late the EPICS libraries are loaded only after the first line on stdin ("@waiting" is printed
 before): the process is long an ordinary Python by then. With --spin one of its threads never rests.
 With --qsrv it serves PVA: 1 by EPICS Base's own QSRV, 2 by that of pvxs. The line "@exec" makes it
-begin anew in the same process; "@fork" makes it fork a child that does nothing.
+begin anew in the same process; "@fork" makes it fork a child that does nothing; "@exit N" makes it end with status N.
 """
 import argparse
 import os
@@ -56,6 +56,8 @@ def main() -> None:
     for line in iter(sys.stdin.readline, ""):
         if line == "@exec\n":
             os.execv(sys.executable, [sys.executable, *sys.argv])
+        if line.startswith("@exit "):
+            os._exit(int(line.split()[1]))
         if line == "@fork\n":
             if os.fork() == 0:
                 while True:

@@ -33,6 +33,7 @@ IocSample power_supplies() {
   ioc.ca_port = 5064;
   ioc.records_attached = true;
   ioc.restarts = 3;
+  ioc.last_exit = iocs::IocExit{"core_dump", "", "SIGSEGV"};
   ioc.health = {{{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
                 125'000'000,
                 {{7, 3, 1, 11, 0, 1, 5}},
@@ -166,6 +167,7 @@ Snapshot sample_snapshot() {
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
   snapshot.config = ConfigSample{true, 1790000123.5};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
+  snapshot.expected_iocs = {"power-supplies", "vacuum"};
   snapshot.left_out = {{{"1002", 7}}, 3};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
   return snapshot;

@@ -92,5 +92,22 @@ TEST_F(Names, ManyNamesOfOneUserDisplaceNobodyElses) {
   EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory");
 }
 
+// A dead IOC's name is not had by another user, to make it look alive; not after any time.
+TEST_F(Names, AReservedNameIsItsUsersOnly) {
+  names_.reserve({{"ps", claim(0, "alice", false)}});
+  now_ += std::chrono::hours(24 * 30);
+  EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
+  EXPECT_EQ(taken_.contested_with, "alice");
+  release("ps-mallory");
+  now_ += std::chrono::hours(24);
+  EXPECT_EQ(take("ps", 9, "mallory"), "ps-mallory");
+  EXPECT_EQ(take("ps", 7), "ps");
+  EXPECT_EQ(taken_.contested_with, "");
+  release("ps");
+  names_.reserve({});
+  now_ += std::chrono::hours(1);
+  EXPECT_EQ(take("ps", 10, "mallory"), "ps") << "it was forgotten";
+}
+
 }  // namespace
 }  // namespace ioc_exporter::iocs

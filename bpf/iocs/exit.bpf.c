@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+/*
+ * How the processes that user space names end: their status, as their parent's wait(2) gets it.
+ *
+ * Nobody but a parent is told otherwise, at least before Linux 6.15. This is the one program that reads structs of the
+ * kernel; where their members are comes from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
+ */
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "shared/ioc_exit.h"
+
+#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h */
+
+struct live_count { /* atomic_t, whose name the headers have taken */
+	int counter;
+} __attribute__((preserve_access_index));
+
+struct signal_struct {
+	struct live_count live; /* threads that have not ended: do_exit() takes itself off before the tracepoint */
+	int group_exit_code;
+	unsigned int flags;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	int exit_code; /* of the thread */
+} __attribute__((preserve_access_index));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOCX_EXIT_PROCESSES);
+	__type(key, __u32); /* process id, in the initial namespace */
+	__type(value, struct iocx_ioc_exit);
+} ioc_exits SEC(".maps");
+
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct iocx_ioc_exit *exit = bpf_map_lookup_elem(&ioc_exits, &tgid);
+	struct task_struct *task;
+	struct signal_struct *signal;
+
+	if (!exit)
+		return 0;
+	task = (struct task_struct *)ctx->args[0];
+	signal = BPF_CORE_READ(task, signal);
+	if (BPF_CORE_READ(signal, live.counter) != 0)
+		return 0; /* others of its threads run on */
+	/* As wait_task_zombie() has it (kernel/exit.c). */
+	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)
+		exit->status = BPF_CORE_READ(signal, group_exit_code);
+	else
+		exit->status = BPF_CORE_READ(task, group_leader, exit_code);
+	/* Two threads that end together may both see none left, and write the same. The addition is an ordered store. */
+	__sync_fetch_and_add(&exit->ended, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

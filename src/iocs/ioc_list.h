@@ -1,0 +1,27 @@
+// What GET /api/v1/iocs answers, and how it is read: the IOCs that the exporter knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ioc_exporter::iocs {
+
+inline constexpr const char* kIocListPath = "/api/v1/iocs";
+
+struct ListedIoc {
+  std::string name;
+  std::string user;
+  bool up = false;
+  double start_time_seconds = 0;  // while it is up
+  std::string contested_with;     // the user whose name it takes; "" = nobody
+  bool expected = false;
+};
+using IocList = std::vector<ListedIoc>;
+
+std::string to_json(const IocList& list);
+Result<IocList> ioc_list_from_json(std::string_view text);
+
+}  // namespace ioc_exporter::iocs
