@@ -33,6 +33,17 @@ def board() -> Board:
                  "contain estimates.", [Query(f"min(ioc_exporter_record_sampling_ratio{{{IOCS}}})")], unit="percentunit",
                  steps=[(None, WARNING), (1, GOOD)]),
 
+            Table("Unusual records", "Records that have not processed for longer than ever, and those that process far more "
+                  "often than ever, as the exporter compares them with themselves: the ten worst of each kind.",
+                  [Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_stopped_seconds{{{IOCS}}})), '
+                         f'"kind", "has stopped", "", "")', instant=True),
+                   Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_surge_rate{{{IOCS}}})), '
+                         f'"kind", "surges", "", "")', instant=True)],
+                  width=24, height=6, empty_when_healthy=True,
+                  columns=[Column("record", "Record", width=360), Column("kind", "What", width=120),
+                           Column("Value #A", "Silent for", width=160, unit="s", decimals=0),
+                           Column("Value #B", "Processings", width=160, unit="ops", decimals=1)]),
+
             Row("How often, and why"),
             TimeSeries("Processings by cause", "What set the processings off: a periodic scan, a link of another "
                        "record, a callback (I/O Intr, Event), a client, scanOnce.",

@@ -9,6 +9,7 @@
 #include "records/memory_families.h"
 #include "records/overhead_families.h"
 #include "records/put_families.h"
+#include "records/unusual_families.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -37,6 +38,7 @@ void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostS
   encode_causes(distinct, encoder);
   encode_links(distinct, encoder);
   encode_record_puts(distinct, encoder);
+  encode_unusual(distinct, encoder);
   encode_completions(distinct, edges.puts, encoder);
   encode_scan_lists(distinct, encoder);
   exposition::encode_all(overhead_families(distinct, hit_cost), encoder);

@@ -261,6 +261,7 @@ void RecordsCollector::attach() {
 void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
   const std::scoped_lock lock(bounds_mutex_);
   bounds_.configure(bounds);
+  shown_ = bounds.records;
 }
 
 std::vector<ExtraProbes::Watched> RecordsCollector::watched_extras() const {

@@ -21,6 +21,7 @@
 #include "records/bounds.h"
 #include "records/causes.h"
 #include "records/extra_probes.h"
+#include "records/habits.h"
 #include "records/memory_watch.h"
 #include "records/options.h"
 #include "records/pending_records.h"
@@ -116,6 +117,8 @@ class RecordsCollector final : public Collector {
   ShownEdges edges_;
   std::mutex bounds_mutex_;
   RecordBounds bounds_;
+  NameFilter shown_;  // the names that bounds_ shows
+  RecordHabits habits_;
 };
 
 }  // namespace ioc_exporter::records

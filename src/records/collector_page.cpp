@@ -9,6 +9,7 @@
 #include "exposition/status_page.h"
 #include "records/collector.h"
 #include "records/stuck_table.h"
+#include "records/unusual_families.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -180,6 +181,8 @@ void RecordsCollector::collect(exposition::Page& page) {
   page.self.add(std::move(reading.self));
   {
     const std::scoped_lock lock(bounds_mutex_);
+    habits_.look(reading.iocs, Clock::now());
+    habits_.add_to(reading.iocs, shown_);
     bounds_.apply(reading.iocs);
     page.self.limited.push_back({"records", bounds_.limited()});
   }
@@ -187,7 +190,11 @@ void RecordsCollector::collect(exposition::Page& page) {
 }
 
 void RecordsCollector::status(exposition::StatusPage& page) {
-  const Reading reading = read_all();
+  Reading reading = read_all();
+  {
+    const std::scoped_lock lock(bounds_mutex_);
+    habits_.add_to(reading.iocs, shown_);
+  }
   Rates::Counts counts;
   std::uint64_t records = 0;
   for (const IocSample& ioc : reading.iocs) {
@@ -219,6 +226,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(stuck_table(reading.iocs));
+  page.tables.push_back(unusual_table(reading.iocs));
   page.self.add(reading.self);
 }
 

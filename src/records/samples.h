@@ -16,6 +16,7 @@
 #include "records/link_samples.h"
 #include "records/overhead_samples.h"
 #include "records/put_samples.h"
+#include "records/unusual_samples.h"
 
 namespace ioc_exporter {
 
@@ -37,6 +38,7 @@ struct IocSample : IocFacts {
   std::vector<RecordSample> records;              // in any order
   std::shared_ptr<const IocMemorySample> memory;  // null while nothing of it was read
   std::optional<OverheadSample> overhead = {};    // of the record probes
+  std::optional<UnusualSample> unusual = {};      // while its records are counted
   std::vector<RecordLinkSample> links = {};       // with --records.links
   std::vector<RecordPutClientSample> put_clients = {};
   std::vector<ScanTimeSample> scan_times = {};

@@ -30,6 +30,7 @@ record(ao, "D:closed") { field(ASG, "EXPERTS") }
 ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(EXPERTS) { RULE(1, READ) }\n"
 # The rogue's puts to D:off are unexpected, those to D:closed forbidden.
 SITE = """
+iocs: {expected: [demo]}
 policy:
   rules:
     - {name: operators, action: expect, users: operator}
@@ -38,7 +39,10 @@ policy:
 EXPORTER_OPTIONS = ["--records.causes", "--records.links=1000"]
 
 # Panels that have nothing to show here, and why.
-EMPTY_PANELS: dict[str, str] = {}
+EMPTY_PANELS: dict[str, str] = {
+    "iocs: IOCs that do not run": "the one IOC runs",
+    "records: Unusual records": "habits take a day to be known",
+}
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
     "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",

@@ -34,6 +34,8 @@ def test_two_iocs(start_ioc, start_exporter):
     counted = {(labels["ioc"], labels["record"]): value
                for ioc in (one, two) for labels, value in scrape.series(PROCESSED, ioc=ioc.name)}
     assert counted == {("one", "A:n"): 11, ("two", "B:n"): 7}
+    # A day goes by before anything is unusual.
+    assert [scrape.value(name, ioc="one") for name in ("epics_ioc_records_stopped", "epics_ioc_records_surging")] == [0, 0]
 
 
 def test_two_iocs_of_one_name(start_ioc, start_exporter):
