@@ -16,13 +16,14 @@ namespace {
 // An upper estimate of a line's length, and the lines of one IOC.
 constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
 
-SeenIocs::Running running(const Ioc& ioc) {
+SeenIocs::Running running(const LiveIoc& live, Collector::TimePoint now) {
+  const Ioc& ioc = live.ioc;
   return {ioc.name,
           ioc.user,
           ioc.user_name,
           ioc.goes_first,
           ioc.name == ioc.claimed_name || ioc.name == ioc.claimed_name + "-" + ioc.user_name,
-          ioc.start_time_seconds};
+          std::chrono::duration<double>(now - live.found).count()};
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ void IocsCollector::follow(TimePoint now) {
   std::vector<SeenIocs::Running> all;
   for (const auto& [id, one] : host_.live()) {
     live.emplace(id, ExitWatch::Watched{one.ioc.name, one.ioc.user});
-    all.push_back(running(one.ioc));
+    all.push_back(running(one, now));
     // What was another user's IOC says nothing of this one.
     if (const auto last = exits_.find(one.ioc.name);
         last != exits_.end() && last->second.user != one.ioc.user)

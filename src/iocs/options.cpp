@@ -59,7 +59,7 @@ void add_options(OptionTable& table, Options& options) {
         .value = duration(options.keep_gone)},
        {.flag = "ioc.remember-after",
         .argument = "DURATION",
-        .help = "An IOC that has run for so long is remembered when it is gone: it stays on "
+        .help = "An IOC that was seen for so long is remembered when it is gone: it stays on "
                 "/metrics as epics_ioc_up 0, until ioc_exporter iocs forget NAME",
         .value = duration(options.remember_after)},
        {.flag = "ioc.expected",

@@ -33,8 +33,7 @@ void SeenIocs::look(const std::vector<Running>& running, double now_seconds,
 
 bool SeenIocs::note(const Running& running, double now_seconds) {
   if (!running.keeps_name) return false;
-  const double run = std::max(0.0, now_seconds - running.start_time_seconds);
-  const bool is_long = run >= static_cast<double>(options_.after.count());
+  const bool is_long = running.seen_seconds >= static_cast<double>(options_.after.count());
   auto known = seen_.find(running.name);
   const bool is_others = known != seen_.end() && known->second.user != running.user;
   if (!is_long && (known == seen_.end() || is_others)) return false;
@@ -46,7 +45,7 @@ bool SeenIocs::note(const Running& running, double now_seconds) {
   seen.was_up |= is_new;
   seen.goes_first = running.goes_first;
   seen.user_name = running.user_name;
-  seen.longest_run = std::max(seen.longest_run, static_cast<std::uint64_t>(run));
+  seen.longest_run = std::max(seen.longest_run, static_cast<std::uint64_t>(running.seen_seconds));
   seen.last_seen = static_cast<std::int64_t>(now_seconds);
   return is_new;
 }

@@ -26,7 +26,7 @@ namespace ioc_exporter::iocs {
 
 struct SeenIoc {
   std::uint32_t user = 0;
-  std::uint64_t longest_run = 0;  // seconds
+  std::uint64_t longest_run = 0;  // seconds, as an exporter saw it
   double gone = 0;                // seconds without it, while an exporter watched; 0: it runs
   std::int64_t last_seen = 0;     // seconds since 1970
   std::optional<IocExit> exit;    // how it ended last
@@ -53,8 +53,8 @@ class SeenIocs {
     std::uint32_t user = 0;
     std::string user_name;
     bool goes_first = false;
-    bool keeps_name = true;  // false: it was told apart by its pid, and never comes again so
-    double start_time_seconds = 0;
+    bool keeps_name = true;   // false: it was told apart by its pid, and never comes again so
+    double seen_seconds = 0;  // so long, as an IOC, by this exporter: nobody can make that up
   };
 
   explicit SeenIocs(Options options) : options_(options) {}

@@ -9,7 +9,7 @@ from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 UP, EXIT, EXPECTED = "epics_ioc_up", "epics_ioc_last_exit_info", "epics_ioc_expected"
-IOCS = ["killed", "exits", "crashes", "stays"]
+IOCS = ["killed", "exits", "crashes", "headless", "stays"]
 
 
 def database(prefix):
@@ -35,7 +35,8 @@ def options(tmp_path):
 
 def test_the_dead_stay_dead(start_ioc, start_exporter, options, tmp_path):
     state = tmp_path / "state"
-    iocs = {name: start_ioc(name, database(name)) for name in IOCS}
+    iocs = {name: start_ioc(name, database(name), base="7.0.7" if name == "headless" else env.PYTHON_BASE) for name in IOCS}
+    iocs["headless"].shell("@exitMain")
     exporter = start_exporter(*options, sees=list(iocs.values()))
     scrape = exporter.scrape()
     assert [labels["ioc"] for labels, _ in scrape.series(EXPECTED)] == ["never-started", "stays"]
@@ -44,14 +45,16 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options, tmp_path):
 
     iocs["killed"].process.popen.send_signal(signal.SIGKILL)
     iocs["crashes"].process.popen.send_signal(signal.SIGSEGV)
+    iocs["headless"].process.popen.send_signal(signal.SIGTERM)
     iocs["exits"].process.send_line("@exit 7")
     assert iocs["exits"].process.wait_exit() == 7
     # Also long after --ioc.keep-gone.
     scrape = exporter.wait_scrape(
         lambda s: all(s.value(UP, ioc=ioc) == 0 and exit_of(s, ioc) and not s.series("epics_ioc_restarts_total", ioc=ioc)
-                      for ioc in IOCS[:3]), "three have ended, and all else of them has left")
+                      for ioc in IOCS[:4]), "four have ended, and all else of them has left")
     assert exit_of(scrape, "killed") == [{"reason": "signal", "status": "", "signal": "SIGKILL"}]
     assert exit_of(scrape, "exits") == [{"reason": "exit", "status": "7", "signal": ""}]
+    assert exit_of(scrape, "headless") == [{"reason": "signal", "status": "", "signal": "SIGTERM"}]
     [crash] = exit_of(scrape, "crashes")
     assert crash["signal"] == "SIGSEGV" and crash["reason"] in ("signal", "core_dump")
     assert scrape.value("ioc_exporter_probe_loaded", probe="ioc_exit") == 1
@@ -69,7 +72,7 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options, tmp_path):
     iocs["stays"].kill()
     again = start_exporter(*options)
     scrape = again.scrape()
-    assert {labels["ioc"]: value for labels, value in scrape.series(UP)} == {"exits": 0, "crashes": 0, "stays": 0}
+    assert {labels["ioc"]: value for labels, value in scrape.series(UP)} == {"exits": 0, "crashes": 0, "headless": 0, "stays": 0}
     assert exit_of(scrape, "exits") == [{"reason": "exit", "status": "7", "signal": ""}]
     assert exit_of(scrape, "stays") == [], "nobody saw how"
 

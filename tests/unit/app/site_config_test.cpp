@@ -83,5 +83,17 @@ TEST(SiteConfig, CheckOfAValidFile) {
   EXPECT_TRUE(checked.valid);
 }
 
+TEST(SiteConfig, IocsThatAreExpected) {
+  const SiteFile names("ps  # of the ring\nvac\nother\n");
+  Options options = parsed({"--ioc.expected=rf,ps", "--ioc.expected-file=" + names.path(),
+                            "--ioc.expected-match=[^o].*"});
+  const auto site = site_config(options);
+  ASSERT_TRUE(site) << site.error().message();
+  EXPECT_EQ(site->expected_iocs, (std::vector<std::string>{"ps", "rf", "vac"}));
+  options.iocs.expected.file += ".none";
+  EXPECT_FALSE(site_config(options));
+  EXPECT_FALSE(check_config(options).valid) << "and is said before it is used";
+}
+
 }  // namespace
 }  // namespace ioc_exporter::app

@@ -13,13 +13,14 @@ using std::chrono::seconds;
 class Seen : public testing::Test {
  protected:
   void start(const std::string& name, std::uint32_t user = 1001, bool goes_first = false) {
-    running_.push_back({name, user, "u" + std::to_string(user), goes_first, true, now_});
+    running_.push_back({name, user, "u" + std::to_string(user), goes_first, true, 0});
   }
   void end(const std::string& name) {
     std::erase_if(running_, [&name](const auto& one) { return one.name == name; });
   }
   void pass(seconds time) {
     now_ += static_cast<double>(time.count());
+    for (SeenIocs::Running& one : running_) one.seen_seconds += static_cast<double>(time.count());
     seen_.look(running_, now_, time);
   }
   std::string all() const {
@@ -125,7 +126,7 @@ TEST_F(Seen, WhereUsersAreNamedAllOthersHaveASmallShare) {
 
 // It was told apart by its pid, and never comes again under this name.
 TEST_F(Seen, ANameWithAPidIsNotRemembered) {
-  running_.push_back({"ps-812", 1001, "alice", false, false, now_});
+  running_.push_back({"ps-812", 1001, "alice", false, false, 0});
   pass(hours(1));
   EXPECT_EQ(all(), "");
 }
