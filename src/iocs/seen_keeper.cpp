@@ -36,11 +36,18 @@ void SeenKeeper::open(Clock::time_point now) {
   SeenText seen = file_->read(problem);
   text_.generation = seen.generation;
   if (!problem.empty()) spdlog::error("{}; {} IOCs are remembered", problem, seen.iocs.size());
-  std::erase_if(seen.iocs, [this](const auto& one) { return !options_.filter.wants(one.first); });
   for (auto& [name, one] : seen.iocs) {
     one.user_name = user_names_.name_of(one.user);
     one.goes_first = options_.first_users.contains(one.user, one.user_name);
   }
+  // The filter is for names as IOCs call themselves.
+  std::erase_if(seen.iocs, [this](const auto& one) {
+    const std::string& name = one.first;
+    const std::string ending = "-" + one.second.user_name;
+    return !options_.filter.wants(name) &&
+           !(name.ends_with(ending) &&
+             options_.filter.wants(name.substr(0, name.size() - ending.size())));
+  });
   seen_.restore(std::move(seen.iocs));
 }
 

@@ -14,6 +14,7 @@ from harness.scrape import PROCESSED
 MALLORY, ALICE = 64001, 64002  # nobody's on a usual host
 PLACES = 1024
 INFO = "epics_ioc_info"
+UP = "epics_ioc_up"
 CONTESTED = "epics_ioc_name_contested"
 LEFT_OUT = "ioc_exporter_iocs_left_out"
 # Files of the tests may be where another user cannot read them.
@@ -174,3 +175,23 @@ def test_a_name_is_given_to_who_goes_first(start_small, start_exporter):
     assert scrape.count(PROCESSED, ioc="vac3", record="vac3:n") == 23
     assert scrape.count(PROCESSED, ioc=other, record="vac3:n") == 7
     assert [labels["ioc"] for labels, _ in scrape.series(CONTESTED)] == [other]
+
+
+def test_a_dead_ioc_is_not_made_to_look_alive(start_small, start_exporter, tmp_path):
+    """Not by taking its name while no exporter runs; its user's own IOC is it again."""
+    options = ["--ioc.include=dead", f"--state.directory={tmp_path}/state", "--ioc.remember-after=0s", "--ioc.keep-gone=1s",
+               "--no-collector.records", f"--ioc.users={ALICE}"]
+    dead = start_small("dead", ALICE)
+    exporter = start_exporter(*options)
+    exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 1, "it is up")
+    dead.process.kill()
+    exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 0 and not s.series("epics_ioc_restarts_total"),
+                         "it is remembered only")
+    exporter.stop()
+    start_small("dead", MALLORY)
+    again = start_exporter(*options)
+    scrape = again.wait_scrape(lambda s: s.series(INFO), "the other one is found")
+    assert {labels["ioc"]: value for labels, value in scrape.series(UP)} == {"dead": 0, f"dead-{MALLORY}": 1}
+    assert scrape.series(CONTESTED, ioc=f"dead-{MALLORY}", claimed_name="dead", claimed_from=str(ALICE))
+    start_small("dead", ALICE)
+    again.wait_scrape(lambda s: s.value(UP, ioc="dead") == 1, "its user has started it again")
