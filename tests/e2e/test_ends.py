@@ -102,3 +102,11 @@ def test_files_that_are_broken(start_exporter, options, tmp_path):
     exporter = start_exporter(*options)
     exporter.process.wait_for("others than its owner may write to it", "stderr")
     assert exporter.scrape().series(EXPECTED) != []
+    # What is expected is read again with the configuration.
+    (tmp_path / "expected.txt").write_text("late\nelsewhere-1\n")
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.wait_scrape(lambda s: [labels["ioc"] for labels, _ in s.series(EXPECTED)] == ["late"], "late is expected now")
+    (tmp_path / "expected.txt").write_text("late\na\x01b\n")
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.process.wait_for("expected.txt: line 2: no name of an IOC", "stderr")
+    assert [labels["ioc"] for labels, _ in exporter.scrape().series(EXPECTED)] == ["late"], "what was in force stays"
