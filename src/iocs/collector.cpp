@@ -1,6 +1,7 @@
 #include "iocs/collector.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/time_text.h"
@@ -94,9 +95,10 @@ void IocsCollector::expect(std::vector<std::string> names) {
 
 std::vector<IocFacts> IocsCollector::all_facts() const {
   std::vector<IocFacts> all = host_.facts();
+  std::unordered_set<std::string> known;
+  for (const IocFacts& facts : all) known.insert(facts.name);
   for (const auto& [name, one] : seen_.seen().all()) {
-    if (one.up || std::ranges::any_of(all, [&name](const auto& ioc) { return ioc.name == name; }))
-      continue;
+    if (one.up || known.contains(name)) continue;
     IocFacts& facts = all.emplace_back();
     facts.name = facts.claimed_name = name;
     facts.only_remembered = true;

@@ -50,7 +50,7 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
   for (const auto& [id, ioc] : live) {
     if (live_.contains(id)) continue;
     // Its number may have been another one's, whose end will not be told any more.
-    std::erase_if(gone_, [&id](const auto& gone) { return gone.first.pid == id.pid; });
+    std::erase_if(gone_, [pid = id.pid](const auto& gone) { return gone.first.pid == pid; });
     if (auto noted = object_->exits().update(pid_of(id), {}); !noted)
       spdlog::debug("{}", noted.error().message());
   }

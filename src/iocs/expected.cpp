@@ -50,8 +50,7 @@ Result<std::vector<std::string>> read_expected(const ExpectedOptions& options) {
       if (!options.match || options.match->matches(name)) all.push_back(std::move(name));
   }
   std::ranges::sort(all);
-  const auto twice = std::ranges::unique(all);
-  all.erase(twice.begin(), twice.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   if (all.size() > kMostExpected)
     return error_in_words("iocs.expected: " + std::to_string(all.size()) + " names, more than " +
                           std::to_string(kMostExpected));
