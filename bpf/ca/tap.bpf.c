@@ -13,6 +13,7 @@
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
+#include <linux/in.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
@@ -83,6 +84,7 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
+#include "ca/tap_doubt.bpf.h"
 #include "ca/tap_shares.bpf.h"
 #include "ca/tap_slots.bpf.h"
 #include "ca/tap_channels.bpf.h"
@@ -95,6 +97,11 @@ static __always_inline __u64 new_id(struct work *w)
 #include "ca/tap_stream.bpf.h"
 #include "ca/tap_lock.bpf.h"
 
+static __always_inline int is_in_turn(const struct iocx_ca_direction *d, const struct segment *segment)
+{
+	return d->next_known && segment->seq == d->next;
+}
+
 /*
  * Reads the data and the end of the direction that the segment goes in. The lock of the direction is held. An RST
  * counts at the very byte that comes next, as it does for the receiver (RFC 5961, 3.2): others may be forged, and what
@@ -104,16 +111,20 @@ static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struc
 				    struct iocx_ca_direction *d, const struct segment *segment)
 {
 	if (segment->flags & TCP_RST) {
-		if (!d->next_known || segment->seq != d->next)
+		if (!is_in_turn(d, segment))
 			return;
 		flow->ended = 1;
 		if (d->window)
 			ca_close_window(skb, segment->direction);
 		return;
 	}
+	if (has_old_stamp(d, segment))
+		w->doubtful = 1;
+	if (w->doubtful)
+		count_drop(IOCX_CA_DROP_DOUBTFUL);
 	if (segment->length)
 		read_segment(skb, w, flow, d, segment);
-	end_at_fin(flow, d, segment);
+	end_at_fin(w, flow, d, segment);
 }
 
 /* Reads the acknowledgement of the other direction, whose lock is held. */
@@ -132,7 +143,8 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 		end_at_acked_fin(flow, d);
 	}
 	/* After the client has ended, answers of the server are still read, but not the other way round. */
-	if (d->window && flow->ended && (segment->direction == IOCX_CA_TO_CLIENT || (segment->flags & TCP_RST)))
+	if (d->window && (segment->flags & TCP_RST ? is_in_turn(direction_of(flow, segment->direction), segment)
+						   : flow->ended && segment->direction == IOCX_CA_TO_CLIENT))
 		ca_close_window(skb, !segment->direction);
 	leave_acks(d);
 }
@@ -159,6 +171,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct iocx_ca_direction *d;
 	struct iocx_ca_flow *flow;
 	struct lock lock;
+	int says;
 
 	if (!says_something(segment))
 		return;
@@ -175,21 +188,27 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 			flow->ended = 1;
 		return;
 	}
-	if (segment->length || (segment->flags & (TCP_FIN | TCP_RST))) {
-		d = direction_of(flow, segment->direction);
-		if (!acquire(&lock, flow, d, segment->direction, swap)) {
-			count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
-			return;
-		}
-		on_data(skb, w, flow, d, segment);
+	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST));
+	w->doubtful = says && (has_wrong_sum(skb, w) || (!(segment->flags & TCP_RST) && has_odd_ack(flow, segment)));
+	if (w->doubtful && (segment->flags & TCP_RST)) {
+		count_drop(IOCX_CA_DROP_DOUBTFUL);
+		return;
+	}
+	/* First what it acknowledges: its own data may be the answer to that. */
+	d = direction_of(flow, !segment->direction);
+	/* Without the lock nothing is lost: the next segment acknowledges the same bytes. */
+	if (d->wants_acks && acquire(&lock, flow, d, !segment->direction, swap)) {
+		on_ack(skb, w, flow, d, segment);
 		release(&lock, d, swap);
 	}
-	d = direction_of(flow, !segment->direction);
-	if (!d->wants_acks)
+	if (!says)
 		return;
-	if (!acquire(&lock, flow, d, !segment->direction, swap))
-		return; /* nothing is lost: the next segment acknowledges the same bytes */
-	on_ack(skb, w, flow, d, segment);
+	d = direction_of(flow, segment->direction);
+	if (!acquire(&lock, flow, d, segment->direction, swap)) {
+		count_drop(IOCX_CA_DROP_LOCK_TIMEOUT);
+		return;
+	}
+	on_data(skb, w, flow, d, segment);
 	release(&lock, d, swap);
 }
 

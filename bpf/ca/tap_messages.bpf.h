@@ -90,7 +90,8 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 }
 
 /* Reads the current piece. */
-static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d)
+static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
+				       struct iocx_ca_direction *d)
 {
 	const __u8 sync = d->stream.sync;
 
@@ -99,6 +100,7 @@ static __always_inline void read_piece(struct __sk_buff *skb, struct work *w, st
 			goto finished;
 	}
 	count_drop(IOCX_CA_DROP_TOO_LONG);
+	count_unread(flow, w->window.direction, w->window.end - w->window.pos);
 	iocx_ca_lose(&d->stream, &w->window);
 finished:
 	if (sync < IOCX_CA_REGAINED && d->stream.sync >= IOCX_CA_REGAINED)

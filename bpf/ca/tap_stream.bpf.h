@@ -94,6 +94,30 @@ static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, str
 		d->urgent_known = 0;
 }
 
+/* Data that came is not stored: from now on the receiver tells how far the stream is. */
+static __always_inline void fall_behind(struct iocx_ca_direction *d)
+{
+	want_acks(d);
+	d->behind = 1;
+}
+
+/* Stores what is new in a packet that the receiver may refuse. */
+static __always_inline void place_doubtful(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d,
+					   __s32 ahead)
+{
+	if (ahead < 0 && ahead > -FAR_OFF) {
+		w->segment.seq = d->next;
+		w->segment.data_at -= ahead;
+		w->segment.length += ahead;
+	}
+	if (w->segment.flags & TCP_URG) {
+		d->boundary = 0; /* whether a byte is left out is not known */
+		fall_behind(d);
+	} else if (!ca_store(skb)) {
+		fall_behind(d);
+	}
+}
+
 /*
  * Sets up the data of the packet when it comes next, and returns 1; else stores it. What finds no room is given up
  * when the receiver says that it has it: nothing that comes ahead of missing bytes can move the stream.
@@ -103,6 +127,11 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 {
 	const __s32 ahead = (__s32)(w->segment.seq - d->next);
 
+	if (w->doubtful) {
+		w->waits = 0;
+		place_doubtful(skb, w, d, ahead);
+		return 0;
+	}
 	if (ahead <= 0 && ahead > -FAR_OFF) {
 		w->waits = 0;
 		if ((__u32)-ahead >= w->segment.length)
@@ -118,8 +147,7 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 	w->waits = 0;
 	if (!ca_store(skb)) {
 		count_drop(IOCX_CA_DROP_WINDOWS_FULL);
-		want_acks(d);
-		d->behind = 1;
+		fall_behind(d);
 	}
 	return 0;
 }
@@ -140,7 +168,7 @@ static __always_inline int choose_stored(struct __sk_buff *skb, struct work *w, 
 		if ((__s32)(d->acked - w->choice.from) < 0)
 			return 0;
 		pass_hole(skb, w, flow, d, missing);
-	} else if (!w->goes_on && (__s32)(d->acked - d->next) > 0) {
+	} else if (!w->goes_on && !w->choice.doubtful && (__s32)(d->acked - d->next) > 0) {
 		count_drop(IOCX_CA_DROP_HOLE_FILLED);
 	}
 	if ((__s32)(d->acked - w->choice.to) < 0)
@@ -206,7 +234,7 @@ __attribute__((noinline)) int ca_read_piece(struct __sk_buff *skb)
 
 	if (!flow)
 		return 0;
-	read_piece(skb, w, direction_of(flow, w->window.direction));
+	read_piece(skb, w, flow, direction_of(flow, w->window.direction));
 	return 0;
 }
 
@@ -231,16 +259,16 @@ __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 
 /*
  * The circuit has ended when all bytes of a direction have come: at a FIN that comes in its turn, or at an earlier one
- * that the receiver has acknowledged with them. One that it has refused ends nothing.
+ * that the receiver has acknowledged with them. One that it has refused ends nothing: data follows where it stood.
  */
-static __always_inline void end_at_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+static __always_inline void end_at_fin(const struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
 				       const struct segment *segment)
 {
 	const __u32 end = segment->seq + segment->length;
 
 	if (!d->next_known || !(segment->flags & TCP_FIN) || (__s32)(end - d->next) < 0)
 		return;
-	if (end == d->next) {
+	if (end == d->next && !w->doubtful) {
 		flow->ended = 1;
 		return;
 	}
@@ -251,10 +279,28 @@ static __always_inline void end_at_fin(struct iocx_ca_flow *flow, struct iocx_ca
 
 static __always_inline void end_at_acked_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
 {
-	if (!d->fin || (__s32)(d->acked - d->fin_at) <= 0 || (__s32)(d->next - d->fin_at) < 0)
+	const __s32 behind = (__s32)(d->next - d->fin_at);
+
+	if (!d->fin || behind < 0)
+		return;
+	if (behind == 0 && d->acked != d->fin_at + 1)
 		return;
 	d->fin = 0;
-	flow->ended = 1;
+	if (behind == 0)
+		flow->ended = 1;
+}
+
+/* Counts the time since data came last, if no message has been found since then. */
+static __always_inline void count_lost_time(const struct work *w, struct iocx_ca_flow *flow,
+					    struct iocx_ca_direction *d, __u32 direction)
+{
+	const int lost = d->stream.sync < IOCX_CA_REGAINED && !flow->not_ca;
+
+	if (!lost && !d->lost_ns)
+		return;
+	if (d->lost_ns && direction == IOCX_CA_TO_SERVER)
+		flow->counts[IOCX_CA_COUNT_UNREAD_NS] += w->now - d->lost_ns;
+	d->lost_ns = lost ? w->now : 0;
 }
 
 /* Reads a segment with data. */
@@ -269,9 +315,12 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	}
 	ahead = (__s32)(segment->seq - d->next);
 	/* In its turn only: one out of the window would leave out a byte that the receiver has. */
-	if ((segment->flags & TCP_URG) && ahead <= 0 && ahead > -FAR_OFF)
-		note_urgent(d, segment);
-	w->waits = ahead > 0 || ahead <= -FAR_OFF || d->urgent_known || segment->length > LARGEST_PIECE;
+	if (ahead <= 0 && ahead > -FAR_OFF && !w->doubtful) {
+		if (segment->flags & TCP_URG)
+			note_urgent(d, segment);
+		note_stamp(d, segment);
+	}
+	w->waits = ahead > 0 || ahead <= -FAR_OFF || d->urgent_known || w->doubtful || segment->length > LARGEST_PIECE;
 	if (ahead <= 0 && ahead > -FAR_OFF && (__u32)-ahead >= segment->length)
 		return;
 	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
@@ -285,10 +334,11 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	}
 	if (!w->waits) {
 		set_up_packet(w, flow, d);
-		read_piece(skb, w, d);
+		read_piece(skb, w, flow, d);
 	}
 	if (w->waits || d->window) {
 		w->window.direction = segment->direction;
 		ca_read_pieces(skb);
 	}
+	count_lost_time(w, flow, d, segment->direction);
 }

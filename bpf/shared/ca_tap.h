@@ -72,13 +72,17 @@ struct iocx_ca_direction {
 	__u32 acked;  /* the receiver has acknowledged up to here; only set while `wants_acks` */
 	__u32 fin_at; /* sequence number of the FIN */
 	__u32 urgent; /* sequence number of the urgent byte */
+	__u32 stamp;  /* time stamp of the last segment that was in its turn */
 	__u8 next_known;
 	__u8 fin;          /* FIN was seen ahead of missing bytes */
 	__u8 boundary;     /* 8 + sequence number of a message's start modulo 8; 0: not known */
 	__u8 urgent_known; /* it was announced, and has not come yet */
 	__u8 wants_acks;   /* there is a window, or one of the reasons that follow */
 	__u8 behind;       /* bytes were not stored for want of room: only the receiver tells how far the stream is */
-	__u16 notified;    /* to the server: WRITE_NOTIFYs; to the client: answers to them */
+	__u8 stamped;      /* `stamp` is set */
+	__u8 pad;
+	__u16 notified; /* to the server: WRITE_NOTIFYs; to the client: answers to them */
+	__u64 lost_ns;  /* when data came last, while it was not known where messages start; 0: it is known */
 	struct iocx_ca_stream stream;
 };
 
@@ -91,6 +95,7 @@ enum iocx_ca_count {
 	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
 	IOCX_CA_COUNT_SENT,        /* and from it */
 	IOCX_CA_COUNT_UNREAD,      /* bytes to the server in which puts may have been that were not read */
+	IOCX_CA_COUNT_UNREAD_NS,   /* time in which data went to the server and no message was found in it */
 	IOCX_CA_COUNTS
 };
 #define IOCX_CA_COUNT_ROOM 8
@@ -274,6 +279,8 @@ struct iocx_ca_channel_info {
 	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                                           \
 	/* segments that came ahead of missing bytes: no room in the window */                                 \
 	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                                         \
+	/* segments that the receiver may refuse: they are read when it has acknowledged them */               \
+	ROW(IOCX_CA_DROP_DOUBTFUL, "doubtful")                                                                 \
 	/* messages after a gap that name no channel of their circuit: not counted */                          \
 	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message")
 IOCX_LABELLED_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)

@@ -2,7 +2,7 @@
 from board import HOSTS, Board
 from panels import COLLECTORS, CRITICAL, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
 
-USUAL = "joined_late|resync|hole_filled|orphan_message|unnamed_put|not_ca|not_an_ioc|orphan_answer|late_answer"
+USUAL = "joined_late|resync|hole_filled|doubtful|orphan_message|unnamed_put|not_ca|not_an_ioc|orphan_answer|late_answer"
 
 
 def board() -> Board:

@@ -1,73 +1,14 @@
 // Segments that do not come in order: what the tap counts is what the receiver gets.
-#include <gtest/gtest.h>
-
-#include <unistd.h>
-
 #include <algorithm>
-#include <optional>
 #include <random>
 
-#include "bpf/ca_tap_fixture.h"
-#include "bpf/raw_circuit.h"
+#include "bpf/ca_tap_stream_fixture.h"
 
 namespace {
 
 using namespace ioc_exporter;
 using namespace ioc_exporter::testing;
 using ca::CaTap;
-
-constexpr auto kForth = RawCircuit::to_server;
-constexpr auto kBack = RawCircuit::to_client;
-
-class CaTapStreamTest : public CaTapTest {
- protected:
-  void SetUp() override {
-    if (::geteuid() == 0 && !namespace_.emplace().why_not().empty())
-      GTEST_SKIP() << namespace_->why_not();
-    CaTapTest::SetUp();
-  }
-  void TearDown() override {
-    tap_.reset();  // its socket is of the namespace
-    namespace_.reset();
-  }
-
-  // The circuit's first messages, up to two channels A = 100 and B = 101. What follows in the
-  // stream to the server is at offset forth_.
-  void open(RawCircuit& circuit) {
-    const Bytes request =
-        version() + host_name("h") + client_name("u") + create(0, "A") + create(1, "B");
-    const Bytes answer = version() + created(0, 100) + created(1, 101);
-    circuit.begin();
-    circuit.segment(kForth, 0, request);
-    circuit.segment(kBack, 0, answer);
-    forth_ = request.size();
-    circuit.set_sent(kForth, forth_);
-    back_ = answer.size();
-    circuit.set_sent(kBack, back_);
-  }
-  // A stream to the server whose first bytes are not of interest any more.
-  Bytes stream(const Bytes& messages) const { return Bytes(forth_, 0) + messages; }
-
-  // How many; nothing else is among the drops.
-  std::uint64_t holes_filled() {
-    std::uint64_t filled = 0;
-    for (const auto& one : collect().drops)
-      if (one.reason == "hole_filled")
-        filled = one.count;
-      else
-        EXPECT_EQ(one.count, 0u) << one.reason;
-    return filled;
-  }
-  std::uint64_t pages(CaTap::Clock::time_point now = CaTap::Clock::now()) {
-    auto reaped = tap_->reap(now);
-    EXPECT_TRUE(reaped) << reaped.error().message();
-    return entries("ca_pages");
-  }
-  std::uint16_t port() const { return listener_.port(); }
-
-  std::optional<OwnNamespace> namespace_;
-  std::size_t forth_ = 0, back_ = 0;
-};
 
 TEST_P(CaTapStreamTest, TwoSegmentsChangePlaces) {
   RawCircuit circuit(port());

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bpf/ca_conversation.h"
+#include "bpf/tcp_checksum.h"
 #include "bpf/test_network.h"
 #include "unit/ca/bytes.h"
 
@@ -173,9 +174,11 @@ class FrameCircuit {
             std::uint32_t ack, std::uint8_t flags, const Bytes& payload) const {
     const Bytes segment = tcp_segment(from.port, to.port, seq, ack, flags, payload);
     const bool v4 = Endpoint(from.address, 0).family() == AF_INET;
-    cable_.send(by, tags_,
-                v4 ? ipv4_packet(from.address, to.address, segment)
-                   : ipv6_packet(from.address, to.address, IPPROTO_TCP, segment));
+    Bytes packet = v4 ? ipv4_packet(from.address, to.address, segment)
+                      : ipv6_packet(from.address, to.address, IPPROTO_TCP, segment);
+    if (v4) complete_ip_checksum(packet);
+    complete_tcp_checksum(packet, packet.size() - segment.size());
+    cable_.send(by, tags_, packet);
   }
 
   const FrameCable& cable_;

@@ -1,9 +1,9 @@
-"""Segments of somebody else's connection, with a checksum that no kernel takes."""
+"""Segments that a connection's own TCP does not send."""
 import socket
 import struct
 
 ETH_P_IP = 0x0800
-PSH_ACK = 0x18
+PSH_ACK, URG = 0x18, 0x20
 
 
 class Eavesdropper:
@@ -31,9 +31,20 @@ class Eavesdropper:
         self._packets.close()
 
 
-def send_forged(client_port: int, server_port: int, sequence: int, acknowledged: int, data: bytes) -> None:
-    tcp = struct.pack(">HHIIBBHHH", client_port, server_port, sequence, acknowledged, 5 << 4, PSH_ACK, 512, 0xBAD, 0)
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp) + len(data), 0, 0, 64, socket.IPPROTO_TCP, 0,
-                     socket.inet_aton("127.0.0.1"), socket.inet_aton("127.0.0.1"))
+def _sum(data: bytes) -> int:
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def mark_urgent(client_port: int, server_port: int, sequence: int, acknowledged: int, ahead: int) -> None:
+    """The byte that comes after `ahead` others is urgent, and here it is already."""
+    address = socket.inet_aton("127.0.0.1")
+    tcp = struct.pack(">HHIIBBHHH", client_port, server_port, sequence + ahead & 0xFFFFFFFF, acknowledged, 5 << 4,
+                      PSH_ACK | URG, 512, 0, 1) + b"!"
+    checksum = ~_sum(address * 2 + struct.pack(">HH", socket.IPPROTO_TCP, len(tcp)) + tcp + b"\0") & 0xFFFF
+    tcp = tcp[:16] + struct.pack(">H", checksum) + tcp[18:]
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0, 64, socket.IPPROTO_TCP, 0, address, address)
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
-        raw.sendto(ip + tcp + data, ("127.0.0.1", 0))
+        raw.sendto(ip + tcp, ("127.0.0.1", 0))

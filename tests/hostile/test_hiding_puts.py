@@ -10,7 +10,7 @@ from harness import clients, databases
 from harness.raw_client import CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
 from harness.scrape import PUTS
 
-from forging import Eavesdropper, send_forged
+from forging import Eavesdropper, mark_urgent
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 DISAGREE = "ioc_exporter_ca_puts_disagree_total"
@@ -152,18 +152,20 @@ def test_puts_before_the_channel_is_answered(ioc, witness, reader, hider):
 
 
 def test_a_forger_who_is_close(ioc, witness, reader, hider):
-    """Hides 50 puts to one PV behind 50 to another that the server's kernel refuses."""
-    client = hider("victim")
+    """Marks a byte as urgent before its turn: who only reads packets cannot tell whether the server's kernel agrees."""
+    client = hider("forger")
     shown, hidden = client.create("H:set1"), client.create("H:set2")
     ears = Eavesdropper()
     try:
         position = ears.position(client.port, ioc.port, lambda: client.get(shown))
-        send_forged(client.port, ioc.port, *position, b"".join(client.write_message(shown, i) for i in range(50)))
-        client.send(b"".join(client.write_message(hidden, i) for i in range(50)))
+        message = client.write_message(shown, 1)
+        mark_urgent(client.port, ioc.port, *position, len(message))
+        client.send(message + b"!" + b"".join(client.write_message(hidden, i) for i in range(50)))
         client.get(hidden)
     finally:
         ears.close()
-    check(ioc, witness, reader, {"H:set2": 50}, "victim")
+    assert by_pv(reader.scrape(), ioc) == {"H:set1": 1}, "the reader of packets is fooled"
+    check(ioc, witness, reader, {"H:set1": 1, "H:set2": 50}, "forger")
 
 
 POLICY = """

@@ -1,4 +1,6 @@
 """Segments that the IOC's kernel takes otherwise than they look: what it delivers is what counts."""
+import struct
+
 import pytest
 
 from harness import databases
@@ -105,13 +107,41 @@ def test_data_out_of_the_window(far, counts, ahead):
     counts.check({("T:set1", user): 100_001})
 
 
-@pytest.mark.parametrize("how", [{"broadcast": True}, {"words": 4}, {"flags": PUSH}],
-                         ids=["broadcast", "short", "no-ack"])
-def test_segments_that_are_no_data(far, counts, how):
+NO_DATA = {"broadcast": {"broadcast": True}, "short": {"words": 4}, "no-ack": {"flags": PUSH},
+           "checksum": {"checksum": "wrong"}, "half-checksum": {"checksum": "pseudo"},
+           "ip-checksum": {"checksum": "ip"}, "early-ack": {"more": 1_000_000}, "old-ack": {"more": -1_000_000}}
+
+
+@pytest.mark.parametrize("how", NO_DATA)
+def test_segments_that_are_no_data(far, network, counts, how):
     """With the right numbers, but not what the kernel takes."""
-    user = f"no-data-{next(iter(how))}"
+    user = f"no-data-{how}"
     wire, (sid, other), forger = far(user)
     at = forger.place(wire.port)
-    forger.send(wire.port, at.client, at.server, write(other) * 23, **how)
+    with inside(network.pid):
+        how = dict(NO_DATA[how])
+        forger.send(wire.port, at.client, at.server + how.pop("more", 0), write(other) * 23, **how)
     wire.send(write(sid) * 23).settle(sid)
     counts.check({("T:set1", user): 24})
+
+
+def test_time_stamps_of_the_past(far, counts):
+    """PAWS. Where they stand, they are not looked for by everybody."""
+    wire, (sid, other), forger = far("old-stamp")
+    at = forger.place(wire.port)
+    assert at.stamp, "the connection has time stamps"
+    old = struct.pack(">BBII", 8, 10, (at.stamp - 1_000_000) & 0xFFFFFFFF, 0)
+    new = struct.pack(">BBII", 8, 10, at.stamp, 0)
+    for options in (b"\1\1" + old, b"\1" + old + b"\1", b"\1\1" + new + b"\1\1" + old):
+        forger.send(wire.port, at.client, at.server, write(other) * 23, options=options)
+    wire.send(write(sid) * 23).settle(sid)
+    counts.check({("T:set1", "old-stamp"): 24})
+
+
+def test_a_forged_end_where_the_stream_passes(far, counts):
+    wire, (sid, _), forger = far("early-end")
+    at = forger.place(wire.port)
+    forger.send(wire.port, at.client + 24 * 1000, at.server, flags=FIN | ACK, checksum="wrong")
+    for _ in range(3):
+        wire.send(write(sid) * 1000).settle(sid)
+    counts.check({("T:set1", "early-end"): 3001})

@@ -7,6 +7,7 @@ import struct
 from typing import NamedTuple
 
 _libc = ctypes.CDLL(None, use_errno=True)
+ETH_P_ALL = 3  # with any other, what this side sends is not heard
 FIN, SYN, RST, PUSH, ACK, URGENT = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 
 
@@ -28,6 +29,7 @@ class Place(NamedTuple):
     """Where a connection is: the numbers of what each side sends next."""
     client: int
     server: int
+    stamp: int  # the time stamp that the client has sent last
 
 
 def _sum(data: bytes) -> int:
@@ -46,20 +48,22 @@ class Forger:
         self._raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
         self._frames = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
         self._device = device
-        self._heard = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+        self._heard = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
         self._heard.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         self._heard.setblocking(False)
         self._places: dict[int, list[int]] = {}
+        self._stamps: dict[int, int] = {}
 
     def place(self, client_port: int) -> Place:
         with contextlib.suppress(BlockingIOError):
             while True:
-                self._hear(self._heard.recv(1 << 16))
-        return Place(*self._places[client_port])
+                self._hear(self._heard.recv(1 << 17))
+        assert all(self._places[client_port]), self._places
+        return Place(*self._places[client_port], self._stamps.get(client_port, 0))
 
     def _hear(self, packet: bytes) -> None:
         start = (packet[0] & 15) * 4
-        if packet[9] != socket.IPPROTO_TCP:
+        if packet[0] >> 4 != 4 or packet[9] != socket.IPPROTO_TCP:
             return
         source, destination, seq, _, offset, flags = struct.unpack_from(">HHIIBB", packet, start)
         length = struct.unpack_from(">H", packet, 2)[0] - start - (offset >> 4) * 4
@@ -67,25 +71,35 @@ class Forger:
         if flags & RST or self._port not in (source, destination):
             return
         to_server = destination == self._port
+        if to_server and packet[start + 20:start + 24] == b"\x01\x01\x08\x0a":
+            self._stamps[source] = struct.unpack_from(">I", packet, start + 24)[0]
         numbers = self._places.setdefault(source if to_server else destination, [0, 0])
         if flags & SYN or (end - numbers[not to_server]) & 0xFFFFFFFF < 1 << 31:
             numbers[not to_server] = end
 
     def send(self, client_port: int, seq: int, ack: int, payload: bytes = b"", flags: int = PUSH | ACK, words: int = 5,
-             broadcast: bool = False) -> None:
-        """`words`: the length of the header, as it says."""
-        header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, words << 4,
-                             flags, 0xFFFF, 0, 0)
+             broadcast: bool = False, checksum: str = "right", options: bytes = b"") -> None:
+        """`words`: the length of the header, as it says; `checksum`: "wrong", "pseudo" as if a device were to complete
+        it, or "ip" when that of the IP header is wrong."""
+        header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF,
+                             (words + len(options) // 4) << 4, flags, 0xFFFF, 0, 0) + options
         pseudo = self._source + self._server + struct.pack(">HH", socket.IPPROTO_TCP, len(header) + len(payload))
-        checksum = ~_sum(pseudo + header + payload) & 0xFFFF
-        segment = header[:16] + struct.pack(">H", checksum) + header[18:] + payload
+        tcp = _sum(pseudo) if checksum == "pseudo" else ~_sum(pseudo + header + payload) & 0xFFFF
+        tcp ^= checksum == "wrong"
+        segment = header[:16] + struct.pack(">H", tcp) + header[18:] + payload
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 1, 0, 64, socket.IPPROTO_TCP, 0, self._source,
                          self._server)
-        ip = ip[:10] + struct.pack(">H", ~_sum(ip) & 0xFFFF) + ip[12:]
-        if broadcast:
-            self._frames.sendto(ip + segment, (self._device, 0x0800, 0, 0, b"\xff" * 6))
+        ip = ip[:10] + struct.pack(">H", (~_sum(ip) & 0xFFFF) ^ (checksum == "ip")) + ip[12:]
+        if broadcast or checksum == "ip":  # a raw socket would set it right
+            to = b"\xff" * 6 if broadcast else self._neighbour()
+            self._frames.sendto(ip + segment, (self._device, 0x0800, 0, 0, to))
         else:
             self._raw.sendto(ip + segment, (socket.inet_ntoa(self._server), 0))
+
+    def _neighbour(self) -> bytes:
+        with open("/proc/thread-self/net/arp", encoding="ascii") as table:
+            rows = [line.split() for line in table]
+        return next(bytes.fromhex(row[3].replace(":", "")) for row in rows if row[0] == socket.inet_ntoa(self._server))
 
     def kill(self) -> None:
         for one in (self._raw, self._frames, self._heard):
