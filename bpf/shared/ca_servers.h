@@ -65,6 +65,14 @@ struct iocx_ca_local {
 	__u32 net;
 };
 
+/* Key of ca_local_routes, in which the kernel finds the longest that is the start of another one. */
+struct iocx_ca_local_route {
+	__u32 bits; /* how many of the following count: 32, and those of the address */
+	__u32 net;
+	struct iocx_ca_address address;
+};
+#define IOCX_CA_ROUTE_BITS (32 + 128) /* of an address */
+
 #ifdef __cplusplus
 }
 #endif

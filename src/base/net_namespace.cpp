@@ -38,6 +38,10 @@ Result<UniqueFd> open_netlink_socket(int protocol) {
   if (!fd) return last_error("open a netlink socket");
   const timeval patience{kPatienceSeconds, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  // Lists of routes have only those that are asked for: a router has very many.
+  constexpr int kOn = 1;
+  if (protocol == NETLINK_ROUTE)
+    ::setsockopt(fd.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &kOn, sizeof kOn);
   return fd;
 }
 

@@ -98,6 +98,49 @@ Result<CaAddresses> read_local_addresses(Netlink& netlink) {
   return addresses;
 }
 
+Result<CaLocalRoutes> read_local_routes(Netlink& netlink) {
+  CaLocalRoutes routes;
+  const auto note = [&routes](std::uint16_t type, std::span<const std::byte> body) {
+    const auto one = netlink_struct<rtmsg>(body);
+    if (type != RTM_NEWROUTE || !one || one->rtm_type != RTN_LOCAL ||
+        one->rtm_table != RT_TABLE_LOCAL)
+      return;
+    const auto bytes = netlink_attribute(
+        body.subspan(std::min<std::size_t>(NLMSG_ALIGN(sizeof *one), body.size())), RTA_DST);
+    iocx_ca_local_route route{};
+    if (!bytes || one->rtm_dst_len == 0) return;
+    if (one->rtm_family == AF_INET6 && bytes->size() == sizeof route.address.bytes) {
+      std::memcpy(route.address.bytes, bytes->data(), sizeof route.address.bytes);
+      route.bits = 32u + one->rtm_dst_len;
+    } else if (std::uint8_t octets[4];
+               one->rtm_family == AF_INET && bytes->size() == sizeof octets) {
+      std::memcpy(octets, bytes->data(), sizeof octets);
+      route.address = ca_address_v4(octets);
+      route.bits = 32u + 96u + one->rtm_dst_len;
+    } else {
+      return;
+    }
+    routes.insert(route);
+  };
+  for (const int family : {AF_INET, AF_INET6}) {
+    rtmsg wanted{};
+    wanted.rtm_family = static_cast<unsigned char>(family);
+    wanted.rtm_table = RT_TABLE_LOCAL;
+    wanted.rtm_type = RTN_LOCAL;
+    auto asked = netlink.ask(RTM_GETROUTE, NLM_F_DUMP, wanted, kAddresses, note);
+    // A namespace that has had no address of the family has no such table.
+    if (!asked && asked.error().code != std::errc::no_such_file_or_directory) return asked.error();
+  }
+  return routes;
+}
+
+bool is_on_route(const iocx_ca_local_route& route, const iocx_ca_address& address) {
+  const std::uint32_t bits = route.bits - 32, whole = bits / 8;
+  if (std::memcmp(route.address.bytes, address.bytes, whole) != 0) return false;
+  const int differ = bits % 8 ? route.address.bytes[whole] ^ address.bytes[whole] : 0;
+  return differ >> (8 - bits % 8) == 0;
+}
+
 Result<CaAddresses> read_local_addresses(int ns_fd) {
   auto netlink = ns_fd < 0 ? Netlink::open(NETLINK_ROUTE, kAddresses)
                            : Netlink::open_in(ns_fd, NETLINK_ROUTE, kAddresses);

@@ -26,6 +26,25 @@ Result<void> replace_addresses(const CaTapObject& object, std::uint32_t net, CaA
   return {};
 }
 
+Result<void> replace_routes(const CaTapObject& object, std::uint32_t net, CaLocalRoutes& known,
+                            CaLocalRoutes found) {
+  const auto in_net = [net](iocx_ca_local_route route) {
+    route.net = net;
+    return route;
+  };
+  for (const auto& route : known) {
+    if (found.contains(route)) continue;
+    if (auto erased = object.maps().local_routes.erase(in_net(route)); !erased)
+      return std::move(erased).error();
+  }
+  for (const auto& route : found) {
+    if (known.contains(route)) continue;
+    if (auto ok = object.maps().local_routes.update(in_net(route), 1); !ok) return ok;
+  }
+  known = std::move(found);
+  return {};
+}
+
 Result<struct stat> identity(int ns_fd) {
   struct stat status {};
   if (::fstat(ns_fd, &status) != 0) return last_error("look at a network namespace");
@@ -89,6 +108,7 @@ Result<void> CaNamespaces::release(const CaTapObject& object, std::uint32_t net)
   const auto found = all_.find(net);
   if (found == all_.end()) return {};
   if (auto ok = replace_addresses(object, net, found->second.addresses, {}); !ok) return ok;
+  if (auto ok = replace_routes(object, net, found->second.routes, {}); !ok) return ok;
   taps_.drop(net);
   all_.erase(found);
   return update_addresses_of_any(object);
@@ -124,18 +144,37 @@ Result<void> CaNamespaces::update_addresses_of(const CaTapObject& object, std::u
     one.route.reset();
     return std::move(found).error();
   }
+  auto routes = read_local_routes(*one.route);
+  if (!routes) {
+    one.route.reset();
+    return std::move(routes).error();
+  }
+  // Of each address of a device there is such a route as well.
+  std::erase_if(*routes, [&found](const iocx_ca_local_route& route) {
+    return route.bits == IOCX_CA_ROUTE_BITS && found->contains(route.address);
+  });
+  if (auto ok = replace_routes(object, net, one.routes, std::move(*routes)); !ok) return ok;
   return replace_addresses(object, net, one.addresses, std::move(*found));
 }
 
 Result<void> CaNamespaces::update_addresses_of_any(const CaTapObject& object) {
   CaAddresses any;
-  for (const auto& [net, one] : all_) any.insert(one.addresses.begin(), one.addresses.end());
+  CaLocalRoutes any_route;
+  for (const auto& [net, one] : all_) {
+    any.insert(one.addresses.begin(), one.addresses.end());
+    any_route.insert(one.routes.begin(), one.routes.end());
+  }
+  if (auto ok = replace_routes(object, IOCX_CA_NET_ANY, any_route_, std::move(any_route)); !ok)
+    return ok;
   return replace_addresses(object, IOCX_CA_NET_ANY, any_, std::move(any));
 }
 
 bool CaNamespaces::has_address(std::uint32_t net, const iocx_ca_address& address) const {
   const auto found = all_.find(net);
-  return found != all_.end() && found->second.addresses.contains(address);
+  if (found == all_.end()) return false;
+  const auto is_on = [&address](const auto& route) { return is_on_route(route, address); };
+  return found->second.addresses.contains(address) ||
+         std::ranges::any_of(found->second.routes, is_on);
 }
 
 }  // namespace ioc_exporter::ca

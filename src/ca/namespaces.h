@@ -61,6 +61,7 @@ class CaNamespaces {
     ino_t inode = 0;
     std::optional<Netlink> route = {};  // asked about addresses
     CaAddresses addresses;
+    CaLocalRoutes routes = {};
   };
   explicit CaNamespaces(const CaTapObject& object) : taps_(object.shared_maps()) {}
   Result<void> update_addresses_of(const CaTapObject& object, std::uint32_t net, Namespace& one);
@@ -69,7 +70,8 @@ class CaNamespaces {
 
   CaPacketTaps taps_;
   std::map<std::uint32_t, Namespace> all_;
-  CaAddresses any_;  // addresses of all of them, as the programs have them
+  CaAddresses any_;          // addresses of all of them, as the programs have them
+  CaLocalRoutes any_route_;  // likewise
   bool detached_ = false;
 };
 

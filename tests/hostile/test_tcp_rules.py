@@ -5,6 +5,7 @@ import pytest
 
 from harness import databases
 from harness.forger import ACK, FIN, PUSH, RST, SYN, Forger, inside
+from harness.network import run
 from harness.put_counts import Counts
 from harness.wire import Wire, write
 
@@ -19,7 +20,14 @@ def ioc(shared, network):
 
 
 @pytest.fixture(scope="module")
-def exporter(shared, ioc):
+def routes(network):
+    for those in ("10.213.9.0/24", "10.213.10.7"):
+        run("ip", "route", "add", "local", those, "dev", "lo")
+        run(*network.prefix, "ip", "route", "add", those, "via", network.here)
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, ioc, routes):
     return shared.exporter(sees=[ioc])
 
 
@@ -60,6 +68,16 @@ def test_urgent_byte_over_a_network(far, counts):
     wire.send_urgent(b"!")
     wire.send(write(sid)[7:], write(other) * 23).settle(sid)
     counts.check({("T:set1", "urgent-far"): 5, ("T:set2", "urgent-far"): 23})
+
+
+def test_addresses_that_are_local_by_route(started, network, ioc, counts):
+    """No device has them."""
+    for user, address in (("range", "10.213.9.55"), ("alone", "10.213.10.7")):
+        with inside(network.pid):
+            wire = started.add(Wire(ioc.port, address))
+        (sid,) = wire.introduce(f"route-{user}").open("T:set1")
+        wire.send(write(sid) * 23).settle(sid)
+    counts.check({("T:set1", "route-range"): 23, ("T:set1", "route-alone"): 23})
 
 
 def test_data_for_no_connection(far, counts, exporter):
