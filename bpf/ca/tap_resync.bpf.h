@@ -83,7 +83,10 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 	if (!w->window.seek.active) {
 		if (w->window.pos < w->window.carried)
 			w->window.pos = w->window.carried;
-		iocx_ca_seek_begin(&d->stream, &w->window, d->boundary ? (d->boundary - seq_of_pos(w, d)) & 7 : 0);
+		if (d->boundary)
+			iocx_ca_seek_begin(&d->stream, &w->window, (d->boundary - seq_of_pos(w, d)) & 7, 8);
+		else
+			iocx_ca_seek_begin(&d->stream, &w->window, 0, 1);
 	}
 	start = w->window.pos;
 	for (int i = 0; i < SEEK_STEPS; i++) {
@@ -96,8 +99,6 @@ __attribute__((noinline)) int ca_seek(struct __sk_buff *skb)
 		}
 		if (result == IOCX_CA_SEEK_FOUND) {
 			count_unread(flow, w->window.direction, w->window.pos - start);
-			if (!d->boundary)
-				d->boundary = 8 | (seq_of_pos(w, d) & 7);
 			if (d->stream.unfinished) {
 				iocx_ca_finish_put(&d->stream, &w->event);
 				ca_finished_put(skb);

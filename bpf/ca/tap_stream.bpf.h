@@ -79,10 +79,18 @@ static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flo
 	iocx_ca_begin(&d->stream, &w->window, w->window.direction, length);
 }
 
+/* Notes where in the stream messages start, as long as that is sure. */
+static __always_inline void note_boundary(struct iocx_ca_direction *d)
+{
+	if (!d->boundary && d->stream.sync == IOCX_CA_FOLLOWED)
+		d->boundary = 8 | ((d->next + (__u32)d->stream.skip - d->stream.have) & 7);
+}
+
 /* Skips `missing` bytes of the stream: they will not be seen. */
 static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				      struct iocx_ca_direction *d, __u32 missing)
 {
+	note_boundary(d);
 	if (iocx_ca_gap(&d->stream, &w->event, missing)) {
 		count_drop(IOCX_CA_DROP_GAP);
 		count_unread(flow, w->window.direction, missing);

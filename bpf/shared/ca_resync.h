@@ -6,7 +6,7 @@
  * It is better to miss a put than to invent one: the bytes of an array may look like a header. A candidate is
  * accepted when it and the two messages behind it have plausible headers and known channels, or when its message and
  * those behind it end where the segment ends. Messages are a multiple of 8 bytes long, so that candidates stand
- * 8 bytes apart.
+ * 8 bytes apart, once it is known where in the stream they start.
  *
  * To search a segment, call iocx_ca_seek_begin(), then iocx_ca_seek() while it returns IOCX_CA_SEEK_ON. Before each
  * call, copy as many bytes as iocx_ca_seek_wants() asks for, from position seek.at on, to seek.bytes, and find out
@@ -60,9 +60,11 @@ IOCX_CA_INLINE __u32 iocx_ca_names(__u32 direction, const struct iocx_ca_header 
 
 /*
  * Starts the search at `pos`. While a message is accepted tentatively, `pos` is its end, and that message counts as
- * the first of the row. Else the first candidate is `to_boundary` bytes further, where messages can start.
+ * the first of the row. Else the first candidate is `to_boundary` bytes further, where messages can start; the next
+ * ones follow every `stride` bytes: 1 where it is not known where in the stream messages can start.
  */
-IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 to_boundary)
+IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct iocx_ca_window *w, __u32 to_boundary,
+				       __u32 stride)
 {
 	struct iocx_ca_resync *seek = &w->seek;
 
@@ -70,6 +72,7 @@ IOCX_CA_INLINE void iocx_ca_seek_begin(const struct iocx_ca_stream *s, struct io
 		w->pos = w->carried; /* carried bytes are not searched */
 	if (s->sync == IOCX_CA_LOST)
 		w->pos += to_boundary;
+	seek->stride = stride;
 	seek->at = w->pos;
 	seek->messages = s->sync == IOCX_CA_TENTATIVE;
 	seek->trusted = s->sync == IOCX_CA_TENTATIVE;
@@ -139,7 +142,7 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
 
 	s->sync = IOCX_CA_LOST;
 	s->unfinished = 0;
-	w->pos += 8;
+	w->pos += seek->stride;
 	seek->at = w->pos;
 	seek->messages = 0;
 	seek->trusted = 0;

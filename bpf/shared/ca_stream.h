@@ -57,6 +57,7 @@ struct iocx_ca_resync {
 	__u32 at;       /* position of the header in `bytes`: the candidate's, or of a message behind it */
 	__u32 messages; /* plausible messages in a row, from the candidate on */
 	__u32 trusted;  /* those of them that name a known channel */
+	__u32 stride;   /* from one candidate to the next */
 	__u8 bytes[IOCX_CA_LONG_HEADER];
 };
 

@@ -43,7 +43,7 @@ std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
 // The same as ca_seek() of bpf/ca/tap_resync.bpf.h. The stream begins with the first segment, as
 // far as is known here: messages start on multiples of 8 from there on.
 int CaStream::seek(std::span<const std::uint8_t> segment) {
-  iocx_ca_seek_begin(&stream_, &window_, 0);
+  iocx_ca_seek_begin(&stream_, &window_, 0, 8);
   for (;;) {
     const std::uint32_t size = iocx_ca_seek_wants(&window_);
     std::uint32_t confidence = IOCX_CA_REFUSED;

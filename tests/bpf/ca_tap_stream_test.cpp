@@ -201,6 +201,24 @@ TEST_P(CaTapStreamTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
   EXPECT_EQ(drop("resync"), 2u);
 }
 
+// A late start in the middle of a header; all segments that follow start there as well.
+TEST_P(CaTapStreamTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
+  const Bytes bytes = repeat(write(300), 1000);
+  for (std::uint16_t start = 1; start < 24; start = static_cast<std::uint16_t>(start + 2)) {
+    SCOPED_TRACE(start);
+    RawCircuit circuit(port(), static_cast<std::uint16_t>(45000 + start));
+    circuit.part(kForth, bytes, start, start + 5u);
+    // With the server's first word the circuit is known.
+    circuit.segment(kBack, 0, Bytes(16, 0));
+    for (std::size_t at = start; at < bytes.size(); at += 2400)
+      circuit.part(kForth, bytes, at, std::min(at + 2400, bytes.size()));
+  }
+  give_up_on_seed();
+  // Of each connection the first message, and few that look like one where they overlap.
+  EXPECT_LE(puts(""), 12u * 999u);
+  EXPECT_GT(puts(""), 12u * 990u);
+}
+
 TEST_P(CaTapStreamTest, AcknowledgedHoleInsideOfAPayloadLosesNothing) {
   RawCircuit circuit(port());
   open(circuit);
