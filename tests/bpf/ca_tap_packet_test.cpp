@@ -62,6 +62,47 @@ TEST_P(CaTapPacketTest, CountsOverACable) {
   expect_each_put_once(network);
 }
 
+// The longest packet that waits at the socket.
+std::size_t longest(const UniqueFd& packets) {
+  std::size_t most = 0;
+  for (;;) {
+    const ssize_t size = ::recv(packets.get(), nullptr, 0, MSG_TRUNC | MSG_DONTWAIT);
+    if (size < 0) return most;
+    most = std::max(most, static_cast<std::size_t>(size));
+  }
+}
+
+// Packets whose length does not fit into the IP header (BIG TCP).
+TEST_P(CaTapPacketTest, CountsPacketsOver64KiB) {
+  const TestNetwork network;
+  network.give_addresses("eth0", "eth0");
+  for (const NetNamespace* one : {&network.client, &network.server}) {
+    if (!one->try_command("ip link set eth0 gso_max_size 200000 gro_max_size 200000 2>/dev/null"))
+      GTEST_SKIP() << "the kernel or iproute2 has no BIG TCP";
+    one->command("echo 4096 8388608 16777216 | tee /proc/sys/net/ipv4/tcp_[rw]mem > /dev/null");
+    one->try_command(
+        "ip link set eth0 gso_ipv4_max_size 200000 gro_ipv4_max_size 200000 2>/dev/null");
+  }
+  const std::uint32_t net = add(network.server);
+  const Listener listener("::", 0, network.server.fd());
+  watch_in(net, listener);
+  UniqueFd packets;
+  network.server.run(
+      [&] { packets.reset(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_IPV6))); });
+  constexpr int kRoom = 1 << 28;
+  ASSERT_EQ(::setsockopt(packets.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kRoom, sizeof kRoom), 0);
+  for (int v = 0; v < 2; ++v) {
+    Circuit circuit(listener, kServers[v], network.client.fd());
+    circuit.open("u", "h", {"A", "WF"});
+    for (int i = 0; i < 7; ++i) circuit.to_server(repeat(write(100), 40009));
+    circuit.to_server(long_message(4, 6, 50000, 101, 0, Bytes(400000, 1)));
+  }
+  EXPECT_GT(longest(packets), 66000u);
+  EXPECT_EQ(puts("A"), 2u * 7 * 40009);
+  EXPECT_EQ(puts("WF"), 2u);
+  expect_nothing_lost();
+}
+
 // The other end is looked into as well.
 TEST_P(CaTapPacketTest, CountsOnceWhenBothEndsAreWatched) {
   const TestNetwork network;
