@@ -27,16 +27,16 @@ extern "C" {
  * processed - untimed, give or take less than one block of the sampler. What every call touches comes first.
  */
 struct iocx_record_stats {
-	__u64 processed;         /* all processings */
-	__u64 untimed;           /* processings whose duration is not known */
-	__u64 sum_ns;            /* time of dbProcess, children included: the sum of what the buckets count */
-	__u64 self_ns;           /* the same without the records that were processed in turn */
-	__u8 severity;           /* 1 + SEVR when it was last processed; 0: not seen yet */
-	__u8 asynchronous;       /* 1: dbProcess has returned with PACT set */
+	__u64 processed;   /* all processings */
+	__u64 untimed;     /* processings whose duration is not known */
+	__u64 sum_ns;      /* time of dbProcess, children included: the sum of what the buckets count */
+	__u64 self_ns;     /* the same without the records that were processed in turn */
+	__u8 severity;     /* 1 + SEVR when it was last processed; 0: not seen yet */
+	__u8 asynchronous; /* 1: dbProcess has returned with PACT set */
 	__u8 pad[6];
-	__u64 async_start_ns;    /* when the call began that returned with PACT set; 0: none is under way */
-	__u64 skipped_active;    /* calls that found PACT set */
-	__u64 skipped_disabled;  /* calls that found DISA equal to DISV */
+	__u64 async_start_ns;   /* when the call began that returned with PACT set; 0: none is under way */
+	__u64 skipped_active;   /* calls that found PACT set */
+	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
 	/* Up to here one cache line: the kernel's hash puts the value at the start of one. */
 	struct iocx_sampler sampler;
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
