@@ -81,6 +81,8 @@ void SeenKeeper::keep(Clock::time_point now) {
     trouble_.report("keep the names of IOCs", written_);
     problem_ = written_ ? "" : written_.error().message();
     dirty_ |= !written_;
+    // The same file again: the other one is whole.
+    if (!written_) --text_.generation;
   }
   if (now < next_write_ || (!dirty_ && now < next_refresh_)) return;
   next_write_ = now + kPause;

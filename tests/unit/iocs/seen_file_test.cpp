@@ -3,16 +3,20 @@
 #include "iocs/seen_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "iocs/expected.h"
 #include "iocs/forgotten.h"
 #include "iocs/ioc_list.h"
 #include "iocs/iocs_command.h"
+#include "iocs/seen_keeper.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -98,6 +102,35 @@ TEST_F(SeenFileTest, TheLaterOfTwoThatIsWhole) {
   EXPECT_EQ(kept.generation, 4u);
   EXPECT_EQ(kept.iocs.size(), 2u);
   EXPECT_NE(problem_.find("seen-iocs.2: line 1"), std::string::npos) << problem_;
+}
+
+// Files may grow no more than a few bytes, as on a disk that is full.
+TEST_F(SeenFileTest, AFullDiskLeavesTheLastListWhole) {
+  SeenKeeper keeper({folder_, std::chrono::seconds(0), FirstUsers(), NameFilter()}, RootedFs());
+  SeenKeeper::Clock::time_point now{};
+  keeper.open(now);
+  std::vector<SeenIocs::Running> running = {{"ps", 0, "root", true, true, 1}};
+  const auto kept = [&] {
+    keeper.look(running, 1'800'000'000, now);
+    keeper.keep(now += SeenKeeper::kPause);
+    std::this_thread::yield();
+    return SeenFile::read(folder_, problem_).iocs.size();
+  };
+  while (kept() != 1) continue;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{std::filesystem::file_size(path("seen-iocs.2")) + 10, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (const char* const name : {"vac", "rf", "motors"})
+    running.push_back({name, 0, "root", true, true, 1});
+  while (keeper.problem().empty()) kept();
+  std::size_t fewest = 1;
+  for (int i = 0; i < 1000; ++i) fewest = std::min(fewest, kept());
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(fewest, 1u) << "however often it is tried";
+  while (kept() != 4) continue;
 }
 
 TEST_F(SeenFileTest, NothingThatOthersPutThere) {
