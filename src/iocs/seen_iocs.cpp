@@ -22,7 +22,8 @@ void SeenIocs::look(const std::vector<Running>& running, double now_seconds,
       std::ranges::any_of(taken_in, [this](const auto& name) { return seen_.contains(name); });
   for (auto one = seen_.begin(); one != seen_.end();) {
     SeenIoc& ioc = one->second;
-    changed_ |= ioc.up != ioc.was_up;
+    changed_ |=
+        ioc.up != ioc.was_up || (!ioc.up && ioc.gone == 0);  // also: since the exporter ended
     ioc.gone = ioc.up ? 0 : ioc.gone + elapsed.count();
     const bool expired =
         !ioc.goes_first && ioc.gone > kTimes * static_cast<double>(ioc.longest_run);

@@ -83,7 +83,8 @@ def test_the_dead_stay_dead(start_ioc, start_exporter, options, tmp_path):
     listed = command("learn", f"--url=http://127.0.0.1:{again.port}")
     assert listed.returncode == 0, listed.stderr
     assert '    - "exits"  # of user root' in listed.stdout and "crashes" not in listed.stdout
-    assert command("forget", f"--state={state}", "exits").returncode == 3, "it runs"
+    wait_until(lambda: command("forget", f"--state={state}", "exits").returncode == 3, "that it runs is kept")
+    assert again.scrape().value(UP, ioc="exits") == 1
     assert command("forget", f"--state={state}", "nobody").returncode == 3
 
 

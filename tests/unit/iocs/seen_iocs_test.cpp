@@ -155,5 +155,19 @@ TEST_F(Seen, ARestartChangesNothing) {
   EXPECT_EQ(all(), "ps+ vac-");
 }
 
+// Only what is kept as gone can be forgotten (ioc_exporter iocs forget).
+TEST_F(Seen, WhatHasEndedWhileNoExporterRanIsKeptAsGone) {
+  start("ps", 0, true);
+  pass(hours(1));
+  const SeenByName kept = seen_.all();
+  seen_ = SeenIocs(SeenIocs::Options{.after = minutes(10), .places = 8, .most_others = 8});
+  seen_.restore(kept);
+  end("ps");
+  pass(seconds(1));
+  EXPECT_TRUE(seen_.take_changed());
+  pass(seconds(1));
+  EXPECT_FALSE(seen_.take_changed()) << "once";
+}
+
 }  // namespace
 }  // namespace ioc_exporter::iocs
