@@ -122,7 +122,8 @@ CommandResult forget(int count, const char* const* arguments) {
       return failed(kUnknown, "IOC " + terminal_cell(name) + " runs, or ran " +
                                   span_text(now - static_cast<double>(known->second.last_seen)) +
                                   " ago: only what is gone can be forgotten");
-    wanted.push_back({name, static_cast<std::int64_t>(now)});
+    // Also what was seen before the clock was set back.
+    wanted.push_back({name, std::max(static_cast<std::int64_t>(now), known->second.last_seen)});
   }
   if (const auto written = write_forgotten(folder, wanted); !written)
     return failed(kFailed, written.error().message());

@@ -164,6 +164,15 @@ TEST_F(SeenFileTest, ForgetNotesWhatIsRememberedAndGone) {
   ASSERT_TRUE(forgotten && forgotten->size() == 1);
   EXPECT_EQ(forgotten->front().name, "vac");
   EXPECT_GT(forgotten->front().time, 1'700'000'000);
+  {
+    SeenText ahead = sample(2);
+    ahead.iocs["vac"].last_seen = 9'000'000'000;
+    auto file = SeenFile::open(folder_);
+    ASSERT_TRUE(file && file->write(ahead));
+  }
+  EXPECT_EQ(command({"forget", state.c_str(), "vac"}).status, 0);
+  EXPECT_EQ(read_forgotten(folder_)->back().time, 9'000'000'000)
+      << "seen before a clock was set back";
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(write_forgotten(folder_, std::vector<Forgotten>(500, {"x", 5})));
   EXPECT_EQ(read_forgotten(folder_)->size(), kMostForgotten);
