@@ -11,6 +11,9 @@ namespace {
 
 // Habits fade by this part each day: what was once is not for ever, what is each week stays.
 constexpr double kFading = 1.0 / 32;
+// A surge that comes again so much weaker or stronger is none: a fly scan each week, though habits
+// fade.
+constexpr double kAlike = 2;
 // What surges becomes usual by so much a second: twice as much in six hours.
 constexpr double kAdopting = 0.7 / (6 * 3600);
 
@@ -47,6 +50,7 @@ void RecordHabits::take_database(Ioc& ioc, const IocSample& sample) {
     habits.push_back(before != known.end() ? *before->second : Habit{name, 0, now, now, 0, 0});
   }
   ioc.habits = std::move(habits);
+  ioc.peaks.clear();
   ioc.database = sample.database;
 }
 
@@ -90,6 +94,19 @@ bool RecordHabits::surges(const Ioc& ioc, Habit& habit, double rate, const Look&
   return unusual;
 }
 
+// Once it is over, it is one of the things that the record does.
+void RecordHabits::note_surge(Ioc& ioc, std::size_t record, double rate, bool surges) {
+  if (surges && ioc.peaks.empty()) ioc.peaks.resize(ioc.habits.size());
+  if (ioc.peaks.empty()) return;
+  float& peak = ioc.peaks[record];
+  if (surges) {
+    peak = std::max(peak, static_cast<float>(rate));
+  } else if (peak > 0) {
+    const auto usual = std::exchange(peak, 0.0F) * static_cast<float>(kAlike / kTimesRate);
+    ioc.habits[record].rate = std::max(ioc.habits[record].rate, usual);
+  }
+}
+
 void RecordHabits::compare(Ioc& ioc, const IocSample& sample, Clock::time_point now) {
   counts_.assign(ioc.habits.size(), 0);
   for (const RecordSample& record : sample.records)
@@ -115,13 +132,15 @@ void RecordHabits::compare(Ioc& ioc, const IocSample& sample, Clock::time_point 
     const double rate = static_cast<double>(more) / look.elapsed;
     if (has_stopped(ioc, habit, more > 0, moment) && look.whole)
       stopped.push_back({usual, i, static_cast<double>(moment - habit.active)});
-    if (surges(ioc, habit, rate, look, moment))
-      surging.push_back({rate / std::max(usual, 0.01), i, rate});
+    const bool is_surge = surges(ioc, habit, rate, look, moment);
+    if (is_surge) surging.push_back({rate / std::max(usual, 0.01), i, rate});
+    note_surge(ioc, i, rate, is_surge);
     if (fades) {
       habit.rate *= static_cast<float>(1 - kFading);
       habit.silence -= static_cast<std::uint32_t>(habit.silence * kFading);
     }
   }
+  if (surging.empty()) ioc.peaks = {};
   ioc.unusual.stopped = stopped.size();
   ioc.unusual.surging = surging.size();
   keep_worst(stopped);

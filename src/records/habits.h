@@ -8,7 +8,7 @@
 // Habits take kLearning to be known. They are those of an IOC's name: a restart changes none. Time
 // in which the IOC does not run, or not all of its calls are counted, does not pass for what is
 // silent; the first minutes of an IOC's life tell nothing of surges. What is unusual for kAccepting
-// is a habit.
+// is a habit, and so is a surge that has ended, for some weeks.
 //
 // It costs 32 bytes a record and, once in kInterval at most, 6 to 30 ns a record. Not thread-safe.
 #pragma once
@@ -65,6 +65,7 @@ class RecordHabits {
     double start_time_seconds = 0;
     std::shared_ptr<const Database> database;  // while it runs
     std::vector<Habit> habits;                 // in the order of the database
+    std::vector<float> peaks;                  // of those that surge; empty: none does
     double observed = 0;                       // seconds in which all calls were counted
     double life = 0;                           // of those, in this life
     double next_day = kDay;
@@ -84,6 +85,7 @@ class RecordHabits {
   static bool has_stopped(const Ioc& ioc, Habit& habit, bool processed, std::uint32_t now);
   static bool surges(const Ioc& ioc, Habit& habit, double rate, const Look& look,
                      std::uint32_t now);
+  static void note_surge(Ioc& ioc, std::size_t record, double rate, bool surges);
   void forget_some();
 
   std::map<std::string, Ioc> iocs_;

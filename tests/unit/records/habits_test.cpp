@@ -214,6 +214,21 @@ TEST_F(Habits, ProbesThatAreOffSayNothing) {
   EXPECT_EQ(unusual(), "-R:a");
 }
 
+// A fly scan that somebody starts once a week, and one of each day.
+TEST_F(Habits, ASurgeThatComesAgainIsNone) {
+  const auto surges_at = [](std::int64_t hour, std::int64_t each) {
+    return [=](seconds time) {
+      const auto now = time.count() / 3600;
+      return now >= 48 && now % each == hour && time.count() % 3600 < 900 ? 100.0 : 0.01;
+    };
+  };
+  add("R:weekly", surges_at(60, 168));
+  add("R:daily", surges_at(10, 24));
+  EXPECT_TRUE(pass(hours(59)));
+  EXPECT_TRUE(pass(hours(24)));
+  EXPECT_FALSE(pass(hours(24 * 7 * 6)));
+}
+
 // The burst of a start, and the first counts of an exporter that comes late.
 TEST_F(Habits, AStartIsNoStorm) {
   add("R:a",
