@@ -44,6 +44,7 @@ bool SeenIocs::note(const Running& running, double now_seconds) {
   seen.user = running.user;
   seen.up = true;
   seen.was_up |= is_new;
+  if (!seen.was_up) seen.exit.reset();  // the end of this run may be seen by nobody
   seen.goes_first = running.goes_first;
   seen.user_name = running.user_name;
   seen.longest_run = std::max(seen.longest_run, static_cast<std::uint64_t>(running.seen_seconds));
@@ -65,6 +66,7 @@ void SeenIocs::share_out() {
 void SeenIocs::ended(const std::string& name, std::uint32_t user, const IocExit& exit) {
   const auto known = seen_.find(name);
   if (known == seen_.end() || known->second.user != user || known->second.exit == exit) return;
+  if (known->second.up) return;  // it runs again already
   known->second.exit = exit;
   changed_ = true;
 }

@@ -29,7 +29,7 @@ struct SeenIoc {
   std::uint64_t longest_run = 0;  // seconds, as an exporter saw it
   double gone = 0;                // seconds without it, while an exporter watched; 0: it runs
   std::int64_t last_seen = 0;     // seconds since 1970
-  std::optional<IocExit> exit;    // how it ended last
+  std::optional<IocExit> exit;    // how it ended, when it does not run
   // Not kept in the file.
   bool up = false;
   bool was_up = false;  // at the look before

@@ -57,12 +57,20 @@ TEST_F(Seen, WhatRanForLongIsRememberedAndComesAgain) {
 TEST_F(Seen, HowItEndedStaysWithIt) {
   start("ps", 0, true);
   pass(hours(1));
+  seen_.ended("ps", 0, exit_of_status(9));
+  EXPECT_FALSE(seen_.all().at("ps").exit) << "the run before this one";
+  end("ps");
+  pass(seconds(1));
   seen_.ended("ps", 1002, exit_of_status(9));
   EXPECT_FALSE(seen_.all().at("ps").exit) << "another user's";
   seen_.ended("ps", 0, exit_of_status(0x8b));
   EXPECT_EQ(in_words(*seen_.all().at("ps").exit), "SIGSEGV, a core was dumped");
   EXPECT_EQ(in_words(exit_of_status(9)), "SIGKILL");
   EXPECT_EQ(in_words(exit_of_status(7 << 8)), "exit status 7");
+  // How it ends then, nobody may see: an exporter that was not there does not know.
+  start("ps", 0, true);
+  pass(seconds(1));
+  EXPECT_FALSE(seen_.all().at("ps").exit);
 }
 
 // Root's, and those of --ioc.users, until an operator says so; others' for a while.
