@@ -108,6 +108,10 @@ void RecordHabits::note_surge(Ioc& ioc, std::size_t record, double rate, bool su
 }
 
 void RecordHabits::compare(Ioc& ioc, const IocSample& sample, Clock::time_point now) {
+  // They could not be read this time.
+  if (ioc.looked && sample.records.empty() &&
+      std::ranges::any_of(ioc.habits, [](const Habit& habit) { return habit.processed > 0; }))
+    return;
   counts_.assign(ioc.habits.size(), 0);
   for (const RecordSample& record : sample.records)
     if (record.record < counts_.size()) counts_[record.record] += record.processed;

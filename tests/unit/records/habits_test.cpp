@@ -77,6 +77,7 @@ class Habits : public testing::Test {
       record.record = i;
       record.processed = static_cast<std::uint64_t>(counts_[index(i)]);
     }
+    if (!is_read_) ioc.records.clear();
     return ioc;
   }
   // Another order of the records in each life.
@@ -100,6 +101,7 @@ class Habits : public testing::Test {
   int pid_ = 812;
   bool up_ = true;
   double attached_ = 1;
+  bool is_read_ = true;
   UnusualSample now_;
 };
 
@@ -227,6 +229,15 @@ TEST_F(Habits, ASurgeThatComesAgainIsNone) {
   EXPECT_TRUE(pass(hours(59)));
   EXPECT_TRUE(pass(hours(24)));
   EXPECT_FALSE(pass(hours(24 * 7 * 6)));
+}
+
+TEST_F(Habits, CountsThatCouldNotBeReadOnceAreNoSurge) {
+  add("R:a", steady(10));
+  pass(hours(30));
+  is_read_ = false;
+  EXPECT_FALSE(pass(minutes(1)));
+  is_read_ = true;
+  EXPECT_FALSE(pass(minutes(5)));
 }
 
 // The burst of a start, and the first counts of an exporter that comes late.
