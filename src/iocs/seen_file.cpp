@@ -80,6 +80,8 @@ Result<UniqueFd> open_file(int folder, const std::string& path, const char* name
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return last_error("look at " + path);
   if (!S_ISREG(status.st_mode)) return error_in_words("open " + path + ": it is no regular file");
+  if (status.st_nlink != 1)
+    return error_in_words("open " + path + ": the file has another name, too");
   if (::fchmod(file.get(), kFileMode) != 0) return last_error("set the mode of " + path);
   return file;
 }

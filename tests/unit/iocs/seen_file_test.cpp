@@ -137,6 +137,10 @@ TEST_F(SeenFileTest, NothingThatOthersPutThere) {
   std::filesystem::create_symlink("/etc/passwd", path("seen-iocs.1"));
   EXPECT_FALSE(SeenFile::open(folder_)) << "a link";
   std::filesystem::remove(path("seen-iocs.1"));
+  std::ofstream(path("anothers")) << "his";
+  std::filesystem::create_hard_link(path("anothers"), path("seen-iocs.1"));
+  EXPECT_FALSE(SeenFile::open(folder_)) << "another name of a file";
+  std::filesystem::remove(path("seen-iocs.1"));
   std::filesystem::permissions(folder_, std::filesystem::perms(0777));
   const auto open = SeenFile::open(folder_);
   ASSERT_FALSE(open);
