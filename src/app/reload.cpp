@@ -65,8 +65,14 @@ Result<void> Reload::read_web() {
   // Before the file: a change in between is seen at the next look.
   web_stamp_ = stamp_of(options_.web.config_file);
   auto rules = web::read_web_config(options_.web.config_file);
+  // It may be half-written, or have been emptied by a full disk.
+  if (rules && rules->users.empty() && asks_for_passwords_)
+    rules = error_in_words(options_.web.config_file +
+                           ": basic_auth_users has no users any more, so that nobody would be "
+                           "asked for a password: restart ioc_exporter if that is meant");
   web_good_ = rules.ok();
   if (!rules) return rules.error();
+  asks_for_passwords_ = !rules->users.empty();
   access_.use(std::move(*rules));
   return {};
 }

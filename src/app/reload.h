@@ -1,5 +1,5 @@
 // Reload: the configuration files in use, and the way to newer ones. A file that is wrong leaves
-// what was in force.
+// what was in force, and passwords that are asked for are asked for until the end.
 #pragma once
 
 #include <sys/stat.h>
@@ -66,6 +66,7 @@ class Reload {
   Stamp web_stamp_;
   Clock::time_point next_look_{};
   bool site_good_ = true, web_good_ = true;
+  bool asks_for_passwords_ = false;
   double success_time_;
 };
 

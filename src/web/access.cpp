@@ -6,6 +6,9 @@
 namespace ioc_exporter::web {
 namespace {
 
+// Two of them are less than a number of nanoseconds can be.
+constexpr std::chrono::hours kLongest(100 * 365 * 24);
+
 Response refusal(int status, const char* text) {
   Response response;
   response.status = status;
@@ -16,8 +19,10 @@ Response refusal(int status, const char* text) {
 }  // namespace
 
 RateLimit::RateLimit(const WebConfig::RateLimit& limit)
-    : interval_(limit.interval),
-      most_(interval_ * static_cast<std::int64_t>(limit.burst)),
+    : interval_(std::min<std::chrono::milliseconds>(limit.interval, kLongest)),
+      most_(limit.burst > static_cast<std::uint64_t>(kLongest / interval_)
+                ? kLongest
+                : interval_ * static_cast<std::int64_t>(limit.burst)),
       saved_(most_) {}
 
 bool RateLimit::allows(Clock::time_point now) {

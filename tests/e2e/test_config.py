@@ -111,8 +111,8 @@ def passwords(tmp_path):
     return web
 
 
-def login(password):
-    return {"Authorization": "Basic " + base64.b64encode(f"scraper:{password}".encode()).decode()}
+def login(password, user="scraper"):
+    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
 
 
 def test_passwords(start_exporter, passwords, tmp_path):
@@ -136,9 +136,17 @@ def test_passwords(start_exporter, passwords, tmp_path):
     assert exporter.request("/metrics")[0] == 401
     status, _, body = exporter.request("/metrics", headers=login("secret"))
     assert (status, f"{SUCCESS} 0\n".encode() in body) == (200, True)
+    # Nor does one that asks nobody for a password any more, as one that is written just now.
     passwords.write_text("")
-    wait_until(lambda: exporter.request("/metrics")[0] == 200, "the new file counts", 10)
-    assert exporter.scrape().value(SUCCESS) == 1
+    exporter.process.popen.send_signal(signal.SIGHUP)
+    exporter.process.wait_for("has no users any more", "stderr")
+    assert exporter.request("/metrics")[0] == 401
+    passwords.write_text(text.replace("scraper", "other"))
+    wait_until(lambda: exporter.request("/metrics", headers=login("secret", "other"))[0] == 200,
+               "the new file counts", 10)
+    status, _, body = exporter.request("/metrics", headers=login("secret", "other"))
+    assert (status, f"{SUCCESS} 1\n".encode() in body) == (200, True)
+    assert exporter.request("/metrics", headers=login("secret"))[0] == 401
 
     tls = tmp_path / "tls.yml"
     tls.write_text("tls_server_config: {cert_file: x, key_file: y}\n")

@@ -100,6 +100,28 @@ TEST_F(ReloadTest, AWebFileThatChangedIsReadBeforeTheNextAnswer) {
   EXPECT_TRUE(reload.headers().empty());
 }
 
+TEST_F(ReloadTest, NoFileTurnsPasswordsOff) {
+  write("web", "basic_auth_users: {alice: " + kHash + "}\n");
+  Reload reload(options_, {});
+  ASSERT_TRUE(reload.open_web());
+  reload.connect(users());
+  for (const char* text : {"", "# basic_auth_users:\n", "basic_auth_users: {}\n", "{}\n",
+                           "http_server_config: {headers: {X-Frame-Options: deny}}\n"}) {
+    write("web", text);
+    const auto result = reload.reload();
+    ASSERT_FALSE(result) << text;
+    EXPECT_NE(result.error().message().find("restart ioc_exporter if that is meant"),
+              std::string::npos);
+    const auto refusal = reload.refuse({});
+    ASSERT_TRUE(refusal) << text;
+    EXPECT_EQ(refusal->status, 401) << text;
+    EXPECT_FALSE(told_.successful);
+  }
+  write("web", "basic_auth_users: {bob: " + kHash + "}\n");
+  EXPECT_TRUE(reload.reload());
+  EXPECT_TRUE(told_.successful);
+}
+
 TEST_F(ReloadTest, AWebFileThatIsWrongAtTheStartIsAnError) {
   write("web", "basic_auth_users: {alice: secret}\n");
   Reload reload(options_, {});

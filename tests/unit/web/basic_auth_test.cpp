@@ -97,6 +97,21 @@ TEST(BasicAuth, EqualInConstantTime) {
   EXPECT_FALSE(equal_in_constant_time("abc", "ab"));
 }
 
+TEST(RateLimit, LongIntervalsAndLargeBurstsAreNoOverflow) {
+  using std::chrono::hours;
+  for (const auto& [interval, burst] :
+       {std::pair<std::chrono::milliseconds, std::uint64_t>{hours(10), 1'000'000},
+        {std::chrono::milliseconds::max(), 1},
+        {std::chrono::milliseconds::max(), 1'000'000}}) {
+    RateLimit limit({interval, burst});
+    RateLimit::Clock::time_point now{};
+    EXPECT_TRUE(limit.allows(now));
+    EXPECT_EQ(limit.allows(now), burst > 1 && interval < std::chrono::milliseconds::max());
+    for (int year = 0; year < 3; ++year) now += hours(90 * 365 * 24);
+    EXPECT_TRUE(limit.allows(now));
+  }
+}
+
 TEST(RateLimit, ABurstAndThenOneEachInterval) {
   RateLimit limit({std::chrono::seconds(10), 3});
   const RateLimit::Clock::time_point start{};
