@@ -20,10 +20,21 @@ HELPERS = {"ioc_exp-attach": [SYS_ADMIN], "ioc_exp-net": [NET_RAW, SYS_ADMIN],
            "ioc_exp-fork": [DAC_READ_SEARCH, SYS_PTRACE, CHECKPOINT_RESTORE]}
 
 
+def read_each(pid: int, name: str) -> list[str]:
+    """That file of each thread, but for those that have ended since they were listed."""
+    texts = []
+    for path in pathlib.Path(f"/proc/{pid}/task").glob(f"*/{name}"):
+        try:
+            texts.append(path.read_text())
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return texts
+
+
 def threads_of(pid: int) -> list[dict[str, str]]:
-    """/proc/PID/task/*/status, field -> value."""
-    return [dict(line.split(":\t", 1) for line in path.read_text().splitlines() if ":\t" in line)
-            for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status")]
+    """Fields of status -> value."""
+    return [dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+            for text in read_each(pid, "status")]
 
 
 def mask(capabilities: list[int]) -> str:
@@ -32,8 +43,7 @@ def mask(capabilities: list[int]) -> str:
 
 def helpers_of(pid: int) -> dict[str, int]:
     """Name -> pid, of its children."""
-    pids = [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-            for child in path.read_text().split()]
+    pids = [int(child) for text in read_each(pid, "children") for child in text.split()]
     return {pathlib.Path(f"/proc/{each}/comm").read_text().strip(): each for each in pids}
 
 
