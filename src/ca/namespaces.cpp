@@ -10,39 +10,37 @@
 namespace ioc_exporter::ca {
 namespace {
 
-// What of `known` is not in `found` leaves the map, what is new there enters it.
-Result<void> replace_addresses(const CaTapObject& object, std::uint32_t net, CaAddresses& known,
-                               CaAddresses found) {
-  for (const auto& address : known) {
-    if (found.contains(address)) continue;
-    if (auto erased = object.maps().local_addresses.erase({address, net}); !erased)
-      return std::move(erased).error();
+// What of `known` is not in `found` leaves the map, what is new there enters it. `key_of` makes the
+// key of an element.
+template <class Set, class Map, class KeyOf>
+Result<void> replace(const Map& map, Set& known, Set found, const KeyOf& key_of) {
+  for (const auto& one : known) {
+    if (found.contains(one)) continue;
+    if (auto erased = map.erase(key_of(one)); !erased) return std::move(erased).error();
   }
-  for (const auto& address : found) {
-    if (known.contains(address)) continue;
-    if (auto ok = object.maps().local_addresses.update({address, net}, 1); !ok) return ok;
+  for (const auto& one : found) {
+    if (known.contains(one)) continue;
+    if (auto ok = map.update(key_of(one), 1); !ok) return ok;
   }
   known = std::move(found);
   return {};
 }
 
+Result<void> replace_addresses(const CaTapObject& object, std::uint32_t net, CaAddresses& known,
+                               CaAddresses found) {
+  return replace(object.maps().local_addresses, known, std::move(found),
+                 [net](const iocx_ca_address& address) {
+                   return iocx_ca_local{address, net};
+                 });
+}
+
 Result<void> replace_routes(const CaTapObject& object, std::uint32_t net, CaLocalRoutes& known,
                             CaLocalRoutes found) {
-  const auto in_net = [net](iocx_ca_local_route route) {
-    route.net = net;
-    return route;
-  };
-  for (const auto& route : known) {
-    if (found.contains(route)) continue;
-    if (auto erased = object.maps().local_routes.erase(in_net(route)); !erased)
-      return std::move(erased).error();
-  }
-  for (const auto& route : found) {
-    if (known.contains(route)) continue;
-    if (auto ok = object.maps().local_routes.update(in_net(route), 1); !ok) return ok;
-  }
-  known = std::move(found);
-  return {};
+  return replace(object.maps().local_routes, known, std::move(found),
+                 [net](iocx_ca_local_route route) {
+                   route.net = net;
+                   return route;
+                 });
 }
 
 Result<struct stat> identity(int ns_fd) {
