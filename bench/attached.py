@@ -46,6 +46,29 @@ def offset_in_file(library, symbol):
     return fail(f"{symbol} is in no segment of {library}")
 
 
+class Answering:
+    """A program that prints "ready", and answers lines of its stdin with lines."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.DEVNULL, env=environment)
+        while (line := self.process.stdout.readline()).strip() != "ready":
+            if not line:
+                fail(f"{command[0]} does not start")
+
+    def tell(self, line):
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def numbers(self):
+        return [float(x) for x in self.process.stdout.readline().split()]
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.terminate()
+        self.process.wait()
+
+
 class Held:
     """A tool that is attached while the `with` block runs."""
 
@@ -88,3 +111,9 @@ def empty_probes(build, pid, *how):
     command = [os.path.join(build, "bench", "empty_probes"), library, str(offset_in_file(library, "dbProcess")),
                str(pid), *how]
     return Held(command, lambda log: "attached" in log)
+
+
+def bpftrace_script(pid):
+    """records.bt for a process."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "records.bt"), encoding="utf-8") as file:
+        return file.read().replace("LIBRARY", library_of(pid)).replace("PID", str(pid))

@@ -13,14 +13,12 @@ import random
 import re
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-from attached import Held, Nothing, copy_libraries, empty_probes, fail, ioc_environment, library_of
+from attached import Answering, Held, Nothing, bpftrace_script, copy_libraries, empty_probes, ioc_environment
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 MONITORS = 200
 
 
@@ -43,29 +41,6 @@ LOADS = {
 # Last of its scan: its time says when the whole list was done.
 CLOCK = 'record(sub,"LOAD:CLOCK"){{field(SNAM,"note_time") field(PHAS,"9") field(SCAN,"{scan}")}}'
 SETPOINT = 'record(ao,"LOAD:PUT"){field(FLNK,"LOAD:PUT:CALC")}\nrecord(calc,"LOAD:PUT:CALC"){field(CALC,"VAL+1")}'
-
-
-class Answering:
-    """A program that prints "ready", and answers lines of its stdin with lines."""
-
-    def __init__(self, command, environment):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        stderr=subprocess.DEVNULL, env=environment)
-        while (line := self.process.stdout.readline()).strip() != "ready":
-            if not line:
-                fail(f"{command[0]} does not start")
-
-    def tell(self, line):
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
-
-    def numbers(self):
-        return [float(x) for x in self.process.stdout.readline().split()]
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.terminate()
-        self.process.wait()
 
 
 class Load:
@@ -136,9 +111,7 @@ def ways(args, pid):
         "puts only": exporter_way("--no-collector.records", ready="found"),
     }
     if not args.no_bpftrace:
-        with open(os.path.join(HERE, "records.bt"), encoding="utf-8") as file:
-            script = file.read().replace("LIBRARY", library_of(pid)).replace("PID", str(pid))
-        table["bpftrace"] = lambda: Held(["bpftrace", "-p", str(pid), "-e", script], lambda log: "Attaching" in log,
+        table["bpftrace"] = lambda: Held(["bpftrace", "-p", str(pid), "-e", bpftrace_script(pid)], lambda log: "Attaching" in log,
                                          env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="200000"))
     keep = re.compile(f"nothing$|empty pair$|{args.only}" if args.only else "")
     return {way: held for way, held in table.items() if keep.match(way)}
@@ -176,8 +149,7 @@ def report(name, results, args):
     for way, rounds in results.items():
         cells = [statistics.median(one[column] for one in rounds) for column in columns]
         more = added(way)
-        print(f"| {way} | {cells[0]:.1f} | " + ("| " if way == "nothing" else f"{more:.1f} | {more / floor:.2f} ")
-              + "| "
+        print(f"| {way} | {cells[0]:.1f} | " + ("| | " if way == "nothing" else f"{more:.1f} | {more / floor:.2f} | ")
               + " | ".join(f"{cell:.0f}" if "us" in column else f"{cell:.2f}"
                            for column, cell in zip(columns[1:], cells[1:])) + " |")
     sys.stdout.flush()

@@ -11,46 +11,30 @@ import os
 import random
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 
-from attached import (Held, Nothing, copy_libraries, empty_probes, fail, ioc_environment, library_of,
-                      offset_in_file)
+from attached import (Answering, Held, Nothing, bpftrace_script, copy_libraries, empty_probes, ioc_environment,
+                      library_of, offset_in_file)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Ioc:
+class Ioc(Answering):
     """A process of bench/dbprocess_load.c."""
 
     def __init__(self, program, dbd, name, libraries):
-        self.name = name
-        self.process = subprocess.Popen([program, dbd, os.path.join(HERE, "dbprocess.db")],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        stderr=subprocess.DEVNULL, env=ioc_environment(name, libraries))
-        while True:
-            line = self.process.stdout.readline()
-            if not line:
-                fail("the IOC does not start")
-            if line.strip() == "ready":
-                break
+        super().__init__([program, dbd, os.path.join(HERE, "dbprocess.db")], ioc_environment(name, libraries))
 
     def ns_a_call(self, record, calls, batches):
-        self.process.stdin.write(f"run {record} {calls} {batches}\n")
-        self.process.stdin.flush()
-        return statistics.median(float(x) for x in self.process.stdout.readline().split())
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait()
+        self.tell(f"run {record} {calls} {batches}")
+        return statistics.median(self.numbers())
 
 
 def ways(args, watched, library, offset):
     empty = os.path.join(args.build, "bench", "empty_probes")
     exporter = os.path.join(args.build, "ioc_exporter")
-    script = open(os.path.join(HERE, "records.bt"), encoding="utf-8").read()
-    script = script.replace("LIBRARY", library).replace("PID", str(watched.process.pid))
+    script = bpftrace_script(watched.process.pid)
     # Without a budget: the load takes a whole core, and would be looked at in slices of time.
     common = [exporter, "--web.listen-address=127.0.0.1:0", "--ioc.include=BENCH_WATCHED.*",
               "--overhead.budget=0", "--no-collector.puts", "--state.pin=none"]
@@ -99,7 +83,6 @@ def main():
     args = parser.parse_args()
 
     program = os.path.join(args.build, "bench", "dbprocess_load")
-    # Libraries of its own: probes that somebody else has on the file do not reach the copy.
     with tempfile.TemporaryDirectory() as libraries:
         copy_libraries(args.dbd, libraries)
         watched = Ioc(program, args.dbd, "BENCH_WATCHED", libraries)
