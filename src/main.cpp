@@ -2,7 +2,6 @@
 // SIGTERM. SIGUSR1 and SIGUSR2 detach and attach.
 #include <pthread.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +24,7 @@
 #include "app/reload.h"
 #include "app/site_config.h"
 #include "app/version.h"
+#include "base/log.h"
 #include "ca/who_wrote_command.h"
 #include "iocs/iocs_command.h"
 #include "records/graph_command.h"
@@ -139,13 +139,12 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   };
   auto server = web::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());
-  for (const std::string& address : (*server)->addresses())
-    spdlog::info("listening on {}", address);
+  for (const std::string& address : (*server)->addresses()) log::info("listening on {}", address);
   run_until(daemon, helpers, Clock::time_point::max(), notifier);
   if (const std::string gone = helpers.gone(); !gone.empty())
     return fail(kStartError, "the helper process " + gone + " has ended: nothing can be counted");
   notifier.stopping();
-  spdlog::info("stopping");
+  log::info("stopping");
   return 0;
 }
 
@@ -190,8 +189,8 @@ int run(int argc, char** argv) {
   if (auto reached = app::Notifier::from_environment())
     notifier = std::move(*reached);
   else
-    spdlog::warn("{}", reached.error().message());
-  spdlog::info("starting ioc_exporter {}", app::build_info().version);
+    log::warn("{}", reached.error().message());
+  log::info("starting ioc_exporter {}", app::build_info().version);
   auto daemon = app::Daemon::start(site->options);
   if (!daemon) return fail(kStartError, daemon.error().message());
   (*daemon)->use(*site);

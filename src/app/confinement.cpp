@@ -1,6 +1,5 @@
 #include "app/confinement.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 
 #include "app/privileges.h"
 #include "app/sandbox.h"
+#include "base/log.h"
 #include "web/listen_address.h"
 
 namespace ioc_exporter::app {
@@ -35,7 +35,7 @@ Result<void> confine(const Options& options) {
   if (!left) return std::move(left).error();
   if (options.sandbox)
     if (auto ok = enter_sandbox({.probes = false, .net_namespaces = false}); !ok) return ok;
-  spdlog::info("{}{}", *left, options.sandbox ? ", in a sandbox" : "");
+  log::info("{}{}", *left, options.sandbox ? ", in a sandbox" : "");
   return {};
 }
 

@@ -1,7 +1,5 @@
 #include "app/daemon.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -12,6 +10,7 @@
 #include "app/site_config.h"
 #include "app/status.h"
 #include "app/version.h"
+#include "base/log.h"
 #include "exposition/prometheus_family.h"
 
 namespace ioc_exporter::app {
@@ -100,8 +99,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   if (any_failed && (!any_works || options.strict)) return error_in_words(daemon->why_failed());
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes())
-      if (!probe.problem.empty())
-        spdlog::error("probe {} is missing: {}", probe.name, probe.problem);
+      if (!probe.problem.empty()) log::error("probe {} is missing: {}", probe.name, probe.problem);
   return daemon;
 }
 
@@ -167,7 +165,7 @@ void Daemon::detach() {
     if (std::exchange(detached_, true)) return;
   }
   for (Collector* collector : collectors_) collector->detach();
-  spdlog::warn("all probes are detached: nothing is counted until SIGUSR2 or POST /-/attach");
+  log::warn("all probes are detached: nothing is counted until SIGUSR2 or POST /-/attach");
 }
 
 void Daemon::attach() {
@@ -178,7 +176,7 @@ void Daemon::attach() {
   }
   host_.set_hands_off(false);
   for (Collector* collector : collectors_) collector->attach();
-  spdlog::info("all probes are attached again");
+  log::info("all probes are attached again");
 }
 
 void Daemon::collect(Collector& collector, exposition::Page& page) {

@@ -1,7 +1,6 @@
 #include "app/lifecycle_signals.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <array>
 #include <exception>
 #include <utility>
+
+#include "base/log.h"
 
 namespace ioc_exporter::app {
 
@@ -58,7 +59,7 @@ void LifecycleSignals::run(const Actions& actions) const {
                                                     : actions.reload;
       if (act) act();
     } catch (const std::exception& problem) {
-      spdlog::error("signal {}: {}", info.ssi_signo, problem.what());
+      log::error("signal {}: {}", info.ssi_signo, problem.what());
     }
   }
 }

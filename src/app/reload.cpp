@@ -1,10 +1,9 @@
 #include "app/reload.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/time_text.h"
 #include "web/web_config.h"
 
@@ -25,10 +24,10 @@ std::string text_of(const iocs::Options& iocs) {
 
 // One log line for each problem.
 void log_lines(const std::string& file, const std::string& problems) {
-  spdlog::error("load {}: it is wrong, what was in force stays", file);
+  log::error("load {}: it is wrong, what was in force stays", file);
   for (std::size_t at = 0; at <= problems.size();) {
     const std::size_t end = std::min(problems.find('\n', at), problems.size());
-    spdlog::error("{}", problems.substr(at, end - at));
+    log::error("{}", problems.substr(at, end - at));
     at = end + 1;
   }
 }
@@ -82,7 +81,7 @@ Result<void> Reload::read_site() {
   site_good_ = site.ok();
   if (!site) return site.error();
   if (text_of(site->options.iocs) != iocs_)
-    spdlog::warn(
+    log::warn(
         "load {}: the section iocs has changed, which is used at the start only: restart "
         "ioc_exporter for it",
         options_.config_file);
@@ -111,7 +110,7 @@ Result<void> Reload::reload() {
   if (problems.empty()) success_time_ = now_seconds();
   tell();
   if (!problems.empty()) return error_in_words(problems);
-  spdlog::info("reloaded the configuration");
+  log::info("reloaded the configuration");
   return {};
 }
 
@@ -123,7 +122,7 @@ void Reload::look_at_web(Clock::time_point now) {
   if (const auto result = read_web(); !result)
     log_lines(options_.web.config_file, result.error().message());
   else
-    spdlog::info("reloaded {}", options_.web.config_file);
+    log::info("reloaded {}", options_.web.config_file);
   if (web_good_ && site_good_) success_time_ = now_seconds();
   tell();
 }

@@ -1,8 +1,8 @@
 #include "base/trouble_log.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
+
+#include "base/log.h"
 
 namespace ioc_exporter {
 
@@ -13,7 +13,7 @@ bool TroubleLog::report(const std::string& action, const Result<void>& result) {
   }
   std::string text = result.error().message();
   std::string& before = reported_[action];
-  if (before != text) spdlog::warn("{}: {}", action, text);
+  if (before != text) log::warn("{}: {}", action, text);
   before = std::move(text);
   return false;
 }

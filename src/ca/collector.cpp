@@ -1,6 +1,5 @@
 #include "ca/collector.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/ca_ports.h"
+#include "base/log.h"
 #include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 
@@ -82,7 +82,7 @@ Result<void> CaCollector::load_tap(bool may_pin) {
   auto tap = CaTap::start(std::move(options));
   if (!tap) return std::move(tap).error();
   tap_.emplace(std::move(*tap));
-  if (!tap_->pin_report().empty()) spdlog::info("{}", tap_->pin_report());
+  if (!tap_->pin_report().empty()) log::info("{}", tap_->pin_report());
   return {};
 }
 

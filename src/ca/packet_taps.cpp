@@ -1,10 +1,9 @@
 #include "ca/packet_taps.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/net_namespace.h"
 #include "shared/ca_servers.h"
 
@@ -65,7 +64,7 @@ void CaPacketTaps::close(std::uint32_t net) {
   tap->second.socket.reset();
   if (!helper_) return;
   if (auto closed = helper_->ask(request_of(NetRequest::close_tap, net)); !closed)
-    spdlog::error("close the packet socket of ca_tap: {}", closed.error().message());
+    log::error("close the packet socket of ca_tap: {}", closed.error().message());
 }
 
 void CaPacketTaps::drop(std::uint32_t net) {
@@ -75,7 +74,7 @@ void CaPacketTaps::drop(std::uint32_t net) {
   kernel::add_stats(past_, stats_of(tap->second));
   if (helper_)
     if (auto dropped = helper_->ask(request_of(NetRequest::drop_tap, net)); !dropped)
-      spdlog::error("drop the program of ca_tap: {}", dropped.error().message());
+      log::error("drop the program of ca_tap: {}", dropped.error().message());
   taps_.erase(tap);
 }
 

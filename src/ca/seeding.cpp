@@ -1,12 +1,11 @@
 #include "ca/seeding.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstring>
 #include <set>
 #include <utility>
 
+#include "base/log.h"
 #include "ca/connections.h"
 
 namespace ioc_exporter::ca {
@@ -99,8 +98,8 @@ std::string CaSeeding::look(const Served& served, const Seed& give) const {
   const auto result = give(*seed);
   if (!result) return result.error().message();
   if (const auto named = result->channels_added + result->channels_named; named > 0)
-    spdlog::info("ioc {}: names of channels that were open before are known now: {} (circuits: {})",
-                 name, named, seed->circuits.size());
+    log::info("ioc {}: names of channels that were open before are known now: {} (circuits: {})",
+              name, named, seed->circuits.size());
   if (left_out > 0)
     return std::to_string(left_out) + " channels of ioc " + name +
            " could not be told from its memory";
@@ -165,7 +164,7 @@ void CaSeeding::report(const std::string& name, State& state, std::string proble
   problem += kConsequence;
   const bool worth_a_line = state.failures > 1 || state.due == Clock::time_point::max();
   if (worth_a_line && problem != state.reported) {
-    spdlog::warn("{}", problem);
+    log::warn("{}", problem);
     state.reported = problem;
   }
   problems_.insert_or_assign(name, std::move(problem));

@@ -1,12 +1,11 @@
 #include "ca/witness.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "base/log.h"
 #include "base/same_inode.h"
 #include "kernel/take_off.h"
 
@@ -131,7 +130,7 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
       watched.probes.reset();
       const bool ended = done.error().code == std::errc::no_such_process;
       if (watched.attaching.failed(now, why_not) && !ended)
-        spdlog::warn("ioc {}: {}: its puts are counted by what travels alone", about.name, why_not);
+        log::warn("ioc {}: {}: its puts are counted by what travels alone", about.name, why_not);
       return;
     }
     watched.attaching.succeeded();
@@ -181,7 +180,7 @@ std::shared_ptr<CaWitness::Probes> CaWitness::probes_for_all(
     if (is_same(*other.file, *target.file)) return watched.probes;
     const int fds[] = {other.file->fd()};
     const auto same = find_same_inode(target.file->fd(), fds, target.write_action);
-    if (!same) spdlog::warn("tell two library files apart: {}", same.error().message());
+    if (!same) log::warn("tell two library files apart: {}", same.error().message());
     if (same && *same) return watched.probes;
   }
   return nullptr;
@@ -195,7 +194,7 @@ Result<void> CaWitness::begin(Watched& watched, const Served& served, Clock::tim
   ledger_->begin(served.number, before->channels, before->connections, now);
   watched.looked = now;
   watched.hits_before = watched.hits;
-  spdlog::info("ioc {}: its server is heard about puts", watched.name);
+  log::info("ioc {}: its server is heard about puts", watched.name);
   return {};
 }
 
@@ -256,7 +255,7 @@ void CaWitness::look_at_budget(Clock::time_point now) {
     if (watched.over_budget < kLooksOverBudget) continue;
     watched.over_budget = 0;
     watched.paused_until = now + kPause;
-    spdlog::warn(
+    log::warn(
         "ioc {}: its {:.0f} puts/s would cost it {:.1f} % of a core with the server's probes, more "
         "than --overhead.budget: they are counted by what travels alone for {} s",
         watched.name, hits / seconds, cost * 100, kPause.count());

@@ -1,9 +1,8 @@
 #include "iocs/exit_watch.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
+#include "base/log.h"
 #include "base/pid_namespace.h"
 #include "base/rooted_fs.h"
 #include "kernel/load_error.h"
@@ -13,7 +12,7 @@ namespace ioc_exporter::iocs {
 void ExitWatch::open() {
   is_possible_ = ExitObject::is_possible();
   if (!is_possible_) {
-    spdlog::info("how IOCs end is not told: this kernel has no BTF (/sys/kernel/btf/vmlinux)");
+    log::info("how IOCs end is not told: this kernel has no BTF (/sys/kernel/btf/vmlinux)");
     return;
   }
   if (auto initial = in_initial_pid_namespace(RootedFs(), "see how IOCs end"); !initial) {
@@ -52,7 +51,7 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     // Its number may have been another one's, whose end will not be told any more.
     std::erase_if(gone_, [pid = id.pid](const auto& gone) { return gone.first.pid == pid; });
     if (auto noted = object_->exits().update(pid_of(id), {}); !noted)
-      spdlog::debug("{}", noted.error().message());
+      log::debug("{}", noted.error().message());
   }
   live_ = live;
   return ended;

@@ -1,12 +1,11 @@
 #include "iocs/host.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/ca_ports.h"
+#include "base/log.h"
 #include "base/number_after.h"
 #include "iocs/ca_server_port.h"
 
@@ -65,7 +64,7 @@ Host::Host(RootedFs fs, Options options)
   UserNames names(fs_);
   for (const std::string& user : options.finder.first_users.named())
     if (user.find_first_not_of("0123456789") != std::string::npos && !names.knows(user))
-      spdlog::warn("ioc.users: /etc/passwd has no user {}: give the number", user);
+      log::warn("ioc.users: /etc/passwd has no user {}: give the number", user);
 }
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
@@ -146,16 +145,15 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
   live.ca_port = ioc.ca_port;
   if (!may_log(now)) return;
   if (ioc.kind == IocKind::ca_server)
-    spdlog::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
-                 ioc.executable);
+    log::info("found {}, port {}, executable {}", subject_of(ioc), ioc.ca_port.value_or(0),
+              ioc.executable);
   else
-    spdlog::info("found {}, Base {}, executable {}", subject_of(ioc),
-                 ioc.base_version.empty() ? "of unknown version" : ioc.base_version,
-                 ioc.executable);
-  if (!ioc.problem.empty()) spdlog::warn("ioc {}: {}", ioc.name, ioc.problem);
+    log::info("found {}, Base {}, executable {}", subject_of(ioc),
+              ioc.base_version.empty() ? "of unknown version" : ioc.base_version, ioc.executable);
+  if (!ioc.problem.empty()) log::warn("ioc {}: {}", ioc.name, ioc.problem);
   if (!ioc.contested_with.empty())
-    spdlog::warn("{} of user {} calls itself {}, as one of user {} does or did", subject_of(ioc),
-                 ioc.user_name, ioc.claimed_name, ioc.contested_with);
+    log::warn("{} of user {} calls itself {}, as one of user {} does or did", subject_of(ioc),
+              ioc.user_name, ioc.claimed_name, ioc.contested_with);
 }
 
 void Host::change(const Ioc& ioc, Clock::time_point now) {
@@ -164,7 +162,7 @@ void Host::change(const Ioc& ioc, Clock::time_point now) {
   const bool had_main_thread = !found->second.ioc.main_thread_ended;
   found->second.ioc = ioc;
   if (ioc.main_thread_ended && had_main_thread && may_log(now))
-    spdlog::info("{}: its main thread has ended, others run on", subject_of(ioc));
+    log::info("{}: its main thread has ended, others run on", subject_of(ioc));
 }
 
 void Host::end(const Ioc& ioc, Clock::time_point now) {
@@ -179,7 +177,7 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   gone.number = live.number;
   gone.user = live.ioc.user;
   gone.until = now + keep_gone_;
-  if (may_log(now)) spdlog::info("{} has ended", subject_of(ioc));
+  if (may_log(now)) log::info("{} has ended", subject_of(ioc));
   gone_.insert_or_assign(live.ioc.name, std::move(gone));
   live_.erase(found);
 }
@@ -188,8 +186,8 @@ void Host::evict(const Ioc& ioc, Clock::time_point now) {
   const auto found = live_.find(ioc.id);
   if (found == live_.end()) return;
   if (may_log(now))
-    spdlog::warn("{} of user {} is not followed any more: others have all the places",
-                 subject_of(ioc), ioc.user_name);
+    log::warn("{} of user {} is not followed any more: others have all the places", subject_of(ioc),
+              ioc.user_name);
   const std::uint32_t number = found->second.number;
   live_.erase(found);
   forget(ioc.name, number);
@@ -212,7 +210,7 @@ void Host::forget_ended(const std::string& name) {
 bool Host::may_log(Clock::time_point now) {
   const bool may = comings_and_goings_.allows(now);
   if (const std::uint64_t left_out = comings_and_goings_.take_left_out(); left_out > 0)
-    spdlog::warn("{} more IOCs came or went, too many to log", left_out);
+    log::warn("{} more IOCs came or went, too many to log", left_out);
   return may;
 }
 
@@ -322,7 +320,7 @@ void Host::apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::d
   if (problem.empty())
     live.reading.succeeded(now + rest);
   else if (live.reading.failed(now, problem))
-    spdlog::warn("{}", problem);
+    log::warn("{}", problem);
 }
 
 const LiveIoc* Host::find(const IocId& id, std::uint64_t serial) const {

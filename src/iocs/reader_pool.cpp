@@ -1,13 +1,13 @@
 #include "iocs/reader_pool.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "base/log.h"
 #include "iocs/process_stat.h"
 #include "iocs/process_user.h"
 
@@ -157,7 +157,7 @@ Result<ReaderPool::Owner> ReaderPool::may_read(pid_t pid, const std::string& wha
 // Under the mutex. Now and then, and for one user at a time: there may be many.
 void ReaderPool::say_put_off(uid_t user) {
   if (!put_off_lines_.allows(Clock::now())) return;
-  spdlog::warn(
+  log::warn(
       "processes of user {} take too long to look into: they wait, and IOCs among them are "
       "found late",
       user == kNoUser ? "(unknown)" : std::to_string(user));
@@ -185,7 +185,7 @@ Error ReaderPool::give_up(Reader& reader, const Owner& owner, const std::string&
   budget_.note_hang(owner.pid, owner.user, use_.stuck > before, Clock::now());
   budget_.note_stuck(static_cast<unsigned>(use_.stuck));
   // Rests grow: this is not said often.
-  spdlog::warn("{}: given up; the process (pid {}) is left alone for a while", what, owner.pid);
+  log::warn("{}: given up; the process (pid {}) is left alone for a while", what, owner.pid);
   return error_from_errno(ETIME, what + ": given up");
 }
 

@@ -1,9 +1,9 @@
 #include "iocs/seen_keeper.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "base/log.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -27,7 +27,7 @@ void SeenKeeper::open(Clock::time_point now) {
   auto file = SeenFile::open(options_.folder);
   if (!file) {
     problem_ = "names of IOCs do not outlive the exporter: " + file.error().message();
-    spdlog::warn("{}", problem_);
+    log::warn("{}", problem_);
     return;
   }
   file_ = std::make_unique<SeenFile>(std::move(*file));
@@ -35,7 +35,7 @@ void SeenKeeper::open(Clock::time_point now) {
   std::string problem;
   SeenText seen = file_->read(problem);
   text_.generation = seen.generation;
-  if (!problem.empty()) spdlog::error("{}; {} IOCs are remembered", problem, seen.iocs.size());
+  if (!problem.empty()) log::error("{}; {} IOCs are remembered", problem, seen.iocs.size());
   for (auto& [name, one] : seen.iocs) {
     one.user_name = user_names_.name_of(one.user);
     one.goes_first = options_.first_users.contains(one.user, one.user_name);
@@ -68,7 +68,7 @@ std::vector<std::string> SeenKeeper::forget_some() {
   trouble_.report("forget IOCs", Result<void>());
   for (const Forgotten& one : *wanted)
     if (seen_.forget(one.name, static_cast<double>(one.time))) {
-      spdlog::info("IOC {} is forgotten", one.name);
+      log::info("IOC {} is forgotten", one.name);
       done.push_back(one.name);
     }
   return done;

@@ -1,12 +1,13 @@
 #include "kernel/libbpf_support.h"
 
 #include <bpf/bpf.h>
-#include <spdlog/spdlog.h>
 #include <sys/utsname.h>
 
 #include <cstdarg>
 #include <cstdio>
 #include <string_view>
+
+#include "base/log.h"
 
 namespace ioc_exporter::kernel {
 namespace {
@@ -40,7 +41,7 @@ int on_message(libbpf_print_level level, const char* format, va_list args) {
   while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
   if (level == LIBBPF_WARN && !line.empty() && line.find("failed to load") == line.npos)
     latest_warning = last_line(line);
-  spdlog::debug("{}", line);
+  log::debug("{}", line);
   return 0;
 }
 

@@ -1,11 +1,11 @@
 #include "records/collector.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 #include "records/probe_points.h"
@@ -58,25 +58,25 @@ Durations RecordsCollector::wanted_durations() const {
   if (options_.durations != Durations::by_returns) return options_.durations;
   auto pass = return_probes_pass_filters();
   if (pass && *pass) return Durations::by_returns;
-  spdlog::warn("--records.durations=on is taken for auto: {}",
-               pass ? "on this kernel a return probe kills a process whose seccomp filter does not "
-                      "know the system call uretprobe (mended in Linux 6.14 and in later releases "
-                      "of 6.12 and 6.13)"
-                    : pass.error().message());
+  log::warn("--records.durations=on is taken for auto: {}",
+            pass ? "on this kernel a return probe kills a process whose seccomp filter does not "
+                   "know the system call uretprobe (mended in Linux 6.14 and in later releases "
+                   "of 6.12 and 6.13)"
+                 : pass.error().message());
   return Durations::by_ends;
 }
 
 void RecordsCollector::measure_hit_cost() {
   auto measured = records::measure_hit_cost(*process_);
   if (!measured) {
-    spdlog::warn("{}; {:.1f} us for an entry and a return are assumed", measured.error().message(),
-                 (assumed_cost_.entry_seconds + assumed_cost_.return_seconds) * 1e6);
+    log::warn("{}; {:.1f} us for an entry and a return are assumed", measured.error().message(),
+              (assumed_cost_.entry_seconds + assumed_cost_.return_seconds) * 1e6);
     return;
   }
   assumed_cost_ = *measured;
   hit_cost_ = HitCostSample{measured->entry_seconds, measured->return_seconds};
-  spdlog::info("a record probe costs {:.0f} ns at the entry and {:.0f} ns at the return",
-               measured->entry_seconds * 1e9, measured->return_seconds * 1e9);
+  log::info("a record probe costs {:.0f} ns at the entry and {:.0f} ns at the return",
+            measured->entry_seconds * 1e9, measured->return_seconds * 1e9);
 }
 
 std::vector<ProbeState> RecordsCollector::probes() const {
@@ -89,7 +89,7 @@ void RecordsCollector::end(const std::vector<std::uint32_t>& slots) {
   for (const std::uint32_t slot : slots) limiter_->forget(slot);
   process_->unwatch(slots);
   for (const std::uint32_t slot : slots)
-    if (auto ok = extras_->forget(slot); !ok) spdlog::warn("{}", ok.error().message());
+    if (auto ok = extras_->forget(slot); !ok) log::warn("{}", ok.error().message());
 }
 
 void RecordsCollector::follow(TimePoint now) {
@@ -145,7 +145,7 @@ void RecordsCollector::watch_due(TimePoint now) {
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)
-    spdlog::warn("{}", prepared.error().message());
+    log::warn("{}", prepared.error().message());
   for (const iocs::LiveIoc* live : due) {
     Watched& watched = watched_[live->ioc.id];
     watched.serial = live->serial;
@@ -154,7 +154,7 @@ void RecordsCollector::watch_due(TimePoint now) {
     if (done)
       watched.attaching.succeeded();
     else if (watched.attaching.failed(now, done.error().message()))
-      spdlog::warn("{}", done.error().message());
+      log::warn("{}", done.error().message());
   }
 }
 
@@ -198,8 +198,8 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   watched.notes = std::move(points.notes);
   limiter_->watch(*slot, live.ioc.name);
   limiter_->set_traced_or_stopped(*slot, !live.ioc.traced_or_stopped.empty());
-  spdlog::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),
-               where.display_path, where.deleted ? " (deleted on disk)" : "");
+  log::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),
+            where.display_path, where.deleted ? " (deleted on disk)" : "");
   return {};
 }
 
@@ -220,7 +220,7 @@ void RecordsCollector::report_refused() {
     if (!watched.slot || watched.refused_reported || live == nullptr) continue;
     if (process_->refused(*watched.slot) == 0) continue;
     watched.refused_reported = true;
-    spdlog::warn(
+    log::warn(
         "count records of {}: its share of --limit.kernel-memory is used up; what did not "
         "process before is not counted",
         iocs::subject_of(live->ioc));

@@ -1,10 +1,10 @@
 // The part of RecordsCollector that tells: samples, families, the page at "/".
-#include <spdlog/spdlog.h>
 
 #include <array>
 #include <cstdio>
 #include <utility>
 
+#include "base/log.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "records/collector.h"
@@ -54,15 +54,15 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   auto counts = process_->counts_of(slot);
   if (!counts) {
     reading.complete = false;
-    spdlog::warn("read the record counts of {}: {}", iocs::subject_of(live.ioc),
-                 counts.error().message());
+    log::warn("read the record counts of {}: {}", iocs::subject_of(live.ioc),
+              counts.error().message());
     return std::nullopt;
   }
   sample.overhead = limiter_->sample(slot);
   if (sample.overhead && sample.overhead->attached_share == 0) sample.records_attached = false;
   if (auto added = extras_->add_to(sample, slot); !added) {
     reading.complete = false;
-    spdlog::warn("{}", added.error().message());
+    log::warn("{}", added.error().message());
   }
   if (causes != nullptr) causes->add_to(slot, sample);
   return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), std::move(*counts),
@@ -74,7 +74,7 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
   // Before the counts by record, which these are parts of.
   if (auto followed = extras_->begin_page(watched_extras()); !followed) {
     reading.complete = false;
-    spdlog::warn("{}", followed.error().message());
+    log::warn("{}", followed.error().message());
   }
   std::optional<RecordCauses> causes;
   if (process_) {
@@ -82,7 +82,7 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
       causes = std::move(*read);
     } else {
       reading.complete = false;
-      spdlog::warn("read the causes of processings: {}", read.error().message());
+      log::warn("read the causes of processings: {}", read.error().message());
     }
   }
   for (IocFacts& facts : host_.facts())
@@ -104,7 +104,7 @@ void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Readin
     auto read = one.read(*sample.database);
     if (!read) {
       reading.complete = false;
-      spdlog::warn("read the record counts of {}: {}", one.subject, read.error().message());
+      log::warn("read the record counts of {}: {}", one.subject, read.error().message());
       continue;
     }
     sample.records = std::move(*read);

@@ -1,9 +1,9 @@
 #include "records/probe_limiter.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "base/log.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -51,7 +51,7 @@ void ProbeLimiter::set_detached(bool detached) {
   const bool before = std::exchange(detached_, detached);
   if (detached && !before)
     if (auto done = records_.pause_all(); !done)
-      spdlog::warn("take off the record probes: {}", done.error().message());
+      log::warn("take off the record probes: {}", done.error().message());
   for (auto& [slot, watched] : watched_)
     away_or_back(slot, watched, before || watched.traced_or_stopped);
 }
@@ -77,7 +77,7 @@ void ProbeLimiter::look(Clock::time_point now) {
     return;
   const auto hits = records_.hits();
   if (!hits) {
-    spdlog::warn("{}", hits.error().message());
+    log::warn("{}", hits.error().message());
     return;
   }
   for (auto& [slot, watched] : watched_) {
@@ -99,7 +99,7 @@ void ProbeLimiter::look(Clock::time_point now) {
 void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step) {
   const OverheadGovernor& governor = watched.governor;
   if (step.cycle_begins && !step.cycle_ends)
-    spdlog::warn(
+    log::warn(
         "ioc {}: the record probes would cost more than --overhead.budget, {:g} % of a core: it is "
         "looked at for {:.1f} % of the time, and its counts become estimates",
         watched.name, percent(budget_), percent(governor.attached_share()));
@@ -115,9 +115,8 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (records_.paused(slot)) resume(slot, watched);
   watched.slice_began.reset();
   watched.hidden.end();
-  spdlog::info(
-      "ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
-      watched.name, percent(governor.overhead()));
+  log::info("ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
+            watched.name, percent(governor.overhead()));
 }
 
 void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped) {
@@ -184,7 +183,7 @@ std::optional<PausedRecordEstimates::Table> ProbeLimiter::counters(std::uint32_t
 void ProbeLimiter::report(Watched& watched, const std::string& action, const Error& error) {
   if (error.code == std::errc::no_such_process) return;
   std::string text = action + ": " + error.message();
-  if (text != watched.reported) spdlog::warn("ioc {}: {}", watched.name, text);
+  if (text != watched.reported) log::warn("ioc {}: {}", watched.name, text);
   watched.reported = std::move(text);
 }
 

@@ -1,13 +1,12 @@
 #include "records/process.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/same_inode.h"
 #include "kernel/take_off.h"
 
@@ -87,7 +86,7 @@ RecordProcess::LibraryKey RecordProcess::library_of(
   }
   if (!files.empty()) {
     auto same = find_same_inode(code->fd(), files, offset);
-    if (!same) spdlog::warn("tell two library files apart: {}", same.error().message());
+    if (!same) log::warn("tell two library files apart: {}", same.error().message());
     if (same && *same) return alike[**same];
   }
   libraries_[key].code = code;
@@ -196,15 +195,14 @@ void RecordProcess::add_scan_names(Watched& watched) const {
   for (const std::string& period : watched.target.scan_periods) {
     if (is_usual_scan_period(period)) continue;
     if (!may_have_scan_name(watched)) {
-      spdlog::warn(
-          "scans of pid {} every {} s count as other: it has its share of the names of scans",
-          watched.target.pid, period);
+      log::warn("scans of pid {} every {} s count as other: it has its share of the names of scans",
+                watched.target.pid, period);
       return;
     }
     const iocx_scan_name name = scan_name(watched.generation, period);
     if (auto ok = object_.maps().scan_names.update(name, 1); !ok) {
-      spdlog::warn("scans of pid {} every {} s count as other: {}", watched.target.pid, period,
-                   ok.error().message());
+      log::warn("scans of pid {} every {} s count as other: {}", watched.target.pid, period,
+                ok.error().message());
       return;
     }
     watched.scan_names.push_back(name);
@@ -214,7 +212,7 @@ void RecordProcess::add_scan_names(Watched& watched) const {
 void RecordProcess::forget_scan_names(const Watched& watched) const {
   for (const iocx_scan_name& name : watched.scan_names)
     if (auto erased = object_.maps().scan_names.erase(name); !erased)
-      spdlog::warn("{}", erased.error().message());
+      log::warn("{}", erased.error().message());
 }
 
 std::optional<std::uint32_t> RecordProcess::prepared_slot(const RecordTarget& target) const {
@@ -324,13 +322,13 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   // up.
   auto balanced = rebalance(library);
   if (!balanced && balanced.error().code != std::errc::no_such_process)
-    spdlog::warn("{}", balanced.error().message());
+    log::warn("{}", balanced.error().message());
   return *slot;
 }
 
 void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
   const auto report = [](const Result<void>& result) {
-    if (!result) spdlog::warn("{}", result.error().message());
+    if (!result) log::warn("{}", result.error().message());
   };
   std::vector<std::uint32_t> known;
   for (const std::uint32_t slot : slots)
@@ -339,7 +337,7 @@ void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
   for (const std::uint32_t slot : known) {
     const Watched& watched = watched_.at(slot);
     auto erased = object_.maps().ioc_by_tgid.erase(static_cast<std::uint32_t>(watched.target.pid));
-    if (!erased) spdlog::warn("{}", erased.error().message());
+    if (!erased) log::warn("{}", erased.error().message());
     report(object_.maps().ioc_config.update(slot, iocx_ioc_config{}));
   }
   std::vector<Result<void>> cleared(known.size());

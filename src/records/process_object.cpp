@@ -1,7 +1,6 @@
 #include "records/process_object.h"
 
 #include <bpf/bpf.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
@@ -215,7 +215,7 @@ Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions
   kernel::capture_libbpf_messages();
   auto loaded = load_once(options);
   if (!loaded && options.session && kernel::uprobe_link_types()) {
-    spdlog::warn("links of probes are not used: {}", loaded.error().message());
+    log::warn("links of probes are not used: {}", loaded.error().message());
     RecordProcessOptions plain = options;
     plain.session = false;
     loaded = load_once(plain);

@@ -2,7 +2,6 @@
 
 #include <civetweb.h>
 #include <malloc.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/log.h"
 #include "base/wall_clock.h"
 #include "web/connection.h"
 #include "web/idle_connection_reaper.h"
@@ -166,9 +166,9 @@ Response Server::State::call(const Handler& handler, const Request& request) {
   try {
     return handler(request);
   } catch (const std::exception& failure) {
-    spdlog::error("answer {} {}: {}", request.method, request.path, failure.what());
+    log::error("answer {} {}: {}", request.method, request.path, failure.what());
   } catch (...) {
-    spdlog::error("answer {} {}: unknown exception", request.method, request.path);
+    log::error("answer {} {}: unknown exception", request.method, request.path);
   }
   return plain(500, "500 the exporter failed to make this page, its log says why");
 }
@@ -212,7 +212,7 @@ int Server::State::on_request(mg_connection* connection) noexcept {
   } catch (const std::exception& failure) {  // of our own: memory, mostly
     mg_disable_connection_keep_alive(connection);
     try {
-      spdlog::error("answer an HTTP request: {}", failure.what());
+      log::error("answer an HTTP request: {}", failure.what());
     } catch (...) {
     }
   } catch (...) {
@@ -232,7 +232,7 @@ int Server::State::on_log(const mg_connection* connection, const char* message) 
         return 1;
       }
     }
-    spdlog::warn("HTTP server: {}", message);
+    log::warn("HTTP server: {}", message);
   } catch (...) {
   }
   return 1;
@@ -290,7 +290,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 
   for (const ListenAddress& address : addresses)
     if (address.host.empty() && !civetweb_has_ipv6())
-      spdlog::info("listen on {}: IPv4 only, the civetweb library has no IPv6", address.text());
+      log::info("listen on {}: IPv4 only, the civetweb library has no IPv6", address.text());
 
   std::unique_ptr<Server> server(new Server(std::make_unique<State>(std::move(options))));
   auto started = server->state_->start_civetweb(*names);
