@@ -1,6 +1,7 @@
 #include "app/config.h"
 
 #include "base/yaml_file.h"
+#include "base/yaml_reader.h"
 
 namespace ioc_exporter::app {
 namespace {

@@ -6,7 +6,10 @@
 
 #include "app/options.h"
 #include "base/result.h"
-#include "base/yaml_reader.h"
+
+namespace ioc_exporter {
+class Reader;
+}
 
 namespace ioc_exporter::app {
 

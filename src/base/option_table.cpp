@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/yaml_reader.h"
+
 namespace ioc_exporter {
 namespace {
 

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "base/option_value.h"
-#include "base/yaml_reader.h"
 
 namespace ioc_exporter {
+
+class Reader;
 
 struct OptionRow {
   std::string flag;           // without dashes: "records.links"

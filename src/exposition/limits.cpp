@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/value_text.h"
+#include "base/yaml_reader.h"
 
 namespace ioc_exporter::exposition {
 namespace {

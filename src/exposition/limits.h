@@ -8,7 +8,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/yaml_reader.h"
+
+namespace ioc_exporter {
+class Reader;
+}
 
 namespace ioc_exporter::exposition {
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "base/yaml_reader.h"
+
 namespace ioc_exporter::policy {
 namespace {
 

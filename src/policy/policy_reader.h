@@ -1,8 +1,11 @@
 // The section `policy` of the configuration file. docs/policy.md is its reference.
 #pragma once
 
-#include "base/yaml_reader.h"
 #include "policy/policy.h"
+
+namespace ioc_exporter {
+class Reader;
+}
 
 namespace ioc_exporter::policy {
 

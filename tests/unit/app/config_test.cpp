@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/yaml_reader.h"
+
 namespace ioc_exporter::app {
 namespace {
 
