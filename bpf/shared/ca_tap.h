@@ -244,46 +244,46 @@ struct iocx_ca_channel_info {
 /* Index into the per-CPU array ca_drops. */
 #define IOCX_CA_DROP_LIST(ROW)                                                                                 \
 	/* the receiver has bytes that the tap did not see: puts in them are lost */                           \
-	ROW(IOCX_CA_DROP_GAP, "stream_gap")                                                                    \
+	ROW(IOCX_CA_DROP_GAP, "stream_gap", LOST)                                                              \
 	/* message boundaries were found again after a gap or a late start */                                  \
-	ROW(IOCX_CA_DROP_RESYNC, "resync")                                                                     \
+	ROW(IOCX_CA_DROP_RESYNC, "resync", KEPT)                                                               \
 	/* connections that were open before the tap saw them */                                               \
-	ROW(IOCX_CA_DROP_LATE, "joined_late")                                                                  \
+	ROW(IOCX_CA_DROP_LATE, "joined_late", KEPT)                                                            \
 	/* segments: another CPU held the lock of the direction for too long */                                \
-	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout")                                                         \
+	ROW(IOCX_CA_DROP_LOCK_TIMEOUT, "lock_timeout", LOST)                                                   \
 	/* segments: the program was interrupted by another segment on the same CPU */                         \
-	ROW(IOCX_CA_DROP_NESTED, "nested_run")                                                                 \
+	ROW(IOCX_CA_DROP_NESTED, "nested_run", LOST)                                                           \
 	/* segments of connections: the map is full, or the client has too many */                             \
-	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full")                                                       \
+	ROW(IOCX_CA_DROP_CIRCUITS_FULL, "circuits_full", LOST)                                                 \
 	/* channels: the map is full, or the client has too many. Their puts have no name */                   \
-	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full")                                                       \
+	ROW(IOCX_CA_DROP_CHANNELS_FULL, "channels_full", LOST)                                                 \
 	/* puts that were not counted: no slot, not even for pv "" */                                          \
-	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put")                                                                 \
+	ROW(IOCX_CA_DROP_LOST_PUT, "lost_put", LOST)                                                           \
 	/* names that were cut to the length that is kept */                                                   \
-	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut")                                                                 \
+	ROW(IOCX_CA_DROP_NAME_CUT, "name_cut", LOST)                                                           \
 	/* packets with a watched port that are IP fragments or have IPv6 extension headers */                 \
-	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed")                                                             \
+	ROW(IOCX_CA_DROP_NOT_PARSED, "not_parsed", LOST)                                                       \
 	/* segments with more messages than one run may read */                                                \
-	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long")                                                         \
+	ROW(IOCX_CA_DROP_TOO_LONG, "segment_too_long", LOST)                                                   \
 	/* connections to watched ports that do not speak CA */                                                \
-	ROW(IOCX_CA_DROP_NOT_CA, "not_ca")                                                                     \
+	ROW(IOCX_CA_DROP_NOT_CA, "not_ca", KEPT)                                                               \
 	/* circuits that the server closes at a message that it refuses: what is sent behind it is not read */ \
-	ROW(IOCX_CA_DROP_REFUSED, "refused")                                                                   \
+	ROW(IOCX_CA_DROP_REFUSED, "refused", LOST)                                                             \
 	/* segments with new data after FIN or RST */                                                          \
-	ROW(IOCX_CA_DROP_AFTER_END, "after_end")                                                               \
+	ROW(IOCX_CA_DROP_AFTER_END, "after_end", LOST)                                                         \
 	/* answers to puts: the map is full, or the client has too many there */                               \
-	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full")                                                       \
+	ROW(IOCX_CA_DROP_OUTCOMES_FULL, "outcomes_full", LOST)                                                 \
 	/* answers to puts that were not seen */                                                               \
-	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer")                                                       \
+	ROW(IOCX_CA_DROP_ORPHAN_ANSWER, "orphan_answer", KEPT)                                                 \
 	/* missing bytes that came later: nothing is lost */                                                   \
-	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled")                                                           \
+	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled", KEPT)                                                     \
 	/* segments that came ahead of missing bytes: no room in the window */                                 \
-	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full")                                                         \
+	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full", LOST)                                                   \
 	/* segments that the receiver may refuse: they are read when it has acknowledged them */               \
-	ROW(IOCX_CA_DROP_DOUBTFUL, "doubtful")                                                                 \
+	ROW(IOCX_CA_DROP_DOUBTFUL, "doubtful", KEPT)                                                           \
 	/* messages after a gap that name no channel of their circuit: not counted */                          \
-	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message")
-IOCX_LABELLED_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
+	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message", KEPT)
+IOCX_DROP_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
 
 #ifdef __cplusplus
 }

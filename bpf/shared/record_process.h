@@ -192,32 +192,32 @@ struct iocx_room {
 /* Index into the per-CPU array `record_drops`. */
 #define IOCX_RECORD_DROP_LIST(ROW)                                                 \
 	/* no room for the stack of another thread: counted without a duration */  \
-	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full")                         \
+	ROW(IOCX_RECORD_DROP_THREADS_FULL, "threads_full", LOST)                   \
 	/* no room for another record: the call was not counted */                 \
-	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full")                         \
+	ROW(IOCX_RECORD_DROP_RECORDS_FULL, "records_full", LOST)                   \
 	/* its IOC has used up its share of --limit.kernel-memory: not counted */  \
-	ROW(IOCX_RECORD_DROP_MEMORY_LIMIT, "memory_limit")                         \
+	ROW(IOCX_RECORD_DROP_MEMORY_LIMIT, "memory_limit", LOST)                   \
 	/* the kernel had no memory at that moment: not counted */                 \
-	ROW(IOCX_RECORD_DROP_NO_MEMORY, "no_memory")                               \
+	ROW(IOCX_RECORD_DROP_NO_MEMORY, "no_memory", LOST)                         \
 	/* the IOC's map of records was not there: not counted */                  \
-	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map")                                     \
+	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map", LOST)                               \
 	/* a field of the record could not be read: counted as processed */        \
-	ROW(IOCX_RECORD_DROP_READ, "read_failed")                                  \
+	ROW(IOCX_RECORD_DROP_READ, "read_failed", LOST)                            \
 	/* the return probe did not fire: counted without a duration */            \
-	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return")                           \
+	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return", LOST)                     \
 	/* an exception or the end of its thread left it: without a duration */    \
-	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound")                                   \
+	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound", LOST)                             \
 	/* no room for another cause of a record: counted without it */            \
-	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full")                           \
+	ROW(IOCX_RECORD_DROP_CAUSES_FULL, "causes_full", LOST)                     \
 	/* no room for another link: counted without it */                         \
-	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full")                             \
+	ROW(IOCX_RECORD_DROP_LINKS_FULL, "links_full", LOST)                       \
 	/* a call nested so deep that its caller is not known: without its link */ \
-	ROW(IOCX_RECORD_DROP_LINKS_TOO_DEEP, "links_too_deep")                     \
+	ROW(IOCX_RECORD_DROP_LINKS_TOO_DEEP, "links_too_deep", LOST)               \
 	/* no room for another scan list: its scans are not timed */               \
-	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full")                   \
+	ROW(IOCX_RECORD_DROP_SCAN_LISTS_FULL, "scan_lists_full", LOST)             \
 	/* no room for another asynchronous record: not timed */                   \
-	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full")
-IOCX_LABELLED_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
+	ROW(IOCX_RECORD_DROP_COMPLETIONS_FULL, "completions_full", LOST)
+IOCX_DROP_ENUM(iocx_record_drop, IOCX_RECORD_DROP_LIST, IOCX_RECORD_DROPS)
 
 #ifdef __cplusplus
 }

@@ -86,12 +86,12 @@ struct iocx_put_client_key {
 /* Index into the per-CPU array `put_drops`. */
 #define IOCX_PUT_DROP_LIST(ROW)                                                       \
 	/* no room for another client of a record: counted without its client */      \
-	ROW(IOCX_PUT_DROP_CLIENTS_FULL, "put_clients_full")                           \
+	ROW(IOCX_PUT_DROP_CLIENTS_FULL, "put_clients_full", LOST)                     \
 	/* nobody is known to have begun the put with callback: counted as `other` */ \
-	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown")                       \
+	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown", LOST)                 \
 	/* the record's address could not be read: not counted */                     \
-	ROW(IOCX_PUT_DROP_READ, "put_read_failed")
-IOCX_LABELLED_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
+	ROW(IOCX_PUT_DROP_READ, "put_read_failed", LOST)
+IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 
 /* Puts with callback at the same time, in each table: the first is of those who come first, the others by user. */
 #define IOCX_MAX_NOTIFIES 2048

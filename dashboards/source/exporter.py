@@ -2,8 +2,6 @@
 from board import HOSTS, Board
 from panels import COLLECTORS, CRITICAL, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
 
-USUAL = "joined_late|resync|hole_filled|doubtful|orphan_message|unnamed_put|not_ca|not_an_ioc|orphan_answer|late_answer"
-
 
 def board() -> Board:
     return Board(
@@ -33,7 +31,8 @@ def board() -> Board:
             Row("What it costs"),
             Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "
                    "core. The default budget is 5 %.",
-                   [Query("sum by (instance, ioc) (ioc_exporter_ioc_overhead_ratio{" + HOSTS + "}@END)",
+                   [Query("sum by (instance, ioc) (rate(ioc_exporter_ioc_overhead_seconds_total{" + HOSTS +
+                          "}[$__rate_interval]@END))",
                           "{{ioc}}")], unit="percentunit", line=(0.05, "red")),
             Ranked("CPU time of the exporters", "The six exporters with the most CPU time, in cores. What the probes "
                    "cost is not in it: they run in the IOCs' time.",
@@ -53,7 +52,7 @@ def board() -> Board:
             Table("What was dropped", "Events in the time shown that could not be counted, or not with all their labels: "
                   "the ten most frequent reasons that are not usual.",
                   [Query(f'topk(10, sum by (probe, reason) (increase(ioc_exporter_dropped_total{{{HOSTS}, '
-                         f'reason!~"{USUAL}"}}[$__range])))', instant=True)],
+                         f'lost="true"}}[$__range])))', instant=True)],
                   sort="Events", steps=[(None, GOOD), (1, WARNING)],
                   columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
                            Column("Value", "Events", unit="short", decimals=0, bar=True)]),

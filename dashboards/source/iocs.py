@@ -42,7 +42,7 @@ def board() -> Board:
                   [column(f"ioc:epics_alerts:worst{{{IOCS}}}"),
                    column(f"(epics_ioc_up{{{IOCS}}} or 0 * epics_ioc_expected{{{IOCS}}})"),
                    column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
-                   column(f"ioc:epics_ioc_process:rate5m{{{IOCS}}}"),
+                   column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
                    column(f"ioc:epics_ca_puts:rate5m{{{IOCS}}}"),
                    column(f"epics_ioc_records_stuck{{{IOCS}}}"),
                    column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],

@@ -20,7 +20,7 @@ def board() -> Board:
         panels=[
             Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short"),
             Stat("Processings", "Processings of all its records, a second.",
-                 [Query(f"sum(ioc:epics_ioc_process:rate5m{{{IOCS}}})")], unit="ops", area=True),
+                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit="ops", area=True),
             Stat("Time in records", "Time that the IOC spends in its records, as a part of one core.",
                  [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", area=True),
             Stat("Skipped", "Calls a second that processed nothing: the record was active or disabled.",
@@ -47,10 +47,8 @@ def board() -> Board:
             Row("How often, and why"),
             TimeSeries("Processings by cause", "What set the processings off: a periodic scan, a link of another "
                        "record, a callback (I/O Intr, Event), a client, scanOnce.",
-                       [Query(f'sum(rate(epics_ioc_process_total{{{IOCS}, cause=~"scan_.+"}}[$__rate_interval]))',
-                              "scan"),
-                        Query(f'sum by (cause) (rate(epics_ioc_process_total{{{IOCS}, cause!~"scan_.+"}}'
-                              "[$__rate_interval]))", "{{cause}}")],
+                       [Query(f'sum by (cause) (rate(epics_ioc_processings_total{{{IOCS}}}[$__rate_interval]))',
+                              "{{cause}}")],
                        unit="ops", stack=True, colors=CAUSES),
             Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
                    [Query("rate(epics_record_process_total{" + IOCS + "}[$__rate_interval]@END)",
@@ -95,9 +93,9 @@ def board() -> Board:
             Row("What sets off what"),
             Table("Chains", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
                   "where the exporter runs with --records.links.",
-                  [Query(f"topk(20, sum by (source, record) (rate(epics_record_link_total{{{IOCS}}}[5m])) > 0)",
+                  [Query(f"topk(20, sum by (source_record, record) (rate(epics_record_link_total{{{IOCS}}}[5m])) > 0)",
                          instant=True)], width=12, sort="Rate",
-                  columns=[Column("source", "Record"), Column("record", "processes"),
+                  columns=[Column("source_record", "Record"), Column("record", "processes"),
                            Column("Value", "Rate", width=110, unit="ops", decimals=1)]),
             Table("Causes of single records", "What sets off the 20 busiest records. Only where the exporter runs with "
                   "--records.causes.",

@@ -3,6 +3,8 @@
 namespace ioc_exporter::app {
 namespace {
 
+using exposition::EdgeStep;
+
 OptionValue limits(exposition::Limits& into) {
   return {.takes = OptionValue::Takes::several,
           .set = [&into](const std::string& word, bool) { return set_limit(word, into); }};
@@ -52,12 +54,20 @@ void add_options(OptionTable& table, Options& options) {
              {.flag = "config.check",
               .help = "Check the file, say what is wrong with it and exit (1 when anything is)",
               .value = on_off(options.config_check)}});
-  table.add("Series", {{.flag = "limit",
-                        .argument = "KIND=N",
-                        .help = "Series of their own that things of a kind may have, such as "
-                                "puts=5000 or puts.per_client=500 (repeatable); what is above is "
-                                "summed up",
-                        .value = limits(options.limits)}});
+  table.add("Series",
+            {{.flag = "limit",
+              .argument = "KIND=N",
+              .help = "Series of their own that things of a kind may have, such as "
+                      "puts=5000 or puts.per_client=500 (repeatable); what is above is "
+                      "summed up",
+              .value = limits(options.limits)},
+             {.flag = "histogram.factor",
+              .argument = "N",
+              .help = "From one bucket's edge to the next in the text formats: 2, 4 or "
+                      "16 (protobuf has all four to a power of two)",
+              .value = one_of<EdgeStep>(
+                  options.histogram_factor,
+                  {{"2", EdgeStep::by_2}, {"4", EdgeStep::by_4}, {"16", EdgeStep::by_16}})}});
   table.add(
       "Security",
       {{.flag = "security.user",

@@ -10,6 +10,7 @@
 #include "base/option_table.h"
 #include "base/result.h"
 #include "ca/options.h"
+#include "exposition/histogram_edges.h"
 #include "exposition/limits.h"
 #include "iocs/options.h"
 #include "records/options.h"
@@ -25,6 +26,7 @@ struct Options {
   records::Options records;
   ca::Options ca;
   exposition::Limits limits;
+  exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 
   std::string config_file;  // "" = none
   bool config_check = false;

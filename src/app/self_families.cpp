@@ -98,9 +98,12 @@ void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
 void add_drops(const std::vector<DropSample>& drops, Families& to) {
   auto dropped =
       counter("ioc_exporter_dropped_total",
-              "What the exporter could not count, or not with all its labels, by reason.");
+              "What the exporter could not count, or not with all its labels, by reason. "
+              "lost=\"false\": what is usual, and was counted all the same.");
   for (const DropSample& drop : drops)
-    dropped.add({{"probe", drop.probe}, {"reason", drop.reason}}, as_double(drop.count));
+    dropped.add(
+        {{"probe", drop.probe}, {"reason", drop.reason}, {"lost", drop.lost ? "true" : "false"}},
+        as_double(drop.count));
   dropped.append_to(to);
 }
 

@@ -60,6 +60,7 @@ exposition::BoundsOptions bounds_options(const Options& options) {
   bounds.records = options.records.shown;
   bounds.groups = options.records.groups;
   bounds.pvs = options.ca.pvs;
+  bounds.edge_step = options.histogram_factor;
   // In the order of kLimitKinds.
   const std::array<exposition::SeriesLimit*, exposition::kLimitKindCount> limits = {
       &bounds.record_limit,   &bounds.put_limit,    &bounds.failure_limit,

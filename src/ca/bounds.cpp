@@ -45,6 +45,11 @@ void CaBounds::configure(const exposition::BoundsOptions& options) {
   beacons_.set_limit(options.beacon_limit);
 }
 
+exposition::EdgeStep CaBounds::edge_step() {
+  const std::scoped_lock lock(mutex_);
+  return options_.edge_step;
+}
+
 void CaBounds::apply(CaSamples& samples, const KnownIocs& known) {
   const std::scoped_lock lock(mutex_);
   if (!samples.puts_missing) {
@@ -86,7 +91,7 @@ void CaBounds::apply_to_puts(CaSamples& samples, const KnownIocs& known) {
       if (sum.values[op] > 0)
         samples.puts.push_back({sum.ioc, other(), sum.client, other(), other(),
                                 op == 0 ? PutOp::write : PutOp::write_notify, sum.values[op],
-                                sum.latest[op]});
+                                sum.latest[op], 0});
   });
 }
 
@@ -101,7 +106,7 @@ void CaBounds::apply_to_failures(CaSamples& samples, const KnownIocs& known) {
   failures_.end(known);
   failures_.for_each_sum([&samples](const exposition::LimitedSeries::Sum& sum) {
     samples.put_failures.push_back(
-        {sum.ioc, other(), sum.client, other(), other(), sum.detail, sum.values[0]});
+        {sum.ioc, other(), sum.client, other(), other(), sum.detail, sum.values[0], 0});
   });
 }
 

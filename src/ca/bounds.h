@@ -22,6 +22,7 @@ class CaBounds {
   // From the next apply() on. Nothing that was counted is lost.
   void configure(const exposition::BoundsOptions& options);
   void apply(CaSamples& samples, const exposition::KnownIocs& known);
+  exposition::EdgeStep edge_step();
   // Things without series of their own, by family.
   std::vector<LimitedSample> limited();
 

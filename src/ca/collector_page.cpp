@@ -154,7 +154,7 @@ void CaCollector::collect(exposition::Page& page) {
   page.complete = reading.complete;
   page.self.add(std::move(reading.self));
   for (LimitedSample& limited : bounds_.limited()) page.self.limited.push_back(std::move(limited));
-  const auto edges = exposition::HistogramEdges::of_puts();
+  const auto edges = exposition::HistogramEdges::of_puts(bounds_.edge_step());
   page.encoder.reserve(estimated_size(reading.samples, edges));
   encode_ca(reading.samples, edges, page.encoder);
 }

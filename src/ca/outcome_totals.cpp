@@ -9,8 +9,9 @@ namespace ioc_exporter::ca {
 
 void CaOutcomeTotals::observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
                                        std::uint64_t count) {
-  failures_.observe({key.channel, key.status}, {labels, std::string(ca_status_reason(key.status))},
-                    {count});
+  const FailureKey series{labels, std::string(ca_status_reason(key.status))};
+  failures_.observe({key.channel, key.status}, series, {count});
+  if (failures_.totals().contains(series)) failures_created_ns_.try_emplace(series, read_ns_);
 }
 
 void CaOutcomeTotals::observe_durations(std::uint64_t channel, const CaPutLabels& labels,
@@ -36,7 +37,9 @@ void CaOutcomeTotals::close(std::uint64_t channel) {
 }
 
 void CaOutcomeTotals::forget(std::uint32_t ioc) {
-  failures_.drop_if([ioc](const auto& series) { return series.first.ioc == ioc; });
+  const auto is_its = [ioc](const FailureKey& series) { return series.first.ioc == ioc; };
+  failures_.drop_if(is_its);
+  std::erase_if(failures_created_ns_, [&](const auto& entry) { return is_its(entry.first); });
   durations_.drop_if([ioc](const auto& series) { return series.first == ioc; });
 }
 
@@ -45,6 +48,7 @@ void CaOutcomeTotals::forget_failures(const CaPutLabels& labels) {
   for (auto at = all.lower_bound({labels, ""}); at != all.end() && at->first.first == labels;) {
     const auto series = (at++)->first;
     failures_.drop(series);
+    failures_created_ns_.erase(series);
   }
 }
 
@@ -55,7 +59,7 @@ void CaOutcomeTotals::forget_durations(std::uint32_t ioc, const std::string& pv)
 std::vector<CaPutFailure> CaOutcomeTotals::failures() const {
   std::vector<CaPutFailure> all;
   for (const auto& [series, count] : failures_.totals())
-    all.push_back({series.first, series.second, count[0]});
+    all.push_back({series.first, series.second, count[0], failures_created_ns_.at(series)});
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,9 @@ namespace ioc_exporter::ca {
 
 struct CaPutFailure {
   CaPutLabels labels;
-  std::string reason;       // ca_status_reason()
-  std::uint64_t count = 0;  // never 0
+  std::string reason;            // ca_status_reason()
+  std::uint64_t count = 0;       // never 0
+  std::uint64_t created_ns = 0;  // when there was none yet, as in CaPutCount
 };
 
 // With the IOC's number: `ioc` is not filled in yet.
@@ -48,17 +50,22 @@ class CaOutcomeTotals {
   void forget_durations(std::uint32_t ioc, const std::string& pv);
 
   std::vector<CaPutFailure> failures() const;
+  // As in CaPutTotals.
+  void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
   std::vector<CaPutDuration> durations() const;
   std::uint64_t overflowed() const;
 
  private:
   using ChannelStatus = std::pair<std::uint64_t, std::uint32_t>;
-  using Failures = MonotonicTotals<std::pair<CaPutLabels, std::string>, 1, ChannelStatus>;
+  using FailureKey = std::pair<CaPutLabels, std::string>;
+  using Failures = MonotonicTotals<FailureKey, 1, ChannelStatus>;
   // By IOC and PV, of channels: the buckets, and behind them the sum.
   static constexpr std::size_t kSum = kPutHistogramSlots;
   using Durations = MonotonicTotals<std::pair<std::uint32_t, std::string>, kSum + 1, std::uint64_t>;
 
   Failures failures_;
+  std::map<FailureKey, std::uint64_t> failures_created_ns_;  // of those that are there
+  std::uint64_t read_ns_ = 0;
   Durations durations_;
 };
 

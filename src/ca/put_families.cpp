@@ -74,10 +74,12 @@ std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
 struct Puts {
   std::uint64_t count = 0;
   const PutSample* last = nullptr;
+  double created = 0;
 };
 
 void merge(Puts& into, const Puts& other) {
   into.count += other.count;
+  into.created = std::min(into.created, other.created);  // not known where that of a part is not
   if (into.last->last_time_seconds < other.last->last_time_seconds) into.last = other.last;
 }
 
@@ -91,20 +93,22 @@ void encode_counts_of_puts(const std::vector<PutSample>& puts, exposition::Encod
                                         {"user", put.user},
                                         {"client_host", put.host},
                                         {"op", op_name(put.op)}}),
-                        Puts{put.count, &put});
+                        Puts{put.count, &put, put.created_seconds});
   encoder.begin_family(kPuts);
   exposition::for_each_merged(
       std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
+        exposition::CounterFacts facts{.exemplar = {}, .created_seconds = all.created};
         if (!encoder.has_counter_facts() || all.last->last_time_seconds <= 0)
-          return encoder.count(labels, all.count);
+          return encoder.count(labels, all.count, facts);
         const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
-        encoder.count(labels, all.count,
-                      {.exemplar = exposition::Exemplar{who, 1, all.last->last_time_seconds}});
+        facts.exemplar = exposition::Exemplar{who, 1, all.last->last_time_seconds};
+        encoder.count(labels, all.count, facts);
       });
 }
 
 void encode_failures(const std::vector<PutFailureSample>& failures, exposition::Encoder& encoder) {
-  exposition::SeriesList<std::uint64_t> series;
+  using Counted = std::pair<std::uint64_t, double>;  // how many, and when there was none
+  exposition::SeriesList<Counted> series;
   series.reserve(failures.size());
   for (const PutFailureSample& failure : failures)
     series.emplace_back(encoder.labels({{"ioc", failure.ioc},
@@ -113,8 +117,17 @@ void encode_failures(const std::vector<PutFailureSample>& failures, exposition::
                                         {"user", failure.user},
                                         {"client_host", failure.host},
                                         {"reason", failure.reason}}),
-                        failure.count);
-  exposition::encode_counts(kFailures, std::move(series), encoder);
+                        Counted{failure.count, failure.created_seconds});
+  encoder.begin_family(kFailures);
+  exposition::for_each_merged(
+      std::move(series),
+      [](Counted& all, const Counted& more) {
+        all.first += more.first;
+        all.second = std::min(all.second, more.second);
+      },
+      [&encoder](const exposition::EncodedLabels& labels, const Counted& all) {
+        encoder.count(labels, all.first, {.created_seconds = all.second});
+      });
 }
 
 void encode_durations(const std::vector<PutDurationSample>& durations,

@@ -112,6 +112,12 @@ const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel
   return &found->series->first;
 }
 
+void CaPutTotals::add_fresh(Series& series, const CaPuts& fresh) const {
+  for (std::size_t op = 0; op < fresh.size(); ++op)
+    if (series.puts[op] == 0 && fresh[op] != 0) series.created_ns[op] = read_ns_;
+  add_to(series.puts, fresh);
+}
+
 void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
   Channel* channel = find(slot);
   if (channel == nullptr || channel->growth.last() == puts) return;
@@ -123,7 +129,7 @@ void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t 
     return;
   }
   Series& series = channel->series->second;
-  add_to(series.puts, fresh);
+  add_fresh(series, fresh);
   if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
   const std::size_t op = last_put & 1;
   if (fresh[op] != 0) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
@@ -145,7 +151,7 @@ void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64
     if (is_new) series_.erase(series);
     return;
   }
-  add_to(series->second.puts, puts);
+  add_fresh(series->second, puts);
   if (labels.pv.empty()) unnamed_ += puts[0] + puts[1];
   for (std::size_t op = 0; op < puts.size(); ++op)
     if (puts[op] != 0) series->second.last_ns[op] = std::max(series->second.last_ns[op], last_ns);
@@ -198,9 +204,11 @@ bool CaPutTotals::knows(std::uint32_t ioc, const std::string& pv) const {
 std::vector<CaPutCount> CaPutTotals::counts() const {
   std::vector<CaPutCount> all;
   for (const auto& [labels, series] : series_) {
-    if (series.puts[0]) all.push_back({labels, PutOp::write, series.puts[0], series.last_ns[0]});
-    if (series.puts[1])
-      all.push_back({labels, PutOp::write_notify, series.puts[1], series.last_ns[1]});
+    for (const PutOp op : {PutOp::write, PutOp::write_notify}) {
+      const std::size_t i = op == PutOp::write ? 0 : 1;
+      if (series.puts[i])
+        all.push_back({labels, op, series.puts[i], series.last_ns[i], series.created_ns[i]});
+    }
   }
   return all;
 }

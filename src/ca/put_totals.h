@@ -29,6 +29,8 @@ struct CaPutCount {
   // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
   // channel's last put of either kind, so that the other kind's may be that of an earlier one.
   std::uint64_t last_ns = 0;
+  // When there was none yet, as somebody read it; the same clock. 0: nobody had read before.
+  std::uint64_t created_ns = 0;
 };
 
 // Counters of a channel: WRITE, WRITE_NOTIFY.
@@ -74,6 +76,8 @@ class CaPutTotals {
   bool knows(std::uint32_t ioc, const std::string& pv) const;
 
   std::vector<CaPutCount> counts() const;
+  // Somebody reads them now: whoever has none yet has his first one later.
+  void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
   std::uint64_t overflowed() const { return overflowed_; }
   // Puts that were counted with pv "".
   std::uint64_t unnamed() const { return unnamed_; }
@@ -85,7 +89,7 @@ class CaPutTotals {
  private:
   struct Series {
     CaPuts puts{};
-    CaPuts last_ns{};
+    CaPuts last_ns{}, created_ns{};
     std::size_t channels = 0;  // open ones that add to it
     bool shown = false;        // has its room
   };
@@ -103,8 +107,10 @@ class CaPutTotals {
   bool has_room(const CaPutLabels& labels) const;
   bool show(SeriesMap::value_type& entry);
   void hide(const SeriesMap::value_type& entry);  // before it leaves series_
+  void add_fresh(Series& series, const CaPuts& fresh) const;
 
   std::size_t max_series_;
+  std::uint64_t read_ns_ = 0;
   std::uint64_t overflowed_ = 0;
   std::uint64_t unnamed_ = 0;
   std::uint64_t forgotten_ = 0;

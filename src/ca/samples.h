@@ -22,12 +22,14 @@ struct PutSample {
   PutOp op = PutOp::write;
   std::uint64_t count = 0;
   double last_time_seconds = 0;  // time of day of the last one; 0: not known
+  double created_seconds = 0;    // when there was none yet; 0: not known
 };
 
 struct PutFailureSample {
   std::string ioc, pv, client, user, host;
   std::string reason;  // "no_write_access", "put_failed", ...: the status' ECA_ name in words
   std::uint64_t count = 0;
+  double created_seconds = 0;  // when there was none yet; 0: not known
 };
 
 struct PutDurationSample {

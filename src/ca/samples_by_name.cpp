@@ -32,19 +32,21 @@ void add_named(const Names& names, std::vector<Item>& items, std::vector<Sample>
 
 void add_puts(const Names& names, CaTapReading& reading, const WallClock& clock,
               CaSamples& samples) {
-  for_each_named(names, reading.puts, number_in_labels<CaPutCount>,
-                 [&](const std::string& ioc, CaPutCount& put) {
-                   auto& labels = put.labels;
-                   samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
-                                           std::move(labels.user), std::move(labels.host), put.op,
-                                           put.count, clock.seconds(put.last_ns)});
-                 });
+  for_each_named(
+      names, reading.puts, number_in_labels<CaPutCount>,
+      [&](const std::string& ioc, CaPutCount& put) {
+        auto& labels = put.labels;
+        samples.puts.push_back({ioc, std::move(labels.pv), std::move(labels.client),
+                                std::move(labels.user), std::move(labels.host), put.op, put.count,
+                                clock.seconds(put.last_ns), clock.seconds(put.created_ns)});
+      });
   for_each_named(names, reading.failures, number_in_labels<CaPutFailure>,
                  [&](const std::string& ioc, CaPutFailure& failure) {
                    auto& labels = failure.labels;
                    samples.put_failures.push_back(
                        {ioc, std::move(labels.pv), std::move(labels.client), std::move(labels.user),
-                        std::move(labels.host), std::move(failure.reason), failure.count});
+                        std::move(labels.host), std::move(failure.reason), failure.count,
+                        clock.seconds(failure.created_ns)});
                  });
 }
 

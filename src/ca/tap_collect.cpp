@@ -19,6 +19,10 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   CaTapReading reading;
   reading.puts = totals_.counts();
   reading.failures = outcomes_.failures();
+  const auto read_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
+  totals_.note_reading(read_ns);
+  outcomes_.note_reading(read_ns);
   reading.durations = outcomes_.durations();
   reading.servers = open.servers(server_totals_);
   reading.clients = open.clients();
@@ -53,12 +57,13 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
   std::vector<DropSample> drops;
   for (std::size_t reason = 0; reason < IOCX_CA_DROPS; ++reason)
-    drops.push_back({"ca_tap", iocx_ca_drop_labels[reason], (*counters)[reason]});
+    drops.push_back(
+        {"ca_tap", iocx_ca_drop_labels[reason], (*counters)[reason], iocx_ca_drop_lost[reason]});
   drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
   drops.push_back({"ca_tap", "outcome_series_full", outcomes_.overflowed()});
-  drops.push_back({"ca_tap", "late_answer", late_answers_});
-  drops.push_back({"ca_tap", "unnamed_put", totals_.unnamed()});
-  drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_});
+  drops.push_back({"ca_tap", "late_answer", late_answers_, false});
+  drops.push_back({"ca_tap", "unnamed_put", totals_.unnamed(), false});
+  drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_, false});
   drops.push_back({"ca_tap", "ioc_gone", totals_.forgotten()});
   return drops;
 }

@@ -198,7 +198,8 @@ Result<void> CaUdp::add_counters(CaUdpReading& reading, std::uint64_t added) {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_COUNTERS);
   if (!counters) return std::move(counters).error();
   for (std::size_t reason = 0; reason < IOCX_CA_UDP_DROPS; ++reason)
-    reading.drops.push_back({kProbe, iocx_ca_udp_drop_labels[reason], (*counters)[reason]});
+    reading.drops.push_back({kProbe, iocx_ca_udp_drop_labels[reason], (*counters)[reason],
+                             iocx_ca_udp_drop_lost[reason]});
   const std::uint64_t known =
       search_entries_ + forgotten_ + (*counters)[IOCX_CA_UDP_SEARCHES_REMOVED];
   if (added > known) evicted_ = std::max(evicted_, added - known);

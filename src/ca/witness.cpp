@@ -276,7 +276,8 @@ Result<std::vector<DropSample>> CaWitness::drops() const {
   if (!counters) return std::move(counters).error();
   std::vector<DropSample> drops;
   for (std::size_t reason = 0; reason < IOCX_WITNESS_DROPS; ++reason)
-    drops.push_back({"ca_witness", iocx_witness_drop_labels[reason], (*counters)[reason]});
+    drops.push_back({"ca_witness", iocx_witness_drop_labels[reason], (*counters)[reason],
+                     iocx_witness_drop_lost[reason]});
   drops.push_back({"ca_witness", "witness_unsettled", ledger_->unsettled()});
   return drops;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/pattern.h"
+#include "exposition/histogram_edges.h"
 #include "exposition/limited_series.h"
 
 namespace ioc_exporter::exposition {
@@ -20,6 +21,7 @@ struct RecordGroup {
 struct BoundsOptions {
   NameFilter records, pvs;  // what they leave out has no series, and is in no sum
   std::vector<RecordGroup> groups;
+  EdgeStep edge_step = EdgeStep::by_4;  // of histograms, in the text formats
   SeriesLimit record_limit{200'000, 150'000, SeriesLimit::kNone};
   SeriesLimit put_limit{20'000, 15'000, 5'000};
   SeriesLimit failure_limit{5'000, 4'000, 1'000};

@@ -102,6 +102,11 @@ class Encoder {
     count(labels, {}, value);
   }
 
+  virtual void number(LabelView labels, double value, const CounterFacts& facts) {
+    static_cast<void>(facts);
+    number(labels, {}, value);
+  }
+
   // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
   // its count is their sum.
   virtual void histogram(LabelView labels, std::span<const std::uint64_t> buckets,

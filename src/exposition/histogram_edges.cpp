@@ -4,6 +4,15 @@
 #include <string>
 
 namespace ioc_exporter::exposition {
+namespace {
+
+std::vector<int> edges_between(int first_k, int last_k, EdgeStep step) {
+  std::vector<int> ks;
+  for (int k = first_k; k <= last_k; k += static_cast<int>(step)) ks.push_back(k);
+  return ks;
+}
+
+}  // namespace
 
 double edge_seconds(int k) {
   constexpr double kFractions[4] = {0.5, 0.5946035575013605, 0.7071067811865475,
@@ -12,14 +21,14 @@ double edge_seconds(int k) {
   return std::ldexp(kFractions[k - 4 * power], power + 1);
 }
 
-HistogramEdges::HistogramEdges() {
-  for (int k = -80; k <= 0; k += 8) ks_.push_back(k);
+HistogramEdges::HistogramEdges(EdgeStep step) : ks_(edges_between(-80, 0, step)) {}
+
+HistogramEdges HistogramEdges::of_puts(EdgeStep step) {
+  return {edges_between(-56, 24, step), kPutScale};
 }
 
-HistogramEdges HistogramEdges::of_puts() {
-  std::vector<int> ks;
-  for (int k = -56; k <= 24; k += 8) ks.push_back(k);
-  return {std::move(ks), kPutScale};
+HistogramEdges HistogramEdges::of_scans(EdgeStep step) {
+  return {edges_between(-72, 8, step), kPutScale};
 }
 
 Result<HistogramEdges> HistogramEdges::from(std::vector<int> ks, HistogramScale scale) {

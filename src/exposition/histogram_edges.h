@@ -29,13 +29,18 @@ inline constexpr HistogramScale kPutScale{kPutHistogramFirstK, kPutHistogramLast
 static_assert(kProcessScale.slots() == kHistogramSlots);
 static_assert(kPutScale.slots() == kPutHistogramSlots);
 
+// From one edge that is shown to the next, in quarters of a power of two.
+enum class EdgeStep : int { by_2 = 4, by_4 = 8, by_16 = 16 };
+
 class HistogramEdges {
  public:
-  // Every second power of two from 2^-20 s (954 ns) to 1 s: 11 edges of kProcessScale.
-  HistogramEdges();
-  // Every second power of two from 2^-14 s (61 us, about what an answer takes on loopback) to 2^6 s
-  // (a minute: motors and ramps complete that late), 11 edges of kPutScale.
-  static HistogramEdges of_puts();
+  // From 2^-20 s (954 ns) to 1 s: edges of kProcessScale, by default every second power of two.
+  explicit HistogramEdges(EdgeStep step = EdgeStep::by_4);
+  // From 2^-14 s (61 us, about what an answer takes on loopback) to 2^6 s (a minute: motors and
+  // ramps complete that late), of kPutScale.
+  static HistogramEdges of_puts(EdgeStep step = EdgeStep::by_4);
+  // From 2^-18 s (3.8 us) to 4 s, of kPutScale.
+  static HistogramEdges of_scans(EdgeStep step = EdgeStep::by_4);
   // `ks` must rise strictly and lie within the scale. None at all is allowed: then only +Inf is
   // shown.
   static Result<HistogramEdges> from(std::vector<int> ks, HistogramScale scale = kProcessScale);

@@ -71,13 +71,22 @@ void OpenMetricsEncoder::append_exemplar(const Exemplar& exemplar) {
   all.append(end += '\n');
 }
 
-void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
-  count(labels, {}, value);
+void OpenMetricsEncoder::append_facts(LabelView labels, const CounterFacts& facts) {
   if (facts.exemplar) append_exemplar(*facts.exemplar);
   if (facts.created_seconds <= 0 || !family().name.ends_with(kTotal)) return;
   std::string line(family_name(family()));
   line.append("_created{").append(labels.bytes).append("} ");
   text().append(line.append(time_text(facts.created_seconds)) += '\n');
+}
+
+void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
+  count(labels, {}, value);
+  append_facts(labels, facts);
+}
+
+void OpenMetricsEncoder::number(LabelView labels, double value, const CounterFacts& facts) {
+  number(labels, {}, value);
+  append_facts(labels, facts);
 }
 
 ByteBuffer OpenMetricsEncoder::finish() {

@@ -23,6 +23,8 @@ class OpenMetricsEncoder final : public TextEncoder {
   bool has_counter_facts() const override { return true; }
   using TextEncoder::count;
   void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
+  using TextEncoder::number;
+  void number(LabelView labels, double value, const CounterFacts& facts) override;
   ByteBuffer finish() override;
 
  protected:
@@ -31,6 +33,7 @@ class OpenMetricsEncoder final : public TextEncoder {
 
  private:
   void append_exemplar(const Exemplar& exemplar);
+  void append_facts(LabelView labels, const CounterFacts& facts);
 };
 
 }  // namespace ioc_exporter::exposition

@@ -155,8 +155,12 @@ void ProtobufEncoder::count(LabelView labels, LabelView more, std::uint64_t valu
 }
 
 void ProtobufEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {
-  if (family_.type != FamilyType::counter) return count(labels, {}, value);
-  write_value(labels, static_cast<double>(value), facts);
+  number(labels, static_cast<double>(value), facts);
+}
+
+void ProtobufEncoder::number(LabelView labels, double value, const CounterFacts& facts) {
+  if (family_.type != FamilyType::counter) return number(labels, {}, value);
+  write_value(labels, value, facts);
 }
 
 void ProtobufEncoder::number(LabelView labels, LabelView more, double value) {

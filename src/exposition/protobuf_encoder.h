@@ -36,6 +36,7 @@ class ProtobufEncoder final : public Encoder {
   void count(LabelView labels, std::uint64_t value, const CounterFacts& facts) override;
   using Encoder::number;
   void number(LabelView labels, LabelView more, double value) override;
+  void number(LabelView labels, double value, const CounterFacts& facts) override;
   void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
                  double sum_seconds) override;
   void reserve(std::size_t bytes) override { bytes_.reserve(bytes / 4); }

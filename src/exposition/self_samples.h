@@ -34,6 +34,7 @@ struct DropSample {
   std::string probe;
   std::string reason;
   std::uint64_t count = 0;
+  bool lost = true;  // a count or a name is missing; false: usual, and all was counted
 };
 
 struct CollectorSample {

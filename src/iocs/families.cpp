@@ -11,8 +11,9 @@ namespace {
 
 constexpr exposition::Family kIocInfo{
     "epics_ioc_info", exposition::FamilyType::gauge,
-    "An IOC that runs on this host: process id, user who started it, EPICS Base version, "
-    "executable and TCP port of its Channel Access server (empty: not known). Always 1."};
+    "An IOC that runs on this host: its kind, process id, user who started it, EPICS Base version, "
+    "executable, directory and TCP port of its Channel Access server (empty: not known). Always "
+    "1."};
 constexpr exposition::Family kContested{
     "epics_ioc_name_contested", exposition::FamilyType::gauge,
     "An IOC that calls itself by the name that another one has, or that one of another user had "
@@ -43,10 +44,12 @@ void encode_info(const IocFacts& ioc, exposition::Encoder& encoder) {
   const std::string pid = std::to_string(ioc.pid);
   const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
   encoder.count(encoder.labels({{"ioc", ioc.name},
+                                {"kind", ioc.base ? "base" : "ca_server"},
                                 {"pid", pid},
                                 {"user", ioc.user},
                                 {"base_version", ioc.base_version},
                                 {"executable", ioc.executable},
+                                {"directory", ioc.directory},
                                 {"ca_port", port}}),
                 1);
 }

@@ -201,6 +201,8 @@ void Finder::describe(Process& process) {
   ioc.goes_first = options_.first_users.contains(ioc.user, ioc.user_name);
   const Inspection found = process.inspection.value_or(Inspection{});
   ioc.executable = found.executable;
+  const auto directory = fs_.read_link(folder_of(process) + "/cwd");
+  ioc.directory = directory ? *directory : std::string();
   ioc.base_version = found.base_version;
   ioc.target = found.target;
   ioc.pdbbase = found.pdbbase;

@@ -52,11 +52,12 @@ void encode_each(const exposition::Family& family, const std::vector<const IocFa
 }
 
 void encode_cpu(const IocFacts& ioc, exposition::Encoder& encoder) {
+  const exposition::CounterFacts facts{.created_seconds = ioc.start_time_seconds};
   for (std::size_t i = 0; i < kThreadClasses; ++i)
     encoder.number(labels_of(ioc, kClassNames[i], encoder),
-                   exposition::seconds_from_ns(ioc.health->cpu_ns[i]));
+                   exposition::seconds_from_ns(ioc.health->cpu_ns[i]), facts);
   encoder.number(labels_of(ioc, "ended", encoder),
-                 exposition::seconds_from_ns(ioc.health->ended_cpu_ns));
+                 exposition::seconds_from_ns(ioc.health->ended_cpu_ns), facts);
 }
 
 }  // namespace

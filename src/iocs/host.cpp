@@ -384,6 +384,7 @@ IocFacts Host::facts(const LiveIoc& live) const {
   facts.start_time_seconds = live.ioc.start_time_seconds;
   facts.base_version = live.ioc.base_version;
   facts.executable = live.ioc.executable;
+  facts.directory = live.ioc.directory;
   facts.ca_port = live.ca_port;
   for (const ListeningSocket& socket : live.ioc.listening)
     if (std::ranges::find(facts.tcp_ports, socket.port) == facts.tcp_ports.end())

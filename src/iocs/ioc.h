@@ -82,6 +82,7 @@ struct Ioc {
   std::string user_name;          // or his number
   bool goes_first = false;        // FirstUsers has him
   std::string executable;         // path as the IOC sees it, without " (deleted)"
+  std::string directory;          // it works in, the same; "" where that could not be read
   double start_time_seconds = 0;  // time of day, UTC
   // "7.0.8.1", "3.15.9", "7.0.10.1-DEV"; "database 3.23.1" when only the library's file name told
   // something and it is no Base version; "" when nothing did.

@@ -26,6 +26,7 @@ struct IocFacts {
   double start_time_seconds = 0;  // time of day
   std::string base_version;       // "7.0.8.1"; "" when it could not be told
   std::string executable;         // path as the IOC sees it
+  std::string directory;          // it works in, the same
   std::string user;               // who started it
   std::string claimed_name;       // what it calls itself
   std::string contested_with;     // the user who has that name, or had it before; "" = nobody

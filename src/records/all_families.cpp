@@ -39,8 +39,8 @@ void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostS
   encode_links(distinct, encoder);
   encode_record_puts(distinct, encoder);
   encode_unusual(distinct, encoder);
-  encode_completions(distinct, edges.puts, encoder);
-  encode_scan_lists(distinct, encoder);
+  encode_completions(distinct, edges.completions, encoder);
+  encode_scan_lists(distinct, edges.scans, encoder);
   exposition::encode_all(overhead_families(distinct, hit_cost), encoder);
 }
 

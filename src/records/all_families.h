@@ -12,8 +12,14 @@ namespace ioc_exporter::records {
 
 // Which edges of the histograms the text formats show.
 struct ShownEdges {
-  exposition::HistogramEdges process;                                       // of kProcessScale
-  exposition::HistogramEdges puts = exposition::HistogramEdges::of_puts();  // of kPutScale
+  using Edges = exposition::HistogramEdges;
+  static ShownEdges apart(exposition::EdgeStep step) {
+    return {Edges(step), Edges::of_scans(step), Edges::of_puts(step)};
+  }
+
+  Edges process = Edges();               // of kProcessScale
+  Edges scans = Edges::of_scans();       // of kPutScale
+  Edges completions = Edges::of_puts();  // the same
 };
 
 // `cache`: to be the same at all scrapes. `hit_cost`: nothing when it was not measured.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "records/hit_cost.h"
 #include "records/process.h"
 #include "records/samples.h"
 
@@ -16,8 +17,8 @@ class RecordCauses {
  public:
   static Result<RecordCauses> read(const RecordProcess& records);
 
-  // Fills in what belongs to the IOC in `slot`; its database must be there.
-  void add_to(std::uint32_t slot, IocSample& sample) const;
+  // Fills in what belongs to the IOC in `slot`; its database must be there. `cost`: of a hit.
+  void add_to(std::uint32_t slot, IocSample& sample, const HitCost& cost) const;
 
  private:
   std::map<std::uint32_t, IocCounts> counts_;

@@ -262,6 +262,7 @@ void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {
   const std::scoped_lock lock(bounds_mutex_);
   bounds_.configure(bounds);
   shown_ = bounds.records;
+  edges_ = ShownEdges::apart(bounds.edge_step);
 }
 
 std::vector<ExtraProbes::Watched> RecordsCollector::watched_extras() const {

@@ -64,7 +64,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
     reading.complete = false;
     log::warn("{}", added.error().message());
   }
-  if (causes != nullptr) causes->add_to(slot, sample);
+  if (causes != nullptr) causes->add_to(slot, sample, assumed_cost_);
   return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), std::move(*counts),
                         limiter_->hidden(slot)};
 }
@@ -136,13 +136,14 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   const auto drops = process_->drops();
   if (!drops) return;
   for (std::uint32_t i = 0; i < drops->size(); ++i)
-    self.drops.push_back({kProbe, iocx_record_drop_labels[i], (*drops)[i]});
+    self.drops.push_back(
+        {kProbe, iocx_record_drop_labels[i], (*drops)[i], iocx_record_drop_lost[i]});
   auto put_drops =
       kernel::sum_per_cpu_counters(process_->object().maps().puts.drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
   (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += extras_->puts_over_limit();
   for (std::uint32_t i = 0; i < put_drops->size(); ++i)
-    self.drops.push_back({kProbe, iocx_put_drop_labels[i], (*put_drops)[i]});
+    self.drops.push_back({kProbe, iocx_put_drop_labels[i], (*put_drops)[i], iocx_put_drop_lost[i]});
 }
 
 RecordsCollector::Reading RecordsCollector::read_all() {
@@ -179,14 +180,16 @@ void RecordsCollector::collect(exposition::Page& page) {
   Reading reading = read_all();
   page.complete = reading.complete;
   page.self.add(std::move(reading.self));
+  ShownEdges edges;
   {
     const std::scoped_lock lock(bounds_mutex_);
+    edges = edges_;
     habits_.look(reading.iocs, Clock::now());
     habits_.add_to(reading.iocs, shown_);
     bounds_.apply(reading.iocs);
     page.self.limited.push_back({"records", bounds_.limited()});
   }
-  encode_all(reading.iocs, hit_cost_, edges_, labels_, page.encoder);
+  encode_all(reading.iocs, hit_cost_, edges, labels_, page.encoder);
 }
 
 void RecordsCollector::status(exposition::StatusPage& page) {

@@ -28,13 +28,6 @@ constexpr exposition::Family kCompletion{
     "epics_record_completion_duration_seconds", exposition::FamilyType::histogram,
     "Asynchronous records: time from the start of dbProcess to completion."};
 
-// Every second power of two from 2^-18 s (3.8 us) to 4 s.
-exposition::HistogramEdges scan_edges() {
-  auto edges = exposition::HistogramEdges::from({-72, -64, -56, -48, -40, -32, -24, -16, -8, 0, 8},
-                                                exposition::kPutScale);
-  return edges ? *edges : exposition::HistogramEdges::of_puts();
-}
-
 template <class Each>
 void for_each_list(const std::vector<const IocSample*>& iocs, const exposition::Encoder& encoder,
                    Each&& each) {
@@ -74,7 +67,8 @@ void encode_numbers(const exposition::Family& family, exposition::SeriesList<dou
 
 }  // namespace
 
-void encode_scan_lists(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder) {
+void encode_scan_lists(const std::vector<const IocSample*>& iocs,
+                       const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
   exposition::SeriesList<Sums> durations;
   exposition::SeriesList<double> periods, last, ages;
   for_each_list(iocs, encoder,
@@ -84,7 +78,7 @@ void encode_scan_lists(const std::vector<const IocSample*>& iocs, exposition::En
                   last.emplace_back(labels, list.last_time_seconds);
                   ages.emplace_back(labels, list.age_seconds);
                 });
-  encode(kScan, scan_edges(), std::move(durations), encoder);
+  encode(kScan, edges, std::move(durations), encoder);
   encode_numbers(kPeriod, std::move(periods), encoder);
   encode_numbers(kLastScan, std::move(last), encoder);
   encode_numbers(kScanAge, std::move(ages), encoder);

@@ -8,7 +8,8 @@
 
 namespace ioc_exporter::records {
 
-void encode_scan_lists(const std::vector<const IocSample*>& iocs, exposition::Encoder& encoder);
+void encode_scan_lists(const std::vector<const IocSample*>& iocs,
+                       const exposition::HistogramEdges& edges, exposition::Encoder& encoder);
 // `edges` of kPutScale.
 void encode_completions(const std::vector<const IocSample*>& iocs,
                         const exposition::HistogramEdges& edges, exposition::Encoder& encoder);

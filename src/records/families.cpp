@@ -53,11 +53,6 @@ bool was_processed(const RecordRow& row) {
   return row.counts && row.counts->processed > 0;
 }
 
-bool was_called(const RecordRow& row) {
-  return was_processed(row) ||
-         (row.counts && (row.counts->skipped_active > 0 || row.counts->skipped_disabled > 0));
-}
-
 void encode_info(const std::vector<RecordRows>& tables, exposition::Encoder& encoder) {
   encoder.begin_family(kInfo);
   std::map<std::string_view, exposition::EncodedLabels> types;
@@ -74,9 +69,11 @@ void encode_skipped(const std::vector<RecordRows>& tables, exposition::Encoder& 
   const exposition::EncodedLabels active = encoder.labels({{"reason", "active"}});
   const exposition::EncodedLabels disabled = encoder.labels({{"reason", "disabled"}});
   for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    if (!was_called(row)) return;
-    encoder.count(row.labels, active, row.counts->skipped_active);
-    encoder.count(row.labels, disabled, row.counts->skipped_disabled);
+    if (!row.counts) return;
+    if (row.counts->skipped_active > 0)
+      encoder.count(row.labels, active, row.counts->skipped_active);
+    if (row.counts->skipped_disabled > 0)
+      encoder.count(row.labels, disabled, row.counts->skipped_disabled);
   });
 }
 

@@ -22,7 +22,7 @@ inline exposition::Label record_label(const IocSample& ioc, std::uint32_t record
 // Of the record that made another one process.
 inline exposition::Label source_label(const IocSample& ioc, std::uint32_t record) {
   const exposition::Label label = record_label(ioc, record);
-  return {label.name == "record" ? "source" : "source_group", label.value};
+  return {label.name == "record" ? "source_record" : "source_record_group", label.value};
 }
 
 }  // namespace ioc_exporter::records

@@ -11,7 +11,7 @@ namespace {
 
 constexpr exposition::Family kLinks{
     "epics_record_link_total", exposition::FamilyType::counter,
-    "Times that one record (source) made another process through its links."};
+    "Times that one record (source_record) made another process through its links."};
 
 // To sort by: the names, then whether they are groups'.
 using LinkNames = std::pair<std::pair<std::string_view, std::string_view>,

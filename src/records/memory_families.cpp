@@ -44,6 +44,11 @@ const IocMemorySample* memory_of(const IocSample* ioc) {
   return ioc->up ? ioc->memory.get() : nullptr;
 }
 
+// Of counters that the IOC itself keeps; gauges leave it out.
+exposition::CounterFacts since_its_start(const IocSample& ioc) {
+  return {.created_seconds = ioc.start_time_seconds};
+}
+
 template <class Value>
 void encode_scan_lists(const exposition::Family& family, const Iocs& iocs,
                        exposition::Encoder& encoder, Value value) {
@@ -53,7 +58,8 @@ void encode_scan_lists(const exposition::Family& family, const Iocs& iocs,
     if (memory == nullptr || !memory->scan_lists) continue;
     for (const ScanListSample& list : *memory->scan_lists)
       if (const std::optional<std::uint64_t> number = value(list))
-        encoder.count(encoder.labels({{"ioc", ioc->name}, {"period", list.period}}), *number);
+        encoder.count(encoder.labels({{"ioc", ioc->name}, {"period", list.period}}), *number,
+                      since_its_start(*ioc));
   }
 }
 
@@ -66,7 +72,8 @@ void encode_queues(const exposition::Family& family, const Iocs& iocs, expositio
     if (memory == nullptr || !memory->queues) continue;
     for (const QueueSample& queue : *memory->queues)
       if (const std::optional<std::uint64_t> number = value(queue))
-        encoder.count(encoder.labels({{"ioc", ioc->name}, {"queue", queue.queue}}), *number);
+        encoder.count(encoder.labels({{"ioc", ioc->name}, {"queue", queue.queue}}), *number,
+                      since_its_start(*ioc));
   }
 }
 

@@ -27,15 +27,17 @@ Families overhead_families(const std::vector<const IocSample*>& iocs,
                            const std::optional<HitCostSample>& hit_cost) {
   Families families;
   if (hit_cost) add_hit_cost(*hit_cost, families);
-  auto overhead = overhead_gauge("ioc_exporter_ioc_overhead_ratio",
-                                 "Fraction of one core that the record probes cost the IOC.");
+  exposition::FamilyBuilder overhead(
+      prometheus::MetricType::Counter, "ioc_exporter_ioc_overhead_seconds_total",
+      "Time that the record probes took from the IOC's threads: hits by what a hit costs.",
+      Merge::lower);
   auto sampling =
       overhead_gauge("ioc_exporter_record_sampling_ratio",
                      "Fraction of time that the IOC's record probes are attached: below 1, what "
                      "is said of its records is an estimate; 0, nothing is counted.");
   for (const IocSample* ioc : iocs) {
     if (!ioc->up || !ioc->overhead) continue;
-    overhead.add({{"ioc", ioc->name}}, ioc->overhead->core_share);
+    if (ioc->overhead->seconds) overhead.add({{"ioc", ioc->name}}, *ioc->overhead->seconds);
     sampling.add({{"ioc", ioc->name}}, ioc->overhead->attached_share);
   }
   overhead.append_to(families);

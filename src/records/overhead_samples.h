@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace ioc_exporter {
 
@@ -10,6 +11,7 @@ struct OverheadSample {
   double core_share = 0;  // fraction of one core that the record probes cost the IOC
   double attached_share =
       1;  // fraction of time that they are attached; below 1: counts are estimates
+  std::optional<double> seconds = {};  // that they took from its threads; nothing: not known now
 };
 
 // One hit of a record probe, as measured at start.

@@ -10,7 +10,7 @@ from harness.scrape import DURATION, PROCESSED
 from harness.waiting import wait_until
 
 SAMPLING = "ioc_exporter_record_sampling_ratio"
-OVERHEAD = "ioc_exporter_ioc_overhead_ratio"
+OVERHEAD = "ioc_exporter_ioc_overhead_seconds_total"
 DETACHED = "ioc_exporter_detached"
 ATTACHMENTS = "ioc_exporter_probe_attachments"
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17

@@ -39,10 +39,10 @@ def test_scans_of_the_ioc_are_causes_and_nothing_else_is(start_ioc, start_export
     exporter = start_exporter(sees=[ioc])
 
     def causes(scrape):
-        return {labels["cause"]: value for labels, value in
-                scrape.series("epics_ioc_process_total", ioc=ioc.name) if value}
+        return {(labels["cause"], labels["period"]): value for labels, value in
+                scrape.series("epics_ioc_processings_total", ioc=ioc.name) if value}
 
-    wanted = {"scan_0.1", "scan_0.05", "scan_0.025"}
+    wanted = {("scan", "0.1"), ("scan", "0.05"), ("scan", "0.025")}
     scrape = exporter.wait_scrape(lambda s: all(causes(s).get(cause, 0) >= 7 for cause in wanted), "scans")
     assert causes(scrape).keys() == wanted
 

@@ -174,13 +174,14 @@ def test_each_processing_has_one_cause(counting_ioc, start_exporter):
 
     linked = {record: truth[record] for record in ("P:chain1", "P:chain3", "P:async")}
     linked["P:chain2"] = truth["P:chain2"] - 7
-    causes = {"scan_0.1": truth["P:scan"], "main": 7, "callback": truth["P:tail"],
-              "link": sum(linked.values())}
-    assert {cause: grown("epics_ioc_process_total", cause=cause) for cause in causes} == causes
-    assert grown("epics_ioc_process_total") == grown(PROCESSED) == sum(causes.values())
+    causes = {("scan", "0.1"): truth["P:scan"], ("main", ""): 7, ("callback", ""): truth["P:tail"],
+              ("link", ""): sum(linked.values())}
+    assert {(cause, period): grown("epics_ioc_processings_total", cause=cause, period=period)
+            for cause, period in causes} == causes
+    assert grown("epics_ioc_processings_total") == grown(PROCESSED) == sum(causes.values())
     for source, record in [("P:scan", "P:chain1"), ("P:chain1", "P:chain2"),
                            ("P:chain2", "P:chain3"), ("P:chain3", "P:async")]:
-        assert grown("epics_record_link_total", source=source, record=record) == linked[record]
+        assert grown("epics_record_link_total", source_record=source, record=record) == linked[record]
         assert grown("epics_record_process_cause_total", record=record, cause="link") == linked[record]
     assert grown("epics_record_process_cause_total", record="P:chain2", cause="main") == 7
     assert grown("epics_record_process_cause_total") == sum(causes.values())

@@ -5,7 +5,7 @@ from harness import env
 from harness.scrape import DURATION, PROCESSED
 
 EXPORTER_OPTIONS = ["--no-collector.puts", "--overhead.budget=0", "--records.durations=on"]
-TIMED = "epics_record_process_timed_total"
+TIMED = "epics_ioc_timed_total"
 # Slow calls of these records take 200 us; the others hardly ever longer than FAST, and those during which the whole
 # machine stood still longer than STOPPED.
 FAST, STOPPED = 2.0 ** -14, 2.0 ** -10

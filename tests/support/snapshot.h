@@ -42,7 +42,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
   records::encode_all(snapshot.iocs, snapshot.hit_cost, edges, cache, encoder);
-  ca::encode_ca(snapshot, edges.puts, encoder);
+  ca::encode_ca(snapshot, edges.completions, encoder);
   policy::encode_policy(snapshot, encoder);
   exposition::encode_all(app::self_families(snapshot, exporter), encoder);
 }

@@ -67,6 +67,8 @@ TEST(Options, Records) {
   EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
   EXPECT_EQ(defaults.records.overhead_budget, 5.0);
   EXPECT_FALSE(defaults.web.lifecycle);
+  EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_4);
+  EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);
 
   const Options options =
       parsed({"--records.max-threads=16", "--records.timed-rate=0", "--records.links=1000000",
@@ -118,6 +120,7 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
             std::string::npos);
   EXPECT_NE(refusal({"--records.links=1000001"}).find("--records.links"), std::string::npos);
   EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);
+  EXPECT_NE(refusal({"--histogram.factor=3"}).find("--histogram.factor"), std::string::npos);
   EXPECT_NE(refusal({"--overhead.budget=-1"}).find("--overhead.budget"), std::string::npos);
   EXPECT_NE(refusal({"--overhead.budget=nan"}).find("nan"), std::string::npos);
   EXPECT_NE(refusal({"stray"}).find("stray"), std::string::npos);

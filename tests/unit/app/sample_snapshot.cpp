@@ -29,6 +29,7 @@ IocSample power_supplies() {
   ioc.start_time_seconds = 1790000000.25;
   ioc.base_version = "7.0.8.1";
   ioc.executable = "/opt/ioc/bin/ps";
+  ioc.directory = "/opt/ioc/iocBoot/ps";
   ioc.user = "epics";
   ioc.ca_port = 5064;
   ioc.records_attached = true;
@@ -88,14 +89,15 @@ IocSample power_supplies() {
 
 void add_channel_access(Snapshot& snapshot) {
   snapshot.puts = {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
-                    PutOp::write_notify, 23, 1790000200.125},
+                    PutOp::write_notify, 23, 1790000200.125, 1790000100.5},
                    {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
                     PutOp::write, 5, 1790000300.25},
                    {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1",
-                    PutOp::write, 6, 1790000250.5},
+                    PutOp::write, 6, 1790000250.5, 1790000200},
                    {"power-supplies", "", "10.0.0.8", "", "", PutOp::write, 1}};
   snapshot.put_failures = {
-      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "no_write_access", 23},
+      {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "no_write_access", 23,
+       1790000150},
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 2},
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "console1", "put_failed", 3}};
   PutDurationSample duration{"power-supplies", "PS:Q1:SetCur", 2'500'000'500, {}};
@@ -158,9 +160,11 @@ Snapshot sample_snapshot() {
   snapshot.probes = {{"record_process", true, 4, 9007199254740992, 1'500'000'000},
                      {"ca_tap", false, 0, {}, {}}};
   snapshot.maps = {{"record_stats", 3, 65536}, {"record_stats", 4, 65536}, {"ca_puts", 2, 16384}};
-  snapshot.drops = {{"record_process", "lost_return", 1}, {"record_process", "records_full", 0}};
+  snapshot.drops = {{"record_process", "lost_return", 1},
+                    {"record_process", "records_full", 0},
+                    {"ca_tap", "resync", 2, false}};
   snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
-  snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25};
+  snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25, 11.5};
   snapshot.probes[0].estimated_seconds = 2.75;
   snapshot.scrape_cost = ScrapeCostSample{23, 0.5};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};

@@ -36,6 +36,18 @@ TEST(CaOutcomeTotals, ForgetsOneClientAndOnePv) {
   EXPECT_EQ(totals.durations()[0].pv, "B");
 }
 
+TEST(CaOutcomeTotals, KnowsWhenThereWasNoFailureYet) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.note_reading(1'000);
+  totals.note_reading(2'000);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 6);
+  totals.observe_failures({2, kPutFailed, 0}, labels(1, "B"), 1);
+  ASSERT_EQ(totals.failures().size(), 2u);
+  EXPECT_EQ(totals.failures()[0].created_ns, 0u) << "nobody had read before";
+  EXPECT_EQ(totals.failures()[1].created_ns, 2'000u);
+}
+
 TEST(CaOutcomeTotals, AddsWhatIsNew) {
   CaOutcomeTotals totals(10);
   totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);

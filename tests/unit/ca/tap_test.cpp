@@ -36,6 +36,19 @@ TEST(CaPutTotals, AddsWhatIsNew) {
   EXPECT_EQ(counts[1].op, PutOp::write_notify);
 }
 
+TEST(CaPutTotals, KnowsWhenThereWasNoPutYet) {
+  CaPutTotals totals(10);
+  totals.open(3, 100, labels(1, "A"));
+  totals.observe(3, {5, 0});
+  totals.note_reading(1'000);
+  totals.note_reading(2'000);
+  totals.observe(3, {6, 1});
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].created_ns, 0u) << "nobody had read before";
+  EXPECT_EQ(counts[1].created_ns, 2'000u);
+}
+
 TEST(CaPutTotals, ChannelsOfTheSameLabelsAddUpAndOutliveTheirSlot) {
   CaPutTotals totals(10);
   totals.open(1, 100, labels(1, "A"));

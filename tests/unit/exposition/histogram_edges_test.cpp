@@ -25,6 +25,17 @@ TEST(HistogramEdges, DefaultIsEverySecondPowerOfTwo) {
               testing::ElementsAre(-80, -72, -64, -56, -48, -40, -32, -24, -16, -8, 0));
 }
 
+TEST(HistogramEdges, StandAsFarApartAsWasAsked) {
+  for (const EdgeStep step : {EdgeStep::by_2, EdgeStep::by_4, EdgeStep::by_16})
+    for (const HistogramEdges& edges :
+         {HistogramEdges(step), HistogramEdges::of_puts(step), HistogramEdges::of_scans(step)}) {
+      const std::vector<int>& ks = edges.ks();
+      ASSERT_EQ(ks.size(), 80 / static_cast<std::size_t>(step) + 1);
+      EXPECT_EQ(ks.back() - ks.front(), 80) << "the same ends, however many are between";
+      EXPECT_EQ(ks[1] - ks[0], static_cast<int>(step));
+    }
+}
+
 TEST(HistogramEdges, PutsHaveTheirOwn) {
   EXPECT_THAT(HistogramEdges::of_puts().ks(),
               testing::ElementsAre(-56, -48, -40, -32, -24, -16, -8, 0, 8, 16, 24));

@@ -246,9 +246,9 @@ TEST(RecordBounds, AllFamiliesFollow) {
            "epics_record_process_total{ioc=\"power-supplies\",record_group=\"Q2\"} 0",
            "epics_ioc_records{ioc=\"power-supplies\",record_type=\"ao\"} 2",
            "epics_record_process_cause_total{ioc=\"power-supplies\",record_group=\"Q1\",cause="
-           "\"link\"} 5",
-           "epics_record_link_total{ioc=\"power-supplies\",source_group=\"Q1\",record_group=\"Q1\"}"
-           " 30",
+           "\"link\",period=\"\"} 5",
+           "epics_record_link_total{ioc=\"power-supplies\",source_record_group=\"Q1\",record_group="
+           "\"Q1\"} 30",
            "epics_record_completion_duration_seconds_count{ioc=\"power-supplies\",record_group="
            "\"Q1\"} 3",
            "epics_record_puts_total{ioc=\"power-supplies\",record_group=\"Q1\",source=\"ca\","
