@@ -28,6 +28,7 @@
 #include "ca/who_wrote_command.h"
 #include "iocs/iocs_command.h"
 #include "records/graph_command.h"
+#include "web/allowed_hosts.h"
 #include "web/scraper.h"
 #include "web/server.h"
 
@@ -130,9 +131,20 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   web.routes = app::routes(daemon, options.web.telemetry_path);
   if (options.web.lifecycle) web.actions = app::actions(daemon, reload);
   if (!options.web.config_file.empty()) {
-    web.refuse = [&reload](const web::Request& request) { return reload.refuse(request); };
+    web.admit = [&reload](const web::Request& request) { return reload.admit(request); };
     web.headers = [&reload] { return reload.headers(); };
   }
+  web.action_users.insert(options.web.lifecycle_users.begin(), options.web.lifecycle_users.end());
+  web.allowed_hosts = options.web.allowed_hosts;
+  for (std::string& name : web::names_of_this_host()) web.allowed_hosts.push_back(std::move(name));
+  web.scrapes = {options.web.telemetry_path};
+  web.unlimited = {"/-/healthy", "/-/ready"};
+  web.refused = [&daemon](const web::Request& request, const std::string& reason) {
+    daemon.http().refused(request, reason);
+  };
+  web.acted = [&daemon](const web::Request& request, const std::string& user) {
+    daemon.http().acted(request, user);
+  };
   web.answered = [&daemon, path = options.web.telemetry_path](const web::Request& request,
                                                               double cpu) {
     if (request.path == path) daemon.note_scrape(cpu);

@@ -201,6 +201,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
     page.self.loop = loop_.sample(Clock::now());
   }
   page.self.readers = readers_->use();
+  page.self.http = http_.sample();
   encoder.reserve(kSelfBytes);
   ExporterInfo exporter;
   exporter.build = build_info();

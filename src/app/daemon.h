@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "app/http_audit.h"
 #include "app/loop_time.h"
 #include "app/options.h"
 #include "base/trouble_log.h"
@@ -74,6 +75,7 @@ class Daemon {
   void tell_config(const ConfigSample& sample);
   // To be called after each scrape.
   void note_scrape(double cpu_seconds);
+  HttpAudit& http() { return http_; }
 
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
   std::string state_in_words();
@@ -104,6 +106,7 @@ class Daemon {
   std::string discovery_problem_;
   std::optional<ConfigSample> config_;
   ScrapeCostSample scrape_cost_;
+  HttpAudit http_;
   LoopTime loop_;
   bool detached_ = false;
 };

@@ -127,9 +127,9 @@ void Reload::look_at_web(Clock::time_point now) {
   tell();
 }
 
-std::optional<web::Response> Reload::refuse(const web::Request& request) {
+web::Admission Reload::admit(const web::Request& request) {
   look_at_web(Clock::now());
-  return access_.refuse(request);
+  return access_.admit(request);
 }
 
 }  // namespace ioc_exporter::app

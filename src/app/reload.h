@@ -39,7 +39,7 @@ class Reload {
   Result<void> reload();
 
   // For web::ServerOptions. A file of --web.config.file that has changed is read first.
-  std::optional<web::Response> refuse(const web::Request& request);
+  web::Admission admit(const web::Request& request);
   std::map<std::string, std::string> headers() const { return access_.headers(); }
 
  private:

@@ -72,6 +72,18 @@ void add_scrapes(const ScrapeCostSample& cost, Families& to) {
       .append_to(to);
 }
 
+void add_http(const HttpSample& http, Families& to) {
+  auto refused = counter("ioc_exporter_http_refused_total",
+                         "HTTP requests that were not answered, by reason.");
+  for (const auto& [reason, count] : http.refused)
+    refused.add({{"reason", reason}}, as_double(count));
+  refused.append_to(to);
+  auto actions = counter("ioc_exporter_http_actions_total",
+                         "POST requests that the exporter did something for, by path.");
+  for (const auto& [path, count] : http.actions) actions.add({{"path", path}}, as_double(count));
+  actions.append_to(to);
+}
+
 void add_maps(const std::vector<MapSample>& maps, Families& to) {
   auto entries = gauge("ioc_exporter_map_entries", "Entries in use in the probes' kernel maps.");
   auto capacity =
@@ -210,6 +222,7 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
   add_limited(samples.limited, families);
   add_collectors(samples.collectors, families);
   if (samples.scrape_cost) add_scrapes(*samples.scrape_cost, families);
+  if (samples.http) add_http(*samples.http, families);
   if (samples.loop) add_loop(*samples.loop, families);
   if (samples.readers) add_readers(*samples.readers, families);
   if (exporter.process) add_process(*exporter.process, families);

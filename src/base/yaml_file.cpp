@@ -1,5 +1,7 @@
 #include "base/yaml_file.h"
 
+#include <yaml-cpp/depthguard.h>
+
 #include "base/rooted_fs.h"
 
 namespace ioc_exporter {
@@ -25,6 +27,10 @@ YAML::Node parse_yaml(const std::string& text, Problems& problems) {
       problems.add({mark.line + 1, mark.column + 1}, "a second document begins: there must be one");
     }
     return documents.empty() ? YAML::Node() : documents[0];
+  } catch (const YAML::DeepRecursion& problem) {
+    // Its mark is where the reading was, which looks ahead: somewhere behind the place.
+    problems.add({}, "no valid YAML: nested in more than " + std::to_string(problem.depth()) +
+                         " levels, before line " + std::to_string(problem.mark.line + 2));
   } catch (const YAML::Exception& problem) {
     Place place;
     if (!problem.mark.is_null()) place = {problem.mark.line + 1, problem.mark.column + 1};

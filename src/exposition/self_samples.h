@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,11 @@ struct ScrapeCostSample {
   double cpu_seconds = 0;
 };
 
+// What the HTTP server did not do, by reason, and what it was asked to do, by path.
+struct HttpSample {
+  std::map<std::string, std::uint64_t> refused, actions;
+};
+
 // What reads of other processes, with a deadline.
 struct ReaderSample {
   std::uint64_t given_up = 0;    // readings, so far
@@ -98,6 +104,7 @@ struct SelfSamples {
   std::optional<ConfigSample> config;
   bool detached = false;                             // all probes were taken off by the operator
   std::optional<ScrapeCostSample> scrape_cost = {};  // of the scrapes before this one
+  std::optional<HttpSample> http = {};
   std::optional<ReaderSample> readers = {};
   std::optional<LoopSample> loop = {};
 };

@@ -1,43 +1,23 @@
 #include "web/access.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace ioc_exporter::web {
 namespace {
 
-// Two of them are less than a number of nanoseconds can be.
-constexpr std::chrono::hours kLongest(100 * 365 * 24);
-
-Response refusal(int status, const char* text) {
+Admission refused(int status, const char* reason, const char* text) {
   Response response;
   response.status = status;
   response.body = std::to_string(status) + " " + text + "\n";
-  return response;
+  response.refused = reason;
+  return {.refusal = std::move(response)};
 }
 
 }  // namespace
 
-RateLimit::RateLimit(const WebConfig::RateLimit& limit)
-    : interval_(std::min<std::chrono::milliseconds>(limit.interval, kLongest)),
-      most_(limit.burst > static_cast<std::uint64_t>(kLongest / interval_)
-                ? kLongest
-                : interval_ * static_cast<std::int64_t>(limit.burst)),
-      saved_(most_) {}
-
-bool RateLimit::allows(Clock::time_point now) {
-  if (last_ && now > *last_)
-    saved_ = std::min(most_, saved_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::min<Clock::duration>(now - *last_, most_)));
-  last_ = now;
-  if (saved_ < interval_) return false;
-  saved_ -= interval_;
-  return true;
-}
-
 Access::Rules::Rules(WebConfig given)
     : config(std::move(given)), auth(std::make_shared<BasicAuth>(config.users)) {
-  if (config.rate_limit) limit.emplace(*config.rate_limit);
+  if (config.rate_limit) limits.emplace(*config.rate_limit);
 }
 
 Access::Access(WebConfig rules) : rules_(std::make_shared<Rules>(std::move(rules))) {}
@@ -54,24 +34,27 @@ std::shared_ptr<Access::Rules> Access::rules() const {
   return rules_;
 }
 
-std::optional<Response> Access::refuse(const Request& request) {
+Admission Access::admit(const Request& request) {
   const auto now = rules();
-  if (now->limit) {
+  auto user = now->auth->known_user(request.authorization);
+  if (now->limits) {
     const std::scoped_lock lock(now->mutex);
-    if (!now->limit->allows(RateLimit::Clock::now()))
-      return refusal(429, "more requests than rate_limit of --web.config.file allows");
+    if (!now->limits->allows(holder_of(request.remote, user.value_or("")), RateLimit::Clock::now()))
+      return refused(429, "rate_limit",
+                     "more requests than rate_limit of --web.config.file allows");
   }
-  switch (now->auth->judge(request.authorization)) {
+  if (user) return {.user = std::move(*user)};
+  switch (now->auth->judge(request.authorization, request.remote)) {
     case BasicAuth::Verdict::allowed:
-      return std::nullopt;
+      return {.user = now->auth->known_user(request.authorization).value_or("")};
     case BasicAuth::Verdict::busy:
-      return refusal(503, "other passwords are being checked: try again");
+      return refused(503, "password_turn", "other passwords are being checked: try again");
     case BasicAuth::Verdict::refused:
       break;
   }
-  Response response = refusal(401, "a user and a password are needed");
-  response.headers["WWW-Authenticate"] = "Basic realm=\"ioc_exporter\", charset=\"UTF-8\"";
-  return response;
+  Admission answer = refused(401, "password", "a user and a password are needed");
+  answer.refusal->headers["WWW-Authenticate"] = "Basic realm=\"ioc_exporter\", charset=\"UTF-8\"";
+  return answer;
 }
 
 std::map<std::string, std::string> Access::headers() const {

@@ -18,6 +18,22 @@ constexpr std::size_t kLongestKept = 1024;  // bytes of a header
 constexpr int kRestFactor = 4;
 constexpr std::chrono::seconds kLongestRest{1};
 
+BasicAuth::Verdict verdict(bool right) {
+  return right ? BasicAuth::Verdict::allowed : BasicAuth::Verdict::refused;
+}
+
+// Of "$2b$10$...": 10. A hash of another form costs 0.
+int cost_of(const std::string& hash) {
+  if (hash.size() < 6 || hash[0] != '$') return 0;
+  return (hash[4] - '0') * 10 + (hash[5] - '0');
+}
+
+std::string with_cost(std::string hash, int cost) {
+  hash[4] = static_cast<char>('0' + cost / 10);
+  hash[5] = static_cast<char>('0' + cost % 10);
+  return hash;
+}
+
 struct Credentials {
   std::string user, password;
 };
@@ -56,6 +72,37 @@ bool is_password(const std::string& password, const std::string& hash) {
   return made != nullptr && made[0] != '*' && equal_in_constant_time(made, hash);
 }
 
+BasicAuth::BasicAuth(std::map<std::string, std::string> users, Check check)
+    : users_(std::move(users)), check_(check) {
+  for (const auto& [user, hash] : users_)
+    if (dearest_.empty() || cost_of(hash) > cost_of(dearest_)) dearest_ = hash;
+}
+
+// Has a place among those that wait for their turn, or not.
+class BasicAuth::Waiting {
+ public:
+  Waiting(BasicAuth& auth, const std::string& from) : auth_(auth), from_(from) {
+    const std::scoped_lock lock(auth_.mutex_);
+    has_place_ =
+        auth_.waiting_.size() < kMostWaiting && auth_.waiting_.count(from_) < kMostWaitingOfOne;
+    if (has_place_) auth_.waiting_.insert(from_);
+  }
+  ~Waiting() {
+    if (!has_place_) return;
+    const std::scoped_lock lock(auth_.mutex_);
+    auth_.waiting_.erase(auth_.waiting_.find(from_));
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  bool has_place() const { return has_place_; }
+
+ private:
+  BasicAuth& auth_;
+  const std::string from_;
+  bool has_place_ = false;
+};
+
 BasicAuth::Known BasicAuth::known(const std::string& user, const std::string& authorization) const {
   const std::scoped_lock lock(mutex_);
   const auto right = right_.find(user);
@@ -82,35 +129,53 @@ std::uint64_t BasicAuth::checks() const {
   return checks_;
 }
 
-BasicAuth::Verdict BasicAuth::judge(const std::string& authorization,
+std::size_t BasicAuth::waiting() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_.size();
+}
+
+std::optional<std::string> BasicAuth::known_user(const std::string& authorization) const {
+  auto credentials = parse(authorization);
+  if (!credentials || known(credentials->user, authorization) != Known::right) return std::nullopt;
+  return std::move(credentials->user);
+}
+
+BasicAuth::Verdict BasicAuth::judge(const std::string& authorization, const std::string& from,
                                     std::chrono::milliseconds patience) {
   if (users_.empty()) return Verdict::allowed;
   const auto credentials = parse(authorization);
   if (!credentials) return Verdict::refused;
   const auto give_up = Clock::now() + patience;
-  const auto answer = [](Known known) {
-    return known == Known::right ? Verdict::allowed : Verdict::refused;
-  };
   if (const Known is = known(credentials->user, authorization); is != Known::nothing)
-    return answer(is);
+    return verdict(is == Known::right);
+  const Waiting waiting(*this, from);
+  if (!waiting.has_place()) return Verdict::busy;
+  return check_in_turn(authorization, credentials->user, credentials->password, give_up);
+}
+
+BasicAuth::Verdict BasicAuth::check_in_turn(const std::string& authorization,
+                                            const std::string& user, const std::string& password,
+                                            Clock::time_point give_up) {
   const std::unique_lock turn(turn_, give_up);
   if (!turn) return Verdict::busy;
   // Whoever had the turn before may have brought the same.
-  if (const Known is = known(credentials->user, authorization); is != Known::nothing)
-    return answer(is);
+  if (const Known is = known(user, authorization); is != Known::nothing)
+    return verdict(is == Known::right);
   if (next_check_ > give_up) return Verdict::busy;
   std::this_thread::sleep_until(next_check_);
 
-  // For an unknown user the same is done, so that the time does not tell who is known.
-  const auto user = users_.find(credentials->user);
-  const std::string& hash = user != users_.end() ? user->second : users_.begin()->second;
+  const auto found = users_.find(user);
+  const std::string& hash = found != users_.end() ? found->second : dearest_;
   const auto began = Clock::now();
-  const bool right = check_(credentials->password, hash) && user != users_.end();
+  const bool right = check_(password, hash) && found != users_.end();
+  // A cost of c is 2^c rounds: with those of c, c + 1, ... it is as many as the dearest has.
+  for (int cost = cost_of(hash); cost < cost_of(dearest_); ++cost)
+    check_(password, with_cost(dearest_, cost));
   const auto done = Clock::now();
   if (!right)
     next_check_ = done + std::min<Clock::duration>((done - began) * kRestFactor, kLongestRest);
-  learn(credentials->user, authorization, right);
-  return right ? Verdict::allowed : Verdict::refused;
+  learn(user, authorization, right);
+  return verdict(right);
 }
 
 }  // namespace ioc_exporter::web

@@ -2,7 +2,11 @@
 //
 // A check takes some 70 ms of CPU at a cost of 10, by design. So what was right once is known from
 // then on, as is what was wrong lately; one check runs at a time; and after a wrong password the
-// next check waits for four times as long as that one took. Whoever guesses gets a fifth of a core.
+// next check waits for four times as long as that one took. Whoever guesses gets a fifth of a core,
+// and few may wait for their turn, so that the threads that wait are few.
+//
+// A check takes as long for each user, and for one who is not there, as for the one whose hash has
+// the highest cost.
 #pragma once
 
 #include <chrono>
@@ -11,6 +15,8 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -28,21 +34,33 @@ class BasicAuth {
   using Clock = std::chrono::steady_clock;
   using Check = bool (*)(const std::string& password, const std::string& hash);
 
-  // `users`: name -> hash. None: all are allowed.
-  explicit BasicAuth(std::map<std::string, std::string> users, Check check = is_password)
-      : users_(std::move(users)), check_(check) {}
+  static constexpr std::size_t kMostWaiting = 8;
+  static constexpr std::size_t kMostWaitingOfOne = 4;
 
+  // `users`: name -> hash. None: all are allowed.
+  explicit BasicAuth(std::map<std::string, std::string> users, Check check = is_password);
+
+  bool asks() const { return !users_.empty(); }
+  // Whose password that is, where that is known already: the name, or nothing.
+  std::optional<std::string> known_user(const std::string& authorization) const;
   // `authorization`: the header's value, "" = none was sent. Waits at most `patience` for its turn;
-  // then it is `busy`. May be called by several threads.
-  Verdict judge(const std::string& authorization,
+  // then it is `busy`, as it is at once when as many wait as may, of all addresses or of `from`.
+  // May be called by several threads.
+  Verdict judge(const std::string& authorization, const std::string& from = "",
                 std::chrono::milliseconds patience = std::chrono::seconds(2));
 
   // Hashes that were computed.
   std::uint64_t checks() const;
+  // Callers that wait for their turn, or have it.
+  std::size_t waiting() const;
 
  private:
   enum class Known { right, wrong, nothing };
 
+  class Waiting;
+
+  Verdict check_in_turn(const std::string& authorization, const std::string& user,
+                        const std::string& password, Clock::time_point give_up);
   Known known(const std::string& user, const std::string& authorization) const;
   void learn(const std::string& user, const std::string& authorization, bool right);
 
@@ -52,6 +70,8 @@ class BasicAuth {
   std::map<std::string, std::string> right_;  // user -> the whole header
   std::deque<std::string> wrong_;             // whole headers, the latest at the end
   std::uint64_t checks_ = 0;
+  std::multiset<std::string> waiting_;  // addresses
+  std::string dearest_;                 // of the users' hashes, the one of the highest cost
   std::timed_mutex turn_;
   Clock::time_point next_check_{};  // guarded by turn_
 };

@@ -21,7 +21,11 @@ constexpr std::size_t kCompressFrom = 1024;
 constexpr std::size_t kPiece = 64 * 1024;
 // Up to this, a body is copied behind its head.
 constexpr std::size_t kOnePacket = 16 * 1024;
-constexpr std::size_t kMaxDrained = 64 * 1024;
+constexpr std::size_t kMaxDrained = 8 * 1024;
+constexpr std::chrono::milliseconds kDrainTime{500};
+// What a client has to take: so much a second, and for the first of it some time besides.
+constexpr std::size_t kSlowestClient = 256 * 1024;
+constexpr std::chrono::seconds kFirstOfIt{2};
 
 // All headers of that name, joined.
 std::string header(const mg_request_info& info, std::string_view name) {
@@ -125,6 +129,13 @@ bool write_all(mg_connection* connection, std::string_view data, Clock::time_poi
   return true;
 }
 
+// When a client should have all of an answer.
+Clock::time_point deadline_of(std::size_t bytes, std::chrono::milliseconds timeout) {
+  const std::chrono::milliseconds needed =
+      kFirstOfIt + std::chrono::seconds(bytes / kSlowestClient);
+  return Clock::now() + std::min(timeout, needed);
+}
+
 }  // namespace
 
 Request read_request(const mg_connection* connection) {
@@ -136,26 +147,25 @@ Request read_request(const mg_connection* connection) {
           header(info, "Accept-Encoding"),
           header(info, "Authorization"),
           header(info, "Origin"),
-          info.remote_addr};
+          header(info, "Host"),
+          info.remote_addr,
+          info.remote_port};
 }
 
-void drain_body(mg_connection* connection, std::chrono::milliseconds timeout) {
+void drain_body(mg_connection* connection) {
   const mg_request_info& info = *mg_get_request_info(connection);
   if (!has_body(info)) return;
   // A client that waits for "100 Continue" has sent nothing, and will not when it sees our answer.
   const bool waits = !header(info, "Expect").empty();
-  const auto deadline = Clock::now() + timeout;
-  char buffer[4096];
-  std::size_t total = 0;
-  while (!waits && total < kMaxDrained && Clock::now() < deadline) {
-    const int got = mg_read(connection, buffer, sizeof buffer);
-    if (got <= 0) break;
-    total += static_cast<std::size_t>(got);
-  }
+  const auto deadline = Clock::now() + kDrainTime;
+  // A byte each time: civetweb waits for all that it is asked for, however slowly that comes.
+  char byte = 0;
+  for (std::size_t total = 0; !waits && total < kMaxDrained && Clock::now() < deadline; ++total)
+    if (mg_read(connection, &byte, 1) <= 0) break;
   mg_disable_connection_keep_alive(connection);
 }
 
-void send_response(mg_connection* connection, const Request& request, const Response& response,
+bool send_response(mg_connection* connection, const Request& request, const Response& response,
                    std::chrono::milliseconds timeout) {
   const mg_request_info& info = *mg_get_request_info(connection);
   std::optional<ByteBuffer> packed;
@@ -164,7 +174,7 @@ void send_response(mg_connection* connection, const Request& request, const Resp
   const std::string_view body = body_to_send(request, response, packed, head);
   if (!head.keep_alive) mg_disable_connection_keep_alive(connection);
   std::string start = head_text(connection, response, head);
-  const auto deadline = Clock::now() + timeout;
+  const auto deadline = deadline_of(start.size() + body.size(), timeout);
   const bool with_body = request.method != "HEAD";
   std::size_t joined = 0;  // a small body goes out in one packet with its head
   if (with_body && start.size() + body.size() <= kOnePacket) {
@@ -174,6 +184,7 @@ void send_response(mg_connection* connection, const Request& request, const Resp
   bool sent = write_all(connection, start, deadline);
   if (sent && with_body) sent = write_all(connection, body.substr(joined), deadline);
   if (!sent) mg_disable_connection_keep_alive(connection);
+  return sent;
 }
 
 }  // namespace ioc_exporter::web

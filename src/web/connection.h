@@ -12,14 +12,15 @@ namespace ioc_exporter::web {
 // The request as a route sees it.
 Request read_request(const mg_connection* connection);
 
-// Takes a body off the connection, at most 64 KiB of it and not longer than `timeout` beyond what
-// civetweb waits for one read; the connection will close after the answer. Without it the close
-// would reset the connection, and the client might not see the answer.
-void drain_body(mg_connection* connection, std::chrono::milliseconds timeout);
+// Takes a body off the connection, at most 8 KiB of it, and not longer than half a second beyond
+// what civetweb waits for one byte; the connection will close after the answer. Without it the
+// close would reset the connection, and the client might not see the answer.
+void drain_body(mg_connection* connection);
 
 // Sends status, headers and (not for HEAD) the body, compressed where that pays. A client that does
-// not take it all within `timeout` loses the connection.
-void send_response(mg_connection* connection, const Request& request, const Response& response,
+// not take it all within `timeout`, or takes less than 256 KiB a second, loses the connection, and
+// false is returned.
+bool send_response(mg_connection* connection, const Request& request, const Response& response,
                    std::chrono::milliseconds timeout);
 
 }  // namespace ioc_exporter::web

@@ -40,12 +40,14 @@ bool has_request(int fd) {
 IdleConnectionReaper::Turn::Turn(IdleConnectionReaper& reaper, Peer peer)
     : crowd_(reaper), peer_(std::move(peer)) {
   const std::scoped_lock lock(crowd_.mutex_);
-  crowd_.answered_.insert(peer_);
+  Turns& turns = crowd_.answered_[peer_];
+  if (turns.count++ == 0) turns.since = Clock::now();
 }
 
 IdleConnectionReaper::Turn::~Turn() {
   const std::scoped_lock lock(crowd_.mutex_);
-  crowd_.answered_.erase(crowd_.answered_.find(peer_));
+  const auto turns = crowd_.answered_.find(peer_);
+  if (--turns->second.count == 0) crowd_.answered_.erase(turns);
 }
 
 void IdleConnectionReaper::start(std::vector<std::uint16_t> ports) {
@@ -82,12 +84,38 @@ void IdleConnectionReaper::run() {
   }
 }
 
+void IdleConnectionReaper::cut(const Peer& peer) const {
+  visit_own_sockets(ports_, [&peer](int fd) {
+    if (peer_of(fd) != peer) return false;
+    ::shutdown(fd, SHUT_RDWR);
+    return true;
+  });
+}
+
+std::set<IdleConnectionReaper::Peer> IdleConnectionReaper::of_the_greedy(Clock::time_point now) {
+  std::map<std::string, std::multimap<Clock::time_point, Peer>> by_address;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [peer, turns] : answered_) by_address[peer.first].emplace(turns.since, peer);
+  }
+  std::set<Peer> greedy;
+  for (const auto& [address, turns] : by_address) {
+    if (turns.size() <= kMostTurns) continue;
+    std::size_t left = turns.size() - kMostTurns;
+    for (auto turn = turns.begin(); left-- > 0 && now - turn->first >= kLongTurn; ++turn)
+      greedy.insert(turn->second);
+  }
+  return greedy;
+}
+
 // One that is about to be answered may look idle for the moment between the reading of its request
 // and the beginning of its turn, but not at two looks.
 void IdleConnectionReaper::cut_idle(Clock::time_point now) {
+  const std::set<Peer> greedy = of_the_greedy(now);
   std::map<Peer, Clock::time_point> idle;
   visit_own_sockets(ports_, [&](int fd) {
     const auto peer = peer_of(fd);
+    if (peer && greedy.contains(*peer)) ::shutdown(fd, SHUT_RDWR);
     if (!peer || has_request(fd)) return false;
     {
       const std::scoped_lock lock(mutex_);

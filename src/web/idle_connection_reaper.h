@@ -26,6 +26,8 @@ namespace ioc_exporter::web {
 class IdleConnectionReaper {
  public:
   using Peer = std::pair<std::string, int>;  // address in figures, port
+  static constexpr std::size_t kMostTurns = 16;
+  static constexpr std::chrono::seconds kLongTurn{1};
 
   // From so many connections on, those without a request are given `patience`.
   IdleConnectionReaper(std::size_t from, std::chrono::milliseconds patience)
@@ -43,7 +45,12 @@ class IdleConnectionReaper {
   void left() { --connections_; }
   bool is_there() const { return connections_ >= from_; }
 
-  // While a Turn is there, its client is being answered.
+  // Ends that connection, where it is still there.
+  void cut(const Peer& peer) const;
+
+  // While a Turn is there, its client is being answered. Of an address that has more than
+  // kMostTurns of them the oldest are cut while the crowd is there, when they take longer than
+  // kLongTurn.
   class Turn {
    public:
     Turn(IdleConnectionReaper& reaper, Peer peer);
@@ -59,8 +66,14 @@ class IdleConnectionReaper {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Turns {
+    std::size_t count = 0;
+    Clock::time_point since{};  // of the first
+  };
+
   void run();
   void cut_idle(Clock::time_point now);
+  std::set<Peer> of_the_greedy(Clock::time_point now);
 
   const std::size_t from_;
   const std::chrono::milliseconds patience_;
@@ -69,7 +82,7 @@ class IdleConnectionReaper {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;                   // guarded by mutex_
-  std::multiset<Peer> answered_;            // guarded by mutex_
+  std::map<Peer, Turns> answered_;          // guarded by mutex_
   std::map<Peer, Clock::time_point> idle_;  // since when; only for the thread
   std::thread thread_;
 };

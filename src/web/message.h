@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/byte_buffer.h"
@@ -18,8 +19,10 @@ struct Request {
   std::string accept_encoding;
   std::string authorization = {};  // the header, "" when the client sent none
   std::string origin =
-      {};  // of the page from which a browser asks; "" when it is no browser's POST
+      {};                 // of the page from which a browser asks; "" when it is no browser's POST
+  std::string host = {};  // the header, "" when the client sent none
   std::string remote = {};  // the address that the request came from
+  int remote_port = 0;
 };
 
 struct Response {
@@ -33,7 +36,17 @@ struct Response {
   std::string vary = "Accept-Encoding";             // headers that made the answer what it is
   std::map<std::string, std::string> headers = {};  // more of them
   bool close = false;                               // the connection, whatever the client wishes
+  const char* refused = "";  // why nothing was done, in a word for /metrics; "" = it was done
 };
+
+// Whether a request is let in.
+struct Admission {
+  std::optional<Response> refusal = {};  // what to answer instead
+  std::string user = {};                 // whose password it brought; "" = nobody's
+};
+
+// Who has a share of what the server has to give: a user, or all who ask from one address.
+std::string holder_of(const std::string& remote, const std::string& user);
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.
 using Handler = std::function<Response(const Request&)>;

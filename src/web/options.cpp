@@ -1,5 +1,6 @@
 #include "web/options.h"
 
+#include "web/allowed_hosts.h"
 #include "web/listen_address.h"
 
 namespace ioc_exporter::web {
@@ -30,6 +31,12 @@ void add_options(OptionTable& table, Options& options) {
                      .argument = "N",
                      .help = "Requests that are answered at a time; more get status 503",
                      .value = whole_number(options.max_requests, 1, 1000)},
+                    {.flag = "web.allowed-hosts",
+                     .argument = "NAME",
+                     .help = "A name by which pages may be asked for, .ENDING of names or * for "
+                             "any (repeatable), beside addresses, names of one label, those of "
+                             "--web.listen-address and the host's own",
+                     .value = texts(options.allowed_hosts, check_allowed_host)},
                     {.flag = "web.config.file",
                      .argument = "FILE",
                      .help = "Passwords, headers and a rate limit, in the format of Prometheus' "
@@ -37,7 +44,12 @@ void add_options(OptionTable& table, Options& options) {
                      .value = text(options.config_file)},
                     {.flag = "web.enable-lifecycle",
                      .help = "Answer POST /-/detach, /-/attach and /-/reload",
-                     .value = on_off(options.lifecycle)}});
+                     .value = on_off(options.lifecycle)},
+                    {.flag = "web.lifecycle-users",
+                     .argument = "USER",
+                     .help = "Who of the users of --web.config.file may do that (repeatable); "
+                             "otherwise all of them",
+                     .value = texts(options.lifecycle_users)}});
 }
 
 }  // namespace ioc_exporter::web

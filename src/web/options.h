@@ -13,6 +13,8 @@ struct Options {
   std::vector<std::string> listen = {":10064"};
   std::string telemetry_path = "/metrics";
   std::size_t max_requests = 8;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> lifecycle_users;
   std::string config_file;  // passwords, headers, rate limit; "" = none
   bool lifecycle = false;   // POST /-/detach, /-/attach and /-/reload
 };

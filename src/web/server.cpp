@@ -5,16 +5,18 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 
 #include "base/log.h"
 #include "base/wall_clock.h"
+#include "web/allowed_hosts.h"
 #include "web/connection.h"
 #include "web/idle_connection_reaper.h"
 #include "web/listen_address.h"
 #include "web/own_sockets.h"
+#include "web/pending_answers.h"
+#include "web/request_slots.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -51,6 +53,12 @@ Response plain(int status, std::string text) {
   return response;
 }
 
+Response refused(int status, const char* reason, const char* text) {
+  Response response = plain(status, std::to_string(status) + " " + text);
+  response.refused = reason;
+  return response;
+}
+
 Response not_allowed(const Request& request, const char* allowed) {
   Response response = plain(405, "405 " + request.method + " is not allowed here");
   response.allow = allowed;
@@ -79,29 +87,12 @@ std::size_t own_part(const Response& response) {
   return response.shared_body->size() / owners;
 }
 
-// An answer that its client has not taken yet, where there is room for it: one that is refused
-// takes none from the others, not for a moment.
-class PendingBytesBudget {
- public:
-  PendingBytesBudget(std::atomic<std::size_t>& all, std::size_t size) : all_(all), size_(size) {
-    std::size_t others = all_;
-    do {
-      has_room_ = others == 0 || others + size_ <= kMostPendingBytes;
-    } while (has_room_ && !all_.compare_exchange_weak(others, others + size_));
-  }
-  ~PendingBytesBudget() {
-    if (has_room_) all_ -= size_;
-  }
-  PendingBytesBudget(const PendingBytesBudget&) = delete;
-  PendingBytesBudget& operator=(const PendingBytesBudget&) = delete;
-
-  bool has_room() const { return has_room_; }
-
- private:
-  std::atomic<std::size_t>& all_;
-  const std::size_t size_;
-  bool has_room_ = false;
-};
+AllowedHosts allowed_hosts(const ServerOptions& options) {
+  std::vector<std::string> names = options.allowed_hosts;
+  for (const std::string& text : options.listen)
+    if (const auto address = ListenAddress::parse(text)) names.push_back(address->host);
+  return AllowedHosts(names);
+}
 
 double thread_cpu_seconds() {
   return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
@@ -110,7 +101,8 @@ double thread_cpu_seconds() {
 }  // namespace
 
 struct Server::State {
-  explicit State(ServerOptions given) : options(std::move(given)) {}
+  explicit State(ServerOptions given)
+      : options(std::move(given)), slots(options.max_requests), hosts(allowed_hosts(options)) {}
 
   // The callbacks that civetweb calls from C: nothing is thrown out of them.
   static int on_connection(const mg_connection* connection, void** data) noexcept;
@@ -118,47 +110,54 @@ struct Server::State {
   static void on_closed(const mg_connection* connection) noexcept;
   static int on_log(const mg_connection* connection, const char* message) noexcept;
 
-  Response respond(const Request& request);
-  Response act(const Handler& action, const Request& request);
+  Response respond(const Request& request, const std::string& user);
+  Response act(const Handler& action, const Request& request, const std::string& user) const;
+  Response show(const Handler& handler, const Request& request, const std::string& holder);
   static Response call(const Handler& handler, const Request& request);
   void answer(mg_connection* connection);
   Result<void> start_civetweb(const std::vector<std::string>& listen);
 
   ServerOptions options;
-  std::atomic<std::size_t> running{0};
-  std::atomic<std::size_t> pending_bytes{0};  // bytes
+  RequestSlots slots;
+  AllowedHosts hosts;
   IdleConnectionReaper reaper{kCrowd, kPatience};
+  PendingAnswers pending{kMostPendingBytes,
+                         [this](const PendingAnswers::Peer& peer) { reaper.cut(peer); }};
   mg_context* context = nullptr;
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
   std::string start_messages;  // what civetweb logged while it started; guarded by log_mutex
 };
 
-Response Server::State::respond(const Request& request) {
-  if (options.refuse)
-    if (auto refusal = options.refuse(request)) return std::move(*refusal);
+Response Server::State::respond(const Request& request, const std::string& user) {
   const auto action = options.actions.find(request.path);
-  if (action != options.actions.end()) return act(action->second, request);
+  if (action != options.actions.end()) return act(action->second, request, user);
   if (request.method != "GET" && request.method != "HEAD") return not_allowed(request, "GET, HEAD");
   const auto route = options.routes.find(request.path);
   if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
+  if (options.unlimited.contains(request.path)) return call(route->second, request);
+  return show(route->second, request, holder_of(request.remote, user));
+}
 
-  struct Slot {
-    std::atomic<std::size_t>& running;
-    const std::size_t number = ++running;
-    ~Slot() { --running; }
-  } slot{running};
-  if (slot.number > options.max_requests)
-    return plain(503,
-                 "503 more than " + std::to_string(options.max_requests) + " requests at a time");
-  return call(route->second, request);
+Response Server::State::show(const Handler& handler, const Request& request,
+                             const std::string& holder) {
+  const auto kind = options.scrapes.contains(request.path) ? RequestSlots::Kind::scrape
+                                                           : RequestSlots::Kind::page;
+  const RequestSlots::Slot slot(slots, kind, holder);
+  if (slot.has_place()) return call(handler, request);
+  return refused(503, "requests",
+                 "more requests at a time than --web.max-requests allows, of all or of one client");
 }
 
 // Not among those that are limited: what is asked for when the host is in trouble must be done.
-Response Server::State::act(const Handler& action, const Request& request) {
+Response Server::State::act(const Handler& action, const Request& request,
+                            const std::string& user) const {
   if (request.method != "POST") return not_allowed(request, "POST");
   if (!request.origin.empty())
-    return plain(403, "403 this is for scripts and the command line, not for pages");
+    return refused(403, "origin", "this is for scripts and the command line, not for pages");
+  if (!options.action_users.empty() && !options.action_users.contains(user))
+    return refused(403, "lifecycle_user", "--web.lifecycle-users does not name this user");
+  if (options.acted) options.acted(request, user);
   return call(action, request);
 }
 
@@ -175,18 +174,30 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 
 void Server::State::answer(mg_connection* connection) {
   const double began = thread_cpu_seconds();
-  const mg_request_info& info = *mg_get_request_info(connection);
-  const IdleConnectionReaper::Turn turn(reaper, {info.remote_addr, info.remote_port});
   const Request request = read_request(connection);
-  drain_body(connection, options.request_timeout);
-  Response response = respond(request);
-  const PendingBytesBudget taking(pending_bytes, own_part(response));
+  // Not yet its turn: who sends a body that nobody wants is cut as others who send slowly.
+  drain_body(connection);
+  const IdleConnectionReaper::Peer peer(request.remote, request.remote_port);
+  const IdleConnectionReaper::Turn turn(reaper, peer);
+  Admission admission;
+  if (!hosts.allows(request.host))
+    admission.refusal = refused(403, "host",
+                                "this name is not one of the host's: give it to "
+                                "--web.allowed-hosts");
+  else if (options.admit)
+    admission = options.admit(request);
+  Response response =
+      admission.refusal ? std::move(*admission.refusal) : respond(request, admission.user);
+  const PendingAnswers::Answer taking(pending, holder_of(request.remote, admission.user), peer,
+                                      own_part(response));
   if (!taking.has_room())
-    response = plain(503, "503 too many clients have not taken their answers yet");
+    response = refused(503, "answers", "too many clients have not taken their answers yet");
   response.close = reaper.is_there();
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
-  send_response(connection, request, response, options.response_timeout);
+  if (!send_response(connection, request, response, options.response_timeout))
+    response.refused = "not_taken";
+  if (*response.refused != '\0' && options.refused) options.refused(request, response.refused);
   if (options.answered) options.answered(request, thread_cpu_seconds() - began);
 }
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,13 +27,25 @@ struct ServerOptions {
   // Answered to POST only, and not to a browser: what is done must not depend on which page
   // somebody looks at.
   std::map<std::string, Handler, std::less<>> actions;
-  // Asked before anything is done: what to answer instead. Empty: all are let in.
-  std::function<std::optional<Response>(const Request&)> refuse;
+  // Routes that are there for Prometheus: they have places of their own. Those in `unlimited` need
+  // none.
+  std::set<std::string, std::less<>> scrapes, unlimited;
+  // Users who may do the actions; none: all who are let in.
+  std::set<std::string, std::less<>> action_users;
+  // Names by which it may be asked, beside addresses, names of one label and those of `listen`.
+  std::vector<std::string> allowed_hosts;
+  // Asked before anything is done. Empty: all are let in.
+  std::function<Admission(const Request&)> admit;
   // Of every answer; "" takes one of the server's own away.
   std::function<std::map<std::string, std::string>()> headers;
   // Called after each answer, with the seconds of CPU that its thread took for it.
   std::function<void(const Request&, double cpu_seconds)> answered;
-  std::size_t max_requests = 8;                        // handlers at a time; more get a 503
+  // Called for each request that is refused, with Response::refused, and with "not_taken" where the
+  // client did not take its answer.
+  std::function<void(const Request&, const std::string& reason)> refused;
+  // Called before an action is done; `user`: who asked, "" = nobody known.
+  std::function<void(const Request&, const std::string& user)> acted;
+  std::size_t max_requests = 8;                        // scrapes at a time; more get a 503
   std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer
 };

@@ -73,6 +73,8 @@ TEST(Config, TellsAllProblemsWithTheirPlaces) {
 
 TEST(Config, TellsWhatIsNoYaml) {
   EXPECT_EQ(problems_of("records:\n  include: [a\nlimits: 3\n").substr(0, 9), "site.yml:");
+  EXPECT_EQ(problems_of("a:\n  " + std::string(5000, '[') + "\n"),
+            "site.yml: no valid YAML: nested in more than 500 levels, before line 4");
   EXPECT_NE(problems_of("a: b: c\n").find("site.yml:1:5: no valid YAML: "), std::string::npos)
       << problems_of("a: b: c\n");
   EXPECT_NE(problems_of("---\nlimits:\n---\nlimits:\n").find("a second document"),

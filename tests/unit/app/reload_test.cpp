@@ -94,7 +94,7 @@ TEST_F(ReloadTest, AWebFileThatChangedIsReadBeforeTheNextAnswer) {
   ASSERT_TRUE(reload.open_web());
   write("web", "basic_auth_users: {alice: " + kHash + "}\n");
   web::Request request;
-  const auto refusal = reload.refuse(request);
+  const auto refusal = reload.admit(request).refusal;
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->status, 401);
   EXPECT_TRUE(reload.headers().empty());
@@ -112,7 +112,7 @@ TEST_F(ReloadTest, NoFileTurnsPasswordsOff) {
     ASSERT_FALSE(result) << text;
     EXPECT_NE(result.error().message().find("restart ioc_exporter if that is meant"),
               std::string::npos);
-    const auto refusal = reload.refuse({});
+    const auto refusal = reload.admit({}).refusal;
     ASSERT_TRUE(refusal) << text;
     EXPECT_EQ(refusal->status, 401) << text;
     EXPECT_FALSE(told_.successful);

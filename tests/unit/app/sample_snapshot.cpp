@@ -167,6 +167,7 @@ Snapshot sample_snapshot() {
   snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25, 11.5};
   snapshot.probes[0].estimated_seconds = 2.75;
   snapshot.scrape_cost = ScrapeCostSample{23, 0.5};
+  snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}}};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};
   snapshot.loop = LoopSample{17, 0.25, 0.0625};
   snapshot.readers = ReaderSample{3, 2, 1, 2};

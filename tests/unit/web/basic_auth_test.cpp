@@ -6,8 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "web/access.h"
-
 namespace ioc_exporter::web {
 namespace {
 
@@ -79,7 +77,7 @@ TEST(BasicAuth, OneCheckAtATimeAndWhoIsKnownDoesNotWait) {
   for (int i = 0; i < 7; ++i)
     guessers.emplace_back([&auth, &busy, i] {
       const std::string guess = "Basic YWxpY2U6eHh4" + std::string(1, static_cast<char>('A' + i));
-      if (auth.judge(guess, std::chrono::milliseconds(1)) == Verdict::busy) ++busy;
+      if (auth.judge(guess, "", std::chrono::milliseconds(1)) == Verdict::busy) ++busy;
     });
   for (int i = 1; i < 8; ++i) guessers[static_cast<std::size_t>(i)].join();
   EXPECT_EQ(busy, 7);
@@ -97,53 +95,50 @@ TEST(BasicAuth, EqualInConstantTime) {
   EXPECT_FALSE(equal_in_constant_time("abc", "ab"));
 }
 
-TEST(RateLimit, LongIntervalsAndLargeBurstsAreNoOverflow) {
-  using std::chrono::hours;
-  for (const auto& [interval, burst] :
-       {std::pair<std::chrono::milliseconds, std::uint64_t>{hours(10), 1'000'000},
-        {std::chrono::milliseconds::max(), 1},
-        {std::chrono::milliseconds::max(), 1'000'000}}) {
-    RateLimit limit({interval, burst});
-    RateLimit::Clock::time_point now{};
-    EXPECT_TRUE(limit.allows(now));
-    EXPECT_EQ(limit.allows(now), burst > 1 && interval < std::chrono::milliseconds::max());
-    for (int year = 0; year < 3; ++year) now += hours(90 * 365 * 24);
-    EXPECT_TRUE(limit.allows(now));
-  }
+// Of "secret", cost 5.
+const std::string kDearer = "$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a";
+
+std::vector<std::string> hashes_checked;
+bool noted_check(const std::string& password, const std::string& hash) {
+  hashes_checked.push_back(hash.substr(0, 7));
+  return password == "secret";
 }
 
-TEST(RateLimit, ABurstAndThenOneEachInterval) {
-  RateLimit limit({std::chrono::seconds(10), 3});
-  const RateLimit::Clock::time_point start{};
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(limit.allows(start));
-  EXPECT_FALSE(limit.allows(start + std::chrono::seconds(9)));
-  EXPECT_TRUE(limit.allows(start + std::chrono::seconds(10)));
-  EXPECT_FALSE(limit.allows(start + std::chrono::seconds(11)));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(limit.allows(start + std::chrono::hours(9)));
-  EXPECT_FALSE(limit.allows(start + std::chrono::hours(9)));
+// As many rounds for each user, and for one who is not there.
+TEST(BasicAuth, TimeDoesNotTellWhoIsThere) {
+  BasicAuth auth({{"alice", kHash}, {"carol", kDearer}}, noted_check);
+  const auto rounds = [&auth](const std::string& header) {
+    hashes_checked.clear();
+    EXPECT_EQ(auth.judge(header), Verdict::refused);
+    int sum = 0;
+    for (const std::string& hash : hashes_checked) sum += 1 << std::stoi(hash.substr(4, 2));
+    return sum;
+  };
+  EXPECT_EQ(rounds(kWrong), 32);                    // alice, 16 + 16
+  EXPECT_EQ(rounds("Basic Y2Fyb2w6d3Jvbmc="), 32);  // carol
+  EXPECT_EQ(rounds("Basic bm9ib2R5OndyMG5n"), 32);  // nobody
 }
 
-TEST(Access, RulesAreExchanged) {
-  Access access;
-  Request request;
-  EXPECT_FALSE(access.refuse(request));
-  web::WebConfig rules;
-  rules.users = {{"alice", kHash}};
-  rules.headers = {{"X-Frame-Options", "deny"}};
-  access.use(rules);
-  auto refusal = access.refuse(request);
-  ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->status, 401);
-  EXPECT_EQ(refusal->headers.at("WWW-Authenticate").find("Basic "), 0u);
-  EXPECT_EQ(access.headers(), rules.headers);
-  request.authorization = kRight;
-  EXPECT_FALSE(access.refuse(request));
-  rules.rate_limit = {std::chrono::hours(1), 1};
-  access.use(rules);
-  EXPECT_FALSE(access.refuse(request));
-  refusal = access.refuse(request);
-  ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->status, 429);
+TEST(BasicAuth, FewWaitForTheirTurnAndFewerOfOneAddress) {
+  BasicAuth auth({{"alice", kHash}}, slow_check);
+  finish = false;
+  std::vector<std::thread> guessers;
+  const auto guess_from = [&](int number, const std::string& address) {
+    guessers.emplace_back([&auth, number, address] {
+      const std::string guess =
+          "Basic YWxpY2U6eHh4" + std::string(1, static_cast<char>('A' + number));
+      auth.judge(guess, address, std::chrono::seconds(60));
+    });
+  };
+  for (int i = 0; i < 4; ++i) guess_from(i, "192.0.2.1");
+  while (auth.waiting() < 4) std::this_thread::yield();
+  EXPECT_EQ(auth.judge(kWrong, "192.0.2.1", std::chrono::seconds(60)), Verdict::busy);
+  for (int i = 4; i < 8; ++i) guess_from(i, "192.0.2." + std::to_string(i));
+  while (auth.waiting() < 8) std::this_thread::yield();
+  EXPECT_EQ(auth.judge(kWrong, "192.0.2.99", std::chrono::seconds(60)), Verdict::busy);
+  finish = true;
+  for (std::thread& guesser : guessers) guesser.join();
+  EXPECT_EQ(auth.waiting(), 0u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -81,6 +82,40 @@ TEST_F(ServerCrowd, DripFedRequestsAreCut) {
   const auto asked = Clock::now();
   for (const auto& client : slow) EXPECT_EQ(client->receive().status, 400);
   EXPECT_LT(Clock::now() - asked, 2s);  // they were cut before
+}
+
+// As many as there are threads, and each goes on sending a body that nobody wants.
+TEST_F(ServerCrowd, BodiesThatTrickleTakeNoThreads) {
+  const Clients slow =
+      connect(140, "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+  std::atomic<bool> done{false};
+  std::thread trickle([&] {
+    while (!done) {
+      for (const auto& client : slow) client->send("x");
+      std::this_thread::sleep_for(100ms);
+    }
+  });
+  for (int i = 0; i < 5; ++i) expect_an_answer("a client beside 140 bodies that trickle");
+  done = true;
+  trickle.join();
+}
+
+// As many as there are threads, each with an answer that it does not take.
+TEST_F(ServerCrowd, WhoNeverReadsTakesNotAllThreads) {
+  const auto large = [] {
+    ByteBuffer bytes;
+    bytes.append(std::string(8u << 20, 'x'));
+    return std::make_shared<const ByteBuffer>(std::move(bytes));
+  }();
+  options_.routes["/large"] = [large](const Request&) {
+    Response response;
+    response.shared_body = large;
+    return response;
+  };
+  options_.unlimited = {"/large"};
+  server_ = start(options_);
+  const Clients deaf = connect(140, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+  for (int i = 0; i < 5; ++i) expect_an_answer("a client beside 140 that never read");
 }
 
 TEST_F(ServerCrowd, AnswersWhileOthersNeverRead) {

@@ -168,7 +168,10 @@ TEST(ServerLife, BadAddressesAreRefused) {
 }
 
 TEST(ServerLife, ManyRequestsAtATime) {
-  const auto server = start(options_on({"127.0.0.1:0"}));
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.max_requests = 16;
+  options.scrapes = {"/metrics"};
+  const auto server = start(std::move(options));
   std::atomic<int> right{0};
   std::vector<std::thread> clients;
   for (int i = 0; i < 8; ++i)
@@ -182,23 +185,73 @@ TEST(ServerLife, ManyRequestsAtATime) {
   EXPECT_EQ(right, 40);
 }
 
+// Whoever holds all places for pages takes none of those for scrapes, and answers that cost nothing
+// need none.
 TEST(ServerLife, OverTheLimitIs503) {
   Gate gate;
   ServerOptions options = options_on({"127.0.0.1:0"});
   options.max_requests = 2;
-  options.routes["/held"] = [&](const Request&) {
-    gate.wait();
-    return Response{};
+  options.scrapes = {"/metrics", "/held-scrape"};
+  options.unlimited = {"/small"};
+  std::atomic<int> refused{0};
+  options.refused = [&](const Request&, const std::string& reason) {
+    refused += reason == "requests";
   };
+  for (const char* path : {"/held", "/held-scrape"})
+    options.routes[path] = [&](const Request&) {
+      gate.wait();
+      return Response{};
+    };
   const auto server = start(std::move(options));
   std::vector<std::future<Answer>> held;
-  for (int i = 0; i < 2; ++i)
-    held.push_back(std::async(std::launch::async, ask, server->port(), "GET", "/held", ""));
+  const auto hold = [&](const char* path) {
+    held.push_back(std::async(std::launch::async, ask, server->port(), "GET", path, ""));
+  };
+  hold("/held");
+  ASSERT_TRUE(gate.reached(1));
+  EXPECT_EQ(ask(server->port(), "GET", "/throws").status, 503);
+  EXPECT_EQ(ask(server->port(), "GET", "/metrics").status, 200);
+  hold("/held-scrape");
   ASSERT_TRUE(gate.reached(2));
-  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 503);
+  EXPECT_EQ(ask(server->port(), "GET", "/metrics").status, 503);  // one client has half of them
+  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+  EXPECT_EQ(ask(server->port(), "POST", "/act").status, 200);
   gate.open();
   for (auto& answer : held) EXPECT_EQ(answer.get().status, 200);
-  EXPECT_EQ(ask(server->port(), "GET", "/small").status, 200);
+  EXPECT_EQ(ask(server->port(), "GET", "/metrics").status, 200);
+  EXPECT_EQ(refused, 2);
+}
+
+TEST(ServerLife, IsNotAskedUnderAnotherName) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.allowed_hosts = {"ioc1.site.org"};
+  const auto server = start(std::move(options));
+  const auto status = [&](const std::string& host, const char* method, const char* path) {
+    HttpClient client(server->port());
+    client.send(std::string(method) + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    return client.receive().status;
+  };
+  EXPECT_EQ(status("evil.example", "GET", "/small"), 403);
+  EXPECT_EQ(status("evil.example", "POST", "/act"), 403);
+  EXPECT_EQ(status("ioc1.site.org:10064", "GET", "/small"), 200);
+  EXPECT_EQ(status("127.0.0.1", "POST", "/act"), 200);
+}
+
+TEST(ServerLife, OnlySomeUsersAct) {
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.action_users = {"alice"};
+  options.admit = [](const Request& request) -> Admission {
+    return {.user = request.authorization};
+  };
+  std::atomic<int> acted{0};
+  options.acted = [&](const Request&, const std::string& user) { acted += user == "alice"; };
+  const auto server = start(std::move(options));
+  EXPECT_EQ(ask(server->port(), "POST", "/act").status, 403);
+  EXPECT_EQ(ask(server->port(), "POST", "/act", "Authorization: bob\r\n").status, 403);
+  EXPECT_EQ(acted, 0);
+  EXPECT_EQ(ask(server->port(), "POST", "/act", "Authorization: alice\r\n").status, 200);
+  EXPECT_EQ(acted, 1);
+  EXPECT_EQ(ask(server->port(), "GET", "/small", "Authorization: bob\r\n").status, 200);
 }
 
 // Half of them have not sent a byte, half not all of their request.

@@ -45,12 +45,12 @@ TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {
 
 TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
   ServerOptions options = options_on({"127.0.0.1:0"});
-  options.refuse = [](const Request& request) -> std::optional<Response> {
-    if (request.authorization == "Basic x") return std::nullopt;
+  options.admit = [](const Request& request) -> Admission {
+    if (request.authorization == "Basic x") return {};
     Response response;
     response.status = 401;
     response.headers["WWW-Authenticate"] = "Basic";
-    return response;
+    return {.refusal = response};
   };
   options.headers = [] {
     return std::map<std::string, std::string>{{"X-Frame-Options", "deny"},

@@ -1,0 +1,52 @@
+#include "app/http_audit.h"
+
+#include <chrono>
+
+#include "base/log.h"
+
+namespace ioc_exporter::app {
+namespace {
+
+// All that a server refuses with, so that a first one is an increase.
+constexpr const char* kReasons[] = {"answers",  "host",       "lifecycle_user",
+                                    "origin",   "password",   "password_turn",
+                                    "requests", "rate_limit", "not_taken"};
+constexpr const char* kActions[] = {"/-/attach", "/-/detach", "/-/reload"};
+constexpr std::size_t kLongestPath = 100;  // bytes, of a line in the log
+
+}  // namespace
+
+HttpAudit::HttpAudit() {
+  for (const char* reason : kReasons) counts_.refused[reason] = 0;
+  for (const char* action : kActions) counts_.actions[action] = 0;
+}
+
+void HttpAudit::refused(const web::Request& request, const std::string& reason) {
+  std::uint64_t left_out = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++counts_.refused[reason];
+    LogBound& lines = lines_.try_emplace(reason, kMostLines).first->second;
+    if (!lines.allows(LogBound::Clock::now())) return;
+    left_out = lines.take_left_out();
+  }
+  log::warn("refused {} {} from {}: {}{}", request.method, request.path.substr(0, kLongestPath),
+            request.remote, reason,
+            left_out == 0 ? "" : "; " + std::to_string(left_out) + " more before were not logged");
+}
+
+void HttpAudit::acted(const web::Request& request, const std::string& user) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++counts_.actions[request.path];
+  }
+  log::info("{} {} from {}{}", request.method, request.path, request.remote,
+            user.empty() ? "" : ", user " + user);
+}
+
+HttpSample HttpAudit::sample() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+}  // namespace ioc_exporter::app

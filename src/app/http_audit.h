@@ -1,0 +1,32 @@
+// HttpAudit: what the HTTP server refused, and which actions it was asked for: counted, and written
+// into the log with who asked. In any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/log_bound.h"
+#include "exposition/self_samples.h"
+#include "web/message.h"
+
+namespace ioc_exporter::app {
+
+class HttpAudit {
+ public:
+  HttpAudit();
+
+  // `reason`: web::Response::refused.
+  void refused(const web::Request& request, const std::string& reason);
+  void acted(const web::Request& request, const std::string& user);
+  HttpSample sample() const;
+
+ private:
+  static constexpr std::uint64_t kMostLines = 5;  // a minute, for each reason
+
+  mutable std::mutex mutex_;
+  HttpSample counts_;
+  std::map<std::string, LogBound> lines_;  // by reason
+};
+
+}  // namespace ioc_exporter::app

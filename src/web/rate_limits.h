@@ -1,0 +1,50 @@
+// RateLimits: the limit of --web.config.file, kept for each user and for each address apart, so
+// that who asks too often locks himself out and nobody else.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "web/web_config.h"
+
+namespace ioc_exporter::web {
+
+// So many requests at once, and one more each interval: a token bucket.
+class RateLimit {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit RateLimit(const WebConfig::RateLimit& limit);
+
+  bool allows(Clock::time_point now);
+  // Whether it has saved up all that it may, as a new one has.
+  bool is_full(Clock::time_point now) const { return saved_at(now) == most_; }
+
+ private:
+  std::chrono::nanoseconds saved_at(Clock::time_point now) const;
+
+  std::chrono::nanoseconds interval_;
+  std::chrono::nanoseconds most_;   // that may be saved up
+  std::chrono::nanoseconds saved_;  // a request costs an interval
+  std::optional<Clock::time_point> last_;
+};
+
+// Not thread-safe.
+class RateLimits {
+ public:
+  static constexpr std::size_t kMostHolders = 1024;
+
+  explicit RateLimits(const WebConfig::RateLimit& limit) : limit_(limit), rest_(limit) {}
+
+  // `holder`: who asks. What comes when there are kMostHolders of them shares one limit.
+  bool allows(const std::string& holder, RateLimit::Clock::time_point now);
+
+ private:
+  WebConfig::RateLimit limit_;
+  RateLimit rest_;
+  std::map<std::string, RateLimit> holders_;
+};
+
+}  // namespace ioc_exporter::web

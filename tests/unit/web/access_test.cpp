@@ -1,0 +1,110 @@
+// Who is let in, and how often.
+#include "web/access.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace ioc_exporter::web {
+namespace {
+
+using std::chrono::hours;
+
+// Of "secret", cost 4.
+const std::string kHash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW";
+const std::string kRight = "Basic YWxpY2U6c2VjcmV0";  // alice:secret
+
+TEST(RateLimit, LongIntervalsAndLargeBurstsAreNoOverflow) {
+  for (const auto& [interval, burst] :
+       {std::pair<std::chrono::milliseconds, std::uint64_t>{hours(10), 1'000'000},
+        {std::chrono::milliseconds::max(), 1},
+        {std::chrono::milliseconds::max(), 1'000'000}}) {
+    RateLimit limit({interval, burst});
+    RateLimit::Clock::time_point now{};
+    EXPECT_TRUE(limit.allows(now));
+    EXPECT_EQ(limit.allows(now), burst > 1 && interval < std::chrono::milliseconds::max());
+    for (int year = 0; year < 3; ++year) now += hours(90 * 365 * 24);
+    EXPECT_TRUE(limit.allows(now));
+  }
+}
+
+TEST(RateLimit, ABurstAndThenOneEachInterval) {
+  RateLimit limit({std::chrono::seconds(10), 3});
+  const RateLimit::Clock::time_point start{};
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(limit.allows(start));
+  EXPECT_FALSE(limit.allows(start + std::chrono::seconds(9)));
+  EXPECT_TRUE(limit.allows(start + std::chrono::seconds(10)));
+  EXPECT_FALSE(limit.allows(start + std::chrono::seconds(11)));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(limit.allows(start + std::chrono::hours(9)));
+  EXPECT_FALSE(limit.allows(start + std::chrono::hours(9)));
+}
+
+TEST(RateLimits, EachHolderHasHisOwn) {
+  RateLimits limits({hours(1), 2});
+  const RateLimit::Clock::time_point now{};
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(limits.allows("192.0.2.1", now), i < 2);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(limits.allows("192.0.2.2", now), i < 2);
+}
+
+// Whoever comes when all places are taken shares one; places of those who rest are given away.
+TEST(RateLimits, HoldersAreBounded) {
+  RateLimits limits({hours(1), 2});
+  RateLimit::Clock::time_point now{};
+  for (std::size_t i = 0; i < RateLimits::kMostHolders; ++i)
+    EXPECT_TRUE(limits.allows(std::to_string(i), now));
+  EXPECT_TRUE(limits.allows("a", now));
+  EXPECT_TRUE(limits.allows("b", now));
+  EXPECT_FALSE(limits.allows("c", now));
+  EXPECT_TRUE(limits.allows("0", now));
+  EXPECT_FALSE(limits.allows("0", now));
+  now += hours(2);
+  EXPECT_TRUE(limits.allows("c", now));
+  EXPECT_TRUE(limits.allows("c", now));
+  EXPECT_FALSE(limits.allows("c", now));
+}
+
+TEST(Access, RulesAreExchanged) {
+  Access access;
+  Request request;
+  EXPECT_FALSE(access.admit(request).refusal);
+  WebConfig rules;
+  rules.users = {{"alice", kHash}};
+  rules.headers = {{"X-Frame-Options", "deny"}};
+  access.use(rules);
+  auto refusal = access.admit(request).refusal;
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 401);
+  EXPECT_EQ(refusal->headers.at("WWW-Authenticate").find("Basic "), 0u);
+  EXPECT_EQ(access.headers(), rules.headers);
+  request.authorization = kRight;
+  EXPECT_FALSE(access.admit(request).refusal);
+  rules.rate_limit = {hours(1), 1};
+  access.use(rules);
+  EXPECT_FALSE(access.admit(request).refusal);
+  refusal = access.admit(request).refusal;
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 429);
+}
+
+// He who asks too often is somebody at another address, or without a password.
+TEST(Access, NobodyUsesUpAKnownUsersRate) {
+  WebConfig rules;
+  rules.users = {{"alice", kHash}};
+  rules.rate_limit = {hours(1), 3};
+  Access access(rules);
+  Request alice, stranger;
+  alice.remote = stranger.remote = "192.0.2.1";
+  alice.authorization = kRight;
+  EXPECT_FALSE(access.admit(alice).refusal);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(access.admit(stranger).refusal);
+  const Admission known = access.admit(alice);
+  EXPECT_FALSE(known.refusal);
+  EXPECT_EQ(known.user, "alice");
+  Request other = stranger;
+  other.remote = "192.0.2.2";
+  EXPECT_EQ(access.admit(stranger).refusal->status, 429);
+  EXPECT_EQ(access.admit(other).refusal->status, 401);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::web
