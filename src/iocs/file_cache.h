@@ -46,8 +46,8 @@ class FileCache {
   static std::size_t most_open_files();
 
   explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
-  // A file whose function the first of wanted_symbols() is stays open, or who has the CA server's.
-  // Who has many open is refused before others are (bpf/shared/record_shares.h).
+  // A file whose function the first of wanted_symbols() is stays open, or who has the CA server's
+  // or one of PVA. Who has many open is refused before others are (bpf/shared/record_shares.h).
   FileCache(ProcessReader& reader, Options options);
 
   // `path` in the root, which has this status; it is one that process `pid` chose. Only regular

@@ -209,6 +209,8 @@ void Finder::describe(Process& process) {
   ioc.ca_server_port = found.ca_server_port;
   ioc.ca_server = found.ca_server;
   ioc.ca_writes = found.ca_writes;
+  ioc.pva_puts = found.pva_puts;
+  ioc.serves_pva = found.serves_pva;
   ioc.variables = found.variables;
   ioc.problem = found.problem;
   ioc.net_namespace = net_namespace(folder_of(process));

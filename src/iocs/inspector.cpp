@@ -35,6 +35,40 @@ constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callb
 // Of rsrv/camessage.c, static: what each WRITE and each WRITE_NOTIFY calls.
 constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_action"};
 
+// Of QSRV 1 (pva2pva: a put to a record and to a group; pvAccess: its end; with std::tr1 where they
+// were built for C++98), and of QSRV 2 (pvxs: what SingleSource and GroupSource give to onPut(),
+// the latter until and since 1.5.2; its end in failure, by the two layouts of std::string). Those
+// of pvxs are local to their source files.
+constexpr const char* kPvaPutFunctions[] = {
+    // clang-format off
+    "_ZN12PDBSinglePut3putERKSt10shared_ptrIN5epics6pvData11PVStructureEERKS0_INS2_6BitSetE"
+    "E",
+    "_ZN12PDBSinglePut3putERKNSt3tr110shared_ptrIN5epics6pvData11PVStructureEEERKNS1_INS3_6"
+    "BitSetEEE",
+    "_ZN11PDBGroupPut3putERKSt10shared_ptrIN5epics6pvData11PVStructureEERKS0_INS2_6BitSetEE",
+    "_ZN11PDBGroupPut3putERKNSt3tr110shared_ptrIN5epics6pvData11PVStructureEEERKNS1_INS3_6B"
+    "itSetEEE",
+    "_ZN5epics8pvAccess29ServerChannelPutRequesterImpl7putDoneERKNS_6pvData6StatusERKSt10sh"
+    "ared_ptrINS0_10ChannelPutEE",
+    "_ZN5epics8pvAccess29ServerChannelPutRequesterImpl7putDoneERKNS_6pvData6StatusERKNSt3tr"
+    "110shared_ptrINS0_10ChannelPutEEE",
+    "_ZNSt17_Function_handlerIFvOSt10unique_ptrIN4pvxs6server6ExecOpESt14default_deleteIS3_"
+    "EEONS1_5ValueEEZNS1_3ioc12_GLOBAL__N_14onOpERKSt10shared_ptrINSB_10SingleInfoEERKS8_OS"
+    "0_INS2_9ConnectOpES4_ISK_EEEUlS7_S9_E0_E9_M_invokeERKSt9_Any_dataS7_S9_",
+    "_ZNSt17_Function_handlerIFvOSt10unique_ptrIN4pvxs6server6ExecOpESt14default_deleteIS3_"
+    "EEONS1_5ValueEEZNS1_3ioc11GroupSource4onOpERNSB_5GroupEOS0_INS2_9ConnectOpES4_ISF_EEEU"
+    "lS7_S9_E0_E9_M_invokeERKSt9_Any_dataS7_S9_",
+    "_ZNSt17_Function_handlerIFvOSt10unique_ptrIN4pvxs6server6ExecOpESt14default_deleteIS3_"
+    "EEONS1_5ValueEEZNS1_3iocL4onOpERKSt10shared_ptrINSB_18GroupSecurityCacheEEOS0_INS2_9Co"
+    "nnectOpES4_ISH_EEEUlS7_S9_E0_E9_M_invokeERKSt9_Any_dataS7_S9_",
+    "_ZN4pvxs4impl12_GLOBAL__N_113ServerGPRExec5errorERKNSt7__cxx1112basic_stringIcSt11char"
+    "_traitsIcESaIcEEE",
+    "_ZN4pvxs4impl12_GLOBAL__N_113ServerGPRExec5errorERKSs"
+    // clang-format on
+};
+// Of those: that each put to a record enters, with one server or the other.
+constexpr std::size_t kPvaEntries[] = {0, 1, 6};
+
 // What all threads of the process share.
 std::string in_proc(const ProcessStat& stat, std::string_view name) {
   std::string path = folder_of_thread(stat.id.pid, stat.thread);
@@ -72,6 +106,7 @@ std::vector<std::string> Inspector::wanted_symbols() {
   all.insert(all.end(), {"pdbbase", "ca_server_port", "pCaBucket", "clientQ"});
   all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
   all.insert(all.end(), std::begin(kCaWriteFunctions), std::end(kCaWriteFunctions));
+  all.insert(all.end(), std::begin(kPvaPutFunctions), std::end(kPvaPutFunctions));
   return all;
 }
 
@@ -85,6 +120,10 @@ std::span<const char* const> Inspector::read_variables() {
 
 std::span<const char* const> Inspector::ca_write_functions() {
   return kCaWriteFunctions;
+}
+
+std::span<const char* const> Inspector::pva_put_functions() {
+  return kPvaPutFunctions;
 }
 
 Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection* before,
@@ -192,6 +231,7 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
     if (bucket != nullptr && queue != nullptr)
       found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
     if (bucket != nullptr) find_ca_writes(module, *bias + bucket->value, found);
+    find_pva_puts(module, found);
     find_variables(elf, *bias, found);
   }
 }
@@ -208,6 +248,22 @@ void Inspector::find_ca_writes(const Module& module, std::uint64_t bucket, Inspe
   if (found.ca_writes || !module.facts->code || !is_code(write) || !is_code(notify)) return;
   found.ca_writes = CaWriteTarget{module.mapping->path, module.facts->code, *write->file_offset,
                                   *notify->file_offset, bucket};
+}
+
+void Inspector::find_pva_puts(const Module& module, Inspection& found) {
+  const std::string_view library = file_name(module.mapping->path);
+  found.serves_pva =
+      found.serves_pva || library.starts_with("libqsrv.so") || library.starts_with("libpvxsIoc.so");
+  if (!module.facts->code) return;
+  for (std::uint32_t i = 0; i < std::size(kPvaPutFunctions); ++i) {
+    const ElfSymbol* const symbol = module.facts->elf->find(kPvaPutFunctions[i]);
+    if (symbol == nullptr || !symbol->function ||
+        !maps_code_at(*module.mapping, *symbol->file_offset))
+      continue;
+    found.pva_puts.push_back({module.mapping->path, module.facts->code, i, *symbol->file_offset});
+    found.serves_pva =
+        found.serves_pva || std::ranges::find(kPvaEntries, i) != std::end(kPvaEntries);
+  }
 }
 
 void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found) {

@@ -26,6 +26,8 @@ struct Inspection {
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;
   std::optional<CaWriteTarget> ca_writes;
+  std::vector<PvaPutTarget> pva_puts;
+  bool serves_pva = false;
   VariablePlaces variables;
   std::string base_version;
   std::string problem;
@@ -46,6 +48,8 @@ class Inspector {
   static std::span<const char* const> read_variables();
   // The functions of CaWriteTarget.
   static std::span<const char* const> ca_write_functions();
+  // The functions of PvaPutTarget.
+  static std::span<const char* const> pva_put_functions();
 
   // `before`: the last look at the same process, reused when it maps the same files still;
   // `thorough` reads the threads' names again also when there are as many. An error means that the
@@ -68,6 +72,7 @@ class Inspector {
   void find_symbols(const std::vector<Module>& modules, Inspection& found);
   static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
   static void find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found);
+  static void find_pva_puts(const Module& module, Inspection& found);
   void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);
   std::shared_ptr<const FileFacts> look_at(pid_t pid, const std::string& path,
                                            const FileStatus& status, Inspection& found);

@@ -56,6 +56,16 @@ struct CaWriteTarget {
   bool operator==(const CaWriteTarget&) const = default;
 };
 
+// A function that a put by PV Access enters, or that is told how it ended.
+struct PvaPutTarget {
+  std::string display_path;  // as the IOC sees it, without " (deleted)"
+  std::shared_ptr<const CodeFile> file;
+  std::uint32_t function = 0;  // index into Inspector::pva_put_functions()
+  std::uint64_t offset = 0;    // first instruction, in the file
+
+  bool operator==(const PvaPutTarget&) const = default;
+};
+
 // A variable in an IOC's memory.
 struct VariablePlace {
   std::uint64_t address = 0;
@@ -99,6 +109,8 @@ struct Ioc {
   std::vector<std::uint64_t> ca_server_port;
   std::vector<CaServerSymbols> ca_server;  // one a file that defines both
   std::optional<CaWriteTarget> ca_writes;  // none: its files do not name the functions
+  std::vector<PvaPutTarget> pva_puts;      // of the PVA servers whose functions its files name
+  bool serves_pva = false;                 // it maps the library of QSRV 1 or 2
   // Of Inspector::read_variables(). They are local to their source files: in a stripped file there
   // are none.
   VariablePlaces variables;

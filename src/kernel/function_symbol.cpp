@@ -16,8 +16,8 @@ namespace {
 
 // As many as no library has: nobody's file keeps us busy for long.
 constexpr std::uint64_t kMostSegments = 128, kMostSections = 4096, kMostSymbols = 4u << 20;
-constexpr std::size_t kBlock = 256;   // symbols that are read at once
-constexpr std::size_t kLongest = 64;  // of a name
+constexpr std::size_t kBlock = 256;    // symbols that are read at once
+constexpr std::size_t kLongest = 384;  // of a name: C++
 
 template <class T>
 bool read_at(int fd, std::uint64_t offset, T& into, std::size_t size = sizeof(T)) {
