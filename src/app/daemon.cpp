@@ -67,6 +67,10 @@ ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds) {
           hit_seconds};
 }
 
+pva::PvaCollector::Setup pva_setup(const Options& options, double hit_seconds) {
+  return {options.pva, options.ca.put_expiry, options.records.overhead_budget / 100, hit_seconds};
+}
+
 double seconds_since(Daemon::Clock::time_point start) {
   return std::chrono::duration<double>(Daemon::Clock::now() - start).count();
 }
@@ -79,9 +83,10 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       host_(RootedFs(), host_options(options, readers_)),
       records_(host_, options.records),
       puts_(host_, ca_setup(options, records_.entry_seconds())),
-      policy_(host_, puts_),
+      pva_(host_, pva_setup(options, records_.entry_seconds())),
+      policy_(host_, puts_, pva_),
       iocs_(host_, iocs_options(options)),
-      collectors_{&iocs_, &records_, &puts_, &policy_},
+      collectors_{&iocs_, &records_, &puts_, &pva_, &policy_},
       interval_(options.iocs.interval) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
@@ -227,6 +232,8 @@ void Daemon::use(const SiteSettings& site) {
   records_.set_bounds(bounds);
   puts_.set_bounds(bounds);
   puts_.set_put_expiry(site.options.ca.put_expiry);
+  pva_.set_bounds(bounds);
+  pva_.set_put_expiry(site.options.ca.put_expiry);
   policy_.set_limit(bounds.unexpected_limit);
   policy_.set_policy(site.policy);
   iocs_.expect(site.expected_iocs);
@@ -255,8 +262,8 @@ std::string Daemon::state_in_words() {
     count = host_.live().size();
   }
   std::string loaded;
-  for (const Collector* collector :
-       {static_cast<Collector*>(&puts_), static_cast<Collector*>(&records_)})
+  const Collector* const counting[] = {&puts_, &pva_, &records_};
+  for (const Collector* collector : counting)
     for (const ProbeState& probe : collector->probes())
       if (probe.problem.empty()) loaded += (loaded.empty() ? "" : ", ") + probe.name;
   const std::string failed = why_failed();

@@ -26,6 +26,7 @@
 #include "iocs/host.h"
 #include "iocs/reader_pool.h"
 #include "policy/collector.h"
+#include "pva/collector.h"
 #include "records/collector.h"
 
 namespace ioc_exporter::app {
@@ -65,6 +66,7 @@ class Daemon {
 
   records::RecordsCollector& records() { return records_; }
   ca::CaCollector& puts() { return puts_; }
+  pva::PvaCollector& pva() { return pva_; }
   iocs::IocsCollector& iocs() { return iocs_; }
   const std::shared_ptr<iocs::ReaderPool>& readers() const { return readers_; }
 
@@ -94,6 +96,7 @@ class Daemon {
   iocs::Host host_;
   records::RecordsCollector records_;  // loaded first: it forks
   ca::CaCollector puts_;
+  pva::PvaCollector pva_;
   policy::PolicyCollector policy_;
   iocs::IocsCollector iocs_;
   std::vector<Collector*> collectors_;  // in the order of the page

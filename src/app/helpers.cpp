@@ -53,20 +53,29 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   Helpers helpers;
   records::RecordProcess* const records = daemon.records().process();
   ca::CaWitnessObject* const witness = daemon.puts().witness_object();
-  if (records != nullptr || witness != nullptr) {
+  pva::PvaWitnessObject* const pva = daemon.pva().witness_object();
+  if (records != nullptr || witness != nullptr || pva != nullptr) {
     auto attach = Helper::start(
         {"ioc_exp-attach",
          confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}),
-         [records, witness](const HelperRequest& request, const UniqueFd& file) {
-           const bool witnesses = request.what == ca::CaWitnessObject::kRequest;
-           if (witnesses && witness != nullptr) return witness->serve(request, file);
-           if (!witnesses && records != nullptr) return records->serve(request, file);
+         [records, witness, pva](const HelperRequest& request, const UniqueFd& file) {
+           switch (request.what) {
+             case ca::CaWitnessObject::kRequest:
+               if (witness != nullptr) return witness->serve(request, file);
+               break;
+             case pva::PvaWitnessObject::kRequest:
+               if (pva != nullptr) return pva->serve(request, file);
+               break;
+             default:
+               if (records != nullptr) return records->serve(request, file);
+           }
            return Result<UniqueFd>(error_in_words("attach: there are no such probes"));
          }});
     if (!attach) return std::move(attach).error();
     helpers.attach = *attach;
     if (records != nullptr) records->use_helper(*attach);
     if (witness != nullptr) witness->use_helper(*attach);
+    if (pva != nullptr) pva->use_helper(*attach);
   }
   ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
   auto net = Helper::start(

@@ -13,6 +13,7 @@
 #include "exposition/histogram_edges.h"
 #include "exposition/limits.h"
 #include "iocs/options.h"
+#include "pva/options.h"
 #include "records/options.h"
 #include "web/options.h"
 
@@ -25,6 +26,7 @@ struct Options {
   iocs::Options iocs;
   records::Options records;
   ca::Options ca;
+  pva::Options pva;
   exposition::Limits limits;
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 

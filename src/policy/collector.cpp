@@ -15,31 +15,47 @@ constexpr std::chrono::milliseconds kBeforeChange{3000};
 
 }  // namespace
 
-PolicyCollector::PolicyCollector(iocs::Host& host, ca::CaCollector& puts)
-    : host_(host), puts_(puts), bounds_(exposition::BoundsOptions().unexpected_limit) {
-  puts_.set_observer(this);
+PolicyCollector::PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva)
+    : host_(host), puts_(puts), pva_(pva) {
+  puts_.set_observer(&ca_judged_);
+  pva_.set_observer(&pva_judged_);
+}
+
+void PolicyCollector::show_puts() {
+  puts_.show_puts();
+  pva_.show_puts();
 }
 
 void PolicyCollector::set_policy(std::shared_ptr<const Policy> policy) {
   const std::scoped_lock lock(host_.mutex());
-  must_look_ = true;  // what was counted until now is the former policy's
-  puts_.show_puts();
-  must_look_ = false;
-  judge_.set_policy(std::move(policy));
+  // What was counted until now is the former policy's.
+  ca_judged_.must_look = pva_judged_.must_look = true;
+  show_puts();
+  ca_judged_.must_look = pva_judged_.must_look = false;
+  ca_judged_.judge.set_policy(policy);
+  pva_judged_.judge.set_policy(std::move(policy));
+}
+
+void PolicyCollector::set_limit(const exposition::SeriesLimit& limit) {
+  ca_judged_.bounds.configure(limit);
+  pva_judged_.bounds.configure(limit);
 }
 
 // Puts are judged by when they came: so they are read just before a time window opens or closes,
 // and just after.
 void PolicyCollector::tick(TimePoint) {
   const std::scoped_lock lock(host_.mutex());
-  if (is_set() &&
-      judge_.changes_until(now_seconds() + std::chrono::duration<double>(kBeforeChange).count()))
-    puts_.show_puts();
+  const double soon = now_seconds() + std::chrono::duration<double>(kBeforeChange).count();
+  const auto changes = [soon](const Judged& judged) {
+    return judged.is_set() && judged.judge.changes_until(soon);
+  };
+  if (changes(ca_judged_) || changes(pva_judged_)) show_puts();
 }
 
-void PolicyCollector::puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
-                                     const WallClock& clock) {
-  if (!is_set() && !must_look_) return;
+void PolicyCollector::Judged::puts_were_read(const Names& names,
+                                             const std::vector<ca::CaPutCount>& puts,
+                                             const WallClock& clock) {
+  if (!is_set() && !must_look) return;
   std::vector<PutTotal> totals;
   totals.reserve(puts.size());
   for (const ca::CaPutCount& put : puts) {
@@ -52,21 +68,24 @@ void PolicyCollector::puts_were_read(const Names& names, const std::vector<ca::C
                       put.count,
                       clock.seconds(put.last_ns)});
   }
-  judge_.look(totals, now_seconds());
+  judge.look(totals, now_seconds());
 }
 
 void PolicyCollector::collect(exposition::Page& page) {
-  PolicySamples samples;
+  PolicySamples samples, pva;
   std::unordered_set<std::string> names;
   {
     const std::scoped_lock lock(host_.mutex());
-    samples.unexpected_puts = judge_.unexpected();
-    samples.policy_rules = judge_.rules();
+    samples = {ca_judged_.judge.unexpected(), ca_judged_.judge.rules()};
+    pva = {pva_judged_.judge.unexpected(), pva_judged_.judge.rules()};
     names = host_.known_names();
   }
-  bounds_.apply(samples, [&](const std::string& name) { return names.contains(name); });
-  page.self.limited.push_back({"unexpected_puts", bounds_.limited()});
-  encode_policy(samples, page.encoder);
+  const auto is_known = [&](const std::string& name) { return names.contains(name); };
+  ca_judged_.bounds.apply(samples, is_known);
+  pva_judged_.bounds.apply(pva, is_known);
+  page.self.limited.push_back({"unexpected_puts", ca_judged_.bounds.limited()});
+  page.self.limited.push_back({"pva_unexpected_puts", pva_judged_.bounds.limited()});
+  encode_policy(samples, pva, page.encoder);
 }
 
 }  // namespace ioc_exporter::policy

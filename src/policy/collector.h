@@ -1,5 +1,6 @@
-// PolicyCollector: judges the puts that the CA collector reads by the site's policy. It is its
-// observer, and has it read puts just before and after a time window opens or closes.
+// PolicyCollector: judges the puts that the collectors of Channel Access and PV Access read by the
+// site's policy. It observes them, and has them read puts just before and after a time window opens
+// or closes.
 #pragma once
 
 #include <memory>
@@ -11,37 +12,44 @@
 #include "policy/bounds.h"
 #include "policy/policy.h"
 #include "policy/put_judge.h"
+#include "pva/collector.h"
 
 namespace ioc_exporter::policy {
 
-class PolicyCollector final : public Collector, public ca::PutObserver {
+class PolicyCollector final : public Collector {
  public:
-  // Both must outlive it.
-  PolicyCollector(iocs::Host& host, ca::CaCollector& puts);
+  // All must outlive it.
+  PolicyCollector(iocs::Host& host, ca::CaCollector& puts, pva::PvaCollector& pva);
 
   std::string_view name() const override { return "policy"; }
   bool is_enabled() const override { return false; }  // a part of what "puts" costs
   void tick(TimePoint now) override;
-  // After the CA collector's: of the puts that it has just read.
+  // After theirs: of the puts that they have just read.
   void collect(exposition::Page& page) override;
-
-  void puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
-                      const WallClock& clock) override;
 
   // From now on puts are judged by this policy; those that were counted before by the former one.
   // Null: by none. In any thread.
   void set_policy(std::shared_ptr<const Policy> policy);
   // From the next scrape on. In any thread.
-  void set_limit(const exposition::SeriesLimit& limit) { bounds_.configure(limit); }
+  void set_limit(const exposition::SeriesLimit& limit);
 
  private:
-  bool is_set() const { return judge_.policy() != nullptr; }
+  // Of the puts by one protocol.
+  struct Judged final : ca::PutObserver {
+    void puts_were_read(const Names& names, const std::vector<ca::CaPutCount>& puts,
+                        const WallClock& clock) override;
+    bool is_set() const { return judge.policy() != nullptr; }
+
+    PutJudge judge;          // under the host's mutex
+    bool must_look = false;  // also without a policy; the same
+    UnexpectedBounds bounds{exposition::BoundsOptions().unexpected_limit};  // in any thread
+  };
+  void show_puts();
 
   iocs::Host& host_;
   ca::CaCollector& puts_;
-  PutJudge judge_;           // under the host's mutex
-  bool must_look_ = false;   // also without a policy; the same
-  UnexpectedBounds bounds_;  // in any thread
+  pva::PvaCollector& pva_;
+  Judged ca_judged_, pva_judged_;
 };
 
 }  // namespace ioc_exporter::policy

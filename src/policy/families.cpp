@@ -15,9 +15,16 @@ constexpr exposition::Family kUnexpected{
 constexpr exposition::Family kLast{"epics_ca_last_unexpected_put_timestamp_seconds",
                                    exposition::FamilyType::gauge,
                                    "When the last of them was, in seconds since 1970."};
+constexpr exposition::Family kPvaUnexpected{"epics_pva_unexpected_puts_total",
+                                            exposition::FamilyType::counter,
+                                            "PV Access puts that the site's policy does not "
+                                            "expect, or forbids, and the rule that decided."};
+constexpr exposition::Family kPvaLast{"epics_pva_last_unexpected_put_timestamp_seconds",
+                                      exposition::FamilyType::gauge,
+                                      "When the last of them was, in seconds since 1970."};
 constexpr exposition::Family kRules{
     "ioc_exporter_policy_puts_total", exposition::FamilyType::counter,
-    "Channel Access writes by the rule of the site's policy that decided."};
+    "Channel Access and PV Access writes by the rule of the site's policy that decided."};
 
 struct Unexpected {
   std::uint64_t count = 0;
@@ -32,13 +39,25 @@ void merge(Unexpected& sum, const Unexpected& more) {
   sum.created = std::min(sum.created, more.created);
 }
 
-void encode_unexpected(const UnexpectedSeries& series, exposition::Encoder& encoder) {
-  encoder.begin_family(kUnexpected);
+void encode_unexpected(const PolicySamples& samples, const exposition::Family& total,
+                       const exposition::Family& last, exposition::Encoder& encoder) {
+  UnexpectedSeries series;
+  series.reserve(samples.unexpected_puts.size());
+  for (const UnexpectedPutSample& put : samples.unexpected_puts)
+    series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                        {"pv", put.pv},
+                                        {"client", put.client},
+                                        {"user", put.user},
+                                        {"client_host", put.host},
+                                        {"rule", put.rule},
+                                        {"action", put.action}}),
+                        Unexpected{put.count, put.last_time_seconds, put.created_time_seconds});
+  encoder.begin_family(total);
   exposition::for_each_merged(
       series, merge, [&encoder](const exposition::EncodedLabels& labels, const Unexpected& puts) {
         encoder.count(labels, puts.count, {.created_seconds = puts.created});
       });
-  encoder.begin_family(kLast);
+  encoder.begin_family(last);
   exposition::for_each_merged(
       series, merge, [&encoder](const exposition::EncodedLabels& labels, const Unexpected& puts) {
         if (puts.last > 0) encoder.number(labels, puts.last);
@@ -47,23 +66,14 @@ void encode_unexpected(const UnexpectedSeries& series, exposition::Encoder& enco
 
 }  // namespace
 
-void encode_policy(const PolicySamples& samples, exposition::Encoder& encoder) {
-  UnexpectedSeries unexpected;
-  unexpected.reserve(samples.unexpected_puts.size());
-  for (const UnexpectedPutSample& put : samples.unexpected_puts)
-    unexpected.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                            {"pv", put.pv},
-                                            {"client", put.client},
-                                            {"user", put.user},
-                                            {"client_host", put.host},
-                                            {"rule", put.rule},
-                                            {"action", put.action}}),
-                            Unexpected{put.count, put.last_time_seconds, put.created_time_seconds});
-  encode_unexpected(unexpected, encoder);
-
+void encode_policy(const PolicySamples& ca, const PolicySamples& pva,
+                   exposition::Encoder& encoder) {
+  encode_unexpected(ca, kUnexpected, kLast, encoder);
+  encode_unexpected(pva, kPvaUnexpected, kPvaLast, encoder);
   exposition::SeriesList<std::uint64_t> rules;
-  for (const PolicyRuleSample& rule : samples.policy_rules)
-    rules.emplace_back(encoder.labels({{"rule", rule.rule}, {"action", rule.action}}), rule.puts);
+  for (const auto* const samples : {&ca, &pva})
+    for (const PolicyRuleSample& rule : samples->policy_rules)
+      rules.emplace_back(encoder.labels({{"rule", rule.rule}, {"action", rule.action}}), rule.puts);
   exposition::encode_counts(kRules, std::move(rules), encoder);
 }
 

@@ -6,6 +6,7 @@
 
 namespace ioc_exporter::policy {
 
-void encode_policy(const PolicySamples& samples, exposition::Encoder& encoder);
+// Of puts by Channel Access, and by PV Access.
+void encode_policy(const PolicySamples& ca, const PolicySamples& pva, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::policy

@@ -21,6 +21,7 @@
 
 #include "ca_witness.skel.h"
 #include "kernel/uprobe_link.h"
+#include "pva_witness.skel.h"
 #include "record_process.skel.h"
 
 namespace {
@@ -124,6 +125,11 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   ASSERT_NE(witness, nullptr);
   expect_little_stack(witness->obj);
   ca_witness_bpf__destroy(witness);
+
+  pva_witness_bpf* pva = pva_witness_bpf__open();
+  ASSERT_NE(pva, nullptr);
+  expect_little_stack(pva->obj);
+  pva_witness_bpf__destroy(pva);
 }
 
 }  // namespace

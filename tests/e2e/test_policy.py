@@ -31,7 +31,7 @@ policy:
 def rules_with_short_memory(log_dir: pathlib.Path) -> pathlib.Path:
     """The project's own rules, in which the alerts about puts resolve after seconds."""
     text = RULES.read_text()
-    assert text.count("offset 5m") == 2
+    assert text.count("offset 5m") == 4
     path = log_dir / "rules.yml"
     path.write_text(text.replace("offset 5m", "offset 15s"))
     return path

@@ -19,6 +19,7 @@
 #include "policy/bounds.h"
 #include "policy/families.h"
 #include "policy/samples.h"
+#include "pva/families.h"
 #include "records/all_families.h"
 #include "records/bounds.h"
 #include "records/samples.h"
@@ -27,6 +28,8 @@ namespace ioc_exporter {
 
 struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
+  pva::PvaSamples pva;
+  PolicySamples pva_policy;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
   std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
@@ -43,7 +46,8 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   iocs::encode_left_out(snapshot.left_out, encoder);
   records::encode_all(snapshot.iocs, snapshot.hit_cost, edges, cache, encoder);
   ca::encode_ca(snapshot, edges.completions, encoder);
-  policy::encode_policy(snapshot, encoder);
+  pva::encode_pva(snapshot.pva, encoder);
+  policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
   exposition::encode_all(app::self_families(snapshot, exporter), encoder);
 }
 

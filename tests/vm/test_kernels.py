@@ -40,6 +40,9 @@ def test_kernel(series, tmp_path):
     assert scrape.value(PUTS, op="write", **client, **of_ioc) == WRITES
     assert scrape.value(PUTS, op="write_notify", **client, **of_ioc) == NOTIFIES
     assert scrape.total(PUTS) == WRITES + NOTIFIES
+    for labels, loaded in scrape.series("ioc_exporter_probe_loaded"):
+        assert loaded == 1, labels
+    assert scrape.value("ioc_exporter_probe_loaded", probe="pva_witness") == 1
     for labels, dropped in scrape.series("ioc_exporter_dropped_total"):
         assert dropped == 0, labels
     assert facts["exporter_status"].strip() == "0", facts["exporter_log"]

@@ -9,6 +9,7 @@
 
 #include "shared/ca_udp.h"
 #include "shared/ca_witness.h"
+#include "shared/pva_witness.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter::app {
@@ -36,6 +37,7 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("ca_tap", iocx_ca_drop_labels);
   expect_documented("ca_udp", iocx_ca_udp_drop_labels);
   expect_documented("ca_witness", iocx_witness_drop_labels);
+  expect_documented("pva_witness", iocx_pva_drop_labels);
 }
 
 }  // namespace

@@ -107,6 +107,15 @@ void add_channel_access(Snapshot& snapshot) {
   snapshot.put_durations = {duration};
   snapshot.put_disagreements = {{"power-supplies", "10.0.0.9", "guest", "laptop", 50, 0},
                                 {"power-supplies", "10.0.0.7", "operator", "console1", 0, 49}};
+  snapshot.pva = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
+                    PutOp::write, 41, 1790000240.5},
+                   {"power-supplies", "", "", "", "", PutOp::write, 3}},
+                  {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
+                    "no_write_access", 5}},
+                  {{"power-supplies", ""}, {"timing", "stripped"}}};
+  snapshot.pva_policy = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
+                           "default", "unexpected", 41, 1790000240.5, 0}},
+                         {{"default", "unexpected", 41}}};
   snapshot.put_witnesses = {{"power-supplies", ""}, {"timing", "stripped"}};
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7,

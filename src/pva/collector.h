@@ -1,0 +1,72 @@
+// PvaCollector: puts by PV Access, as the IOCs' own servers tell them.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/trouble_log.h"
+#include "base/wall_clock.h"
+#include "ca/bounds.h"
+#include "ca/collector.h"
+#include "exposition/collector.h"
+#include "iocs/host.h"
+#include "pva/families.h"
+#include "pva/options.h"
+#include "pva/witness.h"
+
+namespace ioc_exporter::pva {
+
+class PvaCollector final : public Collector {
+ public:
+  struct Setup {
+    Options options;
+    std::chrono::milliseconds put_expiry{};  // how long puts of clients that are gone are kept
+    double overhead_budget = 0;              // fraction of one core for each IOC; 0: no bound
+    double hit_seconds = 0;                  // what a hit of an entry probe costs
+  };
+  // Loads the programs, what fails shows in probes(). `host` must outlive it.
+  PvaCollector(iocs::Host& host, const Setup& setup);
+
+  std::string_view name() const override { return "pva"; }
+  bool is_enabled() const override { return enabled_; }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  void tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
+  void detach() override;
+
+  // From the next scrape on. In any thread.
+  void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
+  void set_put_expiry(std::chrono::milliseconds expiry);
+
+  // One, or null. Before the first tick.
+  void set_observer(ca::PutObserver* observer) { observer_ = observer; }
+  // Has the observer see what was counted until now. Under the host's mutex.
+  void show_puts() { static_cast<void>(read_witness()); }
+
+  // The probes, for who attaches them in our place; null: there are none.
+  PvaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
+
+ private:
+  bool read_witness();
+  PvaSamples read(SelfSamples& self, bool& complete);
+
+  iocs::Host& host_;
+  bool enabled_;
+  std::string why_not_;  // "" = loaded, or turned off
+  // All that follows: under the host's mutex, unless it says otherwise.
+  std::optional<PvaWitness> witness_;
+  std::set<std::uint32_t> known_;  // numbers of IOCs that have a name
+  WallClock wall_clock_;
+  TroubleLog trouble_;
+  ca::PutObserver* observer_ = nullptr;
+  std::chrono::milliseconds put_expiry_;
+  TimePoint next_expiry_{};
+  ca::CaBounds bounds_{{}};  // in any thread
+};
+
+}  // namespace ioc_exporter::pva

@@ -1,0 +1,74 @@
+#include "pva/families.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "exposition/merged_series.h"
+
+namespace ioc_exporter::pva {
+namespace {
+
+constexpr exposition::Family kPuts{
+    "epics_pva_puts_total", exposition::FamilyType::counter,
+    "PV Access puts that clients asked QSRV in the IOC for. Empty labels: not known."};
+constexpr exposition::Family kFailures{
+    "epics_pva_put_failures_total", exposition::FamilyType::counter,
+    "PV Access puts that the IOC answered with an error, by reason."};
+constexpr exposition::Family kLastPut{
+    "epics_pva_last_put_timestamp_seconds", exposition::FamilyType::gauge,
+    "When the client put to the PV by PV Access last, in seconds since 1970."};
+constexpr exposition::Family kWitnessed{
+    "ioc_exporter_ioc_pva_puts_witnessed", exposition::FamilyType::gauge,
+    "Whether the IOC's PV Access server is heard about all puts. 0: some or all are not counted."};
+
+using Last = exposition::SeriesList<double>;
+
+// With its own name and value as the last label.
+template <class Sample>
+exposition::EncodedLabels labels_of(const Sample& sample, exposition::Label last,
+                                    exposition::Encoder& encoder) {
+  return encoder.labels({{"ioc", sample.ioc},
+                         {"pv", sample.pv},
+                         {"client", sample.client},
+                         {"user", sample.user},
+                         {"client_host", sample.host},
+                         last});
+}
+
+void encode_last_times(const std::vector<PutSample>& puts, exposition::Encoder& encoder) {
+  Last series;
+  for (const PutSample& put : puts)
+    if (put.last_time_seconds > 0)
+      series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                          {"pv", put.pv},
+                                          {"client", put.client},
+                                          {"user", put.user},
+                                          {"client_host", put.host}}),
+                          put.last_time_seconds);
+  encoder.begin_family(kLastPut);
+  exposition::for_each_merged(
+      std::move(series), [](double& last, double other) { last = std::max(last, other); },
+      [&encoder](const exposition::EncodedLabels& labels, double last) {
+        encoder.number(labels, last);
+      });
+}
+
+}  // namespace
+
+void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder) {
+  exposition::SeriesList<std::uint64_t> series;
+  for (const PutSample& put : samples.puts)
+    series.emplace_back(labels_of(put, {"op", "put"}, encoder), put.count);
+  exposition::encode_counts(kPuts, std::move(series), encoder);
+  series.clear();
+  for (const PutFailureSample& failure : samples.failures)
+    series.emplace_back(labels_of(failure, {"reason", failure.reason}, encoder), failure.count);
+  exposition::encode_counts(kFailures, std::move(series), encoder);
+  encode_last_times(samples.puts, encoder);
+  series.clear();
+  for (const PutWitnessSample& one : samples.witnesses)
+    series.emplace_back(encoder.labels({{"ioc", one.ioc}}), one.unheard.empty() ? 1 : 0);
+  exposition::encode_counts(kWitnessed, std::move(series), encoder);
+}
+
+}  // namespace ioc_exporter::pva

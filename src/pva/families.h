@@ -1,0 +1,21 @@
+// The metric families of PV Access puts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ca/samples.h"
+#include "exposition/encoder.h"
+
+namespace ioc_exporter::pva {
+
+// All of it, at one moment.
+struct PvaSamples {
+  std::vector<PutSample> puts;
+  std::vector<PutFailureSample> failures;
+  std::vector<PutWitnessSample> witnesses;  // of IOCs that serve PVA
+};
+
+void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder);
+
+}  // namespace ioc_exporter::pva

@@ -1,0 +1,262 @@
+// Puts by PV Access of an IOC that this process is: exact, and under the names that its objects
+// have.
+#include "pva/witness.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "pva_server.h"
+
+namespace ioc_exporter::pva {
+namespace {
+
+using namespace ioc_exporter::test;
+using std::chrono::seconds;
+using Labels = ca::CaPutLabels;
+using Counts = std::map<Labels, ca::CaPuts>;
+
+class PvaWitnessTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    auto started = PvaWitness::start({});
+    ASSERT_TRUE(started) << started.error().message();
+    witness_.emplace(std::move(*started));
+    ioc_.id.pid = ::getpid();
+    ioc_.name = "test";
+    ioc_.serves_pva = true;
+    const std::pair<std::uint32_t, const void*> functions[] = {
+        {0, reinterpret_cast<void*>(pva_test_single_put)},
+        {2, reinterpret_cast<void*>(pva_test_group_put)},
+        {4, reinterpret_cast<void*>(pva_test_put_done)},
+        {6, reinterpret_cast<void*>(pva_test_on_put)},
+        {9, reinterpret_cast<void*>(pva_test_error)}};
+    std::vector<iocs::CodeRange> code;
+    for (const auto& [function, address] : functions) code.push_back({offset_of(address), 4});
+    auto file = iocs::CodeFile::open(UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
+                                     "the test", code);
+    ASSERT_TRUE(file) << file.error().message();
+    for (const auto& [function, address] : functions)
+      ioc_.pva_puts.push_back({"the test", *file, function, offset_of(address)});
+    follow();
+    ASSERT_EQ(witness_->attachments(), std::size(functions)) << witness_->unheard().at(7);
+  }
+
+  void follow() { witness_->follow({{7, 1, &ioc_, false}}, now_); }
+  static Counts of(const ca::CaPutTotals& totals) {
+    Counts counts;
+    for (const ca::CaPutCount& one : totals.counts())
+      counts[one.labels][one.op == PutOp::write ? 0 : 1] += one.count;
+    return counts;
+  }
+  Counts puts() {
+    EXPECT_TRUE(witness_->collect(now_));
+    return of(witness_->puts());
+  }
+  std::uint64_t dropped(iocx_pva_drop reason) {
+    auto drops = witness_->drops();
+    EXPECT_TRUE(drops);
+    return (*drops)[reason].count;
+  }
+
+  template <class String>
+  void put_to_all(const std::string& prefix) {
+    const SingleChannel<String> single{
+        .name = prefix + "single", .credentials = {text_vector("operator"), text_vector("::1")}};
+    const GroupChannel<String> group{.name = prefix + "a_group_with_a_long_name",
+                                     .credentials = {text_vector(""), text_vector("192.0.2.7")}};
+    const Put to_single{.channel = &single}, to_group{.channel = &group};
+    const void* const singles[] = {&to_single};
+    const void* const groups[] = {&to_group};
+    const Status<String> fine{.type = 0, .message = ""}, warning{.type = 1, .message = "well"},
+        refused{.type = 2, .message = "Put not permitted"},
+        refused_to_group{.type = 2, .message = "Process not permitted"},
+        failed{.type = 3, .message = "Put"};
+    for (int i = 0; i < 23; ++i) pva_test_single_put(&to_single);
+    for (int i = 0; i < 19; ++i) pva_test_group_put(&to_group);
+    for (const auto* status : {&fine, &warning, &refused, &failed})
+      pva_test_put_done(nullptr, status, singles);
+    for (const auto* status : {&fine, &refused_to_group, &refused_to_group})
+      pva_test_put_done(nullptr, status, groups);
+    const Credentials2<String> who{.peer = "[2001:db8::1]:41234",
+                                   .interface = "[::]:5075",
+                                   .method = "ca",
+                                   .account = "guest"};
+    const Operation<String> put{.name = prefix + "new", .credentials = &who};
+    const Operation<String> get{.name = prefix + "new", .credentials = &who, .type = 2};
+    const void* const operation[] = {&put};
+    for (int i = 0; i < 17; ++i) pva_test_on_put(nullptr, operation);
+    const String error("No fields changed");
+    for (int i = 0; i < 3; ++i) pva_test_error(&put, &error);
+    pva_test_error(&get, &error);
+  }
+  static void expect(Counts& puts, Counts& failures, const std::string& prefix) {
+    const Labels single{7, prefix + "single", "::1", "operator", "::1"},
+        group{7, prefix + "a_group_with_a_long_name", "192.0.2.7", "", "192.0.2.7"},
+        fresh{7, prefix + "new", "2001:db8::1", "guest", "2001:db8::1"};
+    puts[single] = {23, 0};
+    puts[group] = {19, 0};
+    puts[fresh] = {17, 0};
+    failures[single] = {1, 1};
+    failures[group] = {2, 0};
+    failures[fresh] = {0, 3};
+  }
+
+  PvaWitness::Clock::time_point now_ = PvaWitness::Clock::now();
+  std::optional<PvaWitness> witness_;
+  iocs::Ioc ioc_;
+};
+
+TEST_F(PvaWitnessTest, EachPutUnderItsNamesInBothLayouts) {
+  put_to_all<std::string>("P:");
+  put_to_all<OldString>("O:");
+  Counts expected, failures;
+  expect(expected, failures, "P:");
+  expect(expected, failures, "O:");
+  EXPECT_EQ(puts(), expected);
+  EXPECT_EQ(of(witness_->failures()), failures);
+  EXPECT_EQ(witness_->unheard().at(7),
+            "its files name no functions to hear of puts to groups of "
+            "QSRV 2");
+  for (const auto reason : {IOCX_PVA_DROP_FULL, IOCX_PVA_DROP_UNREADABLE, IOCX_PVA_DROP_CUT})
+    EXPECT_EQ(dropped(reason), 0u) << reason;
+}
+
+// Of a build that is not known, or in a process that is no friend.
+TEST_F(PvaWitnessTest, WhatHasNotTheShapeOfAPutHasNoNames) {
+  const std::array<std::uint64_t, 64> zeros{};
+  std::array<std::uint64_t, 64> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i * 1'000'003;
+  std::array<const void*, 64> loops{};
+  loops.fill(loops.data());
+  const std::string unending(70'000, 'x');
+  const SingleChannel<std::string> name_too_long{
+      .name = unending, .credentials = {text_vector("u"), text_vector("h")}};
+  const SingleChannel<std::string> no_end{.name = "n", .credentials = {{'u'}, {'h'}}};
+  const Put puts_to[] = {{.channel = nullptr},
+                         {.channel = zeros.data()},
+                         {.channel = loops.data()},
+                         {.channel = &name_too_long},
+                         {.channel = &no_end}};
+  const Status<std::string> failed{.type = 2, .message = "?"};
+  std::uint64_t asked = 0;
+  for (const Put& put : puts_to) {
+    const void* const shared[] = {&put};
+    pva_test_single_put(&put);
+    pva_test_group_put(&put);
+    pva_test_put_done(nullptr, &failed, shared);
+    asked += 2;
+  }
+  const void* const nowhere = reinterpret_cast<const void*>(8);
+  for (const void* object :
+       {static_cast<const void*>(nullptr), nowhere, static_cast<const void*>(zeros.data()),
+        static_cast<const void*>(numbers.data())}) {
+    const void* const operation[] = {object};
+    pva_test_on_put(nullptr, operation);
+    pva_test_single_put(object);
+    pva_test_error(object, object);
+    asked += 2;
+  }
+  pva_test_on_put(nullptr, nullptr);
+  pva_test_put_done(nullptr, nullptr, nullptr);
+  ++asked;
+  const Labels nobody{7, "", "", "", ""};
+  EXPECT_EQ(puts(), (Counts{{nobody, {asked, 0}}}));
+  EXPECT_EQ(of(witness_->failures()), (Counts{{nobody, {0, 6}}}));
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), asked + 6);
+}
+
+TEST_F(PvaWitnessTest, NamesAreCutAtTheirBounds) {
+  const SingleChannel<std::string> fits{
+      .name = std::string(151, 'n'),
+      .credentials = {text_vector(std::string(63, 'u')), text_vector("192.0.2.7")}};
+  const SingleChannel<std::string> longer{
+      .name = std::string(152, 'n'),
+      .credentials = {text_vector(std::string(64, 'u')), text_vector("192.0.2.7")}};
+  const Put put{.channel = &fits}, cut{.channel = &longer};
+  pva_test_single_put(&put);
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_CUT), 0u);
+  for (int i = 0; i < 3; ++i) pva_test_single_put(&cut);
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_CUT), 3u);
+  EXPECT_EQ(puts(),
+            (Counts{{{7, std::string(151, 'n'), "192.0.2.7", std::string(63, 'u'), "192.0.2.7"},
+                     {4, 0}}}));
+}
+
+TEST_F(PvaWitnessTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
+  constexpr std::uint64_t kFlood = 20'000;
+  const auto flood = [](int round) {
+    for (std::uint64_t i = 0; i < kFlood; ++i) {
+      const SingleChannel<std::string> channel{
+          .name = "P:set",
+          .credentials = {text_vector(std::to_string(round) + "." + std::to_string(i)),
+                          text_vector("192.0.2.66")}};
+      const Put put{.channel = &channel};
+      pva_test_single_put(&put);
+    }
+  };
+  const auto put_as_another = [](int count) {
+    for (int user = 0; user < 50; ++user) {
+      const SingleChannel<std::string> channel{
+          .name = "P:set",
+          .credentials = {text_vector("user" + std::to_string(user)), text_vector("192.0.2.7")}};
+      const Put put{.channel = &channel};
+      for (int i = 0; i < count; ++i) pva_test_single_put(&put);
+    }
+  };
+  const auto sum = [](const Counts& counts, const std::string& client) {
+    std::uint64_t all = 0;
+    for (const auto& [labels, puts] : counts)
+      if (labels.client == client) all += puts[0];
+    return all;
+  };
+  flood(0);
+  put_as_another(7);
+  Counts now = puts();
+  const std::uint64_t entries = witness_->map().entries;
+  EXPECT_LT(entries, IOCX_PVA_PUTS / 4);
+  EXPECT_EQ(sum(now, "192.0.2.66") + sum(now, ""), kFlood);
+  EXPECT_EQ(sum(now, ""), dropped(IOCX_PVA_DROP_FULL));
+  for (int user = 0; user < 50; ++user)
+    EXPECT_EQ((now[{7, "P:set", "192.0.2.7", "user" + std::to_string(user), "192.0.2.7"}]),
+              (ca::CaPuts{7, 0}));
+
+  // What is not used any more is given up, and counted still.
+  now_ += PvaWitness::kIdle + seconds(1);
+  ASSERT_TRUE(witness_->reap(now_));
+  put_as_another(1);
+  now_ += PvaWitness::kGrace + seconds(1);
+  ASSERT_TRUE(witness_->reap(now_));
+  EXPECT_EQ(witness_->map().entries, 50u);
+  put_as_another(1);
+  flood(1);
+  now = puts();
+  EXPECT_EQ(sum(now, "192.0.2.66") + sum(now, ""), 2 * kFlood);
+  EXPECT_EQ(sum(now, "192.0.2.7"), 50u * 9);
+}
+
+TEST_F(PvaWitnessTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
+  put_to_all<std::string>("P:");
+  witness_->follow({}, now_);
+  EXPECT_EQ(witness_->attachments(), 0u);
+  put_to_all<std::string>("P:");  // nobody counts
+  Counts expected, failures;
+  expect(expected, failures, "P:");
+  EXPECT_EQ(puts(), expected);
+  now_ += PvaWitness::kGrace + seconds(1);
+  ASSERT_TRUE(witness_->reap(now_));
+  EXPECT_EQ(witness_->map().entries, 0u);
+  EXPECT_EQ(puts(), expected);
+  witness_->follow({{7, 2, &ioc_, false}}, now_);  // it is back
+  put_to_all<std::string>("P:");
+  for (auto& [labels, counts] : expected) counts[0] *= 2;
+  EXPECT_EQ(puts(), expected);
+  witness_->forget(7);
+  EXPECT_EQ(puts(), Counts{});
+}
+
+}  // namespace
+}  // namespace ioc_exporter::pva

@@ -1,0 +1,111 @@
+"""Puts by PV Access: the IOC's own server, QSRV 1 or 2, names each one's PV and client."""
+import json
+from collections import Counter
+
+import pytest
+
+from harness import clients
+from harness.exporter import run_exporter
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+PUTS = "epics_pva_puts_total"
+FAILURES = "epics_pva_put_failures_total"
+UNEXPECTED = "epics_pva_unexpected_puts_total"
+LAST_UNEXPECTED = "epics_pva_last_unexpected_put_timestamp_seconds"
+HEARD = "ioc_exporter_ioc_pva_puts_witnessed"
+# Of those that each Linux has: whoever runs the client tells the server so.
+GUEST = "daemon"
+
+LONG = "A:" + "record_with_a_long_name_" * 2
+GROUP = json.dumps({"A:group": {"x": {"+channel": "VAL", "+putorder": 0}}})
+GROUP_TOO = json.dumps({"A:group": {"y": {"+channel": "VAL", "+putorder": 1}}})
+CLOSED_GROUP = json.dumps({"A:closed-group": {"z": {"+channel": "VAL", "+putorder": 0}}})
+RECORDS = f"""
+    record(ao,"A:set"){{field(FLNK,"A:set:count")}}
+    record(calc,"A:set:count"){{field(CALC,"VAL+1")}}
+    record(stringout,"{LONG}"){{}}
+    record(calc,"A:links"){{}}
+    record(ao,"A:x"){{info(Q:group,{GROUP})}}
+    record(ao,"A:y"){{info(Q:group,{GROUP_TOO})}}
+    record(ao,"A:disabled"){{field(DISP,"1")}}
+    record(ao,"A:closed"){{field(ASG,"closed") info(Q:group,{CLOSED_GROUP})}}
+"""
+ACCESS = """
+    ASG(DEFAULT){RULE(1,WRITE)}
+    ASG(closed){RULE(1,READ)}
+"""
+POLICY = f"""
+policy:
+  rules:
+    - name: no guests
+      action: forbid
+      users: {GUEST}
+    - name: operators
+      action: expect
+      clients: 127.0.0.0/8
+"""
+
+
+@pytest.fixture(scope="module")
+def iocs(shared):
+    return {qsrv: shared.ioc(f"pva{qsrv}", RECORDS, access_security=ACCESS, qsrv=qsrv) for qsrv in (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, iocs, tmp_path_factory):
+    site = tmp_path_factory.mktemp("site") / "site.yml"
+    site.write_text(POLICY)
+    exporter = shared.exporter(f"--config.file={site}", sees=list(iocs.values()))
+    for ioc in iocs.values():
+        exporter.wait_scrape(lambda page: page.value(HEARD, ioc=ioc.name) == 1, f"{ioc.name}'s server is heard")
+    return exporter
+
+
+def connect_p4p(connect, ioc, puts: dict[str, object], count: int, prefix=()):
+    return connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [ioc], puts, n, prefix), [ioc],
+                   list(puts), count)
+
+
+def as_guest() -> list[str]:
+    return ["setpriv", f"--reuid={GUEST}", f"--regid={GUEST}", "--clear-groups"]
+
+
+def counts(page, family: str, ioc, *names: str) -> Counter:
+    return Counter({tuple(labels[name] for name in names): value for labels, value in page.series(family, ioc=ioc.name)})
+
+
+@pytest.mark.parametrize("qsrv", [1, 2])
+def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, qsrv):
+    ioc = iocs[qsrv]
+    operator = connect_p4p(connect, ioc, {
+        "A:set": 1, "A:set.VAL": 2, "A:set=notify": 3, "A:set=process": 4, LONG: "text", "A:links.INPA": "5",
+        "A:group": '{"x": {"value": 6}, "y": {"value": 7}}'}, 23)
+    guest = connect_p4p(connect, ioc, {
+        "A:set": 8, "A:closed=refused": 9, "A:closed=notify=refused": 9, "A:group": '{"y": {"value": 10}}',
+        "A:closed-group=refused": '{"z": {"value": 1}}', "A:disabled=refused": 1}, 7, as_guest())
+    again = connect_p4p(connect, ioc, {"A:set": 11}, 5, as_guest())  # another connection of the same client
+    assert [client.send() for client in (operator, guest, again)] == [23 * 7, 7 * 6, 5]
+    puts = Counter({("A:set", clients.LIBCA_USER): 23 * 3, ("A:set.VAL", clients.LIBCA_USER): 23,
+                    (LONG, clients.LIBCA_USER): 23, ("A:links.INPA", clients.LIBCA_USER): 23,
+                    ("A:group", clients.LIBCA_USER): 23,
+                    ("A:set", GUEST): 12, ("A:closed", GUEST): 14, ("A:group", GUEST): 7, ("A:closed-group", GUEST): 7,
+                    ("A:disabled", GUEST): 7})
+    refused = Counter({("A:closed", GUEST, "no_write_access"): 14, ("A:closed-group", GUEST, "no_write_access"): 7,
+                       ("A:disabled", GUEST, "put_failed"): 7})
+    # An IOC may tell its clients before the program has told us.
+    page = exporter.wait_scrape(lambda page: page.total(FAILURES, ioc=ioc.name) >= refused.total(), "the failures")
+    assert counts(page, PUTS, ioc, "pv", "user") == puts
+    assert counts(page, FAILURES, ioc, "pv", "user", "reason") == refused
+    for labels, _ in page.series(PUTS, ioc=ioc.name):
+        assert (labels["client"], labels["client_host"], labels["op"]) == (clients.LOOPBACK, clients.LOOPBACK, "put")
+    assert ioc.get("A:set:count.VAL") == 23 * 4 + 12
+    assert counts(page, UNEXPECTED, ioc, "pv", "user", "action") == Counter(
+        {(*key, "forbidden"): value for key, value in puts.items() if key[1] == GUEST})
+    assert page.value(LAST_UNEXPECTED, ioc=ioc.name, pv="A:group") > 1.7e9
+    for reason in ("pva_full", "pva_unreadable", "pva_cut"):
+        assert page.count("ioc_exporter_dropped_total", probe="pva_witness", reason=reason) == 0
+
+
+def test_without(iocs, log_dir):
+    page = run_exporter("--once=1", "--no-pva.witness", "--no-collector.puts", "--ioc.include=pva1").stdout
+    assert "epics_pva_puts_total{" not in page and 'probe="pva_witness"' not in page
