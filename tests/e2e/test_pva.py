@@ -1,5 +1,6 @@
 """Puts by PV Access: the IOC's own server, QSRV 1 or 2, names each one's PV and client."""
 import json
+import os
 from collections import Counter
 
 import pytest
@@ -13,8 +14,7 @@ FAILURES = "epics_pva_put_failures_total"
 UNEXPECTED = "epics_pva_unexpected_puts_total"
 LAST_UNEXPECTED = "epics_pva_last_unexpected_put_timestamp_seconds"
 HEARD = "ioc_exporter_ioc_pva_puts_witnessed"
-# Of those that each Linux has: whoever runs the client tells the server so.
-GUEST = "daemon"
+GUEST = "guest"
 
 LONG = "A:" + "record_with_a_long_name_" * 2
 GROUP = json.dumps({"A:group": {"x": {"+channel": "VAL", "+putorder": 0}}})
@@ -66,8 +66,12 @@ def connect_p4p(connect, ioc, puts: dict[str, object], count: int, prefix=()):
                    list(puts), count)
 
 
-def as_guest() -> list[str]:
-    return ["setpriv", f"--reuid={GUEST}", f"--regid={GUEST}", "--clear-groups"]
+@pytest.fixture
+def as_guest(log_dir) -> list[str]:
+    """For a client that has another user's name, which the library takes from the password database."""
+    passwd = log_dir / "passwd"
+    passwd.write_text(f"{GUEST}:x:{os.getuid()}:{os.getgid()}::/:/bin/sh\n")
+    return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', str(passwd)]
 
 
 def counts(page, family: str, ioc, *names: str) -> Counter:
@@ -75,15 +79,15 @@ def counts(page, family: str, ioc, *names: str) -> Counter:
 
 
 @pytest.mark.parametrize("qsrv", [1, 2])
-def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, qsrv):
+def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, as_guest, qsrv):
     ioc = iocs[qsrv]
     operator = connect_p4p(connect, ioc, {
         "A:set": 1, "A:set.VAL": 2, "A:set=notify": 3, "A:set=process": 4, LONG: "text", "A:links.INPA": "5",
         "A:group": '{"x": {"value": 6}, "y": {"value": 7}}'}, 23)
     guest = connect_p4p(connect, ioc, {
         "A:set": 8, "A:closed=refused": 9, "A:closed=notify=refused": 9, "A:group": '{"y": {"value": 10}}',
-        "A:closed-group=refused": '{"z": {"value": 1}}', "A:disabled=refused": 1}, 7, as_guest())
-    again = connect_p4p(connect, ioc, {"A:set": 11}, 5, as_guest())  # another connection of the same client
+        "A:closed-group=refused": '{"z": {"value": 1}}', "A:disabled=refused": 1}, 7, as_guest)
+    again = connect_p4p(connect, ioc, {"A:set": 11}, 5, as_guest)  # another connection of the same client
     assert [client.send() for client in (operator, guest, again)] == [23 * 7, 7 * 6, 5]
     puts = Counter({("A:set", clients.LIBCA_USER): 23 * 3, ("A:set.VAL", clients.LIBCA_USER): 23,
                     (LONG, clients.LIBCA_USER): 23, ("A:links.INPA", clients.LIBCA_USER): 23,
