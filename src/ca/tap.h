@@ -39,6 +39,7 @@
 #include "ca/outcome_totals.h"
 #include "ca/put_ledger.h"
 #include "ca/put_totals.h"
+#include "ca/relays.h"
 #include "ca/samples.h"
 #include "ca/server.h"
 #include "ca/server_totals.h"
@@ -197,6 +198,12 @@ class CaTap {
   struct Identity {
     std::string user, host;
   };
+  // Slots of channels that have a name.
+  struct ChannelIndex {
+    std::unordered_map<std::uint64_t, std::uint32_t> first;  // by circuit
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>
+        by_ids;  // SID, CID
+  };
   // A slot's channel as the ledger calls it, and what the ledger was told.
   struct Told {
     std::uint64_t channel = 0;
@@ -270,7 +277,13 @@ class CaTap {
   bool is_elsewhere(const iocx_ca_flow_key& key) const;
   ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
   bool is_served(const iocx_ca_flow_key& key) const;
-  void look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
+  void look_at_server(const iocx_ca_flow_key& key);
+  bool is_candidate(const iocx_ca_flow_key& key) const;
+  CaRelayCircuit relay_circuit(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) const;
+  void look_at_candidates(const std::vector<CaRelayCircuit>& circuits,
+                          const std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>>& of);
+  ChannelIndex index_channels() const;
+  std::vector<std::uint64_t> with_same_channel(const ChannelIndex& index, std::uint64_t circuit);
 
   CaTapOptions options_;
   CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
@@ -291,6 +304,7 @@ class CaTap {
   std::map<iocx_ca_server, Learned, CaKeyLess> learned_;  // as of the last look
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;      // of circuits, found by a wildcard alone
   CaCandidates candidates_;
+  CaRelays relays_;
   std::uint64_t joined_late_ = 0;                 // circuits of servers that were candidates first
   std::vector<bool> used_;                        // slots that hold a channel, as of the last look
   std::map<std::uint32_t, Since> gone_channels_;  // slot

@@ -108,12 +108,11 @@ Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned
 }
 
 // What the circuit tells of its server.
-void CaTap::look_at_server(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+void CaTap::look_at_server(const iocx_ca_flow_key& key) {
   const auto server = find_server(key);
   if (server == servers_.end()) return;
   const bool by_wildcard =
       __builtin_memcmp(&server->first.address, &key.server, sizeof key.server) != 0;
-  if (server->second == kCaCandidate) candidates_.see(server->first, flow);
   if (server->first.remote && by_wildcard)
     remote_peers_.insert({key.server, key.server_port, 1, key.net});
 }
@@ -122,7 +121,8 @@ Result<void> CaTap::read_flows(Ends& ends) {
   circuits_ = 0;
   joined_.clear();
   remote_peers_.clear();
-  candidates_.begin_look();
+  std::vector<CaRelayCircuit> circuits;
+  std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>> candidates;
   auto read =
       object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
         ++circuits_;
@@ -133,10 +133,12 @@ Result<void> CaTap::read_flows(Ends& ends) {
           ends.alive.insert(flow.circuit);
         note_ioc(key, flow);
         note_circuit(flow);
-        look_at_server(key, flow);
+        if (!flow.not_ca) circuits.push_back(relay_circuit(key, flow));
+        look_at_server(key);
+        if (is_candidate(key)) candidates.emplace_back(key, flow);
       });
-  candidates_.end_look();
   if (!read) return read;
+  look_at_candidates(circuits, candidates);
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
   std::erase_if(iocs_, is_gone);
   std::erase_if(identities_, is_gone);
