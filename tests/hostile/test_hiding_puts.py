@@ -7,8 +7,11 @@ import struct
 
 import pytest
 from harness import clients, databases
+from harness.forger import inside
 from harness.raw_client import CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
+from harness.redirect import redirect
 from harness.scrape import PUTS
+from harness.wire import Wire, write, write_notify
 
 from forging import Eavesdropper, mark_urgent
 
@@ -32,8 +35,8 @@ class Hider(RawClient):
 
 
 @pytest.fixture(scope="module")
-def one_ioc(shared):
-    return shared.ioc("hidden", databases.put_targets("H:", 3))
+def one_ioc(shared, network):
+    return shared.ioc("hidden", databases.put_targets("H:", 3), address="")  # on all addresses
 
 
 @pytest.fixture
@@ -166,6 +169,30 @@ def test_a_forger_who_is_close(ioc, witness, reader, hider):
         ears.close()
     assert by_pv(reader.scrape(), ioc) == {"H:set1": 1}, "the reader of packets is fooled"
     check(ioc, witness, reader, {"H:set1": 1, "H:set2": 50}, "forger")
+
+
+@pytest.mark.parametrize("where", ["near", "far"])
+def test_a_port_that_is_redirected(ioc, witness, reader, started, network, where):
+    """Packets carry the port that the client wrote: the server says who put, by the connection that it has."""
+    port = {"near": 4071, "far": 4072}[where]
+    if not redirect(port, ioc.port):
+        pytest.skip("the kernel has no nf_tables with NAT")
+    user, client = f"redirected-{where}", network.there if where == "far" else "127.0.0.1"
+    if where == "far":
+        with inside(network.pid):
+            wire = started.add(Wire(port, network.here))
+    else:
+        wire = started.add(Wire(port))
+    first, second = wire.introduce(user).open("H:set1", "H:set2")
+    wire.send(write(first) * 211, write(second) * 101)
+    wire.send(*[write_notify(second, i) for i in range(23)]).settle(first)
+    expected = {"H:set1": 211, "H:set2": 124}
+    if where == "far":
+        assert by_pv(reader.scrape(), ioc) == {}, "who reads packets alone sees none"
+        check(ioc, witness, reader, expected, user)
+    # On loopback half of the packets carry the true port: what is seen of them depends on when the exporter looks.
+    assert written(ioc) == by_pv(witness.scrape(), ioc) == by_pv(witness.scrape(), ioc, user) == expected
+    assert all(labels["client"] == client for labels, _ in witness.scrape().series(PUTS, ioc=ioc.name, user=user))
 
 
 POLICY = """
