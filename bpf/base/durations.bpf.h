@@ -5,14 +5,22 @@
 
 #include "shared/histogram.h"
 
-/* `buckets` has IOCX_PUT_HIST_SLOTS elements. No atomics: one program at a time writes to them. */
-static __always_inline void add_duration(__u64 *sum_ns, __u64 *buckets, __u64 ns)
+/*
+ * One duration that stands for `weight` of them. `buckets` has IOCX_PUT_HIST_SLOTS elements. No atomics: one program at a
+ * time writes to them.
+ */
+static __always_inline void add_durations(__u64 *sum_ns, __u64 *buckets, __u64 ns, __u32 weight)
 {
 	const __u32 slot = iocx_put_hist_slot(ns);
 
 	if (slot < IOCX_PUT_HIST_SLOTS)
-		buckets[slot] += 1;
-	*sum_ns += ns;
+		buckets[slot] += weight;
+	*sum_ns += ns * weight;
+}
+
+static __always_inline void add_duration(__u64 *sum_ns, __u64 *buckets, __u64 ns)
+{
+	add_durations(sum_ns, buckets, ns, 1);
 }
 
 #endif

@@ -103,6 +103,31 @@ static __always_inline int count_by_entry(struct iocx_thread *thread, const stru
 	return 0;
 }
 
+/*
+ * How many calls this one stands for when it is timed; 0: it is not. What a timed call makes in turn is timed too, so that
+ * its time without that is known. While attachments are switched all calls have frames.
+ */
+static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const struct iocx_ioc_config *config)
+{
+	const struct iocx_frame *parent;
+	__u32 depth = thread->depth;
+
+	if (config->timing != IOCX_TIMED_BY_END)
+		return config->timing == IOCX_TIMED_BY_RETURN;
+	if (depth > 0 && depth <= IOCX_MAX_DEPTH) {
+		parent = frame_at(thread, depth - 1);
+		if (parent->state <= IOCX_FRAME_UNDECIDED)
+			return parent->weight;
+		if (parent->state == IOCX_FRAME_UNTIMED)
+			return !!(config->attach & IOCX_ATTACH_SWITCHING);
+	}
+	if (config->timed_until_ns == ~0ULL)
+		return config->weight;
+	if (bpf_ktime_get_ns() < config->timed_until_ns)
+		return config->weight;
+	return !!(config->attach & IOCX_ATTACH_SWITCHING);
+}
+
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -111,6 +136,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
+	__u32 weight = 1;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
 	if (!thread || is_second(ctx, thread, config, sp, attach))
@@ -121,13 +147,14 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
-	else if (config->timing == IOCX_TIMED_NOT)
+	else if (!(weight = weight_at_entry(thread, config)))
 		return count_by_entry(thread, config, sp, record, &facts);
 	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach));
 	if (frame) {
 		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
 			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED
 							    : IOCX_FRAME_SKIPPED;
+		frame->weight = weight;
 		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address_on_stack(sp) : 0;
 		frame->start_ns = bpf_ktime_get_ns();
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
@@ -138,21 +165,18 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 
 /* Notes that a record has returned with PACT set, and so completes later. Checks only some calls. */
 static __always_inline void note_asynchronous(const struct iocx_ioc_config *config, __u32 slot,
-					      struct iocx_record_stats *stats, __u64 record, __u64 start_ns)
+					      struct iocx_record_stats *stats, __u64 record, __u64 start_ns,
+					      __u32 weight)
 {
-	__u8 *seen;
-
 	if (!stats->asynchronous && stats->processed > 8 && stats->processed & 63 && !stats->skipped_active)
 		return;
 	if (!read_pact(config, record))
-		return;
-	stats->async_start_ns = start_ns;
-	if (stats->asynchronous)
-		return;
+		return forget_completion(slot, stats);
+	stats->async_weight = weight;
 	stats->asynchronous = 1;
-	seen = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
-	if (seen)
-		*seen = 1;
+	if (!stats->async_start_ns)
+		count_pending(slot, 1);
+	stats->async_start_ns = start_ns;
 }
 
 /* The call that was entered with the stack pointer `sp` ends now. `by_end`: see enum iocx_timing. */
@@ -196,7 +220,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	thread->counts.timed += 1;
 	count_transition(thread, stats, frame->severity);
 	count_processed(thread, stats, record, parent_at(thread, depth));
-	note_asynchronous(config, thread->slot, stats, record, frame->start_ns);
+	note_asynchronous(config, thread->slot, stats, record, frame->start_ns, weight);
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
 		frame_at(thread, depth - 1)->child_ns += duration;
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * Times asynchronous records from the start of dbProcess to their completion, recGblFwdLink(). That function ends
  * every processing, synchronous or not (recGbl.c), so that all records pay for the probe: it is only attached to
- * IOCs that have asynchronous records.
+ * IOCs that have asynchronous records, and only while timed calls of theirs are under way or may begin.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_RECORD_COMPLETION_H
@@ -44,7 +44,7 @@ static __noinline int add_completion(__u32 slot, __u64 record)
 	return add_within(room, completions, &record, zeroes, IOCX_RECORD_DROP_COMPLETIONS_FULL);
 }
 
-static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
+static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration, __u32 weight)
 {
 	struct iocx_completion *completion;
 	void *completions;
@@ -57,24 +57,26 @@ static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration)
 		completion = bpf_map_lookup_elem(completions, &record);
 	if (!completion)
 		return 0;
-	add_duration(&completion->sum_ns, completion->buckets, duration);
+	add_durations(&completion->sum_ns, completion->buckets, duration, weight);
 	return 0;
 }
 
 /* recGblFwdLink(void *record): the record's lock set is locked, also when a callback completes it. */
 static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now, start;
+	__u64 id = bpf_get_current_pid_tgid(), start;
 	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
 	struct iocx_record_stats *stats;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	struct iocx_frame *frame;
 	void *records;
+	int no_room;
 
-	thread = counted_thread(ctx, id, &config, attach);
-	if (!thread)
+	thread = watched_thread(id, &config, &no_room);
+	if (!thread || !is_counted_by(ctx, config, attach))
 		return 0;
+	thread->counts.returns += 1; /* as the ends, it is there for durations only */
 	frame = live_frame(thread, config, sp);
 	if (frame && frame->record == record)
 		return 0; /* within dbProcess of the record: synchronous */
@@ -82,10 +84,9 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
 	if (!stats || !stats->async_start_ns)
 		return 0;
-	now = bpf_ktime_get_ns();
 	start = stats->async_start_ns;
-	stats->async_start_ns = 0;
-	return count_completion(thread->slot, record, now - start);
+	forget_completion(thread->slot, stats);
+	return count_completion(thread->slot, record, bpf_ktime_get_ns() - start, stats->async_weight);
 }
 
 ENTRY_PROGRAMS(completion, on_completion)

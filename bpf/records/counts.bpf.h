@@ -175,6 +175,28 @@ static __always_inline void count_transition(struct iocx_thread *thread, struct 
 	stats->severity = (__u8)(severity + 1);
 }
 
+/* One timed call more, or less, whose completion is still to come. */
+static __noinline int count_pending(__u32 slot, int more)
+{
+	struct iocx_asynchronous *asynchronous = bpf_map_lookup_elem(&ioc_asynchronous, &slot);
+
+	if (!asynchronous)
+		return 0;
+	if (more > 0)
+		asynchronous->seen = 1;
+	__sync_fetch_and_add(&asynchronous->pending, more);
+	return 0;
+}
+
+/* The record processes again: what it was timed for before has completed, unseen. */
+static __always_inline void forget_completion(__u32 slot, struct iocx_record_stats *stats)
+{
+	if (!stats->async_start_ns)
+		return;
+	stats->async_start_ns = 0;
+	count_pending(slot, -1);
+}
+
 /* Counts a processing without a duration. `severity`: at its entry; IOCX_SEVERITIES when that is not known. */
 static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent, __u32 severity)
 {
@@ -186,6 +208,7 @@ static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __
 	if (!stats)
 		return 0;
 	stats->untimed += 1;
+	forget_completion(thread->slot, stats);
 	count_transition(thread, stats, severity);
 	count_processed(thread, stats, record, parent);
 	return 0;

@@ -6,12 +6,8 @@
 /* Number of elements of record_threads less one: a power of two less one. */
 const volatile __u32 thread_mask = 0;
 
-/*
- * For session probes: about how many calls of a record are timed a second; 0: all. A call that comes cfg_quiet_ns after
- * the one before it is timed in any case.
- */
+/* For session probes. 0: all calls are timed; else those of iocx_ioc_config.timed_rate. */
 const volatile __u32 cfg_timed_rate = 0;
-const volatile __u64 cfg_quiet_ns = 0;
 
 /* What else is counted of each processing. Known when the programs are loaded: what is off costs nothing. */
 const volatile __u32 cfg_causes = 0; /* each record's causes */
@@ -125,12 +121,11 @@ struct {
 	__type(value, __u64);
 } threadless SEC(".maps");
 
-/* 1: a record of the IOC has returned from dbProcess with PACT set. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOCX_MAX_IOCS);
 	__type(key, __u32); /* slot */
-	__type(value, __u8);
+	__type(value, struct iocx_asynchronous);
 } ioc_asynchronous SEC(".maps");
 
 /* Where calls with a return probe return to: one address in each process (the trampoline of uretprobes). */

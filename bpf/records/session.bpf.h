@@ -23,11 +23,11 @@ static __always_inline int parent_is_timed(struct iocx_thread *thread)
 }
 
 /* The weight of a call whose turn it is to be timed. */
-static __noinline int take_sample(struct iocx_record_stats *stats, __u64 now)
+static __noinline int take_sample(struct iocx_record_stats *stats, __u64 now, __u32 rate)
 {
 	if (!stats)
 		return 0;
-	return (int)iocx_sample_take(&stats->sampler, now, cfg_timed_rate, stats->processed, bpf_get_prandom_u32());
+	return (int)iocx_sample_take(&stats->sampler, now, rate, stats->processed, bpf_get_prandom_u32());
 }
 
 /* How many calls this one stands for (shared/sampling.h); 0: it is not timed. */
@@ -39,11 +39,11 @@ static __always_inline __u32 weight_of_call(struct iocx_thread *thread, const st
 #endif
 	if (!cfg_timed_rate)
 		return 1;
-	if (iocx_sample_is_first(&stats->sampler, now, cfg_quiet_ns) || stats->asynchronous ||
+	if (iocx_sample_is_first(&stats->sampler, now, config->quiet_ns) || stats->asynchronous ||
 	    config->attach & IOCX_ATTACH_SWITCHING || parent_is_timed(thread))
 		return 1;
 	if (!stats->sampler.skip)
-		return (__u32)take_sample(stats, now);
+		return (__u32)take_sample(stats, now, config->timed_rate);
 	stats->sampler.skip -= 1;
 	return 0;
 }

@@ -23,18 +23,20 @@ extern "C" {
 
 /*
  * Counts of one record. Written by one thread at a time: dbProcess runs under the record's lock. A call that is timed
- * may stand for several (shared/sampling.h): it has that weight in the sums and buckets. The sum of the buckets is
- * processed - untimed, give or take less than one block of the sampler. What every call touches comes first.
+ * may stand for several (shared/sampling.h, iocx_ioc_config.weight): it has that weight in the sums and buckets. The sum
+ * of the buckets is processed - untimed, give or take less than one block of the sampler; where calls are timed for a part
+ * of the time, it is as many as were processed on average. What every call touches comes first.
  */
 struct iocx_record_stats {
 	__u64 processed;   /* all processings */
-	__u64 untimed;     /* processings whose duration is not known */
+	__u64 untimed;     /* processings that were not timed: nothing saw their end */
 	__u64 sum_ns;      /* time of dbProcess, children included: the sum of what the buckets count */
 	__u64 self_ns;     /* the same without the records that were processed in turn */
 	__u8 severity;     /* 1 + SEVR when it was last processed; 0: not seen yet */
 	__u8 asynchronous; /* 1: dbProcess has returned with PACT set */
-	__u8 pad[6];
-	__u64 async_start_ns;   /* when the call began that returned with PACT set; 0: none is under way */
+	__u8 pad[2];
+	__u32 async_weight;     /* of the call that async_start_ns is of */
+	__u64 async_start_ns;   /* when the timed call began that returned with PACT set; 0: none is under way */
 	__u64 skipped_active;   /* calls that found PACT set */
 	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
 	/* Up to here one cache line: the kernel's hash puts the value at the start of one. */
@@ -81,6 +83,22 @@ struct iocx_ioc_config {
 	__u32 epoch;      /* changes when the probes were detached for a while */
 	__u32 timing;     /* enum iocx_timing */
 	struct iocx_holder holder;
+	/*
+	 * By ends: a call that no other makes is timed, with all that it makes in turn, when it begins before
+	 * `timed_until_ns` (CLOCK_MONOTONIC), and stands for `weight` calls; 0: none is.
+	 */
+	__u64 timed_until_ns;
+	__u32 weight;
+	/* By session probes: about how many calls of one record are timed a second, and the time between two of them. */
+	__u32 timed_rate;
+	__u32 quiet_ns;
+	__u32 pad;
+};
+
+/* Of the records of one IOC that complete later than their dbProcess returns. */
+struct iocx_asynchronous {
+	__u32 seen;    /* 1: there are some */
+	__s32 pending; /* timed calls whose completion has not been seen yet */
 };
 
 /* How the end of a call is seen. */

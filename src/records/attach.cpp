@@ -2,9 +2,6 @@
 // over and back, and an IOC's probes off and on.
 #include <algorithm>
 #include <chrono>
-#include <set>
-#include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,8 +11,6 @@
 
 namespace ioc_exporter::records {
 namespace {
-
-constexpr int kPatienceMs = 100;
 
 using Attached = std::map<RecordProgram, RecordAttachment>;
 
@@ -42,7 +37,8 @@ Result<UniqueFd> RecordProcess::serve(const HelperRequest& request, const Unique
 
 Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& target,
                                             const ProbePoint& point, std::int32_t pid) const {
-  if (to.contains(point.program)) return {};
+  const auto there = to.find(point.program);
+  if (there != to.end() && (there->second.has_ends() || !point.ending)) return {};
   ProbePlace place{target.code->fd(), target.path, point.offset, pid};
   if (durations() == Durations::by_ends) place.ending = point.ending.get();
   auto ok = target.code->may_probe(point.offset);
@@ -50,28 +46,33 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
   if (!ok)
     return Error{ok.error().code,
                  "attach uprobe " + place.text(point.program) + ": " + ok.error().context};
+  if (there != to.end()) return object_.attach_ends(there->second, point.program, place);
   auto attachment = object_.attach(point.program, place);
   if (!attachment) return std::move(attachment).error();
   to.emplace(point.program, std::move(*attachment));
   return {};
 }
 
-Result<void> RecordProcess::attach_target(Attached& to, const RecordTarget& target,
+Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
                                           std::int32_t pid) const {
-  const ProbePoint process{RecordProgram::process, target.offset, target.ending};
+  const RecordTarget& target = watched.target;
+  const ProbePoint process{RecordProgram::process, target.offset,
+                           watched.timing.ends ? target.ending : nullptr};
   if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
-  for (const ProbePoint& point : target.extras)
+  for (const ProbePoint& point : target.extras) {
+    if (point.program == RecordProgram::completion && !watched.timing.completions) continue;
     if (auto ok = attach_function(to, target, point, pid); !ok) return ok;
+  }
   return {};
 }
 
 // As the library's other IOCs are attached.
 Result<void> RecordProcess::attach_target(std::uint32_t slot, Library& library) {
-  const RecordTarget& target = watched_.at(slot).target;
+  const Watched& watched = watched_.at(slot);
   if (library.mode == Attachment::all_processes)
-    return attach_target(library.for_all, target, RecordProcessObject::kAllProcesses);
-  if (target.main_thread_ended) return rebalance(library);
-  return attach_target(library.by_slot[slot], target, target.pid);
+    return attach_target(library.for_all, watched, RecordProcessObject::kAllProcesses);
+  if (watched.target.main_thread_ended) return rebalance(library);
+  return attach_target(library.by_slot[slot], watched, watched.target.pid);
 }
 
 // Those of the IOCs, and those of libraries that no other IOC is watched on.
@@ -98,31 +99,6 @@ std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
   return slots;
 }
 
-// Waits for the calls that are timed now: a session probe sees only the returns that it asked for,
-// so the new attachment would miss theirs. One that takes longer is counted without a duration.
-Result<void> RecordProcess::let_calls_return(const Library& library) const {
-  using Call = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;  // thread, sp, start
-  const std::vector<std::uint32_t> slots = active(library);
-  const auto calls = [&](std::set<Call>& into) {
-    return for_each_thread(object_, Frames::read, [&](const iocx_thread& thread) {
-      if (watched_by(thread) == nullptr || std::ranges::find(slots, thread.slot) == slots.end())
-        return;
-      for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
-        if (thread.frames[i].state <= IOCX_FRAME_UNDECIDED)
-          into.emplace(thread.owner, thread.frames[i].sp, thread.frames[i].start_ns);
-    });
-  };
-  std::set<Call> before;
-  if (auto ok = calls(before); !ok) return ok;
-  for (int wait = 0; wait < kPatienceMs && !before.empty(); ++wait) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::set<Call> now;
-    if (auto ok = calls(now); !ok) return ok;
-    std::erase_if(before, [&now](const Call& call) { return !now.contains(call); });
-  }
-  return {};
-}
-
 // For a while both kinds are attached and every call has a return probe: the program that comes
 // second to a call finds it on the stack, so that no call is missed and none is counted twice,
 // whenever it falls.
@@ -130,8 +106,7 @@ Result<void> RecordProcess::switch_to_all(Library& library) {
   if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
   Attached for_all;
   for (const std::uint32_t slot : active(library)) {
-    const RecordTarget& target = watched_.at(slot).target;
-    auto attached = attach_target(for_all, target, RecordProcessObject::kAllProcesses);
+    auto attached = attach_target(for_all, watched_.at(slot), RecordProcessObject::kAllProcesses);
     if (attached) continue;
     take_off_together({&for_all});
     if (auto back = set_attach(library, IOCX_ATTACH_PROCESS); !back) return back;
@@ -151,8 +126,8 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
   if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
   std::map<std::uint32_t, Attached> by_slot;
   for (const std::uint32_t slot : active(library)) {
-    const RecordTarget& target = watched_.at(slot).target;
-    auto attached = attach_target(by_slot[slot], target, target.pid);
+    const Watched& watched = watched_.at(slot);
+    auto attached = attach_target(by_slot[slot], watched, watched.target.pid);
     if (attached) continue;
     if (attached.error().code == std::errc::no_such_process) {  // the finder will say so
       by_slot.erase(slot);
@@ -205,7 +180,8 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
   for (const ProbePoint& known : watched.target.extras)
     if (known.program == point.program) return {};
   watched.target.extras.push_back(point);
-  if (watched.paused) return {};
+  const bool waits = point.program == RecordProgram::completion && !watched.timing.completions;
+  if (watched.paused || waits) return {};
   Library& library = libraries_.at(watched.library);
   const bool all = library.mode == Attachment::all_processes;
   return attach_function(all ? library.for_all : library.by_slot[slot], watched.target, point,

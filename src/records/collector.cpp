@@ -50,7 +50,10 @@ Result<void> RecordsCollector::load() {
   if (!process) return std::move(process).error();
   process_.emplace(std::move(*process));
   measure_hit_cost();
-  limiter_.emplace(*process_, options_.overhead_budget / 100, assumed_cost_);
+  limiter_.emplace(*process_,
+                   ProbeLimiter::Limits{.target = options_.overhead_target / 100,
+                                        .budget = options_.overhead_budget / 100},
+                   assumed_cost_);
   return {};
 }
 

@@ -45,10 +45,17 @@ void add_options(OptionTable& table, Options& options) {
         .argument = "DURATION",
         .help = "A record that is active (PACT) for longer is called stuck",
         .value = duration(options.stuck_after)},
+       {.flag = "overhead.target",
+        .argument = "PERCENT",
+        .help = "Percent of one core that the probes cost each IOC while all processings are "
+                "timed; above it, one in up to 10 is timed and counts for the others (all are "
+                "counted); 0: none",
+        .value = number(options.overhead_target, 0, 1000)},
        {.flag = "overhead.budget",
         .argument = "PERCENT",
-        .help = "Percent of one core that the probes may cost each IOC; above it, the IOC is "
-                "looked at in slices of time and its counts are estimates; 0: no bound",
+        .help = "Percent of one core that the probes may cost each IOC; above it, still fewer "
+                "processings are timed, and where that does not suffice, the IOC is looked at in "
+                "slices of time and its counts are estimates; 0: no bound",
         .value = number(options.overhead_budget, 0, 1000)},
        {.flag = "limit.kernel-memory",
         .argument = "SIZE",

@@ -22,7 +22,8 @@ struct Options {
   bool puts = true;                  // writes inside the IOC
   bool put_clients = false;          // writes by CA with their client
   std::chrono::milliseconds stuck_after = std::chrono::seconds(30);  // active for longer: stuck
-  double overhead_budget = 5;       // percent of one core for each IOC; 0 = no bound
+  double overhead_target = 1;       // percent of one core for each IOC; above: times fewer calls
+  double overhead_budget = 5;       // the same; 0 = no bound
   std::uint64_t kernel_memory = 0;  // bytes for the counts of all records; 0 = by the host's memory
   NameFilter shown;                 // records that have series
   std::vector<exposition::RecordGroup> groups;  // in the file only

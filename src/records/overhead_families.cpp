@@ -35,13 +35,18 @@ Families overhead_families(const std::vector<const IocSample*>& iocs,
       overhead_gauge("ioc_exporter_record_sampling_ratio",
                      "Fraction of time that the IOC's record probes are attached: below 1, what "
                      "is said of its records is an estimate; 0, nothing is counted.");
+  auto timed = overhead_gauge("epics_ioc_timed_ratio",
+                              "Fraction of the IOC's processings that are timed, about: below 1, "
+                              "each stands for several in durations; 0, none is timed.");
   for (const IocSample* ioc : iocs) {
     if (!ioc->up || !ioc->overhead) continue;
+    timed.add({{"ioc", ioc->name}}, ioc->overhead->timed_share);
     if (ioc->overhead->seconds) overhead.add({{"ioc", ioc->name}}, *ioc->overhead->seconds);
     sampling.add({{"ioc", ioc->name}}, ioc->overhead->attached_share);
   }
   overhead.append_to(families);
   sampling.append_to(families);
+  timed.append_to(families);
   auto attached = overhead_gauge("ioc_exporter_ioc_records_attached",
                                  "Whether the records of the running IOC are counted.");
   for (const IocSample* ioc : iocs)

@@ -23,16 +23,18 @@ double grown(std::uint64_t now, std::uint64_t before) {
 
 }  // namespace
 
-OverheadGovernor::OverheadGovernor(double budget, HitCost cost, std::function<double()> random)
-    : budget_(budget), cost_(cost), random_(std::move(random)) {}
+OverheadGovernor::OverheadGovernor(double budget, HitCost cost, std::function<double()> random,
+                                   double least_timed)
+    : budget_(budget), cost_(cost), random_(std::move(random)), least_timed_(least_timed) {}
 
-double OverheadGovernor::load_since_mark(Clock::time_point now, ProbeHits hits) {
+OverheadGovernor::Load OverheadGovernor::load_since_mark(Clock::time_point now, ProbeHits hits) {
   const double seconds = Seconds(now - mark_).count();
-  const double cost = grown(hits.entries, marked_.entries) * cost_.entry_seconds +
-                      grown(hits.returns, marked_.returns) * cost_.return_seconds;
+  const double entries = grown(hits.entries, marked_.entries) * cost_.entry_seconds;
+  const double returns = grown(hits.returns, marked_.returns) * cost_.return_seconds;
   mark_ = now;
   marked_ = hits;
-  return seconds > 0 ? cost / seconds : 0;
+  if (seconds <= 0) return {};
+  return {(entries + returns) / seconds, (entries + returns * least_timed_) / seconds};
 }
 
 double OverheadGovernor::cycle_seconds() const {
@@ -56,7 +58,7 @@ OverheadGovernor::Step OverheadGovernor::look(Clock::time_point now, ProbeHits h
   if (now < due_) return step;
   switch (state_) {
     case State::attached:
-      overhead_ = load_since_mark(now, hits);
+      overhead_ = load_since_mark(now, hits).all;
       if (budget_ <= 0 || overhead_ <= budget_) {
         due_ = now + kLook;
         return step;
@@ -108,11 +110,11 @@ void OverheadGovernor::begin_slice(Step& step) {
   due_ += slot_;
 }
 
-OverheadGovernor::Step OverheadGovernor::end_slice(Clock::time_point now, double load) {
+OverheadGovernor::Step OverheadGovernor::end_slice(Clock::time_point now, Load load) {
   Step step;
   step.slice_ends = true;
-  mean_load_ += kNewest * (load - mean_load_);
-  calm_ = load < budget_ * kCalm ? calm_ + 1 : 0;
+  mean_load_ += kNewest * (load.all - mean_load_);
+  calm_ = load.least < budget_ * kCalm ? calm_ + 1 : 0;
   state_ = State::after_slice;
   due_ = cycle_end_;
   if (now >= cycle_end_) end_cycle(now, step);

@@ -9,6 +9,9 @@
 // on average, in bursts too. The slots' length has a random part, so that a scan with a period of
 // its own is not always met at the same phase.
 //
+// Before that, calls are timed less (records/timing_governor.h): counts become estimates only where
+// the entries alone cost too much. In a slice all calls are timed.
+//
 // Several calm slices in a row end it, when their cycle ends: the load of those must lie well below
 // the budget, so that an IOC on the edge does not go to and fro.
 #pragma once
@@ -42,8 +45,10 @@ class OverheadGovernor {
     bool slice_begins = false;
   };
 
-  // `budget`: fraction of one core, 0 for none. `random`: uniform from 0 to 1.
-  OverheadGovernor(double budget, HitCost cost, std::function<double()> random);
+  // `budget`: fraction of one core, 0 for none. `random`: uniform from 0 to 1. `least_timed`: of
+  // the returns of a slice, those that cannot be done without when it is over.
+  OverheadGovernor(double budget, HitCost cost, std::function<double()> random,
+                   double least_timed = 1);
 
   // To be called at due() or later, with the hits of the IOC's probes so far.
   Step look(Clock::time_point now, ProbeHits hits);
@@ -66,15 +71,20 @@ class OverheadGovernor {
  private:
   enum class State { attached, before_slice, slice, after_slice };
 
-  double load_since_mark(Clock::time_point now, ProbeHits hits);
+  struct Load {
+    double all = 0;
+    double least = 0;  // with as few timed calls as may be
+  };
+  Load load_since_mark(Clock::time_point now, ProbeHits hits);
   void begin_cycle(Clock::time_point now, Step& step);
   void begin_slice(Step& step);
-  Step end_slice(Clock::time_point now, double load);
+  Step end_slice(Clock::time_point now, Load load);
   void end_cycle(Clock::time_point now, Step& step);
 
   double budget_;
   HitCost cost_;
   std::function<double()> random_;
+  double least_timed_;
   State state_ = State::attached;
   Clock::time_point due_{};
   Clock::time_point mark_{};

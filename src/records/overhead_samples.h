@@ -12,6 +12,7 @@ struct OverheadSample {
   double attached_share =
       1;  // fraction of time that they are attached; below 1: counts are estimates
   std::optional<double> seconds = {};  // that they took from its threads; nothing: not known now
+  double timed_share = 1;              // fraction of what is counted that is timed, about
 };
 
 // One hit of a record probe, as measured at start.

@@ -20,16 +20,37 @@ double percent(double share) {
 
 }  // namespace
 
-ProbeLimiter::ProbeLimiter(RecordProcess& records, double budget, HitCost cost)
-    : records_(records), budget_(budget), cost_(cost) {}
+ProbeLimiter::ProbeLimiter(RecordProcess& records, Limits limits, HitCost cost)
+    : records_(records), limits_(limits), cost_(cost) {}
 
 OverheadGovernor ProbeLimiter::make_governor(double budget) {
-  return {budget, cost_, [this] { return std::uniform_real_distribution<>(0, 1)(random_); }};
+  const double least_timed =
+      timing_choice() == TimingChoice::by_windows ? 1.0 / TimingGovernor::kMostForBudget : 1;
+  return {budget, cost_, [this] { return std::uniform_real_distribution<>(0, 1)(random_); },
+          least_timed};
+}
+
+TimingChoice ProbeLimiter::timing_choice() const {
+  if (records_.durations() == Durations::by_ends) return TimingChoice::by_windows;
+  return records_.times_some_calls_only() ? TimingChoice::by_rate : TimingChoice::all;
+}
+
+TimingGovernor ProbeLimiter::make_timing() {
+  return {{.target = limits_.target,
+           .budget = limits_.budget,
+           .choice = timing_choice(),
+           .most_rate = records_.timed_rate(),
+           .cycle =
+               records_.object().has_links() ? TimingGovernor::kCycle : TimingGovernor::kLongCycle},
+          cost_,
+          [this] { return std::uniform_real_distribution<>(0, 1)(random_); }};
 }
 
 void ProbeLimiter::watch(std::uint32_t slot, std::string name) {
   Watched& watched =
-      watched_.insert_or_assign(slot, Watched{std::move(name), make_governor(budget_)})
+      watched_
+          .insert_or_assign(slot,
+                            Watched{std::move(name), make_governor(limits_.budget), make_timing()})
           .first->second;
   if (is_away(watched)) pause(slot, watched);
 }
@@ -71,7 +92,8 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
 
 void ProbeLimiter::look(Clock::time_point now) {
   const auto is_due = [&](const Watched& watched) {
-    return !is_away(watched) && (watched.fresh || watched.governor.due() <= now);
+    return !is_away(watched) && (watched.fresh || watched.governor.due() <= now ||
+                                 (!watched.governor.in_slices() && watched.timing.due() <= now));
   };
   if (std::ranges::none_of(watched_, [&](const auto& entry) { return is_due(entry.second); }))
     return;
@@ -86,23 +108,109 @@ void ProbeLimiter::look(Clock::time_point now) {
     const ProbeHits seen = found == hits->end() ? ProbeHits{} : found->second;
     const bool unbound = watched.unbound_until != Clock::time_point{};
     if (unbound && now >= watched.unbound_until) {
-      watched.governor = make_governor(budget_);
+      watched.governor = make_governor(limits_.budget);
       watched.unbound_until = {};
       watched.fresh = true;
     }
     if (watched.governor.wants_probes() && records_.paused(slot)) resume(slot, watched);
-    if (std::exchange(watched.fresh, false)) watched.governor.restart(now, seen);
-    follow(slot, watched, watched.governor.look(now, seen));
+    if (std::exchange(watched.fresh, false)) {
+      watched.seen = seen;
+      watched.seen_at = now;
+      watched.governor.restart(now, watched.accounted);
+      watched.timing.restart(now, seen);
+    }
+    const bool sliced = watched.governor.in_slices();
+    if (!sliced) follow_timing(slot, watched, now, seen);
+    account(watched, now, seen);
+    follow(slot, watched, watched.governor.look(now, watched.accounted));
+    if (sliced && !watched.governor.in_slices()) watched.timing.restart(now, seen);
   }
+}
+
+// For the budget a window costs what it costs on average over its cycle.
+void ProbeLimiter::account(Watched& watched, Clock::time_point now, ProbeHits seen) const {
+  const auto grown = [](std::uint64_t at, std::uint64_t before) {
+    return at > before ? at - before : 0;
+  };
+  const bool spread = !watched.governor.in_slices() && watched.timing.in_windows();
+  watched.accounted.entries += grown(seen.entries, watched.seen.entries);
+  if (!spread || watched.timing.resting())  // completions that are waited for
+    watched.accounted.returns += grown(seen.returns, watched.seen.returns);
+  if (spread && cost_.return_seconds > 0)
+    watched.accounted.returns +=
+        static_cast<std::uint64_t>(watched.timing.timing_load() / watched.timing.one_in() *
+                                   seconds_between(watched.seen_at, now) / cost_.return_seconds);
+  watched.seen = seen;
+  watched.seen_at = now;
+}
+
+void ProbeLimiter::follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now,
+                                 ProbeHits seen) {
+  using Do = TimingGovernor::Do;
+  const bool before = watched.timing.in_windows();
+  const Do what = watched.timing.look(now, seen);
+  if (!before && watched.timing.in_windows())
+    spdlog::info(
+        "ioc {}: to time all calls would cost {:.1f} % of a core: one in {} is timed, all are "
+        "counted",
+        watched.name, percent(watched.timing.entry_load() + watched.timing.timing_load()),
+        watched.timing.one_in());
+  switch (what) {
+    case Do::nothing:
+      break;
+    case Do::time_all:
+      time_all(slot, watched);
+      break;
+    case Do::begin_window:
+      begin_window(slot, watched);
+      break;
+    case Do::end_window:
+    case Do::end_window_anyhow:
+      end_window(slot, watched, now, what == Do::end_window_anyhow);
+      break;
+    case Do::set_rate:
+      if (auto ok = records_.set_timed_rate(slot, watched.timing.rate()); !ok)
+        report(watched, "time fewer calls", ok.error());
+      break;
+  }
+  if (!watched.window_ended) return;
+  auto ended = records_.end_completions(slot, now - *watched.window_ended > kCompletions);
+  if (!ended) report(watched, "take off the probe for completions", ended.error());
+  if (!ended || *ended) watched.window_ended.reset();
+  // Most take some milliseconds.
+  if (watched.window_ended && watched.timing.resting())
+    watched.timing.look_at(
+        now + (now - *watched.window_ended < kShortly ? kCompletionsLook : TimingGovernor::kLook));
+}
+
+void ProbeLimiter::time_all(std::uint32_t slot, Watched& watched) {
+  watched.window_ended.reset();
+  if (auto ok = records_.time_all(slot); !ok) report(watched, "time all calls", ok.error());
+}
+
+void ProbeLimiter::begin_window(std::uint32_t slot, Watched& watched) {
+  auto began = records_.time_window(slot, watched.timing.one_in(), watched.timing.window());
+  if (!began) report(watched, "attach the probes for durations", began.error());
+  watched.timing.window_began(Clock::now());
+}
+
+void ProbeLimiter::end_window(std::uint32_t slot, Watched& watched, Clock::time_point now,
+                              bool anyhow) {
+  auto ended = records_.end_window(slot, anyhow);
+  if (!ended) report(watched, "take off the probes for durations", ended.error());
+  if (ended && !*ended) return;
+  watched.timing.window_ended();
+  if (!watched.window_ended) watched.window_ended = now;
 }
 
 void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step) {
   const OverheadGovernor& governor = watched.governor;
+  if (step.cycle_begins && !step.cycle_ends) time_all(slot, watched);
   if (step.cycle_begins && !step.cycle_ends)
     log::warn(
         "ioc {}: the record probes would cost more than --overhead.budget, {:g} % of a core: it is "
         "looked at for {:.1f} % of the time, and its counts become estimates",
-        watched.name, percent(budget_), percent(governor.attached_share()));
+        watched.name, percent(limits_.budget), percent(governor.attached_share()));
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   if (!governor.wants_probes() && !records_.paused(slot) && !pause(slot, watched))
@@ -190,8 +298,11 @@ void ProbeLimiter::report(Watched& watched, const std::string& action, const Err
 std::optional<ProbeLimiter::Clock::time_point> ProbeLimiter::next_end() const {
   std::optional<Clock::time_point> next;
   for (const auto& [slot, watched] : watched_) {
-    if (is_away(watched) || !watched.governor.in_slices()) continue;
-    if (!next || watched.governor.due() < *next) next = watched.governor.due();
+    if (is_away(watched)) continue;
+    const bool sliced = watched.governor.in_slices();
+    if (!sliced && !watched.timing.in_windows()) continue;
+    const auto due = sliced ? watched.governor.due() : watched.timing.due();
+    if (!next || due < *next) next = due;
   }
   return next;
 }
@@ -208,8 +319,11 @@ HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) con
 std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
-  if (is_away(found->second)) return OverheadSample{0, 0};
-  return OverheadSample{found->second.governor.overhead(), found->second.governor.attached_share()};
+  const Watched& watched = found->second;
+  if (is_away(watched)) return OverheadSample{0, 0, 0};
+  const double timed = watched.governor.in_slices() ? 1 : watched.timing.timed_share();
+  return OverheadSample{watched.governor.overhead(), watched.governor.attached_share(),
+                        records_.is_timed(slot) ? timed : 0};
 }
 
 }  // namespace ioc_exporter::records

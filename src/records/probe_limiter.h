@@ -1,7 +1,8 @@
 // ProbeLimiter: decides, for each IOC whose records are counted, when its probes are attached. They
 // are detached while the operator wants it, while the IOC is stopped or under a debugger, and for a
 // part of the time when they would cost it more than the budget (records/overhead_governor.h). Only
-// the last hides calls that would have been counted; estimates make up for these.
+// the last hides calls that would have been counted; estimates make up for these. Before that, and
+// above the target, fewer calls are timed (records/timing_governor.h).
 //
 // Not thread-safe: under the same mutex as the RecordProcess that it pauses.
 #pragma once
@@ -19,6 +20,7 @@
 #include "records/overhead_governor.h"
 #include "records/overhead_samples.h"
 #include "records/process.h"
+#include "records/timing_governor.h"
 
 namespace ioc_exporter::records {
 
@@ -28,8 +30,17 @@ class ProbeLimiter {
   // How long an IOC is left as it is whose probes cannot be taken off.
   static constexpr std::chrono::seconds kRetry{60};
 
-  // `budget`: fraction of one core for each IOC, 0 for none. `records` must outlive it.
-  ProbeLimiter(RecordProcess& records, double budget, HitCost cost);
+  // Fractions of one core for each IOC, 0 for none.
+  struct Limits {
+    double target = 0;
+    double budget = 0;
+  };
+  // How long an IOC's completions of timed calls are waited for.
+  static constexpr std::chrono::seconds kCompletions{60};
+  static constexpr std::chrono::milliseconds kCompletionsLook{50}, kShortly{500};
+
+  // `records` must outlive it.
+  ProbeLimiter(RecordProcess& records, Limits limits, HitCost cost);
 
   // An IOC that RecordProcess watches from now on; `name` is for the log.
   void watch(std::uint32_t slot, std::string name);
@@ -55,6 +66,11 @@ class ProbeLimiter {
   struct Watched {
     std::string name;
     OverheadGovernor governor;
+    TimingGovernor timing;
+    ProbeHits seen = {};       // at the last look
+    ProbeHits accounted = {};  // what the budget is asked for: windows, spread over their cycle
+    Clock::time_point seen_at = {};
+    std::optional<Clock::time_point> window_ended = {};  // completions are waited for since
     PausedRecordEstimates hidden = {};
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
@@ -75,9 +91,16 @@ class ProbeLimiter {
   std::optional<PausedRecordEstimates::Table> counters(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
   OverheadGovernor make_governor(double budget);
+  TimingGovernor make_timing();
+  TimingChoice timing_choice() const;
+  void follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now, ProbeHits seen);
+  void begin_window(std::uint32_t slot, Watched& watched);
+  void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now, bool anyhow);
+  void time_all(std::uint32_t slot, Watched& watched);
+  void account(Watched& watched, Clock::time_point now, ProbeHits seen) const;
 
   RecordProcess& records_;
-  double budget_;
+  Limits limits_;
   HitCost cost_;
   std::mt19937_64 random_{std::random_device{}()};
   std::map<std::uint32_t, Watched> watched_;

@@ -18,7 +18,8 @@ namespace {
 static_assert(sizeof(iocx_sampler) == 32);
 static_assert(sizeof(iocx_record_stats) == 12 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
 static_assert(offsetof(iocx_record_stats, buckets) == 96);
-static_assert(sizeof(iocx_ioc_config) == 32);
+static_assert(sizeof(iocx_ioc_config) == 56 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
+static_assert(sizeof(iocx_asynchronous) == 8);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
 static_assert(sizeof(iocx_thread_counts) == 9 * 8);
@@ -114,14 +115,19 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.epoch = watched.epoch;
   config.attach = attach;
   config.layout = record_layout(watched.target);
-  config.timing = timing_of(watched.target);
+  config.timing = timing_of(watched);
+  config.timed_until_ns = watched.timing.until_ns;
+  config.weight = watched.timing.weight;
+  config.timed_rate = watched.timing.rate;
+  config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
   return object_.maps().ioc_config.update(slot, config);
 }
 
-iocx_timing RecordProcess::timing_of(const RecordTarget& target) const {
+iocx_timing RecordProcess::timing_of(const Watched& watched) const {
   if (durations() == Durations::by_returns) return IOCX_TIMED_BY_RETURN;
-  return durations() == Durations::by_ends && target.ending ? IOCX_TIMED_BY_END : IOCX_TIMED_NOT;
+  const bool ends_are_seen = durations() == Durations::by_ends && watched.target.ending;
+  return ends_are_seen && watched.timing.ends ? IOCX_TIMED_BY_END : IOCX_TIMED_NOT;
 }
 
 Result<void> RecordProcess::write_ends(std::uint32_t slot, const RecordTarget& target) const {
@@ -171,7 +177,7 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
   }
   add_scan_names(watched);
   if (auto ok = object_.maps().threadless.update(slot, 0); !ok) return ok;
-  if (auto ok = object_.maps().asynchronous.update(slot, 0); !ok) return ok;
+  if (auto ok = object_.maps().asynchronous.update(slot, {}); !ok) return ok;
   if (auto ok = write_ends(slot, watched.target); !ok) return ok;
   if (auto ok = object_.maps().puts.config.update(slot, put_config(watched.target)); !ok) return ok;
   if (auto ok = write_config(slot, watched, attach); !ok) return ok;
@@ -309,6 +315,7 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
+  watched.timing.rate = timed_rate_;
   watched.holder = holders_.take(target.user, target.comes_first, [this](std::uint32_t number) {
     return object_.maps().shares.holds_nothing(number);
   });
@@ -455,7 +462,7 @@ Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
 Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
   auto seen = object_.maps().asynchronous.lookup(slot);
   if (!seen) return std::move(seen).error();
-  return *seen && **seen != 0;
+  return *seen && (**seen).seen != 0;
 }
 
 // A thread that ended within a call has not returned from it: by pthread_exit() or

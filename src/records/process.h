@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -166,6 +168,25 @@ class RecordProcess {
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
 
   Durations durations() const { return object_.durations(); }
+  // Which calls of the IOC are timed. By ends: every one (as it is at first), or those that begin
+  // in a window of time, `weight` times each; the window begins when this returns true. False: the
+  // IOC is not timed by ends, or is paused. What begins after the window costs one trap.
+  Result<bool> time_all(std::uint32_t slot);
+  Result<bool> time_window(std::uint32_t slot, std::uint32_t weight,
+                           std::chrono::nanoseconds length);
+  // The window is over: takes off the probes that only timed calls need. False: timed calls are
+  // under way, for which they stay, or wait for their completion. `anyhow`: calls that are under
+  // way then count without a duration.
+  Result<bool> end_window(std::uint32_t slot, bool anyhow);
+  // The same for their completions, which may take long.
+  Result<bool> end_completions(std::uint32_t slot, bool anyhow);
+  // By session probes: calls of one record that are timed in a second, about.
+  Result<void> set_timed_rate(std::uint32_t slot, std::uint32_t rate);
+
+  // Whether any of its calls are timed, now or at times.
+  bool is_timed(std::uint32_t slot) const;
+  // While the target holds (--records.timed-rate).
+  std::uint32_t timed_rate() const { return timed_rate_; }
   bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
   const AttachLimits& attach_limits() const {
     return times_some_calls_only() ? kSomeCallsReturn : kEveryCallReturns;
@@ -185,8 +206,19 @@ class RecordProcess {
     std::uint64_t offset = 0;
     auto operator<=>(const LibraryKey&) const = default;
   };
+  // As iocx_ioc_config says; which probes for durations are to be there.
+  struct Timing {
+    bool ends = true;         // those where dbProcess ends
+    bool completions = true;  // the one for completions, once there are some
+    std::uint32_t weight = 1;
+    std::uint64_t until_ns = UINT64_MAX;
+    std::uint32_t rate = 1;
+    // Timed calls that are not waited for any more: some records stay active for ever.
+    std::int64_t given_up = 0;
+  };
   struct Watched {
     RecordTarget target;
+    Timing timing;
     LibraryKey library;
     std::uint32_t generation = 0;
     std::uint32_t epoch = 0;
@@ -229,7 +261,7 @@ class RecordProcess {
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> replace_map(std::uint32_t slot, Watched& watched, std::uint32_t capacity);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
-  iocx_timing timing_of(const RecordTarget& target) const;
+  iocx_timing timing_of(const Watched& watched) const;
   static iocx_put_config put_config(const RecordTarget& target);
   Result<void> write_ends(std::uint32_t slot, const RecordTarget& target) const;
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
@@ -241,17 +273,24 @@ class RecordProcess {
   std::map<std::uint32_t, std::uint32_t> slots_by_generation() const;
   Result<void> forget_causes_and_links(const Watched& watched) const;
 
-  // record_attach.cpp
+  // attach.cpp
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
                                std::int32_t pid) const;
-  Result<void> attach_target(Attached& to, const RecordTarget& target, std::int32_t pid) const;
+  Result<void> attach_target(Attached& to, const Watched& watched, std::int32_t pid) const;
   Result<void> attach_target(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);
   Result<void> switch_to_all(Library& library);
   Result<void> switch_to_processes(Library& library);
   Result<void> set_attach(const Library& library, std::uint8_t attach);
+  // timing.cpp
+  using TimedCalls = std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
+  Result<TimedCalls> timed_calls(const std::vector<std::uint32_t>& slots) const;
   Result<void> let_calls_return(const Library& library) const;
+  Attached* attached_of(std::uint32_t slot);
+  Result<bool> write_timing(std::uint32_t slot, const Timing& timing);
+  std::optional<std::int64_t> pending_completions(std::uint32_t slot) const;
+
   void take_off_all();
   void take_off_of(const std::vector<std::uint32_t>& slots);
 

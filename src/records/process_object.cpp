@@ -85,6 +85,14 @@ RecordAttachment::RecordAttachment(RecordAttachment&&) noexcept = default;
 RecordAttachment& RecordAttachment::operator=(RecordAttachment&&) noexcept = default;
 RecordAttachment::~RecordAttachment() = default;
 
+bool RecordAttachment::has_ends() const {
+  return !links_->at_ends.empty();
+}
+
+std::vector<UniqueFd> RecordAttachment::take_ends() {
+  return std::exchange(links_->at_ends, {});
+}
+
 struct RecordProcessObject::Loaded {
   std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
   std::optional<kernel::UprobeLinkTypes> links;  // the kernel has them, and we use them
@@ -150,10 +158,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
   skeleton.rodata->cfg_ca_put_clients = options.put_clients;
-  if (loaded.has_session() && options.timed_rate > 0) {
-    skeleton.rodata->cfg_timed_rate = options.timed_rate;
-    skeleton.rodata->cfg_quiet_ns = IOCX_NS_PER_SECOND / options.timed_rate;
-  }
+  if (loaded.has_session()) skeleton.rodata->cfg_timed_rate = options.timed_rate;
   skeleton.rodata->cfg_cookies = loaded.links.has_value();
   const auto is_needed = [&](const std::string_view name) {
     // The verifier reads some 100,000 instructions of each that is about dbProcess.
@@ -233,6 +238,10 @@ bool RecordProcessObject::grows_with_use() const {
          0;
 }
 
+bool RecordProcessObject::has_links() const {
+  return loaded_->links.has_value();
+}
+
 bool RecordProcessObject::has_session() const {
   return loaded_->has_session();
 }
@@ -281,7 +290,8 @@ Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
 
 Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
                                                      const ProbePlace& place) const {
-  auto links = std::make_unique<RecordAttachment::Links>();
+  RecordAttachment made(std::make_unique<RecordAttachment::Links>());
+  RecordAttachment::Links* const links = made.links_.get();
   const bool all = place.pid == kAllProcesses;
   const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
     if (program_of(program, hook, all) == nullptr) return {};
@@ -292,22 +302,29 @@ Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
   };
   if (loaded_->has_session() && program_of(program, Hook::session, all) != nullptr) {
     if (auto ok = attach(links->session, Hook::session); !ok) return ok.error();
-    return RecordAttachment(std::move(links));
+    return made;
   }
   if (loaded_->durations == Durations::by_returns)
     if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
-  if (place.ending != nullptr) {
-    const FunctionEnds& ends = place.ending->ends();
-    // One link is for all of them.
-    for (const FunctionEnd& end : std::span(ends).first(loaded_->links ? 1 : ends.size())) {
-      auto attached =
-          attach_hook({program, Hook::at_end, place.file, end.offset, place.pid, place.ending});
-      if (!attached) return kernel::attach_error(place.text(program), attached.error());
-      links->at_ends.push_back(std::move(*attached));
-    }
-  }
+  if (auto ok = attach_ends(made, program, place); !ok) return ok.error();
   if (auto ok = attach(links->at_entry, Hook::at_entry); !ok) return ok.error();
-  return RecordAttachment(std::move(links));
+  return made;
+}
+
+Result<void> RecordProcessObject::attach_ends(RecordAttachment& to, RecordProgram program,
+                                              const ProbePlace& place) const {
+  if (place.ending == nullptr || to.has_ends()) return {};
+  std::vector<UniqueFd> made;
+  const FunctionEnds& ends = place.ending->ends();
+  // One link is for all of them.
+  for (const FunctionEnd& end : std::span(ends).first(loaded_->links ? 1 : ends.size())) {
+    auto attached =
+        attach_hook({program, Hook::at_end, place.file, end.offset, place.pid, place.ending});
+    if (!attached) return kernel::attach_error(place.text(program), attached.error());
+    made.push_back(std::move(*attached));
+  }
+  to.links_->at_ends = std::move(made);
+  return {};
 }
 
 namespace {

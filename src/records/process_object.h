@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/helper.h"
 #include "base/result.h"
@@ -47,8 +48,7 @@ struct RecordMaps {
   kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
   kernel::MapView<std::uint32_t, std::uint64_t>
       threadless;  // processings by threads without a stack
-  // 1 once a record was seen to complete later than its dbProcess returned.
-  kernel::MapView<std::uint32_t, std::uint8_t> asynchronous;
+  kernel::MapView<std::uint32_t, iocx_asynchronous> asynchronous;
   kernel::MapView<iocx_scan_name, std::uint8_t> scan_names;
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;
   kernel::MapView<iocx_link_key, std::uint64_t> links;
@@ -80,6 +80,11 @@ class RecordAttachment {
   RecordAttachment(RecordAttachment&&) noexcept;
   RecordAttachment& operator=(RecordAttachment&&) noexcept;
   ~RecordAttachment();
+
+  // The probes where the function ends, which may be taken off alone: RecordProcessObject::
+  // attach_ends() brings them back.
+  bool has_ends() const;
+  std::vector<UniqueFd> take_ends();
 
  private:
   friend class RecordProcessObject;
@@ -118,6 +123,9 @@ class RecordProcessObject {
 
   static constexpr std::int32_t kAllProcesses = -1;
   Result<RecordAttachment> attach(RecordProgram program, const ProbePlace& place) const;
+  // Those of `place.ending`, to what is attached there.
+  Result<void> attach_ends(RecordAttachment& to, RecordProgram program,
+                           const ProbePlace& place) const;
 
   // From now on `helper` attaches, which is to call serve() and has the rights for it.
   void use_helper(std::shared_ptr<Helper> helper);
@@ -127,6 +135,8 @@ class RecordProcessObject {
                          std::span<const char* const> functions) const;
 
   Durations durations() const;
+  // Whether attachments are links, which are taken off together (kernel/take_off.h).
+  bool has_links() const;
   // Whether dbProcess has session probes.
   bool has_session() const;
   // Whether a record takes memory when it is processed for the first time. Else, all records of an

@@ -5,6 +5,7 @@
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>
  * <of dbProcessNotify>", then obeys lines:
  *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
+ *                                  wait_us
  *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
  *   leave <record> <times>          the same, and back by longjmp() when a record leaves that way
@@ -62,6 +63,7 @@ struct record {
 	uint8_t notify;
 	int events;
 	int link;
+	int wait_us;
 	uint64_t processed;
 };
 
@@ -83,6 +85,8 @@ static jmp_buf landing;
 
 static void leave_it(struct record *record)
 {
+	if (record->wait_us)
+		usleep((useconds_t)record->wait_us);
 	if (record->leaves)
 		longjmp(landing, 1);
 }
@@ -315,6 +319,8 @@ static void set_field(struct record *record, const char *field, int value)
 		record->sdis_value = (int16_t)value;
 	else if (!strcmp(field, "leaves"))
 		record->leaves = (uint8_t)value;
+	else if (!strcmp(field, "wait_us"))
+		record->wait_us = value;
 	else if (!strcmp(field, "async"))
 		record->async = (uint8_t)value;
 	else

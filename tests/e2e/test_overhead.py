@@ -11,6 +11,7 @@ from harness.waiting import wait_until
 
 SAMPLING = "ioc_exporter_record_sampling_ratio"
 OVERHEAD = "ioc_exporter_ioc_overhead_seconds_total"
+TIMED = "epics_ioc_timed_ratio"
 DETACHED = "ioc_exporter_detached"
 ATTACHMENTS = "ioc_exporter_probe_attachments"
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
@@ -55,7 +56,7 @@ def test_cost_of_a_hit_is_measured_and_no_budget_is_no_bound(ioc, start_exporter
 def test_over_the_budget_counts_are_estimates_until_the_load_is_gone(start_ioc, start_exporter):
     ioc = start_ioc("busy", busy(499))
     # About 1 % of a core is to be brought down to a fifth of it.
-    exporter = start_exporter("--overhead.budget=0.2", "--ioc.include=busy", sees=[ioc])
+    exporter = start_exporter("--overhead.budget=0.2", "--overhead.target=0", "--ioc.include=busy", sees=[ioc])
     wait_state(exporter, ioc, "is sliced", lambda share: 0 < share < 1)
     assert b"estimates" in exporter.request("/")[2]
     # What a cycle hides is added during the next one.
@@ -82,6 +83,28 @@ def test_over_the_budget_counts_are_estimates_until_the_load_is_gone(start_ioc, 
     before = processed(exporter, ioc, "B:once")
     ioc.process_once("B:once", times=23)
     assert processed(exporter, ioc, "B:once") == before + 23
+
+
+def test_above_the_target_few_calls_are_timed_and_all_counted(start_ioc, start_exporter):
+    ioc = start_ioc("hurried", busy(499))
+    # What 5,000 processings cost a second is some ten times that.
+    exporter = start_exporter("--overhead.target=0.1", "--overhead.budget=0", "--ioc.include=hurried", sees=[ioc])
+    exporter.wait_scrape(lambda s: s.value(TIMED, ioc=ioc.name) == 0.1, "one call in ten is timed", 30)
+    assert exporter.scrape().value(SAMPLING, ioc=ioc.name) == 1
+
+    def durations(scrape) -> int:
+        return sum(int(scrape.count(f"{DURATION}_count", ioc=ioc.name, record=f"B:{i}")) for i in range(0, 499, 31))
+
+    before = exporter.scrape()
+    ioc.process_once("B:once", times=23)
+    exporter.wait_scrape(lambda s: durations(s) > durations(before) + 2000, "windows", 60)
+    ioc.shell("iocPause")
+    last = exporter.scrape()
+    assert last.count(PROCESSED, ioc=ioc.name, record="B:once") == 23
+    # All of them scan together, and each was counted as often.
+    counts = {int(last.count(PROCESSED, ioc=ioc.name, record=f"B:{i}")) for i in range(0, 499, 31)}
+    assert max(counts) - min(counts) <= 1
+    exporter.wait_scrape(lambda s: s.value(TIMED, ioc=ioc.name) == 1, "all are timed when the load is gone", 60)
 
 
 def test_detached_by_signal_and_by_post(ioc, start_ioc, start_exporter):

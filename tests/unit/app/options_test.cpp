@@ -66,6 +66,7 @@ TEST(Options, Records) {
   EXPECT_FALSE(defaults.records.put_clients);
   EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
   EXPECT_EQ(defaults.records.overhead_budget, 5.0);
+  EXPECT_EQ(defaults.records.overhead_target, 1.0);
   EXPECT_FALSE(defaults.web.lifecycle);
   EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_4);
   EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);

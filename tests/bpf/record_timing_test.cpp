@@ -1,0 +1,135 @@
+// Windows of time in which calls are timed, on processes whose every call is known.
+#include <thread>
+
+#include "record_process_fixture.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+class RecordTimingTest : public RecordProcessTest {
+ protected:
+  static bool done(const Result<bool>& result) { return result && *result; }
+  std::uint64_t returns(std::uint32_t slot) { return counts(slot).hits.returns; }
+};
+
+TEST_P(RecordTimingTest, OutsideOfAWindowACallHitsOneProbe) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("call 5 23");
+  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  const auto returned = returns(slot);
+  ioc.ask("call 5 31");
+  EXPECT_EQ(returns(slot), returned);
+  EXPECT_EQ(stats(slot, ioc.record(5)).processed, 54u);
+  EXPECT_EQ(timed(stats(slot, ioc.record(5))), 23u);
+
+  ASSERT_TRUE(done(probe_->time_window(slot, 10, hours(1))));
+  ioc.ask("call 5 7");
+  const auto seen = stats(slot, ioc.record(5));
+  EXPECT_EQ(seen.processed, 61u);
+  EXPECT_EQ(timed(seen), 23u + 70u);
+  EXPECT_EQ(counts(slot).timed, 30u);
+
+  ASSERT_TRUE(done(probe_->time_all(slot)));
+  ioc.ask("call 5 11");
+  EXPECT_EQ(timed(stats(slot, ioc.record(5))), 23u + 70u + 11u);
+  EXPECT_EQ(stats(slot, ioc.record(5)).processed, 72u);
+}
+
+// A window that is over in the kernel before anybody has taken the probes off.
+TEST_P(RecordTimingTest, AWindowEndsByTheClock) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ASSERT_TRUE(done(probe_->time_window(slot, 5, nanoseconds(1))));
+  ioc.ask("call 5 23");
+  EXPECT_EQ(stats(slot, ioc.record(5)).processed, 23u);
+  EXPECT_EQ(timed(stats(slot, ioc.record(5))), 0u);
+  EXPECT_EQ(counts(slot).timed, 0u);
+}
+
+// What a timed call makes in turn has its weight, and its time is not the outer one's own.
+TEST_P(RecordTimingTest, ATimedCallTakesThoseWithinItAlong) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 0 link 1");
+  ASSERT_TRUE(done(probe_->time_window(slot, 10, hours(1))));
+  ioc.ask("call 0 17");
+  const auto outer = stats(slot, ioc.record(0)), inner = stats(slot, ioc.record(1));
+  EXPECT_EQ(timed(outer), 170u);
+  EXPECT_EQ(timed(inner), 170u);
+  EXPECT_EQ(outer.self_ns, outer.sum_ns - inner.sum_ns);
+}
+
+// Only calls that have begun keep the probes.
+TEST_P(RecordTimingTest, ACallThatIsUnderWayIsWaitedFor) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 wait_us 300000");
+  ASSERT_TRUE(done(probe_->time_window(slot, 10, hours(1))));
+  ioc.send("call 3 1");
+  while (counts(slot).hits.entries == 0) std::this_thread::sleep_for(milliseconds(1));
+  bool waited = false;
+  for (int i = 0; i < 10'000 && !done(probe_->end_window(slot, false)); ++i) {
+    waited = true;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  ioc.answer();
+  EXPECT_TRUE(waited);
+  EXPECT_EQ(timed(stats(slot, ioc.record(3))), 10u);
+  EXPECT_GE(stats(slot, ioc.record(3)).sum_ns, 10 * 300'000'000ull);
+}
+
+TEST_P(RecordTimingTest, ACallThatIsGivenUpCountsOnce) {
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ioc.ask("set 3 wait_us 300000");
+  ioc.send("call 3 1");
+  while (counts(slot).hits.entries == 0) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(done(probe_->end_window(slot, true)));
+  ioc.answer();
+  ioc.ask("call 4 3");
+  EXPECT_EQ(stats(slot, ioc.record(3)).processed, 1u);
+  EXPECT_EQ(stats(slot, ioc.record(4)).processed, 3u);
+}
+
+// By perf events this takes ten seconds.
+class RecordTimingLinksTest : public RecordTimingTest {};
+
+TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
+  std::vector<std::unique_ptr<FakeIoc>> iocs;
+  std::vector<std::uint32_t> slots;
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    iocs.push_back(std::make_unique<FakeIoc>());
+    slots.push_back(watch(*iocs.back()));
+    ASSERT_TRUE(done(probe_->end_window(slots.back(), false)));
+    for (std::size_t j = 0; j <= i; ++j) iocs[j]->ask("call 2 13");
+  }
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    EXPECT_EQ(stats(slots[i], iocs[i]->record(2)).processed, (kIocs - i) * 13) << i;
+    EXPECT_EQ(returns(slots[i]), 0u);
+  }
+  // Of one of them: the others have the probe too, but are not timed.
+  ASSERT_TRUE(done(probe_->time_window(slots[1], 4, hours(1))));
+  for (auto& ioc : iocs) ioc->ask("call 7 5");
+  for (std::size_t i = 0; i < kIocs; ++i) {
+    EXPECT_EQ(stats(slots[i], iocs[i]->record(7)).processed, 5u);
+    EXPECT_EQ(timed(stats(slots[i], iocs[i]->record(7))), i == 1 ? 20u : 0u);
+  }
+  probe_->unwatch(slots[0]);
+  for (std::size_t i = 1; i < kIocs; ++i) iocs[i]->ask("call 7 5");
+  EXPECT_EQ(timed(stats(slots[1], iocs[1]->record(7))), 40u);
+  EXPECT_EQ(stats(slots[2], iocs[2]->record(7)).processed, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingTest,
+                         ::testing::Values(Mode{true, true, 0, Durations::by_ends},
+                                           Mode{true, false, 0, Durations::by_ends}));
+INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingLinksTest,
+                         ::testing::Values(Mode{true, true, 0, Durations::by_ends}));
+
+}  // namespace
+}  // namespace ioc_exporter::records
