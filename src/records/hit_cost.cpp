@@ -51,20 +51,13 @@ struct Calls {
   double returns = 0;  // return probes that were hit at each entry probe
 };
 
-Result<ProbeHits> hits_of(const RecordProcess& records, std::uint32_t slot) {
-  auto hits = records.hits();
-  if (!hits) return std::move(hits).error();
-  const auto found = hits->find(slot);
-  return found == hits->end() ? ProbeHits{} : found->second;
-}
-
 // Each record once, with what was hit meanwhile.
 Result<Calls> one_round(HitTarget& child, const RecordProcess& records, std::uint32_t slot) {
-  auto before = hits_of(records, slot);
+  auto before = records.hits(slot);
   if (!before) return std::move(before).error();
   auto seconds = child.call(kCalls);
   if (!seconds) return std::move(seconds).error();
-  auto after = hits_of(records, slot);
+  auto after = records.hits(slot);
   if (!after) return std::move(after).error();
   if (after->entries <= before->entries)
     return error_in_words("measure the cost of a probe: it was not hit");
@@ -109,12 +102,19 @@ Result<HitCost> solve(const Calls& timed, const Calls& busy, double nothing, dou
   return error_in_words("measure the cost of a probe: a call with it takes no longer");
 }
 
-Result<HitCost> measure(HitTarget& child, const RecordProcess& records, std::uint32_t slot,
+Result<HitCost> measure(HitTarget& child, RecordProcess& records, std::uint32_t slot,
                         double nothing, double empty) {
   auto first = one_round(child, records, slot);
   if (!first) return std::move(first).error();
   auto busy = least_round(kRounds, {}, false, child, records, slot);
   if (!busy) return std::move(busy).error();
+  if (records.durations() == Durations::by_ends) {  // what the entry alone costs can be seen
+    auto alone = records.end_window(slot, true);
+    if (!alone) return std::move(alone).error();
+    auto untimed = least_round(kRounds, {}, false, child, records, slot);
+    if (!untimed) return std::move(untimed).error();
+    return solve(**busy, **untimed, nothing, empty);
+  }
   auto quiet = least_round(kQuietRounds, kQuiet, true, child, records, slot);
   if (!quiet) return std::move(quiet).error();
   return solve(quiet->value_or(*first), **busy, nothing, empty);

@@ -15,6 +15,11 @@ struct HitCost {
   double return_seconds = 0;
 };
 
+// Each hit, that many times as dear.
+constexpr HitCost operator*(const HitCost& cost, double times) {
+  return {cost.entry_seconds * times, cost.return_seconds * times};
+}
+
 // A bound where it cannot be measured: an entry and its return took less than this together on all
 // machines that were tried.
 inline constexpr HitCost kAssumedHitCost{1.25e-6, 1.25e-6};

@@ -58,6 +58,9 @@ class OverheadGovernor {
   // counts.
   void restart(Clock::time_point now, ProbeHits hits);
 
+  // What hits cost is known better now.
+  void set_cost(HitCost cost) { cost_ = cost; }
+
   Clock::time_point due() const { return due_; }
   bool in_slices() const { return state_ != State::attached; }
   bool wants_probes() const { return state_ == State::attached || state_ == State::slice; }

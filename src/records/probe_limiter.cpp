@@ -85,6 +85,7 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
     return;
   }
   if (!records_.paused(slot)) pause(slot, watched);
+  watched.calibration.cancel();
   // What happens from now on is not to be estimated.
   watched.slice_began.reset();
   watched.hidden.end();
@@ -144,6 +145,25 @@ void ProbeLimiter::account(Watched& watched, Clock::time_point now, ProbeHits se
   watched.seen_at = now;
 }
 
+// `begins`: with the probes, or without them; nothing: what has begun is over.
+void ProbeLimiter::calibrate(std::uint32_t slot, Watched& watched, bool slices,
+                             std::optional<bool> begins) {
+  CostCalibration& calibration = watched.calibration;
+  if (std::exchange(watched.calibrates_slices, slices) != slices) calibration.forget_times();
+  const auto cpu = records_.cpu_seconds(slot);
+  const auto hits = records_.hits(slot);
+  if (!cpu || !hits) return calibration.cancel();
+  const double now = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  // A window has no other entries than the time around it.
+  const double assumed = (slices ? static_cast<double>(hits->entries) * cost_.entry_seconds : 0) +
+                         static_cast<double>(hits->returns) * cost_.return_seconds;
+  const CostCalibration::Moment moment{now, *cpu, assumed};
+  calibration.end(moment);
+  if (begins) calibration.begin(*begins, moment);
+  watched.governor.set_cost(cost_ * calibration.factor());
+  watched.timing.set_cost(cost_ * calibration.factor());
+}
+
 void ProbeLimiter::follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now,
                                  ProbeHits seen) {
   using Do = TimingGovernor::Do;
@@ -189,17 +209,21 @@ void ProbeLimiter::time_all(std::uint32_t slot, Watched& watched) {
 }
 
 void ProbeLimiter::begin_window(std::uint32_t slot, Watched& watched) {
+  calibrate(slot, watched, false, std::nullopt);
   auto began = records_.time_window(slot, watched.timing.one_in(), watched.timing.window());
   if (!began) report(watched, "attach the probes for durations", began.error());
   watched.timing.window_began(Clock::now());
+  calibrate(slot, watched, false, true);
 }
 
 void ProbeLimiter::end_window(std::uint32_t slot, Watched& watched, Clock::time_point now,
                               bool anyhow) {
+  calibrate(slot, watched, false, std::nullopt);
   auto ended = records_.end_window(slot, anyhow);
   if (!ended) report(watched, "take off the probes for durations", ended.error());
   if (ended && !*ended) return;
   watched.timing.window_ended();
+  calibrate(slot, watched, false, false);
   if (!watched.window_ended) watched.window_ended = now;
 }
 
@@ -211,10 +235,13 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
         "ioc {}: the record probes would cost more than --overhead.budget, {:g} % of a core: it is "
         "looked at for {:.1f} % of the time, and its counts become estimates",
         watched.name, percent(limits_.budget), percent(governor.attached_share()));
+  if (step.slice_ends || step.cycle_begins) calibrate(slot, watched, true, std::nullopt);
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   if (!governor.wants_probes() && !records_.paused(slot) && !pause(slot, watched))
     return leave_unbound(slot, watched);
+  if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
+    calibrate(slot, watched, true, false);
   if (step.slice_ends) end_slice(slot, watched, stopped);
   if (step.cycle_ends) watched.hidden.cycle_ended(seconds_between(watched.cycle_began, stopped));
   if (step.cycle_begins) watched.cycle_began = stopped;
@@ -245,8 +272,12 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
     if (!table) return;  // nothing is known of this cycle
     watched.hidden.begin(std::move(*table));
   }
-  if (was_paused) resume(slot, watched);
+  if (was_paused) {
+    calibrate(slot, watched, true, std::nullopt);
+    resume(slot, watched);
+  }
   if (records_.paused(slot)) return;
+  calibrate(slot, watched, true, true);
   watched.slice_began = was_paused ? records_.counting_since(slot) : now;
   watched.governor.attached(*watched.slice_began);
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "records/cost_calibration.h"
 #include "records/counters.h"
 #include "records/hit_cost.h"
 #include "records/overhead_governor.h"
@@ -71,6 +72,8 @@ class ProbeLimiter {
     ProbeHits accounted = {};  // what the budget is asked for: windows, spread over their cycle
     Clock::time_point seen_at = {};
     std::optional<Clock::time_point> window_ended = {};  // completions are waited for since
+    CostCalibration calibration = {};
+    bool calibrates_slices = false;  // else windows
     PausedRecordEstimates hidden = {};
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
@@ -97,6 +100,8 @@ class ProbeLimiter {
   void begin_window(std::uint32_t slot, Watched& watched);
   void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now, bool anyhow);
   void time_all(std::uint32_t slot, Watched& watched);
+  // Moments of the calibration, with the hits as of now.
+  void calibrate(std::uint32_t slot, Watched& watched, bool slices, std::optional<bool> begins);
   void account(Watched& watched, Clock::time_point now, ProbeHits seen) const;
 
   RecordProcess& records_;

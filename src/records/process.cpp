@@ -459,6 +459,13 @@ Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
   return hits;
 }
 
+Result<ProbeHits> RecordProcess::hits(std::uint32_t slot) const {
+  auto all = hits();
+  if (!all) return std::move(all).error();
+  const auto found = all->find(slot);
+  return found == all->end() ? ProbeHits{} : found->second;
+}
+
 Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
   auto seen = object_.maps().asynchronous.lookup(slot);
   if (!seen) return std::move(seen).error();

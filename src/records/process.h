@@ -149,6 +149,7 @@ class RecordProcess {
   // threads. hits() is the part of it that is cheap to take at each tick.
   Result<std::map<std::uint32_t, IocCounts>> counts() const;
   Result<std::map<std::uint32_t, ProbeHits>> hits() const;
+  Result<ProbeHits> hits(std::uint32_t slot) const;
   // With the options for them, else empty: by slot.
   Result<std::map<std::uint32_t, std::vector<RawCause>>> causes() const;
   Result<std::map<std::uint32_t, std::vector<RawLink>>> links() const;
@@ -183,6 +184,8 @@ class RecordProcess {
   // By session probes: calls of one record that are timed in a second, about.
   Result<void> set_timed_rate(std::uint32_t slot, std::uint32_t rate);
 
+  // CPU time that the IOC's process has taken; nothing when that cannot be read.
+  std::optional<double> cpu_seconds(std::uint32_t slot) const;
   // Whether any of its calls are timed, now or at times.
   bool is_timed(std::uint32_t slot) const;
   // While the target holds (--records.timed-rate).

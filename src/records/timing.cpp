@@ -1,5 +1,7 @@
 // The part of RecordProcess that says which calls are timed: windows of time in which the probes
 // for ends and completions are there.
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -151,6 +153,19 @@ Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
       kernel::take_off_together(std::move(gone));
     }
   return true;
+}
+
+// A process's clock has its number in the id (CPUCLOCK_SCHED of
+// include/linux/posix-timers_types.h): what clock_getcpuclockid() makes.
+std::optional<double> RecordProcess::cpu_seconds(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return std::nullopt;
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(found->second.target.pid, &clock) != 0 ||
+      ::clock_gettime(clock, &time) != 0)
+    return std::nullopt;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 bool RecordProcess::is_timed(std::uint32_t slot) const {

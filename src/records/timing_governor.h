@@ -67,6 +67,9 @@ class TimingGovernor {
   // All calls have been timed meanwhile, if any were.
   void restart(Clock::time_point now, ProbeHits hits);
 
+  // What hits cost is known better now.
+  void set_cost(HitCost cost) { cost_ = cost; }
+
   Clock::time_point due() const { return due_; }
   bool in_windows() const { return n_ > 1; }
   unsigned one_in() const { return n_; }
