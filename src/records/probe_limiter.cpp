@@ -170,7 +170,7 @@ void ProbeLimiter::follow_timing(std::uint32_t slot, Watched& watched, Clock::ti
   const bool before = watched.timing.in_windows();
   const Do what = watched.timing.look(now, seen);
   if (!before && watched.timing.in_windows())
-    spdlog::info(
+    log::info(
         "ioc {}: to time all calls would cost {:.1f} % of a core: one in {} is timed, all are "
         "counted",
         watched.name, percent(watched.timing.entry_load() + watched.timing.timing_load()),
@@ -351,10 +351,11 @@ std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return std::nullopt;
   const Watched& watched = found->second;
-  if (is_away(watched)) return OverheadSample{0, 0, 0};
+  if (is_away(watched)) return OverheadSample{.attached_share = 0, .timed_share = 0};
   const double timed = watched.governor.in_slices() ? 1 : watched.timing.timed_share();
-  return OverheadSample{watched.governor.overhead(), watched.governor.attached_share(),
-                        records_.is_timed(slot) ? timed : 0};
+  return OverheadSample{.core_share = watched.governor.overhead(),
+                        .attached_share = watched.governor.attached_share(),
+                        .timed_share = records_.is_timed(slot) ? timed : 0};
 }
 
 }  // namespace ioc_exporter::records

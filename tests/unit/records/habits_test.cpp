@@ -69,7 +69,7 @@ class Habits : public testing::Test {
     ioc.up = up_;
     ioc.pid = pid_;
     ioc.records_attached = attached_ > 0;
-    ioc.overhead = OverheadSample{0, attached_};
+    ioc.overhead = OverheadSample{.attached_share = attached_};
     ioc.database = database_;
     for (std::uint32_t i = 0; i < names_.size(); ++i) {
       counts_[index(i)] += rates_[index(i)](time_) * static_cast<double>(kStep.count());
