@@ -8,13 +8,15 @@
  * QSRV 2: each put is handed as an ExecOp, part of the API of pvxs, to the function that SingleSource or GroupSource
  * has given to onPut(); what fails ends in ServerGPRExec::error().
  *
- * Nothing here is taken on trust: each text must have the shape of one, and what has not is counted without names.
+ * Nothing here is taken on trust: each text must have the shape of one. Where it has not, a put is counted without who
+ * asked for it, or without names at all. So it is with QSRV 1 before Base 7.0.3.1, which knows no credentials.
  */
 #include <linux/types.h>
 #include <linux/ptrace.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include <stddef.h>
 
 #include "base/maps.bpf.h"
 #include "pva/cxx.bpf.h"
@@ -118,11 +120,10 @@ static __noinline struct iocx_pva_put *add_put(const struct iocx_pva_key *key, c
 	return bpf_map_lookup_elem(&pva_puts, key);
 }
 
-static __always_inline void count_rest(const struct iocx_pva_ioc *ioc, __u32 count, enum iocx_pva_drop reason)
+static __always_inline void count_rest(const struct iocx_pva_ioc *ioc, __u32 count)
 {
 	struct iocx_pva_holder *own = holder_at(ioc->holder);
 
-	add_to_counter(&pva_drops, reason, 1);
 	if (own)
 		add(&own->rest, count);
 }
@@ -158,16 +159,21 @@ static __always_inline int count_put(const struct iocx_pva_ioc *ioc, struct iocx
 {
 	struct iocx_pva_put *put;
 
-	if (!known) {
-		count_rest(ioc, count, IOCX_PVA_DROP_UNREADABLE);
-		return 0;
+	if (!known) { /* who: then the PV alone, which may be known */
+		add_to_counter(&pva_drops, IOCX_PVA_DROP_UNREADABLE, 1);
+		__builtin_memset(key->user, 0, sizeof *key - offsetof(struct iocx_pva_key, user));
+		if (!key->name[0]) {
+			count_rest(ioc, count);
+			return 0;
+		}
 	}
 	key->generation = ioc->generation;
 	put = bpf_map_lookup_elem(&pva_puts, key);
 	if (!put)
 		put = add_put(key, ioc);
 	if (!put) {
-		count_rest(ioc, count, IOCX_PVA_DROP_FULL);
+		add_to_counter(&pva_drops, IOCX_PVA_DROP_FULL, 1);
+		count_rest(ioc, count);
 		return 0;
 	}
 	if (cut)

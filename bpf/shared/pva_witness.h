@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) int iocx_pva_may(__u32 all, __u32 u
 #define IOCX_PVA_DROP_LIST(ROW)                                                    \
 	/* puts that are counted for their IOC only: no room for who wrote what */ \
 	ROW(IOCX_PVA_DROP_FULL, "pva_full")                                        \
-	/* the same: the IOC's memory did not say who wrote */                     \
+	/* puts without a client, or for their IOC only: its memory did not say who wrote */                     \
 	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable")                            \
 	/* puts that are counted under a name that is only the beginning */        \
 	ROW(IOCX_PVA_DROP_CUT, "pva_cut")

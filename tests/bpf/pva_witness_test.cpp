@@ -163,9 +163,9 @@ TEST_F(PvaWitnessTest, WhatHasNotTheShapeOfAPutHasNoNames) {
   pva_test_on_put(nullptr, nullptr);
   pva_test_put_done(nullptr, nullptr, nullptr);
   ++asked;
-  const Labels nobody{7, "", "", "", ""};
-  EXPECT_EQ(puts(), (Counts{{nobody, {asked, 0}}}));
-  EXPECT_EQ(of(witness_->failures()), (Counts{{nobody, {0, 6}}}));
+  const Labels nobody{7, "", "", "", ""}, known_pv{7, "n", "", "", ""};
+  EXPECT_EQ(puts(), (Counts{{nobody, {asked - 2, 0}}, {known_pv, {2, 0}}}));
+  EXPECT_EQ(of(witness_->failures()), (Counts{{nobody, {0, 5}}, {known_pv, {0, 1}}}));
   EXPECT_EQ(dropped(IOCX_PVA_DROP_UNREADABLE), asked + 6);
 }
 
