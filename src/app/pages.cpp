@@ -20,6 +20,7 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
   if (!pv || pv->empty())
     return {400, "text/plain; charset=utf-8", "400 which PV? ask for ?pv=NAME\n"};
   ca::WhoWrote answer = daemon.puts().who_wrote(*pv);
+  ca::add_who_wrote(answer, daemon.pva().who_wrote(*pv));
   if (const auto process = read_process_stats(RootedFs()))
     answer.counting_since_seconds = process->start_time_seconds;
   return {200, "application/json", ca::to_json(answer)};

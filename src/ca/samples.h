@@ -23,6 +23,7 @@ struct PutSample {
   std::uint64_t count = 0;
   double last_time_seconds = 0;  // time of day of the last one; 0: not known
   double created_seconds = 0;    // when there was none yet; 0: not known
+  bool by_pva = false;           // by PV Access: then `op` says nothing
 };
 
 struct PutFailureSample {

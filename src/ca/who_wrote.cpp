@@ -1,6 +1,7 @@
 #include "ca/who_wrote.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -76,6 +77,12 @@ WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
   }
   std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
   return answer;
+}
+
+void add_who_wrote(WhoWrote& answer, WhoWrote more) {
+  std::ranges::move(more.puts, std::back_inserter(answer.puts));
+  std::ranges::stable_sort(answer.puts, std::greater<>(), &PutSample::last_time_seconds);
+  answer.unnamed_puts += more.unnamed_puts;
 }
 
 }  // namespace ioc_exporter::ca

@@ -31,6 +31,9 @@ struct WhoWrote {
 WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
                    std::string_view pv);
 
+// Adds what is known of the same PV from elsewhere: its puts, the latest of all first.
+void add_who_wrote(WhoWrote& answer, WhoWrote more);
+
 // WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
 std::string why_puts_are_missing(bool counted, bool complete);
 

@@ -88,7 +88,9 @@ TableRow put_row(const PutSample& put, double now) {
           terminal_cell(put.client),
           terminal_cell(put.user),
           terminal_cell(put.host),
-          put.op == PutOp::write ? "write" : "write_notify",
+          put.by_pva               ? "put"
+          : put.op == PutOp::write ? "write"
+                                   : "write_notify",
           std::to_string(put.count)};
 }
 

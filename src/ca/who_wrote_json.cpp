@@ -11,6 +11,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kWrite = "write";
 constexpr const char* kWriteNotify = "write_notify";
+constexpr const char* kPut = "put";  // by PV Access
+
+const char* operation_of(const PutSample& put) {
+  if (put.by_pva) return kPut;
+  return put.op == PutOp::write ? kWrite : kWriteNotify;
+}
 
 Json put_json(const PutSample& put) {
   return {{"ioc", exposition::utf8_safe(put.ioc)},
@@ -18,7 +24,7 @@ Json put_json(const PutSample& put) {
           {"client", exposition::utf8_safe(put.client)},
           {"user", exposition::utf8_safe(put.user)},
           {"client_host", exposition::utf8_safe(put.host)},
-          {"operation", put.op == PutOp::write ? kWrite : kWriteNotify},
+          {"operation", operation_of(put)},
           {"count", put.count},
           {"last_time_seconds", put.last_time_seconds}};
 }
@@ -30,7 +36,9 @@ PutSample put_from(const Json& json) {
   json.at("client").get_to(put.client);
   json.at("user").get_to(put.user);
   json.at("client_host").get_to(put.host);
-  put.op = json.at("operation").get<std::string>() == kWrite ? PutOp::write : PutOp::write_notify;
+  const auto operation = json.at("operation").get<std::string>();
+  put.op = operation == kWriteNotify ? PutOp::write_notify : PutOp::write;
+  put.by_pva = operation == kPut;
   json.at("count").get_to(put.count);
   json.at("last_time_seconds").get_to(put.last_time_seconds);
   return put;

@@ -112,7 +112,7 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
   };
   each_named(witness_->puts().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
     samples.puts.push_back({ioc, labels.pv, labels.client, labels.user, labels.host, put.op,
-                            put.count, wall_clock_.seconds(put.last_ns)});
+                            put.count, wall_clock_.seconds(put.last_ns), true});
   });
   each_named(witness_->failures().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
     samples.failures.push_back(
@@ -173,6 +173,15 @@ void PvaCollector::status(exposition::StatusPage& page) {
   if (unnamed > 0)
     page.notes.push_back(exposition::plural(unnamed, "put") +
                          " by PV Access whose PV and client are not known: counted with pv=\"\".");
+}
+
+ca::WhoWrote PvaCollector::who_wrote(std::string_view pv) {
+  const std::scoped_lock lock(host_.mutex());
+  CaSamples samples;
+  SelfSamples self;
+  bool complete = true;
+  samples.puts = read(self, complete).puts;
+  return ca::who_wrote(host_.facts(), samples, pv);
 }
 
 }  // namespace ioc_exporter::pva

@@ -5,12 +5,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/trouble_log.h"
 #include "base/wall_clock.h"
 #include "ca/bounds.h"
 #include "ca/collector.h"
+#include "ca/who_wrote.h"
 #include "exposition/collector.h"
 #include "iocs/host.h"
 #include "pva/families.h"
@@ -42,6 +44,9 @@ class PvaCollector final : public Collector {
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
   void set_put_expiry(std::chrono::milliseconds expiry);
+
+  // In any thread.
+  ca::WhoWrote who_wrote(std::string_view pv);
 
   // One, or null. Before the first tick.
   void set_observer(ca::PutObserver* observer) { observer_ = observer; }

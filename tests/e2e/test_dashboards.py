@@ -46,6 +46,8 @@ EMPTY_PANELS: dict[str, str] = {
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
     "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
+    **{f"epics_pva_last_unexpected_put_timestamp_seconds{action}": "nobody puts by PV Access here"
+       for action in ("", '{action="forbidden"}', '{action="unexpected"}')},
     "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",

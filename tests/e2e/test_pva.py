@@ -106,6 +106,11 @@ def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, as_guest, q
     assert counts(page, UNEXPECTED, ioc, "pv", "user", "action") == Counter(
         {(*key, "forbidden"): value for key, value in puts.items() if key[1] == GUEST})
     assert page.value(LAST_UNEXPECTED, ioc=ioc.name, pv="A:group") > 1.7e9
+    said = run_exporter("who-wrote", f"--url=http://127.0.0.1:{exporter.port}", "--json", "A:set").stdout
+    wrote = Counter({(put["pv"], put["user"], put["operation"]): put["count"] for put in json.loads(said)["puts"]
+                     if put["ioc"] == ioc.name})
+    assert wrote == Counter({("A:set", clients.LIBCA_USER, "put"): 69, ("A:set.VAL", clients.LIBCA_USER, "put"): 23,
+                             ("A:set", GUEST, "put"): 12})
     for reason in ("pva_full", "pva_unreadable", "pva_cut"):
         assert page.count("ioc_exporter_dropped_total", probe="pva_witness", reason=reason) == 0
 
