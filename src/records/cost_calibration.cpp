@@ -27,7 +27,8 @@ void CostCalibration::end(const Moment& now) {
 
 void CostCalibration::forget_times() {
   running_ = false;
-  prior_ = factor_;
+  before_ = now_.after(before_);
+  now_ = {};
   sums_[0] = sums_[1] = {};
 }
 
@@ -39,10 +40,19 @@ void CostCalibration::update() {
   };
   const double assumed = more(&Sum::assumed_seconds);
   if (assumed <= 0) return;
-  const double seen = std::clamp(more(&Sum::cpu_seconds) / assumed, kLeast, kMost);
+  now_.factor = std::clamp(more(&Sum::cpu_seconds) / assumed, kLeast, kMost);
   const double seconds = std::min(with.seconds, without.seconds);
-  const double trust = seconds / (seconds + kTrustSeconds);
-  factor_ = prior_ + trust * (seen - prior_);
+  now_.trust = seconds / (seconds + kTrustSeconds);
+}
+
+CostCalibration::Belief CostCalibration::Belief::after(const Belief& before) const {
+  const double kept = before.trust * (1 - trust), all = kept + trust;
+  return all > 0 ? Belief{(kept * before.factor + trust * factor) / all, all} : Belief{};
+}
+
+double CostCalibration::factor(double at_first) const {
+  const Belief all = now_.after(before_);
+  return at_first + all.trust * (all.factor - at_first);
 }
 
 }  // namespace ioc_exporter::records

@@ -30,18 +30,23 @@ class CostCalibration {
   // What is known stays, but does not go together with what comes: other probes are meant.
   void forget_times();
 
-  double factor() const { return factor_; }
+  // `at_first`: what is taken for it while nothing is known.
+  double factor(double at_first = 1) const;
 
  private:
   struct Sum {
     double seconds = 0, cpu_seconds = 0, assumed_seconds = 0;
+  };
+  struct Belief {
+    double factor = 1, trust = 0;
+    Belief after(const Belief& before) const;
   };
   void update();
 
   Sum sums_[2];  // without and with probes
   Moment began_;
   bool running_ = false, with_probes_ = false;
-  double prior_ = 1, factor_ = 1;
+  Belief before_, now_;  // by times that were forgotten, by the others
 };
 
 }  // namespace ioc_exporter::records

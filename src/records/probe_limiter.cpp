@@ -42,7 +42,7 @@ TimingGovernor ProbeLimiter::make_timing() {
            .most_rate = records_.timed_rate(),
            .cycle =
                records_.object().has_links() ? TimingGovernor::kCycle : TimingGovernor::kLongCycle},
-          cost_,
+          cost_ * kDearAtFirst,
           [this] { return std::uniform_real_distribution<>(0, 1)(random_); }};
 }
 
@@ -138,9 +138,10 @@ void ProbeLimiter::account(Watched& watched, Clock::time_point now, ProbeHits se
   if (!spread || watched.timing.resting())  // completions that are waited for
     watched.accounted.returns += grown(seen.returns, watched.seen.returns);
   if (spread && cost_.return_seconds > 0)
-    watched.accounted.returns +=
-        static_cast<std::uint64_t>(watched.timing.timing_load() / watched.timing.one_in() *
-                                   seconds_between(watched.seen_at, now) / cost_.return_seconds);
+    watched.accounted.returns += static_cast<std::uint64_t>(
+        watched.timing.timing_load() / watched.timing.one_in() *
+        seconds_between(watched.seen_at, now) /
+        (cost_.return_seconds * watched.calibration.factor(kDearAtFirst)));
   watched.seen = seen;
   watched.seen_at = now;
 }
@@ -161,7 +162,7 @@ void ProbeLimiter::calibrate(std::uint32_t slot, Watched& watched, bool slices,
   calibration.end(moment);
   if (begins) calibration.begin(*begins, moment);
   watched.governor.set_cost(cost_ * calibration.factor());
-  watched.timing.set_cost(cost_ * calibration.factor());
+  watched.timing.set_cost(cost_ * calibration.factor(kDearAtFirst));
 }
 
 void ProbeLimiter::follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now,

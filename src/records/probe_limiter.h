@@ -36,6 +36,9 @@ class ProbeLimiter {
     double target = 0;
     double budget = 0;
   };
+  // Times as dear as measured at start: what hits are taken for when it is chosen how many calls
+  // are timed, until windows have shown it. Real IOCs took two to three times as much.
+  static constexpr double kDearAtFirst = 2;
   // How long an IOC's completions of timed calls are waited for.
   static constexpr std::chrono::seconds kCompletions{60};
   static constexpr std::chrono::milliseconds kCompletionsLook{50}, kShortly{500};

@@ -32,6 +32,13 @@ class Ioc {
 
 TEST(CostCalibration, IsWhatWasMeasuredAtFirst) {
   EXPECT_EQ(CostCalibration().factor(), 1);
+  EXPECT_EQ(CostCalibration().factor(2), 2);
+}
+
+TEST(CostCalibration, WhatWasTakenAtFirstIsForgotten) {
+  Ioc ioc;
+  for (int i = 0; i < 60; ++i) ioc.cycle(1.5, 0.001);
+  EXPECT_NEAR(ioc.calibration.factor(1), ioc.calibration.factor(2), 0.2);
 }
 
 TEST(CostCalibration, FindsWhatHitsCost) {
@@ -76,7 +83,7 @@ TEST(CostCalibration, KeepsWhatItKnowsOverOtherProbes) {
   for (int i = 0; i < 60; ++i) ioc.cycle(2.5, 0.001);
   const double before = ioc.calibration.factor();
   ioc.calibration.forget_times();
-  EXPECT_EQ(ioc.calibration.factor(), before);
+  EXPECT_DOUBLE_EQ(ioc.calibration.factor(), before);
   ioc.cycle(2.5, 0.001);
   EXPECT_NEAR(ioc.calibration.factor(), before, 0.1);
 }
