@@ -10,8 +10,6 @@ from panels import SOURCE, Row
 HOSTS = 'job=~"${job:regex}", instance=~"${instance:regex}"'
 IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
 
-RUNBOOKS = "https://runbooks.example.org/ioc_exporter"
-
 
 def variable(name: str, label: str, query: str, several: bool):
     """A list from Prometheus; with `several` any number of it, and all of it at first. All can be chosen in any case,
@@ -22,6 +20,14 @@ def variable(name: str, label: str, query: str, several: bool):
     if several:
         choice = choice.current(models.VariableOption(text="All", value="$__all", selected=True))
     return choice
+
+
+def exporter_of_runbooks():
+    """Where links to runbooks lead: any exporter has all pages."""
+    return (dashboard.QueryVariable("exporter").hide(models.VariableHide.HIDE_VARIABLE).datasource(SOURCE)
+            .query({"query": 'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', "refId": "exporter"})
+            .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
+            .multi(False).include_all(False))
 
 
 @dataclass
@@ -47,7 +53,7 @@ class Board:
             board = board.with_variable(variable(
                 "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)',
                 self.iocs == "all"))
-        board = board.with_variable(dashboard.ConstantVariable("runbooks").label("Runbooks").value(RUNBOOKS))
+        board = board.with_variable(exporter_of_runbooks())
         x = y = height = 0
         for number, panel in enumerate(self.panels, 1):
             if isinstance(panel, Row):

@@ -73,7 +73,7 @@ class Column:
         if self.bar:
             wanted |= {"min": 0, "max": self.maximum, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
         if self.runbook:
-            wanted["links"] = [{"title": "What to do", "url": "${runbooks}/${__value.raw:percentencode}.md",
+            wanted["links"] = [{"title": "What to do", "url": "http://${exporter}/runbooks/${__value.raw:percentencode}",
                                 "targetBlank": True}]
         if self.board:
             wanted["links"] = [{"title": "This IOC", "url": f"/d/{self.board}?${{datasource:queryparam}}"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/graph_request.h"
+#include "app/runbooks.h"
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
@@ -34,6 +35,7 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},
       {records::kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
+      {kRunbooksPath, "Runbooks", "what each alert means, and what to do"},
       {"/-/healthy", "Health", "200 while the exporter runs"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
 }
@@ -59,6 +61,16 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   };
   table[records::kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
+  };
+  std::string names;
+  for (const Runbook& page : runbooks()) {
+    names.append(page.name) += '\n';
+    table[kRunbooksPath + std::string(page.name)] = [&page](const web::Request&) {
+      return web::Response{200, "text/plain; charset=utf-8", std::string(page.text)};
+    };
+  }
+  table[kRunbooksPath] = [names](const web::Request&) {
+    return web::Response{200, "text/plain; charset=utf-8", names};
   };
   const web::Handler ok = [](const web::Request&) {
     web::Response response;

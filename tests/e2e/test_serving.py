@@ -60,6 +60,16 @@ def test_landing_page_and_health(ioc, exporter):
     assert exporter.request("/-/healthy")[0] == 200
 
 
+def test_runbooks(exporter):
+    """Of this version, as text, by the names of the alerts."""
+    names = exporter.request("/runbooks/")[2].decode().split()
+    assert "EpicsIocDown" in names and len(names) > 30
+    status, headers, body = exporter.request("/runbooks/EpicsIocDown")
+    assert status == 200 and headers["content-type"].startswith("text/plain")
+    assert body.startswith(b"# EpicsIocDown\n")
+    assert exporter.request("/runbooks/EpicsIocDow")[0] == 404
+
+
 def test_telemetry_path_and_two_addresses(ioc, start_exporter):
     second = free_port()
     exporter = start_exporter(f"--web.listen-address=127.0.0.1:{second}",

@@ -42,6 +42,8 @@ def test_each_alert_has_such_a_test():
 
 # What concerns no single host.
 WITHOUT_INSTANCE = {"EpicsSearchStorm", "IocExporterNoTargets"}
+# Whose page another exporter has to serve.
+WITHOUT_EXPORTER = WITHOUT_INSTANCE | {"IocExporterDown"}
 
 
 def test_alerts_say_what_they_must():
@@ -50,7 +52,8 @@ def test_alerts_say_what_they_must():
         assert alert["labels"]["severity"] in ("critical", "warning", "info"), name
         notes = alert["annotations"]
         assert set(notes) == {"summary", "description", "runbook_url"}, name
-        assert notes["runbook_url"] == f"https://runbooks.example.org/ioc_exporter/{name}.md"
+        host, _, page = notes["runbook_url"].removeprefix("http://").rpartition("/runbooks/")
+        assert page == name and (host == "{{ $labels.instance }}") == (name not in WITHOUT_EXPORTER), name
         assert "$labels." in notes["summary"], name
         assert ("$labels.instance" in notes["description"]) != (name in WITHOUT_INSTANCE), name
 

@@ -1,0 +1,165 @@
+// The exporter itself: whether what the dashboards show is all there is.
+// Alerts. Each has its page in docs/runbooks/.
+{
+  topics+:: { exporter+: {
+    alerts+: [
+      {
+        name: 'ioc_exporter',
+        rules: [
+          {
+            alert: 'IocExporterDown',
+            expr: 'up{job="%(job)s"} == 0' % $._config,
+            'for': '2m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'No metrics from {{ $labels.instance }}',
+              description: 'Prometheus cannot scrape the exporter at {{ $labels.instance }}. What its IOCs do is not seen, ' +
+                           'and no other alert can tell of them.',
+            },
+          },
+          // Whoever takes the targets away, by mistake or not, silences all others.
+          {
+            alert: 'IocExporterNoTargets',
+            expr: 'absent(up{job="%(job)s"})' % $._config,
+            'for': '10m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'Prometheus has no target with job {{ $labels.job }}',
+              description: 'No ioc_exporter is scraped, up or down, for 10 minutes: the job is not in Prometheus\' ' +
+                           'configuration, or its service discovery finds nothing. No other alert can tell of any IOC.',
+            },
+          },
+          {
+            alert: 'IocExporterProbeNotLoaded',
+            expr: 'ioc_exporter_probe_loaded == 0',
+            'for': '2m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'Probe {{ $labels.probe }} is not loaded on {{ $labels.instance }}',
+              description: 'The exporter at {{ $labels.instance }} runs without its probe {{ $labels.probe }}: what that ' +
+                           'counts is missing.',
+            },
+          },
+          {
+            alert: 'IocExporterDetached',
+            expr: 'ioc_exporter_detached == 1',
+            'for': '15m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'All probes on {{ $labels.instance }} are detached',
+              description: 'Somebody took off all probes of the exporter at {{ $labels.instance }} (SIGUSR1 or POST ' +
+                           '/-/detach) over 15 minutes ago: nothing is counted until they are attached again.',
+            },
+          },
+          {
+            alert: 'IocExporterRecordsNotCounted',
+            expr: |||
+              ioc_exporter_ioc_records_attached == 0
+                and on (job, instance, ioc) epics_ioc_up == 1
+                unless on (job, instance) ioc_exporter_detached == 1
+            |||,
+            'for': '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Records of {{ $labels.ioc }} are not counted',
+              description: 'The exporter at {{ $labels.instance }} has no record probe on IOC {{ $labels.ioc }}. Its page ' +
+                           'says why.',
+            },
+          },
+          {
+            alert: 'IocExporterEventsDropped',
+            expr: 'instance_probe_reason:ioc_exporter_dropped:rate5m > 0',
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.instance }} drops events: {{ $labels.reason }}',
+              description: 'Probe {{ $labels.probe }} of the exporter at {{ $labels.instance }} loses ' +
+                           '{{ printf "%.2f" $value }} events a second, reason {{ $labels.reason }}: its counts are too low.',
+            },
+          },
+          {
+            alert: 'IocExporterUndercounting',
+            expr: 'ioc_exporter_record_sampling_ratio < 1 unless on (job, instance) ioc_exporter_detached == 1',
+            'for': '15m',
+            labels: { severity: 'info' },
+            annotations: {
+              summary: 'Counts of {{ $labels.ioc }} are estimates',
+              description: 'The record probes of IOC {{ $labels.ioc }} on {{ $labels.instance }} are attached ' +
+                           '{{ humanizePercentage $value }} of the time, to stay within --overhead.budget. Counts of its ' +
+                           'records contain estimates, and other counts of the record probes have gaps.',
+            },
+          },
+          {
+            alert: 'IocExporterOverBudget',
+            expr: 'rate(ioc_exporter_ioc_overhead_seconds_total[5m]) > %(overheadShare)g' % $._config,
+            'for': '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Probes cost {{ $labels.ioc }} {{ humanizePercentage $value }} of a core',
+              description: 'The record probes cost IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
+                           '{{ humanizePercentage $value }} of a core, over the budget of 5 %.',
+            },
+          },
+          {
+            alert: 'IocExporterSeriesLimited',
+            expr: 'ioc_exporter_series_limited > 0',
+            'for': '15m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.instance }} sums up series of {{ $labels.family }}',
+              description: '{{ $value }} series of {{ $labels.family }} are over the limit of the exporter at ' +
+                           '{{ $labels.instance }}: they are summed in one, labelled (other).',
+            },
+          },
+          // Not maps that are made to fit one IOC, nor those whose oldest entry makes room for the next.
+          {
+            alert: 'IocExporterIocsLeftOut',
+            expr: 'sum by (job, instance, user) (ioc_exporter_iocs_left_out) > 0',
+            'for': '1m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $value }} IOCs of {{ $labels.user }} on {{ $labels.instance }} are not followed',
+              description: '{{ $value }} IOCs of user {{ $labels.user }} run beside the exporter at {{ $labels.instance }} ' +
+                           'and are not followed, since others have all the places, or all that this user may have.',
+            },
+          },
+          {
+            alert: 'IocExporterMapNearlyFull',
+            expr: |||
+              ioc_exporter_map_entries{map!~"ioc_.+|ca_searches|put_notifies"} / ioc_exporter_map_capacity > %(kernelMapShare)g
+            ||| % $._config,
+            'for': '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Kernel map {{ $labels.map }} on {{ $labels.instance }} is nearly full',
+              description: '{{ humanizePercentage $value }} of the entries of map {{ $labels.map }} of the exporter at ' +
+                           '{{ $labels.instance }} are in use. What does not fit is dropped, and counted as such.',
+            },
+          },
+          {
+            alert: 'IocExporterCollectorFailed',
+            expr: 'ioc_exporter_collector_success == 0',
+            'for': '15m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Collector {{ $labels.collector }} fails on {{ $labels.instance }}',
+              description: 'Collector {{ $labels.collector }} of the exporter at {{ $labels.instance }} has not given all ' +
+                           'that it should for 15 minutes. The exporter\'s log says why.',
+            },
+          },
+          {
+            alert: 'IocExporterConfigReloadFailed',
+            expr: 'ioc_exporter_config_last_reload_successful == 0',
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.instance }} refuses its new configuration file',
+              description: 'The exporter at {{ $labels.instance }} could not take over its configuration file: the one ' +
+                           'before is still in force.',
+            },
+          },
+        ],
+      },
+    ],
+  } },
+}

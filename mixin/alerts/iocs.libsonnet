@@ -1,0 +1,143 @@
+// IOCs: what dashboards and alerts share, and the alerts.
+// Alerts. Each has its page in docs/runbooks/.
+{
+  topics+:: { iocs+: {
+    alerts+: [
+      {
+        name: 'epics_iocs',
+        rules: [
+          // One that was never seen has no series of its own. Two minutes: the exporter is often up before the IOCs are.
+          {
+            alert: 'EpicsIocDown',
+            expr: 'epics_ioc_up == 0 or (epics_ioc_expected unless on (job, instance, ioc) epics_ioc_up)',
+            'for': '2m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'IOC {{ $labels.ioc }} does not run',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} {{ if eq $value 0.0 }}has ended{{ else }}is ' +
+                           'expected there, and was not seen{{ end }}. ' +
+                           '{{- range query (printf "epics_ioc_last_exit_info{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc) }} ' +
+                           'It ended by {{ .Labels.reason }} {{ .Labels.signal }}{{ .Labels.status }}.{{ end }} If it is not ' +
+                           'to run any more, have it forgotten: ioc_exporter iocs forget, or iocs.expected.',
+            },
+          },
+          {
+            alert: 'EpicsIocRestartLoop',
+            expr: 'increase(epics_ioc_restarts_total[15m]) > %(restartsInQuarterHour)g' % $._config,
+            'for': '1m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'IOC {{ $labels.ioc }} restarts again and again',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} was restarted about {{ printf "%.0f" $value }} ' +
+                           'times in 15 minutes.',
+            },
+          },
+          // For its whole life: anybody can give a process any name.
+          {
+            alert: 'EpicsIocNameContested',
+            expr: 'epics_ioc_name_contested == 1',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'An IOC of {{ $labels.user }} calls itself {{ $labels.claimed_name }}',
+              description: 'IOC {{ $labels.ioc }} of user {{ $labels.user }} on {{ $labels.instance }} calls itself ' +
+                           '{{ $labels.claimed_name }}, as an IOC of user {{ $labels.claimed_from }} does, or did before.',
+            },
+          },
+          {
+            alert: 'EpicsScanOverrun',
+            // A pass that takes longer than the period costs the list one period at least. Where the period is not
+            // known (Base 3.14, stripped files), as if it were a second.
+            expr: |||
+              rate(epics_ioc_scan_overruns_total[10m])
+                  * on (job, instance, ioc, period) group_left () epics_ioc_scan_period_seconds > %(scanTimeLostShare)g
+                or (rate(epics_ioc_scan_overruns_total[10m]) > %(scanTimeLostShare)g
+                  unless on (job, instance, ioc, period) epics_ioc_scan_period_seconds)
+            ||| % $._config,
+            'for': '5m',
+            keep_firing_for: '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Scan {{ $labels.period }} s of {{ $labels.ioc }} takes longer than its period',
+              description: 'The periodic scan of {{ $labels.period }} s of IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
+                           'misses {{ humanizePercentage $value }} of its passes or more, since others take longer than the ' +
+                           'period.',
+            },
+          },
+          // Only while every pass is seen: where probes are off or on for slices of time, silence says nothing.
+          {
+            alert: 'EpicsScanStalled',
+            expr: |||
+              epics_ioc_scan_age_seconds > %(scanStalledSeconds)g + 5 * epics_ioc_scan_period_seconds
+                and on (job, instance, ioc) epics_ioc_up == 1
+                and on (job, instance, ioc) ioc_exporter_record_sampling_ratio == 1
+            ||| % $._config,
+            'for': '1m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'Scan {{ $labels.period }} s of {{ $labels.ioc }} stands still',
+              description: 'The periodic scan of {{ $labels.period }} s of IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
+                           'has not finished a pass for {{ humanizeDuration $value }}.',
+            },
+          },
+          {
+            alert: 'EpicsThreadSuspended',
+            expr: 'epics_ioc_threads_suspended > 0',
+            'for': '1m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: '{{ $value }} threads of {{ $labels.ioc }} are suspended',
+              description: 'EPICS has suspended {{ $value }} threads of IOC {{ $labels.ioc }} on {{ $labels.instance }}: ' +
+                           'what they did stands still. The exporter\'s page names them.',
+            },
+          },
+          // A thread of an IOC that never rests: a loop without an end, or too much to do for its thread.
+          {
+            alert: 'EpicsThreadSpins',
+            expr: 'min_over_time(epics_ioc_threads_spinning[15m]) > 0',
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $value }} threads of {{ $labels.ioc }} never rest',
+              description: '{{ $value }} threads of IOC {{ $labels.ioc }} on {{ $labels.instance }} have run, or waited for ' +
+                           'a CPU, for over 15 minutes without a rest. The exporter\'s page names them.',
+            },
+          },
+          // Without descriptors an IOC takes no client any more, and opens no device again.
+          {
+            alert: 'EpicsDescriptorsNearlyUsedUp',
+            expr: 'epics_ioc_open_fds / epics_ioc_max_fds > %(descriptorsShare)g' % $._config,
+            'for': '5m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: '{{ $labels.ioc }} has opened {{ humanizePercentage $value }} of the files that it may',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} has {{ humanizePercentage $value }} of its file ' +
+                           'descriptors open. At the limit it takes no new client, and cannot connect to its devices again.',
+            },
+          },
+          {
+            alert: 'EpicsRecordsStuck',
+            expr: 'epics_ioc_records_stuck > 0',
+            'for': '2m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $value }} records of {{ $labels.ioc }} are stuck',
+              description: '{{ $value }} records of IOC {{ $labels.ioc }} on {{ $labels.instance }} are active (PACT) for ' +
+                           'longer than --records.stuck-after. The exporter\'s page names them.',
+            },
+          },
+          {
+            alert: 'EpicsQueueOverflow',
+            expr: 'increase(epics_ioc_queue_overflows_total[10m]) > 0',
+            'for': '1m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Queue {{ $labels.queue }} of {{ $labels.ioc }} overflows',
+              description: 'The queue {{ $labels.queue }} of IOC {{ $labels.ioc }} on {{ $labels.instance }} was full ' +
+                           '{{ printf "%.0f" $value }} times in 10 minutes: requests to process records were lost.',
+            },
+          },
+        ],
+      },
+    ],
+  } },
+}

@@ -1,0 +1,195 @@
+// Puts over Channel Access. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
+// _count) or, after "or", as a native one, whose series has the plain name.
+// Alerts. Each has its page in docs/runbooks/.
+{
+  topics+:: { puts+: {
+    alerts+: [
+      {
+        name: 'epics_puts',
+        rules: [
+          // Without `for`: one put is enough. It lasts five minutes longer than the last one, which is its slack. What
+          // is compared is the time of the last put with what it was five minutes ago, so that neither a series that
+          // begins with its first put nor a clock that is wrong by less than an hour hides one. Puts that are older than
+          // an hour do not fire again after Prometheus was away.
+          {
+            alert: 'EpicsUnexpectedPut',
+            expr: |||
+              epics_ca_last_unexpected_put_timestamp_seconds{action="unexpected"} > time() - 3600
+                unless epics_ca_last_unexpected_put_timestamp_seconds
+                  == epics_ca_last_unexpected_put_timestamp_seconds offset 5m
+                or
+              epics_pva_last_unexpected_put_timestamp_seconds{action="unexpected"} > time() - 3600
+                unless epics_pva_last_unexpected_put_timestamp_seconds
+                  == epics_pva_last_unexpected_put_timestamp_seconds offset 5m
+            |||,
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy does not expect',
+              description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
+                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. Rule: ' +
+                           '{{ $labels.rule }}. On that host: ioc_exporter who-wrote {{ $labels.pv }}',
+            },
+          },
+          {
+            alert: 'EpicsForbiddenPut',
+            expr: |||
+              epics_ca_last_unexpected_put_timestamp_seconds{action="forbidden"} > time() - 3600
+                unless epics_ca_last_unexpected_put_timestamp_seconds
+                  == epics_ca_last_unexpected_put_timestamp_seconds offset 5m
+                or
+              epics_pva_last_unexpected_put_timestamp_seconds{action="forbidden"} > time() - 3600
+                unless epics_pva_last_unexpected_put_timestamp_seconds
+                  == epics_pva_last_unexpected_put_timestamp_seconds offset 5m
+            |||,
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy forbids',
+              description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
+                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. Rule: ' +
+                           '{{ $labels.rule }}. The exporter only watches: the IOC has carried the puts out, unless it ' +
+                           'refused them itself. On that host: ioc_exporter who-wrote {{ $labels.pv }}',
+            },
+          },
+          // A client's series begins with its first disagreement: that is the part before "or". It counts only where the
+          // exporter was scraped before.
+          {
+            alert: 'EpicsPutsHidden',
+            expr: |||
+              (
+                (ioc_exporter_ca_puts_disagree_total
+                    unless ioc_exporter_ca_puts_disagree_total offset 15m
+                    and on (job, instance) (up offset 15m == 1))
+                  or increase(ioc_exporter_ca_puts_disagree_total[15m])
+              ) > 0
+            |||,
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Puts of {{ $labels.user }}@{{ $labels.client_host }} to {{ $labels.ioc }} are {{ $labels.kind }}',
+              description: 'About {{ printf "%.0f" $value }} puts of {{ $labels.user }}@{{ $labels.client_host }} ' +
+                           '({{ $labels.client }}) to IOC {{ $labels.ioc }} on {{ $labels.instance }} are ' +
+                           '{{ $labels.kind }}: what its server was asked for and what was seen to travel disagree. Packets ' +
+                           'were missed, or somebody writes in a way that hides.',
+            },
+          },
+          // Far over the average of the day before, of IOCs that have been watched for that long. Who writes around the
+          // limit is one storm.
+          {
+            alert: 'EpicsClientPutStorm',
+            expr: |||
+              ioc_client_user:epics_ca_puts:rate5m > %(putStormRate)g
+                and ioc_client_user:epics_ca_puts:rate5m
+                  > %(putStormFactor)g * (ioc_client_user:epics_ca_puts:avg1d or 0 * ioc_client_user:epics_ca_puts:rate5m)
+                and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
+            ||| % $._config,
+            'for': '5m',
+            keep_firing_for: '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.user }}@{{ $labels.client_host }} writes far more than usual to {{ $labels.ioc }}',
+              description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) writes ' +
+                           '{{ printf "%.0f" $value }} times a second to IOC {{ $labels.ioc }} on {{ $labels.instance }}: ' +
+                           'over %(putStormFactor)g times its average of the day before.' % $._config,
+            },
+          },
+          {
+            alert: 'EpicsPvPutStorm',
+            expr: |||
+              ioc_pv:epics_ca_puts:rate5m > %(putStormRate)g
+                and ioc_pv:epics_ca_puts:rate5m
+                  > %(putStormFactor)g * (ioc_pv:epics_ca_puts:avg1d or 0 * ioc_pv:epics_ca_puts:rate5m)
+                and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
+            ||| % $._config,
+            'for': '5m',
+            keep_firing_for: '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.pv }} is written to far more often than usual',
+              description: '{{ $labels.pv }} of IOC {{ $labels.ioc }} on {{ $labels.instance }} gets ' +
+                           '{{ printf "%.0f" $value }} puts a second from all clients: ' +
+                           'over %(putStormFactor)g times its average of the day before.' % $._config,
+            },
+          },
+          // A series of failures begins with the first one, which no increase() shows: that is the part before "or".
+          // It counts only where the exporter was scraped before, or each failure of old would be new after an outage.
+          {
+            alert: 'EpicsPutsFail',
+            expr: |||
+              sum by (job, instance, ioc, pv, client, user, client_host, reason) (
+                (epics_ca_put_failures_total{reason!="no_write_access"}
+                    unless epics_ca_put_failures_total offset 10m
+                    and on (job, instance) (up offset 10m == 1))
+                  or increase(epics_ca_put_failures_total{reason!="no_write_access"}[10m])
+              ) >= %(putFailures)g
+            ||| % $._config,
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Puts to {{ $labels.pv }} fail: {{ $labels.reason }}',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} answered about {{ printf "%.0f" $value }} puts ' +
+                           'of {{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) to {{ $labels.pv }} with ' +
+                           '{{ $labels.reason }} in 10 minutes.',
+            },
+          },
+          {
+            alert: 'EpicsPutsRefused',
+            expr: |||
+              sum by (job, instance, ioc, pv, client, user, client_host) (
+                (epics_ca_put_failures_total{reason="no_write_access"}
+                    unless epics_ca_put_failures_total offset 10m
+                    and on (job, instance) (up offset 10m == 1))
+                  or increase(epics_ca_put_failures_total{reason="no_write_access"}[10m])
+              ) >= 1
+            |||,
+            'for': '1m',
+            labels: { severity: 'info' },
+            annotations: {
+              summary: '{{ $labels.user }}@{{ $labels.client_host }} has no right to write to {{ $labels.pv }}, and tries',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} refused about {{ printf "%.0f" $value }} puts of ' +
+                           '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) to {{ $labels.pv }} in 10 ' +
+                           'minutes, for want of write access.',
+            },
+          },
+          {
+            alert: 'EpicsPutLatencyHigh',
+            expr: |||
+              ioc_pv:epics_ca_put_duration_seconds:mean5m > %(putLatencySeconds)g
+                and ioc_pv:epics_ca_put_duration_seconds:mean5m > %(putLatencyFactor)g * ioc_pv:epics_ca_put_duration_seconds:avg1d
+            ||| % $._config,
+            'for': '5m',
+            keep_firing_for: '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Puts to {{ $labels.pv }} take {{ humanizeDuration $value }}',
+              description: 'Put-callbacks to {{ $labels.pv }} of IOC {{ $labels.ioc }} on {{ $labels.instance }} take ' +
+                           '{{ humanizeDuration $value }} on average: over %(putLatencyFactor)g times as long as in the day before.' % $._config,
+            },
+          },
+          {
+            alert: 'EpicsClientsDoNotKeepUp',
+            expr: 'min_over_time(epics_ca_flow_controlled_circuits[10m]) > 0',
+            'for': '5m',
+            labels: { severity: 'info' },
+            annotations: {
+              summary: '{{ $value }} clients of {{ $labels.ioc }} do not keep up with its updates',
+              description: 'For over 10 minutes {{ $value }} clients of IOC {{ $labels.ioc }} on {{ $labels.instance }} have ' +
+                           'had their monitors\' updates turned off, since they read them too slowly: what they show is old.',
+            },
+          },
+          {
+            alert: 'EpicsSearchStorm',
+            // Each host on the network hears the same searches: one alert for all of them.
+            expr: 'max by (job, client) (rate(epics_ca_search_requests_total[10m])) > %(searchStormRate)g' % $._config,
+            'for': '15m',
+            keep_firing_for: '10m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.client }} searches for names that nobody has',
+              description: '{{ $labels.client }} sends {{ printf "%.0f" $value }} name searches a second. A name that is ' +
+                           'answered is not searched again, so most of these are not.',
+            },
+          },
+        ],
+      },
+    ],
+  } },
+}

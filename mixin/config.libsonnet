@@ -1,0 +1,35 @@
+// What a site sets. Where something is another alert's threshold too, its text says the same number.
+{
+  _config+:: {
+    // What Prometheus calls the job. Only `up` is asked for it: the other names are this exporter's alone.
+    job: 'ioc_exporter',
+
+    // Where the page of an alert is: %(alert)s is its name, %(exporter)s the address of an exporter that serves it.
+    // Exporters serve their own: https://wiki.site/epics/%(alert)s would be another way.
+    runbookURLPattern: 'http://%(exporter)s/runbooks/%(alert)s',
+
+    // How often the rules behind the dashboards are evaluated. The averages of a day count in it.
+    ratesIntervalSeconds: 60,
+    // Less than the five minutes after which Prometheus takes a series for gone.
+    usualIntervalSeconds: 240,
+
+    restartsInQuarterHour: 2,
+    scanTimeLostShare: 0.05,
+    scanStalledSeconds: 30,
+    descriptorsShare: 0.9,
+    putStormRate: 10,
+    putStormFactor: 10,
+    putFailures: 5,
+    putLatencySeconds: 1,
+    putLatencyFactor: 10,
+    searchStormRate: 20,
+    kernelMapShare: 0.9,
+    // --overhead.budget of the exporters (5 percent of a core), and a fifth.
+    overheadShare: 0.06,
+
+    // Of the dashboards.
+    dashboardTags: ['epics'],
+    dashboardRefresh: '30s',
+    dashboardFrom: 'now-1h',
+  },
+}

@@ -1,0 +1,28 @@
+// Alerts, recording rules and dashboards of ioc_exporter, as monitoring-mixins have them: prometheusAlerts,
+// prometheusRules and grafanaDashboards, with _config to set. `topics` are the files that alerts/ has of them.
+local exporter = import 'alerts/exporter.libsonnet';
+local iocs = import 'alerts/iocs.libsonnet';
+local puts = import 'alerts/puts.libsonnet';
+local records = import 'alerts/records.libsonnet';
+
+(import 'config.libsonnet') +
+(import 'rules/exporter.libsonnet') + exporter +
+(import 'rules/iocs.libsonnet') + iocs +
+(import 'rules/puts.libsonnet') + puts +
+records +
+(import 'dashboards.libsonnet') +
+(import 'runbooks.libsonnet') +
+{
+  topics+:: {},
+
+  local all(kind) = [
+    group
+    for topic in std.objectFields($.topics)
+    for group in std.get($.topics[topic], kind, [])
+  ],
+  prometheusRules+:: { groups+: all('rules') },
+  prometheusAlerts+:: { groups+: [
+    group { rules: [$.withRunbook(rule) for rule in group.rules] }
+    for group in all('alerts')
+  ] },
+}

@@ -1,0 +1,56 @@
+// IOCs: what dashboards and alerts share, and the alerts.
+// Recording rules, named level:metric:operations; the level names the labels that are left beside job and instance.
+{
+  topics+:: { iocs+: {
+    rules+: [
+      {
+        name: 'epics_iocs_rates',
+        interval: '%ds' % $._config.ratesIntervalSeconds,
+        rules: [
+          {
+            record: 'ioc:epics_ioc_processings:rate5m',
+            expr: 'sum by (job, instance, ioc) (rate(epics_ioc_processings_total[5m]))',
+          },
+          {
+            record: 'ioc:epics_ioc_cpu_seconds:rate5m',
+            expr: 'sum by (job, instance, ioc) (rate(epics_ioc_cpu_seconds_total[5m]))',
+          },
+          {
+            record: 'ioc:epics_record_process_self_seconds:rate5m',
+            expr: 'sum by (job, instance, ioc) (rate(epics_record_process_self_seconds_total[5m]))',
+          },
+          // For the heat map: over the buckets of all records it would be a query of seconds.
+          {
+            record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, ioc, le) (rate(epics_record_process_duration_seconds_bucket[5m]))',
+          },
+          {
+            record: 'ioc_reason:epics_record_process_skipped:rate5m',
+            expr: 'sum by (job, instance, ioc, reason) (rate(epics_record_process_skipped_total[5m]))',
+          },
+          // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical.
+          {
+            record: 'ioc:epics_alerts:worst',
+            expr: |||
+              max by (job, instance, ioc) (
+                3 * ALERTS{alertstate="firing", severity="critical", ioc!=""}
+                  or 2 * ALERTS{alertstate="firing", severity="warning", ioc!=""}
+                  or ALERTS{alertstate="firing", severity="info", ioc!=""}
+                  or 0 * epics_ioc_up
+                  or 0 * epics_ioc_expected
+              )
+            |||,
+          },
+          // Orders IOCs for the page that shows only some: by their worst alert, then by CPU time.
+          {
+            record: 'ioc:epics_ioc:attention',
+            expr: |||
+              ioc:epics_alerts:worst
+                + (clamp_max(ioc:epics_ioc_cpu_seconds:rate5m, 900) / 1000 or 0 * ioc:epics_alerts:worst)
+            |||,
+          },
+        ],
+      },
+    ],
+  } },
+}

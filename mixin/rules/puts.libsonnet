@@ -1,0 +1,66 @@
+// Puts over Channel Access. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
+// _count) or, after "or", as a native one, whose series has the plain name.
+// Recording rules, named level:metric:operations; the level names the labels that are left beside job and instance.
+{
+  topics+:: { puts+: {
+    rules+: [
+      {
+        name: 'epics_puts_rates',
+        // The rules ...:avg1d below divide by the 1,440 minutes of a day: leave it at one minute.
+        interval: '%ds' % $._config.ratesIntervalSeconds,
+        rules: [
+          {
+            record: 'ioc:epics_ca_puts:rate5m',
+            expr: 'sum by (job, instance, ioc) (rate(epics_ca_puts_total[5m]))',
+          },
+          {
+            record: 'ioc_pv:epics_ca_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, pv) (rate(epics_ca_puts_total[5m]))',
+          },
+          {
+            record: 'ioc_client_user:epics_ca_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, client, user, client_host) (rate(epics_ca_puts_total[5m]))',
+          },
+          {
+            record: 'ioc_reason:epics_ca_put_failures:rate5m',
+            expr: 'sum by (job, instance, ioc, reason) (rate(epics_ca_put_failures_total[5m]))',
+          },
+          {
+            record: 'ioc_le:epics_ca_put_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, ioc, le) (rate(epics_ca_put_duration_seconds_bucket[5m]))',
+          },
+          {
+            record: 'ioc_pv:epics_ca_put_duration_seconds:mean5m',
+            expr: |||
+              rate(epics_ca_put_duration_seconds_sum[5m]) / (rate(epics_ca_put_duration_seconds_count[5m]) > 0)
+                or
+              histogram_sum(rate(epics_ca_put_duration_seconds[5m]))
+                / (histogram_count(rate(epics_ca_put_duration_seconds[5m])) > 0)
+            |||,
+          },
+        ],
+      },
+      {
+        name: 'epics_puts_usual',
+        interval: '%ds' % $._config.usualIntervalSeconds,
+        rules: [
+          // The average over the whole day, silence included: what was not there counts as 0. The last quarter of
+          // an hour is left out, so that a storm is not measured by itself.
+          {
+            record: 'ioc_client_user:epics_ca_puts:avg1d',
+            expr: 'sum_over_time(ioc_client_user:epics_ca_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+          },
+          {
+            record: 'ioc_pv:epics_ca_puts:avg1d',
+            expr: 'sum_over_time(ioc_pv:epics_ca_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+          },
+          // Of the times at which there were puts.
+          {
+            record: 'ioc_pv:epics_ca_put_duration_seconds:avg1d',
+            expr: 'avg_over_time(ioc_pv:epics_ca_put_duration_seconds:mean5m[1d] offset 1h)',
+          },
+        ],
+      },
+    ],
+  } },
+}

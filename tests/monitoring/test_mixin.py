@@ -1,0 +1,51 @@
+"""The mixin: what is checked in is what it renders, and its settings reach where they say."""
+import re
+import sys
+
+import yaml
+
+from project import ALERTS, DASHBOARDS, ROOT, RUNBOOKS, run_tool
+
+sys.path.append(str(ROOT / "mixin"))
+import render  # noqa: E402
+
+WITHOUT_ALERTS = {"dashboards/exporter.json", "dashboards/records.json"}
+SITE = """{ _config+:: {
+  job: 'epics', runbookURLPattern: 'https://wiki.site/epics/%(alert)s?from=%(exporter)s', ratesIntervalSeconds: 120,
+  putStormFactor: 23, dashboardTags: ['ring'], overheadShare: 0.24,
+} }"""
+
+
+def test_files_are_what_the_mixin_renders():
+    made = render.rendered()
+    there = {str(path.relative_to(ROOT)): path.read_text() for folder, kind in ((ALERTS, "yml"), (DASHBOARDS, "json"))
+             for path in folder.glob(f"*.{kind}")}
+    assert made.keys() == there.keys()
+    for name, text in made.items():
+        assert text == there[name], f"{name} is not what python mixin/render.py writes"
+
+
+def test_what_a_site_sets_is_everywhere(tmp_path):
+    made = render.rendered(SITE)
+    rules = {name: text for name, text in made.items() if name.startswith("alerts/")}
+    for name, text in made.items():
+        assert "/runbooks/" not in text and 'job="ioc_exporter"' not in text, name
+        assert ("https://wiki.site/epics/" in text) == (name not in WITHOUT_ALERTS), name
+    assert 'up{job="epics"}' in rules["alerts/exporter.yml"] and "> 0.24" in rules["alerts/exporter.yml"]
+    puts = yaml.safe_load(rules["alerts/puts.yml"])
+    daily = [rule["expr"] for group in puts["groups"] for rule in group["rules"]
+             if re.fullmatch("ioc_(pv|client_user):epics_ca_puts:avg1d", rule.get("record", ""))]
+    assert len(daily) == 2 and all(expr.endswith("/ 720") for expr in daily), "the minutes of a day, by twos"
+    assert rules["alerts/puts.yml"].count("23 times") == rules["alerts/puts.yml"].count("> 23 *") == 2
+    assert '"ring"' in made["dashboards/puts.json"] and '"epics"' not in made["dashboards/puts.json"]
+    for name, text in rules.items():
+        (tmp_path / name.replace("/", "-")).write_text(text)
+    run_tool("promtool", "check", "rules", *tmp_path.glob("*.yml"))
+
+
+def test_it_is_laid_out_as_mixins_are():
+    made = render.evaluate()
+    assert made["alerts"] and made["rules"] and set(made["dashboards"]) == {path.name for path in DASHBOARDS.glob("*.json")}
+    assert (ROOT / "mixin/jsonnetfile.json").exists()
+    pages = {rule["annotations"]["runbook_url"].rpartition("/")[2] for group in made["alerts"] for rule in group["rules"]}
+    assert pages == {page.stem for page in RUNBOOKS.glob("*.md")}
