@@ -35,6 +35,7 @@ cp -r dashboards/draw/*.mjs dashboards/draw/src "$tool/"
 status=0
 for name in ${DASHBOARDS:-puts records iocs exporter}; do
   PROM=http://127.0.0.1:$port CHROMIUM=$(command -v chromium) node "$tool/draw.mjs" "dashboards/$name.json" \
-    "$directory/$name" "job=.*" "instance=.*" "ioc=$ioc" "from=${FROM:-now-5m}" to=now || status=1
+    "$directory/$name" "job=.*" "instance=.*" "ioc=$ioc" \
+    "pv=.*" "user=.*" "client=.*" "record=.*" "exporter=localhost:10064" "from=${FROM:-now-5m}" to=now || status=1
 done
 exit "$status"

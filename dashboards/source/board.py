@@ -1,13 +1,14 @@
 """A dashboard: its variables, and its panels from left to right."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models import dashboard as models
 
-from panels import SOURCE, Row
+from panels import CRITICAL, SOURCE, TOL, Row
 
-# What the variables choose, for every query. As regular expressions: a name with a dot is not one.
-HOSTS = 'job=~"${job:regex}", instance=~"${instance:regex}"'
+# What the variables choose, for every query. Grafana writes those of which several can be chosen as expressions by
+# itself; a single one has to be asked for: a name with a dot is none.
+HOSTS = 'job=~"$job", instance=~"$instance"'
 IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
 
 
@@ -16,7 +17,7 @@ def variable(name: str, label: str, query: str, several: bool):
     since a link from another dashboard may say so."""
     choice = (dashboard.QueryVariable(name).label(label).query({"query": query, "refId": name}).datasource(SOURCE)
               .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
-              .multi(several).include_all(True).all_value(".*"))
+              .multi(several).include_all(True).all_value(".+"))
     if several:
         choice = choice.current(models.VariableOption(text="All", value="$__all", selected=True))
     return choice
@@ -30,6 +31,19 @@ def exporter_of_runbooks():
             .multi(False).include_all(False))
 
 
+def annotations(selector: str, of_iocs: bool):
+    """What happened: lines in all panels over time. The step of Grafana's query is a minute at least."""
+    found = [("Reloads", f"changes(ioc_exporter_config_last_reload_success_timestamp_seconds{{{HOSTS}}}[2m]) > 0",
+              TOL["teal"], True),
+             ("Alerts", f'max by (alertname, ioc, severity) (ALERTS{{alertstate="firing", severity=~"critical|warning", '
+              f"{selector if of_iocs else HOSTS}}})", CRITICAL, False)]
+    if of_iocs:
+        found.insert(0, ("IOC restarts", f"increase(epics_ioc_restarts_total{{{selector}}}[2m]) > 0", TOL["orange"], True))
+    for name, expression, color, enabled in found:
+        yield (dashboard.AnnotationQuery().name(name).datasource(SOURCE).enable(enabled).hide(False).icon_color(color)
+               .expr(f"topk(50, {expression})"))
+
+
 @dataclass
 class Board:
     """`iocs`: whether the IOC is chosen among "all", or is "one", or there is "none" to choose."""
@@ -38,22 +52,28 @@ class Board:
     description: str
     iocs: str
     panels: list
+    # Expressions that one types: by name, how they are called.
+    texts: dict = field(default_factory=dict)
 
     def build(self) -> models.Dashboard:
         board = (dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags(["epics"])
-                 .editable().tooltip(models.DashboardCursorSync.CROSSHAIR).refresh("30s").time("now-1h", "now")
+                 .readonly().tooltip(models.DashboardCursorSync.CROSSHAIR).refresh("30s").time("now-1h", "now")
                  .timezone("browser")
                  .link(dashboard.DashboardLink("EPICS").type(models.DashboardLinkType.DASHBOARDS).tags(["epics"])
                        .as_dropdown(False).include_vars(True).keep_time(True))
-                 .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+                 .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
                  .with_variable(variable("job", "Job", "label_values(ioc_exporter_build_info, job)", True))
-                 .with_variable(variable("instance", "Exporter",
+                 .with_variable(variable("instance", "Instance",
                                          'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', True)))
         if self.iocs != "none":
             board = board.with_variable(variable(
                 "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)',
                 self.iocs == "all"))
+        for name, label in self.texts.items():
+            board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(".*"))
         board = board.with_variable(exporter_of_runbooks())
+        for one in annotations(HOSTS if self.iocs == "none" else IOCS, self.iocs != "none"):
+            board = board.annotation(one)
         x = y = height = 0
         for number, panel in enumerate(self.panels, 1):
             if isinstance(panel, Row):

@@ -1,6 +1,6 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
 from board import HOSTS, Board
-from panels import COLLECTORS, CRITICAL, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
+from panels import COLLECTORS, CRITICAL, EVENTS, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
 
 
 def board() -> Board:
@@ -19,7 +19,7 @@ def board() -> Board:
                  unit="short", steps=[(None, GOOD), (1, CRITICAL)]),
             Stat("Lost events", "Events a second that could not be counted, or not with all their labels, for reasons "
                  "that are not usual.",
-                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit="ops",
+                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit=EVENTS,
                  steps=[(None, GOOD), (0.001, WARNING)]),
             Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
                  [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")], unit="short",

@@ -1,6 +1,6 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
 from board import IOCS, Board
-from panels import (CRITICAL, GOOD, PERIODS, SEVERITIES, STATES, UP_DOWN, WARNING, Bars, Column, Query, Ranked, Row, Stat,
+from panels import (CRITICAL, GOOD, PASSES, PERIODS, PROCESSINGS, PUTS, SEVERITIES, STATES, UP_DOWN, WARNING, Bars, Column, Query, Ranked, Row, Stat,
                     StateTimeline, Table, TimeSeries, worst_alerts)
 
 # The 30 that need attention most, in every query of the table.
@@ -51,8 +51,8 @@ def board() -> Board:
                            Column("Value #A", "State", width=80, mapping=STATES),
                            Column("Value #B", "Runs", width=70, mapping=UP_DOWN),
                            Column("Value #C", "CPU", width=75, unit="percentunit", decimals=1),
-                           Column("Value #D", "Processings", width=105, unit="ops", decimals=1),
-                           Column("Value #E", "Puts", width=90, unit="wps", decimals=1),
+                           Column("Value #D", "Processings", width=130, unit=PROCESSINGS, decimals=1),
+                           Column("Value #E", "Puts", width=90, unit=PUTS, decimals=1),
                            Column("Value #F", "Stuck", width=60, unit="short"),
                            Column("Value #G", "Memory", width=90, unit="bytes", decimals=0)]),
             Table("Alerts that fire", "Alerts about IOCs, 50 at most. An alert links to what to do.",
@@ -102,7 +102,7 @@ def board() -> Board:
                               "{{period}} s")], unit="percentunit", width=8, colors=PERIODS),
             TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
                        [Query(f"sum by (period) (rate(epics_ioc_scan_overruns_total{{{IOCS}}}[$__rate_interval]))",
-                              "{{period}} s")], unit="ops", width=8, at_least=1, colors=PERIODS),
+                              "{{period}} s")], unit=PASSES, width=8, at_least=1, colors=PERIODS),
             Bars("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
                  "hold; the eight fullest.",
                  [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",

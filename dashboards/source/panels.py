@@ -16,6 +16,9 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 # blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
 TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
        "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888"}
+# Units that say of what.
+PUTS, PROCESSINGS, WRITES, CALLS = "suffix: puts/s", "suffix: processings/s", "suffix: writes/s", "suffix: calls/s"
+CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: events/s"
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
 GOOD, WARNING, CRITICAL = TOL["blue"], TOL["yellow"], TOL["red"]
 
@@ -110,6 +113,7 @@ class Panel:
     steps: list = field(default_factory=lambda: [(None, GOOD)])
     # In a healthy system there is nothing to show; the panel says so.
     empty_when_healthy: bool = False
+    without: str | None = None  # what makes that there is something, where it is not by itself
 
     def finish(self, panel, kind: PromQueryFormat = PromQueryFormat.TIME_SERIES):
         panel = (panel.title(self.title).description(self.description).datasource(SOURCE).unit(self.unit)
@@ -118,6 +122,8 @@ class Panel:
             panel = panel.decimals(self.decimals)
         if self.empty_when_healthy:
             panel = panel.no_value("none")
+        if self.without:
+            panel = panel.no_value(self.without)
         for ref, query in zip(REFS, self.queries):
             panel = panel.with_target(query.build(ref, kind))
         return panel

@@ -1,14 +1,18 @@
 """Dashboard Records: what the records of one IOC do."""
 from board import IOCS, Board
-from panels import (GOOD, WARNING, Column, Heatmap, Query, Ranked, Row, Stat, Table, TimeSeries)
+from panels import (CALLS, CHANGES, GOOD, PROCESSINGS, WRITES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat, Table, TimeSeries)
 
 CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
           "main": "red", "other": "grey"}
 
 
+# Single records: those that were asked for. What is summed under (other) is in a panel of its own.
+RECORD = IOCS + ', record=~"$record", record!="(other)"'
+
+
 def mean(histogram: str) -> str:
     """The ten records with the largest mean, classic or native."""
-    over = f"{{{IOCS}}}[$__range]"
+    over = f"{{{RECORD}}}[$__range]"
     return (f"topk(10, rate({histogram}_sum{over}) / (rate({histogram}_count{over}) > 0) "
             f"or histogram_sum(rate({histogram}{over})) / (histogram_count(rate({histogram}{over})) > 0))")
 
@@ -17,55 +21,61 @@ def board() -> Board:
     return Board(
         uid="ioc-exporter-records", title="EPICS / Records", iocs="one",
         description="What the records of one IOC do: how often, why, how long, and what they set off.",
+        texts={"record": "Record (expression)"},
         panels=[
-            Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short"),
+            Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short", width=3),
             Stat("Processings", "Processings of all its records, a second.",
-                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit="ops", area=True),
+                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit=PROCESSINGS, area=True, width=4),
             Stat("Time in records", "Time that the IOC spends in its records, as a part of one core.",
-                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", area=True),
+                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", area=True, width=3),
             Stat("Skipped", "Calls a second that processed nothing: the record was active or disabled.",
-                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit="ops",
-                 area=True),
+                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit=CALLS,
+                 area=True, width=4),
             Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
                  [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')], unit="short",
-                 steps=[(None, GOOD), (1, WARNING)]),
+                 steps=[(None, GOOD), (1, WARNING)], width=3),
             Stat("Time counted", "Part of the time in which the record probes are attached. Below 100 % the counts "
                  "contain estimates.", [Query(f"min(ioc_exporter_record_sampling_ratio{{{IOCS}}})")], unit="percentunit",
-                 steps=[(None, WARNING), (1, GOOD)]),
+                 steps=[(None, WARNING), (1, GOOD)], width=4),
+
+            Stat("Under (other)", "Processings a second of records that have no series of their own, since there are more than "
+                 "--limit allows: no panel below names them.",
+                 [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[$__rate_interval])) or vector(0)')],
+                 unit=PROCESSINGS, width=3, steps=[(None, GOOD), (0.001, WARNING)]),
 
             Table("Unusual records", "Records that have not processed for longer than ever, and those that process far more "
                   "often than ever, as the exporter compares them with themselves: the ten worst of each kind.",
-                  [Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_stopped_seconds{{{IOCS}}})), '
+                  [Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_stopped_seconds{{{RECORD}}})), '
                          f'"kind", "has stopped", "", "")', instant=True),
-                   Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_surge_rate{{{IOCS}}})), '
+                   Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_surge_rate{{{RECORD}}})), '
                          f'"kind", "surges", "", "")', instant=True)],
                   width=24, height=6, empty_when_healthy=True,
                   columns=[Column("record", "Record", width=360), Column("kind", "What", width=120),
                            Column("Value #A", "Silent for", width=160, unit="s", decimals=0),
-                           Column("Value #B", "Processings", width=160, unit="ops", decimals=1)]),
+                           Column("Value #B", "Processings", width=160, unit=PROCESSINGS, decimals=1)]),
 
             Row("How often, and why"),
             TimeSeries("Processings by cause", "What set the processings off: a periodic scan, a link of another "
                        "record, a callback (I/O Intr, Event), a client, scanOnce.",
                        [Query(f'sum by (cause) (rate(epics_ioc_processings_total{{{IOCS}}}[$__rate_interval]))',
                               "{{cause}}")],
-                       unit="ops", stack=True, colors=CAUSES),
+                       unit=PROCESSINGS, stack=True, colors=CAUSES),
             Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
-                   [Query("rate(epics_record_process_total{" + IOCS + "}[$__rate_interval]@END)",
-                          "{{record}}")], unit="ops"),
+                   [Query("rate(epics_record_process_total{" + RECORD + "}[$__rate_interval]@END)",
+                          "{{record}}")], unit=PROCESSINGS),
             TimeSeries("Skipped, by reason", "active: the record still waited for its completion. disabled: DISA was "
                        "equal to DISV.",
                        [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}})", "{{reason}}")],
-                       unit="ops", width=8, colors={"active": "orange", "disabled": "blue"}),
+                       unit=CALLS, width=8, colors={"active": "orange", "disabled": "blue"}),
             TimeSeries("Writes inside the IOC", "Writes to fields of records by what made them; puts of clients among "
                        "them as ca and pva.",
                        [Query(f"sum by (source) (rate(epics_record_puts_total{{{IOCS}}}[$__rate_interval]))", "{{source}}")],
-                       unit="wps", width=8, stack=True,
+                       unit=WRITES, width=8, stack=True,
                        colors={"link": "cyan", "ca": "orange", "pva": "magenta", "shell": "red", "other": "grey"}),
             TimeSeries("Changes of severity", "Alarm transitions of all records, a second, by the severity that they "
                        "went to.",
                        [Query(f"sum by (severity) (rate(epics_ioc_alarm_transitions_total{{{IOCS}}}[$__rate_interval]))",
-                              "{{severity}}")], unit="ops", width=8,
+                              "{{severity}}")], unit=CHANGES, width=8,
                        colors={"no_alarm": "blue", "minor": "yellow", "major": "red", "invalid": "magenta"}),
 
             Row("How long"),
@@ -75,32 +85,36 @@ def board() -> Board:
                     f"or sum(rate(epics_record_process_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
             Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown.",
-                  [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{IOCS}}}[$__range])))",
+                  [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
                          instant=True)], sort="Of a core",
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Of a core", unit="percentunit", decimals=3, bar=True)]),
             Table("Longest processings", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn.",
                   [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort="Mean",
+                  without="Not timed: --records.durations=off",
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
             Table("Asynchronous records: longest completions", "The ten records that take longest from the start of "
                   "dbProcess to their completion; mean of the time shown.",
                   [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort="Mean",
+                  without="No asynchronous record has completed (or --records.durations=off)",
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("What sets off what"),
             Table("Chains", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
                   "where the exporter runs with --records.links.",
-                  [Query(f"topk(20, sum by (source_record, record) (rate(epics_record_link_total{{{IOCS}}}[5m])) > 0)",
+                  [Query(f"topk(20, sum by (source_record, record) (rate(epics_record_link_total{{{RECORD}}}[5m])) > 0)",
                          instant=True)], width=12, sort="Rate",
+                  without="Counted with --records.links=N",
                   columns=[Column("source_record", "Record"), Column("record", "processes"),
-                           Column("Value", "Rate", width=110, unit="ops", decimals=1)]),
+                           Column("Value", "Rate", width=110, unit=PROCESSINGS, decimals=1)]),
             Table("Causes of single records", "What sets off the 20 busiest records. Only where the exporter runs with "
                   "--records.causes.",
-                  [Query(f"topk(20, sum by (record, cause) (rate(epics_record_process_cause_total{{{IOCS}}}[5m])) > 0)",
+                  [Query(f"topk(20, sum by (record, cause) (rate(epics_record_process_cause_total{{{RECORD}}}[5m])) > 0)",
                          instant=True)], width=12, sort="Rate",
+                  without="Counted with --records.causes",
                   columns=[Column("record", "Record"), Column("cause", "Cause", width=120),
-                           Column("Value", "Rate", width=110, unit="ops", decimals=1)]),
+                           Column("Value", "Rate", width=110, unit=PROCESSINGS, decimals=1)]),
         ])

@@ -7,7 +7,7 @@ import time
 
 import yaml
 
-from harness.grafana import PROJECT, fill, panels
+from harness.grafana import PROJECT, dashboards, fill, panels
 from harness.prometheus import Prometheus
 from harness.raw_client import ECA_NORMAL
 from harness.waiting import wait_until
@@ -43,6 +43,9 @@ EMPTY_PANELS: dict[str, str] = {
     "iocs: IOCs that do not run": "the one IOC runs",
     "records: Unusual records": "habits take a day to be known",
 }
+# What is chosen, or typed.
+VARIABLES = {"job": "ioc_exporter", "instance": ".*", "ioc": "demo", "pv": ".*", "user": ".*", "client": ".*", "record": ".*",
+             "__rate_interval": "10s", "__range": "60s", "__interval": "1s"}
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
     "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
@@ -94,10 +97,8 @@ class Puts:
 
 
 def is_empty(prometheus: Prometheus, panel, now: float) -> bool:
-    variables = {"job": "ioc_exporter", "instance": ".*", "ioc": "demo", "__rate_interval": "10s", "__range": "60s",
-                 "__interval": "1s"}
     for expression, instant in panel.targets:
-        query = fill(expression, **variables)
+        query = fill(expression, **VARIABLES)
         found = prometheus.series(query) if instant else prometheus.ranges(query, now - 10, now)
         if found:
             return False
@@ -125,6 +126,8 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
         wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", 45, every=0.5)
     assert {panel.name for panel in waiting} == set(EMPTY_PANELS)
     check_rules(prometheus)
+    for mark in [mark for board in dashboards().values() for mark in board["annotations"]["list"]]:
+        prometheus.series(fill(mark["expr"], **VARIABLES))  # it must be one that Prometheus takes
 
 
 def check_rules(prometheus: Prometheus) -> None:

@@ -1,0 +1,136 @@
+"""The rules of grafana/dashboard-linter, which is a Go program that CI has not; exceptions stand in dashboards/.lint."""
+import re
+
+import yaml
+
+from project import DASHBOARDS
+from test_dashboards import boards, panels, queries
+
+# What Grafana names itself; "suffix: puts/s" is a unit of one's own.
+UNITS = {"none", "short", "percentunit", "s", "bytes", "dateTimeAsIso"}
+OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
+RULES = {"panel-units-rule", "target-rate-interval-rule"}
+
+
+def exceptions() -> dict:
+    return yaml.safe_load((DASHBOARDS / ".lint").read_text())["exclusions"]
+
+
+def variables(board: dict) -> dict[str, dict]:
+    return {variable["name"]: variable for variable in board["templating"]["list"]}
+
+
+def test_exceptions_have_their_reasons():
+    assert set(exceptions()) == RULES, "an exception that no test knows of"
+    for name, exception in exceptions().items():
+        assert len(exception["reason"]) > 40, name
+
+
+def test_variables_are_called_as_everywhere():
+    """template-datasource, template-job, template-instance, template-on-time-change-reload"""
+    for name, board in boards().items():
+        found = variables(board)
+        assert (found["datasource"]["type"], found["datasource"]["label"]) == ("datasource", "Data source"), name
+        for variable, label in (("job", "Job"), ("instance", "Instance")):
+            chosen = found[variable]
+            assert chosen["label"] == label and chosen["multi"] and chosen["allValue"] == ".+", name
+            assert chosen["datasource"]["uid"] == "${datasource}", name
+        for variable in board["templating"]["list"]:
+            assert variable["type"] != "query" or variable["refresh"] == 2, f"{name}: {variable['name']}"
+
+
+def test_variables_ask_for_what_was_chosen_before():
+    """template-label-promql, and template-unused: each variable stands in a query, a link or another variable."""
+    for name, board in boards().items():
+        text = str([board["panels"], board.get("annotations"), [v.get("query") for v in board["templating"]["list"]]])
+        for variable in board["templating"]["list"]:
+            if variable["name"] == "exporter" and name in ("exporter", "records"):
+                continue  # of the runbooks, to which no panel links there
+            assert re.search(rf"\$(?:{variable['name']}\b|{{{variable['name']}\b)", text), f"{name}: {variable['name']}"
+
+
+def test_panels_have_a_unit_that_there_is():
+    """panel-units, with units of our own"""
+    for name, panel in panels():
+        units = [panel["fieldConfig"]["defaults"]["unit"]]
+        units += [prop["value"] for override in panel["fieldConfig"].get("overrides", []) for prop in override["properties"]
+                  if prop["id"] == "unit"]
+        for unit in units:
+            assert unit in UNITS or OWN_UNITS.fullmatch(unit), f"{name}: {unit}"
+
+
+def test_rates_say_what_they_are_rates_of():
+    """ops and wps are read as what happens in Grafana, not here; and a rate is no bare number."""
+    for name, panel in panels():
+        unit = panel["fieldConfig"]["defaults"]["unit"]
+        assert unit not in ("ops", "wps", "reqps", "cps"), name
+        for target in panel["targets"]:
+            if panel["type"] in ("timeseries", "stat") and re.search(r"\brate\(|:rate5m\b", target["expr"]) \
+                    and not re.match(r"\(?count", target["expr"]):
+                assert unit != "short", f"{name}: {target['expr']}"
+
+
+def test_dashboards_are_not_edited_in_place():
+    """uneditable-dashboard: an edited one is lost with the next version"""
+    for name, board in boards().items():
+        assert board["editable"] is False, name
+
+
+def test_queries_over_time_use_the_interval_that_grafana_gives():
+    """target-rate-interval, but for what .lint excepts: instant queries"""
+    for name, query, instant in queries():
+        for window in re.findall(r"\brate\([^\[\]]*\[([^\]]*)\]", query):
+            assert instant or window == "$__rate_interval", f"{name}: {query}"
+
+
+def test_panels_show_what_is_missing_in_words():
+    """A panel that needs an option says which; no other one has a text in place of data."""
+    said = {name: panel["fieldConfig"]["defaults"].get("noValue") for name, panel in panels()}
+    assert "--records.links" in said["records: Chains"] and "--records.causes" in said["records: Causes of single records"]
+    assert "policy" in said["puts: Puts as the policy judges them"]
+
+
+def test_what_is_summed_up_is_shown_once():
+    """(other) is no PV and no record: a panel of its own says how much that is, the others leave it out."""
+    for board, label in (("puts", "pv"), ("records", "record")):
+        own = [name for name, query, _ in queries() if name.startswith(f"{board}:") and f'{label}="(other)"' in query]
+        assert own == [f"{board}: Under (other)"]
+        for name, query, _ in queries():
+            if name.startswith(f"{board}:") and re.search(rf"by \([^)]*\b{label}\b", query) and "topk" in query:
+                assert f'{label}!="(other)"' in query, f"{name}: {query}"
+
+
+def test_single_records_and_puts_are_those_that_were_asked_for():
+    for board, labels in (("puts", ("pv", "user", "client")), ("records", ("record",))):
+        found = variables(boards()[board])
+        for label in labels:
+            assert found[label]["type"] == "textbox" and found[label]["query"] == ".*", label
+        for name, query, _ in queries():
+            if name.startswith(f"{board}:") and "topk" in query and "ALERTS" not in query:
+                of = re.search(r"by \(([^)]*)\)", query)
+                for label in labels:
+                    if of and re.search(rf"\b{label}\b", of[1]):
+                        assert f'{label}=~"${label}"' in query, f"{name}: {query}"
+
+
+def test_what_happened_is_marked():
+    for name, board in boards().items():
+        marks = {mark["name"]: mark for mark in board["annotations"]["list"]}
+        wanted = {"Reloads", "Alerts"} | ({"IOC restarts"} if name != "exporter" else set())
+        assert set(marks) == wanted, name
+        for mark in marks.values():
+            assert mark["expr"].startswith("topk(50, ") and 'job=~"$job"' in mark["expr"], name
+
+
+def test_tables_fit_at_1366_pixels():
+    """A column is as wide as its title, and all of them as the panel; one without a width takes what is left."""
+    for name, panel in panels():
+        if panel["type"] != "table":
+            continue
+        left = panel["gridPos"]["w"] * (1366 - 80) / 24
+        for override in panel["fieldConfig"]["overrides"]:
+            title = override["matcher"]["options"]
+            width = next((prop["value"] for prop in override["properties"] if prop["id"] == "custom.width"), None)
+            assert width is None or width >= 7 * len(title) + 16, f"{name}: {title}"
+            left -= 100 if width is None else width
+        assert left >= 0, f"{name}: {-left:.0f} pixels too many"
