@@ -93,12 +93,7 @@ def board() -> Board:
                        colors={"threads": "orange", "open files": "blue"}),
             TimeSeries("Load of the scan lists", "How much of its period a pass through a periodic scan list takes, on "
                        "average; the worst IOC. Over 100 % the scan overruns.",
-                       [Query(f"max by (period) (rate(epics_ioc_scan_list_duration_seconds_sum{{{IOCS}}}[$__rate_interval]) "
-                              f"/ rate(epics_ioc_scan_list_duration_seconds_count{{{IOCS}}}[$__rate_interval]) "
-                              f"/ epics_ioc_scan_period_seconds{{{IOCS}}}) "
-                              f"or max by (period) (histogram_sum(rate(epics_ioc_scan_list_duration_seconds{{{IOCS}}}"
-                              f"[$__rate_interval])) / histogram_count(rate(epics_ioc_scan_list_duration_seconds"
-                              f"{{{IOCS}}}[$__rate_interval])) / epics_ioc_scan_period_seconds{{{IOCS}}})",
+                       [Query(f"max by (period) (ioc_period:epics_ioc_scan_load:mean5m{{{IOCS}}})",
                               "{{period}} s")], unit="percentunit", width=8, colors=PERIODS),
             TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
                        [Query(f"sum by (period) (rate(epics_ioc_scan_overruns_total{{{IOCS}}}[$__rate_interval]))",

@@ -141,8 +141,8 @@ class Stat(Panel):
     area: bool = False
 
     def build(self):
-        for query in self.queries:  # of the whole time shown: once, not at each step of it
-            query.instant = query.instant or "$__range" in query.expression
+        for query in self.queries:  # one number: once, not at each step of the time shown
+            query.instant = query.instant or not self.area or "$__range" in query.expression
         return self.finish(
             stat.Panel().color_mode(shapes.BigValueColorMode.VALUE).text_mode(shapes.BigValueTextMode.VALUE)
             .graph_mode(shapes.BigValueGraphMode.AREA if self.area else shapes.BigValueGraphMode.NONE)

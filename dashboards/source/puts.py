@@ -72,7 +72,7 @@ def board() -> Board:
                    [Query("sum by (user, client_host, client) (ioc_client_user:epics_ca_puts:rate5m{" + IOCS + ", " + CLIENT + "}@END)",
                           "{{user}}@{{client_host}} ({{client}})")], unit=PUTS),
             Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time.",
-                   [Query("sum by (ioc, pv) (ioc_pv:epics_ca_puts:rate5m{" + IOCS + ", " + PV + "}@END)",
+                   [Query("ioc_pv:epics_ca_puts:rate5m{" + IOCS + ", " + PV + "}@END",
                           "{{pv}}")], unit=PUTS),
             Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",

@@ -40,7 +40,7 @@ def board() -> Board:
 
             Stat("Under (other)", "Processings a second of records that have no series of their own, since there are more than "
                  "--limit allows: no panel below names them.",
-                 [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[$__rate_interval])) or vector(0)')],
+                 [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[5m])) or vector(0)')],
                  unit=PROCESSINGS, width=3, steps=[(None, GOOD), (0.001, WARNING)]),
 
             Table("Unusual records", "Records that have not processed for longer than ever, and those that process far more "

@@ -24,6 +24,19 @@
             record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
             expr: 'sum by (job, instance, ioc, le) (rate(epics_record_process_duration_seconds_bucket[5m]))',
           },
+          // How much of its period a pass takes. Over all IOCs it would be a query of seconds.
+          {
+            record: 'ioc_period:epics_ioc_scan_load:mean5m',
+            expr: |||
+              sum by (job, instance, ioc, period) (
+                rate(epics_ioc_scan_list_duration_seconds_sum[5m])
+                  / (rate(epics_ioc_scan_list_duration_seconds_count[5m]) > 0)
+                  or
+                histogram_sum(rate(epics_ioc_scan_list_duration_seconds[5m]))
+                  / (histogram_count(rate(epics_ioc_scan_list_duration_seconds[5m])) > 0)
+              ) / epics_ioc_scan_period_seconds
+            |||,
+          },
           {
             record: 'ioc_reason:epics_record_process_skipped:rate5m',
             expr: 'sum by (job, instance, ioc, reason) (rate(epics_record_process_skipped_total[5m]))',

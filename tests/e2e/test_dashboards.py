@@ -49,6 +49,7 @@ VARIABLES = {"job": "ioc_exporter", "instance": ".*", "ioc": "demo", "pv": ".*",
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
     "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
+    "epics_ioc_scan_list_duration_seconds": "the same",
     **{f"epics_pva_last_unexpected_put_timestamp_seconds{action}": "nobody puts by PV Access here"
        for action in ("", '{action="forbidden"}', '{action="unexpected"}')},
     "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",

@@ -175,6 +175,13 @@ def test_what_is_of_the_whole_time_is_asked_once():
         assert instant or "$__range" not in query.replace("$__range_", ""), f"{name}: {query}"
 
 
+def test_a_number_is_asked_for_once():
+    """Of a stat without a line behind it, Grafana takes the last value of a whole range."""
+    for name, panel in of_type("stat"):
+        for target in panel["targets"]:
+            assert target.get("instant") or panel["options"]["graphMode"] == "area", name
+
+
 def test_tables_are_sorted():
     for name, panel in of_type("table"):
         by_column = panel.get("options", {}).get("sortBy")
