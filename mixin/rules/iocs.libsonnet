@@ -15,15 +15,6 @@
             record: 'ioc:epics_ioc_cpu_seconds:rate5m',
             expr: 'sum by (job, instance, ioc) (rate(epics_ioc_cpu_seconds_total[5m]))',
           },
-          {
-            record: 'ioc:epics_record_process_self_seconds:rate5m',
-            expr: 'sum by (job, instance, ioc) (rate(epics_record_process_self_seconds_total[5m]))',
-          },
-          // For the heat map: over the buckets of all records it would be a query of seconds.
-          {
-            record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
-            expr: 'sum by (job, instance, ioc, le) (rate(epics_record_process_duration_seconds_bucket[5m]))',
-          },
           // How much of its period a pass takes. Over all IOCs it would be a query of seconds.
           {
             record: 'ioc_period:epics_ioc_scan_load:mean5m',
@@ -36,10 +27,6 @@
                   / (histogram_count(rate(epics_ioc_scan_list_duration_seconds[5m])) > 0)
               ) / epics_ioc_scan_period_seconds
             |||,
-          },
-          {
-            record: 'ioc_reason:epics_record_process_skipped:rate5m',
-            expr: 'sum by (job, instance, ioc, reason) (rate(epics_record_process_skipped_total[5m]))',
           },
           // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical.
           {
@@ -61,6 +48,26 @@
               ioc:epics_alerts:worst
                 + (clamp_max(ioc:epics_ioc_cpu_seconds:rate5m, 900) / 1000 or 0 * ioc:epics_alerts:worst)
             |||,
+          },
+        ],
+      },
+      // Apart from the others: with a thousand IOCs they take longer than all of those.
+      {
+        name: 'epics_records_rates',
+        interval: '%ds' % $._config.ratesIntervalSeconds,
+        rules: [
+          {
+            record: 'ioc:epics_record_process_self_seconds:rate5m',
+            expr: 'sum by (job, instance, ioc) (rate(epics_record_process_self_seconds_total[5m]))',
+          },
+          // For the heat map: over the buckets of all records it would be a query of seconds.
+          {
+            record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, ioc, le) (rate(epics_record_process_duration_seconds_bucket[5m]))',
+          },
+          {
+            record: 'ioc_reason:epics_record_process_skipped:rate5m',
+            expr: 'sum by (job, instance, ioc, reason) (rate(epics_record_process_skipped_total[5m]))',
           },
         ],
       },
