@@ -138,7 +138,7 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   web.allowed_hosts = options.web.allowed_hosts;
   for (std::string& name : web::names_of_this_host()) web.allowed_hosts.push_back(std::move(name));
   web.scrapes = {options.web.telemetry_path};
-  web.unlimited = {"/-/healthy", "/-/ready"};
+  web.unlimited = app::open_routes();
   web.refused = [&daemon](const web::Request& request, const std::string& reason) {
     daemon.http().refused(request, reason);
   };

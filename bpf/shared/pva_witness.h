@@ -100,12 +100,12 @@ static inline __attribute__((always_inline)) int iocx_pva_may(__u32 all, __u32 u
 /* Index into the per-CPU array pva_drops. */
 #define IOCX_PVA_DROP_LIST(ROW)                                                              \
 	/* puts that are counted for their IOC only: no room for who wrote what */           \
-	ROW(IOCX_PVA_DROP_FULL, "pva_full")                                                  \
+	ROW(IOCX_PVA_DROP_FULL, "pva_full", LOST)                                            \
 	/* puts without a client, or for their IOC only: its memory did not say who wrote */ \
-	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable")                                      \
+	ROW(IOCX_PVA_DROP_UNREADABLE, "pva_unreadable", LOST)                                \
 	/* puts that are counted under a name that is only the beginning */                  \
-	ROW(IOCX_PVA_DROP_CUT, "pva_cut")
-IOCX_LABELLED_ENUM(iocx_pva_drop, IOCX_PVA_DROP_LIST, IOCX_PVA_DROPS)
+	ROW(IOCX_PVA_DROP_CUT, "pva_cut", KEPT)
+IOCX_DROP_ENUM(iocx_pva_drop, IOCX_PVA_DROP_LIST, IOCX_PVA_DROPS)
 
 #ifdef __cplusplus
 }

@@ -116,6 +116,15 @@ std::string Daemon::why_failed() const {
   return all;
 }
 
+std::string Daemon::why_not_ready() const {
+  if (!looked_once_.try_wait()) return "the host has not been looked at yet";
+  {
+    const std::scoped_lock lock(mutex_);
+    if (detached_) return "all probes are taken off: SIGUSR2 or POST /-/attach brings them back";
+  }
+  return why_failed();
+}
+
 void Daemon::tick(Clock::time_point now) {
   const auto began = Clock::now();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;

@@ -83,6 +83,8 @@ class Daemon {
   std::string state_in_words();
   // Why probes could not be loaded. "" = all that are turned on work.
   std::string why_failed() const;
+  // Why the exporter does not count what it should; "" = it does, or counts the IOCs that come.
+  std::string why_not_ready() const;
   // What kept the last tick from seeing all processes; "" = nothing.
   std::string discovery_problem() const;
 
@@ -102,7 +104,7 @@ class Daemon {
   std::vector<Collector*> collectors_;  // in the order of the page
   std::chrono::milliseconds interval_;
   std::latch looked_once_{1};
-  bool looked_ = false;
+  bool looked_ = false;  // only for the loop; the others wait for looked_once_
   mutable std::mutex mutex_;  // for what follows; taken after the host's
   TroubleLog trouble_;
   CollectorSample discovery_;

@@ -72,14 +72,22 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[kRunbooksPath] = [names](const web::Request&) {
     return web::Response{200, "text/plain; charset=utf-8", names};
   };
-  const web::Handler ok = [](const web::Request&) {
-    web::Response response;
-    response.body = "OK\n";
-    return response;
+  table["/-/healthy"] = [](const web::Request&) {
+    return web::Response{200, "text/plain; charset=utf-8", "OK\n"};
   };
-  table["/-/healthy"] = ok;
-  table["/-/ready"] = ok;
+  table["/-/ready"] = [&daemon](const web::Request&) {
+    const std::string why_not = daemon.why_not_ready();
+    return why_not.empty()
+               ? web::Response{200, "text/plain; charset=utf-8", "OK\n"}
+               : web::Response{503, "text/plain; charset=utf-8", "not ready: " + why_not + "\n"};
+  };
   return table;
+}
+
+std::set<std::string, std::less<>> open_routes() {
+  std::set<std::string, std::less<>> paths = {"/-/healthy", "/-/ready"};
+  for (const Runbook& page : runbooks()) paths.insert(kRunbooksPath + std::string(page.name));
+  return paths;
 }
 
 std::map<std::string, web::Handler, std::less<>> actions(Daemon& daemon, Reload& reload) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "app/daemon.h"
@@ -14,6 +15,9 @@ namespace ioc_exporter::app {
 // They use `daemon` until the server stops.
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path);
+
+// Those of them that cost nothing and tell nothing of the host.
+std::set<std::string, std::less<>> open_routes();
 
 // Handlers of POST "/-/detach", "/-/attach" and "/-/reload"; the same.
 std::map<std::string, web::Handler, std::less<>> actions(Daemon& daemon, Reload& reload);

@@ -27,9 +27,11 @@ struct ServerOptions {
   // Answered to POST only, and not to a browser: what is done must not depend on which page
   // somebody looks at.
   std::map<std::string, Handler, std::less<>> actions;
-  // Routes that are there for Prometheus: they have places of their own. Those in `unlimited` need
-  // none.
-  std::set<std::string, std::less<>> scrapes, unlimited;
+  // Routes that are there for Prometheus: they have places of their own.
+  std::set<std::string, std::less<>> scrapes;
+  // Routes that cost nothing and tell nothing of the host: they need no place, and may be asked for
+  // under any name.
+  std::set<std::string, std::less<>> unlimited;
   // Users who may do the actions; none: all who are let in.
   std::set<std::string, std::less<>> action_users;
   // Names by which it may be asked, beside addresses, names of one label and those of `listen`.

@@ -114,7 +114,7 @@ def test_detached_by_signal_and_by_post(ioc, start_ioc, start_exporter):
     start = processed(exporter, ioc)
 
     def is_detached(scrape, wanted: int) -> bool:
-        return scrape.value(DETACHED) == wanted
+        return scrape.value(DETACHED) == wanted and exporter.request("/-/ready")[0] == (503 if wanted else 200)
 
     exporter.process.popen.send_signal(signal.SIGUSR1)
     scrape = exporter.wait_scrape(lambda s: is_detached(s, 1), "detached by SIGUSR1")

@@ -225,6 +225,7 @@ TEST(ServerLife, OverTheLimitIs503) {
 TEST(ServerLife, IsNotAskedUnderAnotherName) {
   ServerOptions options = options_on({"127.0.0.1:0"});
   options.allowed_hosts = {"ioc1.site.org"};
+  options.unlimited = {"/throws"};
   const auto server = start(std::move(options));
   const auto status = [&](const std::string& host, const char* method, const char* path) {
     HttpClient client(server->port());
@@ -233,6 +234,7 @@ TEST(ServerLife, IsNotAskedUnderAnotherName) {
   };
   EXPECT_EQ(status("evil.example", "GET", "/small"), 403);
   EXPECT_EQ(status("evil.example", "POST", "/act"), 403);
+  EXPECT_EQ(status("evil.example", "GET", "/throws"), 500);  // tells nothing of the host
   EXPECT_EQ(status("ioc1.site.org:10064", "GET", "/small"), 200);
   EXPECT_EQ(status("127.0.0.1", "POST", "/act"), 200);
 }
