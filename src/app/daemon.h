@@ -104,7 +104,7 @@ class Daemon {
   std::vector<Collector*> collectors_;  // in the order of the page
   std::chrono::milliseconds interval_;
   std::latch looked_once_{1};
-  bool looked_ = false;  // only for the loop; the others wait for looked_once_
+  bool looked_ = false;       // only for the loop; the others wait for looked_once_
   mutable std::mutex mutex_;  // for what follows; taken after the host's
   TroubleLog trouble_;
   CollectorSample discovery_;

@@ -4,10 +4,15 @@ namespace ioc_exporter::ca {
 
 void CaCandidates::begin_look() {
   for (auto& [circuit, joined] : joined_) joined.seen = false;
+  waiting_.clear();
 }
 
-void CaCandidates::see(const iocx_ca_server& server, const iocx_ca_flow& flow) {
+void CaCandidates::see(const iocx_ca_server& server, const iocx_ca_flow& flow, bool waits) {
   if (const auto speaks = judge(flow)) {
+    if (*speaks && waits) {
+      waiting_.insert(server);
+      return;
+    }
     const auto [verdict, is_new] = verdicts_.try_emplace(server, *speaks);
     if (!is_new) verdict->second = verdict->second || *speaks;
   }
@@ -15,6 +20,9 @@ void CaCandidates::see(const iocx_ca_server& server, const iocx_ca_flow& flow) {
 
 void CaCandidates::end_look() {
   std::erase_if(joined_, [](const auto& entry) { return !entry.second.seen; });
+  std::erase_if(verdicts_, [this](const auto& verdict) {
+    return !verdict.second && waiting_.contains(verdict.first);
+  });
 }
 
 std::vector<CaVerdict> CaCandidates::take() {

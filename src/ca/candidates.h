@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "ca/server.h"
@@ -28,8 +29,9 @@ class CaCandidates {
 
   // One look at all connections of candidates: begin_look(), see() for each, end_look().
   void begin_look();
-  // `server`: as it was named, by which the connection was found.
-  void see(const iocx_ca_server& server, const iocx_ca_flow& flow);
+  // `server`: as it was named, by which the connection was found. `waits`: it may be passed on to
+  // another server; where it speaks Channel Access, nothing is said of this one yet.
+  void see(const iocx_ca_server& server, const iocx_ca_flow& flow, bool waits = false);
   void end_look();
 
   // What the looks since the last call have shown.
@@ -46,6 +48,7 @@ class CaCandidates {
 
   std::map<std::uint64_t, Joined> joined_;  // by circuit
   std::map<iocx_ca_server, bool, CaKeyLess> verdicts_;
+  std::set<iocx_ca_server, CaKeyLess> waiting_;  // at this look
 };
 
 }  // namespace ioc_exporter::ca

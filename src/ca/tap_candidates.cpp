@@ -46,8 +46,7 @@ void CaTap::look_at_candidates(const std::vector<CaRelayCircuit>& circuits,
   });
   candidates_.begin_look();
   for (const auto& [key, flow] : of)
-    if (flow.not_ca || !relays_.may_be_relay(flow.circuit))
-      candidates_.see(find_server(key)->first, flow);
+    candidates_.see(find_server(key)->first, flow, relays_.may_be_relay(flow.circuit));
   candidates_.end_look();
 }
 

@@ -111,8 +111,15 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
         add(name->second, one.labels, one);
   };
   each_named(witness_->puts().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
-    samples.puts.push_back({ioc, labels.pv, labels.client, labels.user, labels.host, put.op,
-                            put.count, wall_clock_.seconds(put.last_ns), true});
+    samples.puts.push_back({.ioc = ioc,
+                            .pv = labels.pv,
+                            .client = labels.client,
+                            .user = labels.user,
+                            .host = labels.host,
+                            .op = put.op,
+                            .count = put.count,
+                            .last_time_seconds = wall_clock_.seconds(put.last_ns),
+                            .by_pva = true});
   });
   each_named(witness_->failures().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
     samples.failures.push_back(

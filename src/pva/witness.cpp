@@ -211,7 +211,8 @@ Result<std::vector<DropSample>> PvaWitness::drops() const {
   if (!counters) return std::move(counters).error();
   std::vector<DropSample> drops;
   for (std::size_t reason = 0; reason < IOCX_PVA_DROPS; ++reason)
-    drops.push_back({"pva_witness", iocx_pva_drop_labels[reason], (*counters)[reason], iocx_pva_drop_lost[reason]});
+    drops.push_back({"pva_witness", iocx_pva_drop_labels[reason], (*counters)[reason],
+                     iocx_pva_drop_lost[reason]});
   drops.push_back({"pva_witness", "put_series_full", puts_.overflowed() + failures_.overflowed()});
   return drops;
 }
