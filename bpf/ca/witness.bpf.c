@@ -78,6 +78,16 @@ struct {
 	__type(value, __u64);
 } witness_drops SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_WITNESS_SHARES);
+	__type(key, __u32);
+	__type(value, __u64); /* slots that are held */
+} witness_shares SEC(".maps");
+
+const volatile __u32 cfg_slots;
+
 /*
  * The probable slot, plus 1, by a hash of client and SID: it spares two look-ups. Written without a lock: the slot
  * itself tells whose it is.
@@ -208,15 +218,26 @@ static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32
 	rest->last_put = now | op;
 }
 
+static __always_inline __u64 *share_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&witness_shares, &index);
+}
+
 /* A slot for the key; NULL: there is none. User space has zeroed the counters of free slots. */
 static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_witness_key *key,
 							      const struct iocx_witness_ioc *ioc, __u32 tgid,
 							      __u32 *hint)
 {
+	const __u32 ioc_share = IOCX_WITNESS_SHARE_IOC + ioc->generation % IOCX_WITNESS_IOCS;
+	const __u32 client_share = iocx_witness_share_of_client(key);
+	__u64 *all = share_at(IOCX_WITNESS_SHARE_ALL), *user = share_at(ioc->user);
+	__u64 *own = share_at(ioc_share), *client = share_at(client_share);
 	struct iocx_witness_channel *channel;
 	struct iocx_witness_info *info;
 	__u32 slot;
 
+	if (!all || !user || !own || !client || !iocx_witness_may(cfg_slots, *all, *user, *own, *client))
+		return 0;
 	if (bpf_map_pop_elem(&witness_free, &slot))
 		return 0;
 	channel = bpf_map_lookup_elem(&witness_channels, &slot);
@@ -236,6 +257,13 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 		bpf_map_push_elem(&witness_free, &slot, BPF_EXIST);
 		return 0;
 	}
+	channel->client = client_share;
+	channel->ioc = ioc_share;
+	channel->user = ioc->user;
+	__sync_fetch_and_add(all, 1);
+	__sync_fetch_and_add(user, 1);
+	__sync_fetch_and_add(own, 1);
+	__sync_fetch_and_add(client, 1);
 	*hint = slot + 1;
 	return channel;
 }

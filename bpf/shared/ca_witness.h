@@ -6,6 +6,9 @@
  * What a client writes to a channel of an IOC is counted in a slot. The program takes slots and never frees one;
  * user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
  * program still adds to it.
+ *
+ * So that nobody takes the slots that others need, each is held by the client of the IOC, by the IOC and by the user
+ * who runs it: iocx_witness_may().
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_WITNESS_H
 #define IOC_EXPORTER_BPF_SHARED_CA_WITNESS_H
@@ -14,6 +17,7 @@
 
 #include "shared/ca_events.h"
 #include "shared/labelled_enum.h"
+#include "shared/shares.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,8 +30,9 @@ extern "C" {
 struct iocx_witness_ioc {
 	__u64 bucket;     /* address of the variable pCaBucket in the IOC; 0: names are not read */
 	__u32 generation; /* of this life of the IOC, never used twice */
+	__u16 user;       /* who runs it: index into witness_shares */
 	__u8 by_db_addr;  /* 1: channels are laid out as before Base 3.15.1 */
-	__u8 pad[3];
+	__u8 pad;
 };
 
 /* Key of witness_slots: who writes to what. SIDs are not used twice in the life of an IOC; pointers are. */
@@ -58,8 +63,45 @@ struct iocx_witness_channel {
 	__u32 state; /* enum iocx_witness_state */
 	__u32 named; /* 1: the name in witness_info is complete. Set after it */
 	__u32 tgid;  /* of the IOC */
-	__u32 pad[11];
+	/* Who holds it: indices into witness_shares. */
+	__u32 client;
+	__u32 ioc;
+	__u32 user;
+	__u32 pad[8];
 };
+
+/*
+ * Index into witness_shares, numbers of slots that are held: by all, by IOCs by their generation, by who runs them, and
+ * by clients, which share buckets by a hash. Of the host's own clients each connection is one.
+ */
+#define IOCX_WITNESS_SHARE_ALL 0u
+#define IOCX_WITNESS_SHARE_IOC 1u
+#define IOCX_WITNESS_SHARE_USER (IOCX_WITNESS_SHARE_IOC + IOCX_WITNESS_IOCS)
+#define IOCX_WITNESS_USER_BUCKETS 1024u
+#define IOCX_WITNESS_SHARE_CLIENT (IOCX_WITNESS_SHARE_USER + IOCX_WITNESS_USER_BUCKETS)
+#define IOCX_WITNESS_CLIENT_BUCKETS 4096u
+#define IOCX_WITNESS_SHARES (IOCX_WITNESS_SHARE_CLIENT + IOCX_WITNESS_CLIENT_BUCKETS)
+
+static inline __attribute__((always_inline)) __u32 iocx_witness_share_of_client(const struct iocx_witness_key *key)
+{
+	const __u8 *address = key->address;
+	__u32 hash = (__u32)address[0] << 24 | (__u32)address[1] << 16 | (__u32)address[2] << 8 | address[3];
+
+	hash = (hash ^ key->generation * 0x85EBCA6Bu) * 0x9E3779B1u;
+	if (address[0] == 127)
+		hash = (hash ^ key->port) * 0x9E3779B1u;
+	return IOCX_WITNESS_SHARE_CLIENT + (hash >> 16) % IOCX_WITNESS_CLIENT_BUCKETS;
+}
+
+/* Whether there is one more of `room` slots, of which `all` are taken, for who holds so many. */
+static inline __attribute__((always_inline)) int iocx_witness_may(__u32 room, __u32 all, __u32 user, __u32 ioc,
+								  __u32 client)
+{
+	const __s32 left = (__s32)(room - all);
+
+	return left > 0 && iocx_one_may(client, left, room / 2) && iocx_group_may(ioc, client, left, room / 2) &&
+	       iocx_group_may(user, client, left, room / 2);
+}
 
 #define IOCX_WITNESS_FIELD 32
 

@@ -110,6 +110,7 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
     watched.number = ioc.served.number;
     watched.pid = about.id.pid;
     watched.name = about.name;
+    watched.user = about.user;
     watched.by_db_addr = has_db_addr(about.base_version);
     serials_[watched.generation] = ioc.serial;
   }
@@ -149,6 +150,8 @@ Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& targ
   iocx_witness_ioc config{};
   config.bucket = target.ca_bucket;
   config.generation = watched.generation;
+  config.user = static_cast<std::uint16_t>(IOCX_WITNESS_SHARE_USER +
+                                           watched.user % IOCX_WITNESS_USER_BUCKETS);
   config.by_db_addr = watched.by_db_addr ? 1 : 0;
   if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
     return ok;

@@ -93,6 +93,7 @@ class CaWitness {
     std::uint32_t number = 0;
     std::int32_t pid = 0;
     std::uint32_t generation = 0;
+    std::uint32_t user = 0;          // who runs it
     std::string name;                // for the log
     std::shared_ptr<Probes> probes;  // null: they are off
     bool for_all = false;            // processes, or are to be

@@ -39,7 +39,7 @@ struct CaWitnessObject::Loaded {
   std::optional<kernel::UprobeLinkTypes> links;
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   std::uint32_t slots = 0;
-  kernel::MapMemory channels;
+  kernel::MapMemory channels, shares;
   WitnessMaps views;
 
   const bpf_program* program(WitnessProgram which) const {
@@ -77,6 +77,7 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
   for (bpf_map* map :
        {maps.witness_slots, maps.witness_channels, maps.witness_info, maps.witness_free})
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
+  loaded->skeleton->rodata->cfg_slots = slots;
   if (const int err = ca_witness_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ca_witness");
   WitnessMaps& views = loaded->views;
@@ -90,6 +91,11 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
       bpf_map__name(maps.witness_channels), kernel::MapMemory::Access::write);
   if (!memory) return std::move(memory).error();
   loaded->channels = std::move(*memory);
+  memory = kernel::MapMemory::map(
+      bpf_map__fd(maps.witness_shares), IOCX_WITNESS_SHARES * sizeof(std::uint64_t),
+      bpf_map__name(maps.witness_shares), kernel::MapMemory::Access::write);
+  if (!memory) return std::move(memory).error();
+  loaded->shares = std::move(*memory);
   for (std::uint32_t slot = 0; slot < slots; ++slot)
     if (auto ok = loaded->push_free(slot); !ok) return ok.error();
   return CaWitnessObject(std::move(loaded));
@@ -150,7 +156,12 @@ void CaWitnessObject::give_up(std::uint32_t slot) const {
 }
 
 Result<void> CaWitnessObject::give_slot(std::uint32_t slot) const {
-  loaded_->slots_memory()[slot] = {};
+  iocx_witness_channel& channel = loaded_->slots_memory()[slot];
+  auto* const held = static_cast<std::uint64_t*>(loaded_->shares.data());
+  for (const std::uint32_t holder :
+       {IOCX_WITNESS_SHARE_ALL, channel.client, channel.ioc, channel.user})
+    __atomic_fetch_sub(&held[holder], 1, __ATOMIC_RELAXED);
+  channel = {};
   return loaded_->push_free(slot);
 }
 

@@ -1,0 +1,147 @@
+// Puts that a CA server is asked for, in an IOC that this process is: who takes all the places that
+// he can get costs no other a count.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+
+#include "ca/witness_object.h"
+#include "pva_server.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+// Entered as rsrv's functions are: header, payload, client.
+extern "C" [[gnu::noinline, gnu::noclone]] void ca_test_write(const void*, const void*,
+                                                              const void*) {
+  asm volatile("# ca_test_write" ::: "memory");
+}
+
+struct Header {  // caHdrLargeArray
+  std::uint32_t before[2] = {};
+  std::uint32_t sid = 0;
+};
+
+struct Client {  // struct client from its address on, after what is not read
+  std::array<std::uint8_t, 168> before{};
+  std::uint16_t family = 2;
+  std::array<std::uint8_t, 2> port{};
+  std::array<std::uint8_t, 4> address{};
+  std::uint64_t rest[4] = {};
+  const char* user = nullptr;
+  const char* host = nullptr;
+};
+static_assert(offsetof(Client, address) == 172 && offsetof(Client, host) == 216);
+
+class CaWitnessTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kRoom = 1024, kFlood = 3 * kRoom;
+  static constexpr std::uint32_t kUser = IOCX_WITNESS_SHARE_USER + 7;
+
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    auto loaded = CaWitnessObject::load(kRoom);
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    object_.emplace(std::move(*loaded));
+    file_ = UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    auto probe =
+        object_->attach(WitnessProgram::write,
+                        {file_.get(), "the test",
+                         test::offset_of(reinterpret_cast<void*>(ca_test_write)), ::getpid()});
+    ASSERT_TRUE(probe) << probe.error().message();
+    probe_ = std::move(*probe);
+    become(1, kUser);
+  }
+  // From now on this process is another IOC.
+  void become(std::uint32_t generation, std::uint32_t user) {
+    ASSERT_TRUE(object_->maps().rest.update(generation, {}, kernel::UpdateMode::any));
+    iocx_witness_ioc config{};
+    config.generation = generation;
+    config.user = static_cast<std::uint16_t>(user);
+    ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
+  }
+  // Two puts to each of so many channels.
+  static void put(const Client& client, std::uint32_t channels) {
+    for (int times = 0; times < 2; ++times)
+      for (std::uint32_t sid = 1; sid <= channels; ++sid) {
+        const Header header{.sid = sid};
+        ca_test_write(&header, nullptr, &client);
+      }
+  }
+  static Client client(std::array<std::uint8_t, 4> address, std::uint16_t port = 40'000) {
+    Client made;
+    made.address = address;
+    made.port = {static_cast<std::uint8_t>(port >> 8), static_cast<std::uint8_t>(port)};
+    made.user = "user";
+    made.host = "host";
+    return made;
+  }
+  std::uint64_t puts_of(const Client& client) const {
+    std::uint64_t puts = 0;
+    for (std::uint32_t slot = 0; slot < kRoom; ++slot)
+      if (const auto& channel = object_->channels()[slot];
+          channel.key.client == reinterpret_cast<std::uint64_t>(&client))
+        puts += channel.puts[0];
+    return puts;
+  }
+  std::uint32_t taken() const {
+    std::uint32_t slots = 0;
+    for (std::uint32_t slot = 0; slot < kRoom; ++slot)
+      if (object_->channels()[slot].state != IOCX_WITNESS_FREE) ++slots;
+    return slots;
+  }
+  std::uint64_t rest(std::uint32_t generation) const {
+    auto rest = object_->maps().rest.lookup(generation);
+    return rest && *rest ? (*rest)->puts[0] : 0;
+  }
+  void free_all() {
+    for (std::uint32_t slot = 0; slot < kRoom; ++slot) {
+      if (object_->channels()[slot].state == IOCX_WITNESS_FREE) continue;
+      EXPECT_TRUE(object_->maps().slots.erase(object_->channels()[slot].key));
+      EXPECT_TRUE(object_->give_slot(slot));
+    }
+  }
+
+  std::optional<CaWitnessObject> object_;
+  UniqueFd file_, probe_;
+};
+
+TEST_F(CaWitnessTest, OneWhoWritesToAllChannelsTakesNoCountFromAnother) {
+  const Client greedy[] = {client({192, 0, 2, 66}), client({127, 0, 0, 1}, 50'000)};
+  const Client others[] = {client({192, 0, 2, 7}), client({127, 0, 0, 1}, 50'001)};
+  std::uint32_t first = 0;
+  // Twice: the same again when all places are free.
+  for (int round = 0; round < 2; ++round) {
+    const std::uint64_t before = rest(1);
+    for (const Client& one : greedy) put(one, kFlood);
+    for (const Client& one : others) put(one, 20);
+    for (const Client& one : others) EXPECT_EQ(puts_of(one), 40u);
+    EXPECT_LT(taken(), kRoom * 3 / 4);
+    EXPECT_EQ(puts_of(greedy[0]) + puts_of(greedy[1]) + rest(1) - before, 4u * kFlood);
+    if (round == 0) first = taken();
+    EXPECT_EQ(taken(), first);
+    free_all();
+  }
+}
+
+// As with an IOC that is no friend: its clients are what it says.
+TEST_F(CaWitnessTest, AnIocOrAUserWithManyTakesNoCountFromAnother) {
+  std::vector<Client> made_up;
+  for (std::uint32_t i = 0; i < 200; ++i)
+    made_up.push_back(client({10, 9, 0, static_cast<std::uint8_t>(i)}));
+  for (std::uint32_t generation = 1; generation <= 8; ++generation) {
+    become(generation, kUser);
+    for (const Client& one : made_up) put(one, 30);
+  }
+  EXPECT_LE(taken(), kRoom * 7 / 8);
+  become(9, kUser + 1);
+  const Client other = client({192, 0, 2, 7});
+  put(other, 10);
+  EXPECT_EQ(puts_of(other), 20u);
+  EXPECT_EQ(rest(9), 0u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::ca
