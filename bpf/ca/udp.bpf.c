@@ -26,10 +26,9 @@ const volatile __u32 cfg_remote; /* 1: also watch servers on other hosts */
 #include "ca/servers.bpf.h"
 #include "ca/udp_maps.bpf.h"
 
-/* `counter`: enum iocx_ca_udp_drop or iocx_ca_udp_counter. */
-static __always_inline void count_udp(__u32 counter, __u64 times)
+static __always_inline void count_udp(enum iocx_ca_udp_drop reason, __u64 times)
 {
-	add_to_counter(&ca_udp_drops, counter, times);
+	add_to_counter(&ca_udp_drops, reason, times);
 }
 
 static __always_inline struct udp_work *get_udp_work(void)
@@ -37,6 +36,7 @@ static __always_inline struct udp_work *get_udp_work(void)
 	return only_element(&ca_udp_work);
 }
 
+#include "ca/udp_shares.bpf.h"
 #include "ca/udp_searches.bpf.h"
 #include "ca/udp_servers.bpf.h"
 

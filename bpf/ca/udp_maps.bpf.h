@@ -31,7 +31,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOCX_CA_UDP_COUNTERS);
+	__uint(max_entries, IOCX_CA_UDP_DROPS);
 	__type(key, __u32);
 	__type(value, __u64);
 } ca_udp_drops SEC(".maps");
@@ -46,7 +46,8 @@ struct {
 } ca_search_clients SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1);
 	__type(key, struct iocx_ca_search_key);
 	__type(value, struct iocx_ca_search);
@@ -59,6 +60,14 @@ struct {
 	__type(key, struct iocx_ca_beacon_key);
 	__type(value, struct iocx_ca_beacon);
 } ca_beacons SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_CA_UDP_SHARE_BUCKETS);
+	__type(key, __u32);
+	__type(value, struct iocx_ca_udp_share);
+} ca_udp_shares SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

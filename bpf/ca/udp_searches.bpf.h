@@ -19,6 +19,7 @@ static __always_inline int same_name(const struct iocx_ca_search *search, const 
 
 static __always_inline void on_search(struct udp_work *w)
 {
+	struct iocx_ca_udp_holder holder;
 	struct iocx_ca_search *search;
 	__u32 at = w->event.at;
 
@@ -32,16 +33,15 @@ static __always_inline void on_search(struct udp_work *w)
 	w->key.net = w->net;
 	w->key.cid = w->event.id;
 	w->key.port = w->source_port;
-	w->search.requests = 1;
+	w->search.requests = 0;
 	w->search.first_ns = w->now;
 	w->search.last_ns = w->now;
 	search = bpf_map_lookup_elem(&ca_searches, &w->key);
 	if (!search) {
-		const long failed = bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_NOEXIST);
-
-		search = failed ? bpf_map_lookup_elem(&ca_searches, &w->key) : 0;
-		if (!search) { /* it was added, and perhaps evicted at once */
-			count_udp(IOCX_CA_UDP_SEARCHES_ADDED, 1);
+		holder = iocx_ca_udp_holder_of_search(&w->source, w->net, w->source_port);
+		search = add_for_holder(&ca_searches, IOCX_CA_UDP_SHARE_SEARCHES, &w->key, &w->search, &holder);
+		if (!search) {
+			count_udp(IOCX_CA_UDP_DROP_SEARCHES_FULL, 1);
 			return;
 		}
 	}
@@ -51,18 +51,23 @@ static __always_inline void on_search(struct udp_work *w)
 		return;
 	}
 	/* Another client uses the port now, or the client uses the CID again. */
-	bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_ANY);
+	w->search.requests = 1;
+	bpf_map_update_elem(&ca_searches, &w->key, &w->search, BPF_EXIST);
 }
 
 /* Ends the search that an answer belongs to. */
 static __always_inline void end_search(struct udp_work *w)
 {
+	struct iocx_ca_udp_holder holder;
+
 	w->key.client = w->destination;
 	w->key.net = w->net;
 	w->key.cid = w->event.id;
 	w->key.port = w->destination_port;
-	if (bpf_map_delete_elem(&ca_searches, &w->key) == 0)
-		count_udp(IOCX_CA_UDP_SEARCHES_REMOVED, 1);
+	if (bpf_map_delete_elem(&ca_searches, &w->key))
+		return;
+	holder = iocx_ca_udp_holder_of_search(&w->destination, w->net, w->destination_port);
+	add_to_udp_shares(IOCX_CA_UDP_SHARE_SEARCHES, &holder, -1);
 }
 
 /* Counts the searches of a datagram for its client. */
@@ -71,12 +76,17 @@ static __always_inline void count_client(struct udp_work *w)
 	struct iocx_ca_search_client key = {};
 	struct iocx_ca_search_count fresh = {};
 	struct iocx_ca_search_count *client;
+	struct iocx_ca_udp_holder holder;
 
 	if (!w->searches)
 		return;
 	key.address = w->source;
 	key.net = w->net;
-	client = find_or_add(&ca_search_clients, &key, &fresh);
+	client = bpf_map_lookup_elem(&ca_search_clients, &key);
+	if (!client) {
+		holder = iocx_ca_udp_holder_of_client(&w->source, w->net);
+		client = add_for_holder(&ca_search_clients, IOCX_CA_UDP_SHARE_CLIENTS, &key, &fresh, &holder);
+	}
 	if (!client) {
 		count_udp(IOCX_CA_UDP_DROP_CLIENTS_FULL, w->searches);
 		return;

@@ -3,14 +3,15 @@
  * The wire format between bpf/ca/udp.bpf.c and src/ca/udp.cpp. Fixed-width types, padding as named fields; C++
  * asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
  *
- * The kernel adds entries and counts. Only user space removes them, but for searches: the kernel removes those that
- * are answered, and the LRU map evicts others when it is full.
+ * The kernel adds entries and counts, each for a holder (ca_udp_shares.h). Only user space removes them, but for
+ * searches: the kernel removes those that are answered.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_H
 #define IOC_EXPORTER_BPF_SHARED_CA_UDP_H
 
 #include "shared/ca_tap.h"
 #include "shared/ca_udp_parser.h"
+#include "shared/ca_udp_shares.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,7 +60,7 @@ struct iocx_ca_beacon {
 	__u64 anomalies; /* beacons whose sequence number was neither the last one nor the next */
 	__u64 last_ns;
 	__u32 sequence; /* of the last beacon */
-	__u32 pad;
+	__u32 sender;   /* of the first one, who holds the place: index into ca_udp_shares */
 };
 
 /*
@@ -74,6 +75,8 @@ struct iocx_ca_device {
 #define IOCX_CA_UDP_DROP_LIST(ROW)                                         \
 	/* requests of clients: the map is full */                         \
 	ROW(IOCX_CA_UDP_DROP_CLIENTS_FULL, "clients_full", LOST)           \
+	/* requests whose names are not kept: the map is full */           \
+	ROW(IOCX_CA_UDP_DROP_SEARCHES_FULL, "searches_full", LOST)         \
 	/* requests for names that were cut to the length that is kept */  \
 	ROW(IOCX_CA_UDP_DROP_NAME_CUT, "name_cut", LOST)                   \
 	/* beacons of servers: the map is full */                          \
@@ -85,13 +88,6 @@ struct iocx_ca_device {
 	/* datagrams with more messages than one run may read */           \
 	ROW(IOCX_CA_UDP_DROP_TOO_LONG, "datagram_too_long", LOST)
 IOCX_DROP_ENUM(iocx_ca_udp_drop, IOCX_CA_UDP_DROP_LIST, IOCX_CA_UDP_DROPS)
-
-/* Counters behind those, which tell user space how many searches were evicted. */
-enum iocx_ca_udp_counter {
-	IOCX_CA_UDP_SEARCHES_ADDED = IOCX_CA_UDP_DROPS,
-	IOCX_CA_UDP_SEARCHES_REMOVED,
-	IOCX_CA_UDP_COUNTERS
-};
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,8 @@ static_assert(sizeof(iocx_ca_search_client) == 20 && sizeof(iocx_ca_search_count
 static_assert(sizeof(iocx_ca_search_key) == 28 && offsetof(iocx_ca_search_key, port) == 24);
 static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
 static_assert(sizeof(iocx_ca_beacon_key) == 24 && sizeof(iocx_ca_beacon) == 32);
-static_assert(sizeof(iocx_ca_device) == 8);
+static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, sender) == 28);
+static_assert(sizeof(iocx_ca_udp_share) == 16);
 
 constexpr const char* kProbe = "ca_udp";
 constexpr const char* kOther = "(other)";
@@ -36,21 +37,31 @@ std::string server_label(const iocx_ca_beacon_key& key) {
   return (six ? "[" + address + "]" : address) + ":" + std::to_string(key.port);
 }
 
-// Erases the entries of `map` that `unwanted(key, value)` accepts; gives how many there were.
+iocx_ca_udp_holder holder_of(const iocx_ca_search_client& key, const iocx_ca_search_count&) {
+  return iocx_ca_udp_holder_of_client(&key.address, key.net);
+}
+iocx_ca_udp_holder holder_of(const iocx_ca_search_key& key, const iocx_ca_search&) {
+  return iocx_ca_udp_holder_of_search(&key.client, key.net, key.port);
+}
+iocx_ca_udp_holder holder_of(const iocx_ca_beacon_key& key, const iocx_ca_beacon& beacon) {
+  return {beacon.sender, iocx_ca_udp_share_of_net(key.net)};
+}
+
+// Erases the entries of `map` that `unwanted(key, value)` accepts.
 template <class Map, class Unwanted>
-Result<std::uint64_t> erase_from(const Map& map, Unwanted&& unwanted) {
-  std::vector<typename Map::Key> keys;
+Result<void> erase_from(const CaUdpObject& object, const Map& map, iocx_ca_udp_share_of table,
+                        Unwanted&& unwanted) {
+  std::vector<std::pair<typename Map::Key, iocx_ca_udp_holder>> entries;
   auto read = map.for_each([&](const auto& key, const auto& value) {
-    if (unwanted(key, value)) keys.push_back(key);
+    if (unwanted(key, value)) entries.emplace_back(key, holder_of(key, value));
   });
-  if (!read) return read.error();
-  std::uint64_t erased = 0;
-  for (const auto& key : keys) {
-    auto one = map.erase(key);
-    if (!one) return std::move(one).error();
-    if (*one) ++erased;
+  if (!read) return read;
+  for (const auto& [key, holder] : entries) {
+    auto erased = map.erase(key);
+    if (!erased) return std::move(erased).error();
+    if (*erased) object.give_share(table, holder);  // else the program did
   }
-  return erased;
+  return {};
 }
 
 }  // namespace
@@ -74,19 +85,18 @@ Result<void> CaUdp::add_namespace(std::uint32_t net, int ns_fd) {
 }
 
 Result<void> CaUdp::remove_namespace(std::uint32_t net) {
-  namespaces_.erase(net);
+  if (const auto in = namespaces_.extract(net))
+    for (const std::uint32_t index : in.mapped().lower)
+      if (auto erased = object_.maps().enslaved_devices.erase({net, index}); !erased)
+        return erased.error();
   if (auto ok = observe(); !ok) return ok;
   other_ += clients_.remove_namespace(net)[0];
   servers_.remove_namespace(net);
   const auto its = [net](const auto& key, const auto&) { return key.net == net; };
-  if (auto erased = erase_from(object_.maps().clients, its); !erased) return erased.error();
-  if (auto erased = erase_from(object_.maps().beacons, its); !erased) return erased.error();
-  if (auto erased = erase_from(object_.maps().enslaved_devices, its); !erased)
-    return erased.error();
-  auto erased = erase_from(object_.maps().searches, its);
-  if (!erased) return erased.error();
-  forgotten_ += *erased;
-  return {};
+  const CaUdpMaps& maps = object_.maps();
+  if (auto ok = erase_from(object_, maps.clients, IOCX_CA_UDP_SHARE_CLIENTS, its); !ok) return ok;
+  if (auto ok = erase_from(object_, maps.beacons, IOCX_CA_UDP_SHARE_BEACONS, its); !ok) return ok;
+  return erase_from(object_, maps.searches, IOCX_CA_UDP_SHARE_SEARCHES, its);
 }
 
 Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
@@ -115,22 +125,23 @@ Result<void> CaUdp::look(Clock::time_point now) {
   if (now < next_forgetting_) return {};
   next_forgetting_ = now + kForgetEvery;
   if (auto ok = forget_searches(kernel_time(now, kSearchOver)); !ok) return ok;
-  return forget_silent(kernel_time(now, kSilent));
+  return forget_silent(now);
 }
 
 Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
   const auto over = [before_ns](const auto&, const iocx_ca_search& search) {
     return search.last_ns < before_ns;
   };
-  auto erased = erase_from(object_.maps().searches, over);
-  if (!erased) return erased.error();
-  forgotten_ += *erased;
-  return {};
+  return erase_from(object_, object_.maps().searches, IOCX_CA_UDP_SHARE_SEARCHES, over);
 }
 
 // An address goes when no namespace has heard of it any more: else its total would shrink.
-Result<void> CaUdp::forget_silent(std::uint64_t before_ns) {
+Result<void> CaUdp::forget_silent(Clock::time_point now) {
   if (auto ok = observe(); !ok) return ok;
+  const auto limit = [now](std::uint64_t entries, std::uint64_t room) {
+    return entries < room / 2 ? kernel_time(now, kSilent) : kernel_time(now, kSilentWhenCrowded);
+  };
+  std::uint64_t before_ns = limit(client_entries_, object_.maps().clients.capacity());
   std::map<std::string, std::uint64_t> last;
   const auto note = [&last](const std::string& label, std::uint64_t last_ns) {
     auto& newest = last[label];
@@ -140,23 +151,27 @@ Result<void> CaUdp::forget_silent(std::uint64_t before_ns) {
     note(ca_address_text(key.address), value.last_ns);
   });
   if (!read) return read;
-  auto erased = erase_from(object_.maps().clients, [&](const auto& key, const auto&) {
+  const auto silent_client = [&](const auto& key, const auto&) {
     const auto found = last.find(ca_address_text(key.address));
     return found != last.end() && found->second < before_ns;
-  });
-  if (!erased) return erased.error();
+  };
+  auto erased =
+      erase_from(object_, object_.maps().clients, IOCX_CA_UDP_SHARE_CLIENTS, silent_client);
+  if (!erased) return erased;
   for (const auto& [label, last_ns] : last)
     if (last_ns < before_ns) other_ += clients_.forget(label)[0];
 
+  before_ns = limit(beacon_entries_, object_.maps().beacons.capacity());
   last.clear();
   read = object_.maps().beacons.for_each(
       [&](const auto& key, const auto& value) { note(server_label(key), value.last_ns); });
   if (!read) return read;
-  erased = erase_from(object_.maps().beacons, [&](const auto& key, const auto&) {
+  const auto silent_server = [&](const auto& key, const auto&) {
     const auto found = last.find(server_label(key));
     return found != last.end() && found->second < before_ns;
-  });
-  if (!erased) return erased.error();
+  };
+  erased = erase_from(object_, object_.maps().beacons, IOCX_CA_UDP_SHARE_BEACONS, silent_server);
+  if (!erased) return erased;
   for (const auto& [label, last_ns] : last)
     if (last_ns < before_ns) servers_.forget(label);
   return {};
@@ -192,18 +207,12 @@ Result<std::vector<SearchedName>> CaUdp::most_searched() {
                     std::chrono::duration<double>(day - monotonic).count());
 }
 
-// `added`: searches that were added before the entries were counted. Those removed are counted
-// after: what is missing was evicted for sure.
-Result<void> CaUdp::add_counters(CaUdpReading& reading, std::uint64_t added) {
-  auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_COUNTERS);
+Result<void> CaUdp::add_counters(CaUdpReading& reading) const {
+  auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_DROPS);
   if (!counters) return std::move(counters).error();
   for (std::size_t reason = 0; reason < IOCX_CA_UDP_DROPS; ++reason)
     reading.drops.push_back({kProbe, iocx_ca_udp_drop_labels[reason], (*counters)[reason],
                              iocx_ca_udp_drop_lost[reason]});
-  const std::uint64_t known =
-      search_entries_ + forgotten_ + (*counters)[IOCX_CA_UDP_SEARCHES_REMOVED];
-  if (added > known) evicted_ = std::max(evicted_, added - known);
-  reading.drops.push_back({kProbe, "searches_full", evicted_});
   add_samples(reading, (*counters)[IOCX_CA_UDP_DROP_CLIENTS_FULL]);
   return {};
 }
@@ -222,14 +231,11 @@ void CaUdp::add_samples(CaUdpReading& reading, std::uint64_t without_room) const
 
 Result<CaUdpReading> CaUdp::collect() {
   if (auto ok = observe(); !ok) return ok.error();
-  auto before = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_COUNTERS);
-  if (!before) return std::move(before).error();
   CaUdpReading reading;
   auto names = most_searched();
   if (!names) return std::move(names).error();
   reading.names = std::move(*names);
-  if (auto ok = add_counters(reading, (*before)[IOCX_CA_UDP_SEARCHES_ADDED]); !ok)
-    return ok.error();
+  if (auto ok = add_counters(reading); !ok) return ok.error();
   return reading;
 }
 

@@ -47,6 +47,8 @@ class CaUdp {
   static constexpr std::chrono::minutes kSearchOver{10};
   // A client or a server that is silent for so long leaves its place to others.
   static constexpr std::chrono::hours kSilent{24};
+  // The same while half of all places are taken: by addresses that somebody made up, mostly.
+  static constexpr std::chrono::minutes kSilentWhenCrowded{10};
 
   // Reads datagrams in the calling thread's network namespace, number 0. `maps`:
   // CaTap::shared_maps(); the CaTap must live longer.
@@ -71,9 +73,9 @@ class CaUdp {
   Result<void> update_devices(std::uint32_t net, Namespace& in);
   Result<void> observe();
   Result<void> forget_searches(std::uint64_t before_ns);
-  Result<void> forget_silent(std::uint64_t before_ns);
+  Result<void> forget_silent(Clock::time_point now);
   Result<std::vector<SearchedName>> most_searched();
-  Result<void> add_counters(CaUdpReading& reading, std::uint64_t added);
+  Result<void> add_counters(CaUdpReading& reading) const;
   void add_samples(CaUdpReading& reading, std::uint64_t without_room) const;
 
   CaUdpObject object_;
@@ -83,8 +85,6 @@ class CaUdp {
   std::uint64_t other_ = 0;  // requests of clients that left clients_
   // Entries of the kernel's maps, as of the last look at them.
   std::uint64_t client_entries_ = 0, beacon_entries_ = 0, search_entries_ = 0;
-  std::uint64_t forgotten_ = 0;  // searches that user space removed
-  std::uint64_t evicted_ = 0;    // and those that made room for others
   Clock::time_point next_forgetting_{};
 };
 

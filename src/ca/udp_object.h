@@ -13,7 +13,7 @@ namespace ioc_exporter::ca {
 
 struct CaUdpSizes {
   std::uint32_t max_clients = 4096;    // addresses that search, a network namespace
-  std::uint32_t max_searches = 16384;  // channels that clients look for; 200 bytes each, at once
+  std::uint32_t max_searches = 16384;  // channels that clients look for; 200 bytes each
   std::uint32_t max_beacons = 4096;    // servers that send beacons
 };
 
@@ -38,6 +38,8 @@ class CaUdpObject {
   ~CaUdpObject();
 
   const CaUdpMaps& maps() const;
+  // After an entry was erased, as the program does (bpf/ca/udp_shares.bpf.h).
+  void give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const;
 
  private:
   struct Loaded;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Who holds how much of the tables of datagrams, so that nobody fills one that others need: senders, in groups.
+ * shared/shares.h has the rule. Counted in buckets by a hash, as in ca_shares.h.
+ *
+ * A datagram's source is what its sender says. So a client that searches is held by its network, and all networks by
+ * the network namespace where they are seen; a server by who has sent its beacon, whatever address the beacon names.
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_CA_UDP_SHARES_H
+#define IOC_EXPORTER_BPF_SHARED_CA_UDP_SHARES_H
+
+#include <linux/types.h>
+
+#include "shared/ca_shares.h"
+
+/* The tables. */
+enum iocx_ca_udp_share_of {
+	IOCX_CA_UDP_SHARE_CLIENTS,  /* ca_search_clients */
+	IOCX_CA_UDP_SHARE_SEARCHES, /* ca_searches */
+	IOCX_CA_UDP_SHARE_BEACONS,  /* ca_beacons */
+	IOCX_CA_UDP_SHARES
+};
+
+/* Element of ca_udp_shares: how much of each table is held. Mapped into user space; written by atomic additions. */
+struct iocx_ca_udp_share {
+	__u32 held[4]; /* by enum iocx_ca_udp_share_of */
+};
+
+/* Index into ca_udp_shares. */
+#define IOCX_CA_UDP_SHARE_ALL 0u /* of all together */
+#define IOCX_CA_UDP_SHARE_NET 1u /* of network namespaces */
+#define IOCX_CA_UDP_SHARE_NETS 255u
+#define IOCX_CA_UDP_SHARE_FIRST (IOCX_CA_UDP_SHARE_NET + IOCX_CA_UDP_SHARE_NETS)
+#define IOCX_CA_UDP_SHARE_BITS 12
+#define IOCX_CA_UDP_SHARE_BUCKETS (IOCX_CA_UDP_SHARE_FIRST + (1u << IOCX_CA_UDP_SHARE_BITS))
+
+/* Who holds an entry: indices into ca_udp_shares. */
+struct iocx_ca_udp_holder {
+	__u32 one;
+	__u32 group;
+};
+
+IOCX_CA_INLINE __u32 iocx_ca_udp_share_of_net(__u32 net)
+{
+	return IOCX_CA_UDP_SHARE_NET + net % IOCX_CA_UDP_SHARE_NETS;
+}
+
+/* `port`: 0, or what tells the sockets of one address apart. */
+IOCX_CA_INLINE __u32 iocx_ca_udp_share_of_sender(const struct iocx_ca_address *address, __u32 net, __u32 port)
+{
+	const __u64 id = (__u64)iocx_ca_share_of_address(address) << 16 | port;
+
+	return IOCX_CA_UDP_SHARE_FIRST +
+	       (__u32)((id * IOCX_CA_SHARE_MIX_TOO + net) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_UDP_SHARE_BITS));
+}
+
+/* Of IPv4, the /24. */
+IOCX_CA_INLINE struct iocx_ca_udp_holder iocx_ca_udp_holder_of_client(const struct iocx_ca_address *address, __u32 net)
+{
+	struct iocx_ca_address network = *address;
+	struct iocx_ca_udp_holder holder;
+	__u32 differ = 0xFF ^ address->bytes[10];
+
+	differ |= 0xFF ^ address->bytes[11];
+#pragma GCC unroll 10
+	for (int i = 0; i < 10; i++)
+		differ |= address->bytes[i];
+	if (!differ)
+		network.bytes[15] = 0;
+	holder.one = iocx_ca_udp_share_of_sender(&network, net, 0);
+	holder.group = iocx_ca_udp_share_of_net(net);
+	return holder;
+}
+
+/* Each socket of a client, all of its address together. */
+IOCX_CA_INLINE struct iocx_ca_udp_holder iocx_ca_udp_holder_of_search(const struct iocx_ca_address *address, __u32 net,
+								      __u32 port)
+{
+	struct iocx_ca_udp_holder holder;
+
+	holder.one = iocx_ca_udp_share_of_sender(address, net, port | 0x10000);
+	holder.group = iocx_ca_udp_share_of_sender(address, net, 0);
+	return holder;
+}
+
+#endif
