@@ -7,6 +7,7 @@ from harness.put_counts import Counts
 from harness.wire import Wire, create, write, write_notify
 
 ROOM = 1024  # the least that can be asked for
+ROUNDS = 32  # of puts: 20,000 of each client
 EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness", f"--ca.max-channels={ROOM}",
                     f"--ca.max-circuits={ROOM}"]
 PVS = ["S:set1", "S:set2"]
@@ -95,11 +96,11 @@ def test_others_are_counted_as_ever(started, ioc, exporter, network, local, far,
     for where, start in (("near", local), ("far", far)):
         user = f"{where}-{attack.__name__}"
         for wire, sids in ((before[where], channels[where]), (late := start(user), late.open(*PVS))):
-            for _ in range(5):
+            for _ in range(ROUNDS):
                 wire.send(write(sids[0]) * 211, write(sids[1]) * 101)
             wire.send(*[write_notify(sids[1], i) for i in range(23)])
             wire.settle(sids[0])
-        expected |= {("S:set1", user): 2 * 5 * 211, ("S:set2", user): 2 * (5 * 101 + 23)}
+        expected |= {("S:set1", user): 2 * ROUNDS * 211, ("S:set2", user): 2 * (ROUNDS * 101 + 23)}
     counts.check(expected)
     page = exporter.scrape()
     assert page.total(DURATIONS, ioc=ioc.name) == answered + 4 * 23
