@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and starts the exporter.
 #
-#   sudo ./run.sh [--port PORT] [--demo | --no-demo] [-- EXPORTER_OPTION...]
+#   sudo ./run.sh [--port PORT] [--all] [--demo | --no-demo] [-- EXPORTER_OPTION...]
 #
 #   --port PORT   the exporter's port (default: 10064)
+#   --all         listen on all addresses, for a Prometheus elsewhere: who reaches the port can read the names of PVs
+#                 and users (default: on 127.0.0.1 only)
 #   --demo        start the demo even when this host runs an IOC
 #   --no-demo     never start the demo
 #   --            what follows goes to the exporter, for example --ioc.include=demo-ring
@@ -17,18 +19,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 . scripts/lib.sh
 
 port=10064
+address=127.0.0.1
 demo=auto
 work=
 pids=()
 names=()
 exporter_options=()
 
-usage() { sed -n '2,12s/^# \{0,1\}//p' run.sh; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' run.sh; }
 
 parse_options() {
   while [ $# -gt 0 ]; do
     case $1 in
       --demo) demo=yes ;;
+      --all) address= ;;
       --no-demo) demo=no ;;
       --port)
         [ $# -ge 2 ] || die "--port wants a number"
@@ -140,7 +144,7 @@ start_exporter() {
     : >"$work/site.yml"
     config=("--config.file=$work/site.yml")
   fi
-  start exporter build/ioc_exporter "--web.listen-address=:$port" "${config[@]}" "${exporter_options[@]}"
+  start exporter build/ioc_exporter "--web.listen-address=$address:$port" "${config[@]}" "${exporter_options[@]}"
   exporter_pid=${pids[-1]}
   wait_for 30 log_says exporter "listening on" ||
     fail_with_log exporter "the exporter does not listen after 30 s"
