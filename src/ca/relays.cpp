@@ -24,11 +24,15 @@ void CaRelays::look(const std::vector<CaRelayCircuit>& circuits, const SameChann
     const auto there = all.find(entry.first);
     return there == all.end() || !there->second.candidate;
   });
+  std::size_t pairs = 0;
+  for (const auto& [circuit, relay] : relays_) pairs += relay.pairs.size();
   for (const CaRelayCircuit& one : circuits) {
     if (!one.candidate) continue;
     Relay& relay = relays_[one.circuit];
     if (!relay.judged) {
-      find_pairs(one, all, same_channel, relay);
+      const std::size_t left = pairs < kMostPairsInAll ? kMostPairsInAll - pairs : 0;
+      find_pairs(one, all, same_channel, std::min(kMostPairs, left), relay);
+      pairs += relay.pairs.size();
     } else if (!relay.closed) {
       std::erase_if(relay.pairs, [&](Pair& pair) { return !holds(one, all, pair); });
       relay.closed = one.ended;
@@ -44,12 +48,14 @@ bool CaRelays::may_be_relay(std::uint64_t circuit) const {
 
 // Before it has a channel there is nothing to compare, and nothing to count.
 void CaRelays::find_pairs(const CaRelayCircuit& circuit, const Circuits& all,
-                          const SameChannel& same_channel, Relay& relay) const {
+                          const SameChannel& same_channel, std::size_t room, Relay& relay) const {
   if (circuit.joined) {
     relay.judged = true;
     // Its channels are not known. By what goes by from now on.
-    for (const auto& [id, other] : all)
-      if (!other.candidate && relay.pairs.size() < kMostPairs) relay.pairs.push_back({id});
+    for (const auto& [id, other] : all) {
+      if (relay.pairs.size() == room) break;
+      if (!other.candidate) relay.pairs.push_back({id});
+    }
     return;
   }
   relay.judged = circuit.channels;

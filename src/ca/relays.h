@@ -31,7 +31,9 @@ class CaRelays {
   // So many looks in a row at which the bytes do not fit end it: before they ever fitted while some
   // went by, and later, when a server may be slow to take them.
   static constexpr int kMisses = 2, kMissesOnceSure = 15;
-  static constexpr std::size_t kMostPairs = 4096;
+  // Of a circuit from before the tap, which any may be the server's of; and of all of these. While
+  // nothing goes by on them, each look compares them all.
+  static constexpr std::size_t kMostPairs = 4096, kMostPairsInAll = 1u << 20;
 
   // All circuits that have the first channel of the circuit: its CID, SID, name and client.
   using SameChannel = std::function<std::vector<std::uint64_t>(std::uint64_t circuit)>;
@@ -53,7 +55,7 @@ class CaRelays {
   };
   using Circuits = std::map<std::uint64_t, CaRelayCircuit>;
   void find_pairs(const CaRelayCircuit& circuit, const Circuits& all,
-                  const SameChannel& same_channel, Relay& relay) const;
+                  const SameChannel& same_channel, std::size_t room, Relay& relay) const;
   bool holds(const CaRelayCircuit& circuit, const Circuits& all, Pair& pair) const;
 
   std::map<std::uint64_t, Relay> relays_;  // by circuit of a candidate

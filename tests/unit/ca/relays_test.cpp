@@ -111,4 +111,22 @@ TEST_F(CaRelaysTest, OpenBeforeTheTapByWhatGoesBy) {
   EXPECT_FALSE(relays_.may_be_relay(3)) << "nothing else carries what this one does";
 }
 
+// Each of those that were open before the tap may be passed on as any other, while nothing goes by.
+TEST_F(CaRelaysTest, IdleCircuitsFromBeforeTheTapAreComparedWithinBounds) {
+  constexpr std::uint64_t kFit = CaRelays::kMostPairsInAll / CaRelays::kMostPairs;
+  circuits.clear();
+  for (std::uint64_t i = 0; i < CaRelays::kMostPairs; ++i) {
+    circuits.push_back(circuit(10'000 + i, false, 10));
+    circuits.back().joined = true;
+  }
+  for (std::uint64_t i = 1; i <= kFit + 1; ++i) {
+    circuits.push_back(circuit(i, true, 10));
+    circuits.back().joined = true;
+  }
+  look();
+  EXPECT_TRUE(relays_.may_be_relay(1));
+  EXPECT_TRUE(relays_.may_be_relay(kFit));
+  EXPECT_FALSE(relays_.may_be_relay(kFit + 1));
+}
+
 }  // namespace
