@@ -47,6 +47,7 @@ struct Admission {
 
 // Who has a share of what the server has to give: a user, or all who ask from one address.
 std::string holder_of(const std::string& remote, const std::string& user);
+bool is_user(const std::string& holder);
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.
 using Handler = std::function<Response(const Request&)>;

@@ -34,9 +34,9 @@ bool RateLimit::allows(Clock::time_point now) {
 bool RateLimits::allows(const std::string& holder, RateLimit::Clock::time_point now) {
   auto found = holders_.find(holder);
   if (found == holders_.end()) {
-    if (holders_.size() == kMostHolders)
+    if (holders_.size() >= kMostHolders)
       std::erase_if(holders_, [now](const auto& one) { return one.second.is_full(now); });
-    if (holders_.size() == kMostHolders) return rest_.allows(now);
+    if (holders_.size() >= kMostHolders && !is_user(holder)) return rest_.allows(now);
     found = holders_.emplace(holder, RateLimit(limit_)).first;
   }
   return found->second.allows(now);

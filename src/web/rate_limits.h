@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "web/message.h"
 #include "web/web_config.h"
 
 namespace ioc_exporter::web {
@@ -38,7 +39,8 @@ class RateLimits {
 
   explicit RateLimits(const WebConfig::RateLimit& limit) : limit_(limit), rest_(limit) {}
 
-  // `holder`: who asks. What comes when there are kMostHolders of them shares one limit.
+  // `holder`: who asks. What comes when there are kMostHolders of them shares one limit, but for
+  // users: they are few, and those who have many addresses take nothing from them.
   bool allows(const std::string& holder, RateLimit::Clock::time_point now);
 
  private:

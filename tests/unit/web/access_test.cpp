@@ -106,5 +106,23 @@ TEST(Access, NobodyUsesUpAKnownUsersRate) {
   EXPECT_EQ(access.admit(other).refusal->status, 401);
 }
 
+// Whoever has many addresses (all of 127.0.0.0/8, an IPv6 network) takes no place from him.
+TEST(Access, AThousandAddressesUseUpNoKnownUsersRate) {
+  WebConfig rules;
+  rules.users = {{"alice", kHash}};
+  rules.rate_limit = {hours(1), 3};
+  Access access(rules);
+  Request alice, stranger;
+  alice.remote = "192.0.2.1";
+  alice.authorization = kRight;
+  EXPECT_FALSE(access.admit(alice).refusal);
+  for (std::size_t i = 0; i < RateLimits::kMostHolders + 100; ++i) {
+    stranger.remote = std::to_string(i);
+    EXPECT_TRUE(access.admit(stranger).refusal);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(access.admit(alice).refusal) << i;
+  EXPECT_TRUE(access.admit(alice).refusal);
+}
+
 }  // namespace
 }  // namespace ioc_exporter::web
