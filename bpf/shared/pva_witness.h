@@ -44,7 +44,7 @@ struct iocx_pva_key {
 	char name[IOCX_PVA_NAME];     /* as the client asked for it: of a record's field, or of a group */
 	char user[IOCX_PVA_USER];     /* as the client says */
 	char method[IOCX_PVA_METHOD]; /* how, as QSRV 2 knows: "ca", "anonymous"; QSRV 1 has it in `user` */
-	char peer[IOCX_PVA_PEER];     /* address; of QSRV 2 with the port */
+	char peer[IOCX_PVA_PEER];     /* address, of QSRV 2 without the port */
 };
 
 enum iocx_pva_count {

@@ -238,6 +238,25 @@ TEST_F(PvaWitnessTest, OneWithEverNewNamesTakesNoCountAndNoRoomFromAnother) {
   EXPECT_EQ(sum(now, "192.0.2.7"), 50u * 9);
 }
 
+// pvxs has the port in what it calls a client: a tool that is run for each put has ever new ones.
+TEST_F(PvaWitnessTest, AClientThatConnectsAnewForEachPutTakesOneEntry) {
+  constexpr std::uint64_t kPuts = 20'000;
+  for (const std::string address : {"192.0.2.66", "[2001:db8::66]"})
+    for (std::uint64_t i = 0; i < kPuts; ++i) {
+      const Credentials2<std::string> who{.peer = address + ":" + std::to_string(1024 + i),
+                                          .interface = "[::]:5075",
+                                          .method = "ca",
+                                          .account = "guest"};
+      const Operation<std::string> put{.name = "P:set", .credentials = &who};
+      const void* const operation[] = {&put};
+      pva_test_on_put(nullptr, operation);
+    }
+  EXPECT_EQ(puts(), (Counts{{{7, "P:set", "192.0.2.66", "guest", "192.0.2.66"}, {kPuts, 0}},
+                            {{7, "P:set", "2001:db8::66", "guest", "2001:db8::66"}, {kPuts, 0}}}));
+  EXPECT_EQ(witness_->map().entries, 2u);
+  EXPECT_EQ(dropped(IOCX_PVA_DROP_FULL), 0u);
+}
+
 TEST_F(PvaWitnessTest, AnIocThatIsGoneLeavesItsCountsAndItsPlaces) {
   put_to_all<std::string>("P:");
   witness_->follow({}, now_);
