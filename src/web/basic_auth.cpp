@@ -1,8 +1,10 @@
 #include "web/basic_auth.h"
 
+#include <arpa/inet.h>
 #include <crypt.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -55,6 +57,18 @@ std::optional<Credentials> parse(std::string_view authorization) {
   return Credentials{text->substr(0, colon), text->substr(colon + 1)};
 }
 
+// What stands for all addresses that he may have who has this one.
+std::string place_of(const std::string& address) {
+  constexpr std::string_view kMapped = "::ffff:";
+  const bool mapped = address.starts_with(kMapped) && address.find('.') != std::string::npos;
+  const std::string text = mapped ? address.substr(kMapped.size()) : address;
+  if (text.starts_with("127.") || text == "::1") return "local";
+  const std::string without_scope = text.substr(0, text.find('%'));
+  std::array<char, sizeof(in6_addr)> bytes{};
+  if (::inet_pton(AF_INET6, without_scope.c_str(), bytes.data()) != 1) return text;
+  return {bytes.data(), bytes.size() / 2};
+}
+
 }  // namespace
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
@@ -81,10 +95,11 @@ BasicAuth::BasicAuth(std::map<std::string, std::string> users, Check check)
 // Has a place among those that wait for their turn, or not.
 class BasicAuth::Waiting {
  public:
-  Waiting(BasicAuth& auth, const std::string& from) : auth_(auth), from_(from) {
+  Waiting(BasicAuth& auth, const std::string& from) : auth_(auth), from_(place_of(from)) {
     const std::scoped_lock lock(auth_.mutex_);
-    has_place_ =
-        auth_.waiting_.size() < kMostWaiting && auth_.waiting_.count(from_) < kMostWaitingOfOne;
+    const std::size_t own = auth_.waiting_.count(from_);
+    has_place_ = own < kMostWaitingOfOne &&
+                 auth_.waiting_.size() < (own == 0 ? kMostWaitingAtAll : kMostWaiting);
     if (has_place_) auth_.waiting_.insert(from_);
   }
   ~Waiting() {

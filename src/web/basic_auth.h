@@ -34,8 +34,10 @@ class BasicAuth {
   using Clock = std::chrono::steady_clock;
   using Check = bool (*)(const std::string& password, const std::string& hash);
 
+  // One more of an address that has none yet waits beyond the first of these, up to the last.
   static constexpr std::size_t kMostWaiting = 8;
   static constexpr std::size_t kMostWaitingOfOne = 4;
+  static constexpr std::size_t kMostWaitingAtAll = 32;
 
   // `users`: name -> hash. None: all are allowed.
   explicit BasicAuth(std::map<std::string, std::string> users, Check check = is_password);
@@ -45,6 +47,7 @@ class BasicAuth {
   std::optional<std::string> known_user(const std::string& authorization) const;
   // `authorization`: the header's value, "" = none was sent. Waits at most `patience` for its turn;
   // then it is `busy`, as it is at once when as many wait as may, of all addresses or of `from`.
+  // Local addresses count as one, as those of an IPv6 network do: who has one of them has them all.
   // May be called by several threads.
   Verdict judge(const std::string& authorization, const std::string& from = "",
                 std::chrono::milliseconds patience = std::chrono::seconds(2));

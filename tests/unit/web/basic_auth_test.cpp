@@ -126,19 +126,53 @@ TEST(BasicAuth, FewWaitForTheirTurnAndFewerOfOneAddress) {
   const auto guess_from = [&](int number, const std::string& address) {
     guessers.emplace_back([&auth, number, address] {
       const std::string guess =
-          "Basic YWxpY2U6eHh4" + std::string(1, static_cast<char>('A' + number));
+          "Basic YWxpY2U6eHh4" +
+          std::string(1, static_cast<char>((number < 26 ? 'A' : 'a' - 26) + number));
       auth.judge(guess, address, std::chrono::seconds(60));
     });
   };
   for (int i = 0; i < 4; ++i) guess_from(i, "192.0.2.1");
   while (auth.waiting() < 4) std::this_thread::yield();
   EXPECT_EQ(auth.judge(kWrong, "192.0.2.1", std::chrono::seconds(60)), Verdict::busy);
-  for (int i = 4; i < 8; ++i) guess_from(i, "192.0.2." + std::to_string(i));
+  for (int i = 4; i < 8; ++i) guess_from(i, "192.0.2.2");
   while (auth.waiting() < 8) std::this_thread::yield();
+  EXPECT_EQ(auth.judge(kWrong, "192.0.2.2", std::chrono::seconds(60)), Verdict::busy);
+  // Who comes from somewhere else is not kept out by them.
+  const int all = static_cast<int>(BasicAuth::kMostWaitingAtAll);
+  for (int i = 8; i < all; ++i) guess_from(i, "192.0.2." + std::to_string(i));
+  while (auth.waiting() < BasicAuth::kMostWaitingAtAll) std::this_thread::yield();
   EXPECT_EQ(auth.judge(kWrong, "192.0.2.99", std::chrono::seconds(60)), Verdict::busy);
   finish = true;
   for (std::thread& guesser : guessers) guesser.join();
   EXPECT_EQ(auth.waiting(), 0u);
+}
+
+// Local users, and who has an IPv6 network, have as many addresses as they like.
+TEST(BasicAuth, AddressesThatOneMayHaveTogetherAreOne) {
+  using Addresses = std::vector<std::string>;
+  for (const Addresses& addresses :
+       {Addresses{"127.0.0.1", "127.9.8.7", "::1", "::ffff:127.0.0.5", "127.0.0.2"},
+        Addresses{"2001:db8::1", "2001:db8::2", "2001:db8:0::f:1", "2001:db8::4", "2001:db8::5"},
+        Addresses{"fe80::1%eth0", "fe80::2%eth0", "fe80::3", "fe80::4", "fe80::5%eth1"}}) {
+    BasicAuth auth({{"alice", kHash}}, slow_check);
+    finish = false;
+    std::vector<std::thread> guessers;
+    for (std::size_t i = 0; i < BasicAuth::kMostWaitingOfOne; ++i)
+      guessers.emplace_back(
+          [&auth, from = addresses[i]] { auth.judge(kWrong, from, std::chrono::seconds(60)); });
+    while (auth.waiting() < BasicAuth::kMostWaitingOfOne) std::this_thread::yield();
+    std::atomic<bool> done = false;
+    auto last = Verdict::allowed;
+    std::thread one_more([&] {
+      last = auth.judge(kOtherUser, addresses.back(), std::chrono::seconds(60));
+      done = true;
+    });
+    while (!done && auth.waiting() == BasicAuth::kMostWaitingOfOne) std::this_thread::yield();
+    finish = true;
+    one_more.join();
+    EXPECT_EQ(last, Verdict::busy) << addresses.back();
+    for (std::thread& guesser : guessers) guesser.join();
+  }
 }
 
 }  // namespace
