@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/utf8.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -30,8 +31,8 @@ void HttpAudit::refused(const web::Request& request, const std::string& reason) 
     if (!lines.allows(LogBound::Clock::now())) return;
     left_out = lines.take_left_out();
   }
-  log::warn("refused {} {} from {}: {}{}", request.method, request.path.substr(0, kLongestPath),
-            request.remote, reason,
+  log::warn("refused {} {} from {}: {}{}", request.method,
+            printable_utf8(request.path, kLongestPath), request.remote, reason,
             left_out == 0 ? "" : "; " + std::to_string(left_out) + " more before were not logged");
 }
 

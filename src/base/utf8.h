@@ -25,6 +25,14 @@ inline std::size_t utf8_sequence(std::string_view text) {
   return overlong || surrogate || too_high ? 0 : length;
 }
 
+// Whether `text` begins with a character that turns what follows around (U+202A to U+202E, U+2066
+// to U+2069), so that a line says something else than what it holds.
+inline bool turns_text(std::string_view text) {
+  if (text.size() < 3 || text[0] != '\xe2') return false;
+  return (text[1] == '\x80' && text[2] >= '\xaa' && text[2] <= '\xae') ||
+         (text[1] == '\x81' && text[2] >= '\xa6' && text[2] <= '\xa9');
+}
+
 // Control characters (C0, DEL, C1) and what is no UTF-8 become '_'; cut to `max` bytes between
 // characters; spaces at both ends go.
 inline std::string printable_utf8(std::string_view text, std::size_t max) {
@@ -36,7 +44,7 @@ inline std::string printable_utf8(std::string_view text, std::size_t max) {
     const bool control =
         (length == 1 && (first < 0x20 || first == 0x7F)) ||
         (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
-    const bool keep = length != 0 && !control;
+    const bool keep = length != 0 && !control && !turns_text(text);
     if (clean.size() + (keep ? length : 1) > max) break;
     if (keep)
       clean += text.substr(0, length);

@@ -1,16 +1,15 @@
 #include "web/basic_auth.h"
 
-#include <arpa/inet.h>
 #include <crypt.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/base64.h"
+#include "web/message.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -55,18 +54,6 @@ std::optional<Credentials> parse(std::string_view authorization) {
   const std::size_t colon = text ? text->find(':') : std::string::npos;
   if (colon == std::string::npos) return std::nullopt;
   return Credentials{text->substr(0, colon), text->substr(colon + 1)};
-}
-
-// What stands for all addresses that he may have who has this one.
-std::string place_of(const std::string& address) {
-  constexpr std::string_view kMapped = "::ffff:";
-  const bool mapped = address.starts_with(kMapped) && address.find('.') != std::string::npos;
-  const std::string text = mapped ? address.substr(kMapped.size()) : address;
-  if (text.starts_with("127.") || text == "::1") return "local";
-  const std::string without_scope = text.substr(0, text.find('%'));
-  std::array<char, sizeof(in6_addr)> bytes{};
-  if (::inet_pton(AF_INET6, without_scope.c_str(), bytes.data()) != 1) return text;
-  return {bytes.data(), bytes.size() / 2};
 }
 
 }  // namespace

@@ -45,7 +45,11 @@ struct Admission {
   std::string user = {};                 // whose password it brought; "" = nobody's
 };
 
-// Who has a share of what the server has to give: a user, or all who ask from one address.
+// What stands for all addresses that he may have who has this one: those of the host itself, or an
+// IPv6 /64.
+std::string place_of(const std::string& address);
+
+// Who has a share of what the server has to give: a user, or all who ask from one place.
 std::string holder_of(const std::string& remote, const std::string& user);
 bool is_user(const std::string& holder);
 

@@ -14,6 +14,14 @@ TEST(PrintableUtf8, KeepsTextAndReplacesTheRest) {
                            "d\xC2\x85",
                            99),
             "a_b_c_d_");
+  // Nor what shows a line in another order than it has.
+  EXPECT_EQ(printable_utf8("a\xE2\x80\xAE"
+                           "b\xE2\x81\xA6"
+                           "c\xE2\x80\xAF"
+                           "d",
+                           99),
+            "a_b_c\xE2\x80\xAF"
+            "d");
   EXPECT_EQ(printable_utf8("\xC0\xAF \xED\xA0\x80 \xF4\x90\x80\x80 \xE2\x82", 99),
             "__ ___ ____ __");
   EXPECT_EQ(printable_utf8("  x  ", 99), "x");

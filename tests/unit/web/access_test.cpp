@@ -124,5 +124,18 @@ TEST(Access, AThousandAddressesUseUpNoKnownUsersRate) {
   EXPECT_TRUE(access.admit(alice).refusal);
 }
 
+TEST(HolderOf, AUserOrAllWhoAskFromOnePlace) {
+  EXPECT_EQ(holder_of("127.0.0.1", ""), holder_of("127.9.9.9", ""));
+  EXPECT_EQ(holder_of("127.0.0.1", ""), holder_of("::1", ""));
+  EXPECT_EQ(holder_of("2001:db8::1", ""), holder_of("2001:db8::2:3", ""));
+  EXPECT_NE(holder_of("2001:db8::1", ""), holder_of("2001:db8:0:1::1", ""));
+  EXPECT_NE(holder_of("192.0.2.1", ""), holder_of("192.0.2.2", ""));
+  EXPECT_EQ(holder_of("192.0.2.1", "alice"), holder_of("192.0.2.2", "alice"));
+  EXPECT_TRUE(is_user(holder_of("192.0.2.1", "alice")));
+  for (const char* address : {"192.0.2.1", "127.0.0.1", "2001:db8::1", "::1", "fe80::1%eth0"})
+    EXPECT_FALSE(is_user(holder_of(address, ""))) << address;
+  EXPECT_NE(holder_of("alice", ""), holder_of("192.0.2.2", "alice"));
+}
+
 }  // namespace
 }  // namespace ioc_exporter::web
