@@ -48,6 +48,7 @@ struct ServerCrowd : testing::Test {
   ServerOptions options_ = [] {
     ServerOptions options = options_on({"127.0.0.1:0"});
     options.request_timeout = ServerOptions().request_timeout;
+    options.unlimited = {"/small"};  // it is about connections here, not about places for pages
     return options;
   }();
   std::unique_ptr<Server> server_ = start(options_);
@@ -112,7 +113,7 @@ TEST_F(ServerCrowd, WhoNeverReadsTakesNotAllThreads) {
     response.shared_body = large;
     return response;
   };
-  options_.unlimited = {"/large"};
+  options_.unlimited.insert("/large");
   server_ = start(options_);
   const Clients deaf = connect(140, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
   for (int i = 0; i < 5; ++i) expect_an_answer("a client beside 140 that never read");
