@@ -51,7 +51,7 @@ def board() -> Board:
                            Column("Value #A", "State", width=80, mapping=STATES),
                            Column("Value #B", "Runs", width=70, mapping=UP_DOWN),
                            Column("Value #C", "CPU", width=75, unit="percentunit", decimals=1),
-                           Column("Value #D", "Processings", width=130, unit=PROCESSINGS, decimals=1),
+                           Column("Value #D", "Processings", width=150, unit=PROCESSINGS, decimals=1),
                            Column("Value #E", "Puts", width=90, unit=PUTS, decimals=1),
                            Column("Value #F", "Stuck", width=60, unit="short"),
                            Column("Value #G", "Memory", width=90, unit="bytes", decimals=0)]),

@@ -90,8 +90,13 @@ function Body({ panel, frames, width, height, range, timeZone, replace }) {
       {...extra}
     />
   );
-  if (panel.targets?.length && !frames.length)
-    return <div style={{ display: 'grid', placeItems: 'center', height }}>No data</div>;
+  // A panel that says what it means to be empty is not one whose data are missing.
+  if (panel.targets?.length && !frames.some((frame) => frame.length > 0))
+    return (
+      <div style={{ display: 'grid', placeItems: 'center', height }}>
+        {panel.fieldConfig?.defaults?.noValue ?? 'No data'}
+      </div>
+    );
   switch (panel.type) {
     case 'timeseries':
       return (
