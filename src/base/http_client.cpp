@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/unique_fd.h"
 
@@ -126,10 +127,6 @@ Result<std::string> receive_all(int fd, Clock::time_point deadline, const std::s
     if (got > 0) bytes.append(chunk, static_cast<std::size_t>(got));
   }
   return error_in_words(what + ": it is longer than 64 MiB");
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
 // The announced length, when there is one; `head` ends with its last header's line end.

@@ -8,17 +8,16 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/ascii.h"
 #include "base/value_text.h"
 
 namespace ioc_exporter::web {
 namespace {
 
 std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return lower;
+  std::string made(text);
+  std::ranges::transform(made, made.begin(), lower);
+  return made;
 }
 
 // Without the port, and without the dot that may end a whole name.

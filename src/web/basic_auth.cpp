@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "web/message.h"
 
@@ -40,10 +41,7 @@ struct Credentials {
 };
 
 bool is_basic(std::string_view scheme) {
-  return scheme.size() == 6 &&
-         std::ranges::equal(scheme, std::string_view("basic "), {}, [](char c) {
-           return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-         });
+  return scheme.size() == 6 && std::ranges::equal(scheme, std::string_view("basic "), {}, lower);
 }
 
 std::optional<Credentials> parse(std::string_view authorization) {

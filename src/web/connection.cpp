@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "web/compression.h"
 
 namespace ioc_exporter::web {
@@ -44,8 +45,7 @@ bool keeps_alive(const mg_request_info& info) {
   if (!header(info, "Upgrade").empty()) return false;
   std::string wish = header(info, "Connection");
   if (wish.empty()) return std::string_view(info.http_version) == "1.1";
-  std::transform(wish.begin(), wish.end(), wish.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(wish.begin(), wish.end(), wish.begin(), lower);
   return wish.find("keep-alive") != std::string::npos;
 }
 

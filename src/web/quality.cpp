@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace ioc_exporter::web {
 
 std::string_view trimmed(std::string_view text) {
@@ -21,9 +23,8 @@ std::string_view next_part(std::string_view& rest, char separator) {
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::optional<std::string_view> parameter(std::string_view parameters, std::string_view name) {
