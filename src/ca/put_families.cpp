@@ -151,25 +151,6 @@ void encode_durations(const std::vector<PutDurationSample>& durations,
       });
 }
 
-void encode_last_times(const std::vector<PutSample>& puts, exposition::Encoder& encoder) {
-  exposition::SeriesList<double> series;
-  series.reserve(puts.size());
-  for (const PutSample& put : puts)
-    if (put.last_time_seconds > 0)
-      series.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                          {"pv", put.pv},
-                                          {"client", put.client},
-                                          {"user", put.user},
-                                          {"client_host", put.host}}),
-                          put.last_time_seconds);
-  encoder.begin_family(kLastPut);
-  exposition::for_each_merged(
-      std::move(series), [](double& last, double other) { last = std::max(last, other); },
-      [&encoder](const exposition::EncodedLabels& labels, double last) {
-        encoder.number(labels, last);
-      });
-}
-
 void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) {
   exposition::SeriesList<std::uint64_t> series;
   series.reserve(pvs.size());
@@ -206,12 +187,32 @@ void encode_witnesses(const CaSamples& samples, exposition::Encoder& encoder) {
 
 }  // namespace
 
+void encode_last_times(const exposition::Family& family, const std::vector<PutSample>& puts,
+                       exposition::Encoder& encoder) {
+  exposition::SeriesList<double> series;
+  series.reserve(puts.size());
+  for (const PutSample& put : puts)
+    if (put.last_time_seconds > 0)
+      series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                          {"pv", put.pv},
+                                          {"client", put.client},
+                                          {"user", put.user},
+                                          {"client_host", put.host}}),
+                          put.last_time_seconds);
+  encoder.begin_family(family);
+  exposition::for_each_merged(
+      std::move(series), [](double& last, double other) { last = std::max(last, other); },
+      [&encoder](const exposition::EncodedLabels& labels, double last) {
+        encoder.number(labels, last);
+      });
+}
+
 void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
                  exposition::Encoder& encoder) {
   encode_counts_of_puts(samples.puts, encoder);
   encode_failures(samples.put_failures, encoder);
   encode_durations(samples.put_durations, edges, encoder);
-  encode_last_times(samples.puts, encoder);
+  encode_last_times(kLastPut, samples.puts, encoder);
   encode_pvs(samples.pvs, encoder);
   encode_witnesses(samples, encoder);
 }

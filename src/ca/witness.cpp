@@ -12,7 +12,6 @@
 namespace ioc_exporter::ca {
 namespace {
 
-constexpr unsigned kLooksOverBudget = 3;
 constexpr const char* kNoFunctions =
     "its files name no functions write_action and write_notify_action (stripped?)";
 
@@ -91,7 +90,7 @@ void CaWitness::look_at(const WitnessedIoc& ioc, const CodeFiles& for_all,
   if (known == watched_.end()) return;
   Watched& watched = known->second;
   watched.seen = true;
-  const bool pauses = ioc.left_alone || Clock::now() < watched.paused_until;
+  const bool pauses = ioc.left_alone || watched.budget.pauses(Clock::now());
   const bool changes = watched.for_all != is_among(for_all, *ioc.served.ioc->ca_writes);
   if ((pauses || changes) && watched.probes) leave.push_back(&watched);
 }
@@ -116,7 +115,7 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
   }
   watched.seen = true;
   if (ioc.left_alone) why_not = "it is stopped or traced, or all probes are detached";
-  if (now < watched.paused_until) why_not = "its probes would cost it more than --overhead.budget";
+  if (watched.budget.pauses(now)) why_not = "its probes would cost it more than --overhead.budget";
   if (!why_not.empty()) return;
   if (!watched.probes) {
     watched.for_all = is_among(for_all, *about.ca_writes);
@@ -195,8 +194,7 @@ Result<void> CaWitness::begin(Watched& watched, const Served& served, Clock::tim
   auto before = tap_->seen_before(served.number, now);
   if (!before) return std::move(before).error();
   ledger_->begin(served.number, before->channels, before->connections, now);
-  watched.looked = now;
-  watched.hits_before = watched.hits;
+  watched.budget.begin(watched.hits, now);
   log::info("ioc {}: its server is heard about puts", watched.name);
   return {};
 }
@@ -248,20 +246,13 @@ CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) {
 
 void CaWitness::look_at_budget(Clock::time_point now) {
   for (auto& [serial, watched] : watched_) {
-    const double seconds = std::chrono::duration<double>(now - watched.looked).count();
-    if (!watched.probes || options_.budget <= 0 || seconds < 1) continue;
-    const double hits = static_cast<double>(watched.hits - watched.hits_before);
-    watched.looked = now;
-    watched.hits_before = watched.hits;
-    const double cost = hits / seconds * options_.hit_seconds;
-    watched.over_budget = cost > options_.budget ? watched.over_budget + 1 : 0;
-    if (watched.over_budget < kLooksOverBudget) continue;
-    watched.over_budget = 0;
-    watched.paused_until = now + kPause;
+    if (!watched.probes) continue;
+    const auto over = watched.budget.look(watched.hits, options_.budget, options_.hit_seconds, now);
+    if (!over) continue;
     log::warn(
         "ioc {}: its {:.0f} puts/s would cost it {:.1f} % of a core with the server's probes, more "
         "than --overhead.budget: they are counted by what travels alone for {} s",
-        watched.name, hits / seconds, cost * 100, kPause.count());
+        watched.name, over->hits, over->cost * 100, PutProbeBudget::kPause.count());
   }
 }
 

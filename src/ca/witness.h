@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "base/retry.h"
 #include "base/trouble_log.h"
+#include "ca/probe_budget.h"
 #include "ca/put_ledger.h"
 #include "ca/served.h"
 #include "ca/tap.h"
@@ -53,8 +54,6 @@ class CaWitness {
   static constexpr std::chrono::seconds kGrace{1};
   // How long puts to a channel whose name could not be read wait for it.
   static constexpr std::chrono::seconds kNamePatience{5};
-  // How long the probes of an IOC stay off that cost it more than the budget.
-  static constexpr std::chrono::seconds kPause{60};
 
   struct Options {
     std::uint32_t slots = 32'768;  // who writes to what; 600 bytes each
@@ -100,9 +99,8 @@ class CaWitness {
     Retry attaching;
     bool by_db_addr = false;
     CounterGrowth<2> rest;
-    std::uint64_t hits = 0, hits_before = 0;
-    unsigned over_budget = 0;  // looks in a row
-    Clock::time_point looked{}, paused_until{};
+    std::uint64_t hits = 0;
+    PutProbeBudget budget;
     bool seen = false;  // by this follow()
   };
   // A slot whose key is there, or was.

@@ -1,8 +1,8 @@
 #include "pva/families.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "ca/put_families.h"
 #include "exposition/merged_series.h"
 
 namespace ioc_exporter::pva {
@@ -21,8 +21,6 @@ constexpr exposition::Family kWitnessed{
     "ioc_exporter_ioc_pva_puts_witnessed", exposition::FamilyType::gauge,
     "Whether the IOC's PV Access server is heard about all puts. 0: some or all are not counted."};
 
-using Last = exposition::SeriesList<double>;
-
 // With its own name and value as the last label.
 template <class Sample>
 exposition::EncodedLabels labels_of(const Sample& sample, exposition::Label last,
@@ -33,24 +31,6 @@ exposition::EncodedLabels labels_of(const Sample& sample, exposition::Label last
                          {"user", sample.user},
                          {"client_host", sample.host},
                          last});
-}
-
-void encode_last_times(const std::vector<PutSample>& puts, exposition::Encoder& encoder) {
-  Last series;
-  for (const PutSample& put : puts)
-    if (put.last_time_seconds > 0)
-      series.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                          {"pv", put.pv},
-                                          {"client", put.client},
-                                          {"user", put.user},
-                                          {"client_host", put.host}}),
-                          put.last_time_seconds);
-  encoder.begin_family(kLastPut);
-  exposition::for_each_merged(
-      std::move(series), [](double& last, double other) { last = std::max(last, other); },
-      [&encoder](const exposition::EncodedLabels& labels, double last) {
-        encoder.number(labels, last);
-      });
 }
 
 }  // namespace
@@ -64,7 +44,7 @@ void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder) {
   for (const PutFailureSample& failure : samples.failures)
     series.emplace_back(labels_of(failure, {"reason", failure.reason}, encoder), failure.count);
   exposition::encode_counts(kFailures, std::move(series), encoder);
-  encode_last_times(samples.puts, encoder);
+  ca::encode_last_times(kLastPut, samples.puts, encoder);
   series.clear();
   for (const PutWitnessSample& one : samples.witnesses)
     series.emplace_back(encoder.labels({{"ioc", one.ioc}}), one.unheard.empty() ? 1 : 0);

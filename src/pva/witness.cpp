@@ -11,8 +11,6 @@
 namespace ioc_exporter::pva {
 namespace {
 
-constexpr unsigned kLooksOverBudget = 3;
-
 bool has_any(const iocs::Ioc& ioc, std::initializer_list<std::uint32_t> functions) {
   return std::ranges::any_of(functions, [&](std::uint32_t wanted) {
     return std::ranges::find(ioc.pva_puts, wanted, &iocs::PvaPutTarget::function) !=
@@ -67,7 +65,7 @@ void PvaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point
     watched.seen = true;
     // A library that came later: all begins anew.
     const bool changed = watched.functions != ioc.ioc->pva_puts.size();
-    if (!watched.probes.empty() && (ioc.left_alone || now < watched.paused_until || changed))
+    if (!watched.probes.empty() && (ioc.left_alone || watched.budget.pauses(now) || changed))
       leave.push_back(&watched);
   }
   std::vector<std::uint64_t> gone;
@@ -96,15 +94,15 @@ void PvaWitness::look_at(const WitnessedIoc& ioc, Clock::time_point now) {
   std::string off;
   if (about.main_thread_ended) off = "its main thread has ended";
   if (ioc.left_alone) off = "it is stopped or traced, or all probes are detached";
-  if (now < watched->paused_until) off = "its probes would cost it more than --overhead.budget";
+  if (watched->budget.pauses(now)) off = "its probes would cost it more than --overhead.budget";
   if (off.empty() && watched->probes.empty()) {
     off = "its probes could not be attached";
     if (watched->attaching.is_due(now)) {
       const auto done = attach(*watched, about);
       if (done) {
         watched->attaching.succeeded();
-        watched->looked = watched->renewed = now;
-        watched->hits_before = watched->hits;
+        watched->renewed = now;
+        watched->budget.begin(watched->hits, now);
         log::info("ioc {}: its PV Access server is heard about puts", watched->name);
         off.clear();
       } else {
@@ -183,20 +181,13 @@ void PvaWitness::forget_life(std::uint64_t serial, Clock::time_point now) {
 
 void PvaWitness::look_at_budget(Clock::time_point now) {
   for (auto& [serial, watched] : watched_) {
-    const double seconds = std::chrono::duration<double>(now - watched.looked).count();
-    if (watched.probes.empty() || options_.budget <= 0 || seconds < 1) continue;
-    const double hits = static_cast<double>(watched.hits - watched.hits_before);
-    watched.looked = now;
-    watched.hits_before = watched.hits;
-    const double cost = hits / seconds * options_.hit_seconds;
-    watched.over_budget = cost > options_.budget ? watched.over_budget + 1 : 0;
-    if (watched.over_budget < kLooksOverBudget) continue;
-    watched.over_budget = 0;
-    watched.paused_until = now + kPause;
+    if (watched.probes.empty()) continue;
+    const auto over = watched.budget.look(watched.hits, options_.budget, options_.hit_seconds, now);
+    if (!over) continue;
     log::warn(
         "ioc {}: its {:.0f} puts/s by PV Access would cost it {:.1f} % of a core with the server's "
         "probes, more than --overhead.budget: they are not counted for {} s",
-        watched.name, hits / seconds, cost * 100, kPause.count());
+        watched.name, over->hits, over->cost * 100, ca::PutProbeBudget::kPause.count());
   }
 }
 

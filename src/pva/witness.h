@@ -21,6 +21,7 @@
 #include "base/monotonic_totals.h"
 #include "base/retry.h"
 #include "base/trouble_log.h"
+#include "ca/probe_budget.h"
 #include "ca/put_totals.h"
 #include "exposition/self_samples.h"
 #include "iocs/ioc.h"
@@ -46,8 +47,6 @@ class PvaWitness {
   static constexpr std::chrono::seconds kIdle{60};
   // How long entries that were given up are read on.
   static constexpr std::chrono::seconds kGrace{1};
-  // How long the probes of an IOC stay off that cost it more than the budget.
-  static constexpr std::chrono::seconds kPause{60};
   static constexpr std::size_t kMaxSeries = 100'000;
   using Counts = CounterValues<IOCX_PVA_COUNTS>;
 
@@ -93,9 +92,9 @@ class PvaWitness {
     std::size_t functions = 0;  // that were there to attach to
     Retry attaching;
     CounterGrowth<IOCX_PVA_COUNTS> rest;
-    std::uint64_t hits = 0, hits_before = 0;
-    unsigned over_budget = 0;  // looks in a row
-    Clock::time_point looked{}, renewed{}, paused_until{};
+    std::uint64_t hits = 0;
+    ca::PutProbeBudget budget;
+    Clock::time_point renewed{};
     bool seen = false;  // by this follow()
   };
   struct KeyLess {
