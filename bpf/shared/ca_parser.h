@@ -62,8 +62,19 @@ IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct i
 		e->kind = IOCX_CA_ODD_START;
 }
 
+/*
+ * Bytes of a message, header included: rsrv counts them in 32 bits, its clients (tcpiiu::processIncoming() of libca)
+ * read header and payload one after the other, so that nothing wraps.
+ */
+IOCX_CA_INLINE __u64 iocx_ca_total(__u32 direction, const struct iocx_ca_header *h)
+{
+	if (direction == IOCX_CA_TO_SERVER)
+		return h->length + h->size;
+	return (__u64)h->length + h->size;
+}
+
 /* Whether rsrv closes the circuit at this message of `total` bytes; one of 0 bytes it would read again for ever. */
-IOCX_CA_INLINE int iocx_ca_ends_circuit(const struct iocx_ca_header *h, __u32 total)
+IOCX_CA_INLINE int iocx_ca_ends_circuit(const struct iocx_ca_header *h, __u64 total)
 {
 	if (total % 8 || total == 0)
 		return 1;
@@ -91,7 +102,7 @@ IOCX_CA_INLINE int iocx_ca_distrust(struct iocx_ca_stream *s, struct iocx_ca_win
 IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window *w, struct iocx_ca_event *e)
 {
 	struct iocx_ca_header *h = &w->header;
-	__u32 total;
+	__u64 total;
 
 	e->kind = IOCX_CA_NOTHING;
 	if (w->pos >= w->end)
@@ -110,7 +121,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		iocx_ca_check_first(s, w, e);
 		return IOCX_CA_MORE; /* it is read by the next step */
 	}
-	total = h->length + h->size;
+	total = iocx_ca_total(w->direction, h);
 	if (s->sync != IOCX_CA_FOLLOWED) {
 		if (!iocx_ca_plausible(w->direction, h))
 			return iocx_ca_distrust(s, w);

@@ -216,6 +216,20 @@ TEST(CaStream, LengthIsCountedIn32Bits) {
   }
 }
 
+// A client reads all of a payload: its end is never reached, whatever is sent behind the header.
+TEST(CaStream, LengthOfAServersMessageDoesNotWrap) {
+  for (const unsigned last : {0xE8u, 0xF0u, 0xFFu})
+    for (const std::size_t piece : {1u, 9u, 1000u}) {
+      auto stream = CaStream::from_start(CaDirection::to_client);
+      Bytes wraps = long_message(15, 6, 1, 1, 0);
+      for (const std::size_t at : {16u, 17u, 18u}) wraps[at] = 0xFF;
+      wraps[19] = static_cast<std::uint8_t>(last);
+      const Bytes bytes = version() + wraps + message(19, 6, 1, 1, 5) + Bytes(64, 0xFF);
+      const auto events = feed_in_pieces(stream, bytes, every(piece, bytes.size()));
+      for (const CaEvent& event : events) EXPECT_NE(event.other, 5u) << last << " " << piece;
+    }
+}
+
 TEST(CaStream, NothingIsReadBehindAMessageThatEndsTheCircuit) {
   Bytes odd = write(1);
   odd[3] = 9;
