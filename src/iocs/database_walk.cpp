@@ -103,8 +103,11 @@ Result<std::string> read_name(Memory& memory, std::uint64_t address, std::size_t
   const auto printable = [](unsigned char c) { return c >= 0x20 && c != 0x7F; };
   if (!std::ranges::all_of(name, printable))
     return error_in_words(what + " at " + hex_address(address) + ": not printable");
-  // Some sites' names are Latin-1: those bytes become '_', since a label must be UTF-8.
-  return printable_utf8(name, name.size());
+  // Some sites' names are Latin-1: those bytes become '_', since a label must be UTF-8. So does a
+  // name of spaces, which would be none.
+  std::string shown = printable_utf8(name, name.size());
+  if (shown.empty()) shown = "_";
+  return shown;
 }
 
 Result<RecordType> read_record_type(Memory& memory, std::uint64_t address) {
