@@ -68,9 +68,14 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_ioc_config *config;
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
+	int no_room;
 
-	thread = counted_thread(ctx, id, &config, attach);
-	if (!thread || thread->cause != IOCX_CAUSE_SCAN)
+	/* Two programs may see one pass: what the second one notes is the same. */
+	thread = watched_thread(id, &config, &no_room);
+	if (!thread || !(config->passes || is_counted_by(ctx, config, attach)))
+		return 0;
+	thread->counts.entries += 1;
+	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
 	list = scan_list_of(thread);
 	if (!list)

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "iocs/inspector.h"
 #include "kernel/take_off.h"
 #include "records/process.h"
@@ -64,6 +65,14 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
     if (auto ok = attach_function(to, target, point, pid); !ok) return ok;
   }
   return {};
+}
+
+// For an IOC that is paused. Without it, its records are estimated by time.
+void RecordProcess::attach_passes(Attached& to, const Watched& watched) const {
+  for (const ProbePoint& point : watched.target.extras)
+    if (point.program == RecordProgram::scan_list)
+      if (auto ok = attach_function(to, watched.target, point, watched.target.pid); !ok)
+        log::debug("{}", ok.error().message());
 }
 
 // As the library's other IOCs are attached.
@@ -137,6 +146,8 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
     if (auto back = set_attach(library, IOCX_ATTACH_ALL); !back) return back;
     return attached;
   }
+  for (const std::uint32_t slot : library.slots)
+    if (watched_.at(slot).keeps_passes) attach_passes(by_slot[slot], watched_.at(slot));
   library.by_slot = std::move(by_slot);
   library.mode = Attachment::per_process;
   constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
@@ -188,16 +199,22 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
                          all ? RecordProcessObject::kAllProcesses : watched.target.pid);
 }
 
-Result<bool> RecordProcess::pause(std::uint32_t slot) {
+Result<bool> RecordProcess::pause(std::uint32_t slot, bool keeps_passes) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
   watched.paused = true;
+  watched.keeps_passes = keeps_passes;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
   Library& library = libraries_.at(watched.library);
   if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
+    auto kept =
+        keeps_passes ? own->second.extract(RecordProgram::scan_list) : Attached::node_type();
     take_off_together({&own->second});
-    library.by_slot.erase(own);
+    if (kept)
+      own->second.insert(std::move(kept));
+    else
+      library.by_slot.erase(own);
   }
   if (auto ok = rebalance(library); !ok) return ok.error();
   return library.mode == Attachment::per_process;
@@ -217,7 +234,7 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   }
   // Calls from before are over, or were: the programs must not take their frames for live ones.
   ++watched.epoch;
-  watched.paused = false;
+  watched.paused = watched.keeps_passes = false;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
   watched.counting_since = std::chrono::steady_clock::now();
   auto balanced = rebalance(library);
@@ -255,6 +272,7 @@ Result<void> RecordProcess::pause_all() {
   Result<void> first;
   for (auto& [slot, watched] : watched_) {
     watched.paused = true;
+    watched.keeps_passes = false;
     if (auto ok = write_config(slot, watched, 0); !ok && first) first = std::move(ok);
   }
   take_off_all();

@@ -225,7 +225,10 @@ void RecordsCollector::status(exposition::StatusPage& page) {
       page.notes.push_back("ioc " + ioc.name +
                            ": its records' counts are estimates. The probes are attached " +
                            percent_text(ioc.overhead->attached_share) +
-                           " of the time, to stay within --overhead.budget.");
+                           " of the time, to stay within --overhead.budget. " +
+                           std::to_string(ioc.overhead->by_passes) +
+                           " records are counted by the passes of their scans in between, nearly "
+                           "exactly; the others by time.");
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(stuck_table(reading.iocs));

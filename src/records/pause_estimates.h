@@ -5,9 +5,12 @@
 // the counters that they are added to.
 //
 // A key stands for many counters (a record, with its histogram), most of which are 0 all the time:
-// only the others are kept.
+// only the others are kept. The first of them counts calls. How many calls were hidden may be known
+// better than by time (records/pass_model.h); the other counters then go with them, as in the last
+// slice with calls.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <unordered_map>
@@ -49,23 +52,42 @@ class PauseEstimates {
     latest_.clear();
     latest_seconds_ = 0;
   }
+  // What was called in the slice that has ended.
+  template <class Each>
+  void for_each_called(Each&& each) const {
+    for (const auto& [key, grown] : latest_)
+      if (const double calls = calls_in(grown); calls > 0)
+        each(key, static_cast<std::uint64_t>(calls));
+  }
   // A cycle is over; `seconds`: how long it was, its slice included. A cycle without a slice is one
-  // of which nothing is known.
-  void cycle_ended(double seconds) {
+  // of which nothing is known. `hidden(key, by_time)`: the calls that were hidden of a key that was
+  // called in some slice, where they would be `by_time` by the time that passed.
+  template <class Hidden>
+  void cycle_ended(double seconds, Hidden&& hidden) {
     add_spread();
-    const double times = latest_seconds_ > 0 ? seconds / latest_seconds_ - 1 : 0;
-    if (times > 0)
-      for (auto& [key, grown] : latest_) {
-        for (auto& [number, value] : grown) value *= times;
-        spread_.emplace(key, std::move(grown));
-      }
+    const double by_time = latest_seconds_ > 0 ? std::max(0.0, seconds / latest_seconds_ - 1) : 0;
+    for (const auto& [key, grown] : latest_) {
+      if (calls_in(grown) > 0)
+        shapes_.insert_or_assign(key, grown);
+      else if (by_time > 0)
+        spread_.emplace(key, product(grown, by_time));
+    }
+    for (const auto& [key, shape] : shapes_) {
+      const double calls = calls_in(shape);
+      const double times = hidden(key, latest_.contains(key) ? calls * by_time : 0) / calls;
+      if (times > 0) spread_.insert_or_assign(key, product(shape, times));
+    }
     latest_.clear();
     latest_seconds_ = 0;
+  }
+  void cycle_ended(double seconds) {
+    cycle_ended(seconds, [](const Key&, double by_time) { return by_time; });
   }
   // No more cycles, also in the middle of one, of which then nothing is known. The estimates stay.
   void end() {
     add_spread();
     slice_lost();
+    shapes_.clear();
   }
 
   // Calls each(key, counters) for all that was hidden. `progress`: how much of the cycle under way
@@ -103,6 +125,16 @@ class PauseEstimates {
     return grown;
   }
 
+  static constexpr std::uint32_t kCalls = 0;
+  static double calls_in(const Numbers& numbers) {
+    return !numbers.empty() && numbers.front().first == kCalls ? numbers.front().second : 0;
+  }
+
+  static Numbers product(Numbers numbers, double times) {
+    for (auto& [number, value] : numbers) value *= times;
+    return numbers;
+  }
+
   static Numbers sum(const Numbers& numbers, const Numbers& more, double times) {
     Numbers all;
     all.reserve(numbers.size() + more.size());
@@ -129,6 +161,7 @@ class PauseEstimates {
   bool has_base_ = false;
   std::unordered_map<Key, Numbers> latest_;  // counted in the slice of this cycle
   double latest_seconds_ = 0;                // its length; 0: there was none yet
+  std::unordered_map<Key, Numbers> shapes_;  // counted in the last slice with calls of the key
   std::unordered_map<Key, Numbers> spread_;  // hidden in the cycle before this one
   std::unordered_map<Key, Numbers> hidden_;  // in all cycles before that
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "records/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -84,11 +85,12 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
     watched.fresh = true;
     return;
   }
-  if (!records_.paused(slot)) pause(slot, watched);
+  pause(slot, watched);
   watched.calibration.cancel();
   // What happens from now on is not to be estimated.
   watched.slice_began.reset();
   watched.hidden.end();
+  watched.passes.clear();
 }
 
 void ProbeLimiter::look(Clock::time_point now) {
@@ -237,35 +239,64 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
         "looked at for {:.1f} % of the time, and its counts become estimates",
         watched.name, percent(limits_.budget), percent(governor.attached_share()));
   if (step.slice_ends || step.cycle_begins) calibrate(slot, watched, true, std::nullopt);
+  const bool any = step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
+  Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
-  if (!governor.wants_probes() && !records_.paused(slot) && !pause(slot, watched))
+  if (!governor.wants_probes() && !records_.paused(slot) && !pause(slot, watched, true))
     return leave_unbound(slot, watched);
   if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
     calibrate(slot, watched, true, false);
-  if (step.slice_ends) end_slice(slot, watched, stopped);
-  if (step.cycle_ends) watched.hidden.cycle_ended(seconds_between(watched.cycle_began, stopped));
+  if (step.slice_ends) end_slice(slot, watched, stopped, around);
+  if (step.cycle_ends) end_cycle(watched, stopped, around.before);
+  if (step.cycle_begins && !step.cycle_ends) watched.passes.begin(around.before);
   if (step.cycle_begins) watched.cycle_began = stopped;
-  if (step.slice_begins) begin_slice(slot, watched, stopped);
+  if (step.slice_begins) begin_slice(slot, watched, stopped, std::move(around));
   if (!step.cycle_ends || step.cycle_begins) return;
   if (records_.paused(slot)) resume(slot, watched);
   watched.slice_began.reset();
   watched.hidden.end();
+  watched.passes.clear();
   log::info("ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
             watched.name, percent(governor.overhead()));
 }
 
-void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped) {
+PassModel::Lists ProbeLimiter::passes(std::uint32_t slot, Watched& watched) {
+  auto lists = read_passes(records_.object().maps(), slot);
+  if (lists) return std::move(*lists);
+  report(watched, "read the passes of scans", lists.error());
+  return {};
+}
+
+void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped,
+                             Around& around) {
   if (!watched.slice_began) return;
-  if (auto table = counters(slot, watched))
+  auto table = counters(slot, watched);
+  around.after = passes(slot, watched);
+  if (table) {
     watched.hidden.slice_ended(std::move(*table), seconds_between(*watched.slice_began, stopped));
-  else
+    PassModel::Calls calls;
+    watched.hidden.for_each_called(
+        [&](std::uint64_t record, std::uint64_t count) { calls.emplace(record, count); });
+    watched.passes.slice_ended(around.before, around.after, calls);
+  } else {
     watched.hidden.slice_lost();
+    watched.passes.clear();
+  }
   watched.slice_began.reset();
 }
 
+void ProbeLimiter::end_cycle(Watched& watched, Clock::time_point stopped,
+                             const PassModel::Lists& passes) {
+  watched.passes.cycle_ended(passes);
+  watched.hidden.cycle_ended(
+      seconds_between(watched.cycle_began, stopped),
+      [&](std::uint64_t record, double by_time) { return watched.passes.hidden(record, by_time); });
+}
+
 // Where the slice before has ended just now, its last counters are the first of this one.
-void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now) {
+void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now,
+                               Around around) {
   const bool was_paused = records_.paused(slot);
   const bool goes_on = !was_paused && watched.hidden.has_base();
   if (!goes_on) {
@@ -277,7 +308,9 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
     calibrate(slot, watched, true, std::nullopt);
     resume(slot, watched);
   }
+  if (!goes_on) around.after = passes(slot, watched);
   if (records_.paused(slot)) return;
+  watched.passes.slice_began(around.before, around.after);
   calibrate(slot, watched, true, true);
   watched.slice_began = was_paused ? records_.counting_since(slot) : now;
   watched.governor.attached(*watched.slice_began);
@@ -288,14 +321,15 @@ void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
   if (records_.paused(slot)) resume(slot, watched);
   watched.slice_began.reset();
   watched.hidden.end();
+  watched.passes.clear();
   watched.governor = make_governor(0);
   watched.fresh = true;
   watched.unbound_until = Clock::now() + kRetry;
 }
 
 // Whether the probes are off.
-bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched) {
-  auto done = records_.pause(slot);
+bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, bool keeps_passes) {
+  auto done = records_.pause(slot, keeps_passes);
   if (!done) {
     report(watched, "take off the record probes", done.error());
     return false;
@@ -356,7 +390,8 @@ std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
   const double timed = watched.governor.in_slices() ? 1 : watched.timing.timed_share();
   return OverheadSample{.core_share = watched.governor.overhead(),
                         .attached_share = watched.governor.attached_share(),
-                        .timed_share = records_.is_timed(slot) ? timed : 0};
+                        .timed_share = records_.is_timed(slot) ? timed : 0,
+                        .by_passes = watched.passes.known()};
 }
 
 }  // namespace ioc_exporter::records

@@ -20,6 +20,7 @@
 #include "records/hit_cost.h"
 #include "records/overhead_governor.h"
 #include "records/overhead_samples.h"
+#include "records/pass_model.h"
 #include "records/process.h"
 #include "records/timing_governor.h"
 
@@ -78,6 +79,7 @@ class ProbeLimiter {
     CostCalibration calibration = {};
     bool calibrates_slices = false;  // else windows
     PausedRecordEstimates hidden = {};
+    PassModel passes = {};
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
     Clock::time_point cycle_began = {};
@@ -89,10 +91,16 @@ class ProbeLimiter {
   bool is_away(const Watched& watched) const { return detached_ || watched.traced_or_stopped; }
   void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
   void follow(std::uint32_t slot, Watched& watched, const OverheadGovernor::Step& step);
-  void end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped);
-  void begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now);
+  // Passes through its scan lists around something that is done in between.
+  struct Around {
+    PassModel::Lists before, after;
+  };
+  PassModel::Lists passes(std::uint32_t slot, Watched& watched);
+  void end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped, Around& passes);
+  void end_cycle(Watched& watched, Clock::time_point stopped, const PassModel::Lists& passes);
+  void begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now, Around passes);
   void leave_unbound(std::uint32_t slot, Watched& watched);
-  bool pause(std::uint32_t slot, Watched& watched);
+  bool pause(std::uint32_t slot, Watched& watched, bool keeps_passes = false);
   void resume(std::uint32_t slot, Watched& watched);
   std::optional<PausedRecordEstimates::Table> counters(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);

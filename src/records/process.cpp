@@ -121,6 +121,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.timed_rate = watched.timing.rate;
   config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
+  config.passes = watched.keeps_passes ? 1 : 0;
   return object_.maps().ioc_config.update(slot, config);
 }
 

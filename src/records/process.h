@@ -129,10 +129,11 @@ class RecordProcess {
   Result<void> add(std::uint32_t slot, const ProbePoint& point);
 
   // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
-  // duration. False: the probes stay, though they count nothing, since more than kMostBesidePaused
-  // other IOCs on the same library are counted, by an attachment for all processes; each hit then
-  // costs a little less only. On an error they count nothing either.
-  Result<bool> pause(std::uint32_t slot);
+  // duration. `keeps_passes`: but for the one that counts passes through its scan lists. False: the
+  // probes stay, though they count nothing, since more than kMostBesidePaused other IOCs on the
+  // same library are counted, by an attachment for all processes; each hit then costs a little less
+  // only. On an error they count nothing either.
+  Result<bool> pause(std::uint32_t slot, bool keeps_passes = false);
   // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
   Result<void> pause_all();
   Result<void> resume(std::uint32_t slot);
@@ -227,6 +228,7 @@ class RecordProcess {
     std::uint32_t epoch = 0;
     iocx_holder holder{};  // of shares of the tables that all IOCs share
     bool paused = false;
+    bool keeps_passes = false;  // while it is paused
     std::chrono::steady_clock::time_point counting_since{};
     std::uint32_t capacity = 0;
     // Shared with RecordCounts: replaced, never changed.
@@ -280,6 +282,7 @@ class RecordProcess {
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
                                std::int32_t pid) const;
   Result<void> attach_target(Attached& to, const Watched& watched, std::int32_t pid) const;
+  void attach_passes(Attached& to, const Watched& watched) const;
   Result<void> attach_target(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);

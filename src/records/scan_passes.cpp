@@ -29,6 +29,18 @@ Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
   return by_slot;
 }
 
+Result<PassModel::Lists> read_passes(const RecordMaps& maps, std::uint32_t slot) {
+  PassModel::Lists lists;
+  auto read = maps.scan_lists.for_each([&](std::uint64_t thread, const iocx_scan_list& list) {
+    if (list.slot != slot || list.holder.ioc == 0) return;
+    std::uint64_t ended = 0;
+    for (const std::uint64_t passes : list.buckets) ended += passes;
+    lists.emplace(thread, PassModel::Passes{ended, ended + (list.start_ns != 0 ? 1 : 0)});
+  });
+  if (!read) return read.error();
+  return lists;
+}
+
 Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot) {
   std::vector<std::pair<std::uint64_t, iocx_holder>> gone;
   auto read = maps.scan_lists.for_each([&](std::uint64_t id, const iocx_scan_list& list) {

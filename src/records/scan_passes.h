@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "records/pass_model.h"
 #include "records/process_object.h"
 
 namespace ioc_exporter::records {
@@ -23,6 +24,8 @@ ScanPeriod scan_period(std::string_view thread_name);
 // Of all watched IOCs, by slot.
 Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
     const RecordMaps& maps);
+// Passes through the lists of one IOC so far, by the list's thread; with those under way.
+Result<PassModel::Lists> read_passes(const RecordMaps& maps, std::uint32_t slot);
 // The IOC is gone.
 Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot);
 
