@@ -81,7 +81,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
     : readers_(std::move(readers)),
       stays_(!options.check && !options.once),
       host_(RootedFs(), host_options(options, readers_)),
-      records_(host_, options.records),
+      records_(host_, options.records, stays_ ? state_folder(options.iocs) : ""),
       puts_(host_, ca_setup(options, records_.entry_seconds())),
       pva_(host_, pva_setup(options, records_.entry_seconds())),
       policy_(host_, puts_, pva_),

@@ -139,6 +139,18 @@ void add_limited(const std::vector<LimitedSample>& limited, Families& to) {
   things.append_to(to);
 }
 
+void add_states(const std::vector<StateSample>& states, Families& to) {
+  auto failures = counter("ioc_exporter_state_failures_total",
+                          "Files of --state.directory that could not be opened or written, or were "
+                          "ignored since they are broken.");
+  for (const StateSample& one : states) {
+    failures.add({{"state", one.state}, {"operation", "open"}}, as_double(one.open));
+    failures.add({{"state", one.state}, {"operation", "read"}}, as_double(one.read));
+    failures.add({{"state", one.state}, {"operation", "write"}}, as_double(one.write));
+  }
+  failures.append_to(to);
+}
+
 void add_collectors(const std::vector<CollectorSample>& collectors, Families& to) {
   auto duration = gauge("ioc_exporter_collector_duration_seconds",
                         "Time that the collector took for this scrape.");
@@ -220,6 +232,7 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
   add_drops(samples.drops, families);
   if (samples.config) add_config(*samples.config, families);
   add_limited(samples.limited, families);
+  add_states(samples.states, families);
   add_collectors(samples.collectors, families);
   if (samples.scrape_cost) add_scrapes(*samples.scrape_cost, families);
   if (samples.http) add_http(*samples.http, families);

@@ -83,53 +83,6 @@ void merge(Puts& into, const Puts& other) {
   if (into.last->last_time_seconds < other.last->last_time_seconds) into.last = other.last;
 }
 
-void encode_counts_of_puts(const std::vector<PutSample>& puts, exposition::Encoder& encoder) {
-  exposition::SeriesList<Puts> series;
-  series.reserve(puts.size());
-  for (const PutSample& put : puts)
-    series.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                        {"pv", put.pv},
-                                        {"client", put.client},
-                                        {"user", put.user},
-                                        {"client_host", put.host},
-                                        {"op", op_name(put.op)}}),
-                        Puts{put.count, &put, put.created_seconds});
-  encoder.begin_family(kPuts);
-  exposition::for_each_merged(
-      std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
-        exposition::CounterFacts facts{.exemplar = {}, .created_seconds = all.created};
-        if (!encoder.has_counter_facts() || all.last->last_time_seconds <= 0)
-          return encoder.count(labels, all.count, facts);
-        const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
-        facts.exemplar = exposition::Exemplar{who, 1, all.last->last_time_seconds};
-        encoder.count(labels, all.count, facts);
-      });
-}
-
-void encode_failures(const std::vector<PutFailureSample>& failures, exposition::Encoder& encoder) {
-  using Counted = std::pair<std::uint64_t, double>;  // how many, and when there was none
-  exposition::SeriesList<Counted> series;
-  series.reserve(failures.size());
-  for (const PutFailureSample& failure : failures)
-    series.emplace_back(encoder.labels({{"ioc", failure.ioc},
-                                        {"pv", failure.pv},
-                                        {"client", failure.client},
-                                        {"user", failure.user},
-                                        {"client_host", failure.host},
-                                        {"reason", failure.reason}}),
-                        Counted{failure.count, failure.created_seconds});
-  encoder.begin_family(kFailures);
-  exposition::for_each_merged(
-      std::move(series),
-      [](Counted& all, const Counted& more) {
-        all.first += more.first;
-        all.second = std::min(all.second, more.second);
-      },
-      [&encoder](const exposition::EncodedLabels& labels, const Counted& all) {
-        encoder.count(labels, all.first, {.created_seconds = all.second});
-      });
-}
-
 void encode_durations(const std::vector<PutDurationSample>& durations,
                       const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
   using Sums = std::pair<std::uint64_t, decltype(PutDurationSample::buckets)>;
@@ -187,6 +140,56 @@ void encode_witnesses(const CaSamples& samples, exposition::Encoder& encoder) {
 
 }  // namespace
 
+void encode_put_counts(const exposition::Family& family, const std::vector<PutSample>& puts,
+                       std::string_view op, exposition::Encoder& encoder) {
+  exposition::SeriesList<Puts> series;
+  series.reserve(puts.size());
+  for (const PutSample& put : puts)
+    series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                        {"pv", put.pv},
+                                        {"client", put.client},
+                                        {"user", put.user},
+                                        {"client_host", put.host},
+                                        {"op", op.empty() ? op_name(put.op) : op}}),
+                        Puts{put.count, &put, put.created_seconds});
+  encoder.begin_family(family);
+  exposition::for_each_merged(
+      std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
+        exposition::CounterFacts facts{.exemplar = {}, .created_seconds = all.created};
+        if (!encoder.has_counter_facts() || all.last->last_time_seconds <= 0)
+          return encoder.count(labels, all.count, facts);
+        const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
+        facts.exemplar = exposition::Exemplar{who, 1, all.last->last_time_seconds};
+        encoder.count(labels, all.count, facts);
+      });
+}
+
+void encode_put_failures(const exposition::Family& family,
+                         const std::vector<PutFailureSample>& failures,
+                         exposition::Encoder& encoder) {
+  using Counted = std::pair<std::uint64_t, double>;  // how many, and when there was none
+  exposition::SeriesList<Counted> series;
+  series.reserve(failures.size());
+  for (const PutFailureSample& failure : failures)
+    series.emplace_back(encoder.labels({{"ioc", failure.ioc},
+                                        {"pv", failure.pv},
+                                        {"client", failure.client},
+                                        {"user", failure.user},
+                                        {"client_host", failure.host},
+                                        {"reason", failure.reason}}),
+                        Counted{failure.count, failure.created_seconds});
+  encoder.begin_family(family);
+  exposition::for_each_merged(
+      std::move(series),
+      [](Counted& all, const Counted& more) {
+        all.first += more.first;
+        all.second = std::min(all.second, more.second);
+      },
+      [&encoder](const exposition::EncodedLabels& labels, const Counted& all) {
+        encoder.count(labels, all.first, {.created_seconds = all.second});
+      });
+}
+
 void encode_last_times(const exposition::Family& family, const std::vector<PutSample>& puts,
                        exposition::Encoder& encoder) {
   exposition::SeriesList<double> series;
@@ -209,8 +212,8 @@ void encode_last_times(const exposition::Family& family, const std::vector<PutSa
 
 void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
                  exposition::Encoder& encoder) {
-  encode_counts_of_puts(samples.puts, encoder);
-  encode_failures(samples.put_failures, encoder);
+  encode_put_counts(kPuts, samples.puts, "", encoder);
+  encode_put_failures(kFailures, samples.put_failures, encoder);
   encode_durations(samples.put_durations, edges, encoder);
   encode_last_times(kLastPut, samples.puts, encoder);
   encode_pvs(samples.pvs, encoder);

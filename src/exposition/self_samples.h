@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/state_keeper.h"
+
 namespace ioc_exporter {
 
 struct ProbeSample {
@@ -92,6 +94,7 @@ struct SelfSamples {
     append(maps, more.maps);
     append(drops, more.drops);
     append(limited, more.limited);
+    append(states, more.states);
     if (more.kernel_memory) kernel_memory = more.kernel_memory;
   }
 
@@ -101,6 +104,7 @@ struct SelfSamples {
   std::optional<KernelMemorySample> kernel_memory = {};
   std::vector<CollectorSample> collectors;
   std::vector<LimitedSample> limited;
+  std::vector<StateSample> states = {};  // what outlives the exporter
   std::optional<ConfigSample> config;
   bool detached = false;                             // all probes were taken off by the operator
   std::optional<ScrapeCostSample> scrape_cost = {};  // of the scrapes before this one

@@ -171,11 +171,13 @@ void IocsCollector::collect(exposition::Page& page) {
   LeftOut left_out;
   std::vector<std::string> expected;
   std::optional<ProbeSample> exit_probe;
+  StateSample state;
   {
     const std::scoped_lock lock(host_.mutex());
     iocs = all_facts();
     expected = expected_;
     exit_probe = exit_watch_.sample();
+    state = seen_.sample();
     left_out = host_.left_out();
     for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
   }
@@ -193,6 +195,7 @@ void IocsCollector::collect(exposition::Page& page) {
   encode_expected(expected, page.encoder);
   encode_left_out(left_out, page.encoder);
   if (exit_probe) page.self.probes.push_back(std::move(*exit_probe));
+  page.self.states.push_back(std::move(state));
 }
 
 void IocsCollector::status(exposition::StatusPage& page) {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/rooted_fs.h"
+#include "base/state_files.h"
 #include "base/unique_fd.h"
 #include "base/utf8.h"
-#include "iocs/seen_file.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -1,4 +1,4 @@
-// The IOCs that an operator wants forgotten: a file beside SeenFile's, which
+// The IOCs that an operator wants forgotten: a file beside that of the seen ones, which
 // `ioc_exporter iocs forget` writes and the exporter reads. Whoever may write to that folder, root
 // and the exporter's own user, may have an IOC forgotten; nobody may by asking the exporter.
 #pragma once

@@ -108,7 +108,7 @@ CommandResult forget(int count, const char* const* arguments) {
   if (line->words.empty()) return usage("which IOC?");
   const std::string& folder = line->values.at("state");
   std::string problem;
-  const SeenText seen = SeenFile::read(folder, problem);
+  const SeenText seen = read_seen(folder, problem);
   if (seen.generation == 0)
     return failed(kFailed,
                   problem.empty() ? folder + ": no exporter keeps names of IOCs there" : problem);

@@ -80,8 +80,9 @@ void add_options(OptionTable& table, Options& options) {
         .value = pattern(options.expected.match)},
        {.flag = "state.directory",
         .argument = "DIR",
-        .help = "Folder where the names of IOCs outlive the exporter, or none; without: what the "
-                "service manager gives ($STATE_DIRECTORY)",
+        .help =
+            "Folder where the names of IOCs and the habits of their records outlive the exporter, "
+            "or none; without: what the service manager gives ($STATE_DIRECTORY)",
         .value = state_folder(options.state_folder)},
        {.flag = "ioc.users",
         .argument = "LIST",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "iocs/seen_file.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -24,18 +25,13 @@ void SeenKeeper::open(Clock::time_point now) {
   last_look_ = next_write_ = now;
   next_refresh_ = now + kRefresh;
   if (options_.folder.empty()) return;
-  auto file = SeenFile::open(options_.folder);
-  if (!file) {
-    problem_ = "names of IOCs do not outlive the exporter: " + file.error().message();
-    log::warn("{}", problem_);
-    return;
-  }
-  file_ = std::make_unique<SeenFile>(std::move(*file));
+  file_.open(options_.folder, kSeenFiles);
+  if (!file_.is_open()) return;
   forgotten_.emplace(options_.folder);
   std::string problem;
-  SeenText seen = file_->read(problem);
-  text_.generation = seen.generation;
-  if (!problem.empty()) log::error("{}; {} IOCs are remembered", problem, seen.iocs.size());
+  SeenText seen = read_seen(options_.folder, problem);
+  file_.set_generation(seen.generation);
+  file_.note_read_problem(problem);
   for (auto& [name, one] : seen.iocs) {
     one.user_name = user_names_.name_of(one.user);
     one.goes_first = options_.first_users.contains(one.user, one.user_name);
@@ -76,22 +72,15 @@ std::vector<std::string> SeenKeeper::forget_some() {
 
 void SeenKeeper::keep(Clock::time_point now) {
   dirty_ |= seen_.take_changed();
-  if (!file_ || !worker_.wait(std::chrono::milliseconds(0))) return;
-  if (std::exchange(writing_, false)) {
-    trouble_.report("keep the names of IOCs", written_);
-    problem_ = written_ ? "" : written_.error().message();
-    dirty_ |= !written_;
-    // The same file again: the other one is whole.
-    if (!written_) --text_.generation;
-  }
+  if (!file_.is_open() || !file_.is_idle()) return;
+  dirty_ |= file_.take_failed();
   if (now < next_write_ || (!dirty_ && now < next_refresh_)) return;
   next_write_ = now + kPause;
   next_refresh_ = now + kRefresh;
   dirty_ = false;
-  writing_ = true;
-  ++text_.generation;
-  text_.iocs = seen_.all();
-  worker_.start([this] { written_ = file_->write(text_); });
+  file_.write([iocs = seen_.all()](std::uint64_t generation) {
+    return to_text({generation, iocs});
+  });
 }
 
 }  // namespace ioc_exporter::iocs

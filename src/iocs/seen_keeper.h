@@ -5,17 +5,15 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/pattern.h"
+#include "base/state_keeper.h"
 #include "base/trouble_log.h"
-#include "base/worker.h"
 #include "iocs/forgotten.h"
 #include "iocs/process_user.h"
-#include "iocs/seen_file.h"
 #include "iocs/seen_iocs.h"
 
 namespace ioc_exporter::iocs {
@@ -50,22 +48,18 @@ class SeenKeeper {
 
   const SeenIocs& seen() const { return seen_; }
   // "": all is well, or nothing is to be kept.
-  const std::string& problem() const { return problem_; }
+  const std::string& problem() const { return file_.problem(); }
+  const StateSample& sample() const { return file_.sample(); }
 
  private:
   Options options_;
   UserNames user_names_;
   SeenIocs seen_;
-  std::unique_ptr<SeenFile> file_;
   std::optional<ForgottenWatch> forgotten_;
-  std::string problem_;
   TroubleLog trouble_;
-  bool dirty_ = false, writing_ = false;
+  bool dirty_ = false;
   Clock::time_point last_look_{}, next_write_{}, next_refresh_{};
-  // The worker's, while it writes.
-  SeenText text_;
-  Result<void> written_;
-  Worker worker_;  // last: it ends first
+  StateKeeper file_{"iocs", "names of IOCs"};
 };
 
 }  // namespace ioc_exporter::iocs

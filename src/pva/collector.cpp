@@ -119,12 +119,14 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
                             .op = put.op,
                             .count = put.count,
                             .last_time_seconds = wall_clock_.seconds(put.last_ns),
+                            .created_seconds = wall_clock_.seconds(put.created_ns),
                             .by_pva = true});
   });
   each_named(witness_->failures().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
-    samples.failures.push_back(
-        {ioc, labels.pv, labels.client, labels.user, labels.host, reason_of(put.op), put.count});
+    samples.failures.push_back({ioc, labels.pv, labels.client, labels.user, labels.host,
+                                reason_of(put.op), put.count, wall_clock_.seconds(put.created_ns)});
   });
+  witness_->note_reading(Clock::now());
   for (const auto& [number, unheard] : witness_->unheard())
     if (const auto name = names.find(number); name != names.end())
       samples.witnesses.push_back({name->second, unheard});

@@ -21,31 +21,13 @@ constexpr exposition::Family kWitnessed{
     "ioc_exporter_ioc_pva_puts_witnessed", exposition::FamilyType::gauge,
     "Whether the IOC's PV Access server is heard about all puts. 0: some or all are not counted."};
 
-// With its own name and value as the last label.
-template <class Sample>
-exposition::EncodedLabels labels_of(const Sample& sample, exposition::Label last,
-                                    exposition::Encoder& encoder) {
-  return encoder.labels({{"ioc", sample.ioc},
-                         {"pv", sample.pv},
-                         {"client", sample.client},
-                         {"user", sample.user},
-                         {"client_host", sample.host},
-                         last});
-}
-
 }  // namespace
 
 void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder) {
-  exposition::SeriesList<std::uint64_t> series;
-  for (const PutSample& put : samples.puts)
-    series.emplace_back(labels_of(put, {"op", "put"}, encoder), put.count);
-  exposition::encode_counts(kPuts, std::move(series), encoder);
-  series.clear();
-  for (const PutFailureSample& failure : samples.failures)
-    series.emplace_back(labels_of(failure, {"reason", failure.reason}, encoder), failure.count);
-  exposition::encode_counts(kFailures, std::move(series), encoder);
+  ca::encode_put_counts(kPuts, samples.puts, "put", encoder);
+  ca::encode_put_failures(kFailures, samples.failures, encoder);
   ca::encode_last_times(kLastPut, samples.puts, encoder);
-  series.clear();
+  exposition::SeriesList<std::uint64_t> series;
   for (const PutWitnessSample& one : samples.witnesses)
     series.emplace_back(encoder.labels({{"ioc", one.ioc}}), one.unheard.empty() ? 1 : 0);
   exposition::encode_counts(kWitnessed, std::move(series), encoder);

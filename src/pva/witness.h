@@ -61,6 +61,8 @@ class PvaWitness {
   void follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now);
   // Takes the probes off all IOCs, until the next follow().
   void detach_all(Clock::time_point now);
+  // Somebody reads the sums now: see CaPutTotals.
+  void note_reading(Clock::time_point now);
   // What was asked for since the last call goes into the sums.
   Result<void> collect(Clock::time_point now);
   // Frees what is not used any more, and looks at the budget. Every second or two.

@@ -63,6 +63,12 @@ void PvaWitness::count(const ca::CaPutLabels& labels, const Counts& growth,
   if (failed != ca::CaPuts{}) failures_.add(labels, failed, last_put);
 }
 
+void PvaWitness::note_reading(Clock::time_point now) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch());
+  puts_.note_reading(static_cast<std::uint64_t>(ns.count()));
+  failures_.note_reading(static_cast<std::uint64_t>(ns.count()));
+}
+
 void PvaWitness::forget(std::uint32_t number) {
   puts_.forget(number);
   failures_.forget(number);

@@ -26,13 +26,53 @@ std::uint32_t records_of(const Database& database) {
 
 }  // namespace
 
-RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options)
+RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
+                                   const std::string& state_folder)
     : host_(host), options_(options), memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
     if (auto loaded = load(); !loaded)
       why_not_ = kernel::explain_load_error(kProbe, loaded.error());
   extras_.emplace(host_.fs(), process_ ? &*process_ : nullptr);
+  if (process_) restore_habits(state_folder);
+}
+
+RecordsCollector::~RecordsCollector() {
+  if (!habits_file_.is_open()) return;
+  habits_file_.write_now(
+      [this](std::uint64_t generation) { return to_bytes(generation, kept_habits()); });
+}
+
+void RecordsCollector::restore_habits(const std::string& folder) {
+  habits_file_.open(folder, kHabitFiles);
+  if (!habits_file_.is_open()) return;
+  next_keep_ = Clock::now() + kKeepHabits;
+  std::string problem;
+  ReadHabits latest;
+  for (const auto& [path, text] :
+       StateFiles::read(folder, kHabitFiles, kLargestHabitFile, problem)) {
+    auto read = habits_from_bytes(text);
+    if (!read)
+      problem = "read " + path + ": " + read.error().message();
+    else if (read->generation > latest.generation)
+      latest = std::move(*read);
+  }
+  habits_file_.note_read_problem(problem);
+  habits_file_.set_generation(latest.generation);
+  if (!latest.iocs.empty()) log::info("the habits of {} IOCs are known", latest.iocs.size());
+  habits_.restore(std::move(latest.iocs));
+}
+
+KeptHabits RecordsCollector::kept_habits() {
+  const std::scoped_lock lock(bounds_mutex_);
+  return habits_.kept();
+}
+
+void RecordsCollector::keep_habits(TimePoint now) {
+  if (!habits_file_.is_open() || !habits_file_.is_idle() || now < next_keep_) return;
+  next_keep_ = now + kKeepHabits;
+  habits_file_.write(
+      [habits = kept_habits()](std::uint64_t generation) { return to_bytes(generation, habits); });
 }
 
 Result<void> RecordsCollector::load() {
@@ -214,6 +254,7 @@ void RecordsCollector::tick(TimePoint now) {
   free_ended_threads(now);
   process_->share_memory();
   report_refused();
+  keep_habits(now);
 }
 
 // Once for each IOC.

@@ -12,6 +12,7 @@
 
 #include "base/rates.h"
 #include "base/retry.h"
+#include "base/state_keeper.h"
 #include "base/trouble_log.h"
 #include "exposition/bounds_options.h"
 #include "exposition/collector.h"
@@ -34,8 +35,11 @@ namespace ioc_exporter::records {
 class RecordsCollector final : public Collector {
  public:
   // Loads the probes; what fails shows in probes(). Forks to measure what a hit costs: to be called
-  // while the process has one thread. `host` must outlive it.
-  RecordsCollector(iocs::Host& host, const Options& options);
+  // while the process has one thread. `host` must outlive it. What is to outlive the exporter is in
+  // `state_folder`, "" = nothing: opened here, before the rights for it are given up, and written
+  // for the last time by the destructor.
+  RecordsCollector(iocs::Host& host, const Options& options, const std::string& state_folder = "");
+  ~RecordsCollector() override;
 
   std::string_view name() const override { return "records"; }
   bool is_enabled() const override { return options_.enabled; }
@@ -76,10 +80,16 @@ class RecordsCollector final : public Collector {
   struct Reading {
     std::vector<IocSample> iocs;
     SelfSamples self;
+    std::vector<std::string> notes = {};  // for the page
     bool complete = true;
   };
 
+  static constexpr std::chrono::minutes kKeepHabits{15};
+
   Result<void> load();
+  void restore_habits(const std::string& folder);
+  KeptHabits kept_habits();
+  void keep_habits(TimePoint now);
   Durations wanted_durations() const;
   void measure_hit_cost();
   void end(const std::vector<std::uint32_t>& slots);
@@ -111,6 +121,8 @@ class RecordsCollector final : public Collector {
   ProbeSeconds probe_seconds_;
   TroubleLog trouble_;
   TimePoint next_thread_check_{};
+  StateKeeper habits_file_{"habits", "habits of records"};
+  TimePoint next_keep_{};
   MemoryWatch memory_;  // in any thread
   Rates rates_;         // in any thread
   LabelCache labels_;   // in any thread

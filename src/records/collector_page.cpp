@@ -112,6 +112,8 @@ void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Readin
 }
 
 void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
+  reading.self.states.push_back(habits_file_.sample());
+  if (!habits_file_.problem().empty()) reading.notes.push_back(habits_file_.problem());
   if (!options_.enabled) return;
   SelfSamples& self = reading.self;
   ProbeSample& probe = self.probes.emplace_back();
@@ -233,6 +235,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(stuck_table(reading.iocs));
   page.tables.push_back(unusual_table(reading.iocs));
+  std::ranges::move(reading.notes, std::back_inserter(page.notes));
   page.self.add(reading.self);
 }
 

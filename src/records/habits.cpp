@@ -17,9 +17,7 @@ constexpr double kAlike = 2;
 // What surges becomes usual by so much a second: twice as much in six hours.
 constexpr double kAdopting = 0.7 / (6 * 3600);
 
-std::uint64_t hash_of(std::string_view name) {
-  return std::hash<std::string_view>()(name);
-}
+constexpr std::size_t kNameAlone = 16;  // what an IOC without records takes, in records
 
 struct Worst {
   double order = 0;
@@ -45,7 +43,7 @@ void RecordHabits::take_database(Ioc& ioc, const IocSample& sample) {
   habits.reserve(sample.database->records.size());
   const auto now = static_cast<std::uint32_t>(ioc.observed);
   for (const RecordIdentity& record : sample.database->records) {
-    const std::uint64_t name = hash_of(record.name);
+    const std::uint64_t name = fnv1a(record.name);
     const auto before = known.find(name);
     habits.push_back(before != known.end() ? *before->second : Habit{name, 0, now, now, 0, 0});
   }
@@ -162,6 +160,8 @@ void RecordHabits::look(const std::vector<IocSample>& iocs, Clock::time_point no
   for (const IocSample& sample : iocs) {
     if (!sample.up || !sample.database || !sample.records_attached) continue;
     Ioc& ioc = iocs_[sample.name];
+    if (ioc.user != sample.user) ioc = Ioc();
+    ioc.user = sample.user;
     ioc.there = now;
     if (ioc.pid != sample.pid || ioc.start_time_seconds != sample.start_time_seconds)
       begin_life(ioc, sample);
@@ -179,7 +179,6 @@ void RecordHabits::look(const std::vector<IocSample>& iocs, Clock::time_point no
 }
 
 void RecordHabits::forget_some() {
-  constexpr std::size_t kNameAlone = 16;  // what an IOC without records takes, in records
   std::size_t kept = 0;
   std::vector<std::pair<double, std::string>> gone;
   for (const auto& [name, ioc] : iocs_) {
@@ -201,8 +200,45 @@ void RecordHabits::add_to(std::vector<IocSample>& iocs, const NameFilter& shown)
     const auto known = iocs_.find(sample.name);
     if (known == iocs_.end() || !sample.up || !known->second.looked) continue;
     sample.unusual = known->second.unusual;
+    sample.unusual->observed_seconds = known->second.observed;
     for (auto* const worst : {&sample.unusual->worst_stopped, &sample.unusual->worst_surging})
       std::erase_if(*worst, [&shown](const auto& one) { return !shown.wants(one.name); });
+  }
+}
+
+KeptHabits RecordHabits::kept() const {
+  std::vector<std::map<std::string, Ioc>::const_iterator> order;
+  for (auto one = iocs_.begin(); one != iocs_.end(); ++one) order.push_back(one);
+  std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& one) {
+    return std::pair(one->second.database != nullptr, one->second.observed);
+  });
+  KeptHabits kept;
+  std::size_t records = 0;
+  for (const auto& one : order) {
+    const auto& [name, ioc] = *one;
+    const std::size_t more = ioc.habits.size() + kNameAlone;
+    if (records + more > kMostKept || kept.size() >= kMostKeptIocs) continue;
+    records += more;
+    KeptIoc& copy = kept[name];
+    copy.user = ioc.user;
+    copy.observed = ioc.observed;
+    copy.next_day = ioc.next_day;
+    for (const Habit& habit : ioc.habits)
+      copy.habits.push_back({habit.name, habit.since, habit.active, habit.silence, habit.rate});
+  }
+  return kept;
+}
+
+void RecordHabits::restore(KeptHabits&& habits) {
+  for (auto& [name, kept] : habits) {
+    Ioc& ioc = iocs_[name];
+    ioc.user = std::move(kept.user);
+    ioc.observed = kept.observed;
+    ioc.next_day = kept.next_day;
+    ioc.habits.reserve(kept.habits.size());
+    for (const KeptHabit& habit : kept.habits)
+      ioc.habits.push_back({habit.name, 0, habit.since, habit.active, habit.silence, habit.rate});
+    kept.habits = {};
   }
 }
 

@@ -5,10 +5,12 @@
 // - one that surges processes kTimesRate as often in a second as ever before, and kLeastRate times
 //   at least.
 //
-// Habits take kLearning to be known. They are those of an IOC's name: a restart changes none. Time
+// Habits take kLearning to be known. They are those of an IOC's name: a restart changes none, but
+// another user's IOC of that name has none. Time
 // in which the IOC does not run, or not all of its calls are counted, does not pass for what is
 // silent; the first minutes of an IOC's life tell nothing of surges. What is unusual for kAccepting
-// is a habit, and so is a surge that has ended, for some weeks.
+// is a habit, and so is a surge that has ended, for some weeks. They outlive the exporter (kept()
+// and restore()); time in which it does not run is no silence either.
 //
 // It costs 32 bytes a record and, once in kInterval at most, 6 to 30 ns a record. Not thread-safe.
 #pragma once
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "base/pattern.h"
+#include "records/habits_file.h"
 #include "records/samples.h"
 
 namespace ioc_exporter::records {
@@ -41,17 +44,23 @@ class RecordHabits {
   static constexpr double kTimesRate = 10, kLeastRate = 20;  // a second
   static constexpr std::size_t kShown = 10;                  // of an IOC, by name
   // Of IOCs that do not run, records in all. Who was seen least goes first.
-  static constexpr std::size_t kMostKept = 500'000;
+  static constexpr std::size_t kMostKept = kMostKeptHabits;
 
   // Compares them, when kInterval has gone by; from then on add_to() tells.
   void look(const std::vector<IocSample>& iocs, Clock::time_point now);
   // IocSample::unusual. Names that `shown` leaves out are counted only.
   void add_to(std::vector<IocSample>& iocs, const NameFilter& shown) const;
 
+  // What is known: of IOCs that run first, then of those that were observed longest, kMostKept
+  // records in all.
+  KeptHabits kept() const;
+  // Before the first look. IOCs take them up when they are seen, their records by name.
+  void restore(KeptHabits&& habits);
+
  private:
   // Of a record. Times are those of its Ioc::observed.
   struct Habit {
-    std::uint64_t name = 0;       // a hash of it
+    std::uint64_t name = 0;       // fnv1a()
     std::uint64_t processed = 0;  // at the last look
     std::uint32_t since = 0;      // when it was seen first
     std::uint32_t active = 0;     // when it processed last, as far as looks tell
@@ -61,6 +70,7 @@ class RecordHabits {
   static_assert(sizeof(Habit) == 32);
 
   struct Ioc {
+    std::string user;
     std::int32_t pid = 0;  // of its life
     double start_time_seconds = 0;
     std::shared_ptr<const Database> database;  // while it runs

@@ -23,6 +23,11 @@ constexpr exposition::Family kRate{
     "Processings of the record a second: of those that surge, the ten of each IOC that are "
     "furthest above their habit."};
 
+constexpr exposition::Family kObserved{
+    "epics_ioc_habits_observed_seconds", exposition::FamilyType::gauge,
+    "Time over which the habits of the IOC's records were learned. Before 86400 nothing is "
+    "unusual."};
+
 using Records = std::vector<UnusualRecord> UnusualSample::*;
 
 void encode_worst(const exposition::Family& family, const std::vector<const IocSample*>& iocs,
@@ -46,6 +51,10 @@ void encode_unusual(const std::vector<const IocSample*>& iocs, exposition::Encod
   }
   encode_worst(kSilence, iocs, &UnusualSample::worst_stopped, encoder);
   encode_worst(kRate, iocs, &UnusualSample::worst_surging, encoder);
+  encoder.begin_family(kObserved);
+  for (const IocSample* ioc : iocs)
+    if (ioc->up && ioc->unusual)
+      encoder.number(encoder.labels({{"ioc", ioc->name}}), ioc->unusual->observed_seconds);
 }
 
 exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {

@@ -16,6 +16,7 @@ struct UnusualRecord {
 struct UnusualSample {
   std::uint64_t stopped = 0, surging = 0;
   std::vector<UnusualRecord> worst_stopped = {}, worst_surging = {};  // some of them
+  double observed_seconds = 0;  // over which the habits were learned
 };
 
 }  // namespace ioc_exporter

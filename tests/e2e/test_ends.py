@@ -95,13 +95,15 @@ def test_files_that_are_broken(start_exporter, options, tmp_path):
     for name in ("seen-iocs.1", "seen-iocs.2"):
         (state / name).write_text("ioc_exporter: IOCs that were seen, format 1\ngeneration 3\nhalf a li")
     exporter = start_exporter(*options)
-    exporter.process.wait_for("seen-iocs.[12]: line 3: no seen IOC; 0 IOCs are remembered", "stderr")
+    exporter.process.wait_for("seen-iocs.[12]: line 3: no seen IOC: this file is ignored", "stderr")
     assert exporter.scrape().series(UP) == []
+    assert exporter.scrape().value("ioc_exporter_state_failures_total", state="iocs", operation="read") == 1
     exporter.stop()
 
     state.chmod(0o777)  # anybody may put files there
     exporter = start_exporter(*options)
     exporter.process.wait_for("others than its owner may write to it", "stderr")
+    assert exporter.scrape().value("ioc_exporter_state_failures_total", state="iocs", operation="open") == 1
     assert exporter.scrape().series(EXPECTED) != []
     # What is expected is read again with the configuration.
     (tmp_path / "expected.txt").write_text("late\nelsewhere-1\n")

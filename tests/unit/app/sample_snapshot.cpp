@@ -34,7 +34,7 @@ IocSample power_supplies() {
   ioc.ca_port = 5064;
   ioc.records_attached = true;
   ioc.restarts = 3;
-  ioc.unusual = UnusualSample{2, 1, {{"PS:Q1:SetCur", 720.5}}, {{"PS:Q2:SetCur", 250}}};
+  ioc.unusual = UnusualSample{2, 1, {{"PS:Q1:SetCur", 720.5}}, {{"PS:Q2:SetCur", 250}}, 93600};
   ioc.last_exit = iocs::IocExit{"core_dump", "", "SIGSEGV"};
   ioc.health = {{{2'000'000'000, 250'000'000, 0, 1'500'000'000, 0, 31'000'000, 7'000'000}},
                 125'000'000,
@@ -108,10 +108,10 @@ void add_channel_access(Snapshot& snapshot) {
   snapshot.put_disagreements = {{"power-supplies", "10.0.0.9", "guest", "laptop", 50, 0},
                                 {"power-supplies", "10.0.0.7", "operator", "console1", 0, 49}};
   snapshot.pva = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
-                    PutOp::write, 41, 1790000240.5},
+                    PutOp::write, 41, 1790000240.5, 1790000100.25},
                    {"power-supplies", "", "", "", "", PutOp::write, 3}},
                   {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
-                    "no_write_access", 5}},
+                    "no_write_access", 5, 1790000100.25}},
                   {{"power-supplies", ""}, {"timing", "stripped"}}};
   snapshot.pva_policy = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
                            "default", "unexpected", 41, 1790000240.5, 0}},
@@ -183,6 +183,7 @@ Snapshot sample_snapshot() {
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
   snapshot.config = ConfigSample{true, 1790000123.5};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
+  snapshot.states = {{"iocs", 0, 1, 0}, {"habits", 0, 0, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
   snapshot.left_out = {{{"1002", 7}}, 3};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};

@@ -83,22 +83,23 @@ TEST_F(SeenFileTest, WhatIsBrokenIsSaid) {
 
 TEST_F(SeenFileTest, TheLaterOfTwoThatIsWhole) {
   {
-    auto file = SeenFile::open(folder_);
+    auto file = StateFiles::open(folder_, kSeenFiles);
     ASSERT_TRUE(file) << file.error().message();
-    EXPECT_EQ(file->read(problem_).generation, 0u);
+    EXPECT_EQ(read_seen(folder_, problem_).generation, 0u);
     for (std::uint64_t generation = 1; generation <= 4; ++generation)
-      EXPECT_TRUE(file->write(sample(generation)));
+      EXPECT_TRUE(file->write(generation, to_text(sample(generation))));
     SeenText less{5, {}};
-    EXPECT_TRUE(file->write(less)) << "a shorter one leaves nothing behind";
-    EXPECT_EQ(SeenFile::open(folder_).error().code, std::errc::device_or_resource_busy);
+    EXPECT_TRUE(file->write(5, to_text(less))) << "a shorter one leaves nothing behind";
+    EXPECT_EQ(StateFiles::open(folder_, kSeenFiles).error().code,
+              std::errc::device_or_resource_busy);
   }
-  EXPECT_EQ(SeenFile::read(folder_, problem_).generation, 5u);
+  EXPECT_EQ(read_seen(folder_, problem_).generation, 5u);
   EXPECT_EQ(problem_, "");
   struct stat status {};
   ASSERT_EQ(::stat(path("seen-iocs.1").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640u);
   write("seen-iocs.2", "half");  // as after a crash in the middle of it
-  const SeenText kept = SeenFile::read(folder_, problem_);
+  const SeenText kept = read_seen(folder_, problem_);
   EXPECT_EQ(kept.generation, 4u);
   EXPECT_EQ(kept.iocs.size(), 2u);
   EXPECT_NE(problem_.find("seen-iocs.2: line 1"), std::string::npos) << problem_;
@@ -114,7 +115,7 @@ TEST_F(SeenFileTest, AFullDiskLeavesTheLastListWhole) {
     keeper.look(running, 1'800'000'000, now);
     keeper.keep(now += SeenKeeper::kPause);
     std::this_thread::yield();
-    return SeenFile::read(folder_, problem_).iocs.size();
+    return read_seen(folder_, problem_).iocs.size();
   };
   while (kept() != 1) continue;
   rlimit before{};
@@ -135,14 +136,14 @@ TEST_F(SeenFileTest, AFullDiskLeavesTheLastListWhole) {
 
 TEST_F(SeenFileTest, NothingThatOthersPutThere) {
   std::filesystem::create_symlink("/etc/passwd", path("seen-iocs.1"));
-  EXPECT_FALSE(SeenFile::open(folder_)) << "a link";
+  EXPECT_FALSE(StateFiles::open(folder_, kSeenFiles)) << "a link";
   std::filesystem::remove(path("seen-iocs.1"));
   std::ofstream(path("anothers")) << "his";
   std::filesystem::create_hard_link(path("anothers"), path("seen-iocs.1"));
-  EXPECT_FALSE(SeenFile::open(folder_)) << "another name of a file";
+  EXPECT_FALSE(StateFiles::open(folder_, kSeenFiles)) << "another name of a file";
   std::filesystem::remove(path("seen-iocs.1"));
   std::filesystem::permissions(folder_, std::filesystem::perms(0777));
-  const auto open = SeenFile::open(folder_);
+  const auto open = StateFiles::open(folder_, kSeenFiles);
   ASSERT_FALSE(open);
   EXPECT_NE(open.error().message().find("others than its owner"), std::string::npos);
   EXPECT_FALSE(write_forgotten(folder_, {{"ps", 1}}));
@@ -151,8 +152,8 @@ TEST_F(SeenFileTest, NothingThatOthersPutThere) {
 TEST_F(SeenFileTest, ForgetNotesWhatIsRememberedAndGone) {
   EXPECT_EQ(command({"forget", ("--state=" + folder_).c_str(), "vac"}).status, 1) << "no exporter";
   {
-    auto file = SeenFile::open(folder_);
-    ASSERT_TRUE(file && file->write(sample(1)));
+    auto file = StateFiles::open(folder_, kSeenFiles);
+    ASSERT_TRUE(file && file->write(1, to_text(sample(1))));
   }
   ForgottenWatch watch(folder_);
   EXPECT_TRUE(watch.has_changed());
@@ -171,8 +172,8 @@ TEST_F(SeenFileTest, ForgetNotesWhatIsRememberedAndGone) {
   {
     SeenText ahead = sample(2);
     ahead.iocs["vac"].last_seen = 9'000'000'000;
-    auto file = SeenFile::open(folder_);
-    ASSERT_TRUE(file && file->write(ahead));
+    auto file = StateFiles::open(folder_, kSeenFiles);
+    ASSERT_TRUE(file && file->write(2, to_text(ahead)));
   }
   EXPECT_EQ(command({"forget", state.c_str(), "vac"}).status, 0);
   EXPECT_EQ(read_forgotten(folder_)->back().time, 9'000'000'000)

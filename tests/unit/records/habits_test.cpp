@@ -66,6 +66,7 @@ class Habits : public testing::Test {
     }
     IocSample ioc;
     ioc.name = "ps";
+    ioc.user = user_;
     ioc.up = up_;
     ioc.pid = pid_;
     ioc.records_attached = attached_ > 0;
@@ -85,6 +86,15 @@ class Habits : public testing::Test {
     return (i + static_cast<std::size_t>(pid_)) % names_.size();
   }
 
+  // The host, or the exporter: what is known goes through a file, and `off` goes by.
+  void restart_exporter(seconds off) {
+    auto read = habits_from_bytes(to_bytes(1, habits_.kept()));
+    ASSERT_TRUE(read) << read.error().message();
+    habits_ = RecordHabits();
+    habits_.restore(std::move(read->iocs));
+    time_ += off;
+  }
+
   static bool is_weekend(seconds time) { return time.count() / 86'400 % 7 >= 5; }
   static bool is_day(seconds time) {
     const auto hour = time.count() / 3600 % 24;
@@ -99,6 +109,7 @@ class Habits : public testing::Test {
   std::shared_ptr<const Database> database_;
   seconds time_{0};
   int pid_ = 812;
+  std::string user_ = "epics";
   bool up_ = true;
   double attached_ = 1;
   bool is_read_ = true;
@@ -260,6 +271,55 @@ TEST_F(Habits, TenAreNamedAndAllAreCounted) {
   EXPECT_EQ(now_.stopped, 25u);
   ASSERT_EQ(now_.worst_stopped.size(), 9u) << "one of the ten is not to be shown";
   EXPECT_EQ(now_.worst_stopped[0].name, "R:23");
+}
+
+// A host that reboots each night never knew its records by heart.
+TEST_F(Habits, OutliveTheExporter) {
+  bool stops = false, surges = false;
+  add("R:a", [&](seconds) { return stops ? 0 : 10.0; });
+  add("R:b", [&](seconds) { return surges ? 500.0 : 1.0; });
+  for (int night = 0; night < 3; ++night) {
+    EXPECT_FALSE(pass(hours(10)));
+    restart();
+    restart_exporter(hours(14));
+  }
+  EXPECT_FALSE(pass(minutes(11)));
+  EXPECT_NEAR(now_.observed_seconds, 3 * 10 * 3600, 1800);
+  surges = true;
+  pass(minutes(2));
+  EXPECT_EQ(unusual(), "+R:b");
+  surges = false;
+  pass(minutes(2));
+  stops = true;
+  pass(minutes(14));
+  EXPECT_EQ(unusual(), "-R:a") << "the hours in which nobody looked made no silence of its own";
+  restart_exporter(hours(1));
+  pass(minutes(13));
+  EXPECT_EQ(unusual(), "-R:a") << "it has stopped for as long as before";
+}
+
+TEST_F(Habits, OfAnotherDatabaseOrUserAreForgotten) {
+  bool stops = false;
+  add("R:a", [&](seconds) { return stops ? 0 : 10.0; });
+  add("R:b", [&](seconds) { return stops ? 0 : 5.0; });
+  EXPECT_FALSE(pass(hours(30)));
+  restart_exporter(hours(1));
+  names_[1] = "R:new";
+  restart();
+  EXPECT_FALSE(pass(minutes(12)));
+  stops = true;
+  pass(minutes(14));
+  EXPECT_EQ(unusual(), "-R:a") << "what the new record does usually is not known";
+  stops = false;
+  pass(minutes(2));
+  EXPECT_EQ(habits_.kept().at("ps").habits.size(), 2u) << "the record that is gone is forgotten";
+  restart_exporter(hours(1));
+  user_ = "somebody";
+  restart();
+  EXPECT_FALSE(pass(minutes(12)));
+  EXPECT_LT(now_.observed_seconds, 3600);
+  stops = true;
+  EXPECT_FALSE(pass(hours(2)));
 }
 
 // IOCs with new names again and again do not take memory for ever, nor the habits of a real one.

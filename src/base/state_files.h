@@ -1,0 +1,52 @@
+// StateFiles: what outlives the exporter, in a folder, from one run to the next.
+//
+// The exporter may open no file for writing once it runs (docs/security.md). So two files are
+// opened at its start, which are written in turn; what is written has its generation and its sum
+// in it: whenever the exporter or the host ends, one of them is whole.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter {
+
+class StateFiles {
+ public:
+  using Names = std::array<const char*, 2>;
+
+  // Makes the last folder of the path and the files where they are missing. One process has them at
+  // a time: device_or_resource_busy when another one does. The folder must be its owner's only to
+  // write to.
+  static Result<StateFiles> open(const std::string& folder, const Names& names);
+  // What is in those that are there and not empty, up to `largest` bytes each, without opening them
+  // for writing. `problem`: why one cannot be read, "" = nothing.
+  struct Text {
+    std::string path, text;
+  };
+  static std::vector<Text> read(const std::string& folder, const Names& names, std::size_t largest,
+                                std::string& problem);
+
+  const std::string& folder() const { return folder_; }
+  // In any one thread.
+  Result<void> write(std::uint64_t generation, std::string_view text);
+
+ private:
+  std::string folder_;
+  Names names_{};
+  std::array<UniqueFd, 2> files_;
+};
+
+// FNV-1a: against a write that was cut, not against people; and for names in files, since
+// std::hash may differ from build to build.
+std::uint64_t fnv1a(std::string_view text);
+
+// Its owner's only to write to: nobody else can put a file in another's place. Also for files.
+Result<void> check_owned(int fd, const std::string& path);
+
+}  // namespace ioc_exporter
