@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 
 namespace ioc_exporter::policy {
 namespace {
 
-constexpr std::string_view kFamily = "epics_ca_puts_total{";
+constexpr std::string_view kFamilies[] = {"epics_ca_puts_total{", "epics_pva_puts_total{"};
 
 std::optional<int> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -74,8 +75,8 @@ std::optional<std::uint64_t> take_count(std::string_view rest) {
   return static_cast<std::uint64_t>(std::llround(value));
 }
 
+// `line`: behind the family's name.
 std::optional<SeenPut> read_line(std::string_view line) {
-  line.remove_prefix(kFamily.size());
   auto labels = take_labels(line);
   const auto count = take_count(line);
   if (!labels || !count) return std::nullopt;
@@ -95,15 +96,18 @@ Result<std::vector<SeenPut>> read_seen_puts(std::string_view scrape) {
     const std::string_view line = scrape.substr(at, end - at);
     at = end + 1;
     ++number;
-    if (!line.starts_with(kFamily)) continue;
-    auto put = read_line(line);
+    const auto* const family = std::ranges::find_if(
+        kFamilies, [line](std::string_view name) { return line.starts_with(name); });
+    if (family == std::end(kFamilies)) continue;
+    auto put = read_line(line.substr(family->size()));
     if (!put)
       return error_in_words("line " + std::to_string(number) +
                             " is no series of text format 0.0.4");
     puts.push_back(std::move(*put));
   }
   if (puts.empty())
-    return error_in_words("there is no series of epics_ca_puts_total: no put was seen");
+    return error_in_words(
+        "there is no series of epics_ca_puts_total or epics_pva_puts_total: no put was seen");
   return puts;
 }
 

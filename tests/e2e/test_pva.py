@@ -1,6 +1,7 @@
 """Puts by PV Access: the IOC's own server, QSRV 1 or 2, names each one's PV and client."""
 import json
 import os
+import time
 from collections import Counter
 
 import pytest
@@ -111,6 +112,14 @@ def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, as_guest, q
                      if put["ioc"] == ioc.name})
     assert wrote == Counter({("A:set", clients.LIBCA_USER, "put"): 69, ("A:set.VAL", clients.LIBCA_USER, "put"): 23,
                              ("A:set", GUEST, "put"): 12})
+    # They are in what a policy would expect, and say when there was none of them.
+    learned = run_exporter("policy", "learn", f"--from=http://127.0.0.1:{exporter.port}").stdout
+    assert f"users: ['{GUEST}']" in learned and "- 'A:closed-group'  # " in learned, learned
+    text = exporter.request("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})[2].decode()
+    for family in (PUTS, FAILURES):
+        created = [float(line.split()[-1]) for line in text.splitlines()
+                   if line.startswith(family.replace("_total", "_created{") + f'ioc="{ioc.name}"')]
+        assert len(created) == len(page.series(family, ioc=ioc.name)) and all(1.7e9 < at < time.time() for at in created)
     for reason in ("pva_full", "pva_unreadable", "pva_cut"):
         assert page.count("ioc_exporter_dropped_total", probe="pva_witness", reason=reason) == 0
 

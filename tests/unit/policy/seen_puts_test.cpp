@@ -15,9 +15,12 @@ TEST(SeenPuts, ReadsTheirSeries) {
       "epics_ca_puts_total{ioc=\"a\",pv=\"q\\\"}\\\\\\n\\\\xFF\\\\x5Cx\",client=\"\",user=\"\","
       "client_host=\"\",op=\"write\"} 1e+06 1790000000000\n"
       "epics_ca_puts_created{ioc=\"a\"} 1\n"
+      "epics_pva_puts_total{ioc=\"a\",pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\",client_host="
+      "\"c2\",op=\"put\"} 5\n"
+      "epics_pva_put_failures_total{pv=\"x\"} 2\n"
       "other{pv=\"x\"} 7");
   ASSERT_TRUE(puts) << puts.error().message();
-  ASSERT_EQ(puts->size(), 2u);
+  ASSERT_EQ(puts->size(), 3u);
   EXPECT_EQ((*puts)[0].pv, "SR:Q1");
   EXPECT_EQ((*puts)[0].client, "10.0.0.7");
   EXPECT_EQ((*puts)[0].user, "op");
@@ -27,6 +30,9 @@ TEST(SeenPuts, ReadsTheirSeries) {
   EXPECT_EQ((*puts)[1].pv, "q\"}\\\n\xff\\x");
   EXPECT_EQ((*puts)[1].op, PutOp::write);
   EXPECT_EQ((*puts)[1].count, 1'000'000u);
+  EXPECT_EQ((*puts)[2].pv, "SR:Q2") << "by PV Access";
+  EXPECT_EQ((*puts)[2].op, PutOp::write);
+  EXPECT_EQ((*puts)[2].count, 5u);
 }
 
 TEST(SeenPuts, SaysWhatItCannotRead) {
@@ -38,7 +44,7 @@ TEST(SeenPuts, SaysWhatItCannotRead) {
     EXPECT_EQ(puts.error().message(), "line 2 is no series of text format 0.0.4");
   }
   EXPECT_EQ(read_seen_puts("up 1\n").error().message(),
-            "there is no series of epics_ca_puts_total: no put was seen");
+            "there is no series of epics_ca_puts_total or epics_pva_puts_total: no put was seen");
 }
 
 }  // namespace
