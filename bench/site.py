@@ -1,7 +1,7 @@
 """A simulated site on a real Prometheus: what its dashboards and rules cost there. See bench/README.md.
 
-The pages of the past are scraped in time lapse: each scrape is a minute further on, until the present is reached. Then
-the rules are switched on, and every group and every panel's query is timed.
+The past is written into it (site_backfill.py). Then the pages of the present are scraped, the rules are switched on, and
+every group and every panel's query is timed.
 """
 import argparse
 import concurrent.futures
@@ -23,12 +23,14 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tests/e2e"))
-from harness.grafana import dashboards, fill  # noqa: E402
+from harness.grafana import by_name, dashboards, fill, step_of  # noqa: E402
 from harness.ports import free_port  # noqa: E402
 
+from site_backfill import Backfill  # noqa: E402
 from site_pages import Site  # noqa: E402
 
-STEP = 60  # seconds from scrape to scrape, in the pages' time
+STEP = 60  # seconds from scrape to scrape
+ONE_IOC = "ioc002-04"  # that the dashboard Records looks at
 CONFIG = """
 global: {{scrape_interval: {interval}s, scrape_timeout: {interval}s, evaluation_interval: {rule_interval}s}}
 rule_files: [{rules}]
@@ -42,12 +44,10 @@ scrape_configs:
 
 
 class Pages:
-    """Serves the pages, and knows how far each host has come."""
+    """Serves the pages of the present."""
 
-    def __init__(self, site: Site, hosts: int, past: int):
-        self.site, self.began = site, int(time.time()) - past
-        self.at = [self.began] * hosts
-        self.present = False
+    def __init__(self, site: Site):
+        self.site = site
         self.lock = threading.Lock()
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -55,7 +55,8 @@ class Pages:
 
             def do_GET(handler):  # noqa: N802, N805
                 number = int(urllib.parse.parse_qs(urllib.parse.urlparse(handler.path).query)["host"][0])
-                body = self.page(number).encode()
+                with self.lock:  # one at a time: the pages of all at once would take memory from Prometheus
+                    body = self.site.page(number, int(time.time())).encode()
                 handler.send_response(200)
                 handler.send_header("Content-Type", "text/plain; version=0.0.4")
                 handler.send_header("Content-Length", str(len(body)))
@@ -69,16 +70,6 @@ class Pages:
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def page(self, host: int) -> str:
-        with self.lock:  # one at a time: the pages of all at once would take memory from Prometheus
-            if self.present:
-                return self.site.page(host, int(time.time()), False)
-            now, self.at[host] = self.at[host], min(self.at[host] + STEP, int(time.time()))
-            return self.site.page(host, now, True)
-
-    def caught_up(self) -> bool:
-        return min(self.at) >= time.time() - 2 * STEP
-
 
 class Prometheus:
     def __init__(self, binary: str, directory: pathlib.Path):
@@ -86,7 +77,8 @@ class Prometheus:
         self.log = open(directory / "prometheus.log", "w")
         self.process = subprocess.Popen(
             [binary, f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/tsdb",
-             f"--web.listen-address=127.0.0.1:{self.port}", "--web.enable-lifecycle", "--query.timeout=5m",
+             f"--web.listen-address=127.0.0.1:{self.port}", "--web.enable-lifecycle",
+             "--web.enable-remote-write-receiver", "--query.timeout=5m",
              "--query.max-samples=500000000"], stderr=self.log, stdout=self.log)
 
     def get(self, path: str, **parameters):
@@ -128,12 +120,11 @@ def until(what: str, condition, seconds: float, every: float = 1.0) -> None:
         time.sleep(every)
 
 
-def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span: int, interval: int) -> float:
-    """Seconds, as Grafana asks: 800 points across, never closer than the scrapes."""
-    step = max(15, span // 800)
+def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span: int, step: int, interval: int) -> float:
+    """Seconds, as Grafana asks."""
     one = board == "records"
-    query = fill(expression, job="ioc_exporter", instance=".*", ioc="ioc002-04" if one else ".*",
-                 pv=".*", user=".*", client=".*", record=".*", exporter="host2:10064",
+    query = fill(expression, job="ioc_exporter", instance=".*", ioc=ONE_IOC if one else ".*",
+                 pv=".*", user=".*", client=".*", record=".*", exporter="host002:10064",
                  __rate_interval=f"{max(step + interval, 4 * interval)}s", __range=f"{span}s", __interval=f"{step}s")
     now = time.time()
     began = time.perf_counter()
@@ -145,20 +136,26 @@ def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span
 
 
 def time_panels(prometheus: Prometheus, span: int, rounds: int) -> list[tuple[float, str]]:
-    """The slowest query of each panel, medians; and a whole dashboard as a browser asks it, six queries at a time."""
+    """The slowest query of each panel, medians; and a whole dashboard as a browser asks it, its marks too, six queries at a
+    time."""
     took = []
     for name, board in dashboards().items():
-        queries = [(panel["title"], target["expr"], bool(target.get("instant"))) for panel in board["panels"]
-                   for target in panel.get("targets", [])]
+        queries = [(panel["title"], target["expr"], bool(target.get("instant")), step_of(panel, span))
+                   for panel in board["panels"] for target in panel.get("targets", [])]
+        queries += [(f"mark: {mark['name']}", mark["expr"], False, max(STEP, step_of({"maxDataPoints": 1000}, span)))
+                    for mark in board["annotations"]["list"] if mark["enable"]]
         by_panel: dict[str, float] = {}
-        for title, expression, instant in queries:
-            once = statistics.median(ask(prometheus, name, expression, instant, span, STEP) for _ in range(rounds))
+        for title, *query in queries:
+            once = statistics.median(ask(prometheus, name, query[0], query[1], span, query[2], STEP) for _ in range(rounds))
             by_panel[title] = max(by_panel.get(title, 0), once)
         took += [(seconds, f"{name}: {title}") for title, seconds in by_panel.items()]
-        began = time.perf_counter()
-        with concurrent.futures.ThreadPoolExecutor(6) as browser:
-            list(browser.map(lambda query: ask(prometheus, name, query[1], query[2], span, STEP), queries))
-        took.append((time.perf_counter() - began, f"{name}: the whole dashboard"))
+        whole = []
+        for _ in range(rounds):
+            began = time.perf_counter()
+            with concurrent.futures.ThreadPoolExecutor(6) as browser:
+                list(browser.map(lambda query: ask(prometheus, name, query[1], query[2], span, query[3], STEP), queries))
+            whole.append(time.perf_counter() - began)
+        took.append((statistics.median(whole), f"{name}: the whole dashboard"))
     return sorted(took, reverse=True)
 
 
@@ -177,8 +174,8 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=500, help="of an IOC")
     parser.add_argument("--processing", type=int, default=60, help="of these, that process")
     parser.add_argument("--pvs", type=int, default=10, help="of an IOC, that one client writes to")
-    parser.add_argument("--past", type=int, default=55, help="minutes in time lapse")
-    parser.add_argument("--interval", type=int, default=10, help="seconds of the time lapse's scrapes")
+    parser.add_argument("--past", type=int, default=24, help="hours, of what is looked at for so long")
+    parser.add_argument("--full", type=int, default=15, help="minutes of these with all series")
     parser.add_argument("--spans", default="1h,24h")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rule-interval", type=int, default=STEP, help="seconds, for all groups where it is not 60")
@@ -192,34 +189,49 @@ def main() -> None:
     print(f"{wanted.hosts} hosts of {site.series()} series: {wanted.hosts * site.series()} without what rules record", flush=True)
     with tempfile.TemporaryDirectory(prefix="site.") as name:
         directory = pathlib.Path(name)
-        pages = Pages(site, wanted.hosts, wanted.past * 60)
-        targets = [{"targets": [f"127.0.0.1:{pages.port}"], "labels": {"__param_host": str(host)}}
+        pages = Pages(site)
+        targets = [{"targets": [f"127.0.0.1:{pages.port}"], "labels": {"__param_host": f"{host:03}"}}
                    for host in range(wanted.hosts)]
 
-        def configure(interval: int, files: list[pathlib.Path]) -> None:
+        def configure(shown: list[dict], files: list[pathlib.Path]) -> None:
             (directory / "prometheus.yml").write_text(CONFIG.format(
-                interval=interval, rule_interval=wanted.rule_interval,
-                rules=", ".join(f'"{path}"' for path in files), targets=json.dumps(targets)))
+                interval=min(STEP, wanted.rule_interval), rule_interval=wanted.rule_interval,
+                rules=", ".join(f'"{path}"' for path in files), targets=json.dumps(shown)))
 
-        configure(wanted.interval, [])
+        configure([], [])
         if wanted.rule_interval != STEP:
             rules = [impatient(path, directory) for path in rules]
         prometheus = Prometheus(wanted.prometheus, directory)
         try:
-            measure(prometheus, pages, wanted, lambda: configure(min(STEP, wanted.rule_interval), rules))
+            measure(prometheus, site, wanted, lambda: configure(targets, rules))
         finally:
             prometheus.process.kill()
             prometheus.process.wait()
 
 
-def measure(prometheus: Prometheus, pages: Pages, wanted, use_rules) -> None:
-    began = time.time()
-    until("the past is scraped", lambda: prometheus.runs() and pages.caught_up(), 3600)
-    samples = prometheus.value("sum(scrape_samples_scraped)")
-    print(f"{time.time() - began:.0f} s for {wanted.past} minutes, {prometheus.cpu():.0f} s of CPU; "
-          f"{prometheus.value('prometheus_tsdb_head_series') or samples:.0f} samples a round, "
+def looked_at_for_long() -> re.Pattern:
+    """The names of what a panel draws over time or counts in its span, and of what rules look at over a day. Not those of
+    the dashboard Records: it looks at one IOC, of which all is there."""
+    texts = [target["expr"] for name, board in dashboards().items() if name != "records" for panel in board["panels"]
+             for target in panel.get("targets", []) if not target.get("instant") or "$__range" in target["expr"]]
+    texts += [rule["expr"] for path in (ROOT / "alerts").glob("*.yml")
+              for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]
+              if re.search(r"offset|\[\d+[hd]\]", rule["expr"])]
+    found = {name for text in texts for name in re.findall(r"[a-z_]+:[\w:]+|(?:epics|ioc_exporter)_\w+|\bup\b", by_name(text))}
+    return re.compile("|".join(sorted(found)))
+
+
+def measure(prometheus: Prometheus, site: Site, wanted, use_rules) -> None:
+    began, until_then = time.time(), int(time.time()) - STEP
+    until("Prometheus runs", lambda: prometheus.runs() and prometheus.get("query", query="1"), 60)
+    long = looked_at_for_long()
+    backfill = Backfill(site, wanted.hosts, prometheus.port)
+    backfill.run(until_then, wanted.full, wanted.past, lambda name: bool(long.fullmatch(name)), ONE_IOC)
+    there = f"count(last_over_time(ioc:epics_ca_puts:rate5m[10m] offset {60 * wanted.past - 15}m))"
+    if prometheus.value(there) != wanted.hosts * wanted.iocs:
+        raise SystemExit(f"of the past there are {prometheus.value(there):.0f} IOCs")
+    print(f"{time.time() - began:.0f} s for {wanted.past} hours, {prometheus.cpu():.0f} s of CPU, "
           f"{prometheus.memory() / 2**30:.1f} GiB", flush=True)
-    pages.present = True
     use_rules()
     prometheus.reload()
     before, at = prometheus.cpu(), time.time()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a site of a thousand IOCs costs a Prometheus: rules, and the queries of the dashboards.
 #
-#   bench/site.sh [OPTION...]     options: see bench/site.py. Takes 13 GB of memory and a quarter of an hour.
+#   bench/site.sh [OPTION...]     options: see bench/site.py. Takes 6 GB of memory and a quarter of an hour.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh

@@ -5,11 +5,14 @@ from one IOC, record or PV to the next: so a block is made once a moment for eac
 replacing names. Counters grow as they did in the scrape, faster or slower by kind. What a site has of unrest is in it:
 IOCs restart, at night all of a host; clients storm; some records are never processed.
 """
+import math
 import pathlib
 import re
 
 SHAPE = pathlib.Path(__file__).resolve().parent / "site_shape.txt"
 LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
+# What stands for names, each as long as the names are.
+IOC, RECORD, HOST = "ioc@@@-@@", "S@@@:C@@:P@@@:", "host@@@:"
 AGE = 9.0  # seconds that the scrape's IOC had been seen for
 KINDS = 8  # of behaviour
 RESTART_EVERY = 4 * 3600  # of one IOC, each at a time of its own
@@ -24,34 +27,48 @@ class Block:
     """Lines without their values."""
 
     def __init__(self, lines: list[tuple[str, str, float]], replace: dict[str, str]):
-        self.parts = []
+        self.lines, self.parts = [], []
         for name, labels, value in lines:
             for old, new in replace.items():
                 labels = labels.replace(f'="{old}"', f'="{new}"')
+            self.lines.append((name, labels, value))
             self.parts.append((f"{name}{{{labels}}} " if labels else f"{name} ", is_counter(name), value))
 
-    def text(self, age: float, speed: float, stamp: str) -> str:
+    def text(self, age: float, speed: float) -> str:
         grown = age * speed / AGE
-        return "".join(f"{head}{value * grown if counter else value:.10g}{stamp}\n"
-                       for head, counter, value in self.parts)
+        return "".join(f"{head}{value * grown if counter else value:.10g}\n" for head, counter, value in self.parts)
 
     def __len__(self) -> int:
         return len(self.parts)
 
 
-def recorded_lines(names: list[str], pvs: bool) -> list[tuple[str, str, float]]:
-    """What the rules would have recorded in the past: of an IOC, or of a PV and its client."""
-    more = {"ioc": [""], "ioc_le": [f',le="{4.0 ** k:.10g}"' for k in range(-10, 1)] + [',le="+Inf"'],
-            "ioc_period": [f',period="{period}"' for period in ("0.1", "0.2", "0.5", "1", "2", "5", "10")],
-            "ioc_reason": [',reason="active"', ',reason="disabled"']}
-    if pvs:
-        more = {"ioc_pv": [',pv="@P"'],
-                "ioc_client_user": [',client="10.0.0.7",user="@P",client_host="console"']}
-    return [(name, f'ioc="@I"{labels}', 1.5) for name in names for labels in more.get(name.split(":")[0], [])]
+LE = [f'le="{4.0 ** k:.10g}"' for k in range(-10, 1)] + ['le="+Inf"']
+PERIOD = [f'period="{period}"' for period in ("0.1", "0.2", "0.5", "1", "2", "5", "10")]
+REASON = ['reason="active"', 'reason="disabled"']
+CLIENT = 'client="127.0.0.1",user="{}op",client_host="console1"'
+
+
+def recorded_lines(names: list[str], of: str) -> list[tuple[str, str, float]]:
+    """What the rules would have recorded in the past: of a "host", an "ioc", or a "pv" and its client."""
+    if of == "host":  # the busiest PVs and clients of a host: those of its first IOCs
+        busiest = [f"S@@@:C{i // 10:02}:P{i % 10:03}:" for i in range(20)]
+        more = {"instance": [""], "instance_le": LE, "instance_period": PERIOD, "instance_reason": REASON,
+                "instance_class": [f'thread_class="{name}"' for name in ("scan", "callback", "once", "ca", "pva", "main", "other", "ended")],
+                "instance_severity": [f'severity="{name}"' for name in ("minor", "major", "invalid")],
+                "instance_protocol": ['protocol="CA"'], "instance_client_user": [CLIENT.format(name) for name in busiest],
+                "ioc_pv": [f'ioc="ioc@@@-{i // 10:02}",pv="{name}SetCur"' for i, name in enumerate(busiest[:10])]}
+        names = [name for name in names if not name.startswith("ioc_pv:") or "_top:" in name]
+        return [(name, labels, 1.5) for name in names for labels in more.get(name.split(":")[0], [])]
+    more = {"ioc": [""], "ioc_le": LE, "ioc_period": PERIOD, "ioc_reason": REASON}
+    if of == "pv":
+        more = {"ioc_pv": [f'pv="{RECORD}SetCur"'], "ioc_client_user": [CLIENT.format(RECORD)]}
+    names = [name for name in names if "_pva_" not in name and "_top:" not in name]
+    return [(name, f'ioc="{IOC}"' + (f",{labels}" if labels else ""), 1.5)
+            for name in names for labels in more.get(name.split(":")[0], [])]
 
 
 class Site:
-    """`recorded`: names of recording rules, which the pages of the past have, too."""
+    """`recorded`: names of recording rules, whose series the past has, too."""
 
     def __init__(self, iocs: int, records: int, processing: int, pvs: int, recorded: list[str]):
         self.iocs, self.records, self.processing, self.pvs = iocs, records, processing, pvs
@@ -62,14 +79,17 @@ class Site:
             wanted = next((kind for kind, mark in (("record", 'record="D:scan"'), ("rest", 'record="D:off"'),
                                                    ("pv", 'pv="D:wait.A"'), ("ioc", 'ioc="demo"'), ("host", ""))
                            if mark in labels), None)
-            if wanted == "ioc" and re.search(r'\b(record|pv)="', labels):
-                continue  # other records and PVs
+            if wanted == "ioc" and re.search(r'\b(record|pv)="', labels) and 'pv="D:closed"' not in labels:
+                continue  # other records and PVs; one PV of an IOC is written to by somebody who should not
             if wanted == "rest" and name not in ("epics_record_info", "epics_record_process_total"):
                 continue
             of[wanted].append((name, labels, float(value)))
-        names = {"demo": "@I", "D:scan": "@R", "D:off": "@R", "D:wait.A": "@P", "D:wait": "@P"}
-        self.blocks = {kind: Block(lines, names) for kind, lines in of.items()}
-        self.past = {"ioc": Block(recorded_lines(recorded, False), {}), "pv": Block(recorded_lines(recorded, True), {})}
+        names = {"demo": IOC, "D:scan": RECORD + "CurRB", "D:off": RECORD + "SetRB", "D:wait.A": RECORD + "SetCur",
+                 "D:wait": RECORD + "SetCur", "D:closed": IOC + ":closed"}
+        one_each = {"operator": RECORD + "op"}
+        self.blocks = {kind: Block(lines, names | (one_each if kind == "pv" else {})) for kind, lines in of.items()}
+        self.past = {of: Block(recorded_lines(recorded, of), {}) for of in ("host", "ioc", "pv")}
+        self.past["host"].lines.append(("up", "", 1.0))
         self._cache: dict[tuple, str] = {}
 
     def series(self) -> int:
@@ -78,32 +98,61 @@ class Site:
             len(self.blocks["ioc"]) + self.processing * len(self.blocks["record"])
             + (self.records - self.processing) * len(self.blocks["rest"]) + self.pvs * len(self.blocks["pv"]))
 
-    def _text(self, kind: str, age: int, speed: float, stamp: str, past: bool = False) -> str:
-        key = (kind, age, speed, stamp, past)
+    def counts(self) -> list[tuple[str, int]]:
+        """How many an IOC has of each kind of block."""
+        return [("record", self.processing), ("rest", self.records - self.processing), ("pv", self.pvs)]
+
+    @staticmethod
+    def with_names(text, host: int, number: int | None = None, i: int | None = None):
+        """Text or bytes with the names that belong there; all have the length of what stands for them."""
+        names = {HOST: f"host{host:03}:", "S@@@:": f"S{host:03}:", "ioc@@@-": f"ioc{host:03}-"}
+        if number is not None:
+            names = {IOC: f"ioc{host:03}-{number:02}", HOST: f"host{host:03}:"}
+        if i is not None:
+            names = {RECORD: f"S{host:03}:C{number:02}:P{i:03}:"}
+        for old, new in names.items():
+            text = text.replace(old, new) if isinstance(text, str) else text.replace(old.encode(), new.encode())
+        return text
+
+    @staticmethod
+    def _age(kind: int, now: int) -> int:
+        return (now - 360 * kind) % RESTART_EVERY
+
+    @staticmethod
+    def _speed(name: str, kind: int, now: int) -> float:
+        storm = 100 if name == "pv" and kind == 3 and STORM[0] <= now % 3600 < STORM[1] else 1
+        return 0.25 * (1 + kind) * storm
+
+    def series_of(self, name: str, kind: int, times: list[int]):
+        """The series of such a block, with those that rules recorded: labels by name, and values."""
+        common = {"job": "ioc_exporter", "instance": HOST + "10064"}
+        grown = [now % 86400 / AGE if name == "host" else self._age(kind, now) * self._speed(name, kind, now) / AGE
+                 for now in times]
+        for past, block in ((False, self.blocks[name]), (True, self.past.get(name))):
+            for metric, labels, value in block.lines if block else []:
+                if past:  # no two alike, as rates are
+                    values = [value * (1 + 0.1 * math.sin(now)) for now in times] if metric != "up" else [1.0] * len(times)
+                else:
+                    values = [value * more for more in grown] if is_counter(metric) else [value] * len(times)
+                yield {"__name__": metric} | common | dict(re.findall(r'(\w+)="([^"]*)"', labels)), values
+
+    def _text(self, name: str, kind: int, now: int) -> str:
+        key = (name, kind, now)
         if key not in self._cache:
             if len(self._cache) > 4096:
                 self._cache.clear()
-            self._cache[key] = (self.past if past else self.blocks)[kind].text(age, speed, stamp)
+            age = now % 86400 if name == "host" else self._age(kind, now)
+            self._cache[key] = self.blocks[name].text(age, 1.0 if name == "host" else self._speed(name, kind, now))
         return self._cache[key]
 
-    def page(self, host: int, now: int, in_the_past: bool) -> str:
-        """`now`: seconds since 1970; of the past, each line says when it was."""
-        stamp = f" {now * 1000}" if in_the_past else ""
-        parts = [self._text("host", now % 86400, 1.0, stamp)]
+    def page(self, host: int, now: int) -> str:
+        """`now`: seconds since 1970."""
+        parts = [self._text("host", 0, now)]
         for number in range(self.iocs):
             kind = (host + number) % KINDS
-            speed = 0.25 * (1 + kind)
-            age = (now - 360 * kind) % RESTART_EVERY
-            storm = 100 if kind == 3 and STORM[0] <= now % 3600 < STORM[1] else 1
-            record = self._text("record", age, speed, stamp)
-            rest = self._text("rest", age, speed, stamp)
-            put = self._text("pv", age, speed * storm, stamp)
-            ioc = [self._text("ioc", age, speed, stamp)]
-            ioc += [record.replace("@R", f"SR:C{number:02}:PS{i:03}:CurRB") for i in range(self.processing)]
-            ioc += [rest.replace("@R", f"SR:C{number:02}:PS{i:03}:Set") for i in range(self.records - self.processing)]
-            puts = [put] + ([self._text("pv", age, speed, stamp, True)] if in_the_past else [])
-            ioc += [text.replace("@P", f"SR:C{number:02}:PS{i:03}:SetCur") for i in range(self.pvs) for text in puts]
-            if in_the_past:
-                ioc.append(self._text("ioc", age, speed, stamp, True))
-            parts.append("".join(ioc).replace("@I", f"ioc{host:03}-{number:02}"))
+            ioc = [self._text("ioc", kind, now)]
+            for name, count in self.counts():
+                text = self._text(name, kind, now)
+                ioc += [self.with_names(text, host, number, i) for i in range(count)]
+            parts.append(self.with_names("".join(ioc), host, number))
         return "".join(parts)

@@ -13,6 +13,10 @@
     // Less than the five minutes after which Prometheus takes a series for gone.
     usualIntervalSeconds: 240,
 
+    // Prometheus before 2.42 does not know keep_firing_for, and refuses the whole file: false leaves it out. An alert
+    // whose value goes up and down about its threshold then ends and begins with it.
+    keepFiring: true,
+
     restartsInQuarterHour: 2,
     scanTimeLostShare: 0.05,
     scanStalledSeconds: 30,

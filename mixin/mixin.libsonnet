@@ -21,8 +21,13 @@ records +
     for group in std.get($.topics[topic], kind, [])
   ],
   prometheusRules+:: { groups+: all('rules') },
+  local keepFiring(rule) = if $._config.keepFiring then rule else {
+    [key]: rule[key]
+    for key in std.objectFields(rule)
+    if key != 'keep_firing_for'
+  },
   prometheusAlerts+:: { groups+: [
-    group { rules: [$.withRunbook(rule) for rule in group.rules] }
+    group { rules: [keepFiring($.withRunbook(rule)) for rule in group.rules] }
     for group in all('alerts')
   ] },
 }

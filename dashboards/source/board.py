@@ -12,12 +12,21 @@ HOSTS = 'job=~"$job", instance=~"$instance"'
 IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
 
 
+def halves(summed: str, each: str, *typed: str) -> str:
+    """What a rule has summed by host, or chosen there, where all IOCs are chosen (and nothing is `typed`); otherwise the
+    same of the IOCs that are. Both have CHOSEN in their selectors. No series has the label "chosen": it is empty, which
+    only the ".*" of All matches. So one half is nothing, and costs nothing."""
+    all_of = "(${ioc:regex})" + "".join(f"(${name})" for name in typed)
+    return (summed.replace("CHOSEN", f'{HOSTS}, chosen=~"{all_of}"') + " or "
+            + each.replace("CHOSEN", f'{IOCS}, chosen!~"{all_of}"'))
+
+
 def variable(name: str, label: str, query: str, several: bool):
     """A list from Prometheus; with `several` any number of it, and all of it at first. All can be chosen in any case,
     since a link from another dashboard may say so."""
     choice = (dashboard.QueryVariable(name).label(label).query({"query": query, "refId": name}).datasource(SOURCE)
               .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
-              .multi(several).include_all(True).all_value(".+"))
+              .multi(several).include_all(True).all_value(".*" if name == "ioc" else ".+"))
     if several:
         choice = choice.current(models.VariableOption(text="All", value="$__all", selected=True))
     return choice

@@ -1,7 +1,7 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
-from board import IOCS, Board
+from board import IOCS, Board, halves
 from panels import (CRITICAL, GOOD, PASSES, PERIODS, PROCESSINGS, PUTS, SEVERITIES, STATES, UP_DOWN, WARNING, Bars, Column, Query, Ranked, Row, Stat,
-                    StateTimeline, Table, TimeSeries, worst_alerts)
+                    StateTimeline, Table, TimeSeries, either, worst_alerts)
 
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
@@ -43,7 +43,7 @@ def board() -> Board:
                    column(f"(epics_ioc_up{{{IOCS}}} or 0 * epics_ioc_expected{{{IOCS}}})"),
                    column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
                    column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
-                   column(f"ioc:epics_ca_puts:rate5m{{{IOCS}}}"),
+                   column(either("ioc:epics_X_puts:rate5m", IOCS)),
                    column(f"epics_ioc_records_stuck{{{IOCS}}}"),
                    column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
                   width=16, height=10, sort="State",
@@ -80,7 +80,8 @@ def board() -> Board:
 
             Row("The chosen IOC (the sum where several are chosen)"),
             TimeSeries("CPU time by kind of thread", "scan, callback, ca and so on, by the threads' names.",
-                       [Query(f"sum by (thread_class) (rate(epics_ioc_cpu_seconds_total{{{IOCS}}}[$__rate_interval]))",
+                       [Query(halves("sum by (thread_class) (instance_class:epics_ioc_cpu_seconds:rate5m{CHOSEN})",
+                                     "sum by (thread_class) (rate(epics_ioc_cpu_seconds_total{CHOSEN}[$__rate_interval]))"),
                               "{{thread_class}}")], unit="percentunit", width=8, stack=True,
                        colors={"scan": "blue", "callback": "teal", "once": "yellow", "ca": "orange", "pva": "magenta",
                                "main": "red", "other": "grey", "ended": "cyan"}),
@@ -88,15 +89,17 @@ def board() -> Board:
                        [Query(f"sum(epics_ioc_resident_memory_bytes{{{IOCS}}})", "resident")], unit="bytes", width=8,
                        colors={"resident": "blue"}),
             TimeSeries("Threads and descriptors", "Threads, and open file descriptors beside how many may be open.",
-                       [Query(f"sum(epics_ioc_threads{{{IOCS}}})", "threads"),
+                       [Query(halves("sum(instance:epics_ioc_threads:sum{CHOSEN})", "sum(epics_ioc_threads{CHOSEN})"), "threads"),
                         Query(f"sum(epics_ioc_open_fds{{{IOCS}}})", "open files")], unit="short", width=8,
                        colors={"threads": "orange", "open files": "blue"}),
             TimeSeries("Load of the scan lists", "How much of its period a pass through a periodic scan list takes, on "
                        "average; the worst IOC. Over 100 % the scan overruns.",
-                       [Query(f"max by (period) (ioc_period:epics_ioc_scan_load:mean5m{{{IOCS}}})",
+                       [Query(halves("max by (period) (instance_period:epics_ioc_scan_load:max5m{CHOSEN})",
+                                     "max by (period) (ioc_period:epics_ioc_scan_load:mean5m{CHOSEN})"),
                               "{{period}} s")], unit="percentunit", width=8, colors=PERIODS),
             TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
-                       [Query(f"sum by (period) (rate(epics_ioc_scan_overruns_total{{{IOCS}}}[$__rate_interval]))",
+                       [Query(halves("sum by (period) (instance_period:epics_ioc_scan_overruns:rate5m{CHOSEN})",
+                                     "sum by (period) (rate(epics_ioc_scan_overruns_total{CHOSEN}[$__rate_interval]))"),
                               "{{period}} s")], unit=PASSES, width=8, at_least=1, colors=PERIODS),
             Bars("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
                  "hold; the eight fullest.",
@@ -104,7 +107,8 @@ def board() -> Board:
                         "{{ioc}} {{queue}}", instant=True)], unit="percentunit", width=8, maximum=1,
                  steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)]),
             TimeSeries("Records by severity", "Records that are in alarm, by severity.",
-                       [Query(f'sum by (severity) (epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})',
+                       [Query(halves("sum by (severity) (instance_severity:epics_ioc_records:sum{CHOSEN})",
+                                     'sum by (severity) (epics_ioc_records_by_severity{CHOSEN, severity!="no_alarm"})'),
                               "{{severity}}")], unit="short", width=8, stack=True,
                        colors={"minor": "yellow", "major": "red", "invalid": "magenta"}),
             TimeSeries("Records that wait", "Active records (PACT), and those that are stuck.",
@@ -113,7 +117,7 @@ def board() -> Board:
                        colors={"active": "blue", "stuck": "red"}),
             TimeSeries("Clients", "Connections, channels and subscriptions that Channel Access clients hold.",
                        [Query(f"sum(epics_ca_circuits{{{IOCS}}})", "connections"),
-                        Query(f"sum(epics_ca_channels{{{IOCS}}})", "channels"),
+                        Query(halves("sum(instance:epics_ca_channels:sum{CHOSEN})", "sum(epics_ca_channels{CHOSEN})"), "channels"),
                         Query(f"sum(epics_ca_monitors{{{IOCS}}})", "subscriptions")], unit="short", width=8,
                        colors={"connections": "orange", "channels": "blue", "subscriptions": "magenta"}),
         ])

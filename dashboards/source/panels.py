@@ -19,6 +19,9 @@ TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#E
 # Units that say of what.
 PUTS, PROCESSINGS, WRITES, CALLS = "suffix: puts/s", "suffix: processings/s", "suffix: writes/s", "suffix: calls/s"
 CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: events/s"
+# Points of a line, at most: at 24 hours one each five minutes, as long as the rates are over. Over a thousand IOCs each
+# point costs; the ranked ones are found among all PVs or clients.
+POINTS, RANKED_POINTS = 300, 150
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
 GOOD, WARNING, CRITICAL = TOL["blue"], TOL["yellow"], TOL["red"]
 
@@ -38,6 +41,18 @@ def worst_alerts(selector: str) -> str:
     return "topk(50, " + " or ".join(
         f'{weight}ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
         for severity, weight in weights.items()) + ")"
+
+
+def both(expression: str) -> str:
+    """Of Channel Access and of PV Access: "_X_" stands for their part of a metric's name; the label "protocol" tells
+    them apart."""
+    return "(" + " or ".join(f'label_replace({expression.replace("_X_", name)}, "protocol", "{label}", "", "")'
+                             for name, label in (("_ca_", "CA"), ("_pva_", "PVA"))) + ")"
+
+
+def either(metric: str, matchers: str) -> str:
+    """The same for a sum, over what rules have recorded."""
+    return f'{{__name__=~"{metric.replace("_X_", "_(ca|pva)_")}", {matchers}}}'
 
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -114,10 +129,13 @@ class Panel:
     # In a healthy system there is nothing to show; the panel says so.
     empty_when_healthy: bool = False
     without: str | None = None  # what makes that there is something, where it is not by itself
+    points: int = POINTS
 
     def finish(self, panel, kind: PromQueryFormat = PromQueryFormat.TIME_SERIES):
         panel = (panel.title(self.title).description(self.description).datasource(SOURCE).unit(self.unit)
                  .thresholds(thresholds(self.steps)).span(self.width).height(self.height))
+        if any(not query.instant for query in self.queries):
+            panel = panel.max_data_points(self.points)
         if self.decimals is not None:
             panel = panel.decimals(self.decimals)
         if self.empty_when_healthy:
@@ -189,6 +207,7 @@ class TimeSeries(Panel):
 class Ranked(TimeSeries):
     """The six largest series at the end of the time shown: no series comes and goes. `queries` is one expression,
     with @END behind each selector. One query: one for each rank, for a colour of its own, cost five times as much."""
+    points: int = RANKED_POINTS
 
     def build(self):
         expression, = self.queries

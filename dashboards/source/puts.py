@@ -1,7 +1,7 @@
 """Dashboard Puts: who writes where."""
-from board import HOSTS, IOCS, Board
+from board import HOSTS, IOCS, Board, halves
 from panels import (CRITICAL, GOOD, PUTS, SEVERITIES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat,
-                    Table, TimeSeries, worst_alerts)
+                    Table, TimeSeries, both, either, worst_alerts)
 
 PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 # What was typed above: all panels of single PVs and clients look at that alone. What is summed under (other), since
@@ -9,30 +9,34 @@ PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 PV = 'pv=~"$pv", pv!="(other)"'
 CLIENT = 'user=~"$user", client=~"$client"'
 BOTH = f"{IOCS}, {PV}, {CLIENT}"
-UNEXPECTED = f"epics_ca_unexpected_puts_total{{{BOTH}}}"
+BUCKETS = "(" + halves("sum by (le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
+                       "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})") + ")"
+
 
 
 def unexpected_in_range(selector: str) -> str:
-    """Puts of each series in the time shown, also of a series that began in it: with the first put, not with a 0."""
-    grown = f"increase({selector}[$__range])"
-    first = f"(min_over_time({selector}[$__range]) unless {selector} offset $__range)"
-    return f"({grown} + {first} or {grown} or {first})"
+    """Puts of each series in the time shown, also of a series that began in it: with the first put, not with a 0. Two
+    series of a kind, told apart by the label "part": their sum is meant."""
+    series = f"epics_X_unexpected_puts_total{{{selector}}}"
+    parts = {"grown": f"increase({series}[$__range])",
+             "first": f"(min_over_time({series}[$__range]) unless {series} offset $__range)"}
+    return " or ".join(f'label_replace({both(text)}, "part", "{part}", "", "")' for part, text in parts.items())
 
 
 def unexpected_stat(title: str, action: str, color: str, text: str) -> Stat:
     return Stat(title, text, [Query(
-        "sum" + unexpected_in_range(f'epics_ca_unexpected_puts_total{{{IOCS}, action="{action}"}}') + " or vector(0)")],
+        "sum(" + unexpected_in_range(f'{IOCS}, action="{action}"') + ") or vector(0)")],
         unit="short", width=3, decimals=0, steps=[(None, GOOD), (0.5, color)])
 
 
 def board() -> Board:
     # The name of the alert behind each row, for the link to its page.
-    page = (f'label_replace(label_replace(topk(50, sum by (ioc, pv, client, user, client_host, rule, action) '
-            f'{unexpected_in_range(UNEXPECTED)} > 0), "alert", "EpicsUnexpectedPut", "action", "unexpected"), '
+    page = (f'label_replace(label_replace(topk(50, sum by (protocol, ioc, pv, client, user, client_host, '
+            f'rule, action) ({unexpected_in_range(BOTH)}) > 0), "alert", "EpicsUnexpectedPut", "action", "unexpected"), '
             f'"alert", "EpicsForbiddenPut", "action", "forbidden")')
     return Board(
         uid="ioc-exporter-puts", title="EPICS / Puts", iocs="all",
-        description="Who writes where over Channel Access: unexpected puts first, then rates, failures and latency.",
+        description="Who writes where over Channel Access and PV Access: unexpected puts first, then rates, failures and latency.",
         texts={"pv": "PV (expression)", "user": "User", "client": "Address"},
         panels=[
             unexpected_stat("Forbidden", "forbidden", CRITICAL,
@@ -41,26 +45,30 @@ def board() -> Board:
             unexpected_stat("Unexpected", "unexpected", WARNING,
                             "Puts in the time shown that no rule of the site's policy expects."),
             Stat("Puts", "Puts a second, of all clients to all PVs.",
-                 [Query(f"sum(ioc:epics_ca_puts:rate5m{{{IOCS}}})")], unit=PUTS, area=True),
+                 [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})", f"sum({either('ioc:epics_X_puts:rate5m', 'CHOSEN')})"))],
+                 unit=PUTS, area=True),
             Stat("Failed puts", "Puts a second that the IOC answered with an error, refused ones included.",
-                 [Query(f"sum(ioc_reason:epics_ca_put_failures:rate5m{{{IOCS}}}) or vector(0)")], unit=PUTS,
+                 [Query(halves("sum(instance_reason:epics_put_failures:rate5m{CHOSEN})",
+                               f"sum({either('ioc_reason:epics_X_put_failures:rate5m', 'CHOSEN')})") + " or vector(0)")], unit=PUTS,
                  steps=[(None, GOOD), (0.001, WARNING)], area=True),
             Stat("Clients", "Clients (user, host and address) with a put in the last five minutes.",
-                 [Query(f"count(ioc_client_user:epics_ca_puts:rate5m{{{IOCS}}} > 0) or vector(0)")], unit="short", width=3),
+                 [Query(f"count(count by (user, client_host, client) ({either('ioc_client_user:epics_X_puts:rate5m', IOCS)} > 0)) "
+                        "or vector(0)")], unit="short", width=3),
             Stat("PVs written to", "PVs with a put in the last five minutes.",
-                 [Query(f"count(ioc_pv:epics_ca_puts:rate5m{{{IOCS}}} > 0) or vector(0)")], unit="short", width=3),
+                 [Query(f"count(count by (ioc, pv) ({either('ioc_pv:epics_X_puts:rate5m', IOCS)} > 0)) or vector(0)")], unit="short", width=3),
             Stat("Under (other)", "Puts a second to PVs that have no series of their own, since there are more than --limit "
                  "allows: no panel below names them.",
-                 [Query(f'sum(ioc_pv:epics_ca_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit=PUTS,
+                 [Query("sum(" + either("ioc_pv:epics_X_puts:rate5m", f'{IOCS}, pv="(other)"') + ") or vector(0)")], unit=PUTS,
                  steps=[(None, GOOD), (0.001, WARNING)]),
 
             Table("Unexpected and forbidden puts", "Puts in the time shown that the policy does not expect, the most "
                   "frequent first, 50 at most. A row's alert links to what to do.",
                   [Query(page, instant=True)], width=16, height=7, sort="Puts", empty_when_healthy=True,
                   columns=[Column("alert", "Alert", width=185, runbook=True), Column("pv", "PV"),
-                           Column("user", "User", width=85), Column("client_host", "Host", width=85),
-                           Column("client", "Address", width=95), Column("ioc", "IOC", width=95),
-                           Column("rule", "Rule", width=110),
+                           Column("protocol", "Protocol", width=75),
+                           Column("user", "User", width=78), Column("client_host", "Host", width=78),
+                           Column("client", "Address", width=90), Column("ioc", "IOC", width=85),
+                           Column("rule", "Rule", width=100),
                            Column("Value", "Puts", width=65, unit="short", decimals=0)]),
             Table("Alerts that fire", "Alerts about puts and searches, 50 at most. An alert links to what to do.",
                   [Query(worst_alerts(f"{HOSTS}, {PUT_ALERTS}"), instant=True)], width=8, height=7, empty_when_healthy=True,
@@ -68,19 +76,27 @@ def board() -> Board:
                            Column("alertname", "Alert", width=185, runbook=True), Column("pv", "PV")]),
 
             Row("Who writes where"),
-            Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time.",
-                   [Query("sum by (user, client_host, client) (ioc_client_user:epics_ca_puts:rate5m{" + IOCS + ", " + CLIENT + "}@END)",
-                          "{{user}}@{{client_host}} ({{client}})")], unit=PUTS),
-            Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time.",
-                   [Query("ioc_pv:epics_ca_puts:rate5m{" + IOCS + ", " + PV + "}@END",
-                          "{{pv}}")], unit=PUTS),
+            Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time. Of all IOCs: as far as they were among the twenty of a host.",
+                   [Query(halves("sum by (user, client_host, client) (instance_client_user:epics_puts_top:rate5m{CHOSEN}@END)",
+                                f"sum by (user, client_host, client) ({either('ioc_client_user:epics_X_puts:rate5m', f'CHOSEN, {CLIENT}')}@END)",
+                                "user", "client"),
+                          "{{user}}@{{client_host}} ({{client}})")], unit=PUTS, width=9),
+            Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten of a host.",
+                   [Query(halves("sum by (ioc, pv) (ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)",
+                                 f"sum by (ioc, pv) ({either('ioc_pv:epics_X_puts:rate5m', f'CHOSEN, {PV}')}@END)", "pv"),
+                          "{{pv}}")], unit=PUTS, width=9),
+            TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
+                       [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
+                                     "sum by (protocol) (" + both("ioc:epics_X_puts:rate5m{CHOSEN}") + ")"), "{{protocol}}")],
+                       unit=PUTS, width=6, stack=True, colors={"CA": "blue", "PVA": "magenta"}),
             Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
-                  [Query(f"topk(20, sum by (ioc, pv, user, client_host, client) (rate(epics_ca_puts_total{{{BOTH}}}[5m])) > 0)",
+                  [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
+                         f"{both(f'rate(epics_X_puts_total{{{BOTH}}}[5m])')} > 0)",
                          instant=True)], width=14, height=9, sort="Puts",
-                  columns=[Column("pv", "PV"), Column("user", "User", width=130), Column("client_host", "Host", width=130),
-                           Column("client", "Address", width=130), Column("ioc", "IOC", width=130),
-                           Column("Value", "Puts", width=110, unit=PUTS, decimals=2)]),
+                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=75), Column("user", "User", width=110),
+                           Column("client_host", "Host", width=110), Column("client", "Address", width=120),
+                           Column("ioc", "IOC", width=120), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
             TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",
                        [Query(f"sum by (action) (rate(ioc_exporter_policy_puts_total{{{HOSTS}}}[$__rate_interval]))",
                               "{{action}}")],
@@ -89,31 +105,33 @@ def board() -> Board:
 
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (--pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it.",
-                  [Query("1000 * topk(50, max by (ioc, pv, user, client_host, client) "
-                         f"(epics_ca_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort="Last put",
-                  columns=[Column("pv", "PV"), Column("user", "User", width=170), Column("client_host", "Host", width=170),
+                  [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
+                         f"{both(f'epics_X_last_put_timestamp_seconds{{{BOTH}}}')})", instant=True)], width=24, height=8, sort="Last put",
+                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170), Column("client_host", "Host", width=170),
                            Column("client", "Address", width=170), Column("ioc", "IOC", width=170),
                            Column("Value", "Last put", width=180, unit="dateTimeAsIso")]),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
                        "its answer.",
-                       [Query(f"sum by (reason) (ioc_reason:epics_ca_put_failures:rate5m{{{IOCS}}})", "{{reason}}")],
+                       [Query(halves("sum by (reason) (instance_reason:epics_put_failures:rate5m{CHOSEN})",
+                                     f"sum by (reason) ({either('ioc_reason:epics_X_put_failures:rate5m', 'CHOSEN')})"), "{{reason}}")],
                        unit=PUTS, width=10, height=8,
                        empty_when_healthy=True,
                        colors={"no_write_access": "orange", "put_failed": "red"}),
             Table("Whose puts fail", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
-                  [Query(f"topk(20, sum by (ioc, pv, user, client, reason) (epics_ca_put_failures_total{{{BOTH}}}))",
+                  [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
+                         f"{both(f'epics_X_put_failures_total{{{BOTH}}}')})",
                          instant=True)], width=14, height=8, sort="Failed",
-                  columns=[Column("pv", "PV"), Column("user", "User", width=120), Column("client", "Address", width=120),
-                           Column("ioc", "IOC", width=120), Column("reason", "Reason", width=150),
+                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=75), Column("user", "User", width=105),
+                           Column("client", "Address", width=105), Column("ioc", "IOC", width=105),
+                           Column("reason", "Reason", width=140),
                            Column("Value", "Failed", width=80, unit="short", decimals=0)]),
 
             Row("Latency of put-callbacks"),
             Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "
                     "more of them.",
-                    [Query(f"sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{{{IOCS}}}) "
-                    f"or sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s",
+                    [Query(f"{BUCKETS} or sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s",
                     without="No put-callback was answered"),
             TimeSeries("Latency: median and worst", "Half, 95 % and 99 % of put-callbacks took no longer, interpolated "
                        "between the edges of the buckets, which are factors of 4 apart.",
@@ -128,5 +146,5 @@ def board() -> Board:
 
 
 def quantile(q: float) -> str:
-    return (f"histogram_quantile({q}, sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{{{IOCS}}})) "
+    return (f"histogram_quantile({q}, {BUCKETS}) "
             f"or histogram_quantile({q}, sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval])))")

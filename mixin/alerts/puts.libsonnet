@@ -1,6 +1,22 @@
-// Puts over Channel Access. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
+// Puts. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
 // _count) or, after "or", as a native one, whose series has the plain name.
 // Alerts. Each has its page in docs/runbooks/.
+
+// Of Channel Access, or of PV Access: "PROTOCOL" stands for its part of the names.
+local either(expr) = std.strReplace(expr, 'PROTOCOL', 'ca') + '  or\n' + std.strReplace(expr, 'PROTOCOL', 'pva');
+local indented(text) = '  ' + std.strReplace(std.rstripChars(text, '\n'), '\n', '\n  ') + '\n';
+// The same for a sum, where a client may do both.
+local both(expr) = indented(std.strReplace(expr, 'PROTOCOL', 'ca')) + '    or label_replace(\n'
+                   + indented(indented(std.strReplace(expr, 'PROTOCOL', 'pva'))) + '    , "protocol", "pva", "", "")\n';
+// A series of failures begins with the first one, which no increase() shows: that is the part before "or". It counts
+// only where the exporter was scraped before, or each failure of old would be new after an outage.
+local failed(matcher) = both(|||
+    (epics_PROTOCOL_put_failures_total{%(matcher)s}
+        unless epics_PROTOCOL_put_failures_total offset 10m
+        and on (job, instance) (up offset 10m == 1))
+      or increase(epics_PROTOCOL_put_failures_total{%(matcher)s}[10m])
+||| % { matcher: matcher });
+
 {
   topics+:: { puts+: {
     alerts+: [
@@ -75,12 +91,12 @@
           // limit is one storm.
           {
             alert: 'EpicsClientPutStorm',
-            expr: |||
-              ioc_client_user:epics_ca_puts:rate5m > %(putStormRate)g
-                and ioc_client_user:epics_ca_puts:rate5m
-                  > %(putStormFactor)g * (ioc_client_user:epics_ca_puts:avg1d or 0 * ioc_client_user:epics_ca_puts:rate5m)
+            expr: either(|||
+              ioc_client_user:epics_PROTOCOL_puts:rate5m > %(putStormRate)g
+                and ioc_client_user:epics_PROTOCOL_puts:rate5m
+                  > %(putStormFactor)g * (ioc_client_user:epics_PROTOCOL_puts:avg1d or 0 * ioc_client_user:epics_PROTOCOL_puts:rate5m)
                 and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
-            ||| % $._config,
+            ||| % $._config),
             'for': '5m',
             keep_firing_for: '10m',
             labels: { severity: 'warning' },
@@ -93,12 +109,12 @@
           },
           {
             alert: 'EpicsPvPutStorm',
-            expr: |||
-              ioc_pv:epics_ca_puts:rate5m > %(putStormRate)g
-                and ioc_pv:epics_ca_puts:rate5m
-                  > %(putStormFactor)g * (ioc_pv:epics_ca_puts:avg1d or 0 * ioc_pv:epics_ca_puts:rate5m)
+            expr: either(|||
+              ioc_pv:epics_PROTOCOL_puts:rate5m > %(putStormRate)g
+                and ioc_pv:epics_PROTOCOL_puts:rate5m
+                  > %(putStormFactor)g * (ioc_pv:epics_PROTOCOL_puts:avg1d or 0 * ioc_pv:epics_PROTOCOL_puts:rate5m)
                 and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
-            ||| % $._config,
+            ||| % $._config),
             'for': '5m',
             keep_firing_for: '10m',
             labels: { severity: 'warning' },
@@ -109,18 +125,10 @@
                            'over %(putStormFactor)g times its average of the day before.' % $._config,
             },
           },
-          // A series of failures begins with the first one, which no increase() shows: that is the part before "or".
-          // It counts only where the exporter was scraped before, or each failure of old would be new after an outage.
           {
             alert: 'EpicsPutsFail',
-            expr: |||
-              sum by (job, instance, ioc, pv, client, user, client_host, reason) (
-                (epics_ca_put_failures_total{reason!="no_write_access"}
-                    unless epics_ca_put_failures_total offset 10m
-                    and on (job, instance) (up offset 10m == 1))
-                  or increase(epics_ca_put_failures_total{reason!="no_write_access"}[10m])
-              ) >= %(putFailures)g
-            ||| % $._config,
+            expr: 'sum by (job, instance, ioc, pv, client, user, client_host, reason) (\n' +
+                  failed('reason!="no_write_access"') + ') >= %(putFailures)g\n' % $._config,
             'for': '5m',
             labels: { severity: 'warning' },
             annotations: {
@@ -132,14 +140,8 @@
           },
           {
             alert: 'EpicsPutsRefused',
-            expr: |||
-              sum by (job, instance, ioc, pv, client, user, client_host) (
-                (epics_ca_put_failures_total{reason="no_write_access"}
-                    unless epics_ca_put_failures_total offset 10m
-                    and on (job, instance) (up offset 10m == 1))
-                  or increase(epics_ca_put_failures_total{reason="no_write_access"}[10m])
-              ) >= 1
-            |||,
+            expr: 'sum by (job, instance, ioc, pv, client, user, client_host) (\n' +
+                  failed('reason="no_write_access"') + ') >= 1\n',
             'for': '1m',
             labels: { severity: 'info' },
             annotations: {

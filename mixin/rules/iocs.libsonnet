@@ -28,6 +28,31 @@
               ) / epics_ioc_scan_period_seconds
             |||,
           },
+          // For the panels of all IOCs: by host, where an IOC has several.
+          {
+            record: 'instance_class:epics_ioc_cpu_seconds:rate5m',
+            expr: 'sum by (job, instance, thread_class) (rate(epics_ioc_cpu_seconds_total[5m]))',
+          },
+          {
+            record: 'instance_period:epics_ioc_scan_load:max5m',
+            expr: 'max by (job, instance, period) (ioc_period:epics_ioc_scan_load:mean5m)',
+          },
+          {
+            record: 'instance_period:epics_ioc_scan_overruns:rate5m',
+            expr: 'sum by (job, instance, period) (rate(epics_ioc_scan_overruns_total[5m]))',
+          },
+          {
+            record: 'instance:epics_ioc_threads:sum',
+            expr: 'sum by (job, instance) (epics_ioc_threads)',
+          },
+          {
+            record: 'instance_severity:epics_ioc_records:sum',
+            expr: 'sum by (job, instance, severity) (epics_ioc_records_by_severity{severity!="no_alarm"})',
+          },
+          {
+            record: 'instance:epics_ca_channels:sum',
+            expr: 'sum by (job, instance) (epics_ca_channels)',
+          },
           // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical.
           {
             record: 'ioc:epics_alerts:worst',

@@ -1,4 +1,4 @@
-// Puts over Channel Access. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
+// Puts over Channel Access and PV Access. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
 // _count) or, after "or", as a native one, whose series has the plain name.
 // Recording rules, named level:metric:operations; the level names the labels that are left beside job and instance.
 {
@@ -12,6 +12,22 @@
           {
             record: 'ioc:epics_ca_puts:rate5m',
             expr: 'sum by (job, instance, ioc) (rate(epics_ca_puts_total[5m]))',
+          },
+          {
+            record: 'ioc:epics_pva_puts:rate5m',
+            expr: 'sum by (job, instance, ioc) (rate(epics_pva_puts_total[5m]))',
+          },
+          {
+            record: 'ioc_pv:epics_pva_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, pv) (rate(epics_pva_puts_total[5m]))',
+          },
+          {
+            record: 'ioc_client_user:epics_pva_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, client, user, client_host) (rate(epics_pva_puts_total[5m]))',
+          },
+          {
+            record: 'ioc_reason:epics_pva_put_failures:rate5m',
+            expr: 'sum by (job, instance, ioc, reason) (rate(epics_pva_put_failures_total[5m]))',
           },
           {
             record: 'ioc_pv:epics_ca_puts:rate5m',
@@ -28,6 +44,41 @@
           {
             record: 'ioc_le:epics_ca_put_duration_seconds_bucket:rate5m',
             expr: 'sum by (job, instance, ioc, le) (rate(epics_ca_put_duration_seconds_bucket[5m]))',
+          },
+          // For the panels of all IOCs: by host, and of single PVs and clients the busiest of each host.
+          {
+            record: 'instance_le:epics_ca_put_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m)',
+          },
+          {
+            record: 'instance_protocol:epics_puts:rate5m',
+            expr: |||
+              label_replace(sum by (job, instance) (ioc:epics_ca_puts:rate5m), "protocol", "CA", "", "")
+                or
+              label_replace(sum by (job, instance) (ioc:epics_pva_puts:rate5m), "protocol", "PVA", "", "")
+            |||,
+          },
+          {
+            record: 'instance_reason:epics_put_failures:rate5m',
+            expr: 'sum by (job, instance, reason) ({__name__=~"ioc_reason:epics_(ca|pva)_put_failures:rate5m"})',
+          },
+          {
+            record: 'ioc_pv:epics_puts_top:rate5m',
+            expr: |||
+              topk by (job, instance) (10,
+                sum by (job, instance, ioc, pv) ({__name__=~"ioc_pv:epics_(ca|pva)_puts:rate5m", pv!="(other)"}) > 0
+              )
+            |||,
+          },
+          {
+            record: 'instance_client_user:epics_puts_top:rate5m',
+            expr: |||
+              topk by (job, instance) (20,
+                sum by (job, instance, client, user, client_host) (
+                  {__name__=~"ioc_client_user:epics_(ca|pva)_puts:rate5m"}
+                ) > 0
+              )
+            |||,
           },
           {
             record: 'ioc_pv:epics_ca_put_duration_seconds:mean5m',
@@ -51,8 +102,16 @@
             expr: 'sum_over_time(ioc_client_user:epics_ca_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
           },
           {
+            record: 'ioc_client_user:epics_pva_puts:avg1d',
+            expr: 'sum_over_time(ioc_client_user:epics_pva_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+          },
+          {
             record: 'ioc_pv:epics_ca_puts:avg1d',
             expr: 'sum_over_time(ioc_pv:epics_ca_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+          },
+          {
+            record: 'ioc_pv:epics_pva_puts:avg1d',
+            expr: 'sum_over_time(ioc_pv:epics_pva_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
           },
           // Of the times at which there were puts.
           {

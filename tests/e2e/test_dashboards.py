@@ -50,8 +50,13 @@ VARIABLES = {"job": "ioc_exporter", "instance": ".*", "ioc": "demo", "pv": ".*",
 EMPTY_SERIES = {
     "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
     "epics_ioc_scan_list_duration_seconds": "the same",
-    **{f"epics_pva_last_unexpected_put_timestamp_seconds{action}": "nobody puts by PV Access here"
-       for action in ("", '{action="forbidden"}', '{action="unexpected"}')},
+    **{name: "nobody puts by PV Access here" for name in (
+        *(f"epics_pva_last_unexpected_put_timestamp_seconds{action}"
+          for action in ("", '{action="forbidden"}', '{action="unexpected"}')),
+        "epics_pva_puts_total", "epics_pva_put_failures_total", "ioc:epics_pva_puts:rate5m", "ioc_pv:epics_pva_puts:rate5m",
+        "ioc_client_user:epics_pva_puts:rate5m", "ioc_pv:epics_pva_puts:avg1d", "ioc_client_user:epics_pva_puts:avg1d",
+        *(f"epics_pva_put_failures_total{{reason{is_not}=\"no_write_access\"}}" for is_not in ("", "!")),
+        "ioc_reason:epics_pva_put_failures:rate5m")},
     "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",
@@ -97,9 +102,9 @@ class Puts:
             assert self.rogue.write_notify(channel, 3) != ECA_NORMAL
 
 
-def is_empty(prometheus: Prometheus, panel, now: float) -> bool:
+def is_empty(prometheus: Prometheus, panel, now: float, **chosen: str) -> bool:
     for expression, instant in panel.targets:
-        query = fill(expression, **VARIABLES)
+        query = fill(expression, **VARIABLES | chosen)
         found = prometheus.series(query) if instant else prometheus.ranges(query, now - 10, now)
         if found:
             return False
@@ -126,6 +131,9 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
     with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
         wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", 45, every=0.5)
     assert {panel.name for panel in waiting} == set(EMPTY_PANELS)
+    # With All, sums by host take the place of those of the IOCs.
+    summed = [panel for panel in panels() if "chosen" in str(panel.targets)]
+    assert summed and not [panel.name for panel in summed if is_empty(prometheus, panel, time.time(), ioc=".*")]
     check_rules(prometheus)
     for mark in [mark for board in dashboards().values() for mark in board["annotations"]["list"]]:
         prometheus.series(fill(mark["expr"], **VARIABLES))  # it must be one that Prometheus takes

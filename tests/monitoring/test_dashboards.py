@@ -6,6 +6,9 @@ import sys
 
 from project import DASHBOARDS, ROOT, documented_metrics, unknown_names
 
+sys.path.append(str(ROOT / "tests/e2e"))
+from harness.grafana import by_name  # noqa: E402
+
 
 def boards() -> dict[str, dict]:
     return {path.stem: json.loads(path.read_text()) for path in sorted(DASHBOARDS.glob("*.json"))}
@@ -19,10 +22,11 @@ def panels():
 
 
 def queries():
-    """With $job for ${job:regex}."""
+    """With $job for ${job:regex}, and each name of a metric written out."""
     for name, panel in panels():
         for target in panel["targets"]:
-            yield name, re.sub(r"\$\{(\w+):regex\}", r"$\1", target["expr"]), bool(target.get("instant"))
+            query = re.sub(r"\$\{(\w+):regex\}", r"$\1", target["expr"])
+            yield name, by_name(query), bool(target.get("instant"))
 
 
 def test_files_are_what_the_program_writes(tmp_path):
@@ -75,14 +79,37 @@ def test_queries_match_what_was_chosen():
         found = selector.findall(bare)
         assert found, f"{name}: {query}"
         for metric, matchers in found:
-            for variable in ("job", "instance") + (("ioc",) if has_ioc(name, metric) else ()):
+            of_all = 'chosen=~"($ioc)' in matchers
+            for variable in ("job", "instance") + (("ioc",) if has_ioc(name, metric) and not of_all else ()):
                 assert f'{variable}=~"${variable}"' in matchers, f"{name}: {metric}{matchers}"
+            if metric.startswith("instance") and not name.startswith("exporter"):
+                assert of_all, f"{name}: {metric} is of all IOCs, whichever are chosen"
 
 
 def has_ioc(panel: str, metric: str) -> bool:
     """Whether the series of this metric belong to an IOC, on a dashboard where one can be chosen."""
     of_the_host = {"ioc_exporter_policy_puts_total", "ALERTS"}
-    return not panel.startswith("exporter") and metric not in of_the_host
+    return not panel.startswith("exporter") and metric not in of_the_host and not metric.startswith("instance")
+
+
+def test_what_rules_summed_by_host_is_shown_with_all_iocs_alone():
+    """And with all of them nothing else is asked for: see board.py."""
+    halves = [(name, query) for name, query, _ in queries() if "chosen" in query]
+    assert len(halves) > 10
+    for name, query in halves:
+        assert set(re.findall(r'chosen=~"([^"]*)"', query)) == set(re.findall(r'chosen!~"([^"]*)"', query)), name
+        for typed in ("pv", "user", "client"):
+            assert f'{typed}=~"${typed}"' not in query or f"(${typed})" in query, f"{name}: typed in one half alone"
+    for board in boards().values():
+        for variable in board["templating"]["list"]:
+            if variable["name"] == "ioc":
+                assert re.fullmatch(variable["allValue"], ""), "All must match the label that no series has"
+
+
+def test_lines_have_no_more_points_than_one_sees():
+    for name, panel in panels():
+        if not all(target.get("instant") for target in panel["targets"]):
+            assert panel["maxDataPoints"] <= 300, name
 
 
 def test_queries_use_metrics_that_exist():
@@ -97,7 +124,8 @@ def test_counters_stand_in_rates_only():
             allowed = ("5m", "$__range") if instant or rate == "increase" else ("$__rate_interval",)
             assert window in allowed, f"{name}: {query}"
         outside = re.sub(r"\b(?:rate|increase)\([a-z_]+\{[^}]*\}\[[^\]]*\]", "", query)
-        counters = set(re.findall(r"\b[a-z_]+_total\b", outside)) - {"epics_ca_put_failures_total", "epics_ca_unexpected_puts_total"}
+        counters = set(re.findall(r"\b[a-z_]+_total\b", outside)) - {
+            f"epics_{protocol}_{name}_total" for protocol in ("ca", "pva") for name in ("put_failures", "unexpected_puts")}
         assert not counters, f"{name}: {query}"
 
 
@@ -143,7 +171,7 @@ def test_a_list_has_all_wherever_a_link_may_say_so():
     for name, board in boards().items():
         for variable in board["templating"]["list"]:
             if variable["type"] == "query" and not variable.get("hide"):
-                assert variable["includeAll"] and variable["allValue"] == ".+", f"{name}: {variable['name']}"
+                assert variable["includeAll"] and variable["allValue"] == (".*" if variable["name"] == "ioc" else ".+"), f"{name}: {variable['name']}"
 
 
 def test_stacks_have_no_outline():

@@ -28,6 +28,26 @@ def test_alerts_fire_stay_silent_and_resolve():
     run_tool("promtool", "test", "rules", *sorted((ALERTS / "tests").glob("*.yml")))
 
 
+def test_puts_by_pv_access_fire_as_those_by_channel_access(tmp_path):
+    """The same tests with the other names, of all alerts but those about what PV Access does not tell."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "puts.yml").write_text((ALERTS / "puts.yml").read_text())
+    families = re.compile(r"epics_ca_(puts_total|put_failures_total|last_unexpected_put_timestamp_seconds)")
+    only_ca = {"EpicsPutsHidden", "EpicsPutLatencyHigh", "EpicsClientsDoNotKeepUp", "EpicsSearchStorm"}
+    covered = set()
+    for path in (ALERTS / "tests/puts.yml", ALERTS / "tests/storms.yml"):
+        wanted = yaml.safe_load(path.read_text())
+        wanted["tests"] = [test for test in wanted["tests"] if families.search(str(test["input_series"]))]
+        for test in wanted["tests"]:
+            covered |= {check["alertname"] for check in test.get("alert_rule_test", [])}
+            for series in test["input_series"]:
+                series["series"] = families.sub(r"epics_pva_\1", series["series"])
+        (tmp_path / "tests" / path.name).write_text(yaml.safe_dump(wanted))
+    assert covered - only_ca >= {"EpicsUnexpectedPut", "EpicsForbiddenPut", "EpicsPutsFail", "EpicsPutsRefused",
+                                 "EpicsClientPutStorm", "EpicsPvPutStorm"}
+    run_tool("promtool", "test", "rules", *sorted((tmp_path / "tests").glob("*.yml")))
+
+
 def test_each_alert_has_such_a_test():
     complete = set()
     for test in unit_tests():
@@ -59,7 +79,7 @@ def test_alerts_say_what_they_must():
 
 
 def test_recording_rules_are_named_level_metric_operations():
-    pattern = r"(instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+:(rate5m|mean5m|avg1d|worst|attention)"
+    pattern = r"(instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+:(rate5m|mean5m|max5m|sum|avg1d|worst|attention)"
     for rule in rules():
         assert "alert" in rule or re.fullmatch(pattern, rule["record"]), rule
 

@@ -12,18 +12,18 @@ from project import ROOT, documented_metrics, run_tool
 sys.path.append(str(ROOT / "bench"))
 from site_pages import Site  # noqa: E402
 
-SMALL = ["--hosts=2", "--iocs=3", "--records=20", "--processing=5", "--pvs=2", "--past=4", "--interval=1",
+SMALL = ["--hosts=2", "--iocs=3", "--records=20", "--processing=5", "--pvs=2", "--past=2", "--full=4",
          "--rule-interval=1", "--rule-rounds=3", "--rounds=1", "--spans=10m"]
 
 
 def test_pages_are_an_exporters():
     site = Site(iocs=3, records=20, processing=5, pvs=2, recorded=[])
-    lines = site.page(1, 1_790_000_000, False).splitlines()
+    lines = site.page(1, 1_790_000_000).splitlines()
     names = {line.split("{")[0].split(" ")[0] for line in lines}
     assert len(lines) == site.series() and not names - documented_metrics()
     twice = [series for series, times in collections.Counter(line.rpartition(" ")[0] for line in lines).items() if times > 1]
     assert not twice
-    later = site.page(1, 1_790_000_060, False).splitlines()
+    later = site.page(1, 1_790_000_060).splitlines()
     grown = [line for line, other in zip(lines, later) if line != other]
     assert grown and all("_total" in line or "_sum" in line or "_count" in line or "_bucket" in line for line in grown)
 
