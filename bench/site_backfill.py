@@ -86,7 +86,8 @@ class Backfill:
                 content = Site.with_names(b"".join(parts), host, number)
                 self.send(content)
 
-    def run(self, until: int, full_minutes: int, hours: int, wanted: collections.abc.Callable[[str], bool], whole: str) -> None:
+    def run(self, until: int, full_minutes: int, hours: int, wanted: collections.abc.Callable[[str], bool],
+            whole: str) -> None:
         """Up to `until`, seconds since 1970."""
         full = until - 60 * full_minutes
         first = until - 3600 * hours

@@ -53,7 +53,8 @@ def recorded_lines(names: list[str], of: str) -> list[tuple[str, str, float]]:
     if of == "host":  # the busiest PVs and clients of a host: those of its first IOCs
         busiest = [f"S@@@:C{i // 10:02}:P{i % 10:03}:" for i in range(20)]
         more = {"instance": [""], "instance_le": LE, "instance_period": PERIOD, "instance_reason": REASON,
-                "instance_class": [f'thread_class="{name}"' for name in ("scan", "callback", "once", "ca", "pva", "main", "other", "ended")],
+                "instance_class": [f'thread_class="{name}"' for name in
+                                   ("scan", "callback", "once", "ca", "pva", "main", "other", "ended")],
                 "instance_severity": [f'severity="{name}"' for name in ("minor", "major", "invalid")],
                 "instance_protocol": ['protocol="CA"'], "instance_client_user": [CLIENT.format(name) for name in busiest],
                 "ioc_pv": [f'ioc="ioc@@@-{i // 10:02}",pv="{name}SetCur"' for i, name in enumerate(busiest[:10])]}
