@@ -81,13 +81,15 @@ class Site:
                                                    ("pv", 'pv="D:wait.A"'), ("ioc", 'ioc="demo"'), ("host", ""))
                            if mark in labels), None)
             if wanted == "ioc" and re.search(r'\b(record|pv)="', labels) and 'pv="D:closed"' not in labels:
-                continue  # other records and PVs; one PV of an IOC is written to by somebody who should not
+                continue  # other records and PVs; one PV of a host is written to by somebody who should not
             if wanted == "rest" and name not in ("epics_record_info", "epics_record_process_total"):
                 continue
             of[wanted].append((name, labels, float(value)))
         names = {"demo": IOC, "D:scan": RECORD + "CurRB", "D:off": RECORD + "SetRB", "D:wait.A": RECORD + "SetCur",
                  "D:wait": RECORD + "SetCur", "D:closed": IOC + ":closed"}
         one_each = {"operator": RECORD + "op"}
+        of["host"] += [line for line in of["ioc"] if 'pv="D:closed"' in line[1]]
+        of["ioc"] = [line for line in of["ioc"] if 'pv="D:closed"' not in line[1]]
         self.blocks = {kind: Block(lines, names | (one_each if kind == "pv" else {})) for kind, lines in of.items()}
         self.past = {of: Block(recorded_lines(recorded, of), {}) for of in ("host", "ioc", "pv")}
         self.past["host"].lines.append(("up", "", 1.0))
@@ -106,7 +108,7 @@ class Site:
     @staticmethod
     def with_names(text, host: int, number: int | None = None, i: int | None = None):
         """Text or bytes with the names that belong there; all have the length of what stands for them."""
-        names = {HOST: f"host{host:03}:", "S@@@:": f"S{host:03}:", "ioc@@@-": f"ioc{host:03}-"}
+        names = {HOST: f"host{host:03}:", "S@@@:": f"S{host:03}:", "ioc@@@-@@": f"ioc{host:03}-00", "ioc@@@-": f"ioc{host:03}-"}
         if number is not None:
             names = {IOC: f"ioc{host:03}-{number:02}", HOST: f"host{host:03}:"}
         if i is not None:
@@ -148,7 +150,7 @@ class Site:
 
     def page(self, host: int, now: int) -> str:
         """`now`: seconds since 1970."""
-        parts = [self._text("host", 0, now)]
+        parts = [self.with_names(self._text("host", 0, now), host)]
         for number in range(self.iocs):
             kind = (host + number) % KINDS
             ioc = [self._text("ioc", kind, now)]

@@ -17,8 +17,8 @@ def halves(summed: str, each: str, *typed: str) -> str:
     same of the IOCs that are. Both have CHOSEN in their selectors. No series has the label "chosen": it is empty, which
     only the ".*" of All matches. So one half is nothing, and costs nothing."""
     all_of = "(${ioc:regex})" + "".join(f"(${name})" for name in typed)
-    return (summed.replace("CHOSEN", f'{HOSTS}, chosen=~"{all_of}"') + " or "
-            + each.replace("CHOSEN", f'{IOCS}, chosen!~"{all_of}"'))
+    return ("(" + summed.replace("CHOSEN", f'{HOSTS}, chosen=~"{all_of}"') + " or "
+            + each.replace("CHOSEN", f'{IOCS}, chosen!~"{all_of}"') + ")")
 
 
 def variable(name: str, label: str, query: str, several: bool):

@@ -9,8 +9,8 @@ PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 PV = 'pv=~"$pv", pv!="(other)"'
 CLIENT = 'user=~"$user", client=~"$client"'
 BOTH = f"{IOCS}, {PV}, {CLIENT}"
-BUCKETS = "(" + halves("sum by (le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
-                       "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})") + ")"
+BUCKETS = halves("sum by (le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
+                 "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
 
 

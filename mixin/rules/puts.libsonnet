@@ -6,7 +6,7 @@
     rules+: [
       {
         name: 'epics_puts_rates',
-        // The rules ...:avg1d below divide by the 1,440 minutes of a day: leave it at one minute.
+        // The rules ...:avg1h below divide by the times in an hour.
         interval: '%ds' % $._config.ratesIntervalSeconds,
         rules: [
           {
@@ -95,28 +95,49 @@
         name: 'epics_puts_usual',
         interval: '%ds' % $._config.usualIntervalSeconds,
         rules: [
-          // The average over the whole day, silence included: what was not there counts as 0. The last quarter of
-          // an hour is left out, so that a storm is not measured by itself.
+          // The average over each hour, and of those over the whole day, silence included: what was not there counts as
+          // 0. The last quarter of an hour is left out, so that a storm is not measured by itself. A day of minutes
+          // would be sixty times as much to read.
+          {
+            record: 'ioc_client_user:epics_ca_puts:avg1h',
+            expr: 'sum_over_time(ioc_client_user:epics_ca_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
+          },
           {
             record: 'ioc_client_user:epics_ca_puts:avg1d',
-            expr: 'sum_over_time(ioc_client_user:epics_ca_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+            expr: 'sum_over_time(ioc_client_user:epics_ca_puts:avg1h[1d:1h] offset 15m) / 24',
+          },
+          {
+            record: 'ioc_client_user:epics_pva_puts:avg1h',
+            expr: 'sum_over_time(ioc_client_user:epics_pva_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
           },
           {
             record: 'ioc_client_user:epics_pva_puts:avg1d',
-            expr: 'sum_over_time(ioc_client_user:epics_pva_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+            expr: 'sum_over_time(ioc_client_user:epics_pva_puts:avg1h[1d:1h] offset 15m) / 24',
+          },
+          {
+            record: 'ioc_pv:epics_ca_puts:avg1h',
+            expr: 'sum_over_time(ioc_pv:epics_ca_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
           },
           {
             record: 'ioc_pv:epics_ca_puts:avg1d',
-            expr: 'sum_over_time(ioc_pv:epics_ca_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+            expr: 'sum_over_time(ioc_pv:epics_ca_puts:avg1h[1d:1h] offset 15m) / 24',
+          },
+          {
+            record: 'ioc_pv:epics_pva_puts:avg1h',
+            expr: 'sum_over_time(ioc_pv:epics_pva_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
           },
           {
             record: 'ioc_pv:epics_pva_puts:avg1d',
-            expr: 'sum_over_time(ioc_pv:epics_pva_puts:rate5m[1d] offset 15m) / %d' % (86400 / $._config.ratesIntervalSeconds),
+            expr: 'sum_over_time(ioc_pv:epics_pva_puts:avg1h[1d:1h] offset 15m) / 24',
           },
           // Of the times at which there were puts.
           {
+            record: 'ioc_pv:epics_ca_put_duration_seconds:avg1h',
+            expr: 'avg_over_time(ioc_pv:epics_ca_put_duration_seconds:mean5m[1h])',
+          },
+          {
             record: 'ioc_pv:epics_ca_put_duration_seconds:avg1d',
-            expr: 'avg_over_time(ioc_pv:epics_ca_put_duration_seconds:mean5m[1d] offset 1h)',
+            expr: 'avg_over_time(ioc_pv:epics_ca_put_duration_seconds:avg1h[1d:1h] offset 1h)',
           },
         ],
       },

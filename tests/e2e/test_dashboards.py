@@ -54,7 +54,8 @@ EMPTY_SERIES = {
         *(f"epics_pva_last_unexpected_put_timestamp_seconds{action}"
           for action in ("", '{action="forbidden"}', '{action="unexpected"}')),
         "epics_pva_puts_total", "epics_pva_put_failures_total", "ioc:epics_pva_puts:rate5m", "ioc_pv:epics_pva_puts:rate5m",
-        "ioc_client_user:epics_pva_puts:rate5m", "ioc_pv:epics_pva_puts:avg1d", "ioc_client_user:epics_pva_puts:avg1d",
+        "ioc_client_user:epics_pva_puts:rate5m",
+        *(f"ioc_{of}:epics_pva_puts:{span}" for of in ("pv", "client_user") for span in ("avg1h", "avg1d")),
         *(f"epics_pva_put_failures_total{{reason{is_not}=\"no_write_access\"}}" for is_not in ("", "!")),
         "ioc_reason:epics_pva_put_failures:rate5m")},
     "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",

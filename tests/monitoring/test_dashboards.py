@@ -106,6 +106,17 @@ def test_what_rules_summed_by_host_is_shown_with_all_iocs_alone():
                 assert re.fullmatch(variable["allValue"], ""), "All must match the label that no series has"
 
 
+def test_the_six_busiest_are_six():
+    """Of a query that is one or the other both: "and" binds tighter than "or"."""
+    ranked = [(name, query) for name, query, _ in queries() if " and topk(6, " in query]
+    assert len(ranked) >= 4
+    for name, query in ranked:
+        before, _, behind = query.partition(" and topk(6, ")
+        assert " or " not in before or (before.startswith("(") and before.count("(") == before.count(")")
+                                        and before.endswith("))")), f"{name}: {query}"
+        assert before == behind[:-1].replace(" @ end()", ""), f"{name}: {query}"
+
+
 def test_lines_have_no_more_points_than_one_sees():
     for name, panel in panels():
         if not all(target.get("instant") for target in panel["targets"]):

@@ -33,9 +33,9 @@ def test_what_a_site_sets_is_everywhere(tmp_path):
         assert ("https://wiki.site/epics/" in text) == (name not in WITHOUT_ALERTS), name
     assert 'up{job="epics"}' in rules["alerts/exporter.yml"] and "> 0.24" in rules["alerts/exporter.yml"]
     puts = yaml.safe_load(rules["alerts/puts.yml"])
-    daily = [rule["expr"] for group in puts["groups"] for rule in group["rules"]
-             if re.fullmatch("ioc_(pv|client_user):epics_(ca|pva)_puts:avg1d", rule.get("record", ""))]
-    assert len(daily) == 4 and all(expr.endswith("/ 720") for expr in daily), "the minutes of a day, by twos"
+    hourly = [rule["expr"] for group in puts["groups"] for rule in group["rules"]
+             if re.fullmatch("ioc_(pv|client_user):epics_(ca|pva)_puts:avg1h", rule.get("record", ""))]
+    assert len(hourly) == 4 and all(expr.endswith("/ 30") for expr in hourly), "the minutes of an hour, by twos"
     assert rules["alerts/puts.yml"].count("23 times") == 2 and rules["alerts/puts.yml"].count("> 23 *") == 4
     assert '"ring"' in made["dashboards/puts.json"] and '"epics"' not in made["dashboards/puts.json"]
     for name, text in rules.items():

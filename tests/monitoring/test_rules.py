@@ -79,7 +79,7 @@ def test_alerts_say_what_they_must():
 
 
 def test_recording_rules_are_named_level_metric_operations():
-    pattern = r"(instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+:(rate5m|mean5m|max5m|sum|avg1d|worst|attention)"
+    pattern = r"(instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+:(rate5m|mean5m|max5m|sum|avg1h|avg1d|worst|attention)"
     for rule in rules():
         assert "alert" in rule or re.fullmatch(pattern, rule["record"]), rule
 
