@@ -71,8 +71,8 @@ KeptHabits RecordsCollector::kept_habits() {
 void RecordsCollector::keep_habits(TimePoint now) {
   if (!habits_file_.is_open() || !habits_file_.is_idle() || now < next_keep_) return;
   next_keep_ = now + kKeepHabits;
-  habits_file_.write(
-      [habits = kept_habits()](std::uint64_t generation) { return to_bytes(generation, habits); });
+  const auto habits = std::make_shared<const KeptHabits>(kept_habits());  // not to be copied again
+  habits_file_.write([habits](std::uint64_t generation) { return to_bytes(generation, *habits); });
 }
 
 Result<void> RecordsCollector::load() {
