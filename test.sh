@@ -59,7 +59,18 @@ for label in unit bpf e2e vm fuzz monitoring package lint; do
   if wanted $label; then labels+=("$label"); fi
 done
 [ ${#labels[@]} -gt 0 ] || die "no test has such a label"
-scripts/install-deps.sh build "${labels[@]}"
+groups=(build)
+# Who asks for the unit tests alone is spared what is built from source packages.
+released=OFF
+if [ "${labels[*]}" != unit ]; then
+  groups+=(release)
+  released=ON
+fi
+scripts/install-deps.sh "${groups[@]}" "${labels[@]}"
+if [ $released = ON ] && ! scripts/fetch-sources.sh .cache/sources; then
+  say "without these sources there is no TLS and no static binary: what tests them is skipped"
+  released=OFF
+fi
 if wanted e2e; then build_prometheus_3; fi
 if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
@@ -80,7 +91,8 @@ sanitized=
 if wanted fuzz e2e && can_sanitize; then
   sanitized=$PWD/build/sanitized
   configure build/sanitized -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-    -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF
+    -DIOC_EXPORTER_SANITIZE=address,undefined -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=OFF \
+    -DIOC_EXPORTER_BUNDLED_CIVETWEB=$released
 fi
 build=build
 options=(-DIOC_EXPORTER_BENCH=OFF)
@@ -90,7 +102,8 @@ if [ "${labels[*]}" = unit ]; then
   build=build/unit
   options=(-DIOC_EXPORTER_BENCH=OFF -DCMAKE_BUILD_TYPE=None)
 fi
-configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
+configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" -DIOC_EXPORTER_STATIC=$released \
+  "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
   "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3"
 if [ ${#targets[@]} -gt 0 ]; then build_targets "$build" "${targets[@]}"; fi

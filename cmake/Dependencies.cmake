@@ -1,7 +1,9 @@
 # Every library that ioc_exporter links, found once. All are packages of Debian 12.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_package(civetweb REQUIRED)
+if(NOT IOC_EXPORTER_BUNDLED_CIVETWEB)
+  find_package(civetweb REQUIRED)
+endif()
 find_package(prometheus-cpp REQUIRED COMPONENTS core OPTIONAL_COMPONENTS pull)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(spdlog REQUIRED)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that are missing, and says which. Never asks, may be run again at any time.
 #
-#   scripts/install-deps.sh GROUP...     GROUP: build, demo, bench, test, or of that only a label of the tests:
+#   scripts/install-deps.sh GROUP...     GROUP: build, release, demo, bench, test, or of that only a label of the tests:
 #                                        unit, bpf, e2e, vm, fuzz, monitoring, package, lint
 #
 # Debian and Ubuntu (apt) have all of them. Fedora and the RHEL family (dnf) lack some: those are named,
@@ -17,8 +17,10 @@ apt_packages() {
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev libzydis-dev $(apt_bpftool)" ;;
+    # What is built from source packages besides: civetweb with TLS, and the static binary.
+    release) echo "libssl-dev patch xz-utils" ;;
     test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
-    unit) echo "python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
+    unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
     bpf) echo "python3 iproute2" ;;
     e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
       "zstd $(apt_fuzzer)" ;;
@@ -58,6 +60,7 @@ dnf_packages() {
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
       "libcap-devel libseccomp-devel zydis-devel" ;;
+    release) echo "openssl-devel patch xz" ;;
     test | unit | bpf | e2e | vm | fuzz | monitoring | package | lint) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
     bench) echo "bpftrace binutils iproute tcpdump" ;;

@@ -134,6 +134,7 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
     web.admit = [&reload](const web::Request& request) { return reload.admit(request); };
     web.headers = [&reload] { return reload.headers(); };
   }
+  if (reload.speaks_tls()) web.tls = [&reload] { return reload.tls(); };
   web.action_users.insert(options.web.lifecycle_users.begin(), options.web.lifecycle_users.end());
   web.allowed_hosts = options.web.allowed_hosts;
   for (std::string& name : web::names_of_this_host()) web.allowed_hosts.push_back(std::move(name));

@@ -9,9 +9,9 @@ namespace ioc_exporter::app {
 namespace {
 
 // All that a server refuses with, so that a first one is an increase.
-constexpr const char* kReasons[] = {"answers",  "host",       "lifecycle_user",
-                                    "origin",   "password",   "password_turn",
-                                    "requests", "rate_limit", "not_taken"};
+constexpr const char* kReasons[] = {"answers",   "host",          "lifecycle_user", "origin",
+                                    "password",  "password_turn", "requests",       "rate_limit",
+                                    "not_taken", "tls_handshake"};
 constexpr const char* kActions[] = {"/-/attach", "/-/detach", "/-/reload"};
 constexpr std::size_t kLongestPath = 100;  // bytes, of a line in the log
 

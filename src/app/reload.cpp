@@ -54,25 +54,55 @@ void Reload::tell() {
   if (users_.tell) users_.tell({site_good_ && web_good_, success_time_});
 }
 
+std::vector<Reload::Stamp> Reload::web_stamps() const {
+  std::vector<Stamp> stamps = {stamp_of(options_.web.config_file)};
+  for (const std::string& file : tls_files_) stamps.push_back(stamp_of(file));
+  return stamps;
+}
+
 Result<void> Reload::open_web() {
   const std::scoped_lock lock(mutex_);
-  return read_web();
+  auto opened = read_web();
+  opened_ = true;
+  return opened;
 }
 
 Result<void> Reload::read_web() {
   if (options_.web.config_file.empty()) return {};
-  // Before the file: a change in between is seen at the next look.
-  web_stamp_ = stamp_of(options_.web.config_file);
+  // Before the files: a change in between is seen at the next look.
+  web_stamps_ = web_stamps();
   auto rules = web::read_web_config(options_.web.config_file);
+  const Result<void> used = rules ? use_web(std::move(*rules)) : rules.error();
+  web_good_ = used.ok();
+  return used;
+}
+
+Result<void> Reload::use_web(web::WebConfig rules) {
   // It may be half-written, or have been emptied by a full disk.
-  if (rules && rules->users.empty() && asks_for_passwords_)
-    rules = error_in_words(options_.web.config_file +
-                           ": basic_auth_users has no users any more, so that nobody would be "
-                           "asked for a password: restart ioc_exporter if that is meant");
-  web_good_ = rules.ok();
-  if (!rules) return rules.error();
-  asks_for_passwords_ = !rules->users.empty();
-  access_.use(std::move(*rules));
+  if (rules.users.empty() && asks_for_passwords_)
+    return error_in_words(
+        options_.web.config_file +
+        ": basic_auth_users has no users any more, so that nobody would be asked for a password: "
+        "restart ioc_exporter if that is meant");
+  if (opened_ && rules.tls.has_value() != speaks_tls_)
+    return error_in_words(options_.web.config_file + ": tls_server_config has " +
+                          (speaks_tls_ ? "gone" : "come") +
+                          ": restart ioc_exporter if that is meant");
+  if (rules.tls) {
+    // Its files, though they may be wrong: it is tried again when one of them is another one.
+    tls_files_ = rules.tls->files();
+    const Stamp config = web_stamps_.front();
+    web_stamps_ = web_stamps();
+    web_stamps_.front() = config;
+    auto tls = web::Tls::load(*rules.tls);
+    if (!tls)
+      return error_in_words(options_.web.config_file +
+                            ": tls_server_config: " + tls.error().message());
+    tls_ = std::move(*tls);
+    speaks_tls_ = true;
+  }
+  asks_for_passwords_ = !rules.users.empty();
+  access_.use(std::move(rules));
   return {};
 }
 
@@ -118,13 +148,19 @@ void Reload::look_at_web(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   if (options_.web.config_file.empty() || now < next_look_) return;
   next_look_ = now + kWebLookInterval;
-  if (stamp_of(options_.web.config_file) == web_stamp_) return;
+  if (web_stamps() == web_stamps_) return;
   if (const auto result = read_web(); !result)
     log_lines(options_.web.config_file, result.error().message());
   else
     log::info("reloaded {}", options_.web.config_file);
   if (web_good_ && site_good_) success_time_ = now_seconds();
   tell();
+}
+
+std::shared_ptr<const web::Tls> Reload::tls() {
+  look_at_web(Clock::now());
+  const std::scoped_lock lock(mutex_);
+  return tls_;
 }
 
 web::Admission Reload::admit(const web::Request& request) {

@@ -6,15 +6,19 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/options.h"
 #include "app/site_config.h"
 #include "base/result.h"
 #include "exposition/self_samples.h"
 #include "web/access.h"
+#include "web/tls.h"
+#include "web/web_config.h"
 
 namespace ioc_exporter::app {
 
@@ -41,6 +45,10 @@ class Reload {
   // For web::ServerOptions. A file of --web.config.file that has changed is read first.
   web::Admission admit(const web::Request& request);
   std::map<std::string, std::string> headers() const { return access_.headers(); }
+  // Whether the file of --web.config.file asks for TLS: said by open_web() once and for all.
+  bool speaks_tls() const { return speaks_tls_; }
+  // What a connection that begins is served with. Files that have changed are read first.
+  std::shared_ptr<const web::Tls> tls();
 
  private:
   // What tells that a file is another one; all 0 when it cannot be looked at.
@@ -52,9 +60,12 @@ class Reload {
     bool operator==(const Stamp&) const = default;
   };
   static Stamp stamp_of(const std::string& path);
+  // Of that file, and of those that it names.
+  std::vector<Stamp> web_stamps() const;
 
   Result<void> read_site();
   Result<void> read_web();
+  Result<void> use_web(web::WebConfig rules);
   void look_at_web(Clock::time_point now);
   void tell();
 
@@ -63,7 +74,10 @@ class Reload {
   web::Access access_;
   std::mutex mutex_;
   std::string iocs_;  // the section that is used at the start only, as text
-  Stamp web_stamp_;
+  std::vector<Stamp> web_stamps_;
+  std::vector<std::string> tls_files_;
+  std::shared_ptr<const web::Tls> tls_;
+  bool opened_ = false, speaks_tls_ = false;
   Clock::time_point next_look_{};
   bool site_good_ = true, web_good_ = true;
   bool asks_for_passwords_ = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/policy_file.h"
+#include "web/tls.h"
 #include "web/web_config.h"
 
 namespace ioc_exporter::app {
@@ -32,7 +33,10 @@ ConfigCheck check_config(const Options& options) {
     if (const auto site = site_config(options); !site) note("", &site.error());
   if (!options.web.config_file.empty()) {
     const auto web = web::read_web_config(options.web.config_file);
-    note(options.web.config_file, web ? nullptr : &web.error());
+    Result<void> usable = web ? Result<void>() : web.error();
+    if (web && web->tls)
+      if (const auto tls = web::Tls::load(*web->tls); !tls) usable = tls.error();
+    note(options.web.config_file, usable ? nullptr : &usable.error());
   }
   return checked;
 }

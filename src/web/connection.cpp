@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "web/compression.h"
+#include "web/own_sockets.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -148,7 +149,7 @@ Request read_request(const mg_connection* connection) {
           header(info, "Authorization"),
           header(info, "Origin"),
           header(info, "Host"),
-          info.remote_addr,
+          plain_address(info.remote_addr),
           info.remote_port};
 }
 

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -23,16 +24,25 @@ std::optional<IdleConnectionReaper::Peer> peer_of(int fd) {
                     NI_NUMERICHOST) != 0)
     return {};
   // The port stands in the same place for IPv6.
-  return IdleConnectionReaper::Peer{host.data(),
+  return IdleConnectionReaper::Peer{plain_address(host.data()),
                                     ntohs(reinterpret_cast<sockaddr_in*>(&peer)->sin_port)};
 }
 
-// Whether a whole head of a request waits to be read, without taking it.
+// Whether a whole head of a request waits to be read, without taking it; or with TLS a whole
+// record.
 bool has_request(int fd) {
   std::array<char, 16384> head;  // civetweb takes no longer one
   const ssize_t got = ::recv(fd, head.data(), head.size(), MSG_PEEK | MSG_DONTWAIT);
-  return got > 0 && std::string_view(head.data(), static_cast<std::size_t>(got)).find("\r\n\r\n") !=
-                        std::string_view::npos;
+  if (got <= 0) return false;
+  const std::string_view bytes(head.data(), static_cast<std::size_t>(got));
+  constexpr std::size_t kRecordHead = 5;  // a type that is no text, a version, a length
+  if (bytes.front() >= 20 && bytes.front() <= 23 && bytes.size() >= kRecordHead) {
+    const auto byte = [&](std::size_t at) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at]));
+    };
+    return bytes.size() >= std::min(head.size(), kRecordHead + (byte(3) << 8) + byte(4));
+  }
+  return bytes.find("\r\n\r\n") != std::string_view::npos;
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ Result<UniqueFd> listen_on(const ListenAddress& address, const sockaddr* where, 
 struct Tried {
   UniqueFd fd;
   std::string civetweb_name;
+  std::string numeric = {};
 };
 
 bool means_no_ipv6(const Error& error) {
@@ -98,7 +99,7 @@ Result<Tried> try_host(const ListenAddress& address) {
                                     nullptr, 0, NI_NUMERICHOST);
   if (unnamed != 0)
     return error_in_words("listen on " + address.text() + ": " + ::gai_strerror(unnamed));
-  return Tried{std::move(*fd), ListenAddress{number, address.port}.text()};
+  return Tried{std::move(*fd), ListenAddress{number, address.port}.text(), number};
 }
 
 }  // namespace
@@ -133,13 +134,14 @@ std::string ListenAddress::text() const {
   return (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-Result<std::vector<std::string>> try_listening(const std::vector<ListenAddress>& addresses) {
+Result<std::vector<std::string>> try_listening(std::vector<ListenAddress>& addresses) {
   std::vector<Tried> open;  // all together, so that two of them that collide are found here
   std::vector<std::string> names;
-  for (const ListenAddress& address : addresses) {
+  for (ListenAddress& address : addresses) {
     auto tried = address.host.empty() ? try_every_address(address) : try_host(address);
     if (!tried) return std::move(tried).error();
     names.push_back(tried->civetweb_name);
+    address.numeric = tried->numeric;
     open.push_back(std::move(*tried));
   }
   return names;

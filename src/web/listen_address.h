@@ -10,13 +10,16 @@
 
 namespace ioc_exporter::web {
 
-// Whether the civetweb library at hand was built with IPv6; Debian 12's was not. Without it ":PORT"
-// means all IPv4 addresses, and an IPv6 address is an error.
+// Whether the civetweb library at hand was built with IPv6; Debian 12's was not, ours is. Without
+// it
+// ":PORT" means all IPv4 addresses, and an IPv6 address is an error.
 bool civetweb_has_ipv6();
 
 struct ListenAddress {
   std::string host;        // without brackets; "" = every address of the host, IPv4 and IPv6
   std::uint16_t port = 0;  // 0 = the kernel picks one
+  std::string numeric =
+      {};  // the host in figures, once try_listening() knows it; "" = every address
 
   // ":10064", "10064", "127.0.0.1:10064", "[::1]:10064", "localhost:10064".
   static Result<ListenAddress> parse(std::string_view text);
@@ -28,7 +31,7 @@ struct ListenAddress {
 // Binds each address for a moment, all at the same time, and says how civetweb calls it
 // ("127.0.0.1:10064", "[::1]:10064", "+10064" for both families, "10064" where one of host and
 // civetweb has no IPv6). civetweb's own start only logs what fails; here the error is "listen on
-// ADDRESS: cause".
-Result<std::vector<std::string>> try_listening(const std::vector<ListenAddress>& addresses);
+// ADDRESS: cause". Fills in what they are in figures.
+Result<std::vector<std::string>> try_listening(std::vector<ListenAddress>& addresses);
 
 }  // namespace ioc_exporter::web

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
@@ -42,6 +43,13 @@ void visit_own_sockets(std::span<const std::uint16_t> ports,
     const std::uint16_t port = local_port(copy.get());
     if (port != 0 && std::ranges::find(ports, port) != ports.end() && visit(copy.get())) return;
   }
+}
+
+std::string plain_address(std::string text) {
+  constexpr std::string_view kMapped = "::ffff:";
+  if (text.starts_with(kMapped) && text.find('.') != std::string::npos)
+    text.erase(0, kMapped.size());
+  return text;
 }
 
 }  // namespace ioc_exporter::web

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -32,6 +33,9 @@ constexpr std::chrono::milliseconds kPatience{100};
 // Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
 // thousands of records is some ten megabytes, and a client may take 30 s for it.
 constexpr std::size_t kMostPendingBytes = 256u << 20;
+// How civetweb begins to say that a handshake failed, however that was.
+constexpr std::string_view kHandshakeFails[] = {"sslize error", "SSL syscall error"};
+constexpr std::chrono::seconds kOwnHandshake{10};
 
 // An answer takes tens of megabytes where there are ten thousands of records, and any thread may be
 // the one that makes it. glibc's heap of each such thread would keep that for the next time, to no
@@ -94,6 +98,12 @@ AllowedHosts allowed_hosts(const ServerOptions& options) {
   return AllowedHosts(names);
 }
 
+// civetweb 1.15 writes the code of an error to a place of ours, later ones to their own.
+[[maybe_unused]] void give_place(unsigned*& place, unsigned& ours) {
+  place = &ours;
+}
+[[maybe_unused]] void give_place(unsigned&, unsigned&) {}
+
 double thread_cpu_seconds() {
   return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
 }
@@ -109,13 +119,17 @@ struct Server::State {
   static int on_request(mg_connection* connection) noexcept;
   static void on_closed(const mg_connection* connection) noexcept;
   static int on_log(const mg_connection* connection, const char* message) noexcept;
+  static int first_tls(void** context, void* state) noexcept;
+  static int tls_of_now(const char* domain, void** context, void* state) noexcept;
 
+  void refuse_handshake(const mg_connection* connection, std::string_view why) const;
   Response respond(const Request& request, const std::string& user);
   Response act(const Handler& action, const Request& request, const std::string& user) const;
   Response show(const Handler& handler, const Request& request, const std::string& holder);
   static Response call(const Handler& handler, const Request& request);
   void answer(mg_connection* connection);
   Result<void> start_civetweb(const std::vector<std::string>& listen);
+  Result<void> shake_hands(const std::vector<ListenAddress>& addresses);
 
   ServerOptions options;
   RequestSlots slots;
@@ -123,6 +137,8 @@ struct Server::State {
   IdleConnectionReaper reaper{kCrowd, kPatience};
   PendingAnswers pending{kMostPendingBytes,
                          [this](const PendingAnswers::Peer& peer) { reaper.cut(peer); }};
+  std::shared_ptr<const Tls> first;         // what civetweb is given at its start, but uses no more
+  std::atomic<bool> shaking_hands = false;  // with itself
   mg_context* context = nullptr;
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
@@ -243,10 +259,47 @@ int Server::State::on_log(const mg_connection* connection, const char* message) 
         return 1;
       }
     }
+    const auto begins = [&](std::string_view with) {
+      return std::string_view(message).starts_with(with);
+    };
+    if (state && std::ranges::any_of(kHandshakeFails, begins)) {
+      if (!state->shaking_hands) state->refuse_handshake(connection, message);
+      return 1;
+    }
     log::warn("HTTP server: {}", message);
   } catch (...) {
   }
   return 1;
+}
+
+// Somebody who speaks no TLS, or has no certificate, or one that is not good: there is no request.
+void Server::State::refuse_handshake(const mg_connection* connection, std::string_view why) const {
+  if (!options.refused) return;
+  const mg_request_info* info = connection ? mg_get_request_info(connection) : nullptr;
+  Request nothing{
+      .method = "a TLS handshake", .path = {}, .query = {}, .accept = {}, .accept_encoding = {}};
+  if (info) nothing.remote = plain_address(info->remote_addr);
+  // "error:0A0000C7:SSL routines::peer did not return a certificate"
+  nothing.path = "(" + std::string(why.substr(why.rfind(':') + 1)) + ")";
+  options.refused(nothing, "tls_handshake");
+}
+
+// civetweb keeps what it gets here, and does not free it.
+int Server::State::first_tls(void** context, void* state) noexcept {
+  const auto* self = static_cast<State*>(state);
+  if (!self->first) return 0;
+  *context = self->first->context();
+  return 1;
+}
+
+// See third_party/patches/civetweb-2: for a connection, which takes the reference.
+int Server::State::tls_of_now(const char*, void** context, void* state) noexcept {
+  try {
+    *context = static_cast<State*>(state)->options.tls()->take_context();
+    return 1;
+  } catch (...) {
+    return -1;
+  }
 }
 
 Result<void> Server::State::start_civetweb(const std::vector<std::string>& listen) {
@@ -267,15 +320,25 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
                             kWaitingConnections,
                             "tcp_nodelay",
                             "1",
+                            "enable_auth_domain_check",
+                            "no",
                             nullptr};
+  if (options.tls) first = options.tls();
   mg_callbacks callbacks{};
   callbacks.init_connection = on_connection;
   callbacks.begin_request = on_request;
-  callbacks.connection_closed = on_closed;
+  callbacks.connection_close = on_closed;
   callbacks.log_message = on_log;
+  if (options.tls) {
+    callbacks.external_ssl_ctx = first_tls;
+    callbacks.external_ssl_ctx_domain = tls_of_now;
+  }
   char text[256] = "";
   unsigned code = 0;
-  mg_error_data error{&code, text, sizeof text};
+  mg_error_data error{};
+  give_place(error.code, code);
+  error.text = text;
+  error.text_buffer_size = sizeof text;
   mg_init_data init{&callbacks, this, settings};
   context = mg_start2(&init, &error);
   const std::lock_guard lock(log_mutex);
@@ -283,6 +346,22 @@ Result<void> Server::State::start_civetweb(const std::vector<std::string>& liste
   if (context) return {};
   return error_in_words("start HTTP server on " + ports + ": " +
                         (start_messages.empty() ? std::string(text) : start_messages));
+}
+
+// What civetweb and OpenSSL make of each other shows at the first handshake only.
+Result<void> Server::State::shake_hands(const std::vector<ListenAddress>& addresses) {
+  if (!options.tls) return {};
+  shaking_hands = true;
+  for (const ListenAddress& address : addresses)
+    if (auto works = try_handshake(address.numeric, address.port, kOwnHandshake); !works)
+      return works;
+  shaking_hands = false;
+  return {};
+}
+
+std::string http_library() {
+  return std::string("civetweb ") + mg_version() +
+         (civetweb_has_ipv6() ? ", IPv6, " : ", no IPv6, ") + Tls::library();
 }
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -303,6 +382,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     if (address.host.empty() && !civetweb_has_ipv6())
       log::info("listen on {}: IPv4 only, the civetweb library has no IPv6", address.text());
 
+  if (options.tls)
+    for (std::string& name : *names) name.append(1, 's');  // civetweb's mark of a port with TLS
   std::unique_ptr<Server> server(new Server(std::make_unique<State>(std::move(options))));
   auto started = server->state_->start_civetweb(*names);
   if (!started) return started.error();
@@ -318,6 +399,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     server->addresses_.push_back(addresses[i].text());
   }
   server->state_->reaper.start(server->ports_);
+  if (auto works = server->state_->shake_hands(addresses); !works) return works.error();
   return server;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "web/message.h"
+#include "web/tls.h"
 
 namespace ioc_exporter::web {
 
@@ -47,14 +48,21 @@ struct ServerOptions {
   std::function<void(const Request&, const std::string& reason)> refused;
   // Called before an action is done; `user`: who asked, "" = nobody known.
   std::function<void(const Request&, const std::string& user)> acted;
+  // With which TLS a connection that begins is served; never nothing. Empty: HTTP without.
+  std::function<std::shared_ptr<const Tls>()> tls;
   std::size_t max_requests = 8;                        // scrapes at a time; more get a 503
   std::chrono::milliseconds request_timeout{3'000};    // for a client to send its request
   std::chrono::milliseconds response_timeout{30'000};  // for a client to take the answer
 };
 
+// Which civetweb it is, and what it speaks besides HTTP: "civetweb 1.16, IPv6, TLS by
+// OpenSSL 3.0.19".
+std::string http_library();
+
 class Server {
  public:
-  // Listens when it returns. Errors: a bad address, "listen on ADDRESS: cause", no threads.
+  // Listens when it returns, and has shaken hands with itself where it speaks TLS. Errors: a bad
+  // address, "listen on ADDRESS: cause", no threads, a handshake that fails.
   static Result<std::unique_ptr<Server>> start(ServerOptions options);
   // Cuts all connections and waits for the handlers that run.
   ~Server();

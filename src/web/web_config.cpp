@@ -6,15 +6,17 @@
 
 #include "base/yaml_file.h"
 #include "base/yaml_reader.h"
+#include "web/tls.h"
 
 namespace ioc_exporter::web {
 namespace {
 
 constexpr const char* kNoTls =
-    "ioc_exporter does not speak TLS: the civetweb 1.15 of Debian 12 crashes at the first TLS "
-    "connection with OpenSSL 3. Put a proxy in front of it, as docs/configuration.md#tls shows, "
-    "and "
-    "take this section out";
+    "this ioc_exporter does not speak TLS: it was built with the distribution's civetweb, and the "
+    "civetweb 1.15 of Debian 12 crashes at the first TLS connection with OpenSSL 3. The binary of "
+    "a "
+    "release does; or put a proxy in front, as docs/configuration.md#tls shows, and take this "
+    "section out";
 
 // A password check takes 2^cost rounds: 15 are about 2 s.
 constexpr int kMostCost = 15;
@@ -78,7 +80,7 @@ std::string problem_of_header(const std::string& name, const std::string& value)
 }
 
 void read_http(Reader& section, WebConfig& config, Problems& problems) {
-  section.flag("http2");  // is for TLS only
+  section.flag("http2");  // is not spoken
   section.pairs("headers", [&](const Pair& header) {
     const std::string problem = problem_of_header(header.name, header.value);
     if (problem.empty())
@@ -86,6 +88,11 @@ void read_http(Reader& section, WebConfig& config, Problems& problems) {
     else
       problems.add(header.place, section.path() + ".headers." + header.name + ": " + problem);
   });
+}
+
+std::string folder_of(const std::string& file) {
+  const auto slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
 void read_rate_limit(Reader& section, WebConfig& config) {
@@ -103,7 +110,12 @@ Result<WebConfig> parse_web_config(const std::string& text, const std::string& n
   if (!problems.empty()) return problems.error();
   try {
     Reader file(document, "", problems);
-    if (file.has("tls_server_config")) file.complain("tls_server_config", kNoTls);
+    if (file.has("tls_server_config") && !Tls::available())
+      file.complain("tls_server_config", kNoTls);
+    else
+      file.section("tls_server_config", [&](Reader& section) {
+        config.tls = read_tls_config(section, folder_of(name));
+      });
     file.section("http_server_config",
                  [&](Reader& section) { read_http(section, config, problems); });
     read_users(file, config, problems);

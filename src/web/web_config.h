@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "web/tls_config.h"
 
 namespace ioc_exporter::web {
 
@@ -20,10 +21,11 @@ struct WebConfig {
   std::map<std::string, std::string> users;  // name -> bcrypt hash; empty: no password is asked for
   std::map<std::string, std::string> headers;  // of every answer; "" = none of that name
   std::optional<RateLimit> rate_limit;
+  std::optional<TlsConfig> tls;  // none: HTTP without
 };
 
-// The error holds all problems, as read_config()'s. A file that asks for TLS is refused: it says
-// why.
+// The error holds all problems, as read_config()'s. A file that asks for TLS is refused where this
+// build has none: it says why. `name`: the file, in whose folder relative paths begin.
 Result<WebConfig> read_web_config(const std::string& path);
 Result<WebConfig> parse_web_config(const std::string& text, const std::string& name);
 

@@ -46,21 +46,26 @@ TEST(ListenAddress, BadOnesAreRefusedInWords) {
 }
 
 TEST(TryListening, NamesWhatCannotBe) {
-  const auto foreign = try_listening({{"192.0.2.1", 0}});  // a documentation address
+  std::vector<ListenAddress> addresses = {{"192.0.2.1", 0}};  // a documentation address
+  const auto foreign = try_listening(addresses);
   ASSERT_FALSE(foreign.ok());
   EXPECT_EQ(foreign.error().message(), "listen on 192.0.2.1:0: Cannot assign requested address");
-  const auto nameless = try_listening({{"host.invalid", 1}});
+  addresses = {{"host.invalid", 1}};
+  const auto nameless = try_listening(addresses);
   ASSERT_FALSE(nameless.ok());
   EXPECT_EQ(nameless.error().message().rfind("listen on host.invalid:1: ", 0), 0u);
 }
 
 TEST(TryListening, GivesCivetwebsNames) {
-  const auto names = try_listening({{"127.0.0.1", 0}, {"localhost", 0}, {"", 0}});
+  std::vector<ListenAddress> addresses = {{"127.0.0.1", 0}, {"localhost", 0}, {"", 0}};
+  const auto names = try_listening(addresses);
   ASSERT_TRUE(names.ok()) << names.error().message();
   ASSERT_EQ(names->size(), 3u);
   EXPECT_EQ((*names)[0], "127.0.0.1:0");
   EXPECT_EQ((*names)[1], "127.0.0.1:0");
   EXPECT_TRUE((*names)[2] == "+0" || (*names)[2] == "0") << (*names)[2];
+  EXPECT_EQ(addresses[1].numeric, "127.0.0.1");
+  EXPECT_EQ(addresses[2].numeric, "");
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+# ioc_exporter_static: the same program as one file that needs nothing of its host: no libraries, no loader (static-pie).
+# The objects are those of the ordinary build, but for the few that depend on which civetweb it is; what Debian has no
+# static library of is in third_party/.
+function(ioc_exporter_find_static variable)
+  foreach(name IN LISTS ARGN)
+    find_library(STATIC_${name} NAMES lib${name}.a REQUIRED)
+    list(APPEND found ${STATIC_${name}})
+  endforeach()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+ioc_exporter_find_static(archives bpf elf z re2 yaml-cpp crypt deflate zstd cap seccomp ssl crypto)
+get_filename_component(archives_folder ${STATIC_re2} DIRECTORY)
+file(GLOB abseil ${archives_folder}/libabsl_*.a)
+
+# For the licences of a release.
+list(JOIN archives "\n" archives_text)
+list(JOIN abseil "\n" abseil_text)
+file(WRITE ${PROJECT_BINARY_DIR}/static_archives "${archives_text}\n${abseil_text}\n")
+
+set(rooms "")
+foreach(room base kernel exposition iocs records ca pva policy web app)
+  list(APPEND rooms $<TARGET_FILE:ioc_exporter_${room}>)
+endforeach()
+
+# Objects that are named go before those of the same name in a room's archive, which are not taken then.
+add_executable(ioc_exporter_static static_binary.cpp
+  $<TARGET_OBJECTS:ioc_exporter> $<TARGET_OBJECTS:ioc_exporter_web_tls>)
+add_dependencies(ioc_exporter_static ioc_exporter_app)
+target_link_options(ioc_exporter_static PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack)
+target_link_libraries(ioc_exporter_static PRIVATE
+  -Wl,--start-group ${rooms}
+  $<TARGET_FILE:ioc_exporter_civetweb> $<TARGET_FILE:ioc_exporter_zydis> $<TARGET_FILE:ioc_exporter_spdlog>
+  ${archives} ${abseil} -Wl,--end-group)
+add_dependencies(ioc_exporter_static ioc_exporter_civetweb ioc_exporter_zydis ioc_exporter_spdlog)
+target_include_directories(ioc_exporter_static PRIVATE ${OPENSSL_INCLUDE_DIR})
+ioc_exporter_warnings(ioc_exporter_static)
+set_target_properties(ioc_exporter_static PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} POSITION_INDEPENDENT_CODE ON)

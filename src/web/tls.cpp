@@ -1,0 +1,292 @@
+#ifdef IOC_EXPORTER_TLS  // otherwise tls_none.cpp has what is here
+
+#include "web/tls.h"
+
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/rooted_fs.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+constexpr std::size_t kMostBytes = 4u << 20;  // of a file
+constexpr int kMostSteps = 20;                // of a handshake in memory: it takes four
+
+template <auto free>
+struct Deleter {
+  template <class T>
+  void operator()(T* held) const {
+    free(held);
+  }
+};
+using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
+using Connection = std::unique_ptr<SSL, Deleter<SSL_free>>;
+using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+
+// What OpenSSL complains about in this thread; it forgets it.
+std::string openssl_error() {
+  const unsigned long code = ERR_peek_last_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  ERR_clear_error();
+  return reason == nullptr ? "OpenSSL does not say why" : reason;
+}
+
+Error problem_of(const char* key, const std::string& file, const std::string& what) {
+  return error_in_words(std::string(key) + " " + file + ": " + what);
+}
+
+Result<std::string> read(const char* key, const std::string& file) {
+  auto text = RootedFs().read_regular(file, kMostBytes);
+  if (!text) return problem_of(key, file, text.error().message());
+  return text;
+}
+
+Bio in_memory(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// Nobody is there to be asked for a password.
+int no_password(char*, int, int, void*) {
+  return -1;
+}
+
+Result<std::vector<Certificate>> read_certificates(const char* key, const std::string& file) {
+  const auto text = read(key, file);
+  if (!text) return text.error();
+  const Bio bio = in_memory(*text);
+  std::vector<Certificate> all;
+  ERR_clear_error();
+  while (X509* one = PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr))
+    all.emplace_back(one);
+  // What ends it should be the end of the file.
+  if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+    return problem_of(key, file, "no certificate in the PEM format: " + openssl_error());
+  ERR_clear_error();
+  if (all.empty()) return problem_of(key, file, "has no certificate in the PEM format");
+  return all;
+}
+
+std::string text_of(const ASN1_TIME* time) {
+  const Bio bio(BIO_new(BIO_s_mem()));
+  ASN1_TIME_print(bio.get(), time);
+  char text[64] = "";
+  const int length = BIO_read(bio.get(), text, sizeof text - 1);
+  return {text, static_cast<std::size_t>(std::max(0, length))};
+}
+
+Result<void> use_certificate(SSL_CTX* context, const TlsConfig& config) {
+  auto chain = read_certificates("cert_file", config.cert_file);
+  if (!chain) return chain.error();
+  const auto complain = [&](const std::string& what) {
+    return problem_of("cert_file", config.cert_file, what);
+  };
+  for (const Certificate& each : *chain) {
+    if (X509_cmp_current_time(X509_get0_notAfter(each.get())) < 0)
+      return complain("the certificate expired on " + text_of(X509_get0_notAfter(each.get())));
+    if (X509_cmp_current_time(X509_get0_notBefore(each.get())) > 0)
+      return complain("the certificate is not valid before " +
+                      text_of(X509_get0_notBefore(each.get())));
+  }
+  if (SSL_CTX_use_certificate(context, chain->front().get()) != 1)
+    return complain("OpenSSL refuses the certificate: " + openssl_error());
+  for (std::size_t i = 1; i < chain->size(); ++i)
+    if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1)
+      return complain("OpenSSL refuses a certificate of its chain: " + openssl_error());
+  return {};
+}
+
+Result<void> use_key(SSL_CTX* context, const TlsConfig& config) {
+  const auto text = read("key_file", config.key_file);
+  if (!text) return text.error();
+  const auto complain = [&](const std::string& what) {
+    return problem_of("key_file", config.key_file, what);
+  };
+  ERR_clear_error();
+  const Bio bio = in_memory(*text);
+  const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr));
+  ERR_clear_error();
+  if (!key) return complain("has no private key in the PEM format that needs no password");
+  if (X509_check_private_key(SSL_CTX_get0_certificate(context), key.get()) != 1) {
+    ERR_clear_error();
+    return complain("is not the key of the certificate in " + config.cert_file);
+  }
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1)
+    return complain("OpenSSL refuses the key: " + openssl_error());
+  return {};
+}
+
+// Any certificate will do where the configuration says so.
+int believe_anybody(X509_STORE_CTX*, void*) {
+  return 1;
+}
+
+Result<void> use_client_auth(SSL_CTX* context, const TlsConfig& config) {
+  using Auth = TlsConfig::ClientAuth;
+  int mode = config.client_auth == Auth::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER;
+  if (config.client_auth == Auth::require_any || config.client_auth == Auth::require_and_verify)
+    mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+  SSL_CTX_set_verify(context, mode, nullptr);
+  if (!config.verifies_clients()) {
+    SSL_CTX_set_cert_verify_callback(context, believe_anybody, nullptr);
+    return {};
+  }
+  const auto authorities = read_certificates("client_ca_file", config.client_ca_file);
+  if (!authorities) return authorities.error();
+  for (const Certificate& one : *authorities)
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get()) != 1 ||
+        SSL_CTX_add_client_CA(context, one.get()) != 1)
+      return problem_of("client_ca_file", config.client_ca_file,
+                        "OpenSSL refuses a certificate: " + openssl_error());
+  return {};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all.append(all.empty() ? "" : ":").append(name);
+  return all;
+}
+
+Result<void> use_ciphers(SSL_CTX* context, const TlsConfig& config) {
+  std::vector<std::string> names;
+  for (const std::string& name : config.ciphers) {
+    const std::string known = OPENSSL_cipher_name(name.c_str());
+    if (known == "(NONE)") return error_in_words("cipher_suites: OpenSSL does not know " + name);
+    // Those of TLS 1.3 cannot be chosen, as in Go.
+    if (!known.starts_with("TLS_")) names.push_back(known);
+  }
+  if (!names.empty() && SSL_CTX_set_cipher_list(context, joined(names).c_str()) != 1)
+    return error_in_words("cipher_suites: OpenSSL refuses them: " + openssl_error());
+  if (!config.curves.empty() &&
+      SSL_CTX_set1_groups_list(context, joined(config.curves).c_str()) != 1)
+    return error_in_words("curve_preferences: OpenSSL refuses them: " + openssl_error());
+  return {};
+}
+
+int openssl_version(int version) {
+  return version == 13 ? TLS1_3_VERSION : TLS1_2_VERSION;
+}
+
+// `host` in figures, "" = this host. Who does not answer is waited for that long, at each step.
+Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port,
+                            std::chrono::milliseconds patience) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.empty() ? "127.0.0.1" : host.c_str(),
+                                   std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) return error_in_words(::gai_strerror(failed));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+  UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return last_error("make a socket");
+  const timeval limit = {patience.count() / 1000, patience.count() % 1000 * 1000};
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
+    if (::setsockopt(fd.get(), SOL_SOCKET, option, &limit, sizeof limit) != 0)
+      return last_error("set a time limit");
+  if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0) return last_error("connect");
+  return fd;
+}
+
+// Hands the handshake's bytes over in memory.
+Result<void> shake_hands_with_itself(SSL_CTX* context) {
+  const Context other(SSL_CTX_new(TLS_client_method()));
+  const Connection server(SSL_new(context)), client(SSL_new(other.get()));
+  if (!server || !client) return error_in_words(openssl_error());
+  SSL_set_verify(server.get(), SSL_VERIFY_NONE, nullptr);  // the client has no certificate
+  BIO *near = nullptr, *far = nullptr;
+  if (BIO_new_bio_pair(&near, 0, &far, 0) != 1) return error_in_words(openssl_error());
+  SSL_set_bio(server.get(), near, near);
+  SSL_set_bio(client.get(), far, far);
+  for (int step = 0; step < kMostSteps; ++step) {
+    ERR_clear_error();
+    const int asked = SSL_connect(client.get());
+    if (asked != 1 && SSL_get_error(client.get(), asked) != SSL_ERROR_WANT_READ)
+      return error_in_words(openssl_error());
+    const int answered = SSL_accept(server.get());
+    if (answered != 1 && SSL_get_error(server.get(), answered) != SSL_ERROR_WANT_READ)
+      return error_in_words(openssl_error());
+    if (asked == 1 && answered == 1) return {};
+  }
+  return error_in_words("it does not come to an end");
+}
+
+}  // namespace
+
+struct Tls::State {
+  Context context;
+};
+
+Tls::Tls(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tls::~Tls() = default;
+
+bool Tls::available() {
+  return true;
+}
+
+std::string Tls::library() {
+  return std::string("TLS by OpenSSL ") + OpenSSL_version(OPENSSL_VERSION_STRING);
+}
+
+Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig& config) {
+  Context context(SSL_CTX_new(TLS_server_method()));
+  if (!context) return error_in_words("start OpenSSL: " + openssl_error());
+  SSL_CTX_set_min_proto_version(context.get(), openssl_version(config.min_version));
+  SSL_CTX_set_max_proto_version(context.get(), openssl_version(config.max_version));
+  // A client that comes back shakes hands anew, and is checked anew: that is a scrape in seconds.
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                         SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  for (const auto step : {use_certificate, use_key, use_client_auth, use_ciphers})
+    if (auto done = step(context.get(), config); !done) return done.error();
+  if (auto works = shake_hands_with_itself(context.get()); !works)
+    return problem_of("cert_file", config.cert_file,
+                      "a handshake with it fails: " + works.error().message());
+  auto state = std::make_unique<State>();
+  state->context = std::move(context);
+  return std::shared_ptr<const Tls>(new Tls(std::move(state)));
+}
+
+void* Tls::context() const {
+  return state_->context.get();
+}
+
+void* Tls::take_context() const {
+  SSL_CTX_up_ref(state_->context.get());
+  return state_->context.get();
+}
+
+Result<void> try_handshake(const std::string& host, std::uint16_t port,
+                           std::chrono::milliseconds patience) {
+  const std::string what = "shake hands with the server's own port " + std::to_string(port);
+  auto fd = connect_to(host, port, patience);
+  if (!fd) return error_in_words(what + ": " + fd.error().message());
+  const Context context(SSL_CTX_new(TLS_client_method()));
+  const Connection client(SSL_new(context.get()));
+  if (!client || SSL_set_fd(client.get(), fd->get()) != 1)
+    return error_in_words(what + ": " + openssl_error());
+  ERR_clear_error();
+  if (SSL_connect(client.get()) == 1) return {};
+  const std::string why = openssl_error();
+  // What it refuses then is our lack of a certificate.
+  if (SSL_get0_peer_certificate(client.get()) != nullptr) return {};
+  return error_in_words(what + ": " + why);
+}
+
+}  // namespace ioc_exporter::web
+
+#endif

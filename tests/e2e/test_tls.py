@@ -1,0 +1,178 @@
+"""TLS as the one file of a release speaks it: whom it lets in, with what, and that certificates can be exchanged."""
+import http.client
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from harness import env
+from harness.exporter import run_exporter
+from harness.waiting import wait_until
+
+pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")  # that they are refused is the point
+EXPORTER_OPTIONS = ["--no-collector.records"]
+REFUSED = rb'ioc_exporter_http_refused_total\{reason="tls_handshake"\} (\d+)'
+MAKE = r"""
+new="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+names="-addext subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1"
+for ca in ca stranger; do openssl req -x509 $new -keyout $ca.key -out $ca.pem -subj /CN=$ca -days 2; done
+for one in first second client old; do openssl req $new -keyout $one.key -out $one.csr -subj /CN=$one $names; done
+sign() { openssl x509 -req -in $1.csr -CA $2.pem -CAkey $2.key -CAcreateserial -days 2 -copy_extensions copy -out $3.pem; }
+sign first ca first; sign second ca second; sign client ca client; sign client stranger imposter; cp client.key imposter.key
+: >index; echo 01 >serial
+printf '[ca]\ndefault_ca=x\n[x]\ndatabase=index\nserial=serial\nnew_certs_dir=.\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n' >ca.conf
+openssl ca -batch -config ca.conf -in old.csr -out old.pem -cert ca.pem -keyfile ca.key -notext \
+  -startdate 20200101000000Z -enddate 20200102000000Z
+cp first.pem server.pem; cp first.key server.key
+"""
+ANYBODY = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n"
+KNOWN = ("tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem,"
+         " client_auth_type: RequireAndVerifyClientCert}\n")
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("needs openssl (package openssl)")
+    if "TLS by" not in run_exporter("--version").stdout:
+        pytest.skip(f"{env.exporter_binary()} has no TLS")
+    folder = tmp_path_factory.mktemp("pki")
+    subprocess.run(["sh", "-ec", MAKE], cwd=folder, check=True, capture_output=True)
+    (folder / "web.yml").write_text(ANYBODY)
+    return folder
+
+
+class Served:
+    """An exporter on both loopback addresses."""
+
+    def __init__(self, shared, pki):
+        self.pki = pki
+        self.exporter = shared.exporter(f"--web.config.file={pki / 'web.yml'}", "--web.listen-address=[::1]:0")
+        self.port6 = int(self.exporter.process.wait_for(r"listening on \[::1\]:(\d+)", "stderr")[1])
+
+    def context(self, authority="ca", client=None, newest=None):
+        context = ssl.create_default_context(cafile=self.pki / f"{authority}.pem")
+        if client:
+            context.load_cert_chain(self.pki / f"{client}.pem", self.pki / f"{client}.key")
+        if newest:
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version = context.maximum_version = newest
+        return context
+
+    def get(self, path="/metrics", host="127.0.0.1", **context):
+        port = self.port6 if host == "::1" else self.exporter.port
+        connection = http.client.HTTPSConnection(host, port, timeout=60, context=self.context(**context))
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            name = dict(pair[0] for pair in connection.sock.getpeercert()["subject"]) if connection.sock else {}
+            return answer.status, name.get("commonName"), answer.read()
+        finally:
+            connection.close()
+
+    def refused(self, **context) -> int:
+        return int(re.search(REFUSED, self.get(**context)[2])[1])
+
+    def is_turned_away(self, **context) -> bool:
+        """With TLS 1.3 a client learns that it is only when it waits for the answer."""
+        try:
+            self.get(**context)
+        except (ssl.SSLError, ConnectionError, http.client.RemoteDisconnected):
+            return True
+        return False
+
+
+@pytest.fixture(scope="module")
+def served(shared, pki):
+    return Served(shared, pki)
+
+
+def test_whom_it_speaks_to(served):
+    for host in ("127.0.0.1", "::1", "localhost"):
+        status, _, body = served.get(host=host)
+        assert (status, b"ioc_exporter_build_info" in body) == (200, True)
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        assert served.get(newest=version)[0] == 200
+    before = served.refused()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        served.get(authority="stranger")
+    for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+        with pytest.raises(ssl.SSLError):
+            served.get(newest=version)
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        served.exporter.request("/metrics")  # no TLS at all
+    wait_until(lambda: served.refused() == before + 4, "all four are counted", 30)
+    for why in ("unknown ca", "unsupported protocol", "http request"):
+        served.exporter.process.wait_for(rf"refused a TLS handshake \([^)]*{why}[^)]*\) from 127.0.0.1: tls_handshake",
+                                         "stderr")
+
+
+def test_who_never_finishes_a_handshake(served):
+    """As many as there are threads, and more: each has the beginning of a greeting, and says no more."""
+    greeting = bytes.fromhex("1603010200010001fc0303")
+    slow = []
+    for _ in range(200):
+        slow.append(socket.create_connection(("127.0.0.1", served.exporter.port)))
+        slow[-1].sendall(greeting)
+    for _ in range(20):
+        assert served.get()[0] == 200
+    for connection in slow:  # it ends at all
+        connection.settimeout(60)
+        try:
+            while connection.recv(4096):
+                pass
+        except ConnectionError:
+            pass
+        connection.close()
+
+
+def test_certificates_are_exchanged(served):
+    """One file after the other, as a tool that renews them does; what does not work is not taken."""
+    pki, said = served.pki, served.exporter.process
+
+    def name() -> str:
+        # The connection has to be open to be asked.
+        with socket.create_connection(("127.0.0.1", served.exporter.port)) as plain:
+            with served.context().wrap_socket(plain, server_hostname="localhost") as connection:
+                return dict(pair[0] for pair in connection.getpeercert()["subject"])["commonName"]
+
+    assert name() == "first"
+    (pki / "server.pem").write_bytes((pki / "second.pem").read_bytes()[:200])
+    wait_until(lambda: name() and "no certificate in the PEM format" in said.stderr(), "the half is refused", 30)
+    assert name() == "first"
+    shutil.copy(pki / "second.pem", pki / "server.pem")
+    wait_until(lambda: name() and "is not the key of the certificate" in said.stderr(), "the pair is refused", 30)
+    assert name() == "first"
+    assert b"ioc_exporter_config_last_reload_successful 0" in served.get()[2]
+    shutil.copy(pki / "second.key", pki / "server.key")
+    wait_until(lambda: name() == "second", "the new pair is used", 30)
+    assert b"ioc_exporter_config_last_reload_successful 1" in served.get()[2]
+    # Neither does a file that is being written turn TLS off.
+    (pki / "web.yml").write_text("")
+    wait_until(lambda: name() and "tls_server_config has gone" in said.stderr(), "it is refused", 30)
+    (pki / "web.yml").write_text(ANYBODY)
+
+
+def test_clients_with_certificates(served):
+    (served.pki / "web.yml").write_text(KNOWN)
+    wait_until(served.is_turned_away, "a client without a certificate is turned away", 30)
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        assert served.get(client="client", newest=version)[0] == 200
+        for nobody in (None, "imposter", "old"):
+            assert served.is_turned_away(client=nobody, newest=version), nobody
+    before = served.refused(client="client")
+    assert served.is_turned_away(client="old")
+    wait_until(lambda: served.refused(client="client") == before + 1, "it is counted", 30)
+
+
+def test_what_cannot_work_is_told_before_the_start(pki):
+    bad = pki / "bad.yml"
+    for cert, key, why in (("old.pem", "old.key", f"cert_file {pki}/old.pem: the certificate expired on Jan  2"),
+                           ("first.pem", "second.key", f"key_file {pki}/second.key: is not the key of")):
+        bad.write_text(f"tls_server_config: {{cert_file: {cert}, key_file: {key}}}\n")
+        for option in ((), ("--config.check",)):
+            result = run_exporter(f"--web.config.file={bad}", *option)
+            assert (result.returncode, why in result.stderr) == (1, True), result.stderr
