@@ -74,6 +74,7 @@ fi
 if wanted e2e; then build_prometheus_3; fi
 if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
+if wanted package; then scripts/make-release-roots.sh .cache/release-roots; fi
 
 targets=()
 if wanted package; then
@@ -105,7 +106,7 @@ fi
 configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" -DIOC_EXPORTER_STATIC=$released \
   "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
-  "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3"
+  "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3" "-DIOC_EXPORTER_RELEASE_ROOTS=$PWD/.cache/release-roots"
 if [ ${#targets[@]} -gt 0 ]; then build_targets "$build" "${targets[@]}"; fi
 
 say "ctest"

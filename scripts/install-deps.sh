@@ -27,7 +27,7 @@ apt_packages() {
     vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
     fuzz) echo "python3 $(apt_fuzzer)" ;;
     monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager" ;;
-    package) echo "python3 dpkg-dev rpm groff-base" ;;
+    package) echo "python3 dpkg-dev rpm groff-base binutils iproute2 debian-archive-keyring" ;;
     lint) echo "python3 clang-format" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;

@@ -16,25 +16,9 @@ set -euo pipefail
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mkdir -p "$1"
 directory=$(cd "$1" && pwd)
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-mirror() {
-  # shellcheck disable=SC2016 # apt fills these in
-  apt-get indextargets --format '$(ORIGIN)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    awk -F'|' '$1 == "Debian" && $2 == "main" && $3 !~ /security/ { print $3; exit }'
-}
-
-# apt_of SUITE ARGUMENT...: apt-get with that suite as its only source.
-apt_of() {
-  local suite=$1 state=$directory/apt/$1
-  shift
-  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/preferences.d"
-  echo "deb [signed-by=$keyring] $uri $suite main" >"$state/sources.list"
-  apt-get -q -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-    -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts="$state/preferences.d" \
-    -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
-    -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
-}
+# shellcheck source=scripts/debian.sh
+. "$project/scripts/debian.sh"
 
 # image_of SUITE META: the image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
 image_of() {

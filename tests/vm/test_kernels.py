@@ -17,7 +17,7 @@ def test_kernel(series, tmp_path):
     settings = {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES}
     tree = machine.Initramfs(tmp_path / "root")
     tree.add_ioc(DATABASE)
-    tree.add_program(env.exporter_binary())
+    tree.add_program(env.exporter_binary(), "/bin/ioc_exporter")
     tree.add_script("guest.sh", "/init", settings)
     facts = machine.boot(kernel, tree.pack(tmp_path / "initramfs.cpio"), tmp_path)
     machine.show(facts)

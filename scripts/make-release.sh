@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Makes a release: ioc_exporter-VERSION.linux-ARCH.tar.gz, with one static binary that needs nothing of its host, and
+# SHA256SUMS beside it. On Debian 12, whose static libraries it is linked with; the same sources and packages give the
+# same bytes, wherever they are.
+#
+#   scripts/make-release.sh [--build DIRECTORY] [OUTPUT_DIRECTORY]      output: dist/
+#
+#   --build DIRECTORY   take ioc_exporter_static from there (a build with -DIOC_EXPORTER_STATIC=ON) instead of building it
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+build=
+if [ "${1:-}" = --build ]; then
+  [ $# -ge 2 ] || die "--build wants a directory"
+  build=$2
+  shift 2
+fi
+output=${1:-dist}
+
+if [ -z "$build" ]; then
+  build=build/release
+  scripts/install-deps.sh build release
+  configure "$build" -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_STATIC=ON
+  build_targets "$build" ioc_exporter_static
+fi
+binary=$build/ioc_exporter_static
+[ -x "$binary" ] || die "there is no $binary: build with -DIOC_EXPORTER_STATIC=ON"
+
+# The time of the sources, not of today.
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
+version=$("$binary" --version | sed -n '1s/^ioc_exporter \([^ ]*\) .*/\1/p')
+case $(uname -m) in
+  x86_64) arch=amd64 ;;
+  aarch64) arch=arm64 ;;
+  *) arch=$(uname -m) ;;
+esac
+name=ioc_exporter-$version.linux-$arch
+mkdir -p "$output"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+top=$work/$name
+mkdir -p "$top/docs" "$top/licences"
+
+install -m 755 "$binary" "$top/ioc_exporter"
+"$binary" --help-man >"$top/ioc_exporter.8"
+"$binary" --completion-script-bash >"$top/ioc_exporter.bash"
+sed 's|@IOC_EXPORTER_PROGRAM@|/usr/local/sbin/ioc_exporter|' packaging/ioc_exporter.service.in >"$top/ioc_exporter.service"
+cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default LICENSE README.md CHANGELOG.md "$top"
+cp -r LICENSES alerts dashboards "$top"
+cp -r docs/*.md docs/*.yml docs/runbooks "$top/docs"
+find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name requirements.txt -o -name .lint -o -name draw \
+  -o -name source \) -prune -exec rm -rf {} +
+
+# licence PACKAGE: what Debian says of it.
+licence() {
+  cp "/usr/share/doc/$1/copyright" "$top/licences/$1"
+}
+# What the binary is linked with, and what is compiled into it from headers alone.
+while read -r archive; do
+  dpkg -S "$(readlink -f "$archive")" | sed 's/:.*//'
+done <"$build/static_archives" | sort -u >"$work/packages"
+while read -r package; do licence "$package"; done <"$work/packages"
+for package in libc6-dev libstdc++-12-dev libgcc-12-dev prometheus-cpp-dev nlohmann-json3-dev libcxxopts-dev libprotozero-dev; do
+  licence "$package"
+done
+cp "$build/third_party/civetweb/LICENSE.md" "$top/licences/civetweb"
+cp "$build/third_party/zydis/LICENSE" "$top/licences/zydis"
+cp "$build/third_party/spdlog/LICENSE" "$top/licences/spdlog"
+cp "$build/third_party/fmt/LICENSE.rst" "$top/licences/fmt"
+mkdir "$top/licences/common"  # which those of Debian refer to
+grep -ohE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' -r "$top/licences" | sort -u | while read -r text; do
+  [ ! -f "$text" ] || cp "$text" "$top/licences/common"
+done
+cat >"$top/licences/README" <<'TEXT'
+The libraries that ioc_exporter is linked with, statically, and what their authors ask for. Some (glibc, libelf,
+libseccomp) are under the LGPL: the sources of this release, with scripts/make-release.sh, make it anew with other
+versions of them.
+TEXT
+
+# In one order, of one time, of nobody.
+(cd "$top" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
+tar --create --directory "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+  --mode=u+rw,go=rX --format=gnu "$name" | gzip -9n >"$output/$name.tar.gz"
+(cd "$output" && sha256sum "$name.tar.gz" >SHA256SUMS)
+say "made $output/$name.tar.gz ($(stat -c %s "$output/$name.tar.gz") bytes)"
