@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and starts the exporter.
 #
-#   sudo ./run.sh [--port PORT] [--all] [--demo | --no-demo] [-- EXPORTER_OPTION...]
+#   sudo ./run.sh [--port PORT] [--all] [--demo | --no-demo] [--grafana-dashboards DIR] [-- EXPORTER_OPTION...]
 #
 #   --port PORT   the exporter's port (default: 10064)
 #   --all         listen on all addresses, for a Prometheus elsewhere: who reaches the port can read the names of PVs
 #                 and users (default: on 127.0.0.1 only)
 #   --demo        start the demo even when this host runs an IOC
 #   --no-demo     never start the demo
+#   --grafana-dashboards DIR
+#                 lay out the dashboards in DIR, with what Grafana reads at its start to have them and the
+#                 Prometheus (the demo's, otherwise http://localhost:9090): GF_PATHS_PROVISIONING=DIR/provisioning
 #   --            what follows goes to the exporter, for example --ioc.include=demo-ring
 #
 # Where the host has no IOC it also starts a demo on loopback: a soft IOC, three clients that write to it, of
@@ -25,8 +28,9 @@ work=
 pids=()
 names=()
 exporter_options=()
+grafana=
 
-usage() { sed -n '2,14s/^# \{0,1\}//p' run.sh; }
+usage() { sed -n '2,17s/^# \{0,1\}//p' run.sh; }
 
 parse_options() {
   while [ $# -gt 0 ]; do
@@ -40,6 +44,12 @@ parse_options() {
         shift
         ;;
       --port=*) port=${1#*=} ;;
+      --grafana-dashboards)
+        [ $# -ge 2 ] || die "--grafana-dashboards wants a directory"
+        grafana=$2
+        shift
+        ;;
+      --grafana-dashboards=*) grafana=${1#*=} ;;
       --)
         shift
         exporter_options=("$@")
@@ -207,6 +217,12 @@ start_prometheus() {
     fail_with_log prometheus "Prometheus is not ready after 30 s"
 }
 
+# Grafana looks at the folder every few seconds, so that what is there already is replaced as a whole.
+lay_out_grafana() {
+  scripts/lay-out-grafana.sh "$grafana" "http://localhost:${prometheus_port:-9090}"
+  if [ -n "${SUDO_UID:-}" ]; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$grafana"; fi
+}
+
 show_links() {
   echo
   echo "  the exporter   http://localhost:$port/"
@@ -270,6 +286,7 @@ if [ "$demo" = yes ]; then
   wait_for 30 has_series 'epics_ca_puts_total\{' ||
     fail_with_log exporter "the exporter has seen no put of the demo's clients after 30 s"
 fi
+if [ -n "$grafana" ]; then lay_out_grafana; fi
 show_links
 show_sample
 say "running until Ctrl-C; the logs are in $work/"

@@ -41,7 +41,7 @@ mkdir -p "$output"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 top=$work/$name
-mkdir -p "$top/docs" "$top/licences"
+mkdir -p "$top/docs"
 
 install -m 755 "$binary" "$top/ioc_exporter"
 "$binary" --help-man >"$top/ioc_exporter.8"
@@ -53,31 +53,7 @@ cp -r docs/*.md docs/*.yml docs/runbooks "$top/docs"
 find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name requirements.txt -o -name .lint -o -name draw \
   -o -name source \) -prune -exec rm -rf {} +
 
-# licence PACKAGE: what Debian says of it.
-licence() {
-  cp "/usr/share/doc/$1/copyright" "$top/licences/$1"
-}
-# What the binary is linked with, and what is compiled into it from headers alone.
-while read -r archive; do
-  dpkg -S "$(readlink -f "$archive")" | sed 's/:.*//'
-done <"$build/static_archives" | sort -u >"$work/packages"
-while read -r package; do licence "$package"; done <"$work/packages"
-for package in libc6-dev libstdc++-12-dev libgcc-12-dev prometheus-cpp-dev nlohmann-json3-dev libcxxopts-dev libprotozero-dev; do
-  licence "$package"
-done
-cp "$build/third_party/civetweb/LICENSE.md" "$top/licences/civetweb"
-cp "$build/third_party/zydis/LICENSE" "$top/licences/zydis"
-cp "$build/third_party/spdlog/LICENSE" "$top/licences/spdlog"
-cp "$build/third_party/fmt/LICENSE.rst" "$top/licences/fmt"
-mkdir "$top/licences/common"  # which those of Debian refer to
-grep -ohE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' -r "$top/licences" | sort -u | while read -r text; do
-  [ ! -f "$text" ] || cp "$text" "$top/licences/common"
-done
-cat >"$top/licences/README" <<'TEXT'
-The libraries that ioc_exporter is linked with, statically, and what their authors ask for. Some (glibc, libelf,
-libseccomp) are under the LGPL: the sources of this release, with scripts/make-release.sh, make it anew with other
-versions of them.
-TEXT
+scripts/collect-licences.sh "$build" "$top/licences"
 
 # In one order, of one time, of nobody.
 (cd "$top" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Python virtual environment with exactly what a requirements file pins; does nothing when it is
+# Makes a Python virtual environment with exactly what a requirements file pins, by hash where it has hashes; does nothing when it is
 # already there for this file.
 #
 #   scripts/make-venv.sh DIRECTORY REQUIREMENTS
@@ -20,6 +20,8 @@ say "Python packages into $directory"
 rm -rf "$directory"
 mkdir -p "$(dirname "$directory")"
 "$python" -m venv "$directory"
+hashes=()
+if grep -q -e --hash= "$requirements"; then hashes=(--require-hashes); fi
 "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
-  -r "$requirements" || die "pip could not install what $requirements pins"
+  "${hashes[@]}" -r "$requirements" || die "pip could not install what $requirements pins"
 printf '%s\n' "$wanted" >"$directory/made-for"

@@ -1,8 +1,11 @@
 """The dashboards as files: made from their source, importable, and by the rules that dashboards/README.md states."""
 import json
+import pathlib
 import re
 import subprocess
 import sys
+
+import yaml
 
 from project import DASHBOARDS, ROOT, documented_metrics, unknown_names
 
@@ -240,3 +243,18 @@ def test_no_query_is_many():
         assert len(panel["targets"]) <= 7, name
         for target in panel["targets"]:
             assert len(re.findall(r"\w\{", target["expr"])) <= 8, f"{name}: {target['expr']}"
+
+
+def test_they_are_laid_out_for_grafana(tmp_path):
+    """In a folder with an awkward name, as run.sh does with --grafana-dashboards."""
+    folder = tmp_path / 'a & "b" | c'
+    for _ in range(2):
+        subprocess.run([ROOT / "scripts/lay-out-grafana.sh", folder, "http://localhost:9191"], check=True,
+                       capture_output=True)
+    provisioning = folder / "provisioning"
+    (provider,) = yaml.safe_load((provisioning / "dashboards/ioc_exporter.yml").read_text())["providers"]
+    there = pathlib.Path(provider["options"]["path"])
+    assert {path.name: path.read_text() for path in there.iterdir()} == {
+        path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
+    (source,) = yaml.safe_load((provisioning / "datasources/ioc_exporter.yml").read_text())["datasources"]
+    assert (source["type"], source["url"]) == ("prometheus", "http://localhost:9191")

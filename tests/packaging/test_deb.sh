@@ -68,11 +68,21 @@ package=$(echo "$folder"/*.deb)
 content=$(dpkg-deb -c "$package" | awk '{print $6}')
 for file in ./usr/sbin/ioc_exporter ./usr/lib/systemd/system/ioc_exporter.service ./etc/default/ioc_exporter \
   ./usr/share/man/man8/ioc_exporter.8.gz ./usr/share/bash-completion/completions/ioc_exporter \
-  ./usr/share/doc/ioc-exporter/copyright; do
+  ./usr/share/doc/ioc-exporter/copyright ./usr/share/doc/ioc-exporter/changelog.gz ./etc/ioc_exporter/ \
+  ./usr/share/doc/ioc-exporter/configuration.md ./usr/lib/sysusers.d/ioc_exporter.conf; do
   grep -qxF "$file" <<<"$content" || fail "$file is not in the package: $content"
 done
 is "owners in the package" "root/root" "$(dpkg-deb -c "$package" | awk '{print $2}' | sort -u)"
-holds "$(dpkg-deb -f "$package" Depends)" libbpf
+if [ -x "$build/ioc_exporter_static" ]; then
+  is "what the package with the static binary needs" passwd "$(dpkg-deb -f "$package" Depends)"
+else
+  holds "$(dpkg-deb -f "$package" Depends)" libbpf
+fi
+if command -v lintian >/dev/null; then
+  said=$(lintian --allow-root --fail-on error "$package" 2>&1) || fail "lintian: $said"
+else
+  echo "lintian is not installed: it was not asked"
+fi
 is conffiles /etc/default/ioc_exporter "$(dpkg-deb -I "$package" conffiles)"
 [ "$(id -u)" -eq 0 ] || skip "only root can install the package (its content is as it should be)"
 unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$package"
