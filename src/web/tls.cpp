@@ -250,7 +250,9 @@ Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig& config) {
   SSL_CTX_set_num_tickets(context.get(), 0);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
                                          SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  // What a slow client takes is written record by record, as without TLS, so that deadlines hold.
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   for (const auto step : {use_certificate, use_key, use_client_auth, use_ciphers})
     if (auto done = step(context.get(), config); !done) return done.error();
   if (auto works = shake_hands_with_itself(context.get()); !works)

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "test_server.h"
 #include "web/web_config.h"
 
 namespace ioc_exporter::web {
@@ -84,6 +88,46 @@ TEST_F(TlsTest, AGoodOneWorksWithWhateverIsChosen) {
   old.max_version = 12;
   old.ciphers = {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"};
   EXPECT_EQ(problem_of(old), "");
+}
+
+TEST_F(TlsTest, AServerGivesALargeBodyWholeAndEndsWhoDoesNotTakeIt) {
+  auto tls = Tls::load(config("good.pem", "good.key"));
+  ASSERT_TRUE(tls) << tls.error().message();
+  std::string large(8u << 20, '\0');
+  for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>('!' + i * i % 89);
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.tls = [&tls] { return *tls; };
+  options.routes["/large"] = [&large](const Request&) { return Response{200, "x/y", large}; };
+  std::atomic<int> not_taken = 0;
+  options.refused = [&](const Request&, const std::string& reason) {
+    not_taken += reason == "not_taken" ? 1 : 0;
+  };
+  options.request_timeout = options.response_timeout = std::chrono::milliseconds(500);
+  const auto server = start(std::move(options));
+  const std::string ask =
+      "printf 'GET /large HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' | openssl s_client -quiet "
+      "-connect 127.0.0.1:" +
+      std::to_string(server->port()) + " 2>/dev/null";
+  const auto get = [&ask] {
+    FILE* client = ::popen(ask.c_str(), "r");
+    std::string text;
+    char piece[4096];
+    for (std::size_t got = 0; (got = std::fread(piece, 1, sizeof piece, client)) > 0;)
+      text.append(piece, got);
+    ::pclose(client);
+    return text;
+  };
+  // A client that is slow on a busy host may be cut: one of a few is not.
+  std::string text;
+  for (int tries = 0; tries < 10 && text.size() < large.size(); ++tries) text = get();
+  ASSERT_GT(text.size(), large.size());
+  EXPECT_TRUE(text.substr(text.size() - large.size()) == large);
+
+  const int before = not_taken;
+  FILE* idle = ::popen(ask.c_str(), "r");  // never read from
+  for (int i = 0; i < 3000 && not_taken == before; ++i) ::usleep(10'000);
+  EXPECT_GT(not_taken, before);
+  ::pclose(idle);
 }
 
 TEST_F(TlsTest, WhatDoesNotWorkIsNamedWithItsFile) {
