@@ -26,7 +26,7 @@ function(ioc_exporter_bpf_object name)
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${BPF_CLANG} -O2 -g -target bpf -mcpu=${ARG_CPU} -D__TARGET_ARCH_${BPF_TARGET_ARCH}
-            -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
+            -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-compilation-dir=.
             -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/bpf
             -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
