@@ -82,6 +82,23 @@ start() {
   names+=("$name")
 }
 
+# The same as the user who called sudo: nothing of the demo needs root.
+start_as_user() {
+  local name=$1
+  shift
+  if [ "${SUDO_UID:-0}" = 0 ]; then
+    start "$name" "$@"
+  else
+    start "$name" setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups -- "$@"
+  fi
+}
+
+# A folder for what such a program keeps.
+folder_for_user() {
+  mkdir -p "$1"
+  if [ "${SUDO_UID:-0}" != 0 ]; then chown "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
+}
+
 signal_all() {
   local pid
   for pid in "${pids[@]}"; do kill "-$1" -- "-$pid" 2>/dev/null || true; done
@@ -167,14 +184,14 @@ start_demo_ioc() {
   EPICS_CA_SERVER_PORT=$(free_port_from 15064)
   export EPICS_CAS_INTF_ADDR_LIST=127.0.0.1
   export EPICS_CAS_AUTO_BEACON_ADDR_LIST=NO EPICS_CAS_BEACON_ADDR_LIST=127.0.0.1
-  start demo-ioc env IOCNAME=demo-ring "$python" demo/ioc.py
+  start_as_user demo-ioc env IOCNAME=demo-ring "$python" demo/ioc.py
   wait_for 30 log_says demo-ioc "demo IOC is running" ||
     fail_with_log demo-ioc "the demo IOC does not run after 30 s"
   # With its port: a client that connects before that is one whose channels have no name.
   wait_for 10 has_series "epics_ioc_info\{.*ioc=\"demo-ring\".*,ca_port=\"$EPICS_CA_SERVER_PORT\"" ||
     fail_with_log exporter "the exporter has not found the demo IOC and its port after 10 s"
-  start operator env LOGNAME=operator "$python" demo/client.py operator
-  start feedback env LOGNAME=feedback "$python" demo/client.py feedback
+  start_as_user operator env LOGNAME=operator "$python" demo/client.py operator
+  start_as_user feedback env LOGNAME=feedback "$python" demo/client.py feedback
 }
 
 use_demo_policy() {
@@ -186,7 +203,7 @@ use_demo_policy() {
 }
 
 start_rogue() {
-  start rogue env LOGNAME=rogue .cache/demo-venv/bin/python demo/client.py rogue
+  start_as_user rogue env LOGNAME=rogue .cache/demo-venv/bin/python demo/client.py rogue
 }
 
 start_alertmanager() {
@@ -196,7 +213,8 @@ start_alertmanager() {
     return
   }
   alertmanager_port=$(free_port_from 9093)
-  start alertmanager "$binary" --config.file=demo/alertmanager.yml "--storage.path=$work/alertmanager" \
+  folder_for_user "$work/alertmanager"
+  start_as_user alertmanager "$binary" --config.file=demo/alertmanager.yml "--storage.path=$work/alertmanager" \
     "--web.listen-address=127.0.0.1:$alertmanager_port" --cluster.listen-address=
   wait_for 30 http_get "$alertmanager_port" /-/ready >/dev/null ||
     fail_with_log alertmanager "Alertmanager is not ready after 30 s"
@@ -211,7 +229,8 @@ start_prometheus() {
   sed -e "s/@PORT@/$port/" -e "s|@PROJECT@|$PWD|" \
     -e "s/@ALERTMANAGER@/${alertmanager_port:+\"127.0.0.1:$alertmanager_port\"}/" \
     demo/prometheus.yml.in >"$work/prometheus.yml"
-  start prometheus prometheus "--config.file=$work/prometheus.yml" \
+  folder_for_user "$work/tsdb"
+  start_as_user prometheus prometheus "--config.file=$work/prometheus.yml" \
     "--storage.tsdb.path=$work/tsdb" "--web.listen-address=127.0.0.1:$prometheus_port"
   wait_for 30 http_get "$prometheus_port" /-/ready >/dev/null ||
     fail_with_log prometheus "Prometheus is not ready after 30 s"
@@ -263,6 +282,7 @@ port_is_free "$port" || die "port $port is in use: choose another with --port"
 scripts/install-deps.sh build
 configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 work=$(mktemp -d -t ioc_exporter-run.XXXXXX)
+chmod 711 "$work"
 make_user
 start_exporter
 
