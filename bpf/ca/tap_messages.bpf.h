@@ -82,8 +82,8 @@ __attribute__((noinline)) int ca_burst(struct __sk_buff *skb)
 		} else if (w->event.kind < IOCX_CA_RIGHTS || w->event.kind > IOCX_CA_ERROR) {
 			if (ca_event(skb))
 				return 1;
-		} else {
-			ca_outcome(skb);
+		} else if (ca_outcome(skb)) {
+			ca_event(skb);
 		}
 	}
 	return 0;

@@ -128,7 +128,8 @@ static __always_inline void on_subscribe(struct iocx_ca_flow *flow, __u32 sid, c
 		__sync_fetch_and_add(&element->monitors, -1);
 }
 
-static __always_inline void on_error(struct work *w, struct iocx_ca_flow *flow)
+/* Returns 1 when the event has become one of a channel. */
+static __always_inline int on_error(struct work *w, struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_event *event = &w->event;
 	struct iocx_ca_channel *element;
@@ -136,23 +137,28 @@ static __always_inline void on_error(struct work *w, struct iocx_ca_flow *flow)
 
 	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
 	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
-		return;
+		return 0;
 	iocx_ca_read_error(event, w->window.bytes + at);
 	if (event->failed == IOCX_CA_CMD_EVENT_ADD) {
 		on_subscribe(flow, event->id, 0);
-		return;
+		return 0;
+	}
+	if (event->failed == IOCX_CA_CMD_CREATE_CHAN) {
+		event->kind = IOCX_CA_FAILED; /* in place of CREATE_CH_FAIL */
+		return 1;
 	}
 	if (event->failed == IOCX_CA_CMD_WRITE_NOTIFY) {
 		if (on_answer(w, flow, event->ioid, event->other))
-			return;
+			return 0;
 	} else if (event->failed != IOCX_CA_CMD_WRITE) {
-		return;
+		return 0;
 	}
 	element = channel_of(flow, event->id, &slot);
 	if (element)
 		add_failure(flow, element->channel, slot, event->other);
 	else
 		count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
+	return 0;
 }
 
 static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u32 rights)
@@ -175,14 +181,17 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }
 
-/* Handles an event that is no put and neither makes nor ends a channel. */
+/*
+ * Handles an event that is no put and neither makes nor ends a channel. Returns 1 when it turns out to be one that
+ * does: ca_event() is to handle it.
+ */
 __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 {
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 
 	if (!flow)
-		return 1;
+		return 0;
 	switch (w->event.kind) {
 	case IOCX_CA_RIGHTS:
 		on_rights(flow, w->event.id, w->event.other);
@@ -204,8 +213,7 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 			count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
 		break;
 	case IOCX_CA_ERROR:
-		on_error(w, flow);
-		break;
+		return on_error(w, flow);
 	default:
 		break;
 	}

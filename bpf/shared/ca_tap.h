@@ -229,6 +229,8 @@ struct iocx_ca_failure {
 	__u32 address; /* index into ca_shares */
 };
 #define IOCX_CA_NORMAL 1u /* ECA_NORMAL */
+/* ECA_TOLARGE: the server could not hold the request, and has thrown it away (rsrv's camessage()). */
+#define IOCX_CA_TOO_LARGE 72u
 
 /* Value of ca_channel_info, by channel: what user space reads once. */
 struct iocx_ca_channel_info {

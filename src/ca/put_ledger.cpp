@@ -17,6 +17,15 @@ CaDisagreement::Who who_of(const CaPutLabels& labels) {
 
 }  // namespace
 
+std::uint64_t CaPutLedger::Entry::seen() const {
+  return sum(tap) - std::min(refused, sum(tap));
+}
+
+void CaPutLedger::Entry::agree() {
+  tap = server;
+  refused = 0;
+}
+
 std::size_t CaPutPlaceHash::operator()(const CaPutPlace& place) const noexcept {
   const std::string_view address(reinterpret_cast<const char*>(place.address.data()),
                                  place.address.size());
@@ -59,6 +68,11 @@ std::vector<CaPutLedger::Owed> CaPutLedger::end(std::uint32_t ioc) {
     CaPuts more{};
     for (std::size_t op = 0; op < more.size(); ++op)
       if (entry.tap[op] > entry.server[op]) more[op] = entry.tap[op] - entry.server[op];
+    for (std::uint64_t refused = entry.refused; std::uint64_t & one : more) {
+      const std::uint64_t none = std::min(one, refused);
+      one -= none;
+      refused -= none;
+    }
     if (more != CaPuts{}) owed.push_back({place, more, entry.who});
     return true;
   });
@@ -97,6 +111,15 @@ bool CaPutLedger::server_saw(const CaPutPlace& place, const CaPuts& growth,
   return !entry->settling;
 }
 
+void CaPutLedger::server_refused(const CaPutPlace& place, std::uint64_t growth,
+                                 Clock::time_point now) {
+  if (growth == 0 || !is_witnessed(place.ioc)) return;
+  Entry* const entry = find_or_add(place);
+  if (entry == nullptr) return;
+  entry->refused += growth;
+  entry->changed = now;
+}
+
 bool CaPutLedger::tap_counts(const CaPutPlace& place) const {
   if (!is_witnessed(place.ioc)) return true;
   const auto found = entries_.find(place);
@@ -114,20 +137,22 @@ bool CaPutLedger::is_done(const CaPutPlace& place, Entry& entry, Clock::time_poi
   if (entry.settling) {
     if (is_quiet) return true;
     if (now - witnessed_.at(place.ioc).since < kLongestSettling) return false;
-    const std::uint64_t tap = sum(entry.tap), server = sum(entry.server);
+    const std::uint64_t tap = entry.seen(), server = sum(entry.server);
     unsettled_ += tap > server ? tap - server : server - tap;
     return true;
   }
   if (is_quiet) compare(place, entry, now);
   const auto keep = entry.declared > 0 ? 40 * kPatience : kPatience;
-  return sum(entry.tap) == sum(entry.server) && now - entry.changed >= keep;
+  return entry.seen() == sum(entry.server) && now - entry.changed >= keep;
 }
 
 void CaPutLedger::compare(const CaPutPlace& place, Entry& entry, Clock::time_point now) {
-  const std::uint64_t tap = sum(entry.tap), server = sum(entry.server);
+  const std::uint64_t tap = entry.seen(), server = sum(entry.server);
   const bool forgiven = entry.is_old && now - witnessed_.at(place.ioc).since < kFindingMessages;
   if (tap == server) return;
-  if (tap > server && now - entry.changed < kPatience) return;
+  // It may have refused what has not all come yet.
+  const bool waits = tap > server || server <= sum(entry.tap);
+  if (waits && now - entry.changed < kPatience) return;
   if (!forgiven && tap > server) {
     disagree(entry.who, 0, tap - server);
     entry.declared += tap - server;
@@ -137,7 +162,7 @@ void CaPutLedger::compare(const CaPutPlace& place, Entry& entry, Clock::time_poi
     entry.declared -= late;
     disagree(entry.who, server - tap - late, 0);
   }
-  entry.tap = entry.server;
+  entry.agree();
 }
 
 void CaPutLedger::disagree(const CaDisagreement::Who& who, std::uint64_t unseen,
@@ -155,7 +180,7 @@ void CaPutLedger::disagree(const CaDisagreement::Who& who, std::uint64_t unseen,
 
 void CaPutLedger::pass_over(std::uint32_t ioc) {
   for (auto& [place, entry] : entries_)
-    if (place.ioc == ioc && !entry.settling) entry.tap = entry.server;
+    if (place.ioc == ioc && !entry.settling) entry.agree();
 }
 
 std::vector<CaDisagreement> CaPutLedger::disagreements() const {

@@ -10,7 +10,8 @@
 //   over, to be counted.
 // - What the server was asked for and the tap has not seen when the channel is quiet is `unseen`.
 //   What the tap saw and the server was not asked for is `invented`, after kPatience: a server may
-//   be held up by the put before. When it is asked after all, that is no disagreement.
+//   be held up by the put before. When it is asked after all, that is no disagreement. What the
+//   server threw away, and said so, is neither.
 #pragma once
 
 #include <array>
@@ -90,6 +91,9 @@ class CaPutLedger {
   // What the server was asked for; true: it counts.
   bool server_saw(const CaPutPlace& place, const CaPuts& growth, const CaPutLabels& labels,
                   Clock::time_point now);
+  // The server has said that it threw away so many of what the tap has seen, or will see: it could
+  // not hold them. They are neither unseen nor invented.
+  void server_refused(const CaPutPlace& place, std::uint64_t growth, Clock::time_point now);
   // Whether what the tap sees there counts.
   bool tap_counts(const CaPutPlace& place) const;
   // Compares what is quiet. After both were told all.
@@ -107,11 +111,16 @@ class CaPutLedger {
  private:
   struct Entry {
     CaPuts tap{}, server{};
+    std::uint64_t refused = 0;  // of the tap's
     Clock::time_point changed;
     bool settling = false;  // still with the tap's count
     bool is_old = false;
     std::uint64_t declared = 0;  // invented, as we have said
     CaDisagreement::Who who;
+
+    // What the tap saw that the server was asked for.
+    std::uint64_t seen() const;
+    void agree();
   };
   using Entries = std::unordered_map<CaPutPlace, Entry, CaPutPlaceHash>;
   struct Connection {

@@ -144,7 +144,7 @@ class CaTap {
   };
   Result<SeenBefore> seen_before(std::uint32_t ioc, Clock::time_point now = Clock::now());
   // Told the ledger, all that was seen until now.
-  Result<void> tell_ledger(Clock::time_point now = Clock::now()) { return observe_channels(now); }
+  Result<void> tell_ledger(Clock::time_point now = Clock::now());
   // Counts what the ledger gives back.
   void take_over(const std::vector<CaPutLedger::Owed>& owed);
   // The name of the channel, "": not known.
@@ -210,6 +210,7 @@ class CaTap {
     CaPutPlace place;
     std::uint16_t server_port = 0;
     CounterGrowth<2> growth;
+    CounterGrowth<1> refused;
   };
   struct Named {
     std::uint64_t circuit = 0;
@@ -244,6 +245,7 @@ class CaTap {
   void count_unnamed(std::uint32_t slot);
   void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
   bool tell(std::uint32_t slot, const CaPuts& puts, bool held, Clock::time_point now);
+  Result<void> tell_refused(Clock::time_point now);
   Result<bool> is_joined(std::uint64_t circuit);
   void note_circuit(const iocx_ca_flow& flow);
   CaPutLabels put_labels(std::uint32_t ioc, const iocx_ca_channel_info& info) const;

@@ -22,7 +22,7 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   if (slot >= told_.size()) told_.resize(slot + std::size_t{1});
   Told& told = told_[slot];
   const iocx_ca_channel& channel = object_.channels()[slot];
-  if (told.channel != channel.channel) told.growth = {};
+  if (told.channel != channel.channel) told.growth = {}, told.refused = {};
   told.channel = channel.channel;
   told.place = put_place(ioc, info.client, info.client_port, channel.sid);
   told.server_port = info.server_port;
@@ -37,6 +37,23 @@ bool CaTap::tell(std::uint32_t slot, const CaPuts& puts, bool held, Clock::time_
   ledger_->tap_saw(told.place, growth, totals_.labels(slot, told.channel), held && puts != CaPuts{},
                    now);
   return ledger_->tap_counts(told.place);
+}
+
+Result<void> CaTap::tell_ledger(Clock::time_point now) {
+  if (auto ok = observe_channels(now); !ok) return ok;
+  return tell_refused(now);
+}
+
+Result<void> CaTap::tell_refused(Clock::time_point now) {
+  if (ledger_ == nullptr) return {};
+  return object_.maps().failures.for_each([&](const auto& key, const iocx_ca_failure& failure) {
+    if (key.status != IOCX_CA_TOO_LARGE || failure.slot >= told_.size()) return;
+    Told& told = told_[failure.slot];
+    if (told.channel != key.channel) return;
+    const auto growth = told.refused.advance({failure.count});
+    if (ledger_->is_witnessed(told.place.ioc, told.server_port))
+      ledger_->server_refused(told.place, growth[0], now);
+  });
 }
 
 Result<CaTap::SeenBefore> CaTap::seen_before(std::uint32_t ioc, Clock::time_point now) {

@@ -49,7 +49,7 @@ struct CaTap::UnownedEntries {
 
 Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
-  if (auto ok = observe_channels(now); !ok) return ok;
+  if (auto ok = tell_ledger(now); !ok) return ok;
   UnownedEntries unowned;
   const bool sweeps = !swept_ || now - *swept_ >= kSweep ||
                       object_.is_crowded(IOCX_CA_SHARE_REQUESTS) ||

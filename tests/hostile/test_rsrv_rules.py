@@ -7,11 +7,13 @@ import pytest
 from harness import databases
 from harness.put_counts import Counts
 from harness.raw_client import WRITE
+from harness.scrape import PUTS
 from harness.wire import (CREATE_CH_FAIL, CREATE_CHAN, ECHO, ERROR, WRITE_NOTIFY, Wire, client_name, create, host_name,
                           long_message, message, version, write, write_notify)
 
 EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness"]  # by the packets alone
 DURATIONS = "epics_ca_put_duration_seconds_count"
+FAILURES = "epics_ca_put_failures_total"
 
 LONG_NAME = "R:" + "n" * 13  # of 15 characters
 DATABASE = databases.put_targets("R:", 3) + f"""
@@ -30,8 +32,15 @@ def ioc(shared):
 
 
 @pytest.fixture(scope="module")
-def exporter(shared, ioc):
-    return shared.exporter(sees=[ioc])
+def small(shared):
+    """An IOC that holds requests of 16 KiB, as all of Base 3.14 and 3.15 do where nothing else is configured."""
+    limits = ["env", "EPICS_CA_AUTO_ARRAY_BYTES=NO", "EPICS_CA_MAX_ARRAY_BYTES=16384"]
+    return shared.ioc("small", databases.put_targets("L:", 3).replace("100000", "60000"), prefix=limits)
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, ioc, small):
+    return shared.exporter(sees=[ioc, small])
 
 
 @pytest.fixture
@@ -190,3 +199,26 @@ def test_long_header_before_minor_version_9(wire, counts):
     one.send(write(sid) * 3, long_message(WRITE, 6, 1, sid, 0, bytes(8)), write(sid) * 23)
     one.wait_closed()
     counts.check({("R:set1", "old-version"): 3})
+
+
+def test_requests_that_are_too_large_are_thrown_away(started, small, exporter):
+    """The server says so by an ERROR, and reads on behind them."""
+    one = started.add(Wire(small.port)).introduce("other")
+    counts = Counts(small, exporter, ["L:array1", "L:set1", "L:set2", "L:set3"])
+    first, = one.open("L:set1")
+    too_large = message(CREATE_CHAN, p1=7, p2=13, payload=b"L:set2".ljust(20000, b"\0"))
+    one.send(too_large, create(7, "L:set3"))
+    one.wait(lambda: len(one.all_of(CREATE_CHAN)) == 2)
+    one.send(write(one.all_of(CREATE_CHAN)[1].p2) * 9, write(first) * 3).settle(first)
+    counts.check({("L:set1", "other"): 3, ("L:set3", "other"): 9})
+    two = started.add(Wire(small.port)).introduce("large")
+    array, sid = two.open("L:array1", "L:set1")
+    two.send(write(sid) * 5, long_message(WRITE, 6, 10000, array, 1, bytes(80000)), write(sid) * 7)
+    two.send(long_message(WRITE_NOTIFY, 6, 10000, array, 2, bytes(80000)), write(sid) * 11).settle(sid)
+    assert small.get("L:array1:count.VAL") == 0 and small.get("L:set1:count.VAL") == 26
+    page = exporter.wait_scrape(lambda page: page.count(FAILURES, ioc=small.name, reason="too_large") == 2, "failures")
+    asked = {labels["pv"]: 0 for labels, _ in page.series(PUTS, ioc=small.name, user="large")}
+    for labels, count in page.series(PUTS, ioc=small.name, user="large"):
+        asked[labels["pv"]] += int(count)
+    assert asked == {"L:array1": 2, "L:set1": 23}  # it was asked for both, and refused both
+    assert page.count("ioc_exporter_dropped_total", probe="ca_tap", reason="segment_too_long") == 0

@@ -143,6 +143,32 @@ TEST_F(CaPutLedgerTest, AServerThatIsHeldUpDisagreesNoMoreWhenItGoesOn) {
 }
 
 // The tap still looks for where messages begin.
+TEST_F(CaPutLedgerTest, WhatTheServerThrewAwayIsNoDisagreement) {
+  begin();
+  tap(1, 23);
+  server(1, 20);
+  ledger_.server_refused(place(1), 3, now_);
+  // It says so before all of it has come.
+  ledger_.server_refused(place(2), 1, now_);
+  tap(2, 7);
+  server(2, 7);
+  later(seconds(3));
+  tap(2, 1);
+  later(seconds(100));
+  EXPECT_EQ(told(), Pair(0, 0));
+  EXPECT_EQ(ledger_.places(), 0u);
+  // Who has something thrown away hides nothing behind it.
+  tap(1, 5);
+  ledger_.server_refused(place(1), 5, now_);
+  server(1, 2);
+  later(CaPutLedger::kPatience);
+  EXPECT_EQ(told(), Pair(2, 0));
+  tap(1, 9);
+  ledger_.server_refused(place(1), 4, now_);
+  server(1, 2);
+  EXPECT_EQ(ledger_.end(kIoc).at(0).puts[0], 3u);
+}
+
 TEST_F(CaPutLedgerTest, OldConnectionsAreForgivenAtFirst) {
   begin({{place(1), now_ - seconds(60)}});
   server(2, 9);
