@@ -122,6 +122,8 @@ static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struc
 		w->doubtful = 1;
 	if (w->doubtful)
 		count_drop(IOCX_CA_DROP_DOUBTFUL);
+	if (!flow->address && segment->direction == IOCX_CA_TO_SERVER)
+		ca_know_client(skb);
 	if (segment->length)
 		read_segment(skb, w, flow, d, segment);
 	end_at_fin(w, flow, d, segment);

@@ -72,6 +72,7 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 			ca_close_window(skb, IOCX_CA_TO_SERVER);
 		if (to_client->window)
 			ca_close_window(skb, IOCX_CA_TO_CLIENT);
+		forget_client(flow);
 		flow->circuit = new_id(w);
 		flow->ioc = segment->ioc;
 		flow->unnamed_slot = IOCX_CA_NO_SLOT;

@@ -4,6 +4,8 @@
  * user space reads and writes.
  */
 
+#include "ca/users_map.bpf.h"
+
 #define HINTS 4096
 
 const volatile __u32 cfg_remote; /* 1: also read connections from this host to servers elsewhere */

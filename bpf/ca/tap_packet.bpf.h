@@ -57,7 +57,7 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 /* Enters a connection as w->fresh_flow says. */
 static __always_inline struct iocx_ca_flow *enter_flow(struct work *w, __u32 ioc)
 {
-	const __u32 address = iocx_ca_share_of_address(&w->key.client);
+	const __u32 address = share_of_client(w);
 	struct iocx_ca_flow *flow;
 
 	w->fresh_flow.circuit = new_id(w);

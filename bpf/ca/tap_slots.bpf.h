@@ -27,6 +27,7 @@ static __always_inline __u64 store_info(struct work *w, const struct iocx_ca_flo
 	info->ioc = flow->ioc;
 	info->client_port = w->key.client_port;
 	info->server_port = w->key.server_port;
+	info->address = flow->address;
 	copy_identity(&info->identity, flow->channels > 0 && !flow->joined ? &flow->taken : &flow->said);
 	if (bpf_map_update_elem(&ca_channel_info, &channel, info, BPF_NOEXIST))
 		return 0;

@@ -2,8 +2,8 @@
 /*
  * How the processes that user space names end: their status, as their parent's wait(2) gets it.
  *
- * Nobody but a parent is told otherwise, at least before Linux 6.15. This is the one program that reads structs of the
- * kernel; where their members are comes from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
+ * Nobody but a parent is told otherwise, at least before Linux 6.15. Reads structs of the kernel, as ca/users.bpf.c
+ * does; where their members are comes from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>

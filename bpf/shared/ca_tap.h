@@ -26,7 +26,7 @@ extern "C" {
  * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
  * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
  */
-#define IOCX_CA_LAYOUT 3u
+#define IOCX_CA_LAYOUT 4u
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
@@ -119,7 +119,7 @@ struct iocx_ca_flow {
 	__u8 events_off;    /* the client has switched monitor updates off */
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
 	__s32 waiting;      /* requests for channels that were not answered */
-	__u32 address;      /* of the client: index into ca_shares */
+	__u32 address;      /* of the client, or its user: index into ca_shares; 0: not known before it sends data */
 	__u32 unnamed;      /* slots of unknown SIDs */
 	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
@@ -239,6 +239,8 @@ struct iocx_ca_channel_info {
 	__u32 ioc;
 	__u16 client_port;
 	__u16 server_port;
+	__u32 address; /* index into ca_shares, as the circuit's */
+	__u32 pad;
 	struct iocx_ca_identity identity;
 	char name[IOCX_CA_NAME]; /* ends in a zero byte */
 };

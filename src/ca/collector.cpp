@@ -18,6 +18,7 @@ using std::chrono::seconds;
 
 constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
+constexpr const char* kUsersProbe = "ca_users";
 constexpr const char* kWitnessProbe = "ca_witness";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kPutExpiryInterval{10};
@@ -67,6 +68,8 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
   }
   if (auto loaded = load_udp(); !loaded)
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
+  if (auto loaded = load_users(); !loaded)
+    why_no_users_ = kernel::explain_load_error(kUsersProbe, loaded.error());
   if (!options_.witness) return;
   if (auto loaded = load_witness(setup); !loaded)
     why_no_witness_ = kernel::explain_load_error(kWitnessProbe, loaded.error());
@@ -95,6 +98,14 @@ Result<void> CaCollector::load_udp() {
   return {};
 }
 
+Result<void> CaCollector::load_users() {
+  if (!kernel::has_btf()) return {};
+  auto users = CaUsersObject::load(tap_->shared_maps());
+  if (!users) return std::move(users).error();
+  users_.emplace(std::move(*users));
+  return {};
+}
+
 Result<void> CaCollector::load_witness(const Setup& setup) {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
   CaWitness::Options options;
@@ -111,6 +122,7 @@ std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
   if (tap_) states.push_back({kUdpProbe, why_no_udp_});
+  if (users_ || !why_no_users_.empty()) states.push_back({kUsersProbe, why_no_users_});
   if (tap_ && options_.witness) states.push_back({kWitnessProbe, why_no_witness_});
   return states;
 }

@@ -27,6 +27,7 @@
 #include "ca/tap.h"
 #include "ca/tapped_namespaces.h"
 #include "ca/udp.h"
+#include "ca/users_object.h"
 #include "ca/who_wrote.h"
 #include "ca/witness.h"
 #include "exposition/collector.h"
@@ -97,6 +98,7 @@ class CaCollector final : public Collector {
 
   Result<void> load_tap(bool may_pin);
   Result<void> load_udp();
+  Result<void> load_users();
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
   void collect_witness(TimePoint now);
@@ -116,12 +118,14 @@ class CaCollector final : public Collector {
 
   iocs::Host& host_;
   Options options_;
-  std::set<std::uint16_t> server_ports_;                  // where a CA server is expected
-  std::string why_no_tap_, why_no_udp_, why_no_witness_;  // "" = loaded, or turned off
+  std::set<std::uint16_t> server_ports_;  // where a CA server is expected
+  // "" = loaded, or turned off
+  std::string why_no_tap_, why_no_udp_, why_no_users_, why_no_witness_;
   // All that follows: under the host's mutex, unless it says otherwise.
   CaPutLedger ledger_;
   std::optional<CaTap> tap_;
-  std::optional<CaUdp> udp_;          // goes before the tap
+  std::optional<CaUdp> udp_;  // goes before the tap
+  std::optional<CaUsersObject> users_;
   std::optional<CaWitness> witness_;  // the same
   TappedNamespaces namespaces_;
   CaServerDetector detector_;

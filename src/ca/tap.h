@@ -259,7 +259,7 @@ class CaTap {
   Result<SeedOutcome> name_slot(std::uint32_t slot, const iocx_ca_channel_info& info,
                                 const CaSeedChannel& channel);
   Result<void> name_ended(const iocx_ca_channel_info& info, const CaSeedChannel& channel);
-  Result<void> name_info(std::uint32_t slot, const iocx_ca_channel_info& named);
+  Result<void> name_info(std::uint32_t slot, iocx_ca_channel_info named);
   Result<void> relabel_circuits(const std::set<std::uint64_t>& circuits);
   Result<SeedOutcome> check_name(std::uint32_t slot, const iocx_ca_channel_info& info);
   void end_missing(std::uint64_t circuit, const CaSeedCircuit& memory);

@@ -223,7 +223,8 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .ports = bpf_map__fd(maps.ca_ports),
           .servers = bpf_map__fd(maps.ca_servers),
           .local = bpf_map__fd(maps.ca_local),
-          .local_routes = bpf_map__fd(maps.ca_local_routes)};
+          .local_routes = bpf_map__fd(maps.ca_local_routes),
+          .users = bpf_map__fd(maps.ca_users)};
 }
 
 const CaTapMaps& CaTapObject::maps() const {

@@ -42,6 +42,7 @@ struct CaSharedMaps {
   int servers = -1;
   int local = -1;
   int local_routes = -1;
+  int users = -1;
 };
 
 // Of bpf/ca/tap.bpf.c.

@@ -95,7 +95,7 @@ Result<void> TakeOver::read() {
       [this](const auto& key, const auto& flow) { flows_.emplace_back(key, flow); });
   if (!ok) return ok;
   return object_.maps().channel_info.for_each([this](std::uint64_t channel, const auto& info) {
-    infos_.insert({channel, {info.name[0] != 0, iocx_ca_share_of_address(&info.client)}});
+    infos_.insert({channel, {info.name[0] != 0, info.address}});
     if (info.identity.user[0] == 0 && info.identity.host[0] == 0) return;
     identities_.try_emplace(info.circuit, info.identity);
   });

@@ -95,8 +95,7 @@ Result<void> CaTap::free_unowned(const Ends& ends, const UnownedEntries& unowned
     if (auto erased = object_.maps().cids.erase(request.key); !erased) return erased.error();
     if (auto erased = object_.maps().channel_info.erase(channel); !erased) return erased.error();
     if (request.waits && *info)
-      object_.give_share(IOCX_CA_SHARE_REQUESTS, request.key.circuit,
-                         iocx_ca_share_of_address(&(*info)->client));
+      object_.give_share(IOCX_CA_SHARE_REQUESTS, request.key.circuit, (*info)->address);
   }
   for (const auto& by_sid : unowned.cleared) {
     if (ends.alive.contains(by_sid.circuit)) continue;
@@ -225,13 +224,13 @@ Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (!info) return std::move(info).error();
   if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased)
     return erased.error();
-  const iocx_ca_address client = *info ? (*info)->client : iocx_ca_address{};
+  const std::uint32_t address = *info ? (*info)->address : IOCX_CA_SHARE_LOCAL;
   totals_.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);
   held_.erase(slot);
   used_[slot] = false;
-  return object_.give_slot(slot, iocx_ca_share_of_address(&client));
+  return object_.give_slot(slot, address);
 }
 
 Result<void> CaTap::free_flows(const Ends& ends, Clock::time_point now) {

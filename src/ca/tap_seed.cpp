@@ -46,6 +46,7 @@ Result<CaSeedResult> CaTap::seed(const CaSeed& seed, Clock::time_point now) {
     info.ioc = seed.ioc;
     info.client_port = circuit.key.client_port;
     info.server_port = circuit.key.server_port;
+    info.address = iocx_ca_share_of_address(&info.client);
     set_text(info.identity.user, circuit.user);
     set_text(info.identity.host, circuit.host);
     end_missing(**id, circuit);
@@ -166,7 +167,9 @@ Result<CaTap::SeedOutcome> CaTap::check_name(std::uint32_t slot, const iocx_ca_c
   if (!stored) return std::move(stored).error();
   if (!*stored || std::equal(std::begin(info.name), std::end(info.name), (*stored)->name))
     return SeedOutcome::known;
-  auto renamed = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_existing);
+  iocx_ca_channel_info named = info;
+  named.address = (*stored)->address;
+  auto renamed = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing);
   if (!renamed) return renamed.error();
   return SeedOutcome::named;
 }
@@ -189,11 +192,10 @@ void CaTap::end_missing(std::uint64_t circuit, const CaSeedCircuit& memory) {
 // `known` when the kernel has given the SID to another one meanwhile.
 Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
                                               const CaSeedChannel& channel) {
-  const std::uint32_t address = iocx_ca_share_of_address(&info.client);
-  if (!object_.take_share(IOCX_CA_SHARE_CHANNELS, info.circuit, address))
+  if (!object_.take_share(IOCX_CA_SHARE_CHANNELS, info.circuit, info.address))
     return SeedOutcome::no_room;
   auto slot = object_.take_slot();
-  if (!slot || !*slot) object_.give_share(IOCX_CA_SHARE_CHANNELS, info.circuit, address);
+  if (!slot || !*slot) object_.give_share(IOCX_CA_SHARE_CHANNELS, info.circuit, info.address);
   if (!slot) return std::move(slot).error();
   if (!*slot) return SeedOutcome::no_room;
   const std::uint64_t id = new_id();
@@ -201,7 +203,7 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
   element.circuit = info.circuit;
   if (auto stored = object_.maps().channel_info.update(id, info, kernel::UpdateMode::only_new);
       !stored) {
-    if (auto ok = object_.give_slot(**slot, address); !ok) return ok.error();
+    if (auto ok = object_.give_slot(**slot, info.address); !ok) return ok.error();
     if (!is_full(stored.error())) return stored.error();
     return SeedOutcome::no_room;
   }
@@ -268,11 +270,12 @@ Result<void> CaTap::name_ended(const iocx_ca_channel_info& info, const CaSeedCha
 }
 
 // Unless it has a name.
-Result<void> CaTap::name_info(std::uint32_t slot, const iocx_ca_channel_info& named) {
+Result<void> CaTap::name_info(std::uint32_t slot, iocx_ca_channel_info named) {
   const std::uint64_t id = object_.channels()[slot].channel;
   auto info = object_.maps().channel_info.lookup(id);
   if (!info) return std::move(info).error();
   if (!*info || (*info)->name[0] != 0) return {};
+  named.address = (*info)->address;  // who has the share of its slot
   if (auto ok = object_.maps().channel_info.update(id, named, kernel::UpdateMode::only_existing);
       !ok)
     return ok;

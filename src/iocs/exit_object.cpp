@@ -1,7 +1,5 @@
 #include "iocs/exit_object.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -28,10 +26,6 @@ ExitObject::ExitObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loade
 ExitObject::ExitObject(ExitObject&&) noexcept = default;
 ExitObject& ExitObject::operator=(ExitObject&&) noexcept = default;
 ExitObject::~ExitObject() = default;
-
-bool ExitObject::is_possible() {
-  return ::access("/sys/kernel/btf/vmlinux", F_OK) == 0;
-}
 
 Result<ExitObject> ExitObject::load() {
   kernel::capture_libbpf_messages();

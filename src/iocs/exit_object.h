@@ -14,10 +14,9 @@ namespace ioc_exporter::iocs {
 
 class ExitObject {
  public:
-  // Loaded and attached: what it takes is given up later.
+  // Loaded and attached: what it takes is given up later. Needs the kernel's BTF
+  // (kernel::has_btf()).
   static Result<ExitObject> load();
-  // The program needs the kernel's BTF, which some kernels are built without.
-  static bool is_possible();
 
   ExitObject(ExitObject&&) noexcept;
   ExitObject& operator=(ExitObject&&) noexcept;

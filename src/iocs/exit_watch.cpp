@@ -10,7 +10,7 @@
 namespace ioc_exporter::iocs {
 
 void ExitWatch::open() {
-  is_possible_ = ExitObject::is_possible();
+  is_possible_ = kernel::has_btf();
   if (!is_possible_) {
     log::info("how IOCs end is not told: this kernel has no BTF (/sys/kernel/btf/vmlinux)");
     return;

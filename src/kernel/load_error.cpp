@@ -13,4 +13,8 @@ std::string explain_load_error(const std::string& probe, const Error& error) {
   return error.message();
 }
 
+bool has_btf() {
+  return ::access("/sys/kernel/btf/vmlinux", F_OK) == 0;
+}
+
 }  // namespace ioc_exporter::kernel

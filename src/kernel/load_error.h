@@ -11,4 +11,7 @@ namespace ioc_exporter::kernel {
 // not root.
 std::string explain_load_error(const std::string& probe, const Error& error);
 
+// Whether the kernel tells its types, which programs that read its structs need (CO-RE).
+bool has_btf();
+
 }  // namespace ioc_exporter::kernel

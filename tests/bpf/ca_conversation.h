@@ -7,9 +7,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -111,10 +114,11 @@ inline std::size_t send_some(const UniqueFd& fd, const std::uint8_t* bytes, std:
 // peer's buffer never fills and every call returns with all of its packets seen by the tap.
 class Circuit {
  public:
-  // `client_port` 0: any.
-  explicit Circuit(const Listener& listener, std::uint16_t client_port = 0) {
+  // `client_port` 0: any. `owner`: the user whose process it is.
+  explicit Circuit(const Listener& listener, std::uint16_t client_port = 0,
+                   std::optional<uid_t> owner = {}) {
     const bool v4 = Endpoint(listener.address(), 0).family() == AF_INET;
-    connect(listener, listener.address(), v4 ? "0.0.0.0" : "::", client_port, -1);
+    connect(listener, listener.address(), v4 ? "0.0.0.0" : "::", client_port, -1, owner);
   }
   // A client in another network namespace, to the listener at that address.
   Circuit(const Listener& listener, const std::string& address, int client_ns) {
@@ -156,9 +160,12 @@ class Circuit {
 
  private:
   void connect(const Listener& listener, const std::string& address, const char* any,
-               std::uint16_t client_port, int client_ns) {
+               std::uint16_t client_port, int client_ns, std::optional<uid_t> owner = {}) {
     const Endpoint local(any, client_port), peer(address, listener.port());
     client_ = stream_socket(peer.family(), client_ns);
+    if (owner) {
+      EXPECT_EQ(::fchown(client_.get(), *owner, static_cast<gid_t>(-1)), 0);
+    }
     set_flag(client_, IPPROTO_TCP, TCP_NODELAY);
     set_flag(client_, SOL_SOCKET, SO_REUSEADDR);
     EXPECT_EQ(::bind(client_.get(), local.get(), local.size()), 0);

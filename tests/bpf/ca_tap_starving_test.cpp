@@ -10,6 +10,8 @@
 
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/raw_circuit.h"
+#include "ca/users_object.h"
+#include "kernel/load_error.h"
 
 namespace {
 
@@ -122,6 +124,38 @@ TEST_P(CaTapStarvingTest, ChannelsOfManyCircuits) {
     take_channels(*greedy.back(), 2000);
   }
   expect_exact("second");
+}
+
+// Each of the greedy one's circuits has little. The second one's has the same port as one of them
+// had before.
+TEST_P(CaTapStarvingTest, ChannelsOfOneLocalUser) {
+  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
+  auto users = ca::CaUsersObject::load(tap_->shared_maps());
+  ASSERT_TRUE(users) << users.error().message();
+  constexpr uid_t kGreedy = 4242, kSecond = 4243;
+  constexpr std::uint16_t kAnyPort = 0;
+  Circuit first(*local_, kAnyPort, kGreedy);
+  take_channels(first, 200);
+  const std::uint16_t port = first.client_port();
+  first.abort();
+  std::vector<std::unique_ptr<Circuit>> greedy;
+  for (int i = 0; i < 40; ++i) {
+    greedy.push_back(std::make_unique<Circuit>(*local_, kAnyPort, kGreedy));
+    take_channels(*greedy.back(), 600);
+  }
+  Circuit again(*local_, port, kSecond);
+  expect_exact(again, "second");
+  Circuit other(*local_, kAnyPort, kSecond);
+  expect_exact(other, "other");
+  // All is given back to whom it was taken from.
+  again.abort();
+  greedy.clear();
+  reap_all();
+  reap_all();
+  EXPECT_EQ(entries("ca_channels"), static_cast<std::uint64_t>(kChannels));
+  Circuit late(*local_, kAnyPort, kGreedy);
+  take_channels(late, 1000);
+  EXPECT_EQ(entries("ca_channels"), kChannels + 1000u);
 }
 
 TEST_P(CaTapStarvingTest, ChannelsOfOneAddress) {
