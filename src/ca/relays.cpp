@@ -1,6 +1,7 @@
 #include "ca/relays.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ioc_exporter::ca {
 namespace {
@@ -60,13 +61,17 @@ void CaRelays::find_pairs(const CaRelayCircuit& circuit, const Circuits& all,
   }
   relay.judged = circuit.channels;
   if (!circuit.channels) return;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> by_distance;
   for (const std::uint64_t id : same_channel(circuit.circuit)) {
     const auto other = all.find(id);
     if (other == all.end() || id == circuit.circuit) continue;
     // Of two whose servers are not known, the later one is the server's.
     if (!other->second.candidate || other->second.since_ns > circuit.since_ns)
-      relay.pairs.push_back({id});
+      by_distance.emplace_back(distance(other->second.since_ns, circuit.since_ns), id);
   }
+  const std::size_t some = std::min(room, by_distance.size());
+  std::ranges::nth_element(by_distance, by_distance.begin() + static_cast<std::ptrdiff_t>(some));
+  for (std::size_t i = 0; i < some; ++i) relay.pairs.push_back({by_distance[i].second});
 }
 
 // Whether `pair.server` may still be where the circuit is passed on to.

@@ -31,8 +31,9 @@ class CaRelays {
   // So many looks in a row at which the bytes do not fit end it: before they ever fitted while some
   // went by, and later, when a server may be slow to take them.
   static constexpr int kMisses = 2, kMissesOnceSure = 15;
-  // Of a circuit from before the tap, which any may be the server's of; and of all of these. While
-  // nothing goes by on them, each look compares them all.
+  // Circuits that one is compared with: the nearest in time, since whoever passes a connection on
+  // makes the other at once; and of all together. While nothing goes by on them, each look compares
+  // them all.
   static constexpr std::size_t kMostPairs = 4096, kMostPairsInAll = 1u << 20;
 
   // All circuits that have the first channel of the circuit: its CID, SID, name and client.

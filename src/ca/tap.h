@@ -286,6 +286,8 @@ class CaTap {
                           const std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>>& of);
   ChannelIndex index_channels() const;
   std::vector<std::uint64_t> with_same_channel(const ChannelIndex& index, std::uint64_t circuit);
+  std::optional<std::size_t> likeness(std::uint64_t channel);
+  void forget_likenesses(const ChannelIndex* index, bool all);
 
   CaTapOptions options_;
   CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
@@ -307,6 +309,7 @@ class CaTap {
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;      // of circuits, found by a wildcard alone
   CaCandidates candidates_;
   CaRelays relays_;
+  std::unordered_map<std::uint64_t, std::size_t> likenesses_;  // by channel, of those compared
   std::uint64_t joined_late_ = 0;                 // circuits of servers that were candidates first
   std::vector<bool> used_;                        // slots that hold a channel, as of the last look
   std::map<std::uint32_t, Since> gone_channels_;  // slot

@@ -1,6 +1,8 @@
 // Listeners that may or may not speak Channel Access, and what their connections tell.
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "bpf/ca_tap_network_fixture.h"
 
@@ -122,6 +124,28 @@ TEST_P(CaTapCandidateTest, ConnectionsThatWereOpenBeforeTell) {
   set_servers({server_at(0, earlier.port())});
   reap();
   EXPECT_EQ(drop("joined_late"), 1u);
+}
+
+// A forwarder's circuit, and the one that it makes to the server; others have the same first
+// channel.
+TEST_P(CaTapCandidateTest, ManyThatLookAlikeDoNotHideAForwarder) {
+  constexpr int kAlike = 200;
+  Listener server, others;
+  set_servers({server_at(0, listener_.port(), ca::kCaCandidate), server_at(0, server.port()),
+               server_at(0, others.port(), kIoc + 1)});
+  std::vector<std::unique_ptr<Circuit>> alike;
+  for (int i = 0; i < kAlike; ++i) {
+    alike.push_back(std::make_unique<Circuit>(others));
+    alike.back()->open("u", "h", {"A"});
+  }
+  Circuit outer(listener_), inner(server);
+  for (Circuit* circuit : {&outer, &inner}) circuit->open("u", "h", {"A"});
+  for (int look = 0; look < 6; ++look) {
+    for (Circuit* circuit : {&outer, &inner}) circuit->to_server(repeat(write(100), 23));
+    EXPECT_EQ(verdicts(), not_yet_);
+  }
+  EXPECT_EQ(puts_of(kIoc, "A"), 6u * 23u);
+  EXPECT_EQ(all_puts(), 6u * 23u);
 }
 
 TEST_P(CaTapCandidateTest, SilenceTellsNothing) {

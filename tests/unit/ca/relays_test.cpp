@@ -52,6 +52,21 @@ TEST_F(CaRelaysTest, BytesMayBeUnderWay) {
   }
 }
 
+TEST_F(CaRelaysTest, OfManyThatLookAlikeTheNearestInTimeAreCompared) {
+  const std::uint64_t count = CaRelays::kMostPairs + 1000;
+  same.clear();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    circuits.push_back(circuit(100 + i, false, 30 + i));
+    same.push_back(100 + i);
+  }
+  same.push_back(kServers);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(look()) << i;
+    carry(0, 24, 16);
+    carry(1, 24, 16);
+  }
+}
+
 TEST_F(CaRelaysTest, NothingIsToldBeforeThereAreChannels) {
   circuits[0].channels = false;
   same.clear();
