@@ -5,7 +5,8 @@
  *
  * The first put of a client to a channel reads who writes to what from the server's own structures, in the thread
  * that serves the client: its memory is there, and nobody closes the channel or frees the client meanwhile. Later
- * puts find the slot by a key and add one.
+ * puts find the slot by a key and add one. Each read of the IOC's memory takes as long as all the rest: where the
+ * channel is the client's own, as nearly all are, the SID is all that is read.
  */
 #include <linux/types.h>
 #include <linux/ptrace.h>
@@ -19,6 +20,7 @@
 /* Of rsrv; src/ca/rsrv_layout.h has the whole structs. */
 #define HEADER_CID 8       /* caHdrLargeArray.m_cid */
 #define CLIENT_ADDRESS 168 /* struct client: the sockaddr_in, and up to pHostName */
+#define CHANNEL_CLIENT 40
 #define CHANNEL_SID_OFFSET 60
 #define CHANNEL_RECORD 72 /* channel_in_use: dbChannel * or, before 3.15.1, the dbAddr */
 #define FIELD_NAME 8      /* dbFldDes.name */
@@ -187,27 +189,28 @@ static __always_inline void read_names_of_record(struct iocx_witness_info *info,
 	info->dbr_field_type = address.dbr_field_type;
 }
 
-/* Whether the channel's name is known now. Other threads may be changing its chain of the hash. */
-static __always_inline __u32 read_name(struct iocx_witness_info *info, const struct iocx_witness_ioc *ioc)
+/* Names the slot's channel, if it is known now. Other threads may be changing its chain of the hash. */
+static __always_inline void name_slot(struct iocx_witness_channel *slot, struct iocx_witness_info *info,
+				      const struct iocx_witness_ioc *ioc)
 {
 	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, info->key.sid) : 0;
-	__u64 db_channel = 0, name = 0;
+	__u64 db_channel = 0, name = 0, client = 0;
 
 	if (!channel)
-		return 0;
+		return;
 	if (ioc->by_db_addr) {
 		read_names_of_record(info, channel);
 	} else {
 		if (read_at(&db_channel, sizeof db_channel, channel + CHANNEL_RECORD) ||
 		    read_at(&name, sizeof name, db_channel))
-			return 0;
+			return;
 		read_text(info->name, sizeof info->name, name);
 	}
-	return info->name[0] != 0;
+	slot->own = !read_at(&client, sizeof client, channel + CHANNEL_CLIENT) && client == info->key.client;
+	slot->named = info->name[0] != 0;
 }
 
-static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32 op, __u64 now,
-				       enum iocx_witness_drop reason)
+static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32 op, enum iocx_witness_drop reason)
 {
 	struct iocx_witness_rest *rest = bpf_map_lookup_elem(&witness_rest, &ioc->generation);
 
@@ -215,7 +218,7 @@ static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32
 	if (!rest)
 		return;
 	__sync_fetch_and_add(&rest->puts[op], 1);
-	rest->last_put = now | op;
+	rest->last_put = (bpf_ktime_get_ns() & ~1ULL) | op;
 }
 
 static __always_inline __u64 *share_at(__u32 index)
@@ -251,7 +254,9 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 	info->field[0] = 0;
 	read_text(info->user, sizeof info->user, key->user);
 	read_text(info->host, sizeof info->host, key->host);
-	channel->named = read_name(info, ioc);
+	channel->named = 0;
+	channel->own = 0;
+	name_slot(channel, info, ioc);
 	/* One thread serves a client: nobody else adds its key. */
 	if (bpf_map_update_elem(&witness_slots, key, &slot, BPF_NOEXIST)) {
 		bpf_map_push_elem(&witness_free, &slot, BPF_EXIST);
@@ -268,19 +273,30 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 	return channel;
 }
 
-static __always_inline void add_put(struct iocx_witness_channel *channel, __u32 op, __u64 now)
+/* The time is looked at once a tick: that takes longer than to count. */
+static __always_inline void add_put(struct iocx_witness_channel *channel, __u32 op)
 {
+	const __u64 jiffy = bpf_jiffies64();
+
 	__sync_fetch_and_add(&channel->puts[op], 1);
-	channel->last_put = now | op;
+	if (channel->jiffy == jiffy && (channel->last_put & 1) == op)
+		return;
+	channel->jiffy = jiffy;
+	channel->last_put = (bpf_ktime_get_ns() & ~1ULL) | op;
 }
 
-/* Whether the slot counts for the key. The generation follows from the process and the rest. */
-static __always_inline int is_of(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key,
-				 __u32 tgid)
+/* Whether the slot counts for the client and the SID of the key. */
+static __always_inline int is_for(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key,
+				  __u32 tgid)
 {
 	return channel->state == IOCX_WITNESS_LIVE && channel->named && channel->tgid == tgid &&
-	       channel->key.client == key->client && channel->key.sid == key->sid && channel->key.user == key->user &&
-	       channel->key.host == key->host && channel->key.port == key->port &&
+	       channel->key.client == key->client && channel->key.sid == key->sid;
+}
+
+/* Whether it counts for all of the key. The generation follows from the process and the rest. */
+static __always_inline int is_of(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key)
+{
+	return channel->key.user == key->user && channel->key.host == key->host && channel->key.port == key->port &&
 	       *(__u32 *)channel->key.address == *(__u32 *)key->address;
 }
 
@@ -288,38 +304,42 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 {
 	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	const struct iocx_witness_ioc *ioc;
-	struct iocx_witness_channel *channel = 0;
+	struct iocx_witness_channel *channel = 0, *probable = 0;
 	struct iocx_witness_info *info;
 	struct iocx_witness_key key = {};
 	struct client_tail tail = {};
-	const __u64 now = bpf_ktime_get_ns() & ~1ULL;
-	__u32 *hint, *slot, probable;
+	__u32 *hint, *slot, at;
 	int failed;
 
 	key.client = PT_REGS_PARM3(ctx);
-	failed = read_at(&key.sid, sizeof key.sid, PT_REGS_PARM1(ctx) + HEADER_CID) ||
-		 read_at(&tail, sizeof tail, key.client + CLIENT_ADDRESS);
+	failed = read_at(&key.sid, sizeof key.sid, PT_REGS_PARM1(ctx) + HEADER_CID);
+	hint = &slot_hints[((key.client >> 4) * 31 + key.sid) % HINTS];
+	at = *hint - 1;
+	if (!failed)
+		probable = bpf_map_lookup_elem(&witness_channels, &at);
+	if (probable && !is_for(probable, &key, tgid))
+		probable = 0;
+	if (probable && probable->own) {
+		add_put(probable, op);
+		return 0;
+	}
+	failed = failed || read_at(&tail, sizeof tail, key.client + CLIENT_ADDRESS);
 	key.user = tail.user;
 	key.host = tail.host;
 	__builtin_memcpy(key.address, tail.address, sizeof key.address);
 	key.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
-	hint = &slot_hints[((key.client >> 4) * 31 + key.sid) % HINTS];
-	probable = *hint - 1;
-	if (!failed)
-		channel = bpf_map_lookup_elem(&witness_channels, &probable);
-	if (channel && is_of(channel, &key, tgid)) {
-		add_put(channel, op, now);
+	if (probable && !failed && is_of(probable, &key)) {
+		add_put(probable, op);
 		return 0;
 	}
 	ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
 	if (!ioc)
 		return 0;
 	if (failed) {
-		count_rest(ioc, op, now, IOCX_WITNESS_DROP_UNREADABLE);
+		count_rest(ioc, op, IOCX_WITNESS_DROP_UNREADABLE);
 		return 0;
 	}
 	key.generation = ioc->generation;
-	channel = 0;
 	slot = bpf_map_lookup_elem(&witness_slots, &key);
 	if (slot)
 		channel = bpf_map_lookup_elem(&witness_channels, slot);
@@ -327,17 +347,17 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		*hint = *slot + 1;
 		info = channel->named ? 0 : bpf_map_lookup_elem(&witness_info, slot);
 		if (info)
-			channel->named = read_name(info, ioc);
+			name_slot(channel, info, ioc);
 	} else {
 		channel = take_slot(&key, ioc, tgid, hint);
 	}
 	if (!channel) {
-		count_rest(ioc, op, now, IOCX_WITNESS_DROP_FULL);
+		count_rest(ioc, op, IOCX_WITNESS_DROP_FULL);
 		return 0;
 	}
-	add_put(channel, op, now);
+	add_put(channel, op);
 	if (channel->state == IOCX_WITNESS_FREE) {
-		channel->id = now | 1;
+		channel->id = channel->last_put | 1;
 		/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
 		__sync_fetch_and_add(&channel->state, IOCX_WITNESS_LIVE);
 	}

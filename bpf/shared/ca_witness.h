@@ -67,7 +67,14 @@ struct iocx_witness_channel {
 	__u32 client;
 	__u32 ioc;
 	__u32 user;
-	__u32 pad[8];
+	/*
+	 * 1: the channel is the client's own. As long as the server has it, the client keeps its name, its address and its
+	 * memory, and no other channel gets its SID, so that client and SID tell whose a put is.
+	 */
+	__u32 own;
+	__u32 pad;
+	__u64 jiffy; /* when `last_put` was written, as the kernel counts ticks */
+	__u64 pad_too[2];
 };
 
 /*

@@ -11,7 +11,7 @@ from harness.forger import inside
 from harness.raw_client import CREATE_CHAN, DOUBLE, WRITE, Channel, RawClient
 from harness.redirect import redirect
 from harness.scrape import PUTS
-from harness.wire import Wire, write, write_notify
+from harness.wire import Wire, client_name, write, write_notify
 
 from forging import Eavesdropper, mark_urgent
 
@@ -140,6 +140,20 @@ def test_a_channel_of_another_circuit(ioc, witness, reader, hider):
     guest.send(b"".join(guest.write_message(channel, i) for i in range(23)))
     guest.get(own)
     check(ioc, witness, reader, {"H:set1": 23}, "guest")
+
+
+def test_a_name_that_changes_between_puts(ioc, witness, started):
+    """The server takes another name while the circuit has no channel of its own."""
+    owner = started.add(Wire(ioc.port)).introduce("owner")
+    theirs, = owner.open("H:set1")
+    guest = started.add(Wire(ioc.port)).introduce("first-name")
+    guest.send(write(theirs) * 5, client_name("second-name"), write(theirs) * 7)
+    own, = guest.open("H:set2")
+    guest.send(write(own) * 3, client_name("third-name"), write(own) * 2, write(theirs) * 11).settle(own)
+    page = witness.scrape()
+    assert written(ioc) == by_pv(page, ioc) == {"H:set1": 23, "H:set2": 5}
+    assert by_pv(page, ioc, "first-name") == {"H:set1": 5}
+    assert by_pv(page, ioc, "second-name") == {"H:set1": 18, "H:set2": 5}
 
 
 def test_puts_before_the_channel_is_answered(ioc, witness, reader, hider):
