@@ -24,7 +24,7 @@ __attribute__((noinline)) int ca_take_share(__u32 table, __u64 circuit, __u32 ad
 {
 	struct iocx_ca_share *all = share_at(IOCX_CA_SHARE_ALL), *theirs = share_at(address);
 	struct iocx_ca_share *own = share_at(iocx_ca_share_of_circuit(circuit));
-	const __u32 kept = address == IOCX_CA_SHARE_LOCAL ? IOCX_CA_SHARE_ELSEWHERE : IOCX_CA_SHARE_KEPT;
+	const __u32 kept = iocx_ca_share_kept(address);
 	__u64 which = table;
 	__u32 room, reserve;
 	__s32 left;

@@ -35,14 +35,15 @@ struct iocx_ca_share {
 };
 
 /* Index into ca_shares. */
-#define IOCX_CA_SHARE_ALL 0u /* of all together */
-#define IOCX_CA_SHARE_LOCAL \
-	1u /* of clients on loopback addresses whose user is not known: told apart by their circuits alone */
+#define IOCX_CA_SHARE_ALL 0u   /* of all together */
+#define IOCX_CA_SHARE_LOCAL 1u /* of clients on loopback of unknown users, whom their circuits alone tell apart */
 #define IOCX_CA_SHARE_FIRST 2u
 #define IOCX_CA_SHARE_BITS 15
-#define IOCX_CA_SHARE_BUCKETS (IOCX_CA_SHARE_FIRST + (1u << IOCX_CA_SHARE_BITS))
+#define IOCX_CA_SHARE_USERS (IOCX_CA_SHARE_FIRST + (1u << IOCX_CA_SHARE_BITS))
+#define IOCX_CA_SHARE_USER_BITS 12
+#define IOCX_CA_SHARE_BUCKETS (IOCX_CA_SHARE_USERS + (1u << IOCX_CA_SHARE_USER_BITS))
 
-/* 1 of so many places is kept for others, whatever those on loopback addresses hold whose user is not known. */
+/* 1 of so many places is kept for clients elsewhere, whatever those on this host hold. */
 #define IOCX_CA_SHARE_ELSEWHERE 16u
 /* 1 of so many places is kept for the one slot of each circuit that counts puts without a name. */
 #define IOCX_CA_SHARE_KEPT 64u
@@ -77,8 +78,14 @@ IOCX_CA_INLINE __u32 iocx_ca_share_of_address(const struct iocx_ca_address *addr
 
 IOCX_CA_INLINE __u32 iocx_ca_share_of_user(__u32 user)
 {
-	return IOCX_CA_SHARE_FIRST + (__u32)((((__u64)user << 1 | 1) * IOCX_CA_SHARE_MIX_TOO + 1) * IOCX_CA_SHARE_MIX >>
-					     (64 - IOCX_CA_SHARE_BITS));
+	return IOCX_CA_SHARE_USERS + (__u32)((user + 1ULL) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_SHARE_USER_BITS));
+}
+
+/* 1 of so many places is kept from who has that share. */
+IOCX_CA_INLINE __u32 iocx_ca_share_kept(__u32 address)
+{
+	return address == IOCX_CA_SHARE_LOCAL || address >= IOCX_CA_SHARE_USERS ? IOCX_CA_SHARE_ELSEWHERE
+										: IOCX_CA_SHARE_KEPT;
 }
 
 /*

@@ -277,8 +277,7 @@ bool CaTapObject::take_share(iocx_ca_share_of table, std::uint64_t circuit,
   };
   const std::uint32_t room = loaded_->skeleton->rodata->cfg_room[table];
   const auto left = static_cast<std::int32_t>(room - held(IOCX_CA_SHARE_ALL));
-  const std::uint32_t kept =
-      address == IOCX_CA_SHARE_LOCAL ? IOCX_CA_SHARE_ELSEWHERE : IOCX_CA_SHARE_KEPT;
+  const std::uint32_t kept = iocx_ca_share_kept(address);
   if (left <= static_cast<std::int32_t>(room / kept)) return false;
   const std::uint32_t reserve = iocx_ca_share_reserve(table, room);
   const std::uint32_t own = circuit != 0 ? held(iocx_ca_share_of_circuit(circuit)) : room;

@@ -158,6 +158,26 @@ TEST_P(CaTapStarvingTest, ChannelsOfOneLocalUser) {
   EXPECT_EQ(entries("ca_channels"), kChannels + 1000u);
 }
 
+TEST_P(CaTapStarvingTest, ManyLocalUsersLeaveSomeToClientsElsewhere) {
+  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
+  auto users = ca::CaUsersObject::load(tap_->shared_maps());
+  ASSERT_TRUE(users) << users.error().message();
+  constexpr std::uint16_t kAnyPort = 0;
+  std::vector<std::unique_ptr<Circuit>> greedy;
+  for (uid_t user = 5000; user < 5060; ++user) {
+    greedy.push_back(std::make_unique<Circuit>(*local_, kAnyPort, user));
+    take_channels(*greedy.back(), 800);
+  }
+  RawCircuit far = raw(42000, kOtherClient);
+  far.begin();
+  const Bytes request = hello() + creates(0, 20);
+  far.segment(kForth, 0, request);
+  far.segment(kBack, 0, version() + answers(0, 20));
+  far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
+  EXPECT_EQ(puts("G0"), 1u);
+  EXPECT_EQ(puts("G19"), 1u);
+}
+
 TEST_P(CaTapStarvingTest, ChannelsOfOneAddress) {
   std::vector<std::unique_ptr<RawCircuit>> greedy;
   for (std::uint16_t i = 0; i < 30; ++i) {
