@@ -89,7 +89,8 @@ start_as_user() {
   if [ "${SUDO_UID:-0}" = 0 ]; then
     start "$name" "$@"
   else
-    start "$name" setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups -- "$@"
+    start "$name" setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups -- \
+      setpriv --pdeathsig KILL -- "$@" # changing the user has taken that away
   fi
 }
 
