@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "web/own_sockets.h"
+
 namespace ioc_exporter::web {
 namespace {
 
@@ -66,6 +68,12 @@ TEST(TryListening, GivesCivetwebsNames) {
   EXPECT_TRUE((*names)[2] == "+0" || (*names)[2] == "0") << (*names)[2];
   EXPECT_EQ(addresses[1].numeric, "127.0.0.1");
   EXPECT_EQ(addresses[2].numeric, "");
+}
+
+TEST(PlainAddress, AnIpv4ClientIsTheSameOnASocketOfBothFamilies) {
+  EXPECT_EQ(plain_address("::ffff:10.0.0.7"), "10.0.0.7");
+  for (const char* text : {"10.0.0.7", "::1", "::ffff:a00:7", "fe80::1"})
+    EXPECT_EQ(plain_address(text), text);
 }
 
 }  // namespace
