@@ -1,6 +1,7 @@
 # Every library that ioc_exporter links, found once. All are packages of Debian 12.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+find_package(Git QUIET)  # which sources these are
 if(NOT IOC_EXPORTER_BUNDLED_CIVETWEB)
   find_package(civetweb REQUIRED)
 endif()
