@@ -20,4 +20,8 @@ done
 is "configuration files" /etc/default/ioc_exporter "$(rpm -qpc "$package")"
 scripts=$(rpm -qp --scripts "$package")
 for part in "useradd --system" "systemctl disable --now" "rm -rf /sys/fs/bpf/ioc_exporter"; do holds "$scripts" "$part"; done
-holds "$(rpm -qpR "$package")" libbpf.so
+if [ -x "$build/ioc_exporter_static" ]; then
+  ! rpm -qpR "$package" | grep -F .so || fail "the package with the static binary needs libraries"
+else
+  holds "$(rpm -qpR "$package")" libbpf.so
+fi
