@@ -6,6 +6,9 @@
  *
  * Runs at each change of state of a TCP socket of the host, in all network namespaces. It reads structs of the kernel,
  * whose members it finds by the kernel's BTF (CO-RE); the members are the same from 5.10 on.
+ *
+ * Not of network namespaces that users may make, with a user namespace: in theirs they have any addresses, and could
+ * make connections elsewhere pass for their own.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -23,9 +26,22 @@ struct in6_addr { /* whose name the kernel's types have */
 	__u8 bytes[16];
 } __attribute__((preserve_access_index));
 
+struct user_namespace {
+	int level; /* 0: the initial one */
+} __attribute__((preserve_access_index));
+
+struct net {
+	struct user_namespace *user_ns;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	struct net *net;
+} __attribute__((preserve_access_index)) possible_net_t;
+
 struct sock_common {
 	__be16 skc_dport;
 	__u16 skc_num;
+	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr; /* of IPv4, too: ::ffff:a.b.c.d */
 	struct in6_addr skc_v6_rcv_saddr;
 } __attribute__((preserve_access_index));
@@ -47,6 +63,8 @@ int ca_user(struct bpf_raw_tracepoint_args *ctx)
 	__u32 share;
 
 	if ((__u32)ctx->args[1] != TCP_SYN_SENT || (__u32)ctx->args[2] != TCP_ESTABLISHED)
+		return 0;
+	if (BPF_CORE_READ(sk, __sk_common.skc_net.net, user_ns, level) != 0)
 		return 0;
 	BPF_CORE_READ_INTO(&key.client, sk, __sk_common.skc_v6_rcv_saddr);
 	BPF_CORE_READ_INTO(&key.server, sk, __sk_common.skc_v6_daddr);

@@ -2,6 +2,7 @@
 // their names.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <memory>
@@ -176,6 +177,63 @@ TEST_P(CaTapStarvingTest, ManyLocalUsersLeaveSomeToClientsElsewhere) {
   far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
   EXPECT_EQ(puts("G0"), 1u);
   EXPECT_EQ(puts("G19"), 1u);
+}
+
+// In the calling process, which it leaves in namespaces as any user may make them: a connection with
+// the addresses of one of RawCircuit's.
+int connect_in_a_users_namespaces(std::uint16_t client_port, std::uint16_t server_port) {
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return 77;
+  const auto at = [](std::uint32_t host, std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(host);
+    address.sin_port = htons(port);
+    return address;
+  };
+  // All of the net is the loopback interface's.
+  constexpr std::uint32_t kAddress = 0x0A630003, kServer = 0x0A630002;
+  const int client = ::socket(AF_INET, SOCK_STREAM, 0), server = ::socket(AF_INET, SOCK_STREAM, 0);
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  const sockaddr_in own = at(kAddress, 0);
+  std::memcpy(&request.ifr_addr, &own, sizeof own);
+  if (::ioctl(client, SIOCSIFADDR, &request) != 0) return 1;
+  request.ifr_flags = IFF_UP;
+  if (::ioctl(client, SIOCSIFFLAGS, &request) != 0) return 2;
+  const sockaddr_in from = at(kOtherClient, client_port), to = at(kServer, server_port);
+  const auto* const from_address = reinterpret_cast<const sockaddr*>(&from);
+  const auto* const to_address = reinterpret_cast<const sockaddr*>(&to);
+  if (::bind(server, to_address, sizeof to) != 0 || ::listen(server, 1) != 0) return 3;
+  if (::bind(client, from_address, sizeof from) != 0) return 4;
+  return ::connect(client, to_address, sizeof to) == 0 ? 0 : 5;
+}
+
+// A user who takes all that he can makes clients elsewhere pass for his own.
+TEST_P(CaTapStarvingTest, AUsersNamespacesHaveNobodyElsesConnections) {
+  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
+  auto users = ca::CaUsersObject::load(tap_->shared_maps());
+  ASSERT_TRUE(users) << users.error().message();
+  std::vector<std::unique_ptr<Circuit>> greedy;
+  for (int i = 0; i < 40; ++i) {
+    greedy.push_back(std::make_unique<Circuit>(*local_));
+    take_channels(*greedy.back(), 600);
+  }
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(connect_in_a_users_namespaces(42001, local_->port()));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no user namespaces";
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  RawCircuit far = raw(42001, kOtherClient);
+  far.begin();
+  const Bytes request = hello() + creates(0, 20);
+  far.segment(kForth, 0, request);
+  far.segment(kBack, 0, version() + answers(0, 20));
+  far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
+  std::uint64_t named = 0;
+  for (const auto& one : collect().puts)
+    if (one.labels.client == "10.100.0.1" && !one.labels.pv.empty()) named += one.count;
+  EXPECT_EQ(named, 2u);
 }
 
 TEST_P(CaTapStarvingTest, ChannelsOfOneAddress) {
