@@ -91,11 +91,14 @@ static __always_inline int finish_scan(const struct iocx_thread *thread, __u64 s
 {
 	__u64 id = thread->owner;
 	struct iocx_scan_list *list = bpf_map_lookup_elem(&scan_lists, &id);
+	struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
 
-	if (!list || !list->start_ns || list->sp != sp)
+	if (!list || !config || !list->start_ns || list->sp != sp)
 		return 0;
-	add_duration(&list->sum_ns, list->buckets, now - list->start_ns);
-	list->end_ns = now;
+	if (list->start_ns >= config->scans_since_ns) {
+		add_duration(&list->sum_ns, list->buckets, now - list->start_ns);
+		list->end_ns = now;
+	}
 	list->start_ns = 0;
 	return 0;
 }

@@ -234,6 +234,7 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   }
   // Calls from before are over, or were: the programs must not take their frames for live ones.
   ++watched.epoch;
+  if (!watched.keeps_passes) watched.scans_since = std::chrono::steady_clock::now();
   watched.paused = watched.keeps_passes = false;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
   watched.counting_since = std::chrono::steady_clock::now();

@@ -18,7 +18,7 @@ namespace {
 static_assert(sizeof(iocx_sampler) == 32);
 static_assert(sizeof(iocx_record_stats) == 12 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
 static_assert(offsetof(iocx_record_stats, buckets) == 96);
-static_assert(sizeof(iocx_ioc_config) == 56 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
+static_assert(sizeof(iocx_ioc_config) == 64 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
 static_assert(sizeof(iocx_asynchronous) == 8);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
@@ -122,6 +122,8 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
   config.passes = watched.keeps_passes ? 1 : 0;
+  config.scans_since_ns =
+      static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() / std::chrono::nanoseconds(1));
   return object_.maps().ioc_config.update(slot, config);
 }
 

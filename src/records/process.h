@@ -230,6 +230,7 @@ class RecordProcess {
     bool paused = false;
     bool keeps_passes = false;  // while it is paused
     std::chrono::steady_clock::time_point counting_since{};
+    std::chrono::steady_clock::time_point scans_since{};  // without a pause for them
     std::uint32_t capacity = 0;
     // Shared with RecordCounts: replaced, never changed.
     std::shared_ptr<const OwnedRecordsMap> records;

@@ -1,5 +1,6 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
 #include "record_process_fixture.h"
+#include "records/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -92,6 +93,37 @@ TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
   EXPECT_EQ(all_processed(beside), 3u);
   EXPECT_EQ(counts(slot).causes.at("main"), 16u);
   EXPECT_EQ(probe_->hits()->at(slot).entries, 16u);
+}
+
+// Which pass is under way when the probes are attached again, nobody knows.
+TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
+  FakeIoc ioc;
+  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  target.extras.push_back(
+      {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
+  const auto slot = probe_->watch(target);
+  ASSERT_TRUE(slot) << slot.error().message();
+  ioc.ask("set 0 wait_us 100000");
+  ioc.ask("name scan-0.1");
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  iocx_scan_list list{};
+  const auto read_list = [&] {
+    EXPECT_TRUE(probe_->object().maps().scan_lists.for_each(
+        [&](std::uint64_t, const iocx_scan_list& one) { list = one; }));
+  };
+  ioc.send("scan 1 8");
+  const auto deadline = now() + std::chrono::seconds(20);
+  while (list.start_ns == 0 && now() < deadline) read_list();
+  ASSERT_TRUE(probe_->pause(*slot));
+  read_list();
+  const std::uint64_t before = list.sum_ns;
+  const auto again = now();
+  ASSERT_TRUE(probe_->resume(*slot));
+  ioc.answer();
+  read_list();
+  EXPECT_LE(list.sum_ns - before,
+            static_cast<std::uint64_t>((now() - again) / std::chrono::nanoseconds(1)));
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
 }
 
 // pthread_exit() in main. To the kernel, the process is then nobody that could be attached to
