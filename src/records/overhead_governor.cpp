@@ -47,7 +47,7 @@ void OverheadGovernor::restart(Clock::time_point now, ProbeHits hits) {
   has_mark_ = true;
   state_ = State::attached;
   calm_ = 0;
-  overhead_ = 0;
+  overhead_ = pause_load_ = 0;
   attached_share_ = 1;
   due_ = now + kLook;
 }
@@ -67,13 +67,13 @@ OverheadGovernor::Step OverheadGovernor::look(Clock::time_point now, ProbeHits h
       begin_cycle(now, step);
       return step;
     case State::before_slice:
-      mark_ = now;
-      marked_ = hits;
+      pause_load_ = load_since_mark(now, hits).all;
       begin_slice(step);
       return step;
     case State::slice:
       return end_slice(now, load_since_mark(now, hits));
     case State::after_slice:
+      pause_load_ = load_since_mark(now, hits).all;  // the next slice's are from now on
       end_cycle(now, step);
       return step;
   }

@@ -67,7 +67,9 @@ class OverheadGovernor {
   // Of the cycle, as planned.
   double cycle_seconds() const;
   // Fraction of one core that the probes cost the IOC, pauses included; of the last look or slice.
-  double overhead() const { return overhead_; }
+  double overhead() const { return overhead_ + pause_load_ * (1 - attached_share_); }
+  // The same in the last pause, or the last part of it: of probes that stay.
+  double pause_load() const { return pause_load_; }
   // Fraction of time that the probes are attached.
   double attached_share() const { return attached_share_; }
 
@@ -97,7 +99,7 @@ class OverheadGovernor {
   Clock::duration slot_{};
   double mean_load_ = 0;
   unsigned calm_ = 0;
-  double overhead_ = 0;
+  double overhead_ = 0, pause_load_ = 0;
   double attached_share_ = 1;
 };
 

@@ -43,6 +43,9 @@ class ProbeLimiter {
   // How long an IOC's completions of timed calls are waited for.
   static constexpr std::chrono::seconds kCompletions{60};
   static constexpr std::chrono::milliseconds kCompletionsLook{50}, kShortly{500};
+  // Of the budget, what counting passes may cost in pauses. Lists of I/O interrupts and events are
+  // passed through as often as they come.
+  static constexpr double kMostForPasses = 0.25;
 
   // `records` must outlive it.
   ProbeLimiter(RecordProcess& records, Limits limits, HitCost cost);
@@ -80,6 +83,7 @@ class ProbeLimiter {
     bool calibrates_slices = false;  // else windows
     PausedRecordEstimates hidden = {};
     PassModel passes = {};
+    bool passes_too_dear = false;  // while it is looked at in slices
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
     Clock::time_point cycle_began = {};

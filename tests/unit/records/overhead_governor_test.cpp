@@ -84,6 +84,37 @@ TEST(OverheadGovernor, CountsEntriesAndReturnsApart) {
   EXPECT_NEAR(governor.overhead(), 10'000e-6 + 2'000 * 2e-6, 1e-9);
 }
 
+// What stays attached in pauses is seen, and is none of what the next slice costs.
+TEST(OverheadGovernor, TellsWhatPausesCost) {
+  double shares[2], pauses[2];
+  for (const std::uint64_t in_pause : {0u, 40'000u}) {
+    OverheadGovernor governor(kBudget, kCost, [] { return 0.0; });
+    auto now = Clock::time_point(std::chrono::hours(1));
+    ProbeHits hits;
+    const auto next = [&](std::uint64_t more) {
+      hits.entries += more;
+      now = governor.due();
+      return governor.look(now, hits);
+    };
+    governor.look(now, hits);
+    EXPECT_TRUE(next(600'000).slice_begins);
+    EXPECT_TRUE(next(100'000).slice_ends);
+    EXPECT_EQ(governor.pause_load(), 0);
+    const double without = governor.overhead();
+    const double seconds = std::chrono::duration<double>(governor.due() - now).count();
+    EXPECT_TRUE(next(in_pause).slice_begins);
+    pauses[in_pause > 0] = governor.pause_load();
+    EXPECT_NEAR(governor.pause_load(), static_cast<double>(in_pause) * 1e-6 / seconds, 1e-9);
+    EXPECT_EQ(governor.overhead() > without, in_pause > 0);
+    governor.attached(now);
+    EXPECT_TRUE(next(100'000).slice_ends);
+    next(0);
+    shares[in_pause > 0] = governor.attached_share();
+  }
+  EXPECT_LT(pauses[0], pauses[1]);
+  EXPECT_EQ(shares[0], shares[1]);
+}
+
 TEST(OverheadGovernor, SlicesABusyIocDownToTheBudget) {
   Loaded ioc(kBudget);
   const double rate = 199'000;  // 0.597 of a core: 12 times the budget
