@@ -228,8 +228,7 @@ static __always_inline __u64 *share_at(__u32 index)
 
 /* A slot for the key; NULL: there is none. User space has zeroed the counters of free slots. */
 static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_witness_key *key,
-							      const struct iocx_witness_ioc *ioc, __u32 tgid,
-							      __u32 *hint)
+							      const struct iocx_witness_ioc *ioc, __u32 *hint)
 {
 	const __u32 ioc_share = IOCX_WITNESS_SHARE_IOC + ioc->generation % IOCX_WITNESS_IOCS;
 	const __u32 client_share = iocx_witness_share_of_client(key);
@@ -249,7 +248,6 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 		return 0;
 	info->key = *key;
 	channel->key = *key;
-	channel->tgid = tgid;
 	info->name[0] = 0;
 	info->field[0] = 0;
 	read_text(info->user, sizeof info->user, key->user);
@@ -285,15 +283,15 @@ static __always_inline void add_put(struct iocx_witness_channel *channel, __u32 
 	channel->last_put = (bpf_ktime_get_ns() & ~1ULL) | op;
 }
 
-/* Whether the slot counts for the client and the SID of the key. */
+/* Whether the slot counts for the client, whom the thread serves, and the SID of the key. */
 static __always_inline int is_for(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key,
-				  __u32 tgid)
+				  __u32 tid)
 {
-	return channel->state == IOCX_WITNESS_LIVE && channel->named && channel->tgid == tgid &&
+	return channel->state == IOCX_WITNESS_LIVE && channel->named && channel->tid == tid &&
 	       channel->key.client == key->client && channel->key.sid == key->sid;
 }
 
-/* Whether it counts for all of the key. The generation follows from the process and the rest. */
+/* Whether it counts for all of the key. The generation follows from the thread and the rest. */
 static __always_inline int is_of(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key)
 {
 	return channel->key.user == key->user && channel->key.host == key->host && channel->key.port == key->port &&
@@ -302,7 +300,8 @@ static __always_inline int is_of(const struct iocx_witness_channel *channel, con
 
 static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 {
-	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	const __u64 id = bpf_get_current_pid_tgid();
+	const __u32 tgid = id >> 32, tid = (__u32)id;
 	const struct iocx_witness_ioc *ioc;
 	struct iocx_witness_channel *channel = 0, *probable = 0;
 	struct iocx_witness_info *info;
@@ -317,7 +316,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	at = *hint - 1;
 	if (!failed)
 		probable = bpf_map_lookup_elem(&witness_channels, &at);
-	if (probable && !is_for(probable, &key, tgid))
+	if (probable && !is_for(probable, &key, tid))
 		probable = 0;
 	if (probable && probable->own) {
 		add_put(probable, op);
@@ -349,12 +348,13 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		if (info)
 			name_slot(channel, info, ioc);
 	} else {
-		channel = take_slot(&key, ioc, tgid, hint);
+		channel = take_slot(&key, ioc, hint);
 	}
 	if (!channel) {
 		count_rest(ioc, op, IOCX_WITNESS_DROP_FULL);
 		return 0;
 	}
+	channel->tid = tid;
 	add_put(channel, op);
 	if (channel->state == IOCX_WITNESS_FREE) {
 		channel->id = channel->last_put | 1;

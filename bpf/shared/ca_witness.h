@@ -62,14 +62,15 @@ struct iocx_witness_channel {
 	__u64 id;    /* another one each time the slot is taken; written before `state` */
 	__u32 state; /* enum iocx_witness_state */
 	__u32 named; /* 1: the name in witness_info is complete. Set after it */
-	__u32 tgid;  /* of the IOC */
+	__u32 tid;   /* of the IOC's thread that serves the client, as the last one with the key */
 	/* Who holds it: indices into witness_shares. */
 	__u32 client;
 	__u32 ioc;
 	__u32 user;
 	/*
 	 * 1: the channel is the client's own. As long as the server has it, the client keeps its name, its address and its
-	 * memory, and no other channel gets its SID, so that client and SID tell whose a put is.
+	 * memory, and no other channel gets its SID, so that client and SID tell whose a put is. Once it has gone, another
+	 * one may get its memory, and name the SID: it is served by another thread.
 	 */
 	__u32 own;
 	__u32 pad;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <thread>
 
 #include "ca/witness_object.h"
 #include "pva_server.h"
@@ -124,6 +125,62 @@ TEST_F(CaWitnessTest, OneWhoWritesToAllChannelsTakesNoCountFromAnother) {
     EXPECT_EQ(taken(), first);
     free_all();
   }
+}
+
+// A server's list of clients, and its hash of channels with one.
+struct Server {
+  struct Channel {  // channel_in_use
+    std::array<std::uint64_t, 5> before{};
+    const Client* client = nullptr;
+    std::array<std::uint32_t, 3> between{};
+    std::uint32_t sid = 0;
+    std::uint64_t pad = 0;
+    const char* const* db_channel = nullptr;
+  };
+  struct Item {
+    Item* next = nullptr;
+    const std::uint32_t* id = nullptr;
+    Channel* channel = nullptr;
+  };
+  struct Bucket {
+    Item** table;
+    void* free_list = nullptr;
+    std::uint32_t mask = 1, bits = 1;
+  };
+  static_assert(offsetof(Channel, sid) == 60 && offsetof(Channel, db_channel) == 72);
+
+  const char* name = "A:setpoint";
+  Channel channel;
+  Item item{nullptr, &channel.sid, &channel};
+  Item* table[2] = {};
+  Bucket bucket{table};
+  const Bucket* variable = &bucket;
+};
+
+// Whoever gets a client's memory when that one has gone, and names its channel, is not taken for it.
+TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
+  Server server;
+  iocx_witness_ioc config{};
+  config.generation = 1;
+  config.user = static_cast<std::uint16_t>(kUser);
+  config.bucket = reinterpret_cast<std::uint64_t>(&server.variable);
+  ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
+  Client here = client({192, 0, 2, 7});
+  server.channel.client = &here;
+  server.channel.db_channel = &server.name;
+  server.channel.sid = 1;
+  server.table[1] = &server.item;
+  std::thread([&] { put(here, 1); }).join();  // which serves the first client
+  ASSERT_EQ(taken(), 1u);
+  ASSERT_EQ(object_->channels()[0].own, 1u);
+  server.table[1] = nullptr;
+  here = client({192, 0, 2, 66});
+  std::thread([&] { put(here, 1); }).join();
+  std::map<std::uint8_t, std::uint64_t> puts;
+  for (std::uint32_t slot = 0; slot < kRoom; ++slot)
+    if (const auto& channel = object_->channels()[slot]; channel.state != IOCX_WITNESS_FREE)
+      puts[channel.key.address[3]] += channel.puts[0];
+  EXPECT_EQ(puts, (std::map<std::uint8_t, std::uint64_t>{{7, 2}, {66, 2}}));
 }
 
 // As with an IOC that is no friend: its clients are what it says.
