@@ -16,6 +16,11 @@ local failed(matcher) = both(|||
         and on (job, instance) (up offset 10m == 1))
       or increase(epics_PROTOCOL_put_failures_total{%(matcher)s}[10m])
 ||| % { matcher: matcher });
+// What to enter on the host of the IOC. A PV's name may hold anything, as a client asked for it: it is quoted for a shell.
+local on_that_host = 'On that host: ioc_exporter who-wrote ' +
+                     |||
+                       '{{ reReplaceAll "'" "'\\''" $labels.pv }}'
+                     |||[:-1];
 
 {
   topics+:: { puts+: {
@@ -43,7 +48,7 @@ local failed(matcher) = both(|||
               summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy does not expect',
               description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
                            'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. Rule: ' +
-                           '{{ $labels.rule }}. On that host: ioc_exporter who-wrote {{ $labels.pv }}',
+                           '{{ $labels.rule }}. ' + on_that_host,
             },
           },
           {
@@ -63,7 +68,7 @@ local failed(matcher) = both(|||
               description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
                            'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. Rule: ' +
                            '{{ $labels.rule }}. The exporter only watches: the IOC has carried the puts out, unless it ' +
-                           'refused them itself. On that host: ioc_exporter who-wrote {{ $labels.pv }}',
+                           'refused them itself. ' + on_that_host,
             },
           },
           // A client's series begins with its first disagreement: that is the part before "or". It counts only where the

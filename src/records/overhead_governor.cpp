@@ -73,7 +73,10 @@ OverheadGovernor::Step OverheadGovernor::look(Clock::time_point now, ProbeHits h
     case State::slice:
       return end_slice(now, load_since_mark(now, hits));
     case State::after_slice:
-      pause_load_ = load_since_mark(now, hits).all;  // the next slice's are from now on
+      // The next slice's are from now on. What there was is no measure: the probes take a while to
+      // go.
+      mark_ = now;
+      marked_ = hits;
       end_cycle(now, step);
       return step;
   }

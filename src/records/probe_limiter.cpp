@@ -239,18 +239,22 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
         "looked at for {:.1f} % of the time, and its counts become estimates",
         watched.name, percent(limits_.budget), percent(governor.attached_share()));
   if (step.slice_ends || step.cycle_begins) calibrate(slot, watched, true, std::nullopt);
-  if (governor.pause_load() > limits_.budget * kMostForPasses && !watched.passes_too_dear) {
+  if (step.slice_begins)
+    watched.dear_pauses =
+        governor.pause_load() > limits_.budget * kMostForPasses ? watched.dear_pauses + 1 : 0;
+  if (watched.dear_pauses >= kDearPauses && !watched.passes_too_dear) {
     watched.passes_too_dear = true;
     watched.passes.clear();
-    log::info("ioc {}: to count the passes of its scans would cost {:.1f} % of a core: the pauses are "
-              "estimated by time",
-              watched.name, percent(governor.pause_load()));
+    log::info(
+        "ioc {}: to count the passes of its scans would cost {:.1f} % of a core: the pauses are "
+        "estimated by time",
+        watched.name, percent(governor.pause_load()));
   }
   const bool any = step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
   Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
-  if (!governor.wants_probes() && !records_.paused(slot) && 
+  if (!governor.wants_probes() && !records_.paused(slot) &&
       !pause(slot, watched, !watched.passes_too_dear))
     return leave_unbound(slot, watched);
   if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
@@ -266,6 +270,7 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   watched.hidden.end();
   watched.passes.clear();
   watched.passes_too_dear = false;
+  watched.dear_pauses = 0;
   log::info("ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
             watched.name, percent(governor.overhead()));
 }

@@ -46,6 +46,7 @@ class ProbeLimiter {
   // Of the budget, what counting passes may cost in pauses. Lists of I/O interrupts and events are
   // passed through as often as they come.
   static constexpr double kMostForPasses = 0.25;
+  static constexpr unsigned kDearPauses = 3;  // in a row: one may have other hits in it
 
   // `records` must outlive it.
   ProbeLimiter(RecordProcess& records, Limits limits, HitCost cost);
@@ -83,6 +84,7 @@ class ProbeLimiter {
     bool calibrates_slices = false;  // else windows
     PausedRecordEstimates hidden = {};
     PassModel passes = {};
+    unsigned dear_pauses = 0;
     bool passes_too_dear = false;  // while it is looked at in slices
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached

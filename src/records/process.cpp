@@ -122,8 +122,8 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
   config.passes = watched.keeps_passes ? 1 : 0;
-  config.scans_since_ns =
-      static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() / std::chrono::nanoseconds(1));
+  config.scans_since_ns = static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() /
+                                                     std::chrono::nanoseconds(1));
   return object_.maps().ioc_config.update(slot, config);
 }
 

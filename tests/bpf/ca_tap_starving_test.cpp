@@ -179,8 +179,8 @@ TEST_P(CaTapStarvingTest, ManyLocalUsersLeaveSomeToClientsElsewhere) {
   EXPECT_EQ(puts("G19"), 1u);
 }
 
-// In the calling process, which it leaves in namespaces as any user may make them: a connection with
-// the addresses of one of RawCircuit's.
+// In the calling process, which it leaves in namespaces as any user may make them: a connection
+// with the addresses of one of RawCircuit's.
 int connect_in_a_users_namespaces(std::uint16_t client_port, std::uint16_t server_port) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return 77;
   const auto at = [](std::uint32_t host, std::uint16_t port) {

@@ -157,7 +157,8 @@ struct Server {
   const Bucket* variable = &bucket;
 };
 
-// Whoever gets a client's memory when that one has gone, and names its channel, is not taken for it.
+// Whoever gets a client's memory when that one has gone, and names its channel, is not taken for
+// it.
 TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   Server server;
   iocx_witness_ioc config{};

@@ -150,5 +150,12 @@ def check_rules(prometheus: Prometheus) -> None:
     assert len(rules) == sum(len(group["rules"]) for group in groups), "Prometheus has read all rules"
     asked = {selector for rule in rules for selector in selectors(rule["expr"])}
     asked |= {rule["record"] for rule in rules if "record" in rule}
-    empty = {selector for selector in asked if not prometheus.series(selector)}
-    assert empty - set(EMPTY_SERIES) == set()
+    empty = asked - set(EMPTY_SERIES)
+
+    def all_are_there() -> bool:  # those that are made of others come after them
+        empty.difference_update([selector for selector in empty if prometheus.series(selector)])
+        return not empty
+
+    with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
+        wait_until(all_are_there, "each series is there", 45, every=1)
+    assert empty == set()
