@@ -18,9 +18,9 @@ list(JOIN archives "\n" archives_text)
 list(JOIN abseil "\n" abseil_text)
 file(WRITE ${PROJECT_BINARY_DIR}/static_archives "${archives_text}\n${abseil_text}\n")
 
-set(rooms "")
-foreach(room base kernel exposition iocs records ca pva policy web app)
-  list(APPEND rooms $<TARGET_FILE:ioc_exporter_${room}>)
+set(room_archives "")
+foreach(room IN LISTS rooms)
+  list(APPEND room_archives $<TARGET_FILE:ioc_exporter_${room}>)
 endforeach()
 
 # Objects that are named go before those of the same name in a room's archive, which are not taken then.
@@ -29,7 +29,7 @@ add_executable(ioc_exporter_static static_binary.cpp
 add_dependencies(ioc_exporter_static ioc_exporter_app)
 target_link_options(ioc_exporter_static PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack)
 target_link_libraries(ioc_exporter_static PRIVATE
-  -Wl,--start-group ${rooms}
+  -Wl,--start-group ${room_archives}
   $<TARGET_FILE:ioc_exporter_civetweb> $<TARGET_FILE:ioc_exporter_zydis> $<TARGET_FILE:ioc_exporter_spdlog>
   ${archives} ${abseil} -Wl,--end-group)
 add_dependencies(ioc_exporter_static ioc_exporter_civetweb ioc_exporter_zydis ioc_exporter_spdlog)
