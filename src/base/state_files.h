@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,19 +25,35 @@ class StateFiles {
   // a time: device_or_resource_busy when another one does. The folder must be its owner's only to
   // write to.
   static Result<StateFiles> open(const std::string& folder, const Names& names);
-  // What is in those that are there and not empty, up to `largest` bytes each, without opening them
-  // for writing. `problem`: why one cannot be read, "" = nothing.
-  struct Text {
-    std::string path, text;
-  };
-  static std::vector<Text> read(const std::string& folder, const Names& names, std::size_t largest,
-                                std::string& problem);
+  // The later of the two, without opening them for writing: what `parse` (text to Result<State>)
+  // makes of it, up to `largest` bytes, by its `generation`. State() when nothing was written yet,
+  // or neither is whole. `problem`: what is wrong with one of them, "" = nothing.
+  template <class State, class Parse>
+  static State read_latest(const std::string& folder, const Names& names, std::size_t largest,
+                           Parse&& parse, std::string& problem) {
+    State latest;
+    for (const auto& [path, text] : read(folder, names, largest, problem)) {
+      auto state = parse(text);
+      if (!state)
+        problem = "read " + path + ": " + state.error().message();
+      else if (state->generation > latest.generation)
+        latest = std::move(*state);
+    }
+    return latest;
+  }
 
   const std::string& folder() const { return folder_; }
   // In any one thread.
   Result<void> write(std::uint64_t generation, std::string_view text);
 
  private:
+  struct Text {
+    std::string path, text;
+  };
+  // Of those that are there and not empty.
+  static std::vector<Text> read(const std::string& folder, const Names& names, std::size_t largest,
+                                std::string& problem);
+
   std::string folder_;
   Names names_{};
   std::array<UniqueFd, 2> files_;

@@ -95,15 +95,7 @@ Result<SeenText> seen_from_text(std::string_view text) {
 }
 
 SeenText read_seen(const std::string& folder, std::string& problem) {
-  SeenText latest;
-  for (const auto& [path, text] : StateFiles::read(folder, kSeenFiles, kLargest, problem)) {
-    auto seen = seen_from_text(text);
-    if (!seen)
-      problem = "read " + path + ": " + seen.error().message();
-    else if (seen->generation > latest.generation)
-      latest = std::move(*seen);
-  }
-  return latest;
+  return StateFiles::read_latest<SeenText>(folder, kSeenFiles, kLargest, seen_from_text, problem);
 }
 
 }  // namespace ioc_exporter::iocs

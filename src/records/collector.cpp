@@ -48,15 +48,8 @@ void RecordsCollector::restore_habits(const std::string& folder) {
   if (!habits_file_.is_open()) return;
   next_keep_ = Clock::now() + kKeepHabits;
   std::string problem;
-  ReadHabits latest;
-  for (const auto& [path, text] :
-       StateFiles::read(folder, kHabitFiles, kLargestHabitFile, problem)) {
-    auto read = habits_from_bytes(text);
-    if (!read)
-      problem = "read " + path + ": " + read.error().message();
-    else if (read->generation > latest.generation)
-      latest = std::move(*read);
-  }
+  auto latest = StateFiles::read_latest<ReadHabits>(folder, kHabitFiles, kLargestHabitFile,
+                                                    habits_from_bytes, problem);
   habits_file_.note_read_problem(problem);
   habits_file_.set_generation(latest.generation);
   if (!latest.iocs.empty()) log::info("the habits of {} IOCs are known", latest.iocs.size());
