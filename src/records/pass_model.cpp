@@ -6,12 +6,6 @@ namespace ioc_exporter::records {
 
 void PassModel::clear() {
   lists_.clear();
-  before_.clear();
-  ended_.clear();
-  unseen_.clear();
-  unseen_before_.clear();
-  whole_.clear();
-  touched_.clear();
   in_slice_ = false;
   followers_.clear();
 }
@@ -19,28 +13,25 @@ void PassModel::clear() {
 void PassModel::begin(const Lists& now) {
   clear();
   add_lists(now);
-  for (std::size_t i = 0; i < lists_.size(); ++i) ended_[i] = now.at(lists_[i]).ended;
-  before_ = unseen_ = unseen_before_ = ended_;
+  for (Known& known : lists_)
+    known.before = known.unseen = known.unseen_before = known.ended = now.at(known.list).ended;
 }
 
 // A list is there from its first pass on that was seen: before, it had none.
 void PassModel::add_lists(const Lists& now) {
   for (const auto& [list, passes] : now) {
     if (lists_.size() == kMostLists) return;
-    if (std::ranges::find(lists_, list) != lists_.end()) continue;
-    lists_.push_back(list);
-    for (auto* numbers : {&before_, &ended_, &unseen_, &unseen_before_, &whole_, &touched_})
-      numbers->push_back(0);
+    if (std::ranges::find(lists_, list, &Known::list) == lists_.end())
+      lists_.push_back({.list = list});
   }
 }
 
 // Whether no list went or began anew: else nothing that was learned holds.
 bool PassModel::goes_on(const Lists& now) const {
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
-    const auto found = now.find(lists_[i]);
-    if (found == now.end() ? ended_[i] > 0 : found->second.ended < ended_[i]) return false;
-  }
-  return true;
+  return std::ranges::all_of(lists_, [&now](const Known& known) {
+    const auto found = now.find(known.list);
+    return found == now.end() ? known.ended == 0 : found->second.ended >= known.ended;
+  });
 }
 
 void PassModel::slice_began(const Lists& before, const Lists& after) {
@@ -59,11 +50,11 @@ void PassModel::slice_ended(const Lists& before, const Lists& after, const Calls
     const auto found = lists.find(list);
     return found == lists.end() ? Passes() : found->second;
   };
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
-    const std::uint64_t first = passes(begin_after_, lists_[i]).started,
-                        last = passes(before, lists_[i]).ended;
-    whole_[i] = last > first ? last - first : 0;
-    touched_[i] = passes(after, lists_[i]).started - passes(begin_before_, lists_[i]).ended;
+  for (Known& known : lists_) {
+    const std::uint64_t first = passes(begin_after_, known.list).started,
+                        last = passes(before, known.list).ended;
+    known.whole = last > first ? last - first : 0;
+    known.touched = passes(after, known.list).started - passes(begin_before_, known.list).ended;
   }
   for (const auto& [record, count] : calls)
     if (const auto [follower, is_new] = followers_.try_emplace(record); is_new)
@@ -98,7 +89,7 @@ void PassModel::learn(Follower& follower, std::uint64_t calls) {
   follow_lists(follower);
   bool possible = false;
   for (std::size_t i = 0; i < lists_.size(); ++i) {
-    follower.multiples[i].narrow(calls, whole_[i], touched_[i]);
+    follower.multiples[i].narrow(calls, lists_[i].whole, lists_[i].touched);
     possible = possible || follower.multiples[i].is_possible();
   }
   if (!possible) {
@@ -108,19 +99,20 @@ void PassModel::learn(Follower& follower, std::uint64_t calls) {
   follower.slices += 1;
   if (calls > 0) follower.slices_with_calls += 1;
   follower.in_slice = calls;
-  follower.counted += calls;
+  follower.told += static_cast<double>(calls);
 }
 
 void PassModel::cycle_ended(const Lists& now) {
   if (!goes_on(now)) return begin(now);
   add_lists(now);
-  before_ = ended_;
-  unseen_before_ = unseen_;
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
-    if (const auto found = now.find(lists_[i]); found != now.end()) ended_[i] = found->second.ended;
-    if (whole_[i] > 0) unseen_[i] = ended_[i];
+  for (Known& known : lists_) {
+    known.before = known.ended;
+    known.unseen_before = known.unseen;
+    if (const auto found = now.find(known.list); found != now.end())
+      known.ended = found->second.ended;
+    if (known.whole > 0) known.unseen = known.ended;
+    known.whole = 0;
   }
-  whole_.assign(lists_.size(), 0);
 }
 
 std::size_t PassModel::list_of(const Follower& follower) const {
@@ -129,7 +121,7 @@ std::size_t PassModel::list_of(const Follower& follower) const {
   std::uint64_t most_passes = 0;
   for (std::size_t i = 0; i < follower.multiples.size(); ++i) {
     const Multiple& multiple = follower.multiples[i];
-    const std::uint64_t passes = ended_[i] - multiple.from;
+    const std::uint64_t passes = lists_[i].ended - multiple.from;
     if (multiple.least != multiple.most || passes < most_passes) continue;
     best = i;
     most_passes = passes;
@@ -144,9 +136,8 @@ double PassModel::hidden(Record record, double by_time) {
   if (follower.fresh) {
     follow_lists(follower);
     for (std::size_t i = 0; i < lists_.size(); ++i)
-      follower.multiples[i].from = follower.first ? unseen_before_[i] : ended_[i];
-    follower.told = follower.first ? by_time : 0;
-    follower.counted = follower.first ? follower.in_slice : 0;
+      follower.multiples[i].from = follower.first ? lists_[i].unseen_before : lists_[i].ended;
+    follower.told = follower.first ? static_cast<double>(follower.in_slice) + by_time : 0;
     follower.fresh = follower.first = false;
     follower.in_slice = 0;
     return by_time;
@@ -156,9 +147,9 @@ double PassModel::hidden(Record record, double by_time) {
   if (list < lists_.size()) {
     const Multiple& multiple = follower.multiples[list];
     const auto each = static_cast<double>(multiple.least);
-    const double owed = each * static_cast<double>(ended_[list] - multiple.from) -
-                        static_cast<double>(follower.counted) - follower.told;
-    const double of_cycle = std::max(0.0, each * static_cast<double>(ended_[list] - before_[list]) -
+    const Known& known = lists_[list];
+    const double owed = each * static_cast<double>(known.ended - multiple.from) - follower.told;
+    const double of_cycle = std::max(0.0, each * static_cast<double>(known.ended - known.before) -
                                               static_cast<double>(follower.in_slice));
     calls =
         std::clamp(owed, of_cycle * (1 - kMostCorrection), of_cycle * (1 + kMostCorrection) + each);

@@ -67,9 +67,17 @@ class PassModel {
     unsigned slices_with_calls = 0;
     bool fresh = true;           // to be followed from a cycle's end on
     bool first = false;          // fresh, and never seen before
-    std::uint64_t counted = 0;   // calls in slices since then
-    std::uint64_t in_slice = 0;  // those of this cycle
-    double told = 0;             // calls that hidden() gave since then
+    double told = 0;             // calls since then, in slices and by hidden()
+    std::uint64_t in_slice = 0;  // those of this cycle's slice
+  };
+  // Passes through a list.
+  struct Known {
+    List list = 0;
+    std::uint64_t before = 0, ended = 0;  // at the last cycle's begin and end
+    // At the end of the last cycle with a slice that had a whole one, and the same a cycle ago: a
+    // record that was not seen until now may have been processed since then.
+    std::uint64_t unseen = 0, unseen_before = 0;
+    std::uint64_t whole = 0, touched = 0;  // in the slice that has just ended
   };
 
   void learn(Follower& follower, std::uint64_t calls);
@@ -79,14 +87,9 @@ class PassModel {
   void add_lists(const Lists& now);
   bool goes_on(const Lists& now) const;
 
-  std::vector<List> lists_;
-  std::vector<std::uint64_t> before_, ended_;  // passes at the last cycle's begin and end
-  // Passes at the end of the last cycle with a slice that had a whole one, and the same a cycle
-  // ago: a record that was not seen until now may have been processed since then.
-  std::vector<std::uint64_t> unseen_, unseen_before_;
+  std::vector<Known> lists_;
   Lists begin_before_, begin_after_;  // of the slice
   bool in_slice_ = false;
-  std::vector<std::uint64_t> whole_, touched_;  // passes in the slice that has just ended
   std::unordered_map<Record, Follower> followers_;
 };
 
