@@ -210,6 +210,12 @@ static __always_inline void name_slot(struct iocx_witness_channel *slot, struct 
 	slot->named = info->name[0] != 0;
 }
 
+/* When a put is seen, as in iocx_ca_channel. */
+static __always_inline __u64 put_time(__u32 op)
+{
+	return (bpf_ktime_get_ns() & ~1ULL) | op;
+}
+
 static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32 op, enum iocx_witness_drop reason)
 {
 	struct iocx_witness_rest *rest = bpf_map_lookup_elem(&witness_rest, &ioc->generation);
@@ -218,7 +224,7 @@ static __always_inline void count_rest(const struct iocx_witness_ioc *ioc, __u32
 	if (!rest)
 		return;
 	__sync_fetch_and_add(&rest->puts[op], 1);
-	rest->last_put = (bpf_ktime_get_ns() & ~1ULL) | op;
+	rest->last_put = put_time(op);
 }
 
 static __always_inline __u64 *share_at(__u32 index)
@@ -280,7 +286,7 @@ static __always_inline void add_put(struct iocx_witness_channel *channel, __u32 
 	if (channel->jiffy == jiffy && (channel->last_put & 1) == op)
 		return;
 	channel->jiffy = jiffy;
-	channel->last_put = (bpf_ktime_get_ns() & ~1ULL) | op;
+	channel->last_put = put_time(op);
 }
 
 /* Whether the slot counts for the client, whom the thread serves, and the SID of the key. */

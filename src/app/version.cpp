@@ -1,9 +1,9 @@
 #include "app/version.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "kernel/libbpf_support.h"
+#include "kernel/load_error.h"
 #include "kernel/uprobe_link.h"
 #include "web/server.h"
 
@@ -17,7 +17,7 @@ std::string kernel_text() {
   const auto add = [&text](bool there, const char* what) {
     text.append(there ? ", " : ", no ").append(what);
   };
-  add(::access("/sys/kernel/btf/vmlinux", R_OK) == 0, "BTF");
+  add(kernel::has_btf(), "BTF");
   add(kernel::uprobe_link_types().has_value(), "uprobe links");
   add(kernel::allocates_entries_on_demand(), "entries of tables on demand");
   return text;

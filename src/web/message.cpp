@@ -6,12 +6,12 @@
 #include <array>
 #include <string_view>
 
+#include "web/own_sockets.h"
+
 namespace ioc_exporter::web {
 
 std::string place_of(const std::string& address) {
-  constexpr std::string_view kMapped = "::ffff:";
-  const bool mapped = address.starts_with(kMapped) && address.find('.') != std::string::npos;
-  const std::string text = mapped ? address.substr(kMapped.size()) : address;
+  const std::string text = plain_address(address);
   if (text.starts_with("127.") || text == "::1") return "local";
   const std::string without_scope = text.substr(0, text.find('%'));
   std::array<char, sizeof(in6_addr)> bytes{};
