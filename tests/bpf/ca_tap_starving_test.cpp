@@ -72,6 +72,16 @@ class CaTapStarvingTest : public CaTapTest {
     }
   }
   // What somebody else does meanwhile is counted as it should be.
+  // To G0 and to G19 of its 20 channels.
+  void put_twice_from_elsewhere(std::uint16_t client_port) {
+    RawCircuit far = raw(client_port, kOtherClient);
+    far.begin();
+    const Bytes request = hello() + creates(0, 20);
+    far.segment(kForth, 0, request);
+    far.segment(kBack, 0, version() + answers(0, 20));
+    far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
+  }
+
   void expect_exact(const std::string& user) {
     Circuit circuit(*local_);
     expect_exact(circuit, user);
@@ -169,12 +179,7 @@ TEST_P(CaTapStarvingTest, ManyLocalUsersLeaveSomeToClientsElsewhere) {
     greedy.push_back(std::make_unique<Circuit>(*local_, kAnyPort, user));
     take_channels(*greedy.back(), 800);
   }
-  RawCircuit far = raw(42000, kOtherClient);
-  far.begin();
-  const Bytes request = hello() + creates(0, 20);
-  far.segment(kForth, 0, request);
-  far.segment(kBack, 0, version() + answers(0, 20));
-  far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
+  put_twice_from_elsewhere(42000);
   EXPECT_EQ(puts("G0"), 1u);
   EXPECT_EQ(puts("G19"), 1u);
 }
@@ -224,12 +229,7 @@ TEST_P(CaTapStarvingTest, AUsersNamespacesHaveNobodyElsesConnections) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no user namespaces";
   ASSERT_EQ(WEXITSTATUS(status), 0);
-  RawCircuit far = raw(42001, kOtherClient);
-  far.begin();
-  const Bytes request = hello() + creates(0, 20);
-  far.segment(kForth, 0, request);
-  far.segment(kBack, 0, version() + answers(0, 20));
-  far.segment(kForth, static_cast<std::uint32_t>(request.size()), write(1000) + write(1019));
+  put_twice_from_elsewhere(42001);
   std::uint64_t named = 0;
   for (const auto& one : collect().puts)
     if (one.labels.client == "10.100.0.1" && !one.labels.pv.empty()) named += one.count;
