@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a Python virtual environment with exactly what a requirements file pins, by hash where it has hashes; does nothing when it is
-# already there for this file.
+# Makes a Python virtual environment with exactly what a requirements file pins, by hash where it has hashes; does
+# nothing when it is already there for this file.
 #
 #   scripts/make-venv.sh DIRECTORY REQUIREMENTS
 set -euo pipefail

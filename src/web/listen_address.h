@@ -11,15 +11,14 @@
 namespace ioc_exporter::web {
 
 // Whether the civetweb library at hand was built with IPv6; Debian 12's was not, ours is. Without
-// it
-// ":PORT" means all IPv4 addresses, and an IPv6 address is an error.
+// it ":PORT" means all IPv4 addresses, and an IPv6 address is an error.
 bool civetweb_has_ipv6();
 
 struct ListenAddress {
   std::string host;        // without brackets; "" = every address of the host, IPv4 and IPv6
   std::uint16_t port = 0;  // 0 = the kernel picks one
-  std::string numeric =
-      {};  // the host in figures, once try_listening() knows it; "" = every address
+  // The host in figures, once try_listening() knows it; "" = every address.
+  std::string numeric = {};
 
   // ":10064", "10064", "127.0.0.1:10064", "[::1]:10064", "localhost:10064".
   static Result<ListenAddress> parse(std::string_view text);

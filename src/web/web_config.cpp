@@ -14,8 +14,7 @@ namespace {
 constexpr const char* kNoTls =
     "this ioc_exporter does not speak TLS: it was built with the distribution's civetweb, and the "
     "civetweb 1.15 of Debian 12 crashes at the first TLS connection with OpenSSL 3. The binary of "
-    "a "
-    "release does; or put a proxy in front, as docs/configuration.md#tls shows, and take this "
+    "a release does; or put a proxy in front, as docs/configuration.md#tls shows, and take this "
     "section out";
 
 // A password check takes 2^cost rounds: 15 are about 2 s.
