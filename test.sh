@@ -36,18 +36,6 @@ wanted() {
   return 1
 }
 
-# With the CPU time that the build and the tests leave: the tests that run it come last, and wait for it.
-build_prometheus_3() {
-  local directory=.cache/prometheus-3
-  [ "$(id -u)" -eq 0 ] || return 0 # those tests need root, too
-  mkdir -p "$directory"
-  set -m # a process group, to end it whole; no session, where being nice would be of no use (autogroup)
-  # One CPU: the tests that run meanwhile have the others.
-  GOMAXPROCS=1 nice -n 19 scripts/make-prometheus-3.sh "$directory" </dev/null >"$directory/log" 2>&1 &
-  set +m
-  trap 'kill %1 2>/dev/null || true' EXIT
-}
-
 # Has clang its compiler-rt, which the sanitizers and libFuzzer are part of?
 can_sanitize() {
   echo 'int LLVMFuzzerTestOneInput(const unsigned char* data, unsigned long size) { return size && *data ? 0 : 0; }' |
@@ -71,8 +59,8 @@ if [ $released = ON ] && ! scripts/fetch-sources.sh .cache/sources; then
   say "without these sources there is no TLS and no static binary: what tests them is skipped"
   released=OFF
 fi
-if wanted e2e; then build_prometheus_3; fi
 if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
+if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
 if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
 if wanted package; then scripts/make-release-roots.sh .cache/release-roots; fi
 
