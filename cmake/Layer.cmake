@@ -1,8 +1,9 @@
-# One room of src/ is one static library, ioc_exporter_<room>, of all .cpp files in its folder.
+# One room of src/ is one static library, ioc_exporter_<room>, of all .cpp files in its folder. FUZZED: those that fuzz
+# targets look into.
 #
-#   ioc_exporter_layer(<room> LINK ioc_exporter_base ... [PRIVATE_LINK ...])
+#   ioc_exporter_layer(<room> LINK ioc_exporter_base ... [PRIVATE_LINK ...] [FUZZED a.cpp ...])
 function(ioc_exporter_layer name)
-  cmake_parse_arguments(ARG "" "" "LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK;PRIVATE_LINK;FUZZED" ${ARGN})
   set(target ioc_exporter_${name})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${target} STATIC ${sources})
@@ -10,10 +11,5 @@ function(ioc_exporter_layer name)
   target_link_libraries(${target} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   ioc_exporter_warnings(${target})
   ioc_exporter_precompiled(${target})
-  if(IOC_EXPORTER_SANITIZE AND name MATCHES "^(base|ca|iocs|policy)$")
-    target_compile_options(${target} PRIVATE -O1)  # what fuzz targets and long tests do
-  endif()
-  if(name MATCHES "^(base|ca|exposition|iocs|records|web)$")
-    ioc_exporter_fuzzed(${target})
-  endif()
+  ioc_exporter_fuzzed(${ARG_FUZZED})
 endfunction()
