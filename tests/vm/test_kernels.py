@@ -6,6 +6,9 @@ from harness import env
 from harness.scrape import DURATION, PROCESSED, PUTS, Scrape
 
 CALLS, WRITES, NOTIFIES = 23, 101, 13
+# Where --check is asked first. To load and to attach everything twice takes half of the time, and most of it on the
+# kernels for real time.
+CHECKED = {"5.10", "6.12"}
 DATABASE = """
 record(ao,"VM:set"){field(FLNK,"VM:count")}
 record(calc,"VM:count"){field(CALC,"VAL+1")}
@@ -14,7 +17,7 @@ record(calc,"VM:count"){field(CALC,"VAL+1")}
 
 def test_kernel(series, tmp_path):
     kernel = machine.kernel_of(series)
-    settings = {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES}
+    settings = {"CALLS": CALLS, "WRITES": WRITES, "NOTIFIES": NOTIFIES, "CHECK": int(series in CHECKED)}
     tree = machine.Initramfs(tmp_path / "root")
     tree.add_ioc(DATABASE)
     tree.add_program(env.exporter_binary(), "/bin/ioc_exporter")
@@ -25,8 +28,9 @@ def test_kernel(series, tmp_path):
     release, _, flavour = series.partition("-")
     assert facts["kernel"].startswith(release + ".")
     assert ("-rt-" in facts["kernel"]) == ("PREEMPT_RT" in facts["kernel_version"]) == (flavour == "rt")
-    assert facts["check_status"].strip() == "0", facts["check"]
-    assert "vm-ioc" in facts["check"]
+    if series in CHECKED:
+        assert facts["check_status"].strip() == "0", facts["check"]
+        assert "vm-ioc" in facts["check"]
     assert facts["clients"].split() == ["@sent", str(WRITES), "@sent", str(NOTIFIES)]
     processed = int(re.search(r"DBF_DOUBLE:\s+(\d+)", facts["truth"])[1])
     assert processed == CALLS + WRITES + NOTIFIES
