@@ -8,6 +8,7 @@ endif()
 find_package(prometheus-cpp REQUIRED COMPONENTS core OPTIONAL_COMPONENTS pull)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(OpenSSL REQUIRED)  # libcrypto only
 find_package(ZLIB REQUIRED)
 find_package(absl REQUIRED)
 find_package(zydis 4.0 REQUIRED)

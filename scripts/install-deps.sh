@@ -16,9 +16,9 @@ apt_packages() {
     build) echo "cmake ninja-build g++ clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev" \
       "libdeflate-dev libzstd-dev libprotozero-dev prometheus-cpp-dev libcivetweb-dev libcxxopts-dev libre2-dev" \
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
-      "libcap-dev libseccomp-dev libzydis-dev $(apt_bpftool)" ;;
+      "libcap-dev libseccomp-dev libssl-dev libzydis-dev $(apt_bpftool)" ;;
     # What is built from source packages besides: civetweb with TLS, and the static binary.
-    release) echo "libssl-dev patch xz-utils" ;;
+    release) echo "patch xz-utils" ;;
     test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
     unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
     bpf) echo "python3 iproute2" ;;
@@ -59,8 +59,8 @@ dnf_packages() {
     build) echo "cmake ninja-build gcc-c++ clang llvm bpftool pkgconf-pkg-config libbpf-devel" \
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
-      "libcap-devel libseccomp-devel zydis-devel" ;;
-    release) echo "openssl-devel patch xz" ;;
+      "libcap-devel libseccomp-devel openssl-devel zydis-devel" ;;
+    release) echo "patch xz" ;;
     test | unit | bpf | e2e | vm | fuzz | monitoring | package | lint) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
     bench) echo "bpftrace binutils iproute tcpdump" ;;

@@ -1,0 +1,52 @@
+// One put as the put log tells it: what was written, by whom, from what to what.
+//
+// What is not known is absent (an empty text, no value).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ioc_exporter::putlog {
+
+// An element as a client of Channel Access gives it: DBR_CHAR, SHORT, LONG and ENUM as numbers
+// (an enum's old value as its state's string where the record has one), FLOAT and DOUBLE, STRING.
+using Element = std::variant<std::int64_t, double, std::string>;
+
+struct Value {
+  std::vector<Element> elements;  // the first ones, where the value was longer than what is kept
+  bool is_array = false;          // one element may be an array of one
+  bool operator==(const Value&) const = default;
+};
+
+struct PutEvent {
+  // Wall clock of the put, from the kernel's monotonic clock.
+  std::chrono::sys_time<std::chrono::nanoseconds> time{};
+  std::uint64_t seq = 0;  // of this exporter, from 1 on: a hole is a loss
+  std::string ioc;
+  std::string server;  // address:port that the client is connected to
+  std::string client;  // address:port of the client
+  std::string user, client_host;
+  std::string pv;           // as the client asked for it
+  std::string op;           // write, write_notify; of PV Access: put, put_get
+  std::string type;         // DBR_DOUBLE and so on, as the client sent it
+  std::uint64_t count = 0;  // elements that were sent, also where fewer are kept
+  std::optional<Value> value, old;
+  std::string status;  // of put-callbacks: ok, or the reason as epics_ca_put_failures_total has it
+  std::optional<double> seconds;  // of put-callbacks: from the request to the answer
+  std::string rule, action;       // what the site's policy says of it
+  bool operator==(const PutEvent&) const = default;
+};
+
+// Who is given the events, in order, on one thread. It must not wait for anybody.
+class PutReceiver {
+ public:
+  virtual ~PutReceiver() = default;
+  virtual void receive(std::span<const PutEvent> events) = 0;
+};
+
+}  // namespace ioc_exporter::putlog

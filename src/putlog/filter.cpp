@@ -1,0 +1,49 @@
+#include "putlog/filter.h"
+
+#include <algorithm>
+#include <string>
+
+#include "exposition/label_text.h"
+#include "putlog/entry.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f;
+}
+
+bool wants(const NameFilter& filter, std::string_view name) {
+  return (!filter.include || matches(*filter.include, name)) &&
+         !(filter.exclude && matches(*filter.exclude, name));
+}
+
+bool wants_client(const NameFilter& filter, std::string_view client) {
+  const std::string_view address = address_of(client);
+  const auto either = [&](const Pattern& pattern) {
+    return matches(pattern, client) || matches(pattern, address);
+  };
+  return (!filter.include || either(*filter.include)) &&
+         !(filter.exclude && either(*filter.exclude));
+}
+
+}  // namespace
+
+bool matches(const Pattern& pattern, std::string_view name) {
+  if (std::ranges::all_of(name, is_plain)) return pattern.matches(name);
+  std::string shown = exposition::utf8_safe(name);
+  std::ranges::replace(shown, '\n', ' ');  // which "." does not match
+  return pattern.matches(shown);
+}
+
+bool is_unexpected(const PutEvent& event) {
+  return event.action == "unexpected" || event.action == "forbidden";
+}
+
+bool EventFilter::wants(const PutEvent& event) const {
+  return (!unexpected || is_unexpected(event)) && putlog::wants(ioc, event.ioc) &&
+         putlog::wants(pv, event.pv) && putlog::wants(user, event.user) &&
+         wants_client(client, event.client);
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,25 @@
+// Which puts a sink, a query or a follower wants.
+#pragma once
+
+#include <string_view>
+
+#include "base/pattern.h"
+#include "putlog/event.h"
+
+namespace ioc_exporter::putlog {
+
+struct EventFilter {
+  NameFilter pv, client, user, ioc;  // a client by its address, or by its address:port
+  bool unexpected = false;           // only what the policy does not allow
+
+  bool wants(const PutEvent& event) const;
+};
+
+// Whether the policy holds the put for unexpected or forbidden.
+bool is_unexpected(const PutEvent& event);
+
+// Names are bytes that clients choose: one that is no UTF-8, or that holds a line end, is matched
+// in the form that the log shows, so that nobody escapes "everything" by his name.
+bool matches(const Pattern& pattern, std::string_view name);
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,217 @@
+#include "putlog/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+#include "base/utf8.h"
+#include "exposition/label_text.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+// What caPutLog keeps of an array, in bytes of its storage; a string is 40 of them.
+constexpr std::size_t kCaPutLogBytes = 400, kStringBytes = 40;
+
+struct Names {
+  std::string_view nan;  // caPutLog has its own word
+};
+constexpr Names kOurs{"NaN"}, kCaPutLogs{"Nan"};
+
+template <class Number>
+void append_number(std::string& out, Number number) {
+  char text[32];
+  const auto [end, problem] = std::to_chars(text, text + sizeof text, number);
+  if (problem == std::errc()) out.append(text, end);
+}
+
+void append_element(std::string& out, const Element& element, const Names& names) {
+  if (const auto* text = std::get_if<std::string>(&element)) return append_json_text(out, *text);
+  if (const auto* whole = std::get_if<std::int64_t>(&element)) return append_number(out, *whole);
+  const double number = std::get<double>(element);
+  if (std::isnan(number)) return append_json_text(out, names.nan);
+  if (std::isinf(number)) return append_json_text(out, number > 0 ? "Infinity" : "-Infinity");
+  append_number(out, number);
+}
+
+void append_value(std::string& out, const Value& value, const Names& names, std::size_t most) {
+  if (!value.is_array && value.elements.size() == 1)
+    return append_element(out, value.elements.front(), names);
+  out += '[';
+  for (std::size_t i = 0; i < value.elements.size() && i < most; ++i) {
+    if (i > 0) out += ',';
+    append_element(out, value.elements[i], names);
+  }
+  out += ']';
+}
+
+// One after the other, between braces.
+class Object {
+ public:
+  explicit Object(std::string& out) : out_(out) { out_ += '{'; }
+  ~Object() { out_ += '}'; }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  std::string& key(std::string_view name) {
+    if (!std::exchange(first_, false)) out_ += ',';
+    out_ += '"';
+    out_.append(name).append("\":");
+    return out_;
+  }
+  void text(std::string_view name, std::string_view text) {
+    if (!text.empty()) append_json_text(key(name), text);
+  }
+  void value(std::string_view name, const std::optional<Value>& value) {
+    if (value) append_value(key(name), *value, kOurs, value->elements.size());
+  }
+
+ private:
+  std::string& out_;
+  bool first_ = true;
+};
+
+bool is_control(std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (sequence.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  // U+2028 and U+2029 end lines for some who read them.
+  return sequence.size() == 3 &&
+         (turns_text(sequence) || (byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) | 1) == 0xa9));
+}
+
+void append_escape(std::string& out, std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  unsigned code = byte(0);
+  if (sequence.size() == 2) code = (byte(0) & 0x1fu) << 6 | (byte(1) & 0x3fu);
+  if (sequence.size() == 3)
+    code = (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+  char text[8];
+  std::snprintf(text, sizeof text, "\\u%04x", code);
+  out += text;
+}
+
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f &&
+         c != '"' && c != '\\';
+}
+
+// What caPutLog's storage holds of it.
+std::size_t most_of(const Value& value) {
+  if (value.elements.empty()) return 0;
+  if (std::holds_alternative<std::string>(value.elements.front()))
+    return kCaPutLogBytes / kStringBytes;
+  return kCaPutLogBytes / (std::holds_alternative<double>(value.elements.front()) ? 8 : 4);
+}
+
+void append_caputlog_value(Object& object, std::string_view name, const std::optional<Value>& value,
+                           std::uint64_t size) {
+  if (!value) return;
+  append_value(object.key(name), *value, kCaPutLogs, most_of(*value));
+  if (value->is_array) append_number(object.key(std::string(name) + "-size"), size);
+}
+
+}  // namespace
+
+void append_json_text(std::string& out, std::string_view text) {
+  out += '"';
+  std::string safe;
+  for (const char c : text)
+    if (!is_plain(c)) {
+      safe = exposition::utf8_safe(text);
+      text = safe;
+      break;
+    }
+  while (!text.empty()) {
+    std::size_t length = 0;
+    while (length < text.size() && is_plain(text[length])) ++length;
+    out.append(text.substr(0, length));
+    text.remove_prefix(length);
+    if (text.empty()) break;
+    const std::string_view sequence = text.substr(0, utf8_sequence(text));
+    if (sequence == "\"" || sequence == "\\")
+      out.append("\\").append(sequence);
+    else if (is_control(sequence))
+      append_escape(out, sequence);
+    else
+      out.append(sequence);
+    text.remove_prefix(sequence.size());
+  }
+  out += '"';
+}
+
+std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  char text[48];
+  std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%09dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
+}
+
+void append_json(std::string& out, const Entry& entry) {
+  const PutEvent& event = *entry.event;
+  Object object(out);
+  object.text("time", time_text(event.time));
+  append_number(object.key("seq"), event.seq);
+  object.text("ioc", event.ioc);
+  object.text("server", event.server);
+  object.text("client", event.client);
+  object.text("user", event.user);
+  object.text("client_host", event.client_host);
+  object.text("pv", event.pv);
+  object.text("op", event.op);
+  object.text("type", event.type);
+  if (!event.type.empty() || event.value) append_number(object.key("count"), event.count);
+  object.value("value", event.value);
+  object.value("old", event.old);
+  object.text("status", event.status);
+  if (event.seconds && std::isfinite(*event.seconds))
+    append_number(object.key("seconds"), *event.seconds);
+  object.text("rule", event.rule);
+  object.text("action", event.action);
+  if (!entry.burst) return;
+  if (entry.burst->least) append_element(object.key("min"), *entry.burst->least, kOurs);
+  if (entry.burst->most) append_element(object.key("max"), *entry.burst->most, kOurs);
+  append_number(object.key("burst"), entry.puts);
+}
+
+std::string to_json(const PutEvent& event) {
+  std::string out;
+  append_json(out, Entry{std::make_shared<const PutEvent>(event)});
+  return out;
+}
+
+void append_caputlog_json(std::string& out, const Entry& entry) {
+  const PutEvent& event = *entry.event;
+  const auto whole = std::chrono::floor<std::chrono::milliseconds>(event.time.time_since_epoch());
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(whole).count();
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  char text[32];
+  Object object(out);
+  std::strftime(text, sizeof text, "%Y-%m-%d", &local);
+  object.text("date", text);
+  const std::size_t length = std::strftime(text, sizeof text, "%H:%M:%S", &local);
+  std::snprintf(text + length, sizeof text - length, ".%03d",
+                static_cast<int>((whole - std::chrono::seconds(seconds)).count()));
+  object.text("time", text);
+  append_json_text(object.key("host"),
+                   event.client_host.empty() ? address_of(event.client) : event.client_host);
+  append_json_text(object.key("user"), event.user);
+  append_json_text(object.key("pv"), event.pv);
+  append_caputlog_value(object, "new", event.value, event.count);
+  append_caputlog_value(object, "old", event.old, event.old ? event.old->elements.size() : 0);
+  if (!entry.burst) return;
+  if (entry.burst->least) append_element(object.key("min"), *entry.burst->least, kCaPutLogs);
+  if (entry.burst->most) append_element(object.key("max"), *entry.burst->most, kCaPutLogs);
+  append_number(object.key("burst"), entry.puts);
+}
+
+}  // namespace ioc_exporter::putlog

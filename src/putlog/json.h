@@ -1,0 +1,30 @@
+// A put as one line of JSON. docs/putlog.md has the keys.
+//
+// What is not known is absent. Integers are exact, NaN and infinities are strings. Texts are as the
+// labels on /metrics (what is no UTF-8 stands as \xNN), and no character in them can steer a
+// terminal.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "putlog/entry.h"
+
+namespace ioc_exporter::putlog {
+
+// An object, without a line end.
+std::string to_json(const PutEvent& event);
+void append_json(std::string& out, const Entry& entry);
+
+// The line of caPutLog (its JSON format), for who has a receiver of that: its keys, its names for
+// what is no number, its bound of 400 bytes for arrays. `date` and `time` are local time.
+void append_caputlog_json(std::string& out, const Entry& entry);
+
+// In quotes.
+void append_json_text(std::string& out, std::string_view text);
+
+// RFC 3339, with all nanoseconds: "2026-11-22T23:35:05.123456789Z".
+std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time);
+
+}  // namespace ioc_exporter::putlog
