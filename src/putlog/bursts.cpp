@@ -1,0 +1,108 @@
+#include "putlog/bursts.h"
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace ioc_exporter::putlog {
+namespace {
+
+std::string key_of(const PutEvent& event) {
+  std::string key;
+  for (const std::string_view part :
+       {std::string_view(event.ioc), address_of(event.client), std::string_view(event.user),
+        std::string_view(event.client_host), std::string_view(event.pv), std::string_view(event.op),
+        std::string_view(event.type), std::string_view(event.status), std::string_view(event.rule),
+        std::string_view(event.action)}) {
+    key += std::to_string(part.size());
+    key.append(":").append(part);
+  }
+  return key;
+}
+
+std::optional<Element> number_of(const PutEvent& event) {
+  if (!event.value || event.value->is_array || event.value->elements.size() != 1) return {};
+  const Element& element = event.value->elements.front();
+  if (std::holds_alternative<std::int64_t>(element)) return element;
+  const double* number = std::get_if<double>(&element);
+  if (number == nullptr || std::isnan(*number)) return {};
+  return element;
+}
+
+// Of one burst all are of one DBR type, so of one kind.
+bool is_less(const Element& one, const Element& other) {
+  return one.index() == other.index() && one < other;
+}
+
+}  // namespace
+
+void Bursts::add(Entry& entry, SharedEvent event) {
+  ++held_;
+  if (entry.puts++ == 0) {
+    entry.burst.emplace();
+  } else {
+    // The last one, with what there was before all of them.
+    auto merged = std::make_shared<PutEvent>(*event);
+    merged->old = entry.event->old;
+    event = std::move(merged);
+  }
+  entry.event = std::move(event);
+  const auto number = number_of(*entry.event);
+  if (!number) return;
+  Burst& burst = *entry.burst;
+  if (!burst.least || is_less(*number, *burst.least)) burst.least = number;
+  if (!burst.most || is_less(*burst.most, *number)) burst.most = number;
+}
+
+void Bursts::take(SharedEvent event, Clock::time_point now, std::vector<Entry>& out) {
+  if (window_.count() == 0) {
+    out.push_back({std::move(event)});
+    return;
+  }
+  end_due(now, out);
+  std::string key = key_of(*event);
+  if (const auto known = by_key_.find(key); known != by_key_.end())
+    return add(known->second->entry, std::move(event));
+  if (by_key_.size() >= most_) end(open_.begin(), out);
+  out.push_back({std::move(event)});
+  open_.push_back({key, now + window_, Entry{nullptr, 0}});
+  by_key_.emplace(std::move(key), std::prev(open_.end()));
+}
+
+void Bursts::tell(Place open, std::vector<Entry>& out) {
+  Entry& entry = open->entry;
+  held_ -= entry.puts;
+  if (entry.puts == 1) entry.burst.reset();  // as it is
+  if (entry.puts > 0) out.push_back(std::move(entry));
+  open->entry = Entry{nullptr, 0};
+}
+
+void Bursts::end(Place open, std::vector<Entry>& out) {
+  tell(open, out);
+  by_key_.erase(open->key);
+  open_.erase(open);
+}
+
+void Bursts::end_due(Clock::time_point now, std::vector<Entry>& out) {
+  while (!open_.empty() && open_.front().due <= now) {
+    const Place open = open_.begin();
+    if (open->entry.puts == 0) {  // quiet for a whole window: the next put is a first one
+      end(open, out);
+      continue;
+    }
+    tell(open, out);
+    open->due = now + window_;
+    open_.splice(open_.end(), open_, open);
+  }
+}
+
+void Bursts::end_all(std::vector<Entry>& out) {
+  while (!open_.empty()) end(open_.begin(), out);
+}
+
+std::optional<Bursts::Clock::time_point> Bursts::next_due() const {
+  if (held_ == 0) return std::nullopt;
+  return open_.front().due;
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,33 @@
+#include "putlog/queue.h"
+
+#include <string>
+
+namespace ioc_exporter::putlog {
+namespace {
+
+constexpr std::size_t kBlock = 32;  // what the allocator adds, and what counts a share
+
+std::size_t more_of(const std::string& text) {
+  return text.capacity() > std::string().capacity() ? text.capacity() + kBlock : 0;
+}
+
+std::size_t more_of(const std::optional<Value>& value) {
+  if (!value) return 0;
+  std::size_t bytes = value->elements.capacity() * sizeof(Element) + kBlock;
+  for (const Element& element : value->elements)
+    if (const auto* text = std::get_if<std::string>(&element)) bytes += more_of(*text);
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t footprint(const PutEvent& event) {
+  std::size_t bytes = sizeof event + kBlock;
+  for (const std::string* text :
+       {&event.ioc, &event.server, &event.client, &event.user, &event.client_host, &event.pv,
+        &event.op, &event.type, &event.status, &event.rule, &event.action})
+    bytes += more_of(*text);
+  return bytes + more_of(event.value) + more_of(event.old);
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,127 @@
+#include "putlog/bursts.h"
+
+#include <gtest/gtest.h>
+
+#include "events.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+using namespace std::chrono_literals;
+
+class BurstsTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kMost = 5;
+
+  std::vector<Entry> take(PutEvent event) {
+    std::vector<Entry> told;
+    bursts_.take(shared(std::move(event)), now_, told);
+    return told;
+  }
+  std::vector<Entry> end_due() {
+    std::vector<Entry> told;
+    bursts_.end_due(now_, told);
+    return told;
+  }
+
+  Bursts bursts_{5s, kMost};
+
+  Bursts::Clock::time_point now_{1000s};
+};
+
+TEST_F(BurstsTest, TheFirstIsToldAtOnceAndTheRestWhenTheTimeEnds) {
+  PutEvent first = event(1, "A", 5.0);
+  first.old = scalar(4.0);
+  const auto at_once = take(first);
+  ASSERT_EQ(at_once.size(), 1u);
+  EXPECT_EQ(*at_once[0].event, first);
+  EXPECT_FALSE(at_once[0].burst);
+  for (const auto& [seq, value, old] : {std::tuple{2, 7.0, 5.0}, {3, -1.0, 7.0}, {4, 2.0, -1.0}}) {
+    PutEvent more = event(static_cast<std::uint64_t>(seq), "A", value);
+    more.old = scalar(old);
+    EXPECT_TRUE(take(more).empty());
+  }
+  EXPECT_EQ(bursts_.held(), 3u);
+  now_ += 4999ms;
+  EXPECT_TRUE(end_due().empty());
+  now_ += 1ms;
+  ASSERT_EQ(bursts_.next_due(), now_);
+  const auto told = end_due();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].puts, 3u);
+  EXPECT_EQ(told[0].event->seq, 4u);
+  EXPECT_EQ(told[0].event->value, scalar(2.0));
+  EXPECT_EQ(told[0].event->old, scalar(5.0));  // before the first that was put together
+  EXPECT_EQ(told[0].burst, (Burst{Element(-1.0), Element(7.0)}));
+  EXPECT_EQ(bursts_.held(), 0u);
+}
+
+TEST_F(BurstsTest, OneThatGoesOnIsToldOnceAWindowAndAQuietOneBeginsAnew) {
+  EXPECT_EQ(take(event(1)).size(), 1u);
+  EXPECT_TRUE(take(event(2)).empty());
+  now_ += 5s;
+  EXPECT_EQ(take(event(3)).size(), 1u);  // the second, alone: as it is
+  now_ += 5s;
+  const auto third = end_due();
+  ASSERT_EQ(third.size(), 1u);
+  EXPECT_EQ(third[0].event->seq, 3u);
+  EXPECT_FALSE(third[0].burst);
+  now_ += 5s;
+  EXPECT_TRUE(end_due().empty());
+  EXPECT_FALSE(bursts_.next_due());
+  EXPECT_EQ(take(event(4)).size(), 1u);  // at once again
+}
+
+TEST_F(BurstsTest, WhatDiffersIsNotPutTogether) {
+  std::size_t told = take(event(1)).size();
+  PutEvent other = event(2);
+  other.action = "forbidden";
+  told += take(other).size();
+  other = event(3);
+  other.status = "put_failed";
+  told += take(other).size();
+  other = event(4);
+  other.user = "bob";
+  told += take(other).size();
+  other = event(5);
+  other.client = "10.0.0.8:4711";
+  told += take(other).size();
+  EXPECT_EQ(told, 5u);
+  other = event(6);
+  other.client = "10.0.0.7:9";  // the same client, connected anew
+  EXPECT_TRUE(take(other).empty());
+}
+
+TEST_F(BurstsTest, OfTextsAndArraysThereIsNoLeastOne) {
+  take(event(1, "A", std::string("x")));
+  take(event(2, "A", std::string("y")));
+  take(event(3, "A", std::string("z")));
+  now_ += 5s;
+  const auto told = end_due();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].burst, Burst());
+  EXPECT_EQ(told[0].puts, 2u);
+}
+
+TEST_F(BurstsTest, OfTooManyTheFirstEndsEarlyAndNothingIsLost) {
+  std::uint64_t told = 0, seq = 0;
+  for (int round = 0; round < 4; ++round)
+    for (const char* pv : {"A", "B", "C", "D", "E", "F", "G", "G"})
+      for (const Entry& entry : take(event(++seq, pv))) told += entry.puts;
+  EXPECT_EQ(told + bursts_.held(), seq);
+  std::vector<Entry> rest;
+  bursts_.end_all(rest);
+  for (const Entry& entry : rest) told += entry.puts;
+  EXPECT_EQ(told, seq);
+  EXPECT_EQ(bursts_.held(), 0u);
+}
+
+TEST_F(BurstsTest, WithoutABurstTimeEachIsTold) {
+  Bursts none(0s);
+  std::vector<Entry> told;
+  for (std::uint64_t seq = 1; seq <= 23; ++seq) none.take(shared(event(seq)), now_, told);
+  EXPECT_EQ(told.size(), 23u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog
