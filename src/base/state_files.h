@@ -63,7 +63,4 @@ class StateFiles {
 // std::hash may differ from build to build.
 std::uint64_t fnv1a(std::string_view text);
 
-// Its owner's only to write to: nobody else can put a file in another's place. Also for files.
-Result<void> check_owned(int fd, const std::string& path);
-
 }  // namespace ioc_exporter

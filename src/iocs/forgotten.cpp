@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/owned_file.h"
 #include "base/rooted_fs.h"
 #include "base/state_files.h"
 #include "base/unique_fd.h"

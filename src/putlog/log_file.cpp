@@ -1,0 +1,69 @@
+#include "putlog/log_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/owned_file.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+struct Place {
+  std::string folder, name;
+};
+
+Result<Place> place_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (!path.starts_with('/') || slash + 1 == path.size())
+    return error_in_words("open " + path + ": it is no absolute path of a file");
+  return Place{slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+Result<UniqueFd> open_in(int folder, const LogFile& file, const std::string& name) {
+  auto opened = open_owned_file(folder, file.path, name.c_str(), O_APPEND);
+  if (!opened) return opened;
+  if (::flock(opened->get(), LOCK_EX | LOCK_NB) == 0) return opened;
+  return errno == EWOULDBLOCK
+             ? error_from_errno(EBUSY, "use " + file.path + ": another exporter does")
+             : last_error("lock " + file.path);
+}
+
+Result<void> move_on(int folder, const LogFile& file, const std::string& name) {
+  if (file.count == 0) {
+    if (::unlinkat(folder, name.c_str(), 0) != 0 && errno != ENOENT)
+      return last_error("remove " + file.path);
+    return {};
+  }
+  for (unsigned number = file.count; number > 0; --number) {
+    const std::string from = number == 1 ? name : name + "." + std::to_string(number - 1);
+    const std::string to = name + "." + std::to_string(number);
+    if (::renameat(folder, from.c_str(), folder, to.c_str()) != 0 && errno != ENOENT)
+      return last_error("rename " + file.path + " to " + to);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<UniqueFd> open_log(const LogFile& file) {
+  const auto place = place_of(file.path);
+  if (!place) return place.error();
+  const auto folder = open_owned_folder(place->folder);
+  if (!folder) return folder.error();
+  return open_in(folder->get(), file, place->name);
+}
+
+Result<UniqueFd> rotate_log(const LogFile& file) {
+  const auto place = place_of(file.path);
+  if (!place) return place.error();
+  const auto folder = open_owned_folder(place->folder);
+  if (!folder) return folder.error();
+  if (auto moved = move_on(folder->get(), file, place->name); !moved) return moved.error();
+  return open_in(folder->get(), file, place->name);
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,29 @@
+// A log file and its older ones: PATH is written to, PATH.1 is the one before, and so on.
+//
+// The exporter may open no file for writing once it runs, nor rename one (docs/security.md): a
+// helper process calls these, and passes the descriptor.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace ioc_exporter::putlog {
+
+struct LogFile {
+  std::string path;
+  unsigned count = 10;  // of older ones that are kept
+};
+
+// Opens the file to append to it, and makes it where it is missing: mode 0640, nobody but the owner
+// of its folder may write to that. One exporter has it at a time: device_or_resource_busy.
+Result<UniqueFd> open_log(const LogFile& file);
+// The file becomes the first of the older ones, of which the last goes; a new one is opened.
+Result<UniqueFd> rotate_log(const LogFile& file);
+
+// Either, as FileSink asks for it.
+using OpenLog = std::function<Result<UniqueFd>(bool rotate)>;
+
+}  // namespace ioc_exporter::putlog

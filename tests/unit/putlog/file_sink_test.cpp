@@ -1,0 +1,237 @@
+// The file: rotation, whole lines, what a full disk and a killed exporter leave.
+#include "putlog/file_sink.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "events.h"
+#include "putlog/json.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+class FileSinkTest : public testing::Test {
+ protected:
+  FileSinkTest() {
+    std::string name = testing::TempDir() + "putlog.XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    file_ = {folder_ + "/puts.jsonl", 3};
+  }
+  ~FileSinkTest() override { std::filesystem::remove_all(folder_); }
+
+  FileSink sink(FileBounds bounds = {}) const {
+    return {file_.path, bounds,
+            [file = file_](bool rotate) { return rotate ? rotate_log(file) : open_log(file); }};
+  }
+  static std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
+    std::vector<Entry> all;
+    for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});
+    return all;
+  }
+  static Sink::Delivered deliver(FileSink& sink, std::uint64_t first, std::uint64_t count) {
+    return sink.deliver(entries(first, count));
+  }
+  std::string text(const std::string& suffix = "") const {
+    std::stringstream all;
+    all << std::ifstream(file_.path + suffix).rdbuf();
+    return all.str();
+  }
+  void write(const std::string& bytes) const { std::ofstream(file_.path) << bytes; }
+  // Each line is one of ours; their sequence numbers.
+  std::vector<std::uint64_t> numbers(const std::string& suffix = "") const {
+    std::vector<std::uint64_t> all;
+    std::istringstream lines(text(suffix));
+    for (std::string line; std::getline(lines, line);)
+      all.push_back(nlohmann::json::parse(line).at("seq"));
+    return all;
+  }
+  using Numbers = std::vector<std::uint64_t>;
+
+  std::string folder_;
+  LogFile file_;
+};
+
+TEST_F(FileSinkTest, AppendsLines) {
+  {
+    FileSink first = sink();
+    EXPECT_EQ(deliver(first, 1, 2).entries, 2u);
+  }
+  FileSink second = sink();
+  EXPECT_EQ(deliver(second, 3, 1).entries, 1u);
+  EXPECT_EQ(numbers(), (Numbers{1, 2, 3}));
+  struct stat status {};
+  ASSERT_EQ(::stat(file_.path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST_F(FileSinkTest, RotatesBySizeAndKeepsSoManyOldOnes) {
+  const std::size_t line = to_json(event(1)).size() + 1;
+  FileSink small = sink({.size = 2 * line, .age = {}});
+  EXPECT_EQ(deliver(small, 1, 9).entries, 9u);
+  EXPECT_EQ(numbers(), (Numbers{9}));
+  EXPECT_EQ(numbers(".1"), (Numbers{7, 8}));
+  EXPECT_EQ(numbers(".2"), (Numbers{5, 6}));
+  EXPECT_EQ(numbers(".3"), (Numbers{3, 4}));
+  EXPECT_FALSE(std::filesystem::exists(file_.path + ".4"));
+}
+
+TEST_F(FileSinkTest, ALineThatIsLargerThanAFileHasOneOfItsOwn) {
+  FileSink small = sink({.size = 10, .age = {}});
+  EXPECT_EQ(deliver(small, 1, 3).entries, 3u);
+  EXPECT_EQ(numbers(), (Numbers{3}));
+  EXPECT_EQ(numbers(".1"), (Numbers{2}));
+}
+
+TEST_F(FileSinkTest, WithoutOldOnesThereIsOneFile) {
+  file_.count = 0;
+  FileSink small = sink({.size = 10, .age = {}});
+  deliver(small, 1, 3);
+  EXPECT_EQ(numbers(), (Numbers{3}));
+  EXPECT_FALSE(std::filesystem::exists(file_.path + ".1"));
+}
+
+TEST_F(FileSinkTest, RotatesByAge) {
+  FileSink old = sink({.age = std::chrono::milliseconds(1)});
+  deliver(old, 1, 1);
+  ::usleep(2000);
+  deliver(old, 2, 1);
+  EXPECT_EQ(numbers(), (Numbers{2}));
+  EXPECT_EQ(numbers(".1"), (Numbers{1}));
+}
+
+TEST_F(FileSinkTest, HalfALineIsCutAtTheNextStart) {
+  const std::string whole = to_json(event(1)) + "\n";
+  const std::string half = to_json(event(2)).substr(0, 40);
+  for (const std::string& torn : {half, std::string("{\"t")}) {
+    write(whole + torn);
+    FileSink next = sink();
+    deliver(next, 3, 1);
+    EXPECT_EQ(numbers(), (Numbers{1, 3})) << torn;
+  }
+  write(half);
+  FileSink next = sink();
+  deliver(next, 3, 1);
+  EXPECT_EQ(numbers(), (Numbers{3}));
+}
+
+TEST_F(FileSinkTest, HalfALineMayBeLong) {
+  PutEvent large = event(2);
+  large.value = Value{std::vector<Element>(40'000, std::string("xyz")), true};
+  write(to_json(event(1)) + "\n" + to_json(large).substr(0, 200'001));
+  FileSink next = sink();
+  deliver(next, 3, 1);
+  EXPECT_EQ(numbers(), (Numbers{1, 3}));
+}
+
+TEST_F(FileSinkTest, WhatIsNotOursIsNotCut) {
+  for (const std::string& theirs :
+       {std::string("no log"), std::string("a\nb"), std::string(1u << 20, 'x')}) {
+    write(theirs);
+    FileSink next = sink();
+    deliver(next, 1, 1);
+    EXPECT_EQ(text(), theirs + "\n" + to_json(event(1)) + "\n");
+  }
+}
+
+TEST_F(FileSinkTest, NobodyPutsAnotherFileInItsPlace) {
+  const std::string target = folder_ + "/target";
+  std::ofstream(target) << "x";
+  std::filesystem::create_symlink(target, file_.path);
+  EXPECT_FALSE(sink().open());
+  std::filesystem::remove(file_.path);
+  std::filesystem::create_hard_link(target, file_.path);
+  EXPECT_FALSE(sink().open());
+  std::filesystem::remove(file_.path);
+  ASSERT_EQ(::mkfifo(file_.path.c_str(), 0640), 0);
+  EXPECT_FALSE(sink().open());
+  std::filesystem::remove(file_.path);
+  ::chmod(folder_.c_str(), 0777);
+  EXPECT_FALSE(sink().open());
+  ::chmod(folder_.c_str(), 0700);
+  EXPECT_TRUE(sink().open());
+  file_.path = "puts.jsonl";
+  EXPECT_FALSE(sink().open());
+}
+
+TEST_F(FileSinkTest, OneExporterHasItAtATime) {
+  FileSink first = sink(), second = sink();
+  EXPECT_TRUE(first.open());
+  const auto busy = second.open();
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, std::errc::device_or_resource_busy);
+}
+
+TEST_F(FileSinkTest, OneThatWasRemovedIsMadeAgain) {
+  FileSink one = sink();
+  deliver(one, 1, 1);
+  std::filesystem::remove(file_.path);
+  deliver(one, 2, 1);
+  EXPECT_EQ(numbers(), (Numbers{2}));
+}
+
+// RLIMIT_FSIZE is a disk that is full: what fits is written, at any byte.
+TEST_F(FileSinkTest, AFullDiskLeavesWholeLinesAndIsRecoveredFrom) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const std::size_t line = to_json(event(1)).size() + 1;
+  for (std::size_t room = 2 * line; room < 3 * line; room += 7) {
+    std::filesystem::remove(file_.path);
+    FileSink one = sink();
+    const rlimit full{room, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    const auto done = deliver(one, 1, 5);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(done.entries, 2u);
+    ASSERT_TRUE(done.problem);
+    EXPECT_EQ(numbers(), (Numbers{1, 2}));
+    EXPECT_EQ(deliver(one, 3, 3).entries, 3u);
+    EXPECT_EQ(numbers(), (Numbers{1, 2, 3, 4, 5}));
+  }
+}
+
+// What was delivered is there, once, and every line is whole, whenever the exporter is killed.
+TEST_F(FileSinkTest, WhatWasDeliveredSurvivesAKill) {
+  std::uint64_t next = 1;
+  for (int round = 0; round < 5; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      FileSink one = sink();
+      for (std::uint64_t seq = next;; seq += 100) {
+        if (deliver(one, seq, 100).entries != 100) ::_exit(1);
+        const std::uint64_t last = seq + 99;
+        if (::write(ends[1], &last, sizeof last) < 0) ::_exit(1);
+      }
+    }
+    ::close(ends[1]);
+    std::uint64_t delivered = 0;
+    for (int i = 0; i < 20; ++i) ASSERT_GT(::read(ends[0], &delivered, sizeof delivered), 0);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    while (::read(ends[0], &delivered, sizeof delivered) > 0) {
+    }
+    ::close(ends[0]);
+    FileSink again = sink();
+    ASSERT_TRUE(again.open());
+    const Numbers there = numbers();
+    ASSERT_GE(there.size(), delivered);
+    for (std::size_t i = 0; i < there.size(); ++i) ASSERT_EQ(there[i], i + 1);
+    next = there.size() + 1;
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog
