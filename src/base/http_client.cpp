@@ -1,17 +1,16 @@
 #include "base/http_client.h"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "base/ascii.h"
 #include "base/base64.h"
+#include "base/tcp.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter {
@@ -19,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxAnswer = 64 << 20;
+constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10;
 
 struct Url {
   std::string host;  // without the brackets of an IPv6 address
@@ -57,63 +56,6 @@ Result<Url> parse_url(const std::string& text) {
   const auto [after, failed] = std::from_chars(url.port.data(), port_end, number);
   if (failed != std::errc() || after != port_end || number == 0) return refuse("bad port");
   return url;
-}
-
-// Waits until the socket is ready for `events`, or says why it will not be.
-Result<void> wait_for(int fd, short events, Clock::time_point deadline, const std::string& what) {
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd entry{fd, events, 0};
-    const int ready = ::poll(&entry, 1, static_cast<int>(std::max<long long>(left, 0)));
-    if (ready > 0) return {};
-    if (ready == 0) return error_from_errno(ETIMEDOUT, what);
-    if (errno != EINTR) return last_error(what);
-  }
-}
-
-Result<UniqueFd> connect_one(const addrinfo& address, Clock::time_point deadline,
-                             const std::string& what) {
-  UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return last_error(what);
-  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
-  if (errno != EINPROGRESS) return last_error(what);
-  if (auto ready = wait_for(fd.get(), POLLOUT, deadline, what); !ready) return ready.error();
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) return last_error(what);
-  if (error != 0) return error_from_errno(error, what);
-  return fd;
-}
-
-// To the first of the host's addresses that answers.
-Result<UniqueFd> connect_to(const Url& url, Clock::time_point deadline) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &found);
-  if (failed != 0)
-    return error_in_words("find the host " + url.host + ": " + ::gai_strerror(failed));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
-  const std::string what = "connect to " + url.host + " port " + url.port;
-  std::optional<Error> why;
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    auto fd = connect_one(*address, deadline, what);
-    if (fd) return fd;
-    why = std::move(fd).error();
-  }
-  return why ? std::move(*why) : error_in_words(what + ": it has no address");
-}
-
-Result<void> send_all(int fd, std::string_view bytes, Clock::time_point deadline,
-                      const std::string& what) {
-  while (!bytes.empty()) {
-    if (auto ready = wait_for(fd, POLLOUT, deadline, what); !ready) return ready;
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR && errno != EAGAIN) return last_error(what);
-    if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return {};
 }
 
 Result<std::string> receive_all(int fd, Clock::time_point deadline, const std::string& what) {
@@ -160,26 +102,69 @@ Result<Fetched> parse_answer(std::string bytes, const std::string& what) {
   return fetched;
 }
 
+// Connects and asks.
+Result<UniqueFd> ask(const Url& url, TcpDeadline deadline, const std::string& login) {
+  auto fd = connect_tcp(url.host, url.port, deadline);
+  if (!fd) return fd;
+  std::string request =
+      "GET " + url.target + " HTTP/1.0\r\nHost: " + url.authority + "\r\nConnection: close\r\n";
+  if (!login.empty()) request += "Authorization: Basic " + encode_base64(login) + "\r\n";
+  request += "\r\n";
+  if (auto sent = send_all(fd->get(), request, deadline,
+                           "send the request to " + url.host + " port " + url.port);
+      !sent)
+    return sent.error();
+  return fd;
+}
+
 }  // namespace
 
 Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds timeout,
                       const std::string& login) {
-  auto url = parse_url(url_text);
-  if (!url) return std::move(url).error();
+  const auto url = parse_url(url_text);
+  if (!url) return url.error();
   const auto deadline = Clock::now() + timeout;
-  auto fd = connect_to(*url, deadline);
-  if (!fd) return std::move(fd).error();
-  const std::string where = url->host + " port " + url->port;
-  std::string request =
-      "GET " + url->target + " HTTP/1.0\r\nHost: " + url->authority + "\r\nConnection: close\r\n";
-  if (!login.empty()) request += "Authorization: Basic " + encode_base64(login) + "\r\n";
-  request += "\r\n";
-  if (auto sent = send_all(fd->get(), request, deadline, "send the request to " + where); !sent)
-    return sent.error();
-  const std::string what = "read the answer of " + where;
+  const auto fd = ask(*url, deadline, login);
+  if (!fd) return fd.error();
+  const std::string what = "read the answer of " + url->host + " port " + url->port;
   auto bytes = receive_all(fd->get(), deadline, what);
   if (!bytes) return std::move(bytes).error();
   return parse_answer(std::move(*bytes), what);
+}
+
+Result<Fetched> follow(const std::string& url_text, const BodyReader& read,
+                       std::chrono::milliseconds silence, const std::string& login) {
+  const auto url = parse_url(url_text);
+  if (!url) return url.error();
+  const auto fd = ask(*url, Clock::now() + silence, login);
+  if (!fd) return fd.error();
+  const std::string what = "read the answer of " + url->host + " port " + url->port;
+  std::string head;
+  bool in_body = false;
+  while (true) {
+    if (auto ready = wait_for(fd->get(), POLLIN, Clock::now() + silence, what); !ready)
+      return ready.error();
+    char chunk[16384];
+    const ssize_t got = ::recv(fd->get(), chunk, sizeof chunk, 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return last_error(what);
+    if (got == 0 || head.size() > kMaxHead) break;
+    std::string_view bytes(chunk, static_cast<std::size_t>(got));
+    if (!in_body) {
+      head += bytes;
+      const std::size_t end = head.find("\r\n\r\n");
+      // Of a refusal all that comes is the answer.
+      if (end == std::string::npos || head.find(" 200 ") > head.find("\r\n")) continue;
+      in_body = true;
+      const std::string begin = head.substr(end + 4);
+      head.resize(end + 4);
+      if (!begin.empty() && !read(begin)) break;
+    } else if (!read(bytes)) {
+      break;
+    }
+  }
+  if (in_body) return Fetched{200, ""};
+  return parse_answer(std::move(head), what);
 }
 
 }  // namespace ioc_exporter

@@ -1,5 +1,5 @@
-// fetch(): one GET, for the commands that ask a running exporter. HTTP/1.0 over TCP, no TLS, no
-// redirects.
+// fetch() and follow(): one GET, for the commands that ask a running exporter. HTTP/1.0 over TCP,
+// no TLS, no redirects.
 //
 // It is not civetweb's client (mg_connect_client, mg_get_response, mg_read; 1.15, Debian 12), which
 // cannot bound the whole: only the wait for the headers takes a limit; connecting has 10 s, and
@@ -10,7 +10,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -28,5 +30,14 @@ struct Fetched {
 Result<Fetched> fetch(const std::string& url,
                       std::chrono::milliseconds timeout = std::chrono::seconds(10),
                       const std::string& login = "");
+
+// What an answer without an end says, as it comes. False: it is enough.
+using BodyReader = std::function<bool(std::string_view)>;
+
+// The same of an answer that goes on: with status 200 its body goes to `read` until that has enough
+// or the server closes, and comes back empty; another status is an answer as above. `silence`: how
+// long nothing may come.
+Result<Fetched> follow(const std::string& url, const BodyReader& read,
+                       std::chrono::milliseconds silence, const std::string& login = "");
 
 }  // namespace ioc_exporter

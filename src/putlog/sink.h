@@ -36,7 +36,7 @@ struct SinkSetup {
   EventFilter filter = {};
   std::chrono::milliseconds burst{5000};  // 0: each put is told
   QueueBounds queue = {};
-  std::unique_ptr<Sink> sink;
+  std::unique_ptr<Sink> sink = {};
 };
 
 // Puts. Of all that came: received = delivered + filtered + waiting + dropped.

@@ -1,0 +1,155 @@
+#include "putlog/outlet_options.h"
+
+#include <map>
+#include <utility>
+
+#include "base/value_text.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+constexpr std::uint64_t kMostOld = 1000, kMostEvents = 1'000'000;
+
+Result<void> check_file(const std::string& path) {
+  if (path.empty() || (path.starts_with('/') && !path.ends_with('/'))) return {};
+  return error_in_words(shown(path) + " is no absolute path of a file");
+}
+
+Result<void> check_tcp(const std::string& text) {
+  if (text.empty()) return {};
+  const auto parsed = parse_host_and_port(text);
+  return parsed ? Result<void>() : Result<void>(parsed.error());
+}
+
+// A text of the mapping, checked.
+template <class Use>
+void take(Reader& item, const std::string& key, const Use& use) {
+  const auto text = item.text(key);
+  if (!text) return;
+  if (const Result<void> good = use(*text); !good) item.complain(key, good.error().message());
+}
+
+void read_sink(Reader& item, OutletOptions& options) {
+  SinkOptions sink;
+  sink.name = item.text("name").value_or("");
+  take(item, "file", [&](const std::string& text) { return check_file(sink.file = text); });
+  take(item, "tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
+  take(item, "format", [&](const std::string& text) -> Result<void> {
+    sink.full_lines = text == "full";
+    if (text == "full" || text == "caputlog") return {};
+    return error_in_words(shown(text) + " is neither caputlog nor full");
+  });
+  take(item, "size", [&](const std::string& text) -> Result<void> {
+    const auto size = parse_bytes(text);
+    if (!size) return size.error();
+    sink.size = *size;
+    return {};
+  });
+  if (const auto age = item.duration("age")) sink.age = *age;
+  if (const auto count = item.number("count", 0, kMostOld))
+    sink.count = static_cast<unsigned>(*count);
+  sink.burst = item.duration("burst");
+  sink.filter.pv.include = item.pattern("pv");
+  sink.filter.pv.exclude = item.pattern("not_pv");
+  sink.filter.client.include = item.pattern("client");
+  sink.filter.user.include = item.pattern("user");
+  sink.filter.ioc.include = item.pattern("ioc");
+  sink.filter.unexpected = item.flag("unexpected").value_or(false);
+  if (sink.file.empty() == sink.tcp.empty())
+    return item.complain("file", "a sink has either file or tcp");
+  options.sinks.push_back(std::move(sink));
+}
+
+}  // namespace
+
+Result<HostAndPort> parse_host_and_port(const std::string& text) {
+  const auto refuse = [&text] {
+    return error_in_words(shown(text) + " is no HOST:PORT, such as loghost:7011");
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return refuse();
+  HostAndPort parsed{text.substr(0, colon), text.substr(colon + 1)};
+  if (parsed.host.starts_with('[') && parsed.host.ends_with(']'))
+    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  else if (parsed.host.find(':') != std::string::npos)
+    return refuse();
+  if (parsed.host.empty() || !parse_whole_number(parsed.port, 1, 65'535)) return refuse();
+  return parsed;
+}
+
+std::vector<SinkOptions> OutletOptions::all_sinks() const {
+  std::vector<SinkOptions> all;
+  if (!file.file.empty()) all.push_back(file);
+  if (!tcp.tcp.empty()) all.push_back(tcp);
+  all.insert(all.end(), sinks.begin(), sinks.end());
+  std::map<std::string, unsigned> seen;
+  for (SinkOptions& sink : all) {
+    if (sink.name.empty()) sink.name = sink.file.empty() ? "tcp" : "file";
+    if (const unsigned number = ++seen[sink.name]; number > 1)
+      sink.name += "-" + std::to_string(number);
+    if (!sink.burst) sink.burst = burst;
+  }
+  return all;
+}
+
+void add_outlet_options(OptionTable& table, OutletOptions& options) {
+  table.add(
+      "Put log",
+      {{.flag = "putlog.file",
+        .argument = "FILE",
+        .key = "putlog.file",
+        .help = "Write puts to this file, a line of JSON each; its folder is its owner's only",
+        .value = text(options.file.file, check_file)},
+       {.flag = "putlog.file-size",
+        .argument = "BYTES",
+        .key = "putlog.file_size",
+        .help = "Begin a new file when it is larger",
+        .value = bytes(options.file.size)},
+       {.flag = "putlog.file-age",
+        .argument = "DURATION",
+        .key = "putlog.file_age",
+        .help = "Begin a new file when it is older; 0: whatever its age",
+        .value = duration(options.file.age)},
+       {.flag = "putlog.file-count",
+        .argument = "N",
+        .key = "putlog.file_count",
+        .help = "Old files that are kept, FILE.1 to FILE.N",
+        .value = whole_number(options.file.count, 0, kMostOld)},
+       {.flag = "putlog.tcp",
+        .argument = "HOST:PORT",
+        .key = "putlog.tcp",
+        .help = "Send puts there, a line of caPutLog's JSON each: iocLogServer, Logstash",
+        .value = text(options.tcp.tcp, check_tcp)},
+       {.flag = "putlog.burst",
+        .argument = "DURATION",
+        .key = "putlog.burst",
+        .help = "Files and receivers are told of many puts of one client to one PV by the first, "
+                "and then once in that time; 0: each put",
+        .value = duration(options.burst)},
+       {.flag = "putlog.events",
+        .argument = "N",
+        .key = "putlog.events",
+        .help = "Newest puts that are kept in memory, for ioc_exporter puts and /puts",
+        .value = whole_number(options.memory_events, 1, kMostEvents)},
+       {.flag = "putlog.memory",
+        .argument = "BYTES",
+        .key = "putlog.memory",
+        .help = "The memory that they may take",
+        .value = bytes(options.memory_bytes)},
+       {.flag = "putlog.hide-values",
+        .argument = "REGEX",
+        .key = "putlog.hide_values",
+        .help = "PVs whose values are \"***\" in the put log",
+        .value = pattern(options.hidden_values)},
+       {.flag = "putlog.user-salt",
+        .argument = "FILE",
+        .key = "putlog.user_salt",
+        .help = "Hash users in the put log with the secret in this file's first line",
+        .value = text(options.salt_file)}});
+}
+
+void read_sinks(Reader& section, OutletOptions& options) {
+  section.list("sinks", [&options](Reader& item) { read_sink(item, options); });
+}
+
+}  // namespace ioc_exporter::putlog

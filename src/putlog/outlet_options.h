@@ -1,0 +1,54 @@
+// Where events go, as an operator says it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/option_table.h"
+#include "base/pattern.h"
+#include "base/yaml_reader.h"
+#include "putlog/filter.h"
+
+namespace ioc_exporter::putlog {
+
+// One of the site file's putlog.sinks: a file, or a receiver of lines over TCP.
+struct SinkOptions {
+  std::string name;  // "" = by what it is
+  std::string file, tcp;
+  std::uint64_t size = 100u << 20;
+  std::chrono::milliseconds age = std::chrono::hours(24);
+  unsigned count = 10;
+  bool full_lines = false;                         // over TCP: our keys, not caPutLog's
+  std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
+  EventFilter filter;
+};
+
+struct OutletOptions {
+  SinkOptions file, tcp;           // by flags
+  std::vector<SinkOptions> sinks;  // more of them, by the site's file
+  std::chrono::milliseconds burst{5000};
+  std::uint32_t memory_events = 10'000;
+  std::uint64_t memory_bytes = 32u << 20;
+  std::optional<Pattern> hidden_values;
+  std::string salt_file;
+
+  // All of them, with their names.
+  std::vector<SinkOptions> all_sinks() const;
+};
+
+// Its rows; they refer to `options`.
+void add_outlet_options(OptionTable& table, OutletOptions& options);
+
+// putlog.sinks of the site's file.
+void read_sinks(Reader& section, OutletOptions& options);
+
+// "HOST:PORT", "[::1]:7011".
+struct HostAndPort {
+  std::string host, port;
+};
+Result<HostAndPort> parse_host_and_port(const std::string& text);
+
+}  // namespace ioc_exporter::putlog

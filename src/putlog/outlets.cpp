@@ -1,0 +1,96 @@
+#include "putlog/outlets.h"
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/owned_file.h"
+#include "putlog/tcp_sink.h"
+
+namespace ioc_exporter::putlog {
+
+Outlets::Outlets(const OutletOptions& options)
+    : ring_({.events = options.memory_events,
+             .bytes = static_cast<std::size_t>(options.memory_bytes)}) {}
+
+Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
+  std::optional<std::string> salt;
+  if (!options.salt_file.empty()) {
+    auto read = Privacy::read_salt(options.salt_file);
+    if (!read) return std::move(read).error();
+    salt = std::move(*read);
+  }
+  std::unique_ptr<Outlets> outlets(new Outlets(options));
+  std::vector<SinkSetup> sinks;
+  for (const SinkOptions& each : options.all_sinks()) {
+    SinkSetup setup{.name = each.name, .filter = each.filter, .burst = *each.burst};
+    if (!each.file.empty()) {
+      const std::size_t number = outlets->files_.size();
+      outlets->files_.push_back({each.file, each.count});
+      auto sink = std::make_unique<FileSink>(each.file, FileBounds{each.size, each.age},
+                                             outlets->opener_of(number));
+      outlets->file_sinks_.push_back(sink.get());
+      setup.sink = std::move(sink);
+    } else {
+      const auto place = parse_host_and_port(each.tcp);
+      if (!place) return place.error();
+      setup.sink = std::make_unique<TcpSink>(
+          place->host, place->port, each.full_lines ? LineFormat::full : LineFormat::caputlog);
+    }
+    sinks.push_back(std::move(setup));
+  }
+  outlets->fanout_ = std::make_unique<Fanout>(Privacy(options.hidden_values, std::move(salt)),
+                                              outlets->ring_, std::move(sinks));
+  return outlets;
+}
+
+OpenLog Outlets::opener_of(std::size_t number) {
+  return [this, number](bool rotate) {
+    HelperRequest request;
+    request.what = static_cast<std::uint32_t>(rotate ? Ask::rotate : Ask::open);
+    request.number = static_cast<std::uint32_t>(number);
+    return helper_ ? helper_->ask(request) : serve(request, UniqueFd());
+  };
+}
+
+Result<UniqueFd> Outlets::serve(const HelperRequest& request, const UniqueFd&) {
+  if (request.number >= files_.size()) return error_in_words("put log: there is no such file");
+  const LogFile& file = files_[request.number];
+  switch (static_cast<Ask>(request.what)) {
+    case Ask::open:
+      return open_log(file);
+    case Ask::rotate:
+      return rotate_log(file);
+  }
+  return error_in_words("put log: no such request");
+}
+
+void Outlets::use_helper(std::shared_ptr<Helper> helper) {
+  helper_ = std::move(helper);
+}
+
+Result<uid_t> Outlets::owner_of_files() const {
+  std::optional<uid_t> owner;
+  for (const LogFile& file : files_) {
+    const std::string path = file.path.substr(0, std::max<std::size_t>(1, file.path.rfind('/')));
+    const auto folder = open_owned_folder(path);
+    if (!folder) return folder.error();
+    struct stat status {};
+    if (::fstat(folder->get(), &status) != 0) return last_error("look at " + path);
+    if (owner.value_or(status.st_uid) != status.st_uid)
+      return error_in_words("put log: " + path + " belongs to another user than the folder of " +
+                            files_.front().path);
+    owner = status.st_uid;
+  }
+  if (!owner) return error_in_words("put log: there are no files");
+  return *owner;
+}
+
+Result<void> Outlets::open_files() {
+  for (FileSink* sink : file_sinks_)
+    if (auto opened = sink->open(); !opened) return opened;
+  return {};
+}
+
+}  // namespace ioc_exporter::putlog

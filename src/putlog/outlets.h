@@ -1,0 +1,54 @@
+// Outlets: all that events go to, as the options say: the memory of the newest, files, receivers.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/helper.h"
+#include "putlog/fanout.h"
+#include "putlog/file_sink.h"
+#include "putlog/outlet_options.h"
+
+namespace ioc_exporter::putlog {
+
+class Outlets : public PutReceiver {
+ public:
+  // What the helper that opens files is asked for; the file's number stands in `number`.
+  enum class Ask : std::uint32_t { open = 1, rotate };
+
+  // Reads the salt. Opens no files yet.
+  static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options);
+  ~Outlets() override { ring_.end(); }
+
+  void receive(std::span<const PutEvent> events) override { fanout_->receive(events); }
+  Ring& ring() { return ring_; }
+  // In any thread.
+  std::vector<SinkSample> samples() const { return fanout_->samples(); }
+
+  // Files are opened here, by this process or by a helper of it.
+  bool has_files() const { return !files_.empty(); }
+  // Makes their folders where they are missing; whom they belong to. The error: to several.
+  Result<uid_t> owner_of_files() const;
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none);  // in the helper
+  void use_helper(std::shared_ptr<Helper> helper);
+  // Before the first event, so that what is wrong is told at the start.
+  Result<void> open_files();
+
+ private:
+  explicit Outlets(const OutletOptions& options);
+
+  OpenLog opener_of(std::size_t number);
+
+  Ring ring_;
+  std::vector<LogFile> files_;
+  std::vector<FileSink*> file_sinks_;  // that the fanout has
+  std::shared_ptr<Helper> helper_;
+  std::unique_ptr<Fanout> fanout_;  // last: its threads use the others
+};
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,35 @@
+// TcpSink: lines over TCP, as iocLogServer and Logstash take them: in caPutLog's JSON, or in ours.
+//
+// What the receiver's host has not acknowledged is sent again on the next connection, so that a
+// receiver may see some lines twice. What it has acknowledged, and lost, is not known here.
+#pragma once
+
+#include <string>
+
+#include "base/unique_fd.h"
+#include "putlog/sink.h"
+
+namespace ioc_exporter::putlog {
+
+enum class LineFormat { caputlog, full };
+
+class TcpSink : public Sink {
+ public:
+  TcpSink(std::string host, std::string port, LineFormat format);
+
+  Delivered deliver(std::span<const Entry> entries) override;
+
+ private:
+  Result<void> connect();
+  // True: all is acknowledged. False: not yet.
+  Result<bool> send_and_wait();
+
+  const std::string host_, port_, what_;
+  const LineFormat format_;
+  UniqueFd socket_;
+  std::string text_;         // of the entries that are under way
+  std::size_t entries_ = 0;  // how many
+  std::size_t sent_ = 0;     // bytes of `text_` on this connection
+};
+
+}  // namespace ioc_exporter::putlog

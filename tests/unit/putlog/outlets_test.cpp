@@ -1,0 +1,127 @@
+// From options to sinks: flags, the site's file, files that are opened by a helper.
+#include "putlog/outlets.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/yaml_file.h"
+#include "events.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+class OutletsTest : public testing::Test {
+ protected:
+  OutletsTest() {
+    std::string name = testing::TempDir() + "outlets.XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~OutletsTest() override { std::filesystem::remove_all(folder_); }
+
+  // "" = it was read, else the problems.
+  std::string read(const std::string& yaml) {
+    Problems problems("site.yml");
+    const YAML::Node node = parse_yaml(yaml, problems);
+    Reader section(node, "putlog", problems);
+    read_sinks(section, options_);
+    section.finish();
+    return problems.empty() ? "" : problems.error().message();
+  }
+  std::uint64_t lines(const std::string& name) const {
+    std::ifstream file(folder_ + "/" + name);
+    std::uint64_t count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  }
+
+  std::string folder_;
+  OutletOptions options_;
+};
+
+TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
+  EXPECT_EQ(read("sinks:\n"
+                 "  - {file: /var/log/a.jsonl, size: 1MiB, age: 1h, count: 3, unexpected: true}\n"
+                 "  - {name: vacuum, tcp: 'loghost:7011', pv: 'VAC:.*', not_pv: '.*:T', burst: 0}\n"
+                 "  - {tcp: '[::1]:7011', format: full, client: '10\\..*', user: ada, ioc: ps}\n"),
+            "");
+  options_.tcp.tcp = "other:1";
+  const auto all = options_.all_sinks();
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].name, "tcp");
+  EXPECT_EQ(all[1].name, "file");
+  EXPECT_EQ(all[1].size, 1u << 20);
+  EXPECT_EQ(all[1].count, 3u);
+  EXPECT_EQ(all[1].burst, options_.burst);
+  EXPECT_TRUE(all[1].filter.unexpected);
+  EXPECT_EQ(all[2].name, "vacuum");
+  EXPECT_EQ(all[2].burst, std::chrono::milliseconds(0));
+  EXPECT_TRUE(all[2].filter.pv.wants("VAC:P"));
+  EXPECT_FALSE(all[2].filter.pv.wants("VAC:T"));
+  EXPECT_EQ(all[3].name, "tcp-2");
+  EXPECT_TRUE(all[3].full_lines);
+}
+
+TEST_F(OutletsTest, WhatIsWrongIsTold) {
+  for (const auto& [yaml, problem] :
+       {std::pair{"sinks: [{pv: a}]", "either file or tcp"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "either file or tcp"},
+        {"sinks: [{file: a}]", "no absolute path"},
+        {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
+        {"sinks: [{tcp: 'a:b:1'}]", "no HOST:PORT"},
+        {"sinks: [{tcp: 'a:0'}]", "no HOST:PORT"},
+        {"sinks: [{tcp: 'a:1', format: xml}]", "neither caputlog nor full"},
+        {"sinks: [{file: /a, size: much}]", "no size"},
+        {"sinks: [{file: /a, pv: '('}]", "regular expression"},
+        {"sinks: [{file: /a, users: b}]", "users"}})
+    EXPECT_NE(read(yaml).find(problem), std::string::npos) << yaml << ": " << read(yaml);
+}
+
+TEST_F(OutletsTest, FilesAreOpenedByAHelper) {
+  options_.file.file = folder_ + "/puts.jsonl";
+  options_.file.size = 1000;  // a few lines
+  options_.burst = std::chrono::milliseconds(0);
+  {
+    auto outlets = Outlets::make(options_);
+    ASSERT_TRUE(outlets);
+    EXPECT_EQ(*(*outlets)->owner_of_files(), ::getuid());
+    auto helper = Helper::start({"test-files", [] { return Result<void>(); },
+                                 [&](const HelperRequest& request, const UniqueFd& none) {
+                                   return (*outlets)->serve(request, none);
+                                 }});
+    ASSERT_TRUE(helper) << helper.error().message();
+    (*outlets)->use_helper(*helper);
+    ASSERT_TRUE((*outlets)->open_files());
+    (*outlets)->receive(events(1, 23));
+    for (int i = 0; i < 3000 && (*outlets)->samples()[0].delivered < 23; ++i) ::usleep(10'000);
+    EXPECT_EQ((*outlets)->samples()[0].delivered, 23u);
+  }
+  std::uint64_t all = lines("puts.jsonl");
+  for (int i = 1; i <= 10; ++i) all += lines("puts.jsonl." + std::to_string(i));
+  EXPECT_EQ(all, 23u);
+  EXPECT_GT(lines("puts.jsonl.1"), 0u);
+}
+
+TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
+  options_.file.file = folder_ + "/no/such/puts.jsonl";
+  const auto outlets = Outlets::make(options_);
+  ASSERT_TRUE(outlets);
+  EXPECT_FALSE((*outlets)->owner_of_files());
+  EXPECT_FALSE((*outlets)->open_files());
+}
+
+TEST_F(OutletsTest, ASaltIsLongEnoughToBeOne) {
+  options_.salt_file = folder_ + "/salt";
+  EXPECT_FALSE(Outlets::make(options_));
+  std::ofstream(options_.salt_file) << "short\n";
+  EXPECT_FALSE(Outlets::make(options_));
+  std::ofstream(options_.salt_file) << "0123456789abcdef\n";
+  EXPECT_TRUE(Outlets::make(options_));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,190 @@
+// Lines over TCP to a receiver that is slow, away, or killed.
+#include "putlog/tcp_sink.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "events.h"
+#include "putlog/sink_runner.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Receiver {
+ public:
+  explicit Receiver(std::uint16_t port = 0) {
+    listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    const int room = 32 << 10;  // bytes that it has not read, and are lost with it
+    ::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listener_.get(), 5), 0);
+    socklen_t size = sizeof address;
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+  }
+  std::uint16_t port() const { return port_; }
+  std::unique_ptr<TcpSink> sink(LineFormat format = LineFormat::full) const {
+    return std::make_unique<TcpSink>("127.0.0.1", std::to_string(port_), format);
+  }
+  // Reads until `enough` says so. False: nothing came for long.
+  bool read_until(const std::function<bool()>& enough) {
+    for (int silent = 0; !enough();) {
+      pollfd entry{stream_ ? stream_.get() : listener_.get(), POLLIN, 0};
+      if (::poll(&entry, 1, 50) <= 0) {
+        if (++silent > 600) return false;
+        continue;
+      }
+      if (!stream_) {
+        stream_ = UniqueFd(::accept(listener_.get(), nullptr, nullptr));
+        continue;
+      }
+      char bytes[4096];
+      const ssize_t got = ::recv(stream_.get(), bytes, sizeof bytes, 0);
+      if (got <= 0)
+        hang_up();
+      else
+        add({bytes, static_cast<std::size_t>(got)});
+    }
+    return true;
+  }
+  void hang_up() {
+    stream_.reset();
+    half_.clear();  // of a line
+  }
+
+  std::vector<std::string> lines;
+
+ private:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) {
+      if (c != '\n') {
+        half_ += c;
+        continue;
+      }
+      lines.push_back(half_);
+      half_.clear();
+    }
+  }
+
+  UniqueFd listener_, stream_;
+  std::uint16_t port_ = 0;
+  std::string half_;
+};
+
+std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
+  std::vector<Entry> all;
+  for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});
+  return all;
+}
+
+SinkSetup setup(const Receiver& receiver) {
+  SinkSetup setup;
+  setup.name = "tcp";
+  setup.burst = 0ms;
+  setup.sink = receiver.sink();
+  return setup;
+}
+
+TEST(TcpSinkTest, SendsLinesInCaPutLogsFormat) {
+  Receiver receiver;
+  const auto sink = receiver.sink(LineFormat::caputlog);
+  std::thread sends([&] { EXPECT_EQ(sink->deliver(entries(1, 3)).entries, 3u); });
+  EXPECT_TRUE(receiver.read_until([&] { return receiver.lines.size() == 3; }));
+  sends.join();
+  EXPECT_EQ(nlohmann::json::parse(receiver.lines[0]).at("new"), 1.5);
+}
+
+TEST(TcpSinkTest, NobodyThereIsAProblem) {
+  std::uint16_t port = 0;
+  {
+    const Receiver gone;
+    port = gone.port();
+  }
+  TcpSink sink("127.0.0.1", std::to_string(port), LineFormat::full);
+  const auto done = sink.deliver(entries(1, 3));
+  EXPECT_EQ(done.entries, 0u);
+  ASSERT_TRUE(done.problem);
+  EXPECT_EQ(done.problem->code, std::errc::connection_refused);
+}
+
+// It takes the connection, and reads nothing: what is in nobody's hands is not delivered.
+TEST(TcpSinkTest, AReceiverThatDoesNotReadCostsTheQueueAlone) {
+  const Receiver receiver;
+  SinkSetup one = setup(receiver);
+  one.queue.events = 20'000;
+  SinkRunner runner(std::move(one));
+  std::uint64_t sent = 0;
+  SinkSample sample;
+  do {
+    std::vector<SharedEvent> some;
+    for (PutEvent& each : events(sent + 1, 1000)) some.push_back(shared(std::move(each)));
+    runner.receive(some);
+    sent += 1000;
+    sample = runner.sample();
+  } while (sample.dropped.at(kQueueFull) == 0);
+  EXPECT_EQ(sample.received, sent);
+  EXPECT_EQ(sample.delivered + sample.waiting + sample.dropped.at(kQueueFull), sent);
+}
+
+TEST(TcpSinkTest, AReceiverThatIsKilledInAFloodAndComesBackHasAllThatFitsTheQueue) {
+  auto receiver = std::make_unique<Receiver>();
+  const std::uint16_t port = receiver->port();
+  SinkSetup one = setup(*receiver);
+  one.queue = {.events = 1'000'000, .bytes = 1u << 30};
+  SinkRunner runner(std::move(one));
+  constexpr std::uint64_t kPuts = 8'000;
+  std::thread flood([&] {
+    for (std::uint64_t seq = 1; seq <= kPuts; seq += 100) {
+      std::vector<SharedEvent> some;
+      for (PutEvent& each : events(seq, 100)) some.push_back(shared(std::move(each)));
+      runner.receive(some);
+    }
+  });
+  std::set<std::uint64_t> seen;
+  const auto note = [&] {
+    for (const std::string& line : receiver->lines)
+      seen.insert(nlohmann::json::parse(line).at("seq").get<std::uint64_t>());
+    receiver->lines.clear();
+  };
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t before = receiver->lines.size();
+    EXPECT_TRUE(receiver->read_until([&] { return receiver->lines.size() >= before + 500; }));
+    note();
+    receiver.reset();
+    receiver = std::make_unique<Receiver>(port);
+  }
+  flood.join();
+  EXPECT_TRUE(receiver->read_until([&] {
+    note();
+    return seen.contains(kPuts);
+  }));
+  SinkSample sample = runner.sample();
+  for (int i = 0; i < 3000 && sample.waiting > 0; ++i) {
+    std::this_thread::sleep_for(10ms);
+    sample = runner.sample();
+  }
+  EXPECT_EQ(sample.delivered, kPuts);
+  EXPECT_EQ(sample.dropped.at(kQueueFull), 0u);
+  // But for what its host had taken, and it had not read, each time.
+  EXPECT_GE(seen.size(), kPuts - 3 * 1000);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog
