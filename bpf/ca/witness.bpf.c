@@ -15,7 +15,9 @@
 #include <bpf/bpf_tracing.h>
 
 #include "base/maps.bpf.h"
+#include "putlog/events.bpf.h"
 #include "shared/ca_witness.h"
+#include "shared/verifier.h"
 
 /* Of rsrv; src/ca/rsrv_layout.h has the whole structs. */
 #define HEADER_CID 8       /* caHdrLargeArray.m_cid */
@@ -143,6 +145,9 @@ static __always_inline void read_text(char *to, __u32 size, __u64 address)
 		to[0] = 0;
 }
 
+#include "putlog/old_value.bpf.h"
+#include "putlog/ca_server.bpf.h"
+
 /* The channel with the SID, as bucketLookupItemUnsignedId() finds it (bucketLib.c); 0: there is none. */
 static __always_inline __u64 find_channel(__u64 variable, __u32 sid)
 {
@@ -189,25 +194,31 @@ static __always_inline void read_names_of_record(struct iocx_witness_info *info,
 	info->dbr_field_type = address.dbr_field_type;
 }
 
-/* Names the slot's channel, if it is known now. Other threads may be changing its chain of the hash. */
-static __always_inline void name_slot(struct iocx_witness_channel *slot, struct iocx_witness_info *info,
-				      const struct iocx_witness_ioc *ioc)
+/*
+ * Names the slot's channel, if it is known now. Other threads may be changing its chain of the hash. Not inlined: what it
+ * has on the stack would be below that of every put.
+ */
+static __noinline int name_slot(struct iocx_witness_channel *slot, struct iocx_witness_info *info,
+				const struct iocx_witness_ioc *ioc)
 {
 	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, info->key.sid) : 0;
 	__u64 db_channel = 0, name = 0, client = 0;
 
 	if (!channel)
-		return;
+		return 0;
+	if (cfg_putlog_bytes)
+		putlog_note_channel(slot, ioc, channel);
 	if (ioc->by_db_addr) {
 		read_names_of_record(info, channel);
 	} else {
 		if (read_at(&db_channel, sizeof db_channel, channel + CHANNEL_RECORD) ||
 		    read_at(&name, sizeof name, db_channel))
-			return;
+			return 0;
 		read_text(info->name, sizeof info->name, name);
 	}
 	slot->own = !read_at(&client, sizeof client, channel + CHANNEL_CLIENT) && client == info->key.client;
 	slot->named = info->name[0] != 0;
+	return 0;
 }
 
 /* When a put is seen, as in iocx_ca_channel. */
@@ -234,7 +245,7 @@ static __always_inline __u64 *share_at(__u32 index)
 
 /* A slot for the key; NULL: there is none. User space has zeroed the counters of free slots. */
 static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_witness_key *key,
-							      const struct iocx_witness_ioc *ioc, __u32 *hint)
+							      const struct iocx_witness_ioc *ioc, __u32 *index)
 {
 	const __u32 ioc_share = IOCX_WITNESS_SHARE_IOC + ioc->generation % IOCX_WITNESS_IOCS;
 	const __u32 client_share = iocx_witness_share_of_client(key);
@@ -273,7 +284,7 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 	__sync_fetch_and_add(user, 1);
 	__sync_fetch_and_add(own, 1);
 	__sync_fetch_and_add(client, 1);
-	*hint = slot + 1;
+	*index = slot;
 	return channel;
 }
 
@@ -313,19 +324,21 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	struct iocx_witness_info *info;
 	struct iocx_witness_key key = {};
 	struct client_tail tail = {};
-	__u32 *hint, *slot, at;
+	__u32 *hint, *slot, index;
 	int failed;
 
 	key.client = PT_REGS_PARM3(ctx);
 	failed = read_at(&key.sid, sizeof key.sid, PT_REGS_PARM1(ctx) + HEADER_CID);
 	hint = &slot_hints[((key.client >> 4) * 31 + key.sid) % HINTS];
-	at = *hint - 1;
+	index = *hint - 1;
 	if (!failed)
-		probable = bpf_map_lookup_elem(&witness_channels, &at);
+		probable = bpf_map_lookup_elem(&witness_channels, &index);
 	if (probable && !is_for(probable, &key, tid))
 		probable = 0;
 	if (probable && probable->own) {
 		add_put(probable, op);
+		if (cfg_putlog_bytes)
+			putlog_ca_server(ctx, probable, index, &probable->key, put_time(op));
 		return 0;
 	}
 	failed = failed || read_at(&tail, sizeof tail, key.client + CLIENT_ADDRESS);
@@ -335,6 +348,8 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	key.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
 	if (probable && !failed && is_of(probable, &key)) {
 		add_put(probable, op);
+		if (cfg_putlog_bytes)
+			putlog_ca_server(ctx, probable, index, &key, put_time(op));
 		return 0;
 	}
 	ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
@@ -342,6 +357,9 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		return 0;
 	if (failed) {
 		count_rest(ioc, op, IOCX_WITNESS_DROP_UNREADABLE);
+		key.generation = ioc->generation;
+		if (cfg_putlog_bytes)
+			putlog_ca_server(ctx, 0, 0, &key, put_time(op));
 		return 0;
 	}
 	key.generation = ioc->generation;
@@ -349,24 +367,29 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	if (slot)
 		channel = bpf_map_lookup_elem(&witness_channels, slot);
 	if (slot && channel) {
-		*hint = *slot + 1;
+		index = *slot;
 		info = channel->named ? 0 : bpf_map_lookup_elem(&witness_info, slot);
 		if (info)
 			name_slot(channel, info, ioc);
 	} else {
-		channel = take_slot(&key, ioc, hint);
+		channel = take_slot(&key, ioc, &index);
 	}
 	if (!channel) {
 		count_rest(ioc, op, IOCX_WITNESS_DROP_FULL);
+		if (cfg_putlog_bytes)
+			putlog_ca_server(ctx, 0, 0, &key, put_time(op));
 		return 0;
 	}
 	channel->tid = tid;
+	*hint = index + 1;
 	add_put(channel, op);
 	if (channel->state == IOCX_WITNESS_FREE) {
 		channel->id = channel->last_put | 1;
 		/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
 		__sync_fetch_and_add(&channel->state, IOCX_WITNESS_LIVE);
 	}
+	if (cfg_putlog_bytes)
+		putlog_ca_server(ctx, channel, index, &key, put_time(op));
 	return 0;
 }
 

@@ -19,8 +19,10 @@
 #include <stddef.h>
 
 #include "base/maps.bpf.h"
+#include "putlog/events.bpf.h"
 #include "pva/cxx.bpf.h"
 #include "shared/pva_witness.h"
+#include "putlog/pva.bpf.h"
 
 /* Of QSRV 1, with strings as before C++11; behind the name, all is further away by what a newer one is larger. */
 #define PUT_CHANNEL 24  /* PDBSinglePut and PDBGroupPut: the channel's shared_ptr */
@@ -159,6 +161,7 @@ static __always_inline int count_put(const struct iocx_pva_ioc *ioc, struct iocx
 {
 	struct iocx_pva_put *put;
 
+	key->generation = ioc->generation;
 	if (!known) { /* who: then the PV alone, which may be known */
 		add_to_counter(&pva_drops, IOCX_PVA_DROP_UNREADABLE, 1);
 		__builtin_memset(key->user, 0, sizeof *key - offsetof(struct iocx_pva_key, user));
@@ -167,7 +170,6 @@ static __always_inline int count_put(const struct iocx_pva_ioc *ioc, struct iocx
 			return 0;
 		}
 	}
-	key->generation = ioc->generation;
 	put = bpf_map_lookup_elem(&pva_puts, key);
 	if (!put)
 		put = add_put(key, ioc);
@@ -179,6 +181,14 @@ static __always_inline int count_put(const struct iocx_pva_ioc *ioc, struct iocx
 	if (cut)
 		add_to_counter(&pva_drops, IOCX_PVA_DROP_CUT, 1);
 	add(&put->counts, count);
+	return 0;
+}
+
+static __always_inline int count_asked(const struct iocx_pva_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
+{
+	count_put(ioc, key, IOCX_PVA_ASKED, known, cut);
+	if (cfg_putlog_bytes)
+		putlog_pva(key);
 	return 0;
 }
 
@@ -205,7 +215,7 @@ static __always_inline int on_qsrv1_put(struct pt_regs *ctx, __u32 user)
 	if (!ioc)
 		return 0;
 	known = read_qsrv1(&key, PT_REGS_PARM1(ctx), user, &cut);
-	return count_put(ioc, &key, IOCX_PVA_ASKED, known, cut);
+	return count_asked(ioc, &key, known, cut);
 }
 
 /* PDBSinglePut::put(value, changed) */
@@ -342,7 +352,7 @@ int pva_on_put(struct pt_regs *ctx)
 	if (!ioc)
 		return 0;
 	known = !read_at(&operation, sizeof operation, PT_REGS_PARM2(ctx)) && read_qsrv2(&key, operation, &type, &cut);
-	return count_put(ioc, &key, IOCX_PVA_ASKED, known, cut);
+	return count_asked(ioc, &key, known, cut);
 }
 
 /* ServerGPRExec::error(message): also of gets and RPCs */

@@ -32,7 +32,7 @@ struct iocx_witness_ioc {
 	__u32 generation; /* of this life of the IOC, never used twice */
 	__u16 user;       /* who runs it: index into witness_shares */
 	__u8 by_db_addr;  /* 1: channels are laid out as before Base 3.15.1 */
-	__u8 pad;
+	__u8 enum_type;   /* DBF_ENUM of this Base, 0: not known. Only for the put log */
 };
 
 /* Key of witness_slots: who writes to what. SIDs are not used twice in the life of an IOC; pointers are. */
@@ -73,9 +73,17 @@ struct iocx_witness_channel {
 	 * one may get its memory, and name the SID: it is served by another thread.
 	 */
 	__u32 own;
-	__u32 pad;
-	__u64 jiffy; /* when `last_put` was written, as the kernel counts ticks */
-	__u64 pad_too[2];
+	/* For the put log, while it is on. Offsets in the record, 0: it has none: of its array's address and length, of its
+	 * states' names. */
+	__u16 data_at;
+	__u16 length_at;
+	__u16 states_at;
+	__u8 states;
+	__u8 by_db_addr; /* of the IOC */
+	__u8 enum_type;  /* the same */
+	__u8 pad[3];
+	__u64 jiffy;       /* when `last_put` was written, as the kernel counts ticks */
+	__u64 application; /* of the channel: struct channel_in_use *; 0: not known. For the put log, too */
 };
 
 /*

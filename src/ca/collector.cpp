@@ -112,6 +112,7 @@ Result<void> CaCollector::load_witness(const Setup& setup) {
   options.slots = std::max(options_.max_channels / 4, 1024u);
   options.budget = setup.overhead_budget;
   options.hit_seconds = setup.hit_seconds;
+  options.ring = setup.ring;
   auto witness = CaWitness::start(options, *tap_, ledger_);
   if (!witness) return std::move(witness).error();
   witness_.emplace(std::move(*witness));

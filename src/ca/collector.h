@@ -57,6 +57,7 @@ class CaCollector final : public Collector {
     bool may_pin = false;
     double overhead_budget = 0;  // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;      // what a hit of an entry probe costs
+    kernel::RingUse ring = {};   // for the put log
   };
   CaCollector(iocs::Host& host, const Setup& setup);
 
@@ -88,6 +89,16 @@ class CaCollector final : public Collector {
 
   // In any thread.
   WhoWrote who_wrote(std::string_view pv);
+
+  // For the put log; the first three under the host's mutex.
+  // Whose the event of a put is; nothing: that is not known, or not any more.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  // What its client is connected to, "10.0.0.1:5064"; "": not known.
+  std::string server_of(const CaPutPlace& place) const;
+  // identify() may know more names after this.
+  void look_for_names();
+  // Events of that source that had no room, so far.
+  std::uint64_t lost_events(iocx_putlog_source source) const;
 
  private:
   struct Reading {

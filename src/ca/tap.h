@@ -149,6 +149,8 @@ class CaTap {
   void take_over(const std::vector<CaPutLedger::Owed>& owed);
   // The name of the channel, "": not known.
   std::string name_of(const CaPutPlace& place) const;
+  // What its client is connected to, "10.0.0.1:5064"; "": not known.
+  std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
   // The sums by label, where the server's word is added, too.
   CaPutTotals& totals() { return totals_; }
 

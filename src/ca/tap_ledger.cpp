@@ -100,4 +100,25 @@ std::string CaTap::name_of(const CaPutPlace& place) const {
   return {};
 }
 
+// The server's address is this host's: that of a client on it, too, or one of the others.
+std::string CaTap::server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const {
+  iocx_ca_flow_key key{};
+  std::copy(place.address.begin(), place.address.end(), std::begin(key.client.bytes));
+  key.client_port = place.port;
+  key.server_port = port;
+  key.net = net;
+  const auto is_there = [&](const iocx_ca_address& server) {
+    key.server = server;
+    const auto flow = object_.maps().flows.lookup(key);
+    return flow && *flow;
+  };
+  const auto text = [&] { return ca_address_text(key.server) + ":" + std::to_string(port); };
+  if (is_there(key.client)) return text();
+  const auto local = object_.maps().local_addresses.keys();
+  if (!local) return {};
+  for (const iocx_ca_local& address : *local)
+    if (address.net == net && is_there(address.address)) return text();
+  return {};
+}
+
 }  // namespace ioc_exporter::ca

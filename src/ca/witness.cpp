@@ -22,6 +22,17 @@ bool has_db_addr(const std::string& base_version) {
          base_version.starts_with("3.15.0");
 }
 
+// DBF_ENUM: two types were put before it in Base 3.16. The library's file name has such a version,
+// too. 0: not known.
+std::uint8_t enum_type(std::string_view base_version) {
+  constexpr std::string_view kOfLibrary = "database ";
+  if (base_version.starts_with(kOfLibrary)) base_version.remove_prefix(kOfLibrary.size());
+  if (base_version.empty()) return 0;
+  for (const std::string_view old : {"3.13", "3.14", "3.15"})
+    if (base_version.starts_with(old)) return 9;
+  return 11;
+}
+
 bool is_same(const iocs::CodeFile& a, const iocs::CodeFile& b) {
   return a.id().device == b.id().device && a.id().inode == b.id().inode;
 }
@@ -55,7 +66,7 @@ CaWitness::CaWitness(CaWitnessObject object, const Options& options, CaTap& tap,
 }
 
 Result<CaWitness> CaWitness::start(const Options& options, CaTap& tap, CaPutLedger& ledger) {
-  auto object = CaWitnessObject::load(options.slots);
+  auto object = CaWitnessObject::load(options.slots, options.ring);
   if (!object) return std::move(object).error();
   tap.set_ledger(&ledger);
   return CaWitness(std::move(*object), options, tap, ledger);
@@ -111,6 +122,7 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
     watched.name = about.name;
     watched.user = about.user;
     watched.by_db_addr = has_db_addr(about.base_version);
+    watched.enum_type = enum_type(about.base_version);
     serials_[watched.generation] = ioc.serial;
   }
   watched.seen = true;
@@ -152,6 +164,7 @@ Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& targ
   config.user = static_cast<std::uint16_t>(IOCX_WITNESS_SHARE_USER +
                                            watched.user % IOCX_WITNESS_USER_BUCKETS);
   config.by_db_addr = watched.by_db_addr ? 1 : 0;
+  config.enum_type = watched.enum_type;
   if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
     return ok;
   return attach_probes(watched, target);
@@ -237,6 +250,11 @@ void CaWitness::forget(const Watched& watched) {
     report(object_.maps().iocs.erase(pid));
   report(object_.maps().rest.erase(watched.generation));
   serials_.erase(watched.generation);
+}
+
+const CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) const {
+  const auto serial = serials_.find(generation);
+  return serial == serials_.end() ? nullptr : &watched_.at(serial->second);
 }
 
 CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) {

@@ -32,6 +32,7 @@
 #include "ca/witness_object.h"
 #include "exposition/self_samples.h"
 #include "iocs/ioc.h"
+#include "shared/putlog.h"
 
 namespace ioc_exporter::ca {
 
@@ -40,6 +41,12 @@ struct WitnessedIoc {
   Served served;
   std::uint64_t serial = 0;  // of its life
   bool left_alone = false;   // its code must not be touched now
+};
+
+// Who put to what, as the put log asks.
+struct CaPutIdentity {
+  CaPutLabels labels;
+  CaPutPlace place;
 };
 
 using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
@@ -59,6 +66,7 @@ class CaWitness {
     std::uint32_t slots = 32'768;  // who writes to what; 600 bytes each
     double budget = 0;             // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;        // what a hit costs the IOC
+    kernel::RingUse ring;          // for the put log
   };
 
   // Loads the programs. The ledger and the tap outlive it.
@@ -81,6 +89,10 @@ class CaWitness {
   Result<std::vector<DropSample>> drops() const;
   MapSample map() const;
   CaWitnessObject& object() { return object_; }
+  // Whose the event of a put is; nothing: that is not known, or not any more. Its name may be told
+  // later. For the put log.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  std::uint64_t lost_events() const { return object_.lost_events(); }
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
 
  private:
@@ -98,6 +110,7 @@ class CaWitness {
     bool for_all = false;            // processes, or are to be
     Retry attaching;
     bool by_db_addr = false;
+    std::uint8_t enum_type = 0;  // of iocx_witness_ioc
     CounterGrowth<2> rest;
     std::uint64_t hits = 0;
     PutProbeBudget budget;
@@ -130,6 +143,9 @@ class CaWitness {
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   void look_at_budget(Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
+  const Watched* of_generation(std::uint32_t generation) const;
+  CaPutLabels labels_of(const Watched& watched, std::uint32_t index, const CaPutPlace& place,
+                        const iocx_witness_info& info) const;
 
   Options options_;
   CaTap* tap_;

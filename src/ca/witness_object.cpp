@@ -20,7 +20,8 @@ namespace {
 
 static_assert(sizeof(iocx_witness_ioc) == 16 && sizeof(iocx_witness_key) == 40);
 static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_channel, puts) == 40 &&
-              offsetof(iocx_witness_channel, state) == 72);
+              offsetof(iocx_witness_channel, state) == 72 &&
+              offsetof(iocx_witness_channel, application) == 96);
 static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
 static_assert(sizeof(iocx_witness_rest) == 24);
 
@@ -62,7 +63,7 @@ CaWitnessObject::CaWitnessObject(CaWitnessObject&&) noexcept = default;
 CaWitnessObject& CaWitnessObject::operator=(CaWitnessObject&&) noexcept = default;
 CaWitnessObject::~CaWitnessObject() = default;
 
-Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
+Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel::RingUse& ring) {
   kernel::capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->slots = slots;
@@ -78,6 +79,7 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots) {
        {maps.witness_slots, maps.witness_channels, maps.witness_info, maps.witness_free})
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
   loaded->skeleton->rodata->cfg_slots = slots;
+  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_witness"); !ok) return ok.error();
   if (const int err = ca_witness_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ca_witness");
   WitnessMaps& views = loaded->views;
@@ -163,6 +165,10 @@ Result<void> CaWitnessObject::give_slot(std::uint32_t slot) const {
     __atomic_fetch_sub(&held[holder], 1, __ATOMIC_RELAXED);
   channel = {};
   return loaded_->push_free(slot);
+}
+
+std::uint64_t CaWitnessObject::lost_events() const {
+  return kernel::lost_events(*loaded_->skeleton);
 }
 
 std::optional<kernel::ProgramStats> CaWitnessObject::stats() const {

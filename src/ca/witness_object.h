@@ -9,6 +9,7 @@
 #include "base/helper.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
 #include "shared/ca_witness.h"
@@ -38,8 +39,8 @@ struct WitnessPlace {
 // Loaded programs; nothing is counted before attach().
 class CaWitnessObject {
  public:
-  // `slots`: who writes to what, some 600 bytes each.
-  static Result<CaWitnessObject> load(std::uint32_t slots);
+  // `slots`: who writes to what, some 600 bytes each. `ring`: for the put log's events.
+  static Result<CaWitnessObject> load(std::uint32_t slots, const kernel::RingUse& ring = {});
   CaWitnessObject(CaWitnessObject&&) noexcept;
   CaWitnessObject& operator=(CaWitnessObject&&) noexcept;
   ~CaWitnessObject();
@@ -64,6 +65,8 @@ class CaWitnessObject {
   // Zeroes a slot that the program no longer uses, and lets it be taken again.
   Result<void> give_slot(std::uint32_t slot) const;
   std::optional<kernel::ProgramStats> stats() const;
+  // Of the put log, that had no room in the ring, so far.
+  std::uint64_t lost_events() const;
 
  private:
   struct Loaded;

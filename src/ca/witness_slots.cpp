@@ -81,23 +81,52 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
 Result<bool> CaWitness::open(const Watched& watched, std::uint32_t index, bool last,
                              Clock::time_point now) {
   Slot& slot = slots_[index];
-  const bool named = __atomic_load_n(&object_.channels()[index].named, __ATOMIC_ACQUIRE) != 0;
   auto info = object_.maps().info.lookup(index);
   if (!info) return std::move(info).error();
   if (!*info) return false;
-  CaPutLabels labels;
-  labels.ioc = watched.number;
-  labels.client = ca_address_text(ca_address_v4(slot.key.address));
-  labels.user = kernel_text((*info)->user);
-  labels.host = kernel_text((*info)->host);
-  if (named)
-    labels.pv = watched.by_db_addr ? name_of_record(**info) : kernel_text((*info)->name);
-  else
-    labels.pv = tap_->name_of(slot.place);
+  CaPutLabels labels = labels_of(watched, index, slot.place, **info);
   if (labels.pv.empty() && !last && now - slot.first < kNamePatience) return false;
   tap_->totals().open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
   slot.open = true;
   return true;
+}
+
+CaPutLabels CaWitness::labels_of(const Watched& watched, std::uint32_t index,
+                                 const CaPutPlace& place, const iocx_witness_info& info) const {
+  const bool named = __atomic_load_n(&object_.channels()[index].named, __ATOMIC_ACQUIRE) != 0;
+  CaPutLabels labels;
+  labels.ioc = watched.number;
+  labels.client = ca_address_text(ca_address_v4(info.key.address));
+  labels.user = kernel_text(info.user);
+  labels.host = kernel_text(info.host);
+  if (named)
+    labels.pv = watched.by_db_addr ? name_of_record(info) : kernel_text(info.name);
+  else
+    labels.pv = tap_->name_of(place);
+  return labels;
+}
+
+// A slot that was given back and taken again has another id.
+std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event) const {
+  const Watched* const watched = of_generation(event.generation);
+  if (watched == nullptr) return std::nullopt;
+  CaPutIdentity who;
+  who.place = put_place(watched->number, ca_address_v4(event.address), event.port, event.sid);
+  who.labels.ioc = watched->number;
+  who.labels.client = ca_address_text(ca_address_v4(event.address));
+  const auto is_still = [&] {
+    return event.id != 0 && event.slot < slots_.size() &&
+           __atomic_load_n(&object_.channels()[event.slot].id, __ATOMIC_ACQUIRE) == event.id;
+  };
+  if (is_still()) {
+    const auto info = object_.maps().info.lookup(event.slot);
+    if (info && *info) {
+      auto labels = labels_of(*watched, event.slot, who.place, **info);
+      if (is_still()) who.labels = std::move(labels);
+    }
+  }
+  if (who.labels.pv.empty()) who.labels.pv = tap_->name_of(who.place);
+  return who;
 }
 
 // Puts of nobody in particular. The tap knows whose they are, so that they are no disagreement.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
 
@@ -38,6 +39,26 @@ bool allocates_entries_on_demand();
 Result<void> size_map(bpf_map* map, std::uint32_t entries);
 // The map is the one of `fd`, another object's; before it is created. `object` is for the error.
 Result<void> share_map(bpf_map* map, int fd, const char* object);
+
+// Before an object is loaded whose programs write to a ring as bpf/putlog/events.bpf.h does.
+// Without a ring the map is not made: nothing that uses it is left once cfg_putlog_bytes is 0.
+template <class Skeleton>
+Result<void> use_ring(Skeleton& skeleton, const RingUse& ring, const char* object) {
+  bpf_map* const map = skeleton.maps.putlog_events;
+  if (ring.fd < 0) {
+    const int err = bpf_map__set_autocreate(map, false);
+    return err < 0 ? libbpf_error(err, "leave out a BPF map") : Result<void>();
+  }
+  skeleton.rodata->cfg_putlog_bytes = ring.value_bytes;
+  skeleton.rodata->cfg_putlog_wake = ring.wake_at;
+  return share_map(map, ring.fd, object);
+}
+
+// Events that had no room, so far.
+template <class Skeleton>
+std::uint64_t lost_events(const Skeleton& skeleton) {
+  return __atomic_load_n(&skeleton.bss->putlog_lost, __ATOMIC_RELAXED);
+}
 
 // A created map as `view`.
 template <class K, class V>

@@ -28,6 +28,7 @@ class PvaCollector final : public Collector {
     std::chrono::milliseconds put_expiry{};  // how long puts of clients that are gone are kept
     double overhead_budget = 0;              // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;                  // what a hit of an entry probe costs
+    kernel::RingUse ring = {};               // for the put log
   };
   // Loads the programs, what fails shows in probes(). `host` must outlive it.
   PvaCollector(iocs::Host& host, const Setup& setup);
@@ -52,6 +53,13 @@ class PvaCollector final : public Collector {
   void set_observer(ca::PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
   void show_puts() { static_cast<void>(read_witness()); }
+
+  // For the put log: events that had no room, so far; and, under the host's mutex, the IOC's number
+  // by what the programs call it.
+  std::uint64_t lost_events() const { return witness_ ? witness_->lost_events() : 0; }
+  std::optional<std::uint32_t> number_of(std::uint32_t generation) const {
+    return witness_ ? witness_->number_of(generation) : std::nullopt;
+  }
 
   // The probes, for who attaches them in our place; null: there are none.
   PvaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }

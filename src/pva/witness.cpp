@@ -49,7 +49,7 @@ PvaWitness::PvaWitness(PvaWitnessObject object, const Options& options)
 }
 
 Result<PvaWitness> PvaWitness::start(const Options& options) {
-  auto object = PvaWitnessObject::load();
+  auto object = PvaWitnessObject::load(options.ring);
   if (!object) return std::move(object).error();
   return PvaWitness(std::move(*object), options);
 }
@@ -210,6 +210,11 @@ Result<std::vector<DropSample>> PvaWitness::drops() const {
 
 MapSample PvaWitness::map() const {
   return {"pva_puts", held_by(IOCX_PVA_HOLDER_ALL), IOCX_PVA_PUTS};
+}
+
+std::optional<std::uint32_t> PvaWitness::number_of(std::uint32_t generation) const {
+  const auto life = lives_.find(generation);
+  return life == lives_.end() ? std::nullopt : std::optional(life->second.number);
 }
 
 }  // namespace ioc_exporter::pva

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,8 +52,9 @@ class PvaWitness {
   using Counts = CounterValues<IOCX_PVA_COUNTS>;
 
   struct Options {
-    double budget = 0;       // fraction of one core for each IOC; 0: no bound
-    double hit_seconds = 0;  // what a hit costs the IOC
+    double budget = 0;          // fraction of one core for each IOC; 0: no bound
+    double hit_seconds = 0;     // what a hit costs the IOC
+    kernel::RingUse ring = {};  // for the put log
   };
 
   static Result<PvaWitness> start(const Options& options);
@@ -82,6 +84,9 @@ class PvaWitness {
   Result<std::vector<DropSample>> drops() const;
   MapSample map() const;
   PvaWitnessObject& object() { return object_; }
+  std::uint64_t lost_events() const { return object_.lost_events(); }
+  // The IOC that the programs call so.
+  std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
 
  private:

@@ -57,7 +57,7 @@ PvaWitnessObject::PvaWitnessObject(PvaWitnessObject&&) noexcept = default;
 PvaWitnessObject& PvaWitnessObject::operator=(PvaWitnessObject&&) noexcept = default;
 PvaWitnessObject::~PvaWitnessObject() = default;
 
-Result<PvaWitnessObject> PvaWitnessObject::load() {
+Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring) {
   kernel::capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->skeleton.reset(pva_witness_bpf__open());
@@ -67,6 +67,7 @@ Result<PvaWitnessObject> PvaWitnessObject::load() {
   if (loaded->links)
     bpf_object__for_each_program(program, loaded->skeleton->obj)
         kernel::set_attach_type(program, loaded->links->multi);
+  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "pva_witness"); !ok) return ok.error();
   if (const int err = pva_witness_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object pva_witness");
   const auto& maps = loaded->skeleton->maps;
@@ -123,6 +124,10 @@ const PvaMaps& PvaWitnessObject::maps() const {
 
 iocx_pva_holder* PvaWitnessObject::holders() const {
   return static_cast<iocx_pva_holder*>(loaded_->holders.data());
+}
+
+std::uint64_t PvaWitnessObject::lost_events() const {
+  return kernel::lost_events(*loaded_->skeleton);
 }
 
 std::optional<kernel::ProgramStats> PvaWitnessObject::stats() const {

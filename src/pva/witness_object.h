@@ -9,6 +9,7 @@
 #include "base/helper.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
 #include "shared/pva_witness.h"
@@ -33,7 +34,8 @@ struct PvaPlace {
 // Loaded programs; nothing is counted before attach().
 class PvaWitnessObject {
  public:
-  static Result<PvaWitnessObject> load();
+  // `ring`: for the put log's events.
+  static Result<PvaWitnessObject> load(const kernel::RingUse& ring = {});
   PvaWitnessObject(PvaWitnessObject&&) noexcept;
   PvaWitnessObject& operator=(PvaWitnessObject&&) noexcept;
   ~PvaWitnessObject();
@@ -52,6 +54,8 @@ class PvaWitnessObject {
   // Of pva_holders, as the program writes them: use atomic operations.
   iocx_pva_holder* holders() const;
   std::optional<kernel::ProgramStats> stats() const;
+  // Of the put log, that had no room in the ring, so far.
+  std::uint64_t lost_events() const;
 
  private:
   struct Loaded;

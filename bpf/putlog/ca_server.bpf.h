@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The event of a put that rsrv was asked for, at the entry of write_action() or write_notify_action(): the payload is
+ * still as it travelled, and the record as it was before.
+ */
+#ifndef IOC_EXPORTER_BPF_PUTLOG_CA_SERVER_BPF_H
+#define IOC_EXPORTER_BPF_PUTLOG_CA_SERVER_BPF_H
+
+struct put_header { /* caHdrLargeArray */
+	__u32 size;
+	__u32 count;
+	__u32 cid;
+	__u32 available;
+	__u16 type;
+	__u16 command;
+};
+
+/* What one put's event is made of. */
+struct putlog_put {
+	struct put_header header;
+	__u32 slot;
+	__u32 old_bytes; /* that are wanted */
+	__u32 is_array;
+	__u32 pad;
+	struct channel_address address;
+};
+
+static __always_inline void putlog_add_old(struct iocx_putlog_event *event, const struct iocx_witness_channel *slot,
+					   const struct putlog_put *put, __u32 room)
+{
+	const struct channel_address *address = &put->address;
+	__u8 *old = event->bytes + room;
+	__u32 wanted = put->old_bytes;
+	__u64 text;
+
+	if (wanted > room)
+		wanted = room;
+	IOCX_CA_OPAQUE(wanted);
+	if (wanted > room || read_at(old, wanted, address->field))
+		return;
+	event->old_count = address->elements;
+	event->old_bytes = wanted;
+	event->field_type = address->field_type;
+	event->field_size = address->field_size;
+	if (!slot || !slot->enum_type || address->elements != 1 || address->field_size != sizeof(__u16))
+		return;
+	text = putlog_choice_text(slot, address, *(__u16 *)old);
+	if (text && bpf_probe_read_user_str(old + IOCX_PUTLOG_CHOICE, IOCX_PUTLOG_CHOICE_SIZE,
+					    (const void *)(unsigned long)text) > 0)
+		event->flags |= IOCX_PUTLOG_HAS_CHOICE;
+}
+
+static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct pt_regs *ctx,
+					const struct iocx_witness_channel *slot, const struct iocx_witness_key *key,
+					__u64 now_and_op, const struct putlog_put *put, __u32 room)
+{
+	__u32 wanted = put->header.size;
+
+	event->time = now_and_op & ~1ULL;
+	event->lost = putlog_lost;
+	event->id = slot ? slot->id : 0;
+	event->slot = put->slot;
+	event->generation = slot ? slot->key.generation : key->generation;
+	event->sid = key->sid;
+	event->ioid = put->header.available;
+	event->count = put->header.count;
+	event->sent_bytes = put->header.size;
+	event->value_bytes = 0;
+	event->old_count = 0;
+	event->old_bytes = 0;
+	event->room = room;
+	event->type = put->header.type;
+	event->field_type = 0;
+	event->field_size = 0;
+	event->enum_type = slot ? slot->enum_type : 0;
+	event->flags = put->is_array ? IOCX_PUTLOG_IS_ARRAY : 0;
+	event->source = IOCX_PUTLOG_CA_SERVER;
+	event->op = now_and_op & 1;
+	__builtin_memcpy(event->address, key->address, sizeof event->address);
+	event->port = key->port;
+	if (wanted > room)
+		wanted = room;
+	IOCX_CA_OPAQUE(wanted);
+	if (wanted <= room && !read_at(event->bytes, wanted, PT_REGS_PARM2(ctx)))
+		event->value_bytes = wanted;
+	if (put->address.field_size)
+		putlog_add_old(event, slot, put, room);
+	putlog_submit(event);
+}
+
+/* `slot`: NULL when there is none for the key. The lowest bit of `now_and_op` is the operation. */
+static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const struct iocx_witness_channel *slot,
+						      __u32 index, const struct iocx_witness_key *key, __u64 now_and_op)
+{
+	struct iocx_putlog_event *event;
+	struct putlog_put put = {};
+	__u64 bytes;
+
+	put.slot = index;
+	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
+	if (slot && !putlog_find_value(slot, &put.address, key->sid, &put.is_array)) {
+		bytes = (__u64)put.address.elements * (__u16)put.address.field_size;
+		put.old_bytes = bytes > cfg_putlog_bytes ? cfg_putlog_bytes : bytes;
+	} else {
+		put.address.field_size = 0;
+	}
+	if (put.header.size <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
+		event = putlog_small();
+		if (event)
+			putlog_fill(event, ctx, slot, key, now_and_op, &put, IOCX_PUTLOG_SMALL);
+	} else {
+		event = putlog_large();
+		if (event)
+			putlog_fill(event, ctx, slot, key, now_and_op, &put, cfg_putlog_bytes);
+	}
+	return 0;
+}
+
+#endif

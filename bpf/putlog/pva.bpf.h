@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* The event of a put by PV Access: who wrote to what, as bytes[] has it. Values are not read. */
+#ifndef IOC_EXPORTER_BPF_PUTLOG_PVA_BPF_H
+#define IOC_EXPORTER_BPF_PUTLOG_PVA_BPF_H
+
+static __noinline int putlog_pva(const struct iocx_pva_key *key)
+{
+	struct iocx_putlog_event *event =
+		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + sizeof(struct iocx_pva_key), 0);
+
+	if (!putlog_count_loss(event))
+		return 0;
+	__builtin_memset(event, 0, sizeof *event);
+	event->time = bpf_ktime_get_ns();
+	event->lost = putlog_lost;
+	event->generation = key->generation;
+	event->value_bytes = sizeof *key;
+	event->source = IOCX_PUTLOG_PVA;
+	bpf_probe_read_kernel(event->bytes, sizeof *key, key);
+	putlog_submit(event);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The wire format of the put log: one event for each put, in a ring buffer that all programs share which see puts
+ * (bpf/putlog/events.bpf.h), read by src/putlog/event_reader.cpp. Fixed-width types, padding as named fields.
+ */
+#ifndef IOC_EXPORTER_BPF_SHARED_PUTLOG_H
+#define IOC_EXPORTER_BPF_SHARED_PUTLOG_H
+
+#include <linux/types.h>
+
+/* Who saw the put. */
+enum iocx_putlog_source {
+	IOCX_PUTLOG_CA_SERVER, /* bpf/ca/witness.bpf.c */
+	IOCX_PUTLOG_CA_TAP,    /* bpf/ca/tap.bpf.c */
+	IOCX_PUTLOG_PVA,       /* bpf/pva/witness.bpf.c */
+	IOCX_PUTLOG_SOURCES
+};
+
+enum iocx_putlog_flag {
+	IOCX_PUTLOG_HAS_CHOICE = 1, /* the old value's text is there */
+	IOCX_PUTLOG_IS_ARRAY = 2,   /* the field is one */
+};
+
+/* Bytes of a value, and of an old one, that each event has room for; longer ones take a larger event. */
+#define IOCX_PUTLOG_SMALL 64u
+#define IOCX_PUTLOG_MOST_BYTES 16384u
+/* Where the text of an old choice (enum, menu, device) stands in its room, after the number. */
+#define IOCX_PUTLOG_CHOICE 8u
+#define IOCX_PUTLOG_CHOICE_SIZE 41u
+
+struct iocx_putlog_event {
+	__u64 time; /* CLOCK_MONOTONIC */
+	__u64 lost; /* events of the same source that had no room, until now */
+	/* Who wrote to what: the slot, and its id, in the maps of the source; id 0: there is none. */
+	__u64 id;
+	__u32 slot;
+	__u32 generation; /* IOCX_PUTLOG_CA_SERVER: of the IOC. IOCX_PUTLOG_CA_TAP: its number */
+	__u32 sid;
+	__u32 ioid;
+	__u32 count;       /* elements that were sent */
+	__u32 sent_bytes;  /* of the payload */
+	__u32 value_bytes; /* of it that are here, as they travelled, at bytes[0] */
+	__u32 old_count;   /* elements of the field */
+	__u32 old_bytes;   /* of them that are here, as the IOC has them, at bytes[room] */
+	__u32 room;
+	__u16 type;       /* DBR type */
+	__s16 field_type; /* DBF type, as this IOC numbers them */
+	__u16 field_size; /* of one element; 0: the old value is not known */
+	__u8 enum_type;   /* DBF_ENUM of this IOC, which tells the numbers of other types; 0: not known */
+	__u8 flags;       /* enum iocx_putlog_flag */
+	__u8 source;      /* enum iocx_putlog_source */
+	__u8 op;          /* 0: WRITE, 1: WRITE_NOTIFY */
+	__u8 address[4];  /* of the client; IOCX_PUTLOG_CA_SERVER only */
+	__u16 port;
+#ifndef __cplusplus /* which has no such arrays: they follow */
+	__u8 bytes[];
+#endif
+};
+
+#endif

@@ -1,0 +1,34 @@
+// The part of CaCollector that the put log asks.
+#include <string>
+
+#include "ca/collector.h"
+
+namespace ioc_exporter::ca {
+
+std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& event) const {
+  if (event.source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->identify(event);
+  return std::nullopt;
+}
+
+std::string CaCollector::server_of(const CaPutPlace& place) const {
+  if (!tap_) return "";
+  for (const auto& [id, live] : host_.live()) {
+    if (live.number != place.ioc || !live.ca_port) continue;
+    const auto net = namespaces_.number(live.ioc.net_namespace);
+    return net ? tap_->server_of(place, *live.ca_port, *net) : "";
+  }
+  return "";
+}
+
+void CaCollector::look_for_names() {
+  if (!tap_ || host_.listeners().rested) return;
+  const auto now = Clock::now();
+  collect_witness(now);
+  trouble_.report("look for the names of channels", tap_->tell_ledger(now));
+}
+
+std::uint64_t CaCollector::lost_events(iocx_putlog_source source) const {
+  return source == IOCX_PUTLOG_CA_SERVER && witness_ ? witness_->lost_events() : 0;
+}
+
+}  // namespace ioc_exporter::ca

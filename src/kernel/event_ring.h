@@ -1,0 +1,48 @@
+// EventRing: a ring buffer map that programs of several objects write events to, and the one reader
+// of it. It outlives those objects' loading: they share its descriptor.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+
+namespace ioc_exporter::kernel {
+
+// What an object is loaded with that is to write to a ring.
+struct RingUse {
+  int fd = -1;                    // -1: there is none, and its programs go without
+  std::uint32_t value_bytes = 0;  // that an event may hold of each value
+  std::uint32_t wake_at = 0;      // bytes that wait, from which on the reader is woken
+};
+
+class EventRing {
+ public:
+  // In order, on the thread that reads. The bytes are good for the call only.
+  using Each = std::function<void(std::span<const std::byte> event)>;
+
+  // `bytes`: a power of two, and pages.
+  static Result<EventRing> create(std::uint32_t bytes);
+  EventRing(EventRing&&) noexcept;
+  EventRing& operator=(EventRing&&) noexcept;
+  ~EventRing();
+
+  int fd() const;
+  std::uint32_t size() const;
+  // Returns when the programs wake the reader, or after `patience`, or at once when there is
+  // something to read.
+  Result<void> wait(std::chrono::milliseconds patience) const;
+  // Gives up to `most` events, and returns how many they were.
+  Result<std::size_t> read(std::size_t most, const Each& each);
+
+ private:
+  struct Opened;
+  explicit EventRing(std::unique_ptr<Opened> opened);
+  std::unique_ptr<Opened> opened_;
+};
+
+}  // namespace ioc_exporter::kernel
