@@ -1,0 +1,152 @@
+#include "putlog/collector.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/log.h"
+#include "exposition/page.h"
+#include "kernel/load_error.h"
+#include "putlog/outlet_families.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+constexpr const char* kProbe = "putlog";
+// How long events lie in the ring where there are few.
+constexpr std::chrono::milliseconds kPause{50};
+constexpr std::size_t kMostAtOnce = 4096;
+constexpr std::uint32_t kMiB = 1024 * 1024;
+
+}  // namespace
+
+PutLogRing::PutLogRing(const Options& options) : options_(options) {
+  if (!options_.enabled) return;
+  auto ring = kernel::EventRing::create(options_.buffer_mib * kMiB);
+  if (ring)
+    ring_.emplace(std::move(*ring));
+  else
+    problem_ = kernel::explain_load_error(kProbe, ring.error());
+}
+
+kernel::RingUse PutLogRing::use() const {
+  if (!ring_) return {};
+  return {ring_->fd(), options_.value_bytes / 8 * 8, ring_->size() / 4};
+}
+
+PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,
+                                 pva::PvaCollector& pva, Outlets* outlets)
+    : host_(host), ring_(ring), puts_(puts), pva_(pva), outlets_(outlets) {}
+
+PutLogCollector::~PutLogCollector() = default;  // the thread is the first to end
+
+std::vector<ProbeState> PutLogCollector::probes() const {
+  if (!is_enabled()) return {};
+  return {{kProbe, ring_.problem()}};
+}
+
+void PutLogCollector::set_policy(std::shared_ptr<const policy::Policy> policy) {
+  const std::scoped_lock lock(policy_mutex_);
+  policy_ = std::move(policy);
+  policy_changed_ = true;
+}
+
+// The thread starts with the first tick: before that, helper processes are still to be forked.
+void PutLogCollector::tick(TimePoint) {
+  if (!ring_.ring() || outlets_ == nullptr || thread_.joinable()) return;
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void PutLogCollector::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    trouble_.report("wait for puts to log", ring_.ring()->wait(kPause));
+    while (read_some(false) && !stop.stop_requested()) {
+    }
+    // What came in between is there next time, and not in a hurry.
+    std::this_thread::sleep_for(kPause / 10);
+  }
+  while (read_some(true)) {
+  }
+}
+
+// Whether there is more to read.
+bool PutLogCollector::read_some(bool last) {
+  {
+    const std::scoped_lock lock(policy_mutex_);
+    if (std::exchange(policy_changed_, false)) reader_.set_policy(policy_);
+  }
+  const EventReader::Losses lost = losses();  // before: all that came before them is read
+  const std::size_t most = std::min(kMostAtOnce, reader_.room());
+  std::size_t read = 0;
+  if (most > 0) {
+    auto taken = ring_.ring()->read(most, [this](auto event) { reader_.take(event); });
+    trouble_.report("read puts to log", taken ? Result<void>() : taken.error());
+    if (taken) read = *taken;
+  }
+  const bool more = most > 0 && read == most;
+  if (!more) reader_.note_losses(lost);
+  const auto events = reader_.finish(WallClock::read(), last && !more);
+  if (!events.empty()) outlets_->receive(events);
+  events_ += events.size();
+  return more;
+}
+
+EventReader::Losses PutLogCollector::losses() const {
+  EventReader::Losses lost{};
+  for (std::uint8_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source)
+    lost[source] = puts_.lost_events(static_cast<iocx_putlog_source>(source));
+  lost[IOCX_PUTLOG_PVA] = pva_.lost_events();
+  return lost;
+}
+
+std::vector<std::optional<PutWho>> PutLogCollector::find(std::span<const iocx_putlog_event> puts,
+                                                         bool again) {
+  const std::scoped_lock lock(host_.mutex());
+  if (again) puts_.look_for_names();
+  const auto names = host_.names();
+  std::vector<std::optional<PutWho>> found;
+  found.reserve(puts.size());
+  for (const iocx_putlog_event& put : puts) found.push_back(find_one(put, names));
+  return found;
+}
+
+std::optional<PutWho> PutLogCollector::find_one(
+    const iocx_putlog_event& put, const std::map<std::uint32_t, std::string>& names) const {
+  PutWho who;
+  const auto name_ioc = [&](std::uint32_t number) {
+    if (const auto name = names.find(number); name != names.end()) who.ioc = name->second;
+  };
+  if (put.source == IOCX_PUTLOG_PVA) {
+    const auto number = pva_.number_of(put.generation);
+    if (!number) return std::nullopt;
+    name_ioc(*number);
+    return who;
+  }
+  auto identity = puts_.identify(put);
+  if (!identity) return std::nullopt;
+  name_ioc(identity->labels.ioc);
+  who.server = puts_.server_of(identity->place);
+  who.address = std::move(identity->labels.client);
+  who.client = who.address + ":" + std::to_string(identity->place.port);
+  who.user = std::move(identity->labels.user);
+  who.host = std::move(identity->labels.host);
+  who.pv = std::move(identity->labels.pv);
+  return who;
+}
+
+void PutLogCollector::collect(exposition::Page& page) {
+  if (!is_enabled()) return;
+  const EventReader::Losses lost = losses();
+  SinkSample kernel;
+  kernel.sink = "kernel";
+  kernel.delivered = events_;
+  kernel.dropped["ring_full"] = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
+  kernel.received = kernel.delivered + kernel.dropped["ring_full"];
+  std::vector<SinkSample> sinks;
+  if (outlets_ != nullptr) sinks = outlets_->samples();
+  sinks.insert(sinks.begin(), std::move(kernel));
+  encode_outlets(sinks, outlets_ != nullptr ? outlets_->ring().sample() : FollowerSample(),
+                 page.encoder);
+}
+
+}  // namespace ioc_exporter::putlog

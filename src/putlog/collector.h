@@ -1,0 +1,80 @@
+// PutLogCollector: reads what the kernel says of each put, and hands it on as events.
+//
+// A thread of its own takes events out of the ring, so that neither a scrape nor an IOC that is
+// attached to holds them up; it asks for names under the host's mutex.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "ca/collector.h"
+#include "exposition/collector.h"
+#include "iocs/host.h"
+#include "kernel/event_ring.h"
+#include "policy/policy.h"
+#include "putlog/event_reader.h"
+#include "putlog/options.h"
+#include "putlog/outlets.h"
+#include "pva/collector.h"
+
+namespace ioc_exporter::putlog {
+
+// The ring, before there is who writes to it.
+class PutLogRing {
+ public:
+  explicit PutLogRing(const Options& options);
+  // What objects are loaded with.
+  kernel::RingUse use() const;
+  std::optional<kernel::EventRing>& ring() { return ring_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Options options_;
+  std::optional<kernel::EventRing> ring_;  // none: it is off, or could not be made
+  std::string problem_;
+};
+
+class PutLogCollector final : public Collector, private PutDirectory {
+ public:
+  // All must outlive it. `outlets`: null while the put log is off.
+  PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts, pva::PvaCollector& pva,
+                  Outlets* outlets);
+  ~PutLogCollector() override;
+
+  std::string_view name() const override { return "putlog"; }
+  bool is_enabled() const override { return ring_.use().fd >= 0 || !ring_.problem().empty(); }
+  std::vector<ProbeState> probes() const override;
+  void tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+
+  // From the next event on. In any thread.
+  void set_policy(std::shared_ptr<const policy::Policy> policy);
+
+ private:
+  std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
+                                          bool again) override;
+  std::optional<PutWho> find_one(const iocx_putlog_event& put,
+                                 const std::map<std::uint32_t, std::string>& names) const;
+  void run(const std::stop_token& stop);
+  bool read_some(bool last);
+  EventReader::Losses losses() const;
+
+  iocs::Host& host_;
+  PutLogRing& ring_;
+  ca::CaCollector& puts_;
+  pva::PvaCollector& pva_;
+  Outlets* outlets_;
+  EventReader reader_{*this};  // for the thread
+  std::mutex policy_mutex_;
+  std::shared_ptr<const policy::Policy> policy_;  // of which the thread may not know yet
+  bool policy_changed_ = false;
+  TroubleLog trouble_;  // for the thread
+  std::atomic<std::uint64_t> events_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,199 @@
+#include "putlog/event_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "putlog/value.h"
+#include "pva/put_labels.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::uint64_t kAskAgainNs = 100'000'000;
+
+const char* name_of_op(const iocx_putlog_event& head) {
+  if (head.source == IOCX_PUTLOG_PVA) return "put";
+  return head.op == 0 ? "write" : "write_notify";
+}
+
+void make_long_string(std::optional<Value>& value) {
+  if (value) value = as_long_string(*value);
+}
+
+}  // namespace
+
+bool EventReader::take(std::span<const std::byte> raw) {
+  iocx_putlog_event head;
+  if (raw.size() < sizeof head) return false;
+  std::memcpy(&head, raw.data(), sizeof head);
+  const auto bytes = raw.subspan(sizeof head);
+  if (head.source >= IOCX_PUTLOG_SOURCES || head.room > bytes.size() ||
+      head.value_bytes > bytes.size())
+    return false;
+  note_lost(head.source, head.lost);
+  ++events_;
+  Waiting put{head, {}};
+  PutEvent& event = put.event;
+  event.seq = ++seq_;
+  event.op = name_of_op(head);
+  if (head.source == IOCX_PUTLOG_PVA) {
+    iocx_pva_key key;
+    if (head.value_bytes != sizeof key) return false;
+    std::memcpy(&key, bytes.data(), sizeof key);
+    const ca::CaPutLabels labels = pva::labels_of(0, key);
+    event.pv = labels.pv;
+    event.user = labels.user;
+    event.client_host = labels.host;
+    event.client = labels.client;
+  } else {
+    event.type = dbr_name(head.type);
+    event.count = head.count;
+    event.value = sent_value(head.type, head.count, bytes.first(head.value_bytes));
+    event.old = old_value(head, bytes.subspan(head.room));
+  }
+  waiting_.push_back(std::move(put));
+  return true;
+}
+
+// Two processors may tell the number in the other order than their events stand.
+void EventReader::note_lost(std::uint8_t source, std::uint64_t lost) {
+  if (lost <= lost_[source]) return;
+  seq_ += lost - lost_[source];
+  lost_[source] = lost;
+}
+
+void EventReader::note_losses(const Losses& lost) {
+  for (std::uint8_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source)
+    note_lost(source, lost[source]);
+}
+
+std::uint64_t EventReader::lost() const {
+  return std::accumulate(lost_.begin(), lost_.end(), std::uint64_t{0});
+}
+
+void EventReader::set_policy(std::shared_ptr<const policy::Policy> policy) {
+  policy_ = std::move(policy);
+  open_at_ = -1;
+  for (auto& [key, known] : known_) known->candidates = {};
+  for (Waiting& put : waiting_)
+    if (put.known) put.known->candidates = {};
+}
+
+// Each is asked for once with those that came with it.
+void EventReader::look_up() {
+  std::vector<Waiting*> unknown;
+  for (Waiting& put : waiting_) {
+    if (put.asked) continue;
+    put.asked = true;
+    const auto found = known_.find(key_of(put.head));
+    if (put.head.id != 0 && found != known_.end())
+      put.known = found->second;
+    else
+      unknown.push_back(&put);
+  }
+  ask(unknown, false);
+}
+
+void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
+  if (those.empty()) return;
+  std::vector<iocx_putlog_event> heads;
+  std::unordered_map<Key, std::size_t, KeyHash> asked;
+  std::vector<std::size_t> answer_of;
+  for (const Waiting* put : those) {
+    const auto [found, is_new] = asked.try_emplace(key_of(put->head), heads.size());
+    if (is_new || put->head.id == 0) {
+      answer_of.push_back(heads.size());
+      heads.push_back(put->head);
+    } else {
+      answer_of.push_back(found->second);
+    }
+  }
+  auto answers = directory_.find(heads, again);
+  std::vector<std::shared_ptr<Known>> made(answers.size());
+  if (known_.size() + answers.size() > kMostKnown) known_.clear();
+  for (std::size_t i = 0; i < those.size(); ++i) {
+    auto& answer = answers[answer_of[i]];
+    auto& known = made[answer_of[i]];
+    if (!answer) continue;
+    if (!known) known = std::make_shared<Known>(Known{*answer});
+    those[i]->known = known;
+    if (those[i]->head.id != 0 && !known->who.pv.empty() && !known->who.server.empty())
+      known_[key_of(those[i]->head)] = known;
+  }
+}
+
+std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool last) {
+  look_up();
+  const auto now_ns = static_cast<std::uint64_t>(now.monotonic_ns);
+  const auto is_nameless = [](const Waiting& put) {
+    return put.head.source != IOCX_PUTLOG_PVA && (!put.known || put.known->who.pv.empty());
+  };
+  if (now_ns - asked_ns_ >= kAskAgainNs || last) {
+    std::vector<Waiting*> nameless;
+    for (Waiting& put : waiting_)
+      if (is_nameless(put)) nameless.push_back(&put);
+    if (!nameless.empty()) asked_ns_ = now_ns;
+    ask(nameless, true);
+  }
+  const auto patience = static_cast<std::uint64_t>(nanoseconds(kNamePatience).count());
+  std::vector<PutEvent> done;
+  while (!waiting_.empty()) {
+    Waiting& put = waiting_.front();
+    if (is_nameless(put) && !last && now_ns < put.head.time + patience) break;
+    complete(put, now);
+    done.push_back(std::move(put.event));
+    waiting_.pop_front();
+  }
+  return done;
+}
+
+void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
+  PutEvent& event = put.event;
+  const auto when = now.realtime_ns + static_cast<std::int64_t>(put.head.time) - now.monotonic_ns;
+  event.time = std::chrono::sys_time<nanoseconds>(nanoseconds(when));
+  if (!put.known) put.known = std::make_shared<Known>();
+  const PutWho& who = put.known->who;
+  event.ioc = who.ioc;
+  if (put.head.source == IOCX_PUTLOG_PVA) {
+    put.known = std::make_shared<Known>();
+    put.known->who.address = event.client;
+    put.known->who.user = event.user;
+    put.known->who.host = event.client_host;
+    put.known->who.pv = event.pv;
+  } else {
+    event.server = who.server;
+    event.client = who.client;
+    event.user = who.user;
+    event.client_host = who.host;
+    event.pv = who.pv;
+    if (is_long_string(event.pv)) {
+      make_long_string(event.value);
+      make_long_string(event.old);
+    }
+  }
+  judge(*put.known, event, put.head.op & 1);
+}
+
+void EventReader::judge(Known& known, PutEvent& event, std::uint8_t op) {
+  if (!policy_) return;
+  auto& candidates = known.candidates[op];
+  const PutWho& who = known.who;
+  if (!candidates)
+    candidates = policy_->candidates(
+        {who.pv, who.user, who.host, who.address, op == 0 ? PutOp::write : PutOp::write_notify});
+  const std::int64_t when =
+      std::chrono::floor<std::chrono::seconds>(event.time.time_since_epoch()).count();
+  if (open_at_ < 0 || (policy_->has_windows() && when / 60 != open_at_)) {
+    open_ = policy_->open_at(when);
+    open_at_ = when / 60;
+  }
+  const std::uint32_t rule = policy::Policy::decide(*candidates, open_);
+  event.rule = policy_->name(rule);
+  event.action = policy::verdict_of(policy_->action(rule));
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,110 @@
+// EventReader: makes PutEvents of what the kernel's programs say (bpf/shared/putlog.h), in their
+// order: gives them their numbers, the time of day, names and the policy's verdict.
+//
+// A put may come before its names are known: it waits for them, and those behind it with it, for
+// kNamePatience at most.
+//
+// Not thread-safe.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/wall_clock.h"
+#include "policy/policy.h"
+#include "putlog/event.h"
+#include "shared/putlog.h"
+
+namespace ioc_exporter::putlog {
+
+// Who put to what.
+struct PutWho {
+  std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
+};
+
+// Where names come from.
+class PutDirectory {
+ public:
+  virtual ~PutDirectory() = default;
+  // One answer each; nothing: that is not known, or not any more. What it says without a PV may be
+  // told later; `again`: it was asked before.
+  virtual std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
+                                                  bool again) = 0;
+};
+
+class EventReader {
+ public:
+  static constexpr std::chrono::milliseconds kNamePatience{1000};
+  static constexpr std::size_t kMostWaiting = 65'536;
+  static constexpr std::size_t kMostKnown = 65'536;
+  // How long names are taken for true: a channel's never change, a server's may be learned.
+  using Losses = std::array<std::uint64_t, IOCX_PUTLOG_SOURCES>;
+
+  explicit EventReader(PutDirectory& directory) : directory_(directory) {}
+
+  // No more than that are to be taken now.
+  std::size_t room() const { return kMostWaiting - waiting_.size(); }
+  // One event of the ring. False: it is none.
+  bool take(std::span<const std::byte> raw);
+  // Once nothing is left in the ring: events that had no room until now have their numbers, too.
+  void note_losses(const Losses& lost);
+  // Those that are done. `now`: at this moment; `last`: nobody waits for names any more.
+  std::vector<PutEvent> finish(const WallClock::Reading& now, bool last = false);
+
+  void set_policy(std::shared_ptr<const policy::Policy> policy);
+
+  std::uint64_t events() const { return events_; }
+  std::uint64_t lost() const;
+  bool is_idle() const { return waiting_.empty(); }
+
+ private:
+  struct Key {
+    std::uint64_t id;
+    std::uint32_t slot;
+    std::uint8_t source;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept {
+      return (key.id * 0x9E3779B97F4A7C15u) ^ (std::uint64_t{key.slot} << 3) ^ key.source;
+    }
+  };
+  struct Known {
+    PutWho who;
+    std::array<std::optional<policy::Policy::Candidates>, 2> candidates = {};  // by operation
+  };
+  struct Waiting {
+    iocx_putlog_event head;
+    PutEvent event;
+    std::shared_ptr<Known> known = {};
+    bool asked = false;
+  };
+
+  static Key key_of(const iocx_putlog_event& head) { return {head.id, head.slot, head.source}; }
+  void note_lost(std::uint8_t source, std::uint64_t lost);
+  void look_up();
+  void ask(const std::vector<Waiting*>& those, bool again);
+  void complete(Waiting& put, const WallClock::Reading& now);
+  void judge(Known& known, PutEvent& event, std::uint8_t op);
+
+  PutDirectory& directory_;
+  std::deque<Waiting> waiting_;
+  std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_;
+  std::shared_ptr<const policy::Policy> policy_;
+  std::vector<bool> open_;  // of the policy's rules, in that minute
+  std::int64_t open_at_ = -1;
+  Losses lost_{};
+  std::uint64_t seq_ = 0, events_ = 0;
+  std::uint64_t asked_ns_ = 0;  // CLOCK_MONOTONIC, the last time that names were looked for again
+};
+
+}  // namespace ioc_exporter::putlog

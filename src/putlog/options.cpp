@@ -1,0 +1,35 @@
+#include "putlog/options.h"
+
+#include "shared/putlog.h"
+
+namespace ioc_exporter::putlog {
+
+void add_options(OptionTable& table, Options& options) {
+  table.add("Collectors", {{.flag = "collector.putlog",
+                            .key = "collector.putlog",
+                            .help = "Log each put with its value and the one before it",
+                            .value = on_off(options.enabled)}});
+  table.add(
+      "Put log",
+      {{.flag = "putlog.value-bytes",
+        .argument = "N",
+        .key = "putlog.value_bytes",
+        .help = "Bytes of a value that are logged; what is longer is cut",
+        .value = whole_number(options.value_bytes, IOCX_PUTLOG_SMALL, IOCX_PUTLOG_MOST_BYTES)},
+       {.flag = "putlog.buffer",
+        .argument = "MIB",
+        .key = "putlog.buffer",
+        .help = "Memory for puts that the kernel has seen and the exporter not yet read, in "
+                "MiB; what has no room is counted as lost",
+        .value = one_of<std::uint32_t>(options.buffer_mib, {{"1", 1},
+                                                            {"2", 2},
+                                                            {"4", 4},
+                                                            {"8", 8},
+                                                            {"16", 16},
+                                                            {"32", 32},
+                                                            {"64", 64},
+                                                            {"128", 128}})}});
+  add_outlet_options(table, options.outlets);
+}
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,32 @@
+// Values as they travel and as an IOC has them, read for the put log. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "putlog/event.h"
+#include "shared/putlog.h"
+
+namespace ioc_exporter::putlog {
+
+// "DBR_DOUBLE"; types that do not exist are "DBR_" and their number.
+std::string dbr_name(std::uint16_t type);
+
+// What a client sent: `bytes` of `count` elements, in network order, perhaps cut. Nothing: of what
+// type it is has no plain value.
+std::optional<Value> sent_value(std::uint16_t type, std::uint64_t count,
+                                std::span<const std::byte> bytes);
+
+// What the field held: `bytes` at the event's second room, as the IOC has them. A choice is its
+// state's string where that is known. Nothing: it is not known.
+std::optional<Value> old_value(const iocx_putlog_event& event, std::span<const std::byte> bytes);
+
+// The characters of an array of numbers, up to the first 0, as one string.
+Value as_long_string(const Value& value);
+// Whether the channel takes and gives its characters as one: "REC.DESC$", `REC.VAL${...}`.
+bool is_long_string(std::string_view pv);
+
+}  // namespace ioc_exporter::putlog

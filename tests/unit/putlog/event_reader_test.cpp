@@ -1,0 +1,188 @@
+#include "putlog/event_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace ioc_exporter::putlog {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// Knows channels by the ids of their slots.
+struct FakeDirectory : PutDirectory {
+  std::map<std::uint64_t, PutWho> known;
+  std::vector<std::pair<std::size_t, bool>> calls;  // how many were asked for, and whether again
+
+  std::vector<std::optional<PutWho>> find(std::span<const iocx_putlog_event> puts,
+                                          bool again) override {
+    calls.emplace_back(puts.size(), again);
+    std::vector<std::optional<PutWho>> found;
+    for (const auto& put : puts) {
+      const auto who = known.find(put.id);
+      found.push_back(who == known.end() ? std::nullopt : std::optional(who->second));
+    }
+    return found;
+  }
+};
+
+PutWho who(const std::string& pv) {
+  return {.ioc = "ioc1",
+          .server = "10.0.0.1:5064",
+          .client = "10.0.0.2:4711",
+          .address = "10.0.0.2",
+          .user = "operator",
+          .host = "console",
+          .pv = pv};
+}
+
+// A put of the short 7.
+std::vector<std::byte> put(std::uint64_t id, std::uint64_t time = 0, std::uint64_t lost = 0) {
+  iocx_putlog_event head{};
+  head.id = id;
+  head.time = time;
+  head.lost = lost;
+  head.count = 1;
+  head.type = 1;
+  head.value_bytes = 2;
+  head.room = IOCX_PUTLOG_SMALL;
+  std::vector<std::byte> raw(sizeof head + std::size_t{2} * IOCX_PUTLOG_SMALL);
+  std::memcpy(raw.data(), &head, sizeof head);
+  raw[sizeof head + 1] = std::byte{7};
+  return raw;
+}
+
+WallClock::Reading at(std::uint64_t monotonic, std::int64_t offset = 0) {
+  return {static_cast<std::int64_t>(monotonic), static_cast<std::int64_t>(monotonic) + offset};
+}
+
+class PutLogReader : public testing::Test {
+ protected:
+  FakeDirectory directory;
+  EventReader reader{directory};
+};
+
+TEST_F(PutLogReader, TellsWhoPutWhat) {
+  directory.known[1] = who("SR:Q1");
+  ASSERT_TRUE(reader.take(put(1, 5 * kMs)));
+  const auto events = reader.finish(at(6 * kMs, 1000));
+  ASSERT_EQ(events.size(), 1u);
+  const PutEvent& event = events[0];
+  EXPECT_EQ(event.time.time_since_epoch().count(), 5'001'000);
+  EXPECT_EQ(event.seq, 1u);
+  EXPECT_EQ(event.ioc, "ioc1");
+  EXPECT_EQ(event.server, "10.0.0.1:5064");
+  EXPECT_EQ(event.client, "10.0.0.2:4711");
+  EXPECT_EQ(event.user, "operator");
+  EXPECT_EQ(event.client_host, "console");
+  EXPECT_EQ(event.pv, "SR:Q1");
+  EXPECT_EQ(event.op, "write");
+  EXPECT_EQ(event.type, "DBR_SHORT");
+  EXPECT_EQ(event.count, 1u);
+  EXPECT_EQ(event.value, (Value{{std::int64_t{7}}, false}));
+  EXPECT_EQ(event.old, std::nullopt);
+  EXPECT_EQ(event.action, "");
+}
+
+TEST_F(PutLogReader, FollowsStepsOfTheClock) {
+  directory.known[1] = who("SR:Q1");
+  reader.take(put(1, kMs));
+  EXPECT_EQ(reader.finish(at(2 * kMs, 0))[0].time.time_since_epoch().count(), 1'000'000);
+  reader.take(put(1, kMs));
+  EXPECT_EQ(reader.finish(at(2 * kMs, -500))[0].time.time_since_epoch().count(), 999'500);
+}
+
+TEST_F(PutLogReader, LeavesAHoleWhereEventsWereLost) {
+  directory.known[1] = who("SR:Q1");
+  reader.take(put(1));
+  reader.take(put(1, 0, 3));
+  reader.take(put(1, 0, 2));  // another processor, which looked earlier
+  reader.note_losses({5, 0, 0});
+  reader.take(put(1, 0, 5));
+  std::vector<std::uint64_t> numbers;
+  for (const PutEvent& event : reader.finish(at(kMs))) numbers.push_back(event.seq);
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{1, 5, 6, 9}));
+  EXPECT_EQ(reader.events(), 4u);
+  EXPECT_EQ(reader.lost(), 5u);
+}
+
+TEST_F(PutLogReader, AsksOnceForEachChannel) {
+  directory.known[1] = who("SR:Q1");
+  directory.known[2] = who("SR:Q2");
+  for (const std::uint64_t id : {1u, 2u, 1u, 1u, 2u}) reader.take(put(id));
+  EXPECT_EQ(reader.finish(at(kMs)).size(), 5u);
+  reader.take(put(2));
+  EXPECT_EQ(reader.finish(at(kMs))[0].pv, "SR:Q2");
+  ASSERT_EQ(directory.calls.size(), 1u);
+  EXPECT_EQ(directory.calls[0], (std::pair<std::size_t, bool>(2, false)));
+}
+
+TEST_F(PutLogReader, WaitsForANameAndKeepsTheOrder) {
+  constexpr std::uint64_t kNow = 10'000 * kMs;
+  directory.known[1] = who("");
+  directory.known[2] = who("SR:Q2");
+  reader.take(put(1, kNow));
+  reader.take(put(2, kNow));
+  EXPECT_TRUE(reader.finish(at(kNow + kMs)).empty());
+  directory.known[1] = who("SR:Q1");
+  const auto events = reader.finish(at(kNow + 200 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].pv, "SR:Q1");
+  EXPECT_EQ(events[1].pv, "SR:Q2");
+}
+
+TEST_F(PutLogReader, TellsAPutWithoutANameAfterAWhile) {
+  constexpr std::uint64_t kNow = 10'000 * kMs;
+  directory.known[1] = who("");
+  reader.take(put(1, kNow));
+  reader.take(put(0, kNow));  // nobody knows anything of it
+  EXPECT_TRUE(reader.finish(at(kNow + 999 * kMs)).empty());
+  const auto events = reader.finish(at(kNow + 1000 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].pv, "");
+  EXPECT_EQ(events[0].user, "operator");
+  EXPECT_EQ(events[1].user, "");
+}
+
+TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
+  reader.take(put(1, 1000 * kMs));
+  EXPECT_EQ(reader.finish(at(1000 * kMs), true).size(), 1u);
+  EXPECT_TRUE(reader.is_idle());
+}
+
+TEST_F(PutLogReader, GivesThePolicysVerdict) {
+  directory.known[1] = who("SR:Q1");
+  policy::PolicyText text;
+  policy::RuleText rule;
+  rule.name = "operators";
+  rule.users = {"operator"};
+  text.rules = {rule};
+  reader.set_policy(std::make_shared<policy::Policy>(text));
+  reader.take(put(1));
+  auto events = reader.finish(at(kMs));
+  EXPECT_EQ(events[0].rule, "operators");
+  EXPECT_EQ(events[0].action, "allowed");
+  text.rules[0].users = {"expert"};
+  reader.set_policy(std::make_shared<policy::Policy>(text));
+  reader.take(put(1));
+  events = reader.finish(at(kMs));
+  EXPECT_EQ(events[0].rule, "default");
+  EXPECT_EQ(events[0].action, "unexpected");
+}
+
+TEST_F(PutLogReader, RefusesWhatIsNoEvent) {
+  auto raw = put(1);
+  EXPECT_FALSE(reader.take(std::span(raw).first(20)));
+  iocx_putlog_event head;
+  std::memcpy(&head, raw.data(), sizeof head);
+  head.room = 4096;
+  std::memcpy(raw.data(), &head, sizeof head);
+  EXPECT_FALSE(reader.take(raw));
+  EXPECT_EQ(reader.events(), 0u);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,166 @@
+#include "putlog/value.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+namespace ioc_exporter::putlog {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes bytes_of(std::initializer_list<int> values) {
+  Bytes bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+template <class T>
+Bytes memory_of(std::initializer_list<T> values) {
+  Bytes bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), std::data(values), bytes.size());
+  return bytes;
+}
+
+Value numbers(std::initializer_list<std::int64_t> values, bool is_array = true) {
+  return {{values.begin(), values.end()}, is_array};
+}
+Value number(std::int64_t value) {
+  return numbers({value}, false);
+}
+
+Value real(double value) {
+  return {{value}, false};
+}
+
+Value text(const std::string& value) {
+  return {{value}, false};
+}
+
+TEST(PutLogValue, NamesDbrTypes) {
+  EXPECT_EQ(dbr_name(0), "DBR_STRING");
+  EXPECT_EQ(dbr_name(6), "DBR_DOUBLE");
+  EXPECT_EQ(dbr_name(7), "DBR_STS_STRING");
+  EXPECT_EQ(dbr_name(34), "DBR_CTRL_DOUBLE");
+  EXPECT_EQ(dbr_name(35), "DBR_PUT_ACKT");
+  EXPECT_EQ(dbr_name(36), "DBR_PUT_ACKS");
+  EXPECT_EQ(dbr_name(99), "DBR_99");
+}
+
+TEST(PutLogValue, ReadsWhatTravelled) {
+  EXPECT_EQ(sent_value(1, 1, bytes_of({0xFF, 0xFE, 0, 0, 0, 0, 0, 0})), number(-2));
+  EXPECT_EQ(sent_value(2, 1, bytes_of({0x3F, 0xC0, 0, 0})), real(1.5));
+  EXPECT_EQ(sent_value(3, 1, bytes_of({0xFF, 0xFE})), number(65534));
+  EXPECT_EQ(sent_value(4, 1, bytes_of({0xFF})), number(255));
+  EXPECT_EQ(sent_value(5, 1, bytes_of({0x80, 0, 0, 1})), number(-2147483647));
+  EXPECT_EQ(sent_value(6, 1, bytes_of({0xC0, 0x04, 0, 0, 0, 0, 0, 0})), real(-2.5));
+  EXPECT_EQ(sent_value(36, 1, bytes_of({0, 3})), number(3));
+}
+
+TEST(PutLogValue, KeepsWhatIsNoNumber) {
+  const auto value = sent_value(6, 1, bytes_of({0x7F, 0xF8, 0, 0, 0, 0, 0, 0}));
+  ASSERT_TRUE(value);
+  EXPECT_TRUE(std::isnan(std::get<double>(value->elements[0])));
+  EXPECT_EQ(sent_value(6, 1, bytes_of({0xFF, 0xF0, 0, 0, 0, 0, 0, 0})),
+            real(-std::numeric_limits<double>::infinity()));
+}
+
+TEST(PutLogValue, ReadsArraysAsFarAsTheyAreKept) {
+  const Bytes three = bytes_of({0, 1, 0, 2, 0, 3});
+  EXPECT_EQ(sent_value(1, 3, three), numbers({1, 2, 3}));
+  EXPECT_EQ(sent_value(1, 1000, three), numbers({1, 2, 3}));
+  EXPECT_EQ(sent_value(1, 2, three), numbers({1, 2}));  // the rest is padding
+  EXPECT_EQ(sent_value(1, 3, bytes_of({0, 1, 0})), numbers({1}));
+  EXPECT_EQ(sent_value(1, 0, {}), numbers({}));
+}
+
+TEST(PutLogValue, ReadsStrings) {
+  Bytes two(80);
+  std::memcpy(two.data(), "first", 5);
+  std::memset(two.data() + 40, 'x', 40);
+  EXPECT_EQ(sent_value(0, 1, two), text("first"));
+  EXPECT_EQ(sent_value(0, 2, two), (Value{{std::string("first"), std::string(40, 'x')}, true}));
+  EXPECT_EQ(sent_value(0, 1, bytes_of({'a', 'b', 0, 0, 0, 0, 0, 0})), text("ab"));
+}
+
+TEST(PutLogValue, KnowsNoValueOfOtherTypesAndOfNothing) {
+  EXPECT_EQ(sent_value(20, 1, bytes_of({0, 0, 0, 0, 0, 0, 0, 0})), std::nullopt);
+  EXPECT_EQ(sent_value(6, 1, bytes_of({0, 0})), std::nullopt);
+  EXPECT_EQ(sent_value(0, 1, {}), std::nullopt);
+}
+
+iocx_putlog_event field(std::int16_t type, std::uint16_t size, std::uint32_t count,
+                        std::uint8_t enum_type = 11) {
+  iocx_putlog_event event{};
+  event.field_type = type;
+  event.field_size = size;
+  event.old_count = count;
+  event.old_bytes = size * count;
+  event.enum_type = enum_type;
+  event.flags = count > 1 ? IOCX_PUTLOG_IS_ARRAY : 0;
+  return event;
+}
+
+TEST(PutLogValue, ReadsWhatAFieldHeld) {
+  EXPECT_EQ(old_value(field(1, 1, 1), memory_of<std::int8_t>({-1})), number(255));
+  EXPECT_EQ(old_value(field(3, 2, 1), memory_of<std::int16_t>({-7})), number(-7));
+  EXPECT_EQ(old_value(field(4, 2, 1), memory_of<std::uint16_t>({65535})), number(65535));
+  EXPECT_EQ(old_value(field(5, 4, 2), memory_of<std::int32_t>({-1, 2})), numbers({-1, 2}));
+  EXPECT_EQ(old_value(field(6, 4, 1), memory_of<std::uint32_t>({4294967295u})), number(4294967295));
+  EXPECT_EQ(old_value(field(7, 8, 1), memory_of<std::int64_t>({INT64_MIN})), number(INT64_MIN));
+  EXPECT_EQ(old_value(field(8, 8, 1), memory_of<std::uint64_t>({UINT64_MAX})),
+            real(18446744073709551615.0));
+  EXPECT_EQ(old_value(field(9, 4, 1), memory_of<float>({0.5F})), real(0.5));
+  EXPECT_EQ(old_value(field(10, 8, 1), memory_of<double>({0.1})), real(0.1));
+}
+
+TEST(PutLogValue, CountsTypesAsTheBaseOfTheIocDoes) {
+  EXPECT_EQ(old_value(field(8, 8, 1, 9), memory_of<double>({0.1})), real(0.1));
+  EXPECT_EQ(old_value(field(7, 4, 1, 9), memory_of<float>({0.5F})), real(0.5));
+  EXPECT_EQ(old_value(field(9, 2, 1, 9), memory_of<std::uint16_t>({3})), number(3));
+  // Which Base it is, is not known: what came after DBF_ULONG may be one thing or the other.
+  EXPECT_EQ(old_value(field(9, 4, 1, 0), memory_of<float>({0.5F})), std::nullopt);
+  EXPECT_EQ(old_value(field(6, 4, 1, 0), memory_of<std::uint32_t>({5})), number(5));
+}
+
+TEST(PutLogValue, KnowsNoOldValueOfLinksAndOfWhatCannotBe) {
+  EXPECT_EQ(old_value(field(14, 40, 1), Bytes(40)), std::nullopt);
+  EXPECT_EQ(old_value(field(10, 4, 1), Bytes(4)), std::nullopt);
+  EXPECT_EQ(old_value(field(10, 0, 1), Bytes(8)), std::nullopt);
+  EXPECT_EQ(old_value(field(10, 8, 2), Bytes(8)), std::nullopt);
+}
+
+TEST(PutLogValue, NamesChoices) {
+  iocx_putlog_event event = field(11, 2, 1);
+  Bytes room(IOCX_PUTLOG_SMALL);
+  room[0] = std::byte{2};
+  std::memcpy(room.data() + IOCX_PUTLOG_CHOICE, "Two", 4);
+  EXPECT_EQ(old_value(event, room), number(2));
+  event.flags = IOCX_PUTLOG_HAS_CHOICE;
+  EXPECT_EQ(old_value(event, room), text("Two"));
+  room[IOCX_PUTLOG_CHOICE] = std::byte{0};  // a state without a name
+  EXPECT_EQ(old_value(event, room), number(2));
+}
+
+TEST(PutLogValue, TellsEmptyArrays) {
+  iocx_putlog_event event = field(10, 8, 0);
+  event.flags = IOCX_PUTLOG_IS_ARRAY;
+  EXPECT_EQ(old_value(event, {}), numbers({}));
+}
+
+TEST(PutLogValue, MakesLongStringsOfCharacters) {
+  EXPECT_EQ(as_long_string(numbers({'a', 'b', 0, 'c'})), text("ab"));
+  EXPECT_EQ(as_long_string(numbers({})), text(""));
+  EXPECT_EQ(as_long_string(real(1.5)), real(1.5));
+  EXPECT_TRUE(is_long_string("REC.DESC$"));
+  EXPECT_TRUE(is_long_string(R"(REC$[0:3])"));
+  EXPECT_FALSE(is_long_string("REC.DESC"));
+  EXPECT_FALSE(is_long_string(R"(REC{"dbnd":{"m":"$"}})"));
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog
