@@ -22,6 +22,7 @@ void read_group(Reader& item, std::vector<exposition::RecordGroup>& groups) {
 void read_rest(const std::string& name, Reader& section, Options& options) {
   if (name == "records")
     section.list("groups", [&options](Reader& item) { read_group(item, options.records.groups); });
+  if (name == "putlog") putlog::read_sinks(section, options.putlog.outlets);
   if (name == "limits") exposition::read_limits(section, options.limits);
 }
 
@@ -35,7 +36,7 @@ Result<Options> parse_config(const std::string& text, const std::string& name,
   try {
     const OptionTable table = option_table(options);
     Reader file(document, "", problems);
-    for (const char* section : {"iocs", "records", "pvs", "limits"})
+    for (const char* section : {"collector", "iocs", "records", "pvs", "putlog", "limits"})
       file.section(section, [&](Reader& reader) {
         table.set_from_file(section, reader);
         read_rest(section, reader, options);

@@ -57,18 +57,29 @@ iocs::IocsCollector::Options iocs_options(const Options& options) {
   return iocs;
 }
 
-ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds) {
+ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds,
+                                const kernel::RingUse& ring) {
   const bool stays = !options.check && !options.once;
   return {options.ca,
           options.iocs.filter,
           options.iocs.keep_gone,
           stays,
           options.records.overhead_budget / 100,
-          hit_seconds};
+          hit_seconds,
+          ring};
 }
 
-pva::PvaCollector::Setup pva_setup(const Options& options, double hit_seconds) {
-  return {options.pva, options.ca.put_expiry, options.records.overhead_budget / 100, hit_seconds};
+pva::PvaCollector::Setup pva_setup(const Options& options, double hit_seconds,
+                                   const kernel::RingUse& ring) {
+  return {options.pva, options.ca.put_expiry, options.records.overhead_budget / 100, hit_seconds,
+          ring};
+}
+
+// What looks around beside an exporter that runs writes to none of its files.
+putlog::Options put_log_options(const Options& options) {
+  putlog::Options put_log = options.putlog;
+  put_log.enabled = put_log.enabled && !options.check && !options.once;
+  return put_log;
 }
 
 double seconds_since(Daemon::Clock::time_point start) {
@@ -77,16 +88,20 @@ double seconds_since(Daemon::Clock::time_point start) {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers)
+Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
+               std::unique_ptr<putlog::Outlets> outlets)
     : readers_(std::move(readers)),
       stays_(!options.check && !options.once),
       host_(RootedFs(), host_options(options, readers_)),
       records_(host_, options.records, stays_ ? state_folder(options.iocs) : ""),
-      puts_(host_, ca_setup(options, records_.entry_seconds())),
-      pva_(host_, pva_setup(options, records_.entry_seconds())),
+      put_ring_(put_log_options(options)),
+      puts_(host_, ca_setup(options, records_.entry_seconds(), put_ring_.use())),
+      pva_(host_, pva_setup(options, records_.entry_seconds(), put_ring_.use())),
       policy_(host_, puts_, pva_),
+      outlets_(std::move(outlets)),
+      put_log_(host_, put_ring_, puts_, pva_, outlets_.get()),
       iocs_(host_, iocs_options(options)),
-      collectors_{&iocs_, &records_, &puts_, &pva_, &policy_},
+      collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_},
       interval_(options.iocs.interval) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
@@ -94,7 +109,13 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
       [&options] { return confine_readers(options.privileges, options.sandbox); });
   if (!forker) return std::move(forker).error();
   auto readers = std::make_shared<iocs::ReaderPool>(RootedFs(), std::move(*forker));
-  std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(readers)));
+  std::unique_ptr<putlog::Outlets> outlets;
+  if (put_log_options(options).enabled) {
+    auto made = putlog::Outlets::make(options.putlog.outlets);
+    if (!made) return std::move(made).error();
+    outlets = std::move(*made);
+  }
+  std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(readers), std::move(outlets)));
   bool any_works = false, any_failed = false;
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes()) {
@@ -245,6 +266,7 @@ void Daemon::use(const SiteSettings& site) {
   pva_.set_put_expiry(site.options.ca.put_expiry);
   policy_.set_limit(bounds.unexpected_limit);
   policy_.set_policy(site.policy);
+  put_log_.set_policy(site.policy);
   iocs_.expect(site.expected_iocs);
 }
 

@@ -26,6 +26,7 @@
 #include "iocs/host.h"
 #include "iocs/reader_pool.h"
 #include "policy/collector.h"
+#include "putlog/collector.h"
 #include "pva/collector.h"
 #include "records/collector.h"
 
@@ -67,6 +68,7 @@ class Daemon {
   records::RecordsCollector& records() { return records_; }
   ca::CaCollector& puts() { return puts_; }
   pva::PvaCollector& pva() { return pva_; }
+  putlog::Outlets* outlets() { return outlets_.get(); }
   iocs::IocsCollector& iocs() { return iocs_; }
   const std::shared_ptr<iocs::ReaderPool>& readers() const { return readers_; }
 
@@ -89,7 +91,8 @@ class Daemon {
   std::string discovery_problem() const;
 
  private:
-  Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers);
+  Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
+         std::unique_ptr<putlog::Outlets> outlets);
 
   void collect(Collector& collector, exposition::Page& page);
 
@@ -97,9 +100,12 @@ class Daemon {
   bool stays_;                                 // no --check, no --once
   iocs::Host host_;
   records::RecordsCollector records_;  // loaded first: it forks
+  putlog::PutLogRing put_ring_;
   ca::CaCollector puts_;
   pva::PvaCollector pva_;
   policy::PolicyCollector policy_;
+  std::unique_ptr<putlog::Outlets> outlets_;  // null: the put log is off
+  putlog::PutLogCollector put_log_;
   iocs::IocsCollector iocs_;
   std::vector<Collector*> collectors_;  // in the order of the page
   std::chrono::milliseconds interval_;

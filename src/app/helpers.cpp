@@ -31,8 +31,10 @@ void close_files() {
 // In the helper.
 std::function<Result<void>()> confine_to(const Options& options,
                                          std::vector<cap_value_t> capabilities,
-                                         const SandboxOptions& sandbox) {
+                                         const SandboxOptions& sandbox,
+                                         const std::string& user = {}) {
   Privileges keep = options.privileges;
+  if (!user.empty()) keep.user = user;
   keep.capabilities = std::move(capabilities);
   return [keep, sandbox, sandboxed = options.sandbox]() -> Result<void> {
     close_files();
@@ -41,10 +43,25 @@ std::function<Result<void>()> confine_to(const Options& options,
   };
 }
 
+// As who owns their folder, and with no rights besides.
+Result<std::shared_ptr<Helper>> start_log_helper(putlog::Outlets& outlets, const Options& options) {
+  const auto owner = outlets.owner_of_files();
+  if (!owner) return owner.error();
+  auto helper = Helper::start(
+      {"ioc_exp-log",
+       confine_to(options, {}, {.probes = false, .net_namespaces = false, .log_files = true},
+                  std::to_string(*owner)),
+       [&outlets](const HelperRequest& request, const UniqueFd& none) {
+         return outlets.serve(request, none);
+       }});
+  if (helper) outlets.use_helper(*helper);
+  return helper;
+}
+
 }  // namespace
 
 std::string Helpers::gone() const {
-  for (const auto& helper : {attach, net})
+  for (const auto& helper : {attach, net, log})
     if (helper && helper->is_gone()) return helper->name();
   return readers && readers->is_gone() ? "ioc_exp-fork" : "";
 }
@@ -88,6 +105,12 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
        }});
   if (!net) return std::move(net).error();
   helpers.net = *net;
+  if (putlog::Outlets* const outlets = daemon.outlets(); outlets && outlets->has_files()) {
+    auto log = start_log_helper(*outlets, options);
+    if (!log) return std::move(log).error();
+    helpers.log = *log;
+    if (auto opened = outlets->open_files(); !opened) return opened.error();
+  }
   helpers.readers = daemon.readers();
   open_netlink_by(helpers.net);
   if (taps != nullptr) taps->use_helper(helpers.net);

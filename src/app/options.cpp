@@ -116,12 +116,13 @@ void add_options(OptionTable& table, Options& options) {
 
 OptionTable option_table(Options& options) {
   OptionTable table({"Web", "Configuration", "IOCs", "Collectors", "Records", "Series",
-                     "Channel Access", "PV Access", "Security", "Modes", "Other"});
+                     "Channel Access", "PV Access", "Put log", "Security", "Modes", "Other"});
   web::add_options(table, options.web);
   iocs::add_options(table, options.iocs);
   records::add_options(table, options.records);
   ca::add_options(table, options.ca);
   pva::add_options(table, options.pva);
+  putlog::add_options(table, options.putlog);
   add_options(table, options);
   return table;
 }

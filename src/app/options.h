@@ -13,6 +13,7 @@
 #include "exposition/histogram_edges.h"
 #include "exposition/limits.h"
 #include "iocs/options.h"
+#include "putlog/options.h"
 #include "pva/options.h"
 #include "records/options.h"
 #include "web/options.h"
@@ -27,6 +28,7 @@ struct Options {
   records::Options records;
   ca::Options ca;
   pva::Options pva;
+  putlog::Options putlog;
   exposition::Limits limits;
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 

@@ -78,6 +78,13 @@ void allow_files(SyscallFilter& filter) {
     filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
 }
 
+// What base/owned_file.h and putlog/log_file.h do.
+void allow_log_files(SyscallFilter& filter) {
+  for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
+                           "unlinkat", "fchmod", "flock"})
+    filter.allow(call);
+}
+
 // No code but what is there already.
 void allow_memory(SyscallFilter& filter) {
   for (const char* call : {"mmap", "mmap2", "mprotect"})
@@ -144,6 +151,7 @@ Result<void> enter_sandbox(const SandboxOptions& options) {
   allow_threads(filter);
   allow_sockets(filter, options.net_namespaces);
   allow_bpf(filter, options);
+  if (options.log_files) allow_log_files(filter);
   if (options.net_namespaces) filter.allow("setns", {is(1, CLONE_NEWNET)});
   return filter.load();
 }

@@ -13,6 +13,8 @@ struct SandboxOptions {
   // Other network namespaces may be entered, packet sockets opened in them, and BPF programs
   // loaded, as each of them needs its own.
   bool net_namespaces = true;
+  // Files may be made, written to and renamed, as its user may.
+  bool log_files = false;
 };
 
 // For all threads and for good. All else fails with EPERM: running a program, starting a process,

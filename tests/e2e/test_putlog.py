@@ -1,0 +1,207 @@
+"""The put log: each put is told once, with what was written, by whom, and what was there before."""
+import contextlib
+import json
+import math
+import os
+import subprocess
+
+import pytest
+
+from harness import clients, env
+from harness.put_log import PutLog
+from harness.waiting import wait_until
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+DROPPED = "ioc_exporter_putlog_dropped_total"
+
+ARRAYS = {"STRING": ["one", "two", "x" * 39], "CHAR": [0, 127, 255], "UCHAR": [255, 0, 7], "SHORT": [-32768, 0, 32767],
+          "USHORT": [1, 65535], "LONG": [-2147483648, 2147483647], "ULONG": [1, 4000000000], "FLOAT": [0.5, -1e30],
+          "DOUBLE": [0.1, -1e300, 7], "ENUM": [1, 65535]}
+DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NELM,"2000")}}\n' for kind in ARRAYS) + """
+    record(ao,"L:ao"){field(VAL,"3.5") field(DESC,"before")}
+    record(longout,"L:long"){field(VAL,"-7")}
+    record(stringout,"L:text"){field(VAL,"hello")}
+    record(bo,"L:bo"){field(ZNAM,"Off") field(ONAM,"On")}
+    record(mbbo,"L:mbbo"){field(ZRST,"Zero") field(ONST,"One") field(TWST,"Two") field(FFST,"Last")}
+    record(ao,"L:flood"){}
+"""
+
+
+@pytest.fixture(scope="module")
+def ioc(shared):
+    ioc = shared.ioc("putlog", DATABASE)
+    for kind in ARRAYS:  # clients' libraries tell nothing of a monitor whose array is empty
+        ioc.put(f"L:{kind}", 5)
+    return ioc
+
+
+@pytest.fixture
+def put_log(log_dir):
+    return PutLog(log_dir / "puts.json")
+
+
+@pytest.fixture
+def exporter(ioc, put_log, start_exporter):
+    exporter = start_exporter(*put_log.options, sees=[ioc])
+    wait_heard(exporter, ioc)
+    return exporter
+
+
+def wait_heard(exporter, *iocs):
+    """Until their servers' word is taken."""
+    for ioc in iocs:
+        wait_until(lambda ioc=ioc: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(),
+                   f"{ioc.name} is heard", 60)
+
+
+def put_and_monitor(ioc, log_dir, puts):
+    """What a monitor saw before and after each of [PV, DBR type, value, op]."""
+    script = log_dir / "puts.list"
+    script.write_text(json.dumps(puts))
+    done = subprocess.run([env.python(), env.TOOLS_SOURCE_DIR / "put_and_monitor.py", script], capture_output=True,
+                          text=True, timeout=120, check=False,
+                          env={"EPICS_CA_ADDR_LIST": f"127.0.0.1:{ioc.port}", "EPICS_CA_AUTO_ADDR_LIST": "NO",
+                               "LOGNAME": "operator", "PATH": "/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def number(value):
+    """JSON has no NaN and no infinities."""
+    return float(value) if value in ("NaN", "Infinity", "-Infinity") else value
+
+
+def same(told, seen):
+    told = [number(value) for value in as_list(told)]
+    return len(told) == len(seen) and all(
+        t == s or (isinstance(s, float) and (math.isclose(t, s, rel_tol=1e-6) or (math.isnan(t) and math.isnan(s))))
+        for t, s in zip(told, seen))
+
+
+def test_every_type_and_array_as_a_monitor_sees_it(ioc, put_log, exporter, log_dir):
+    dbr = {"UCHAR": "CHAR", "USHORT": "LONG", "ULONG": "DOUBLE"}
+    puts = []
+    for kind, values in ARRAYS.items():
+        sent = dbr.get(kind, kind)
+        for op in ("write", "write_notify"):
+            puts.append([f"L:{kind}", sent, values, op])
+            puts.append([f"L:{kind}", sent, values[:1], op])
+    puts += [["L:ao", "DOUBLE", value, "write"] for value in (1.25, math.nan, math.inf, -0.5)]
+    puts += [["L:ao", "STRING", "6.5", "write"], ["L:ao", "LONG", -12, "write"], ["L:ao", "FLOAT", 0.5, "write_notify"],
+             ["L:long", "LONG", 2147483647, "write"], ["L:long", "SHORT", -5, "write"], ["L:long", "CHAR", 200, "write"],
+             ["L:text", "STRING", "world", "write"], ["L:ao.DESC$", "CHAR", list(b"a long string, really\0"), "write"]]
+    seen = put_and_monitor(ioc, log_dir, puts)
+    told = put_log.wait(len(puts), user="operator")
+    assert [put["seq"] for put in told] == list(range(1, len(puts) + 1))
+    for put, (pv, kind, value, op), monitor in zip(told, puts, seen):
+        assert (put["pv"], put["type"], put["op"]) == (pv, f"DBR_{kind}", op)
+        assert put["count"] == len(as_list(value))
+        assert put["ioc"] == ioc.name and put["server"] == f"127.0.0.1:{ioc.port}"
+        assert put["client"].startswith("127.0.0.1:")
+        if pv.endswith("$"):
+            monitor = {when: ["".join(map(chr, chars)).rstrip("\0")] for when, chars in monitor.items()}
+            assert (put["value"], put["old"]) == ("a long string, really", "before")
+        if kind == "STRING" and pv == "L:ao":
+            assert put["value"] == value
+        else:
+            assert same(put["value"], monitor["after"]), (put, monitor)
+        assert same(put["old"], monitor["before"]), (put, monitor)
+
+
+def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
+    puts = [["L:bo", "ENUM", 1, "write"], ["L:bo", "STRING", "Off", "write"], ["L:mbbo", "ENUM", 2, "write"],
+            ["L:mbbo", "SHORT", 15, "write"], ["L:mbbo", "ENUM", 0, "write"], ["L:ao.SCAN", "ENUM", 3, "write"],
+            ["L:ao.SCAN", "STRING", "Passive", "write"], ["L:ao.OMSL", "STRING", "closed_loop", "write"],
+            ["L:ao.OMSL", "ENUM", 0, "write"]]
+    put_and_monitor(ioc, log_dir, puts)
+    told = put_log.wait(len(puts))
+    assert [put["value"] for put in told] == [value for _, _, value, _ in puts]
+    assert [put["old"] for put in told] == ["Off", "On", "Zero", "Two", "Last", "Passive", "10 second", "supervisory",
+                                            "closed_loop"]
+
+
+def test_long_arrays_are_cut(ioc, put_log, start_exporter, connect):
+    exporter = start_exporter(*put_log.options, "--putlog.value-bytes=128", sees=[ioc])
+    wait_heard(exporter, ioc)
+    connect(clients.libca, [ioc], ["L:DOUBLE"], 2, length=2000).send()
+    _, put = put_log.wait(2)
+    assert (put["type"], put["count"]) == ("DBR_DOUBLE", 2000)
+    assert len(put["value"]) == len(put["old"]) == 16
+    assert put["value"] == [value + 1 for value in put["old"]]
+
+
+def dropped(scrape):
+    return sum(value for _, value in scrape.series(DROPPED))
+
+
+def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connect):
+    exporter = start_exporter(*put_log.options, "--putlog.buffer=1", sees=[ioc])
+    wait_heard(exporter, ioc)
+    sent = connect(clients.libca, [ioc], ["L:flood"], 40_000, batch=1000).send()
+    exporter.wait_scrape(lambda scrape: len(put_log.puts()) + dropped(scrape) >= sent, "all puts are told or counted")
+    scrape = exporter.scrape()
+    told = put_log.puts()
+    assert len(told) + dropped(scrape) == sent
+    assert scrape.value("ioc_exporter_putlog_events_total", sink="kernel") + \
+        scrape.value(DROPPED, sink="kernel", reason="ring_full") == sent
+    # What the kernel had no room for is a hole in the numbers, and what was put is told in order.
+    numbers = [put["seq"] for put in told]
+    assert numbers == sorted(set(numbers)) and numbers[-1] <= sent
+    values = [put["value"] for put in told]
+    assert values == sorted(values)
+
+
+def test_each_put_stands_once_across_exporters(ioc, put_log, start_exporter, connect):
+    """What the first one was told before it ended is there, and the next one adds to it."""
+    for run in (1, 2):
+        exporter = start_exporter(*put_log.options, sees=[ioc])
+        wait_heard(exporter, ioc)
+        sent = connect(clients.libca, [ioc], ["L:flood"], 500, batch=10).send()
+        assert exporter.stop() == 0
+        assert [put["value"] for put in put_log.puts()] == run * list(range(sent))
+
+
+def test_policy_and_filter(ioc, put_log, start_exporter, connect, log_dir):
+    config = log_dir / "site.yml"
+    unexpected = PutLog(log_dir / "unexpected.json")
+    config.write_text(f"""
+        policy:
+          rules:
+            - name: machine
+              action: allow
+              pvs: ["L:flood"]
+        putlog:
+          sinks:
+            - {{name: unexpected, file: {unexpected.path}, unexpected: true}}
+    """)
+    exporter = start_exporter(*put_log.options, f"--config.file={config}", sees=[ioc])
+    wait_heard(exporter, ioc)
+    connect(clients.libca, [ioc], ["L:flood", "L:ao"], 3).send()
+    told = put_log.wait(6)
+    assert {(put["pv"], put["rule"], put["action"]) for put in told} == {
+        ("L:flood", "machine", "allowed"), ("L:ao", "default", "unexpected")}
+    unexpected.wait(3, pv="L:ao", action="unexpected")
+
+
+def ring_buffers(exporter):
+    """Maps of type BPF_MAP_TYPE_RINGBUF that the exporter has."""
+    path = f"/proc/{exporter.pid}/fdinfo"
+    found = 0
+    for name in os.listdir(path):
+        with contextlib.suppress(FileNotFoundError), open(f"{path}/{name}", encoding="ascii") as info:
+            found += "map_type:\t27\n" in info.read()
+    return found
+
+
+def test_nothing_while_it_is_off(ioc, start_exporter, put_log, log_dir, connect):
+    exporter = start_exporter(*put_log.options[1:], sees=[ioc])
+    wait_heard(exporter, ioc)
+    assert ring_buffers(exporter) == 0
+    connect(clients.libca, [ioc], ["L:flood"], 3).send()
+    assert "ioc_exporter_putlog" not in exporter.scrape().text
+    assert exporter.stop() == 0
+    assert put_log.puts() == []
