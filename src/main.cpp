@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "ca/who_wrote_command.h"
 #include "iocs/iocs_command.h"
+#include "putlog/puts_command.h"
 #include "records/graph_command.h"
 #include "web/allowed_hosts.h"
 #include "web/scraper.h"
@@ -172,6 +173,10 @@ int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "graph") return run_command(records::graph_command, argc, argv);
   if (command == "who-wrote") return run_command(ca::who_wrote_command, argc, argv);
+  if (command == "puts") {
+    signal(SIGPIPE, SIG_IGN);
+    return putlog::puts_command(argc - 2, argv + 2, stdout, stderr);
+  }
   if (command == "iocs") return run_command(iocs::iocs_command, argc, argv);
   if (command == "policy") return run_command(app::policy_command, argc, argv);
   auto parsed = app::parse_options(argc, argv);

@@ -30,6 +30,7 @@ cxxopts::Options describe(const OptionTable& table) {
       "Prometheus exporter for EPICS IOC hosts: what every record does and who writes to it.\n"
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
       "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
+      "What is written now, with its value: ioc_exporter puts (see puts --help).\n"
       "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
       "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).");
   description.set_width(100);

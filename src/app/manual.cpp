@@ -36,6 +36,10 @@ constexpr std::string_view kEnd = R"(.SH COMMANDS
 Who wrote to that PV last. It asks the exporter that runs; see
 .BR "ioc_exporter who\-wrote \-\-help" .
 .TP
+.B "ioc_exporter puts"
+What is written now, or was a while ago, by whom, from what to what. It asks the exporter that runs; see
+.BR "ioc_exporter puts \-\-help" .
+.TP
 .BI "ioc_exporter graph " RECORD
 Which records that record processes through its links, and what they cost. It asks the exporter that runs; see
 .BR "ioc_exporter graph \-\-help" .
@@ -154,7 +158,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote graph policy iocs"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts graph policy iocs"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

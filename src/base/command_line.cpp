@@ -13,17 +13,6 @@
 namespace ioc_exporter {
 namespace {
 
-// "USER:PASSWORD", the file's first line; "" where no file was given.
-Result<std::string> read_login(const std::string& file) {
-  if (file.empty()) return std::string();
-  auto text = RootedFs().read(file, 4096);
-  if (!text) return error_in_words("read " + file + ": " + text.error().code.message());
-  std::string login = text->substr(0, text->find_first_of("\r\n"));
-  if (login.find(':') == std::string::npos)
-    return error_in_words("read " + file + ": its first line is not USER:PASSWORD");
-  return login;
-}
-
 std::string url_of(const CommandLine& line) {
   return line.values.at("url");
 }
@@ -33,6 +22,16 @@ Error not_asked(const CommandLine& line, const std::string& why) {
 }
 
 }  // namespace
+
+Result<std::string> read_login(const std::string& file) {
+  if (file.empty()) return std::string();
+  auto text = RootedFs().read(file, 4096);
+  if (!text) return error_in_words("read " + file + ": " + text.error().code.message());
+  std::string login = text->substr(0, text->find_first_of("\r\n"));
+  if (login.find(':') == std::string::npos)
+    return error_in_words("read " + file + ": its first line is not USER:PASSWORD");
+  return login;
+}
 
 Result<CommandLine> parse_command(const CommandOptions& options, int count,
                                   const char* const* arguments) {
@@ -69,22 +68,40 @@ CommandOptions with_exporter_options(CommandOptions options) {
   return options;
 }
 
-Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
+namespace {
+
+std::string url_to(const CommandLine& line, const std::string& target) {
   std::string url = url_of(line);
   while (url.ends_with('/')) url.pop_back();
-  const auto login = read_login(line.values.at("login-file"));
-  if (!login) return login.error();
-  auto fetched = fetch(url + target, std::chrono::seconds(10), *login);
+  return url + target;
+}
+
+// The body of an answer that was given.
+Result<std::string> body_of(const CommandLine& line, Result<Fetched> fetched) {
   if (!fetched)
     return not_asked(line, fetched.error().message() +
                                " (does ioc_exporter run there? --url says where it listens)");
-  if (fetched->status != 200) {
-    const std::string said = fetched->body.substr(
-        0, std::min<std::size_t>(fetched->body.find_last_not_of('\n') + 1, 400));
-    return not_asked(line, "it answers with HTTP status " + std::to_string(fetched->status) + ": " +
-                               terminal_cell(said));
-  }
-  return std::move(fetched->body);
+  if (fetched->status == 200) return std::move(fetched->body);
+  const std::string said =
+      fetched->body.substr(0, std::min<std::size_t>(fetched->body.find_last_not_of('\n') + 1, 400));
+  return not_asked(line, "it answers with HTTP status " + std::to_string(fetched->status) + ": " +
+                             terminal_cell(said));
+}
+
+}  // namespace
+
+Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
+  const auto login = read_login(line.values.at("login-file"));
+  if (!login) return login.error();
+  return body_of(line, fetch(url_to(line, target), std::chrono::seconds(10), *login));
+}
+
+Result<void> follow_exporter(const CommandLine& line, const std::string& target,
+                             const std::function<bool(std::string_view)>& read) {
+  const auto login = read_login(line.values.at("login-file"));
+  if (!login) return login.error();
+  auto body = body_of(line, follow(url_to(line, target), read, std::chrono::seconds(30), *login));
+  return body ? Result<void>() : Result<void>(body.error());
 }
 
 Error not_an_exporter(const CommandLine& line, const std::string& why) {

@@ -1,9 +1,11 @@
 // The arguments of a command, and asking the exporter that runs: who-wrote, graph, policy.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -30,9 +32,17 @@ Result<CommandLine> parse_command(const CommandOptions& options, int count,
 // With --url and --login-file, of the commands that ask a running exporter.
 CommandOptions with_exporter_options(CommandOptions options);
 
+// "USER:PASSWORD", the file's first line; "" where no file is given.
+Result<std::string> read_login(const std::string& file);
+
 // The body of the exporter's answer to GET `target`, a path with its query. An answer with another
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
+
+// The same of an answer that goes on: `read` is given what comes of it, until it returns false or
+// the exporter ends it.
+Result<void> follow_exporter(const CommandLine& line, const std::string& target,
+                             const std::function<bool(std::string_view)>& read);
 
 // What to say about an answer that is not as ioc_exporter's.
 Error not_an_exporter(const CommandLine& line, const std::string& why);

@@ -102,19 +102,33 @@ Result<Fetched> parse_answer(std::string bytes, const std::string& what) {
   return fetched;
 }
 
-// Connects and asks.
-Result<UniqueFd> ask(const Url& url, TcpDeadline deadline, const std::string& login) {
+std::string head_of(const char* method, const Url& url, const std::string& login) {
+  std::string head = std::string(method) + " " + url.target +
+                     " HTTP/1.0\r\nHost: " + url.authority + "\r\nConnection: close\r\n";
+  if (!login.empty()) head += "Authorization: Basic " + encode_base64(login) + "\r\n";
+  return head;
+}
+
+// Connects and asks; `request` is all that is sent.
+Result<UniqueFd> ask(const Url& url, TcpDeadline deadline, const std::string& request) {
   auto fd = connect_tcp(url.host, url.port, deadline);
   if (!fd) return fd;
-  std::string request =
-      "GET " + url.target + " HTTP/1.0\r\nHost: " + url.authority + "\r\nConnection: close\r\n";
-  if (!login.empty()) request += "Authorization: Basic " + encode_base64(login) + "\r\n";
-  request += "\r\n";
   if (auto sent = send_all(fd->get(), request, deadline,
                            "send the request to " + url.host + " port " + url.port);
       !sent)
     return sent.error();
   return fd;
+}
+
+Result<Fetched> exchange(const Url& url, std::chrono::milliseconds timeout,
+                         const std::string& request) {
+  const auto deadline = Clock::now() + timeout;
+  const auto fd = ask(url, deadline, request);
+  if (!fd) return fd.error();
+  const std::string what = "read the answer of " + url.host + " port " + url.port;
+  auto bytes = receive_all(fd->get(), deadline, what);
+  if (!bytes) return std::move(bytes).error();
+  return parse_answer(std::move(*bytes), what);
 }
 
 }  // namespace
@@ -123,20 +137,25 @@ Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds tim
                       const std::string& login) {
   const auto url = parse_url(url_text);
   if (!url) return url.error();
-  const auto deadline = Clock::now() + timeout;
-  const auto fd = ask(*url, deadline, login);
-  if (!fd) return fd.error();
-  const std::string what = "read the answer of " + url->host + " port " + url->port;
-  auto bytes = receive_all(fd->get(), deadline, what);
-  if (!bytes) return std::move(bytes).error();
-  return parse_answer(std::move(*bytes), what);
+  return exchange(*url, timeout, head_of("GET", *url, login) + "\r\n");
+}
+
+Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout) {
+  const auto url = parse_url(post.url);
+  if (!url) return url.error();
+  std::string request = head_of("POST", *url, post.login);
+  for (const auto& [name, value] : post.headers)
+    request.append(name).append(": ").append(value).append("\r\n");
+  request.append("Content-Type: ").append(post.content_type);
+  request += "\r\nContent-Length: " + std::to_string(post.body.size()) + "\r\n\r\n";
+  return exchange(*url, timeout, request + post.body);
 }
 
 Result<Fetched> follow(const std::string& url_text, const BodyReader& read,
                        std::chrono::milliseconds silence, const std::string& login) {
   const auto url = parse_url(url_text);
   if (!url) return url.error();
-  const auto fd = ask(*url, Clock::now() + silence, login);
+  const auto fd = ask(*url, Clock::now() + silence, head_of("GET", *url, login) + "\r\n");
   if (!fd) return fd.error();
   const std::string what = "read the answer of " + url->host + " port " + url->port;
   std::string head;

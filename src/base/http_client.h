@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,14 @@ struct Fetched {
 Result<Fetched> fetch(const std::string& url,
                       std::chrono::milliseconds timeout = std::chrono::seconds(10),
                       const std::string& login = "");
+
+struct HttpPost {
+  std::string url, content_type, body;
+  std::string login = {};  // as above
+  std::map<std::string, std::string> headers = {};
+};
+// One POST; the rest as fetch().
+Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout);
 
 // What an answer without an end says, as it comes. False: it is enough.
 using BodyReader = std::function<bool(std::string_view)>;

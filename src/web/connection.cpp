@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kDrainTime{500};
 // What a client has to take: so much a second, and for the first of it some time besides.
 constexpr std::size_t kSlowestClient = 256 * 1024;
 constexpr std::chrono::seconds kFirstOfIt{2};
+constexpr std::chrono::seconds kPieceOfStream{10};
 
 // All headers of that name, joined.
 std::string header(const mg_request_info& info, std::string_view name) {
@@ -74,7 +75,7 @@ std::string http_date() {
 struct Head {
   std::string_view coding;
   bool keep_alive = false;
-  std::size_t body_size = 0;
+  std::optional<std::size_t> body_size = 0;  // nothing: it ends with the connection
 };
 
 std::string head_text(mg_connection* connection, const Response& response, const Head& head) {
@@ -85,7 +86,7 @@ std::string head_text(mg_connection* connection, const Response& response, const
   };
   add("Date", http_date());
   add("Content-Type", response.content_type);
-  add("Content-Length", std::to_string(head.body_size));
+  if (head.body_size) add("Content-Length", std::to_string(*head.body_size));
   if (!head.coding.empty()) add("Content-Encoding", head.coding);
   add("Vary", response.vary);
   if (!response.allow.empty()) add("Allow", response.allow);
@@ -186,6 +187,22 @@ bool send_response(mg_connection* connection, const Request& request, const Resp
   if (sent && with_body) sent = write_all(connection, body.substr(joined), deadline);
   if (!sent) mg_disable_connection_keep_alive(connection);
   return sent;
+}
+
+bool send_stream(mg_connection* connection, const Request& request, const Response& response,
+                 const std::atomic<bool>& stopping) {
+  mg_disable_connection_keep_alive(connection);
+  Head head;
+  head.body_size.reset();
+  const std::string start = head_text(connection, response, head);
+  if (!write_all(connection, start, Clock::now() + kFirstOfIt)) return false;
+  if (request.method == "HEAD") return true;
+  while (!stopping) {
+    const std::optional<std::string> piece = response.stream->next();
+    if (!piece) return true;
+    if (!write_all(connection, *piece, deadline_of(piece->size(), kPieceOfStream))) return false;
+  }
+  return true;
 }
 
 }  // namespace ioc_exporter::web

@@ -1,6 +1,7 @@
 // One request on a civetweb connection: read it, answer it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 #include "web/message.h"
@@ -22,5 +23,10 @@ void drain_body(mg_connection* connection);
 // false is returned.
 bool send_response(mg_connection* connection, const Request& request, const Response& response,
                    std::chrono::milliseconds timeout);
+
+// The same of a response with a stream, until that ends, `stopping` is set, or the client does not
+// take what comes.
+bool send_stream(mg_connection* connection, const Request& request, const Response& response,
+                 const std::atomic<bool>& stopping);
 
 }  // namespace ioc_exporter::web

@@ -25,6 +25,14 @@ struct Request {
   int remote_port = 0;
 };
 
+// A body that goes on until it ends itself, or its client does.
+class BodyStream {
+ public:
+  virtual ~BodyStream() = default;
+  // What comes next, "" when there was nothing for a quarter of a second or so; nothing: the end.
+  virtual std::optional<std::string> next() = 0;
+};
+
 struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
@@ -33,6 +41,7 @@ struct Response {
   // A body that several answers share, instead of `body`: sent as it is, in its coding.
   std::shared_ptr<const ByteBuffer> shared_body = {};
   std::string content_encoding = {};                // of `shared_body`; "" = none
+  std::shared_ptr<BodyStream> stream = {};          // instead of `body`; the connection closes then
   std::string vary = "Accept-Encoding";             // headers that made the answer what it is
   std::map<std::string, std::string> headers = {};  // more of them
   bool close = false;                               // the connection, whatever the client wishes

@@ -140,6 +140,7 @@ struct Server::State {
   std::shared_ptr<const Tls> first;         // what civetweb is given at its start, but uses no more
   std::atomic<bool> shaking_hands = false;  // with itself
   mg_context* context = nullptr;
+  std::atomic<bool> stopping = false;  // streams end
   std::mutex log_mutex;
   bool starting = true;        // guarded by log_mutex
   std::string start_messages;  // what civetweb logged while it started; guarded by log_mutex
@@ -211,8 +212,10 @@ void Server::State::answer(mg_connection* connection) {
   response.close = reaper.is_there();
   if (options.headers)
     for (auto& [name, value] : options.headers()) response.headers[name] = std::move(value);
-  if (!send_response(connection, request, response, options.response_timeout))
-    response.refused = "not_taken";
+  const bool taken = response.stream
+                         ? send_stream(connection, request, response, stopping)
+                         : send_response(connection, request, response, options.response_timeout);
+  if (!taken) response.refused = "not_taken";
   if (*response.refused != '\0' && options.refused) options.refused(request, response.refused);
   if (options.answered) options.answered(request, thread_cpu_seconds() - began);
 }
@@ -405,6 +408,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
 
 Server::~Server() {
   if (!state_->context) return;
+  state_->stopping = true;
   state_->reaper.stop();
   wake_sockets(ports_);
   mg_stop(state_->context);

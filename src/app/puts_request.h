@@ -1,0 +1,25 @@
+// What GET /api/v1/puts and the page /puts answer, from the put log's memory.
+#pragma once
+
+#include <memory>
+
+#include "putlog/ring.h"
+#include "web/message.h"
+
+namespace ioc_exporter::app {
+
+inline constexpr const char* kPutsPagePath = "/puts";
+inline constexpr const char* kPutsScriptPath = "/puts.js";
+
+// `ring`: null where there is no put log (status 404, in words); shared with who follows. A query
+// is answered with lines of JSON, the oldest first; to follow, with server-sent events: "data" is
+// the same line, "id" its sequence number, and an event "lost" says that the follower was too slow,
+// and ends. Status 400 for a query that makes no sense, 503 for too many who follow.
+web::Response answer_puts(const std::shared_ptr<putlog::Ring>& ring, const web::Request& request);
+
+// The page shows the newest, and with its script (of our own) those that come.
+web::Response answer_puts_page(const std::shared_ptr<putlog::Ring>& ring,
+                               const web::Request& request);
+web::Response answer_puts_script();
+
+}  // namespace ioc_exporter::app

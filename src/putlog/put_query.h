@@ -1,0 +1,31 @@
+// What GET /api/v1/puts is asked: ?since=&pv=&client=&user=&ioc=&unexpected=&limit=&follow=. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "putlog/filter.h"
+#include "putlog/ring.h"
+
+namespace ioc_exporter::putlog {
+
+inline constexpr const char* kPutsPath = "/api/v1/puts";
+
+struct PutQuery {
+  EventFilter filter;
+  Since since;                   // nothing: all that are there; to follow: from now on
+  std::size_t limit = SIZE_MAX;  // the last ones
+  bool follow = false;
+};
+
+// `since`: "10m", which is counted back from `now`, or seconds since 1970. The error names the
+// word.
+Result<PutQuery> parse_put_query(std::string_view query, std::chrono::system_clock::time_point now);
+
+// Whether a word means yes: "", "1", "true"; no: "0", "false".
+Result<bool> parse_yes(const std::string& name, const std::string& word);
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,42 @@
+// ioc_exporter puts: what is written, live or from the running exporter's memory.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ioc_exporter::putlog {
+
+// Statuses: 0 done, 1 no exporter answered (as it should), 2 wrong usage, 3 of --since: there were
+// none. `arguments` are those after "puts". Prints as events come.
+int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
+
+// Events, one line each, for people. Columns are as wide as the widest cell so far.
+class PutsTable {
+ public:
+  explicit PutsTable(bool coloured) : coloured_(coloured) {}
+
+  // Lines for events as /api/v1/puts gives them; what is none of those is left out. The first call
+  // has the head, too.
+  std::string lines(const std::vector<std::string>& events);
+
+ private:
+  const bool coloured_;
+  std::vector<std::size_t> widths_;
+};
+
+// Server-sent events (their data, a text each), from pieces of the stream.
+class EventStream {
+ public:
+  std::vector<std::string> take(std::string_view piece);
+  // The server has let go of us: we were too slow.
+  bool was_too_slow() const { return too_slow_; }
+
+ private:
+  std::string rest_;  // of a line
+  std::string data_, name_;
+  bool too_slow_ = false;
+};
+
+}  // namespace ioc_exporter::putlog

@@ -1,0 +1,122 @@
+#include "web/puts_page.h"
+
+#include "web/html.h"
+
+namespace ioc_exporter::web {
+namespace {
+
+// Texts go in as text nodes only. What comes in a quarter of a second is shown together, and no
+// more rows than one looks at.
+constexpr std::string_view kScript = R"js("use strict";
+(() => {
+  const most = 500, columns = ["time", "ioc", "pv", "old", "value", "client", "user", "status", "action"];
+  const body = document.getElementById("puts"), state = document.getElementById("state");
+  const pause = document.getElementById("pause");
+  let coming = [], last = 0, lastTime = "", paused = false;
+
+  const shown = (value) => {
+    if (value === undefined) return "";
+    if (!Array.isArray(value)) return String(value);
+    return "[" + value.slice(0, 8).map(String).join(", ") + (value.length > 8 ? ", …]" : "]");
+  };
+  const text = (put, column) => {
+    if (column === "time") {
+      const time = new Date(put.time.slice(0, 23) + "Z");
+      return time.toLocaleTimeString([], { hour12: false }) + put.time.slice(19, 23);
+    }
+    if (column === "user") return put.client_host ? (put.user || "") + "@" + put.client_host : put.user || "";
+    if (column === "status" && put.seconds !== undefined) return (put.status || "") + " " + put.seconds.toPrecision(3) + " s";
+    if (column === "action") return put.rule ? (put.action || "") + ": " + put.rule : put.action || "";
+    return shown(put[column]);
+  };
+  const row = (put) => {
+    const line = document.createElement("tr");
+    const bad = put.action === "unexpected" || put.action === "forbidden" || (put.status && put.status !== "ok");
+    for (const column of columns) {
+      const cell = document.createElement("td");
+      cell.textContent = text(put, column) || "–";
+      if (bad) cell.className = "bad";
+      line.append(cell);
+    }
+    line.title = put.time + ", number " + put.seq;
+    return line;
+  };
+  const take = (put) => {
+    if (put.seq <= last && put.time <= lastTime) return; // seen; numbers begin anew with the exporter
+    last = put.seq;
+    lastTime = put.time;
+    coming.push(put);
+    if (coming.length > most) coming.shift();
+  };
+  const show = () => {
+    if (paused || coming.length === 0) return;
+    for (const put of coming) body.prepend(row(put));
+    coming = [];
+    while (body.rows.length > most) body.deleteRow(-1);
+  };
+  const say = (words, good) => {
+    state.textContent = words;
+    state.className = good ? "good" : "bad";
+  };
+
+  const earlier = [...body.querySelectorAll("code")].map((one) => JSON.parse(one.textContent)).reverse();
+  body.replaceChildren();
+  earlier.forEach(take);
+  show();
+  setInterval(show, 250);
+  pause.hidden = false;
+  pause.onclick = () => {
+    paused = !paused;
+    pause.textContent = paused ? "Go on" : "Pause";
+  };
+  const query = new URLSearchParams(location.search);
+  query.set("follow", "1");
+  query.set("since", "1m");
+  const source = new EventSource("/api/v1/puts?" + query);
+  source.onopen = () => say("live", true);
+  source.onerror = () => say("not connected, trying again", false);
+  source.onmessage = (event) => take(JSON.parse(event.data));
+  source.addEventListener("lost", () => say("more came than could be shown: give a filter", false));
+})();
+)js";
+
+std::string field(std::string_view label, std::string_view name, std::string_view value) {
+  return joined({"<label>", label, " <input name=\"", name, "\" size=\"20\" value=\"",
+                 escaped(value), "\"></label>\n"});
+}
+
+std::string form(const PutsPage& page) {
+  return joined({"<form action=\"/puts\" method=\"get\">\n", field("PV", "pv", page.pv),
+                 field("client", "client", page.client), field("user", "user", page.user),
+                 "<label><input type=\"checkbox\" name=\"unexpected\" value=\"1\"",
+                 page.unexpected ? " checked" : "", "> unexpected only</label>\n",
+                 "<button>Show</button>\n</form>\n"});
+}
+
+}  // namespace
+
+std::string render_puts_page(const PutsPage& page) {
+  std::string html = page_head("Puts");
+  html += "<p><a href=\"/\">ioc_exporter</a></p>\n" + form(page);
+  html += element("p", "dim",
+                  "Fields are regular expressions for the whole of a name. The same on a terminal: "
+                  "ioc_exporter puts.") +
+          "\n";
+  if (!page.problem.empty()) html += element("p", "bad", escaped(page.problem)) + "\n";
+  html +=
+      "<p><span id=\"state\">the newest so far</span> <button id=\"pause\" hidden>Pause</button>"
+      "</p>\n<div class=\"wide\"><table>\n<thead><tr><th>time</th><th>IOC</th><th>PV</th>"
+      "<th>old</th><th>new</th><th>client</th><th>user</th><th>result</th><th>policy</th></tr>"
+      "</thead>\n<tbody id=\"puts\">\n";
+  for (const std::string& put : page.puts)
+    html += joined({"<tr><td colspan=\"9\"><code>", escaped(put), "</code></td></tr>\n"});
+  html += "</tbody>\n</table></div>\n";
+  if (page.problem.empty()) html += "<script src=\"/puts.js\"></script>\n";
+  return html + "</body>\n</html>\n";
+}
+
+std::string_view puts_script() {
+  return kScript;
+}
+
+}  // namespace ioc_exporter::web

@@ -1,0 +1,68 @@
+#include "putlog/put_query.h"
+
+#include <gtest/gtest.h>
+
+#include "events.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::chrono::system_clock::time_point kNow{1'800'000'000s};
+
+Result<PutQuery> parse(std::string_view query) {
+  return parse_put_query(query, kNow);
+}
+
+TEST(PutQueryTest, WithoutAnythingAsksForAll) {
+  const auto query = parse("");
+  ASSERT_TRUE(query);
+  EXPECT_FALSE(query->follow);
+  EXPECT_FALSE(query->since);
+  EXPECT_TRUE(query->filter.wants(event(1)));
+  EXPECT_TRUE(parse("pv=&client=&user=&since=&limit="));  // a form that was left empty
+}
+
+TEST(PutQueryTest, HasFilters) {
+  const auto query =
+      parse("pv=SR%3A.*&client=10%5C..*&user=ada&ioc=ps&unexpected=1&follow=1&limit=5");
+  ASSERT_TRUE(query) << query.error().message();
+  EXPECT_TRUE(query->follow);
+  EXPECT_EQ(query->limit, 5u);
+  PutEvent one = event(1);
+  EXPECT_FALSE(query->filter.wants(one));
+  one.action = "forbidden";
+  EXPECT_TRUE(query->filter.wants(one));
+  for (std::string PutEvent::*text :
+       {&PutEvent::pv, &PutEvent::client, &PutEvent::user, &PutEvent::ioc}) {
+    PutEvent other = one;
+    other.*text = "x";
+    EXPECT_FALSE(query->filter.wants(other));
+  }
+}
+
+TEST(PutQueryTest, SinceIsASpanOrATime) {
+  EXPECT_EQ(*parse("since=10m")->since, kNow - 10min);
+  EXPECT_EQ(*parse("since=90")->since, kNow - 90s);
+  EXPECT_EQ(parse("since=1799999999.5")->since->time_since_epoch(), 1'799'999'999'500ms);
+}
+
+TEST(PutQueryTest, SaysWhatIsWrong) {
+  for (const auto& [query, problem] : {std::pair{std::string("pv=("), "pv: regular expression"},
+                                       {"since=yesterday", "since: "},
+                                       {"since=1e300", "since: "},
+                                       {"since=-5", "since: "},
+                                       {"limit=0", "limit: "},
+                                       {"follow=maybe", "follow: "},
+                                       {"unexpected=2", "unexpected: "},
+                                       {"user=" + std::string(1001, 'a'), "1000 characters"}}) {
+    const auto parsed = parse(query);
+    ASSERT_FALSE(parsed) << query;
+    EXPECT_NE(parsed.error().message().find(problem), std::string::npos)
+        << parsed.error().message();
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog

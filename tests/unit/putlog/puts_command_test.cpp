@@ -1,0 +1,112 @@
+#include "putlog/puts_command.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "events.h"
+#include "putlog/json.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+class PutsTableTest : public testing::Test {
+ protected:
+  PutsTableTest() {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+  }
+  static PutEvent full() {
+    PutEvent one = event(7);
+    one.old = scalar(std::string("Off"));
+    one.client_host = "console";
+    one.status = "ok";
+    one.seconds = 0.25;
+    one.rule = "operators";
+    one.action = "expected";
+    return one;
+  }
+};
+
+TEST_F(PutsTableTest, IsAlignedAndSaysAll) {
+  PutsTable table(false);
+  EXPECT_EQ(
+      table.lines({to_json(full()), to_json(event(8, "SR:LONGER", std::int64_t{3}))}),
+      "TIME          IOC  PV         OLD  NEW  CLIENT         USER         RESULT     POLICY\n"
+      "23:00:00.000  ps   SR:I       Off  1.5  10.0.0.7:4711  ada@console  ok 0.25 s  expected: "
+      "operators\n"
+      "23:00:00.000  ps   SR:LONGER  -    3    10.0.0.7:4711  ada          -\n");
+  // The head once; columns stay as wide as they were.
+  EXPECT_EQ(table.lines({to_json(event(9))}),
+            "23:00:00.000  ps   SR:I       -    1.5  10.0.0.7:4711  ada          -\n");
+}
+
+TEST_F(PutsTableTest, ArraysAreCutAndTellTheirSize) {
+  PutEvent one = event(1);
+  one.value = Value{std::vector<Element>(20, Element(std::int64_t{1})), true};
+  one.count = 5000;
+  PutsTable table(false);
+  EXPECT_NE(table.lines({to_json(one)}).find("[1 1 1 1 1 1 1 1 ...] of 5000"), std::string::npos);
+}
+
+TEST_F(PutsTableTest, ColoursWhatIsBad) {
+  PutsTable table(true);
+  PutEvent bad = full(), failed = event(2);
+  bad.action = "forbidden";
+  failed.status = "put_failed";
+  const std::string text = table.lines({to_json(bad), to_json(failed)});
+  EXPECT_NE(text.find("\x1b[31m23:00"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[33m23:00"), std::string::npos);
+  EXPECT_TRUE(PutsTable(false).lines({to_json(bad)}).find('\x1b') == std::string::npos);
+}
+
+// Who answers on that port may be anybody.
+TEST_F(PutsTableTest, NothingSteersTheTerminal) {
+  PutsTable table(false);
+  const std::string text = table.lines(
+      {R"({"time":"2026-11-22T23:00:00\u001b[2J","pv":"\u001b[31m\n","value":["\u009b",[[1]],{"a":1},null],"user":7})",
+       "no JSON", "[]", "{}", R"({"time":5,"value":{},"seconds":"x","count":"y"})"});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+}
+
+TEST(EventStreamTest, IsReadHoweverItIsCut) {
+  const std::string stream =
+      "retry: 3000\n\nid: 1\ndata: {\"seq\":1}\n\n:\n\nid: 2\ndata: {\"seq\":2}\n\n"
+      "event: lost\ndata: {\"lost\":3}\n\n";
+  for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
+    EventStream events;
+    auto all = events.take(stream.substr(0, cut));
+    for (const std::string& one : events.take(stream.substr(cut))) all.push_back(one);
+    EXPECT_EQ(all, (std::vector<std::string>{R"({"seq":1})", R"({"seq":2})"})) << cut;
+    EXPECT_TRUE(events.was_too_slow());
+  }
+}
+
+TEST(PutsCommandTest, WrongUsageIsTold) {
+  const auto run = [](std::vector<const char*> arguments) {
+    std::FILE* const err = std::tmpfile();
+    const int status =
+        puts_command(static_cast<int>(arguments.size()), arguments.data(), stdout, err);
+    std::rewind(err);
+    char text[400] = "";
+    const std::size_t length = std::fread(text, 1, sizeof text - 1, err);
+    std::fclose(err);
+    return std::pair(status, std::string(text, length));
+  };
+  for (const auto& [argument, problem] : {std::pair{"--pv=(", "pv: regular expression"},
+                                          {"word", "unexpected argument"},
+                                          {"--since=yesterday", "since: "},
+                                          {"--no-such", "unknown option"}}) {
+    const auto [status, text] = run({argument});
+    EXPECT_EQ(status, 2) << argument;
+    EXPECT_NE(text.find(problem), std::string::npos) << text;
+  }
+  EXPECT_EQ(run({"--url=http://127.0.0.1:1", "--since=1m"}).first, 1);
+  EXPECT_EQ(run({"--url=http://127.0.0.1:1"}).first, 1);
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog
