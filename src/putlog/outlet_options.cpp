@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "base/utf8.h"
 #include "base/value_text.h"
 
 namespace ioc_exporter::putlog {
@@ -21,6 +22,17 @@ Result<void> check_tcp(const std::string& text) {
   return parsed ? Result<void>() : Result<void>(parsed.error());
 }
 
+Result<void> check_loki(const std::string& url) {
+  if (url.starts_with("http://") && !url.ends_with('/')) return {};
+  return error_in_words(shown(url) + " is no URL such as http://loki:3100");
+}
+
+// It goes into a header.
+Result<void> check_tenant(const std::string& text) {
+  if (text == printable_utf8(text, text.size())) return {};
+  return error_in_words(shown(text) + " is no name of a tenant");
+}
+
 // A text of the mapping, checked.
 template <class Use>
 void take(Reader& item, const std::string& key, const Use& use) {
@@ -34,6 +46,10 @@ void read_sink(Reader& item, OutletOptions& options) {
   sink.name = item.text("name").value_or("");
   take(item, "file", [&](const std::string& text) { return check_file(sink.file = text); });
   take(item, "tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
+  take(item, "loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
+  take(item, "tenant", [&](const std::string& text) { return check_tenant(sink.tenant = text); });
+  sink.login_file = item.text("login_file").value_or("");
+  sink.metadata = item.flag("metadata").value_or(true);
   take(item, "format", [&](const std::string& text) -> Result<void> {
     sink.full_lines = text == "full";
     if (text == "full" || text == "caputlog") return {};
@@ -55,8 +71,8 @@ void read_sink(Reader& item, OutletOptions& options) {
   sink.filter.user.include = item.pattern("user");
   sink.filter.ioc.include = item.pattern("ioc");
   sink.filter.unexpected = item.flag("unexpected").value_or(false);
-  if (sink.file.empty() == sink.tcp.empty())
-    return item.complain("file", "a sink has either file or tcp");
+  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() != 1)
+    return item.complain("file", "a sink has one of file, tcp and loki");
   options.sinks.push_back(std::move(sink));
 }
 
@@ -84,7 +100,8 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   all.insert(all.end(), sinks.begin(), sinks.end());
   std::map<std::string, unsigned> seen;
   for (SinkOptions& sink : all) {
-    if (sink.name.empty()) sink.name = sink.file.empty() ? "tcp" : "file";
+    if (sink.name.empty())
+      sink.name = !sink.file.empty() ? "file" : !sink.tcp.empty() ? "tcp" : "loki";
     if (const unsigned number = ++seen[sink.name]; number > 1)
       sink.name += "-" + std::to_string(number);
     if (!sink.burst) sink.burst = burst;

@@ -14,14 +14,16 @@
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, or a receiver of lines over TCP.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki.
 struct SinkOptions {
   std::string name;  // "" = by what it is
-  std::string file, tcp;
+  std::string file, tcp, loki;
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;
-  bool full_lines = false;                         // over TCP: our keys, not caPutLog's
+  bool full_lines = false;         // over TCP: our keys, not caPutLog's
+  std::string login_file, tenant;  // of Loki
+  bool metadata = true;
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
   EventFilter filter;
 };

@@ -5,14 +5,16 @@
 #include <optional>
 #include <utility>
 
+#include "base/command_line.h"
 #include "base/owned_file.h"
+#include "putlog/loki_sink.h"
 #include "putlog/tcp_sink.h"
 
 namespace ioc_exporter::putlog {
 
 Outlets::Outlets(const OutletOptions& options)
-    : ring_({.events = options.memory_events,
-             .bytes = static_cast<std::size_t>(options.memory_bytes)}) {}
+    : ring_(std::make_shared<Ring>(
+          QueueBounds{options.memory_events, static_cast<std::size_t>(options.memory_bytes)})) {}
 
 Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
   std::optional<std::string> salt;
@@ -25,24 +27,35 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
   std::vector<SinkSetup> sinks;
   for (const SinkOptions& each : options.all_sinks()) {
     SinkSetup setup{.name = each.name, .filter = each.filter, .burst = *each.burst};
-    if (!each.file.empty()) {
-      const std::size_t number = outlets->files_.size();
-      outlets->files_.push_back({each.file, each.count});
-      auto sink = std::make_unique<FileSink>(each.file, FileBounds{each.size, each.age},
-                                             outlets->opener_of(number));
-      outlets->file_sinks_.push_back(sink.get());
-      setup.sink = std::move(sink);
-    } else {
-      const auto place = parse_host_and_port(each.tcp);
-      if (!place) return place.error();
-      setup.sink = std::make_unique<TcpSink>(
-          place->host, place->port, each.full_lines ? LineFormat::full : LineFormat::caputlog);
-    }
+    auto sink = outlets->make_sink(each);
+    if (!sink) return std::move(sink).error();
+    setup.sink = std::move(*sink);
     sinks.push_back(std::move(setup));
   }
   outlets->fanout_ = std::make_unique<Fanout>(Privacy(options.hidden_values, std::move(salt)),
-                                              outlets->ring_, std::move(sinks));
+                                              *outlets->ring_, std::move(sinks));
   return outlets;
+}
+
+Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
+  using Made = std::unique_ptr<Sink>;
+  if (!options.file.empty()) {
+    files_.push_back({options.file, options.count});
+    auto sink = std::make_unique<FileSink>(options.file, FileBounds{options.size, options.age},
+                                           opener_of(files_.size() - 1));
+    file_sinks_.push_back(sink.get());
+    return Made(std::move(sink));
+  }
+  if (!options.loki.empty()) {
+    auto login = read_login(options.login_file);
+    if (!login) return std::move(login).error();
+    return Made(std::make_unique<LokiSink>(
+        LokiOptions{options.loki, std::move(*login), options.tenant, options.metadata}));
+  }
+  const auto place = parse_host_and_port(options.tcp);
+  if (!place) return place.error();
+  return Made(std::make_unique<TcpSink>(
+      place->host, place->port, options.full_lines ? LineFormat::full : LineFormat::caputlog));
 }
 
 OpenLog Outlets::opener_of(std::size_t number) {

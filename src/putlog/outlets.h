@@ -23,10 +23,10 @@ class Outlets : public PutReceiver {
 
   // Reads the salt. Opens no files yet.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options);
-  ~Outlets() override { ring_.end(); }
+  ~Outlets() override { ring_->end(); }
 
   void receive(std::span<const PutEvent> events) override { fanout_->receive(events); }
-  Ring& ring() { return ring_; }
+  const std::shared_ptr<Ring>& ring() const { return ring_; }
   // In any thread.
   std::vector<SinkSample> samples() const { return fanout_->samples(); }
 
@@ -42,9 +42,10 @@ class Outlets : public PutReceiver {
  private:
   explicit Outlets(const OutletOptions& options);
 
+  Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
   OpenLog opener_of(std::size_t number);
 
-  Ring ring_;
+  std::shared_ptr<Ring> ring_;  // who follows has a part in it
   std::vector<LogFile> files_;
   std::vector<FileSink*> file_sinks_;  // that the fanout has
   std::shared_ptr<Helper> helper_;

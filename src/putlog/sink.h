@@ -22,6 +22,7 @@ class Sink {
   struct Delivered {
     std::size_t entries = 0;            // the first ones of those that were given
     std::optional<Error> problem = {};  // why not all; it is asked again, later each time
+    std::size_t refused = 0;  // of the first ones when `entries` is 0: that will never be taken
   };
 
   virtual ~Sink() = default;

@@ -20,7 +20,7 @@ SinkRunner::SinkRunner(SinkSetup setup)
       sink_(std::move(setup.sink)),
       bursts_(setup.burst) {
   counts_.sink = std::move(setup.name);
-  counts_.dropped = {{kQueueFull, 0}, {kAtEnd, 0}};
+  counts_.dropped = {{kQueueFull, 0}, {kRefused, 0}, {kAtEnd, 0}};
 }
 
 SinkRunner::~SinkRunner() {
@@ -84,6 +84,16 @@ void SinkRunner::take_some(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
+// The first ones of those that are to be delivered; how many puts they stood for.
+std::uint64_t SinkRunner::take_off(std::size_t entries) {
+  const auto end =
+      entries_.begin() + static_cast<std::ptrdiff_t>(std::min(entries, entries_.size()));
+  std::uint64_t puts = 0;
+  for (auto entry = entries_.begin(); entry != end; ++entry) puts += entry->puts;
+  entries_.erase(entries_.begin(), end);
+  return puts;
+}
+
 // False: the sink did not take all.
 bool SinkRunner::deliver_some(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
@@ -93,16 +103,13 @@ bool SinkRunner::deliver_some(std::unique_lock<std::mutex>& lock) {
   } catch (const std::exception& failure) {  // memory, mostly
     done.problem = error_in_words(failure.what());
   }
-  const auto end =
-      entries_.begin() + static_cast<std::ptrdiff_t>(std::min(done.entries, entries_.size()));
-  std::uint64_t puts = 0;
-  for (auto entry = entries_.begin(); entry != end; ++entry) puts += entry->puts;
-  entries_.erase(entries_.begin(), end);
+  const std::uint64_t puts = take_off(done.entries), refused = take_off(done.refused);
   trouble_.report("put log: " + counts_.sink,
                   done.problem ? Result<void>(*done.problem) : Result<void>());
   lock.lock();
   counts_.delivered += puts;
-  counts_.waiting -= puts;
+  counts_.waiting -= puts + refused;
+  counts_.dropped[kRefused] += refused;
   counts_.failures += done.problem ? 1u : 0u;
   counts_.problem = done.problem ? done.problem->message() : "";
   if (!done.problem) {

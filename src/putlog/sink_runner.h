@@ -15,6 +15,7 @@
 namespace ioc_exporter::putlog {
 
 inline constexpr const char* kQueueFull = "queue_full";
+inline constexpr const char* kRefused = "refused";
 inline constexpr const char* kAtEnd = "at_end";
 
 class SinkRunner {
@@ -39,6 +40,7 @@ class SinkRunner {
   void run();
   void take_some(std::unique_lock<std::mutex>& lock);
   bool deliver_some(std::unique_lock<std::mutex>& lock);
+  std::uint64_t take_off(std::size_t entries);
   void end(std::unique_lock<std::mutex>& lock);
 
   const EventFilter filter_;

@@ -68,8 +68,9 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
 
 TEST_F(OutletsTest, WhatIsWrongIsTold) {
   for (const auto& [yaml, problem] :
-       {std::pair{"sinks: [{pv: a}]", "either file or tcp"},
-        {"sinks: [{file: /a, tcp: 'b:1'}]", "either file or tcp"},
+       {std::pair{"sinks: [{pv: a}]", "one of file, tcp and loki"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp and loki"},
+        {"sinks: [{loki: 'loki:3100'}]", "no URL"},
         {"sinks: [{file: a}]", "no absolute path"},
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
         {"sinks: [{tcp: 'a:b:1'}]", "no HOST:PORT"},

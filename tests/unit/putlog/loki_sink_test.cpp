@@ -1,0 +1,131 @@
+// Loki's HTTP API, written from its description (POST /loki/api/v1/push): there is no Loki here.
+#include "putlog/loki_sink.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "base/unique_fd.h"
+#include "events.h"
+
+namespace ioc_exporter::putlog {
+namespace {
+
+std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
+  std::vector<Entry> all;
+  for (PutEvent& one : events(first, count)) all.push_back({shared(std::move(one))});
+  return all;
+}
+
+// Answers one request with that status.
+class Loki {
+ public:
+  explicit Loki(int status)
+      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+        answer_("HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Length: 3\r\n\r\nwhy") {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~Loki() { thread_.join(); }
+
+  Sink::Delivered deliver(std::size_t count, bool metadata = true) const {
+    return LokiSink({url_, "ada:secret", "site", metadata}).deliver(entries(1, count));
+  }
+  const std::string& request() {
+    thread_.join();
+    thread_ = std::thread([] {});
+    return request_;
+  }
+
+ private:
+  void serve() {
+    const UniqueFd stream(::accept(listener_.get(), nullptr, nullptr));
+    char bytes[4096];
+    for (std::size_t length = SIZE_MAX; request_.size() < length;) {
+      const ssize_t got = ::recv(stream.get(), bytes, sizeof bytes, 0);
+      if (got <= 0) return;
+      request_.append(bytes, static_cast<std::size_t>(got));
+      const std::size_t end = request_.find("\r\n\r\n"), at = request_.find("Content-Length: ");
+      if (end != std::string::npos) length = end + 4 + std::stoul(request_.substr(at + 16));
+    }
+    ::send(stream.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL);
+  }
+
+  UniqueFd listener_;
+  std::string answer_, url_, request_;
+  std::thread thread_;
+};
+
+TEST(LokiSinkTest, PushesAStreamForEachIoc) {
+  std::vector<Entry> two = entries(1, 2);
+  PutEvent other = event(3);
+  other.ioc = "vac\"";
+  two.push_back({shared(other)});
+  const LokiPush push = loki_push(two, true);
+  EXPECT_EQ(push.entries, 3u);
+  const auto streams = nlohmann::json::parse(push.body).at("streams");
+  ASSERT_EQ(streams.size(), 2u);
+  EXPECT_EQ(streams[0].at("stream"), (nlohmann::json{{"job", "ioc_exporter"}, {"ioc", "ps"}}));
+  EXPECT_EQ(streams[1].at("stream").at("ioc"), "vac\"");
+  const auto& value = streams[0].at("values").at(0);
+  EXPECT_EQ(value.at(0), std::to_string(event(1).time.time_since_epoch().count()));
+  EXPECT_EQ(nlohmann::json::parse(value.at(1).get<std::string>()).at("seq"), 1);
+  EXPECT_EQ(value.at(2),
+            (nlohmann::json{{"pv", "SR:I"}, {"user", "ada"}, {"client", "10.0.0.7:4711"}}));
+  EXPECT_EQ(nlohmann::json::parse(loki_push(two, false).body)["streams"][0]["values"][0].size(),
+            2u);
+}
+
+TEST(LokiSinkTest, APushHasABound) {
+  std::vector<Entry> large;
+  PutEvent one = event(1);
+  one.value = Value{std::vector<Element>(10'000, 0.5), true};
+  for (int i = 0; i < 100; ++i) large.push_back({shared(one)});
+  const LokiPush push = loki_push(large, true);
+  EXPECT_LT(push.body.size(), 1u << 20);
+  EXPECT_GT(push.entries, 1u);
+  EXPECT_LT(push.entries, 100u);
+}
+
+TEST(LokiSinkTest, WhatIsAcknowledgedIsDelivered) {
+  Loki loki(204);
+  const auto done = loki.deliver(23);
+  EXPECT_EQ(done.entries, 23u);
+  EXPECT_FALSE(done.problem);
+  const std::string& request = loki.request();
+  EXPECT_TRUE(request.starts_with("POST /loki/api/v1/push HTTP/1.0\r\n")) << request;
+  for (const char* header :
+       {"\r\nX-Scope-OrgID: site\r\n", "\r\nContent-Type: application/json\r\n",
+        "\r\nAuthorization: Basic YWRhOnNlY3JldA==\r\n"})
+    EXPECT_NE(request.find(header), std::string::npos) << header;
+  EXPECT_TRUE(nlohmann::json::accept(request.substr(request.find("\r\n\r\n") + 4)));
+}
+
+TEST(LokiSinkTest, WhatMayHelpIsTriedAgainAndTheRestIsRefused) {
+  for (const auto& [status, refused] :
+       {std::pair{500, 0u}, {429, 0u}, {401, 0u}, {400, 23u}, {413, 23u}}) {
+    const Loki loki(status);
+    const auto done = loki.deliver(23);
+    EXPECT_EQ(done.entries, 0u);
+    EXPECT_EQ(done.refused, refused) << status;
+    ASSERT_TRUE(done.problem);
+    EXPECT_NE(done.problem->message().find("status " + std::to_string(status) + ": why"),
+              std::string::npos)
+        << done.problem->message();
+  }
+}
+
+}  // namespace
+}  // namespace ioc_exporter::putlog
