@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "app/graph_request.h"
+#include "app/puts_request.h"
 #include "app/runbooks.h"
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
 #include "iocs/ioc_list.h"
+#include "putlog/put_query.h"
 #include "records/graph_command.h"
 #include "web/landing_page.h"
 #include "web/scraper.h"
@@ -34,6 +36,7 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},
+      {kPutsPagePath, "Puts", "what is written, live, with --collector.putlog"},
       {records::kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
       {kRunbooksPath, "Runbooks", "what each alert means, and what to do"},
       {"/-/healthy", "Health", "200 while the exporter runs"}};
@@ -62,6 +65,14 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[records::kGraphPath] = [&daemon](const web::Request& request) {
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
   };
+  const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
+  table[putlog::kPutsPath] = [ring](const web::Request& request) {
+    return answer_puts(ring, request);
+  };
+  table[kPutsPagePath] = [ring](const web::Request& request) {
+    return answer_puts_page(ring, request);
+  };
+  table[kPutsScriptPath] = [](const web::Request&) { return answer_puts_script(); };
   std::string names;
   for (const Runbook& page : runbooks()) {
     names.append(page.name) += '\n';

@@ -11,8 +11,8 @@
 
 namespace ioc_exporter::app {
 
-// Handlers for "/", the metrics, who-wrote, the graph, the runbooks, "/-/healthy" and "/-/ready".
-// They use `daemon` until the server stops.
+// Handlers for "/", the metrics, who-wrote, the put log, the graph, the runbooks, "/-/healthy" and
+// "/-/ready". They use `daemon` until the server stops.
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path);
 

@@ -145,7 +145,7 @@ void PutLogCollector::collect(exposition::Page& page) {
   std::vector<SinkSample> sinks;
   if (outlets_ != nullptr) sinks = outlets_->samples();
   sinks.insert(sinks.begin(), std::move(kernel));
-  encode_outlets(sinks, outlets_ != nullptr ? outlets_->ring().sample() : FollowerSample(),
+  encode_outlets(sinks, outlets_ != nullptr ? outlets_->ring()->sample() : FollowerSample(),
                  page.encoder);
 }
 
