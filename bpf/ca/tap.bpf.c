@@ -19,6 +19,7 @@
 
 #include "base/durations.bpf.h"
 #include "base/maps.bpf.h"
+#include "putlog/events.bpf.h"
 #include "shared/ca_tap.h"
 #include "shared/histogram.h"
 
@@ -88,6 +89,7 @@ static __always_inline __u64 new_id(struct work *w)
 #include "ca/tap_shares.bpf.h"
 #include "ca/tap_slots.bpf.h"
 #include "ca/tap_channels.bpf.h"
+#include "putlog/ca_tap.bpf.h"
 #include "ca/tap_puts.bpf.h"
 #include "ca/tap_outcomes.bpf.h"
 #include "ca/tap_packet.bpf.h"

@@ -40,12 +40,16 @@ enum iocx_ca_event_kind {
 	IOCX_CA_REFUSED_ALL, /* a message at which the server closes the circuit: it reads nothing behind it */
 };
 
+/* In place of an offset: the put's header came in an earlier segment, and is not at hand. */
+#define IOCX_CA_FINISHED 0xFFFFFFFFu
+
 struct iocx_ca_event {
 	__u32 kind;
 	__u32 id;
 	__u32 other;
 	__u32 notify;
-	__u32 at;   /* offset of the payload in window.bytes, at most REACH - 1 + LONG_HEADER */
+	/* Offset of the payload in window.bytes, at most REACH - 1 + LONG_HEADER. IOCX_CA_FINISHED: of a put. */
+	__u32 at;
 	__u32 size; /* payload bytes there: at most NAME, IDENTITY, or HEADER for ERROR */
 	/* Of IOCX_CA_ERROR, set by iocx_ca_read_error(). */
 	__u32 failed; /* the request's command */

@@ -106,6 +106,7 @@ IOCX_CA_INLINE void iocx_ca_read_on(struct iocx_ca_stream *s)
 IOCX_CA_INLINE int iocx_ca_finish_put(struct iocx_ca_stream *s, struct iocx_ca_event *e)
 {
 	e->kind = IOCX_CA_PUT;
+	e->at = IOCX_CA_FINISHED;
 	e->id = s->unfinished_sid;
 	e->other = s->unfinished_ioid;
 	e->notify = s->unfinished - 1u;

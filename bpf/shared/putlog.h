@@ -21,6 +21,11 @@ enum iocx_putlog_flag {
 	IOCX_PUTLOG_IS_ARRAY = 2,   /* the field is one */
 };
 
+/* iocx_putlog_event.op, beside 0: WRITE, and 1: WRITE_NOTIFY. */
+#define IOCX_PUTLOG_ANSWER 2 /* to a WRITE_NOTIFY: `id` is when that was sent, `count` the status */
+/* iocx_putlog_event.type: the put came in several pieces, and what it holds is not known. */
+#define IOCX_PUTLOG_NO_TYPE 0xFFFF
+
 /* Bytes of a value, and of an old one, that each event has room for; longer ones take a larger event. */
 #define IOCX_PUTLOG_SMALL 64u
 #define IOCX_PUTLOG_MOST_BYTES 16384u
@@ -34,7 +39,7 @@ struct iocx_putlog_event {
 	/* Who wrote to what: the slot, and its id, in the maps of the source; id 0: there is none. */
 	__u64 id;
 	__u32 slot;
-	__u32 generation; /* IOCX_PUTLOG_CA_SERVER: of the IOC. IOCX_PUTLOG_CA_TAP: its number */
+	__u32 generation; /* of the IOC, as the source calls it; IOCX_PUTLOG_CA_TAP: its number */
 	__u32 sid;
 	__u32 ioid;
 	__u32 count;       /* elements that were sent */

@@ -62,7 +62,7 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       put_expiry_(setup.options.put_expiry),
       bounds_({}) {
   if (!options_.enabled) return;
-  if (auto loaded = load_tap(setup.may_pin); !loaded) {
+  if (auto loaded = load_tap(setup); !loaded) {
     why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
     return;
   }
@@ -75,13 +75,14 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
     why_no_witness_ = kernel::explain_load_error(kWitnessProbe, loaded.error());
 }
 
-Result<void> CaCollector::load_tap(bool may_pin) {
+Result<void> CaCollector::load_tap(const Setup& setup) {
   CaTapOptions options;
   options.fs = host_.fs();
   options.sizes.max_channels = options_.max_channels;
   options.sizes.max_circuits = options_.max_circuits;
   options.remote_servers = options_.remote_servers;
-  options.pin_directory = pin_directory(options_, may_pin);
+  options.pin_directory = pin_directory(options_, setup.may_pin);
+  options.ring = setup.ring;
   auto tap = CaTap::start(std::move(options));
   if (!tap) return std::move(tap).error();
   tap_.emplace(std::move(*tap));
@@ -192,6 +193,7 @@ void CaCollector::follow_witness(TimePoint now) {
          live.serial,
          host_.left_alone(live)});
   witness_->follow(iocs, now);
+  silence_told_ports();
 }
 
 // Where searches and beacons go.

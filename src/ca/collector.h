@@ -90,15 +90,20 @@ class CaCollector final : public Collector {
   // In any thread.
   WhoWrote who_wrote(std::string_view pv);
 
-  // For the put log; the first three under the host's mutex.
+  // For the put log; under the host's mutex, but for what was lost.
   // Whose the event of a put is; nothing: that is not known, or not any more.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   // What its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place) const;
   // identify() may know more names after this.
   void look_for_names();
-  // Events of that source that had no room, so far.
+  // Since when the IOC's server tells of its puts itself; nothing: it does not.
+  std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
+    return witness_ ? witness_->heard_since(ioc) : std::nullopt;
+  }
+  // Events of that source that had no room, so far; and answers to puts.
   std::uint64_t lost_events(iocx_putlog_source source) const;
+  std::uint64_t lost_answers() const { return tap_ ? tap_->object().lost_answers() : 0; }
 
  private:
   struct Reading {
@@ -107,11 +112,12 @@ class CaCollector final : public Collector {
     bool complete = true;
   };
 
-  Result<void> load_tap(bool may_pin);
+  Result<void> load_tap(const Setup& setup);
   Result<void> load_udp();
   Result<void> load_users();
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
+  void silence_told_ports();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
   std::vector<Served> served() const;
@@ -147,6 +153,7 @@ class CaCollector final : public Collector {
   WallClock wall_clock_;
   TroubleLog trouble_;
   PutObserver* observer_ = nullptr;
+  std::set<std::uint16_t> silent_ports_;  // that the tap was told
   std::chrono::milliseconds put_expiry_;
   TimePoint next_put_expiry_{};
   TimePoint next_release_{};

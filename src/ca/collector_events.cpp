@@ -1,5 +1,6 @@
 // The part of CaCollector that the put log asks.
 #include <string>
+#include <utility>
 
 #include "ca/collector.h"
 
@@ -7,7 +8,22 @@ namespace ioc_exporter::ca {
 
 std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& event) const {
   if (event.source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->identify(event);
+  if (event.source == IOCX_PUTLOG_CA_TAP && tap_) return tap_->identify(event);
   return std::nullopt;
+}
+
+// Those at which no other server listens, in another network namespace or at another address.
+void CaCollector::silence_told_ports() {
+  std::set<std::uint16_t> told, others;
+  for (const auto& [id, live] : host_.live()) {
+    const bool tells = witness_->heard_since(live.number).has_value();
+    for (const iocs::ListeningSocket& socket : live.ioc.listening)
+      (tells && live.ca_port == socket.port ? told : others).insert(socket.port);
+  }
+  for (const std::uint16_t port : others) told.erase(port);
+  if (told == silent_ports_) return;
+  tap_->object().set_silent_ports(told);
+  silent_ports_ = std::move(told);
 }
 
 std::string CaCollector::server_of(const CaPutPlace& place) const {
@@ -28,7 +44,8 @@ void CaCollector::look_for_names() {
 }
 
 std::uint64_t CaCollector::lost_events(iocx_putlog_source source) const {
-  return source == IOCX_PUTLOG_CA_SERVER && witness_ ? witness_->lost_events() : 0;
+  if (source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->lost_events();
+  return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->object().lost_events() : 0;
 }
 
 }  // namespace ioc_exporter::ca

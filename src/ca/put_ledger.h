@@ -40,6 +40,12 @@ struct CaPutPlaceHash {
   std::size_t operator()(const CaPutPlace& place) const noexcept;
 };
 
+// Who put to what, as the put log asks.
+struct CaPutIdentity {
+  CaPutLabels labels;
+  CaPutPlace place;
+};
+
 struct CaDisagreement {
   struct Who {
     std::uint32_t ioc = 0;

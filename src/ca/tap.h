@@ -47,6 +47,7 @@
 #include "ca/tap_pin.h"
 #include "ca/tap_seed.h"
 #include "exposition/self_samples.h"
+#include "shared/putlog.h"
 
 namespace ioc_exporter::ca {
 
@@ -60,6 +61,7 @@ struct CaTapOptions {
   // In a bpffs: the channel table is kept there for the next run, which takes it over, so that
   // channels that were open before it have their names. "": not kept.
   std::string pin_directory;
+  kernel::RingUse ring = {};  // for the put log
 };
 
 // Servers stand with the caller's numbers. Puts of channels whose server has none yet wait until it
@@ -149,6 +151,10 @@ class CaTap {
   void take_over(const std::vector<CaPutLedger::Owed>& owed);
   // The name of the channel, "": not known.
   std::string name_of(const CaPutPlace& place) const;
+  // Whose the event of a put is; nothing: that is not known, or not any more. For the put log.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  CaTapObject& object() { return object_; }
+  const CaTapObject& object() const { return object_; }
   // What its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
   // The sums by label, where the server's word is added, too.

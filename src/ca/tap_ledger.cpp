@@ -100,6 +100,15 @@ std::string CaTap::name_of(const CaPutPlace& place) const {
   return {};
 }
 
+std::optional<CaPutIdentity> CaTap::identify(const iocx_putlog_event& event) const {
+  const auto info = object_.maps().channel_info.lookup(event.id);
+  if (!info || !*info) return std::nullopt;
+  const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
+  if (!ioc) return std::nullopt;
+  return CaPutIdentity{put_labels(*ioc, **info),
+                       put_place(*ioc, (*info)->client, (*info)->client_port, event.sid)};
+}
+
 // The server's address is this host's: that of a client on it, too, or one of the others.
 std::string CaTap::server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const {
   iocx_ca_flow_key key{};

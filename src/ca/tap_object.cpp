@@ -172,7 +172,7 @@ CaTapObject& CaTapObject::operator=(CaTapObject&&) noexcept = default;
 CaTapObject::~CaTapObject() = default;
 
 Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, bool remote_servers,
-                                      CaPins* pins) {
+                                      CaPins* pins, const kernel::RingUse& ring) {
   kernel::capture_libbpf_messages();
   if (lock == CaTapLock::choose)
     lock = kernel_has_compare_and_swap() ? CaTapLock::compare_and_swap : CaTapLock::map_insert;
@@ -184,6 +184,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
   loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
   loaded->set_room(sizes);
+  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_tap"); !ok) return ok.error();
   const auto& programs = loaded->skeleton->progs;
   const bool swap = lock == CaTapLock::compare_and_swap;
   bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
@@ -212,6 +213,22 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   if (!pins || !pins->adopted())
     if (auto ok = object.free_slots(); !ok) return ok.error();
   return object;
+}
+
+std::uint64_t CaTapObject::lost_events() const {
+  return kernel::lost_events(*loaded_->skeleton);
+}
+
+std::uint64_t CaTapObject::lost_answers() const {
+  return __atomic_load_n(&loaded_->skeleton->bss->putlog_lost_answers, __ATOMIC_RELAXED);
+}
+
+void CaTapObject::set_silent_ports(const std::set<std::uint16_t>& ports) const {
+  auto& told = loaded_->skeleton->bss->putlog_silent_ports;
+  std::vector<std::uint32_t> words(std::size(told));
+  for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
 }
 
 CaSharedMaps CaTapObject::shared_maps() const {

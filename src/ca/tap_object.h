@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "shared/ca_tap.h"
 
@@ -67,16 +69,24 @@ class CaPins;
 class CaTapObject {
  public:
   // `remote_servers`: the programs also read what this host's clients send elsewhere.
-  // `pins`: with the tables that are kept there, which they are from now on. Tables of an earlier
-  // run hold what it left; free_slots() follows when it has been put right.
+  // `ring`: for the put log's events. `pins`: with the tables that are kept there, which they are
+  // from now on. Tables of an earlier run hold what it left; free_slots() follows when it has been
+  // put right.
   static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
-                                  bool remote_servers = false, CaPins* pins = nullptr);
+                                  bool remote_servers = false, CaPins* pins = nullptr,
+                                  const kernel::RingUse& ring = {});
 
   CaTapObject(CaTapObject&&) noexcept;
   CaTapObject& operator=(CaTapObject&&) noexcept;
   ~CaTapObject();
 
   CaSharedMaps shared_maps() const;
+
+  // Of the put log: events that had no room in the ring, and answers that had none, so far.
+  std::uint64_t lost_events() const;
+  std::uint64_t lost_answers() const;
+  // TCP ports, of which puts need not be told: all servers there tell of them themselves.
+  void set_silent_ports(const std::set<std::uint16_t>& ports) const;
   const CaTapMaps& maps() const;
 
   // Which ports of a network namespace the programs look at, as they have it. Written with atomic

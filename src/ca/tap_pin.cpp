@@ -215,11 +215,13 @@ std::string describe(const CaTakenOver& taken, std::uint64_t last_alive_ns, std:
 
 Result<CaTapObject> load_kept_tables(const CaTapOptions& options, CaKeptTables& kept) {
   if (options.pin_directory.empty())
-    return CaTapObject::load(options.sizes, options.lock, options.remote_servers);
+    return CaTapObject::load(options.sizes, options.lock, options.remote_servers, nullptr,
+                             options.ring);
   auto pins = CaPins::open(options.pin_directory);
   std::optional<Error> trouble;
   if (pins) {
-    auto object = CaTapObject::load(options.sizes, options.lock, options.remote_servers, &*pins);
+    auto object = CaTapObject::load(options.sizes, options.lock, options.remote_servers, &*pins,
+                                    options.ring);
     if (object && !pins->adopted()) {
       kept.report = "the channel table is kept in " + options.pin_directory;
       if (!pins->why_anew().empty())
@@ -242,7 +244,8 @@ Result<CaTapObject> load_kept_tables(const CaTapOptions& options, CaKeptTables& 
     trouble = pins.error();
   }
   kept.report = "the channel table is not kept over a restart: " + trouble->message();
-  return CaTapObject::load(options.sizes, options.lock, options.remote_servers);
+  return CaTapObject::load(options.sizes, options.lock, options.remote_servers, nullptr,
+                           options.ring);
 }
 
 }  // namespace ioc_exporter::ca

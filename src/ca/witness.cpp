@@ -136,6 +136,7 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
       return;
     }
     auto done = attach(watched, *about.ca_writes);
+    watched.since = Clock::now();
     if (done) done = begin(watched, ioc.served, now);
     if (!done) {
       why_not = done.error().message();
@@ -260,6 +261,12 @@ const CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) con
 CaWitness::Watched* CaWitness::of_generation(std::uint32_t generation) {
   const auto serial = serials_.find(generation);
   return serial == serials_.end() ? nullptr : &watched_.at(serial->second);
+}
+
+std::optional<CaWitness::Clock::time_point> CaWitness::heard_since(std::uint32_t number) const {
+  for (const auto& [serial, watched] : watched_)
+    if (watched.number == number && watched.probes) return watched.since;
+  return std::nullopt;
 }
 
 void CaWitness::look_at_budget(Clock::time_point now) {

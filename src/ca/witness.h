@@ -43,12 +43,6 @@ struct WitnessedIoc {
   bool left_alone = false;   // its code must not be touched now
 };
 
-// Who put to what, as the put log asks.
-struct CaPutIdentity {
-  CaPutLabels labels;
-  CaPutPlace place;
-};
-
 using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
 
 class CaWitness {
@@ -93,6 +87,8 @@ class CaWitness {
   // later. For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   std::uint64_t lost_events() const { return object_.lost_events(); }
+  // Since when the IOC's server is heard; nothing: it is not.
+  std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
 
  private:
@@ -108,6 +104,7 @@ class CaWitness {
     std::string name;                // for the log
     std::shared_ptr<Probes> probes;  // null: they are off
     bool for_all = false;            // processes, or are to be
+    Clock::time_point since{};       // they are on
     Retry attaching;
     bool by_db_addr = false;
     std::uint8_t enum_type = 0;  // of iocx_witness_ioc

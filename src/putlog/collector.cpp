@@ -36,7 +36,12 @@ kernel::RingUse PutLogRing::use() const {
 
 PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,
                                  pva::PvaCollector& pva, Outlets* outlets)
-    : host_(host), ring_(ring), puts_(puts), pva_(pva), outlets_(outlets) {}
+    : host_(host),
+      ring_(ring),
+      puts_(puts),
+      pva_(pva),
+      outlets_(outlets),
+      reader_(*this, ring.answer_patience()) {}
 
 PutLogCollector::~PutLogCollector() = default;  // the thread is the first to end
 
@@ -125,6 +130,10 @@ std::optional<PutWho> PutLogCollector::find_one(
   auto identity = puts_.identify(put);
   if (!identity) return std::nullopt;
   name_ioc(identity->labels.ioc);
+  if (const auto since = puts_.heard_since(identity->labels.ioc);
+      since && put.source == IOCX_PUTLOG_CA_TAP)
+    who.told_elsewhere_from = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(since->time_since_epoch()).count());
   who.server = puts_.server_of(identity->place);
   who.address = std::move(identity->labels.client);
   who.client = who.address + ":" + std::to_string(identity->place.port);
@@ -141,6 +150,7 @@ void PutLogCollector::collect(exposition::Page& page) {
   kernel.sink = "kernel";
   kernel.delivered = events_;
   kernel.dropped["ring_full"] = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
+  page.self.drops.push_back({kProbe, "answer_lost", puts_.lost_answers(), true});
   kernel.received = kernel.delivered + kernel.dropped["ring_full"];
   std::vector<SinkSample> sinks;
   if (outlets_ != nullptr) sinks = outlets_->samples();

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,6 +33,7 @@ class PutLogRing {
   kernel::RingUse use() const;
   std::optional<kernel::EventRing>& ring() { return ring_; }
   const std::string& problem() const { return problem_; }
+  std::chrono::milliseconds answer_patience() const { return options_.answer_patience; }
 
  private:
   Options options_;
@@ -68,7 +71,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   ca::CaCollector& puts_;
   pva::PvaCollector& pva_;
   Outlets* outlets_;
-  EventReader reader_{*this};  // for the thread
+  EventReader reader_;  // for the thread
   std::mutex policy_mutex_;
   std::shared_ptr<const policy::Policy> policy_;  // of which the thread may not know yet
   bool policy_changed_ = false;

@@ -5,8 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include "ca/status.h"
 #include "putlog/value.h"
 #include "pva/put_labels.h"
+#include "shared/ca_tap.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -35,10 +37,12 @@ bool EventReader::take(std::span<const std::byte> raw) {
       head.value_bytes > bytes.size())
     return false;
   note_lost(head.source, head.lost);
-  ++events_;
+  if (head.op == IOCX_PUTLOG_ANSWER) {
+    take_answer(head);
+    return true;
+  }
   Waiting put{head, {}};
   PutEvent& event = put.event;
-  event.seq = ++seq_;
   event.op = name_of_op(head);
   if (head.source == IOCX_PUTLOG_PVA) {
     iocx_pva_key key;
@@ -49,20 +53,54 @@ bool EventReader::take(std::span<const std::byte> raw) {
     event.user = labels.user;
     event.client_host = labels.host;
     event.client = labels.client;
-  } else {
+  } else if (head.type != IOCX_PUTLOG_NO_TYPE) {
     event.type = dbr_name(head.type);
     event.count = head.count;
     event.value = sent_value(head.type, head.count, bytes.first(head.value_bytes));
     event.old = old_value(head, bytes.subspan(head.room));
   }
+  put.hole = std::exchange(hole_, 0);
   waiting_.push_back(std::move(put));
+  wait_for_answer(waiting_.back());
   return true;
+}
+
+EventReader::AnswerKey EventReader::answer_key_of(const iocx_putlog_event& head) {
+  AnswerKey key{0, head.ioid, head.port};
+  std::memcpy(&key.address, head.address, sizeof key.address);
+  return key;
+}
+
+void EventReader::wait_for_answer(Waiting& put) {
+  if (put.head.source == IOCX_PUTLOG_PVA || put.head.op == 0 || answer_patience_.count() == 0)
+    return;
+  put.unanswered = true;
+  unanswered_[answer_key_of(put.head)].push_back(&put);
+}
+
+// It is the first of its key.
+void EventReader::leave_answer(Waiting& put) {
+  if (!std::exchange(put.unanswered, false)) return;
+  const auto found = unanswered_.find(answer_key_of(put.head));
+  found->second.pop_front();
+  if (found->second.empty()) unanswered_.erase(found);
+}
+
+// Answers come in the order of what they answer. One to a put that was told already finds none, or
+// a later one with the same number.
+void EventReader::take_answer(const iocx_putlog_event& head) {
+  const auto found = unanswered_.find(answer_key_of(head));
+  if (found == unanswered_.end() || found->second.front()->head.time > head.time) return;
+  Waiting& put = *found->second.front();
+  put.event.status = head.count == IOCX_CA_NORMAL ? "ok" : ca::ca_status_reason(head.count);
+  put.event.seconds = static_cast<double>(head.time - std::min(head.time, head.id)) / 1e9;
+  leave_answer(put);
 }
 
 // Two processors may tell the number in the other order than their events stand.
 void EventReader::note_lost(std::uint8_t source, std::uint64_t lost) {
   if (lost <= lost_[source]) return;
-  seq_ += lost - lost_[source];
+  hole_ += lost - lost_[source];
   lost_[source] = lost;
 }
 
@@ -121,7 +159,9 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
     if (!answer) continue;
     if (!known) known = std::make_shared<Known>(Known{*answer});
     those[i]->known = known;
-    if (those[i]->head.id != 0 && !known->who.pv.empty() && !known->who.server.empty())
+    // Who tells of the puts that travel may change.
+    const bool lasts = those[i]->head.id != 0 && those[i]->head.source != IOCX_PUTLOG_CA_TAP;
+    if (lasts && !known->who.pv.empty() && !known->who.server.empty())
       known_[key_of(those[i]->head)] = known;
   }
 }
@@ -129,9 +169,6 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
 std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool last) {
   look_up();
   const auto now_ns = static_cast<std::uint64_t>(now.monotonic_ns);
-  const auto is_nameless = [](const Waiting& put) {
-    return put.head.source != IOCX_PUTLOG_PVA && (!put.known || put.known->who.pv.empty());
-  };
   if (now_ns - asked_ns_ >= kAskAgainNs || last) {
     std::vector<Waiting*> nameless;
     for (Waiting& put : waiting_)
@@ -139,20 +176,41 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
     if (!nameless.empty()) asked_ns_ = now_ns;
     ask(nameless, true);
   }
-  const auto patience = static_cast<std::uint64_t>(nanoseconds(kNamePatience).count());
   std::vector<PutEvent> done;
-  while (!waiting_.empty()) {
+  while (!waiting_.empty() && (last || !waits(waiting_.front(), now_ns))) {
     Waiting& put = waiting_.front();
-    if (is_nameless(put) && !last && now_ns < put.head.time + patience) break;
-    complete(put, now);
-    done.push_back(std::move(put.event));
+    leave_answer(put);
+    seq_ += put.hole;
+    if (is_to_tell(put)) {
+      complete(put, now);
+      done.push_back(std::move(put.event));
+    }
     waiting_.pop_front();
   }
   return done;
 }
 
+// What travelled to a server that nobody named is none of ours.
+bool EventReader::is_to_tell(const Waiting& put) {
+  if (!put.known) return put.head.source != IOCX_PUTLOG_CA_TAP;
+  return put.head.time < put.known->who.told_elsewhere_from;
+}
+
+bool EventReader::is_nameless(const Waiting& put) {
+  return put.head.source != IOCX_PUTLOG_PVA && (!put.known || put.known->who.pv.empty());
+}
+
+bool EventReader::waits(const Waiting& put, std::uint64_t now_ns) const {
+  const auto is_younger = [&](nanoseconds age) {
+    return now_ns < put.head.time + static_cast<std::uint64_t>(age.count());
+  };
+  return (is_nameless(put) && is_younger(kNamePatience)) ||
+         (put.unanswered && is_younger(answer_patience_));
+}
+
 void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
   PutEvent& event = put.event;
+  event.seq = ++seq_;
   const auto when = now.realtime_ns + static_cast<std::int64_t>(put.head.time) - now.monotonic_ns;
   event.time = std::chrono::sys_time<nanoseconds>(nanoseconds(when));
   if (!put.known) put.known = std::make_shared<Known>();

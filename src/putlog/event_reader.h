@@ -2,7 +2,7 @@
 // order: gives them their numbers, the time of day, names and the policy's verdict.
 //
 // A put may come before its names are known: it waits for them, and those behind it with it, for
-// kNamePatience at most.
+// kNamePatience at most. So does a put-callback for its answer, as long as the options say.
 //
 // Not thread-safe.
 #pragma once
@@ -29,6 +29,7 @@ namespace ioc_exporter::putlog {
 // Who put to what.
 struct PutWho {
   std::string ioc, server, client, address, user, host, pv;  // `address`: client without its port
+  std::uint64_t told_elsewhere_from = UINT64_MAX;            // CLOCK_MONOTONIC: by another source
 };
 
 // Where names come from.
@@ -46,10 +47,10 @@ class EventReader {
   static constexpr std::chrono::milliseconds kNamePatience{1000};
   static constexpr std::size_t kMostWaiting = 65'536;
   static constexpr std::size_t kMostKnown = 65'536;
-  // How long names are taken for true: a channel's never change, a server's may be learned.
   using Losses = std::array<std::uint64_t, IOCX_PUTLOG_SOURCES>;
 
-  explicit EventReader(PutDirectory& directory) : directory_(directory) {}
+  explicit EventReader(PutDirectory& directory, std::chrono::milliseconds answer_patience = {})
+      : directory_(directory), answer_patience_(answer_patience) {}
 
   // No more than that are to be taken now.
   std::size_t room() const { return kMostWaiting - waiting_.size(); }
@@ -62,7 +63,6 @@ class EventReader {
 
   void set_policy(std::shared_ptr<const policy::Policy> policy);
 
-  std::uint64_t events() const { return events_; }
   std::uint64_t lost() const;
   bool is_idle() const { return waiting_.empty(); }
 
@@ -87,23 +87,47 @@ class EventReader {
     PutEvent event;
     std::shared_ptr<Known> known = {};
     bool asked = false;
+    bool unanswered = false;  // it may be, later
+    std::uint64_t hole = 0;   // numbers of lost events before it
+  };
+  // What a put-callback and its answer have in common.
+  struct AnswerKey {
+    std::uint32_t address, ioid;
+    std::uint16_t port;
+    bool operator==(const AnswerKey&) const = default;
+  };
+  struct AnswerKeyHash {
+    std::size_t operator()(const AnswerKey& key) const noexcept {
+      return ((std::uint64_t{key.address} << 16 | key.port) * 0x9E3779B97F4A7C15u) ^ key.ioid;
+    }
   };
 
   static Key key_of(const iocx_putlog_event& head) { return {head.id, head.slot, head.source}; }
+  static AnswerKey answer_key_of(const iocx_putlog_event& head);
   void note_lost(std::uint8_t source, std::uint64_t lost);
+  void take_answer(const iocx_putlog_event& head);
+  void wait_for_answer(Waiting& put);
+  void leave_answer(Waiting& put);
+  static bool is_to_tell(const Waiting& put);
+  static bool is_nameless(const Waiting& put);
+  bool waits(const Waiting& put, std::uint64_t now_ns) const;
   void look_up();
   void ask(const std::vector<Waiting*>& those, bool again);
   void complete(Waiting& put, const WallClock::Reading& now);
   void judge(Known& known, PutEvent& event, std::uint8_t op);
 
   PutDirectory& directory_;
+  std::chrono::nanoseconds answer_patience_;
   std::deque<Waiting> waiting_;
+  // Of those in waiting_, in their order.
+  std::unordered_map<AnswerKey, std::deque<Waiting*>, AnswerKeyHash> unanswered_;
   std::unordered_map<Key, std::shared_ptr<Known>, KeyHash> known_;
   std::shared_ptr<const policy::Policy> policy_;
   std::vector<bool> open_;  // of the policy's rules, in that minute
   std::int64_t open_at_ = -1;
   Losses lost_{};
-  std::uint64_t seq_ = 0, events_ = 0;
+  std::uint64_t seq_ = 0;
+  std::uint64_t hole_ = 0;      // numbers of lost events since the last one in waiting_
   std::uint64_t asked_ns_ = 0;  // CLOCK_MONOTONIC, the last time that names were looked for again
 };
 

@@ -28,7 +28,13 @@ void add_options(OptionTable& table, Options& options) {
                                                             {"16", 16},
                                                             {"32", 32},
                                                             {"64", 64},
-                                                            {"128", 128}})}});
+                                                            {"128", 128}})},
+       {.flag = "putlog.answers",
+        .argument = "DURATION",
+        .key = "putlog.answers",
+        .help = "How long a put-callback, and all puts behind it, wait for its answer, to be "
+                "logged with it; 0: they do not",
+        .value = duration(options.answer_patience)}});
   add_outlet_options(table, options.outlets);
 }
 

@@ -1,6 +1,7 @@
 // What an operator may set about the put log.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/option_table.h"
@@ -12,6 +13,7 @@ struct Options {
   bool enabled = false;
   std::uint32_t value_bytes = 512;  // of each value that are kept
   std::uint32_t buffer_mib = 8;     // of the ring between the kernel and the exporter
+  std::chrono::milliseconds answer_patience{500};  // for the answers to put-callbacks
   OutletOptions outlets;
 };
 

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from harness import clients, env
+from harness.caproto_server import CaprotoServer
 from harness.put_log import PutLog
 from harness.waiting import wait_until
 
@@ -24,6 +25,7 @@ DATABASE = "".join(f'record(waveform,"L:{kind}"){{field(FTVL,"{kind}") field(NEL
     record(bo,"L:bo"){field(ZNAM,"Off") field(ONAM,"On")}
     record(mbbo,"L:mbbo"){field(ZRST,"Zero") field(ONST,"One") field(TWST,"Two") field(FFST,"Last")}
     record(ao,"L:flood"){}
+    record(calcout,"L:slow"){field(CALC,"VAL+1") field(ODLY,"0.1")}
 """
 
 
@@ -122,6 +124,50 @@ def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
     assert [put["value"] for put in told] == [value for _, _, value, _ in puts]
     assert [put["old"] for put in told] == ["Off", "On", "Zero", "Two", "Last", "Passive", "10 second", "supervisory",
                                             "closed_loop"]
+
+
+def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect):
+    """Each waits for its own answer; one that takes longer is told without."""
+    exporter = start_exporter(*put_log.options, "--putlog.answers=30s", sees=[ioc])
+    wait_heard(exporter, ioc)
+    connect(clients.libca, [ioc], ["L:flood", "L:slow.PROC"], 7, op="write_notify", kind="long").send()
+    told = put_log.wait(14)
+    assert {put["status"] for put in told} == {"ok"}
+    slow = [put["seconds"] for put in told if put["pv"] == "L:slow.PROC"]
+    assert len(slow) == 7 and min(slow) >= 0.1
+    connect(clients.libca, [ioc], ["L:flood"], 2).send()
+    assert all("status" not in put for put in put_log.wait(16)[-2:])
+
+
+def test_servers_that_are_no_base(put_log, start_exporter, started, log_dir, connect):
+    """By what travels: with the value, and without what was there before."""
+    server = started.add(CaprotoServer(log_dir, ["L:caproto"], name="putlog_caproto")).wait_running()
+    exporter = start_exporter(*put_log.options, "--ioc.include=putlog_caproto")
+    exporter.scrape()  # its client comes when the host has been looked at
+    sender = connect(clients.libca, [server], ["L:caproto"], 23, batch=10)
+    exporter.wait_scrape(lambda scrape: scrape.series("epics_ioc_info", ioc=server.name), "the server is found")
+    sender.send()
+    told = put_log.wait(23)
+    assert [put["value"] for put in told] == list(range(23))
+    assert [put["seq"] for put in told] == list(range(1, 24))
+    for put in told:
+        assert (put["ioc"], put["server"]) == (server.name, f"127.0.0.1:{server.port}")
+        assert (put["user"], put["type"], put["count"]) == (clients.LIBCA_USER, "DBR_DOUBLE", 1)
+        assert "old" not in put
+    connect(clients.libca, [server], ["L:caproto"], 3, op="write_notify").send()
+    assert [put["status"] for put in put_log.wait(26)[23:]] == ["ok"] * 3
+
+
+def test_pv_access(put_log, shared, start_exporter, connect):
+    """As far as its server tells: who put to what."""
+    ioc = shared.ioc("putlog_pva", 'record(ao,"L:pva"){}', qsrv=2)
+    exporter = start_exporter(*put_log.options, sees=[ioc])
+    wait_heard(exporter, ioc)
+    connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [ioc], {"L:pva": 4}, n), [ioc], [], 5).send()
+    told = put_log.wait(5)
+    assert {(put["ioc"], put["pv"], put["op"], put["client"]) for put in told} == {
+        (ioc.name, "L:pva", "put", "127.0.0.1")}
+    assert all(put["user"] and "value" not in put for put in told)
 
 
 def test_long_arrays_are_cut(ioc, put_log, start_exporter, connect):

@@ -105,7 +105,6 @@ TEST_F(PutLogReader, LeavesAHoleWhereEventsWereLost) {
   std::vector<std::uint64_t> numbers;
   for (const PutEvent& event : reader.finish(at(kMs))) numbers.push_back(event.seq);
   EXPECT_EQ(numbers, (std::vector<std::uint64_t>{1, 5, 6, 9}));
-  EXPECT_EQ(reader.events(), 4u);
   EXPECT_EQ(reader.lost(), 5u);
 }
 
@@ -153,6 +152,60 @@ TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
   EXPECT_TRUE(reader.is_idle());
 }
 
+TEST_F(PutLogReader, LeavesOutWhatAnotherSourceTells) {
+  directory.known[1] = who("SR:Q1");
+  directory.known[2] = who("SR:Q1");
+  directory.known[2].told_elsewhere_from = 0;
+  for (const std::uint64_t id : {1u, 2u, 1u}) reader.take(put(id));
+  const auto events = reader.finish(at(kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].seq, 2u);  // no hole
+}
+
+std::vector<std::byte> with(std::vector<std::byte> raw, std::uint8_t op, std::uint32_t ioid,
+                            std::uint32_t count = 1) {
+  iocx_putlog_event head;
+  std::memcpy(&head, raw.data(), sizeof head);
+  head.op = op;
+  head.ioid = ioid;
+  head.count = count;
+  head.port = 4711;
+  std::memcpy(raw.data(), &head, sizeof head);
+  return raw;
+}
+
+TEST(PutLogAnswers, AreToldWithTheirPuts) {
+  constexpr std::uint64_t kSent = 1000 * kMs;
+  constexpr std::uint32_t kPutFail = 160;
+  FakeDirectory directory;
+  directory.known[1] = who("SR:Q1");
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  reader.take(with(put(1, kSent + kMs), 1, 7));
+  reader.take(with(put(1, kSent + 2 * kMs), 1, 8));
+  reader.take(with(put(1, kSent + 3 * kMs), 1, 9));
+  reader.take(with(put(1, kSent + 3 * kMs), 0, 10));
+  EXPECT_TRUE(reader.finish(at(kSent + 4 * kMs)).empty());
+  // The second is answered first; the one before it is still to come.
+  reader.take(with(put(kSent, kSent + 5 * kMs), IOCX_PUTLOG_ANSWER, 8, kPutFail));
+  EXPECT_TRUE(reader.finish(at(kSent + 6 * kMs)).empty());
+  reader.take(with(put(kSent, kSent + 250 * kMs), IOCX_PUTLOG_ANSWER, 7));
+  auto events = reader.finish(at(kSent + 251 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].status, "ok");
+  EXPECT_DOUBLE_EQ(events[0].seconds.value_or(0), 0.25);
+  EXPECT_EQ(events[1].status, "put_failed");
+  events = reader.finish(at(kSent + 504 * kMs));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].status, "");
+  EXPECT_EQ(events[0].seconds, std::nullopt);
+  EXPECT_EQ(events[1].op, "write");
+  // Too late: there is no such put any more; nor is it the answer to a later one.
+  reader.take(with(put(kSent, kSent + 600 * kMs), IOCX_PUTLOG_ANSWER, 9));
+  reader.take(with(put(1, kSent + 700 * kMs), 1, 9));
+  reader.take(with(put(kSent, kSent + 650 * kMs), IOCX_PUTLOG_ANSWER, 9));
+  EXPECT_EQ(reader.finish(at(kSent + 1300 * kMs))[0].status, "");
+}
+
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
   directory.known[1] = who("SR:Q1");
   policy::PolicyText text;
@@ -181,7 +234,7 @@ TEST_F(PutLogReader, RefusesWhatIsNoEvent) {
   head.room = 4096;
   std::memcpy(raw.data(), &head, sizeof head);
   EXPECT_FALSE(reader.take(raw));
-  EXPECT_EQ(reader.events(), 0u);
+  EXPECT_TRUE(reader.is_idle());
 }
 
 }  // namespace

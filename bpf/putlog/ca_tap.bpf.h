@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The events of puts as they travel, and of the answers to put-callbacks. Part of ca/tap.bpf.c; the lock of the
+ * message's direction is held.
+ */
+
+/*
+ * Bits of TCP ports at which all servers tell of their puts themselves: nothing is told here. Written by user space,
+ * which leaves out what is told twice all the same.
+ */
+__u32 putlog_silent_ports[65536 / 32];
+
+__u64 putlog_lost_answers;
+
+static __always_inline int putlog_is_silent(__u16 port)
+{
+	__u64 word = port >> 5;
+
+	IOCX_CA_MASK(word, 65536 / 32 - 1);
+	return putlog_silent_ports[word] >> (port & 31) & 1;
+}
+
+static __always_inline void putlog_set_client(struct iocx_putlog_event *event, const struct work *w)
+{
+	__builtin_memcpy(event->address, w->key.client.bytes + 12, sizeof event->address);
+	event->port = w->key.client_port;
+}
+
+/* The value of a message that lies in the packet as a whole. */
+static __always_inline void putlog_add_value(struct __sk_buff *skb, struct work *w, struct iocx_putlog_event *event,
+					     __u32 room)
+{
+	const struct iocx_ca_header *h = &w->window.header;
+	const __u32 at = w->data_at + w->window.pos - h->size - w->window.carried;
+	__u64 last = h->size > room ? room : h->size; /* 64 bits: the verifier of 5.10 loses the bound of 32 */
+
+	event->count = h->count;
+	event->type = h->type;
+	event->sent_bytes = h->size;
+	if (w->page || !last)
+		return;
+	/* From 1 to `room`, as it must see. */
+	last--;
+	IOCX_CA_OPAQUE(last);
+	if (last >= room)
+		return;
+	asm volatile("%0 += 1" : "+r"(last));
+	if (!bpf_skb_load_bytes(skb, at, event->bytes, last))
+		event->value_bytes = last;
+}
+
+static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
+					struct iocx_putlog_event *event, int whole, __u32 room)
+{
+	__builtin_memset(event, 0, sizeof *event);
+	event->time = w->now;
+	event->lost = putlog_lost;
+	event->id = w->pending.channel;
+	event->slot = w->pending.slot;
+	event->generation = flow->ioc;
+	event->sid = w->event.id;
+	event->ioid = w->event.other;
+	event->room = room;
+	event->source = IOCX_PUTLOG_CA_TAP;
+	event->op = w->event.notify & 1;
+	putlog_set_client(event, w);
+	if (whole)
+		putlog_add_value(skb, w, event, room);
+	else
+		event->type = IOCX_PUTLOG_NO_TYPE;
+	putlog_submit(event);
+}
+
+/* The put of w->event, which was counted. */
+__attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
+{
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_putlog_event *event;
+	int whole;
+
+	if (!cfg_putlog_bytes || !flow || putlog_is_silent(w->key.server_port))
+		return 0;
+	whole = w->event.at != IOCX_CA_FINISHED;
+	if (!whole || w->window.header.size <= IOCX_PUTLOG_SMALL) {
+		event = putlog_small();
+		if (event)
+			putlog_tell(skb, w, flow, event, whole, IOCX_PUTLOG_SMALL);
+	} else {
+		event = putlog_large();
+		if (event)
+			putlog_tell(skb, w, flow, event, whole, cfg_putlog_bytes);
+	}
+	return 0;
+}
+
+/* The server has answered the put of `pending`. */
+static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_pending *pending, __u32 ioid,
+					  __u32 status)
+{
+	struct iocx_putlog_event *event;
+
+	event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
+	if (!event) {
+		__sync_fetch_and_add(&putlog_lost_answers, 1);
+		return;
+	}
+	__builtin_memset(event, 0, sizeof *event);
+	event->time = w->now;
+	event->lost = putlog_lost;
+	event->id = pending->since_ns;
+	event->ioid = ioid;
+	event->count = status;
+	event->source = IOCX_PUTLOG_CA_TAP;
+	event->op = IOCX_PUTLOG_ANSWER;
+	putlog_set_client(event, w);
+	putlog_submit(event);
+}
