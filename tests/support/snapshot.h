@@ -19,6 +19,7 @@
 #include "policy/bounds.h"
 #include "policy/families.h"
 #include "policy/samples.h"
+#include "putlog/outlet_families.h"
 #include "pva/families.h"
 #include "records/all_families.h"
 #include "records/bounds.h"
@@ -30,6 +31,8 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
   pva::PvaSamples pva;
   PolicySamples pva_policy;
+  std::vector<putlog::SinkSample> sinks;
+  putlog::FollowerSample followers;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
   std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
@@ -48,6 +51,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   ca::encode_ca(snapshot, edges.completions, encoder);
   pva::encode_pva(snapshot.pva, encoder);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
+  if (!snapshot.sinks.empty()) putlog::encode_outlets(snapshot.sinks, snapshot.followers, encoder);
   exposition::encode_all(app::self_families(snapshot, exporter), encoder);
 }
 

@@ -31,7 +31,8 @@ if [ "$CHECK" = 1 ]; then
   fact check_status
   echo $?
 fi
-ioc_exporter --web.listen-address=127.0.0.1:$PORT 2>/tmp/exporter.log &
+ioc_exporter --web.listen-address=127.0.0.1:$PORT --collector.putlog --putlog.file=/tmp/puts/puts.jsonl \
+  --putlog.burst=0s 2>/tmp/exporter.log &
 exporter=$!
 wait_for 90 is_up
 
@@ -52,4 +53,6 @@ status=$?
 cat /tmp/exporter.log
 fact exporter_status
 echo "$status"
+fact puts
+cat /tmp/puts/puts.jsonl
 finish

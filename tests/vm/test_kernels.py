@@ -1,4 +1,5 @@
 """The exporter on other kernels: everything loads and attaches, and every count is exact."""
+import json
 import re
 
 import machine
@@ -50,3 +51,10 @@ def test_kernel(series, tmp_path):
     for labels, dropped in scrape.series("ioc_exporter_dropped_total"):
         assert dropped == 0, labels
     assert facts["exporter_status"].strip() == "0", facts["exporter_log"]
+
+    puts = [json.loads(line) for line in facts["puts"].splitlines()]
+    assert [put["seq"] for put in puts] == list(range(1, WRITES + NOTIFIES + 1))
+    assert [put["op"] for put in puts].count("write_notify") == NOTIFIES
+    assert {(put["ioc"], put["pv"], put["type"]) for put in puts} == {("vm-ioc", "VM:set", "DBR_DOUBLE")}
+    assert [put["old"] for put in puts[1:]] == [put["value"] for put in puts[:-1]]
+    assert {put["status"] for put in puts if put["op"] == "write_notify"} == {"ok"}

@@ -181,6 +181,17 @@ Snapshot sample_snapshot() {
   snapshot.loop = LoopSample{17, 0.25, 0.0625};
   snapshot.readers = ReaderSample{3, 2, 1, 2};
   snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
+  putlog::SinkSample kernel, file;
+  kernel.sink = "kernel";
+  kernel.delivered = 23;
+  kernel.dropped["ring_full"] = 2;
+  file.sink = "file";
+  file.delivered = 19;
+  file.filtered = 1;
+  file.waiting = 2;
+  file.dropped["queue_full"] = 1;
+  snapshot.sinks = {kernel, file};
+  snapshot.followers = {1, 5, 7};
   snapshot.config = ConfigSample{true, 1790000123.5};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
   snapshot.states = {{"iocs", 0, 1, 0}, {"habits", 0, 0, 2}};
