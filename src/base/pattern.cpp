@@ -18,9 +18,11 @@ re2::StringPiece piece(std::string_view text) {
 
 }  // namespace
 
-Result<Pattern> Pattern::compile(const std::string& expression) {
+Result<Pattern> Pattern::compile(const std::string& expression, std::int64_t memory) {
   // Names are bytes that nobody checked: as UTF-8, an expression never matches one that is not.
-  auto compiled = std::make_shared<const re2::RE2>(expression, re2::RE2::Quiet);
+  re2::RE2::Options options(re2::RE2::Quiet);
+  options.set_max_mem(memory);
+  auto compiled = std::make_shared<const re2::RE2>(expression, options);
   if (!compiled->ok())
     return error_in_words("regular expression " + shown(expression) + ": " + compiled->error());
   return Pattern(std::move(compiled));

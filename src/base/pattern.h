@@ -1,6 +1,7 @@
 // Pattern: a regular expression (RE2: linear time, no backtracking) that is to match a whole name.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +18,10 @@ namespace ioc_exporter {
 // Copies share the compiled expression; matches() may be called by several threads at once.
 class Pattern {
  public:
-  // The error names the expression and says what RE2 says about it.
-  static Result<Pattern> compile(const std::string& expression);
+  // The error names the expression and says what RE2 says about it. `memory`: bytes that it and
+  // what it caches may take; what needs more is matched more slowly, or refused.
+  static Result<Pattern> compile(const std::string& expression,
+                                 std::int64_t memory = std::int64_t{8} << 20);
 
   bool matches(std::string_view name) const;
   // `rewrite` with \1 to \9 replaced by what the groups of the expression captured and \0 by the

@@ -13,6 +13,17 @@
 namespace ioc_exporter {
 namespace {
 
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+Result<Addresses> addresses_of(const std::string& host, const std::string& port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  if (failed != 0) return error_in_words("find the host " + host + ": " + ::gai_strerror(failed));
+  return Addresses(found, &::freeaddrinfo);
+}
+
 Result<UniqueFd> connect_one(const addrinfo& address, TcpDeadline deadline,
                              const std::string& what) {
   UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -42,17 +53,18 @@ Result<void> wait_for(int fd, short events, TcpDeadline deadline, const std::str
   }
 }
 
+Result<void> look_up(const std::string& host) {
+  const auto found = addresses_of(host, "0");
+  return found ? Result<void>() : Result<void>(found.error());
+}
+
 Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
                              TcpDeadline deadline) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
-  if (failed != 0) return error_in_words("find the host " + host + ": " + ::gai_strerror(failed));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+  const auto list = addresses_of(host, port);
+  if (!list) return list.error();
   const std::string what = "connect to " + host + " port " + port;
   std::optional<Error> why;
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+  for (const addrinfo* address = list->get(); address != nullptr; address = address->ai_next) {
     auto fd = connect_one(*address, deadline, what);
     if (fd) return fd;
     why = std::move(fd).error();

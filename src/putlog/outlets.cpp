@@ -6,11 +6,23 @@
 #include <utility>
 
 #include "base/command_line.h"
+#include "base/log.h"
 #include "base/owned_file.h"
+#include "base/tcp.h"
 #include "putlog/loki_sink.h"
 #include "putlog/tcp_sink.h"
 
 namespace ioc_exporter::putlog {
+namespace {
+
+constexpr std::string_view kHttp = "http://";
+
+// That there is no such host now is no reason not to start.
+void look_up_once(const std::string& host) {
+  if (auto found = look_up(host); !found) log::warn("put log: {}", found.error().message());
+}
+
+}  // namespace
 
 Outlets::Outlets(const OutletOptions& options)
     : ring_(std::make_shared<Ring>(
@@ -49,11 +61,14 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
   if (!options.loki.empty()) {
     auto login = read_login(options.login_file);
     if (!login) return std::move(login).error();
+    const auto place = parse_host_and_port(options.loki.substr(kHttp.size()));
+    look_up_once(place ? place->host : options.loki.substr(kHttp.size()));
     return Made(std::make_unique<LokiSink>(
         LokiOptions{options.loki, std::move(*login), options.tenant, options.metadata}));
   }
   const auto place = parse_host_and_port(options.tcp);
   if (!place) return place.error();
+  look_up_once(place->host);
   return Made(std::make_unique<TcpSink>(
       place->host, place->port, options.full_lines ? LineFormat::full : LineFormat::caputlog));
 }

@@ -12,6 +12,8 @@ namespace ioc_exporter::putlog {
 namespace {
 
 constexpr std::size_t kLongestPattern = 1000;
+// Of what whoever asks makes up: there may be dozens of them at a time.
+constexpr std::int64_t kPatternMemory = std::int64_t{256} << 10;
 constexpr double kFarInTheFuture = 1e10;  // seconds since 1970: some 300 years on
 constexpr double kFirstTimeOfDay = 1e9;   // less is a span, more a time since 1970
 
@@ -20,7 +22,7 @@ Result<std::optional<Pattern>> pattern_of(std::string_view query, const char* na
   if (!text || text->empty()) return std::optional<Pattern>();
   if (text->size() > kLongestPattern)
     return error_in_words(std::string(name) + ": a pattern of more than 1000 characters");
-  auto pattern = Pattern::compile(*text);
+  auto pattern = Pattern::compile(*text, kPatternMemory);
   if (!pattern) return error_in_words(std::string(name) + ": " + pattern.error().message());
   return std::optional(std::move(*pattern));
 }

@@ -257,10 +257,11 @@ std::string PutsTable::lines(const std::vector<std::string>& events) {
       widths_[i] = std::max(widths_[i], std::min<std::size_t>(width_of(row.cells[i]), 40));
   std::string text;
   for (const Row& row : rows) {
+    const bool is_head = is_first && &row == &rows.front();
     const char* const colour = row.bad ? kRed : row.failed ? kYellow : nullptr;
     if (coloured_ && colour != nullptr) text += colour;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const bool dim = coloured_ && i == 3 && colour == nullptr;
+      const bool dim = coloured_ && i == 3 && colour == nullptr && !is_head;
       text += (dim ? kDim : "") + row.cells[i] + (dim ? kPlain : "");
       if (i + 1 == row.cells.size()) break;
       const std::size_t width = width_of(row.cells[i]);

@@ -48,6 +48,21 @@ TEST(PutQueryTest, SinceIsASpanOrATime) {
   EXPECT_EQ(parse("since=1799999999.5")->since->time_since_epoch(), 1'799'999'999'500ms);
 }
 
+// Whoever may ask makes it up.
+TEST(PutQueryTest, APatternThatNeedsMuchMemoryIsRefusedOrSlow) {
+  const auto large = parse("pv=(((a{30}){30}){1,30})");
+  ASSERT_FALSE(large);
+  EXPECT_NE(large.error().message().find("pv: regular expression"), std::string::npos);
+  const auto states = parse("pv=.*a.{14}");  // 2^14 of them
+  ASSERT_TRUE(states) << states.error().message();
+  std::string name;
+  for (unsigned i = 0; i < 20'000; ++i) name += (i * i / 7) % 2 == 0 ? 'a' : 'b';
+  name.replace(name.size() - 15, 1, "a");
+  EXPECT_TRUE(states->filter.wants(event(1, name)));
+  name.replace(name.size() - 15, 1, "b");
+  EXPECT_FALSE(states->filter.wants(event(1, name)));
+}
+
 TEST(PutQueryTest, SaysWhatIsWrong) {
   for (const auto& [query, problem] : {std::pair{std::string("pv=("), "pv: regular expression"},
                                        {"since=yesterday", "since: "},

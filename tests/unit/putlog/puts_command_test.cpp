@@ -56,6 +56,8 @@ TEST_F(PutsTableTest, ColoursWhatIsBad) {
   bad.action = "forbidden";
   failed.status = "put_failed";
   const std::string text = table.lines({to_json(bad), to_json(failed)});
+  EXPECT_TRUE(text.starts_with("TIME "));
+  EXPECT_EQ(text.substr(0, text.find('\n')).find('\x1b'), std::string::npos);
   EXPECT_NE(text.find("\x1b[31m23:00"), std::string::npos);
   EXPECT_NE(text.find("\x1b[33m23:00"), std::string::npos);
   EXPECT_TRUE(PutsTable(false).lines({to_json(bad)}).find('\x1b') == std::string::npos);

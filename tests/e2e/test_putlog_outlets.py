@@ -1,0 +1,251 @@
+"""Where the put log's events go: the command, the API and the page, files that rotate, receivers."""
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import pty
+import re
+import socket
+import stat
+import subprocess
+import threading
+from urllib.parse import quote
+
+import pytest
+
+from harness import clients, env
+from harness.exporter import run_exporter
+from harness.waiting import wait_until
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+EVENTS, DROPPED, FILTERED, WAITING = (f"ioc_exporter_putlog_{name}" for name in (
+    "events_total", "dropped_total", "filtered_total", "waiting"))
+FILE_SIZE = 4096
+DATABASE = """
+    record(ao,"O:a"){}
+    record(ao,"O:b"){}
+    record(ao,"O:secret"){}
+"""
+
+
+class LineReceiver:
+    """As iocLogServer: lines over TCP, from whoever connects."""
+
+    def __init__(self, reads=True):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.lines: list[str] = []
+        self.reads = reads
+        threading.Thread(target=self._run, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return self.listener.getsockname()[1]
+
+    def _run(self):
+        while self.reads:
+            with contextlib.suppress(OSError), self.listener.accept()[0] as stream, stream.makefile("r") as lines:
+                self.lines.extend(line.rstrip("\n") for line in lines if line.endswith("\n"))
+
+
+class LokiReceiver(http.server.ThreadingHTTPServer):
+    """Loki's push API as its description has it: there is no Loki here."""
+
+    def __init__(self):
+        pushes = self.pushes = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                pushes.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def entries(self) -> list[list]:
+        return [entry for _, push in self.pushes for stream in push["streams"] for entry in stream["values"]]
+
+
+@pytest.fixture(scope="module")
+def place(shared, tmp_path_factory):
+    """An IOC, and an exporter with all kinds of sinks, in a folder of theirs."""
+    folder = tmp_path_factory.mktemp("outlets")
+    folder.chmod(0o755)
+    (folder / "salt").write_text("0123456789abcdef0123456789abcdef\n")
+    ioc = shared.ioc("outlets", DATABASE)
+    tcp, mute, loki = LineReceiver(), LineReceiver(reads=False), LokiReceiver()
+    (folder / "site.yml").write_text(f"""
+        putlog:
+          burst: 0
+          sinks:
+            - {{name: small, file: {folder}/small.jsonl, size: {FILE_SIZE}, count: 900}}
+            - {{name: b, file: {folder}/b.jsonl, pv: 'O:b', burst: 1h}}
+            - {{tcp: 'localhost:{tcp.port}'}}
+            - {{name: mute, tcp: '127.0.0.1:{mute.port}'}}
+            - {{loki: 'http://localhost:{loki.server_port}'}}
+        policy:
+          rules:
+            - {{name: machine, action: expect, pvs: ['O:a', 'O:b']}}
+    """)
+    exporter = shared.exporter("--collector.putlog", "--ca.witness", f"--config.file={folder}/site.yml",
+                               f"--putlog.user-salt={folder}/salt", "--putlog.hide-values=.*:secret", sees=[ioc])
+    wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "it is heard", 60)
+    return type("Place", (), {"folder": folder, "ioc": ioc, "exporter": exporter, "tcp": tcp, "loki": loki})
+
+
+def puts_of(exporter, query="") -> list[dict]:
+    status, headers, body = exporter.request(f"/api/v1/puts?{query}")
+    assert (status, headers["content-type"]) == (200, "application/x-ndjson"), body
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def ask(exporter, *options, **popen):
+    return run_exporter("puts", f"--url=http://127.0.0.1:{exporter.port}", *options, **popen)
+
+
+def send(place, connect, pvs, count):
+    """Sends, and waits until all are in memory."""
+    before = puts_of(place.exporter)
+    sent = connect(clients.libca, [place.ioc], pvs, count).send()
+    wait_until(lambda: len(puts_of(place.exporter)) == len(before) + sent, "all puts are in memory", 60)
+    return puts_of(place.exporter)[len(before):]
+
+
+def read_status(pid) -> str:
+    try:
+        return pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return ""
+
+
+def is_log_helper(pid, of) -> bool:
+    status = read_status(pid)
+    return status.startswith("Name:\tioc_exp-log\n") and f"PPid:\t{of}\n" in status
+
+
+def test_everybody_is_told_the_same(place, connect):
+    puts = send(place, connect, ["O:a", "O:b", "O:secret"], 23)
+    assert [put["seq"] for put in puts] == list(range(puts[0]["seq"], puts[0]["seq"] + 69))
+    last = puts[-1]["seq"]
+    wait_until(lambda: len(place.loki.entries()) == last, "Loki has all")
+    assert [json.loads(line)["seq"] for _, line, _ in place.loki.entries()] == list(range(1, last + 1))
+    assert all(metadata["pv"] == json.loads(line)["pv"] for _, line, metadata in place.loki.entries())
+    assert {path for path, _ in place.loki.pushes} == {"/loki/api/v1/push"}
+    wait_until(lambda: len(place.tcp.lines) == last, "the receiver has all")
+    for line, put in zip(place.tcp.lines[-69:], puts):
+        told = json.loads(line)
+        assert list(told)[:5] == ["date", "time", "host", "user", "pv"]
+        assert (told["pv"], told["new"]) == (put["pv"], put["value"])
+    # Of one client and one PV: the first at once, the others when the burst time ends, or the exporter does.
+    told = [json.loads(line) for line in (place.folder / "b.jsonl").read_text().splitlines()]
+    assert {put["pv"] for put in told} == {"O:b"} and not any("burst" in put for put in told)
+
+
+def test_people_and_values_are_private(place, connect):
+    puts = send(place, connect, ["O:a", "O:secret"], 5)
+    for put in puts:
+        assert re.fullmatch("sha256:[0-9a-f]{16}", put["user"])
+        secret = put["pv"] == "O:secret"
+        assert (put["value"] == put["old"] == "***") is secret
+        assert (put["rule"], put["action"]) == (("default", "unexpected") if secret else ("machine", "expected"))
+
+
+def test_a_file_rotates_in_an_exporter_that_may_open_none(place, connect):
+    before = len(puts_of(place.exporter))
+    send(place, connect, ["O:a"], 200)
+    files = lambda: sorted(place.folder.glob("small.jsonl*"))
+    lines = lambda: [json.loads(line)["seq"] for path in files() for line in path.read_text().splitlines()]
+    wait_until(lambda: len(lines()) == before + 200, "the files have all")
+    assert sorted(lines()) == list(range(1, before + 201))
+    assert len(files()) > 5
+    for path in files():
+        assert path.stat().st_size <= FILE_SIZE
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    # Whoever owns the folder opens them, with no right besides.
+    (helper,) = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if is_log_helper(pid, place.exporter.pid)]
+    status = dict(line.split(":\t", 1) for line in read_status(helper).splitlines() if ":\t" in line)
+    assert {status[caps] for caps in ("CapEff", "CapPrm", "CapBnd")} == {"0" * 16}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
+def test_each_put_is_accounted_for(place, connect):
+    send(place, connect, ["O:a", "O:b"], 11)
+    received = len(puts_of(place.exporter))
+
+    def told(page):
+        return all(page.value(EVENTS, sink=sink) == received for sink in ("small", "tcp", "loki"))
+
+    page = place.exporter.wait_scrape(told, "the sinks that work took all")
+    for sink in ("small", "b", "tcp", "mute", "loki"):
+        dropped = sum(value for _, value in page.series(DROPPED, sink=sink))
+        assert sum(page.value(name, sink=sink) for name in (EVENTS, FILTERED, WAITING)) + dropped == received, sink
+    assert page.value(FILTERED, sink="b") == sum(put["pv"] != "O:b" for put in puts_of(place.exporter))
+    assert page.value(WAITING, sink="b") > 0  # in a burst
+
+
+@contextlib.contextmanager
+def following(*argv, **popen):
+    with subprocess.Popen(argv, **popen) as command:
+        try:
+            yield command
+        finally:
+            command.kill()
+
+
+def test_the_command_follows(place, connect):
+    exporter = place.exporter
+    argv = [env.exporter_binary(), "puts", f"--url=http://127.0.0.1:{exporter.port}", "--pv=O:b"]
+    followers = lambda count: exporter.wait_scrape(
+        lambda page: page.value("ioc_exporter_putlog_followers") == count, f"{count} follow")
+    with following(*argv, stdout=subprocess.PIPE, text=True, user=65534) as command:  # any user may
+        followers(1)
+        sent = send(place, connect, ["O:a", "O:b"], 23)
+        lines = [json.loads(command.stdout.readline()) for _ in range(23)]
+    assert lines == [put for put in sent if put["pv"] == "O:b"]
+    ours, its = pty.openpty()  # for people, on a terminal
+    with following(*argv[:3], "--unexpected", stdout=its, env={"TERM": "xterm"}):
+        os.close(its)
+        followers(1 if exporter.scrape().value("ioc_exporter_putlog_followers") < 2 else 2)
+        send(place, connect, ["O:secret"], 1)
+        shown = b""
+        while shown.count(b"\n") < 2:
+            shown += os.read(ours, 4096)
+    os.close(ours)
+    head, line = shown.decode().splitlines()[:2]
+    assert head.split() == ["TIME", "IOC", "PV", "OLD", "NEW", "CLIENT", "USER", "RESULT", "POLICY"]
+    assert line.startswith("\x1b[31m") and "outlets" in line and "***" in line and "unexpected: default" in line
+
+
+def test_the_command_tells_what_was(place, connect):
+    sent = send(place, connect, ["O:a", "O:b"], 7)
+    done = ask(place.exporter, "--since=1h", "--pv=O:b")
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line) for line in done.stdout.splitlines()][-7:] == [put for put in sent if put["pv"] == "O:b"]
+    assert ask(place.exporter, "--since=1h", "--pv=none").returncode == 3
+    assert ask(place.exporter, "--pv=(").returncode == 2
+    assert puts_of(place.exporter, f"limit=2&user={quote('sha256:.*')}") == sent[-2:]
+    status, _, body = place.exporter.request("/api/v1/puts?since=yesterday")
+    assert status == 400 and b"since" in body
+
+
+def test_the_page_has_no_foreign_script(place, connect):
+    send(place, connect, ["O:a"], 1)
+    status, headers, body = place.exporter.request("/puts")
+    page = body.decode()
+    assert status == 200 and "O:a" in page
+    assert re.findall("<script[^>]*>", page) == ['<script src="/puts.js">']
+    assert not re.search("(src|href)=\"(https?:)?//", page)
+    assert "script-src 'self';" in headers["content-security-policy"]
+    status, headers, _ = place.exporter.request("/puts.js")
+    assert (status, headers["content-type"]) == (200, "text/javascript; charset=utf-8")
+
+
+def test_without_it_the_command_says_so(start_exporter):
+    exporter = start_exporter()
+    for options in ((), ("--since=1m",)):
+        done = ask(exporter, *options)
+        assert done.returncode == 1 and "--collector.putlog" in done.stderr, done
