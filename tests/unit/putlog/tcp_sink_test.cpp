@@ -23,11 +23,11 @@ using namespace std::chrono_literals;
 
 class Receiver {
  public:
-  explicit Receiver(std::uint16_t port = 0) {
+  explicit Receiver(std::uint16_t port = 0, int room = 32 << 10) {
     listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
     ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    const int room = 32 << 10;  // bytes that it has not read, and are lost with it
+    // `room`: bytes that it has not read, and are lost with it.
     ::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -122,6 +122,30 @@ TEST(TcpSinkTest, NobodyThereIsAProblem) {
   EXPECT_EQ(done.entries, 0u);
   ASSERT_TRUE(done.problem);
   EXPECT_EQ(done.problem->code, std::errc::connection_refused);
+}
+
+TEST(TcpSinkTest, WhatWasNotAcknowledgedIsSentAgain) {
+  constexpr std::size_t kPuts = 200;
+  auto receiver = std::make_unique<Receiver>(0, 4096);  // less than is sent at a time
+  const auto sink = receiver->sink();
+  const auto all = entries(1, kPuts);
+  std::size_t delivered = 0;
+  std::thread sends([&] {
+    for (int i = 0; i < 3000 && delivered < kPuts; ++i) {
+      delivered += sink->deliver(std::span(all).subspan(delivered)).entries;
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+  EXPECT_TRUE(receiver->read_until([&] { return receiver->lines.size() >= 3; }));
+  const std::uint16_t port = receiver->port();
+  receiver.reset();
+  Receiver next(port);
+  EXPECT_TRUE(next.read_until([&] { return next.lines.size() >= kPuts; }));
+  sends.join();
+  EXPECT_EQ(delivered, kPuts);
+  ASSERT_EQ(next.lines.size(), kPuts);
+  for (std::size_t i = 0; i < kPuts; ++i)
+    EXPECT_EQ(nlohmann::json::parse(next.lines[i]).at("seq"), i + 1);
 }
 
 // It takes the connection, and reads nothing: what is in nobody's hands is not delivered.
