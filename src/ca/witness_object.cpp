@@ -21,7 +21,7 @@ namespace {
 static_assert(sizeof(iocx_witness_ioc) == 16 && sizeof(iocx_witness_key) == 40);
 static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_channel, puts) == 40 &&
               offsetof(iocx_witness_channel, state) == 72 &&
-              offsetof(iocx_witness_channel, application) == 96);
+              offsetof(iocx_witness_channel, application) == 120);
 static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
 static_assert(sizeof(iocx_witness_rest) == 24);
 
