@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ca/status.h"
+#include "putlog/queue.h"
 #include "putlog/value.h"
 #include "pva/put_labels.h"
 #include "shared/ca_tap.h"
@@ -60,6 +61,8 @@ bool EventReader::take(std::span<const std::byte> raw) {
     event.old = old_value(head, bytes.subspan(head.room));
   }
   put.hole = std::exchange(hole_, 0);
+  put.bytes = footprint(event);
+  bytes_ += put.bytes;
   waiting_.push_back(std::move(put));
   wait_for_answer(waiting_.back());
   return true;
@@ -181,6 +184,7 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
     Waiting& put = waiting_.front();
     leave_answer(put);
     seq_ += put.hole;
+    bytes_ -= put.bytes;
     if (is_to_tell(put)) {
       complete(put, now);
       done.push_back(std::move(put.event));

@@ -46,6 +46,7 @@ class EventReader {
  public:
   static constexpr std::chrono::milliseconds kNamePatience{1000};
   static constexpr std::size_t kMostWaiting = 65'536;
+  static constexpr std::size_t kMostBytes = 64u << 20;  // that they may take, about
   static constexpr std::size_t kMostKnown = 65'536;
   using Losses = std::array<std::uint64_t, IOCX_PUTLOG_SOURCES>;
 
@@ -53,7 +54,7 @@ class EventReader {
       : directory_(directory), answer_patience_(answer_patience) {}
 
   // No more than that are to be taken now.
-  std::size_t room() const { return kMostWaiting - waiting_.size(); }
+  std::size_t room() const { return bytes_ < kMostBytes ? kMostWaiting - waiting_.size() : 0; }
   // One event of the ring. False: it is none.
   bool take(std::span<const std::byte> raw);
   // Once nothing is left in the ring: events that had no room until now have their numbers, too.
@@ -89,6 +90,7 @@ class EventReader {
     bool asked = false;
     bool unanswered = false;  // it may be, later
     std::uint64_t hole = 0;   // numbers of lost events before it
+    std::size_t bytes = 0;
   };
   // What a put-callback and its answer have in common.
   struct AnswerKey {
@@ -126,6 +128,7 @@ class EventReader {
   std::vector<bool> open_;  // of the policy's rules, in that minute
   std::int64_t open_at_ = -1;
   Losses lost_{};
+  std::size_t bytes_ = 0;  // of those in waiting_
   std::uint64_t seq_ = 0;
   std::uint64_t hole_ = 0;      // numbers of lost events since the last one in waiting_
   std::uint64_t asked_ns_ = 0;  // CLOCK_MONOTONIC, the last time that names were looked for again

@@ -226,6 +226,22 @@ TEST_F(PutLogReader, GivesThePolicysVerdict) {
   EXPECT_EQ(events[0].action, "unexpected");
 }
 
+TEST_F(PutLogReader, HasRoomForSoManyAndSoMuch) {
+  // A put of 8,000 characters, each of which is an element.
+  iocx_putlog_event head{};
+  head.time = 1000 * kMs;
+  head.count = head.value_bytes = 8000;
+  head.type = 4;
+  std::vector<std::byte> raw(sizeof head + 8000);
+  std::memcpy(raw.data(), &head, sizeof head);
+  std::size_t taken = 0;
+  while (reader.room() > 0 && reader.take(raw)) ++taken;
+  EXPECT_GT(taken, 100u);
+  EXPECT_LT(taken * 8000 * sizeof(Element), 2 * EventReader::kMostBytes);
+  EXPECT_EQ(reader.finish(at(1000 * kMs), true).size(), taken);
+  EXPECT_EQ(reader.room(), EventReader::kMostWaiting);
+}
+
 TEST_F(PutLogReader, RefusesWhatIsNoEvent) {
   auto raw = put(1);
   EXPECT_FALSE(reader.take(std::span(raw).first(20)));
