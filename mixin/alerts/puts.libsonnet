@@ -19,7 +19,7 @@ local failed(matcher) = both(|||
 // What to enter on the host of the IOC. A PV's name may hold anything, as a client asked for it: it is quoted for a shell.
 local on_that_host = 'On that host: ioc_exporter who-wrote ' +
                      |||
-                       '{{ reReplaceAll "'" "'\\''" $labels.pv }}'
+                       '{{ reReplaceAll "'" "'\\''" $labels.pv }}'; with the put log ioc_exporter puts --unexpected --since=1h
                      |||[:-1];
 
 {
