@@ -23,10 +23,10 @@ struct EventRing::Opened {
   std::size_t left = 0;
 
   // What it answers is a stop when it is not 0: the event itself has been taken then.
-  static int take(void* self, void* data, std::size_t size) {
+  static int take(void* self, void* data, std::size_t length) {
     auto* const opened = static_cast<Opened*>(self);
     try {
-      (*opened->each)({static_cast<const std::byte*>(data), size});
+      (*opened->each)({static_cast<const std::byte*>(data), length});
     } catch (...) {
       return -ENOMEM;
     }
