@@ -14,7 +14,7 @@ namespace ioc_exporter::kernel {
 
 struct EventRing::Opened {
   struct Deleter {
-    void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+    void operator()(ring_buffer* opened) const { ring_buffer__free(opened); }
   };
   UniqueFd fd;
   std::uint32_t size = 0;
