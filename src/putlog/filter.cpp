@@ -4,6 +4,7 @@
 #include <string>
 
 #include "exposition/label_text.h"
+#include "policy/policy.h"
 #include "putlog/entry.h"
 
 namespace ioc_exporter::putlog {
@@ -16,6 +17,20 @@ bool is_plain(char c) {
 bool wants(const NameFilter& filter, std::string_view name) {
   return (!filter.include || matches(*filter.include, name)) &&
          !(filter.exclude && matches(*filter.exclude, name));
+}
+
+// With and without VAL; modifiers are no part of it.
+bool matches_plain(const Pattern& pattern, std::string_view pv) {
+  const std::string plain = policy::plain_name(pv);
+  return matches(pattern, plain) ||
+         (plain.find('.') == std::string::npos && matches(pattern, plain + ".VAL"));
+}
+
+// A name that is not known may be any. What is left out is so by its plain name only: modifiers may
+// hold any text.
+bool wants_pv(const NameFilter& filter, std::string_view pv) {
+  return pv.empty() || ((!filter.include || matches_pv(*filter.include, pv)) &&
+                        !(filter.exclude && matches_plain(*filter.exclude, pv)));
 }
 
 bool wants_client(const NameFilter& filter, std::string_view client) {
@@ -36,13 +51,17 @@ bool matches(const Pattern& pattern, std::string_view name) {
   return pattern.matches(shown);
 }
 
+bool matches_pv(const Pattern& pattern, std::string_view pv) {
+  return matches(pattern, pv) || matches_plain(pattern, pv);
+}
+
 bool is_unexpected(const PutEvent& event) {
   return event.action == "unexpected" || event.action == "forbidden";
 }
 
 bool EventFilter::wants(const PutEvent& event) const {
   return (!unexpected || is_unexpected(event)) && putlog::wants(ioc, event.ioc) &&
-         putlog::wants(pv, event.pv) && putlog::wants(user, event.user) &&
+         wants_pv(pv, event.pv) && putlog::wants(user, event.user) &&
          wants_client(client, event.client);
 }
 

@@ -21,5 +21,7 @@ bool is_unexpected(const PutEvent& event);
 // Names are bytes that clients choose: one that is no UTF-8, or that holds a line end, is matched
 // in the form that the log shows, so that nobody escapes "everything" by his name.
 bool matches(const Pattern& pattern, std::string_view name);
+// A PV's name, however a client spells it: "X", "X.VAL", "X.VAL$", "X.{...}" are one.
+bool matches_pv(const Pattern& pattern, std::string_view pv);
 
 }  // namespace ioc_exporter::putlog

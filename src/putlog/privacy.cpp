@@ -61,7 +61,7 @@ const std::string& Privacy::hashed(const std::string& user) {
 }
 
 void Privacy::apply(PutEvent& event) {
-  if (hidden_ && matches(*hidden_, event.pv)) {
+  if (hidden_ && (event.pv.empty() || matches_pv(*hidden_, event.pv))) {
     hide(event.value);
     hide(event.old);
   }

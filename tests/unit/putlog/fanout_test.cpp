@@ -185,5 +185,18 @@ TEST_F(FanoutTest, WhatIsPrivateIsHiddenFromAll) {
   EXPECT_EQ(kept[1]->user, first.user);
 }
 
+TEST(PutPrivacy, NoSpellingOfAPvShowsItsValues) {
+  Privacy privacy(*Pattern::compile(".*:Secret"));
+  for (const char* pv :
+       {"SR:Secret", "SR:Secret.VAL", "SR:Secret.VAL$", "SR:Secret.{\"ts\":{}}", ""}) {
+    PutEvent one = event(1, pv);
+    privacy.apply(one);
+    EXPECT_EQ(one.value, scalar(std::string("***"))) << pv;
+  }
+  PutEvent other = event(1, "SR:Secret.DESC");
+  privacy.apply(other);
+  EXPECT_EQ(other.value, scalar(1.5));
+}
+
 }  // namespace
 }  // namespace ioc_exporter::putlog

@@ -68,5 +68,30 @@ TEST(PutFilter, NobodyEscapesEverythingByHisName) {
   }
 }
 
+// The server takes all of these for one.
+TEST(PutFilter, NobodyEscapesByAnotherSpellingOfAPv) {
+  EventFilter one;
+  one.pv.include = pattern("SR:Q1");
+  EventFilter with_field;
+  with_field.pv.include = pattern("SR:Q1\\.VAL");
+  for (const char* pv :
+       {"SR:Q1", "SR:Q1.VAL", "SR:Q1.VAL$", "SR:Q1.{\"ts\":{}}", "SR:Q1.VAL[0:1]"}) {
+    EXPECT_TRUE(one.wants(event(1, pv))) << pv;
+    EXPECT_TRUE(with_field.wants(event(1, pv))) << pv;
+  }
+  EXPECT_FALSE(one.wants(event(1, "SR:Q1.DESC")));
+  EventFilter quiet;
+  quiet.pv.exclude = pattern(".*:Noise.*");
+  EXPECT_FALSE(quiet.wants(event(1, "SR:Noise.VAL$")));
+  EXPECT_TRUE(quiet.wants(event(1, "SR:Q1.{\"sync\":{\"m\":\"first\",\"s\":\":Noise\"}}")));
+}
+
+// Who fills the exporter's tables has no name: his puts are told all the same.
+TEST(PutFilter, APvThatIsNotKnownMayBeAny) {
+  EventFilter filter;
+  filter.pv.include = pattern("SR:.*");
+  EXPECT_TRUE(filter.wants(event(1, "")));
+}
+
 }  // namespace
 }  // namespace ioc_exporter::putlog
