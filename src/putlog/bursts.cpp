@@ -1,5 +1,6 @@
 #include "putlog/bursts.h"
 
+#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -7,26 +8,47 @@
 namespace ioc_exporter::putlog {
 namespace {
 
+constexpr std::size_t kOpenBytes = 256;  // of one without an event, about
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc() || rest != end || std::isnan(number)) return {};
+  return number;
+}
+
+// What has a place between the least and the greatest: caput sends numbers as texts.
+std::optional<Element> number_of(const PutEvent& event) {
+  if (!event.value || event.value->is_array || event.value->elements.size() != 1) return {};
+  const Element& element = event.value->elements.front();
+  if (const auto* text = std::get_if<std::string>(&element)) return number_in(*text);
+  const double* number = std::get_if<double>(&element);
+  if (number != nullptr && std::isnan(*number)) return {};
+  return element;
+}
+
+// Of what has none, but for arrays, only the same is put together: nobody hides a text, or NaN,
+// between two others.
+std::string kind_of(const PutEvent& event) {
+  if (!event.value || number_of(event)) return event.value ? "number" : "";
+  if (event.value->is_array || event.value->elements.size() != 1) return "array";
+  const auto* text = std::get_if<std::string>(&event.value->elements.front());
+  return text != nullptr ? "=" + *text : "NaN";
+}
+
 std::string key_of(const PutEvent& event) {
+  const std::string kind = kind_of(event);
   std::string key;
   for (const std::string_view part :
        {std::string_view(event.ioc), address_of(event.client), std::string_view(event.user),
         std::string_view(event.client_host), std::string_view(event.pv), std::string_view(event.op),
         std::string_view(event.type), std::string_view(event.status), std::string_view(event.rule),
-        std::string_view(event.action)}) {
+        std::string_view(event.action), std::string_view(kind)}) {
     key += std::to_string(part.size());
     key.append(":").append(part);
   }
   return key;
-}
-
-std::optional<Element> number_of(const PutEvent& event) {
-  if (!event.value || event.value->is_array || event.value->elements.size() != 1) return {};
-  const Element& element = event.value->elements.front();
-  if (std::holds_alternative<std::int64_t>(element)) return element;
-  const double* number = std::get_if<double>(&element);
-  if (number == nullptr || std::isnan(*number)) return {};
-  return element;
 }
 
 // Of one burst all are of one DBR type, so of one kind.
@@ -35,6 +57,13 @@ bool is_less(const Element& one, const Element& other) {
 }
 
 }  // namespace
+
+void Bursts::weigh(Open& open) {
+  bytes_ -= open.bytes;
+  open.bytes = kOpenBytes + 2 * open.key.size();
+  if (open.entry.event) open.bytes += footprint(*open.entry.event);
+  bytes_ += open.bytes;
+}
 
 void Bursts::add(Entry& entry, SharedEvent event) {
   ++held_;
@@ -61,12 +90,16 @@ void Bursts::take(SharedEvent event, Clock::time_point now, std::vector<Entry>& 
   }
   end_due(now, out);
   std::string key = key_of(*event);
-  if (const auto known = by_key_.find(key); known != by_key_.end())
-    return add(known->second->entry, std::move(event));
-  if (by_key_.size() >= most_) end(open_.begin(), out);
-  out.push_back({std::move(event)});
-  open_.push_back({key, now + window_, Entry{nullptr, 0}});
-  by_key_.emplace(std::move(key), std::prev(open_.end()));
+  if (const auto known = by_key_.find(key); known != by_key_.end()) {
+    add(known->second->entry, std::move(event));
+    weigh(*known->second);
+  } else {
+    out.push_back({std::move(event)});
+    open_.push_back({key, now + window_, Entry{nullptr, 0}});
+    weigh(open_.back());
+    by_key_.emplace(std::move(key), std::prev(open_.end()));
+  }
+  while (by_key_.size() > most_ || bytes_ > most_bytes_) end(open_.begin(), out);
 }
 
 void Bursts::tell(Place open, std::vector<Entry>& out) {
@@ -75,10 +108,12 @@ void Bursts::tell(Place open, std::vector<Entry>& out) {
   if (entry.puts == 1) entry.burst.reset();  // as it is
   if (entry.puts > 0) out.push_back(std::move(entry));
   open->entry = Entry{nullptr, 0};
+  weigh(*open);
 }
 
 void Bursts::end(Place open, std::vector<Entry>& out) {
   tell(open, out);
+  bytes_ -= open->bytes;
   by_key_.erase(open->key);
   open_.erase(open);
 }

@@ -1,7 +1,7 @@
 // Bursts: many puts of one client to one PV become few lines: the first at once, and when the burst
 // time ends one for those that came after it, with their least and greatest value, how many they
 // were, and the last of them. What differs in client, user, operation, verdict or result is not put
-// together.
+// together, nor are texts that differ.
 //
 // Pure, not thread-safe: it is told the time.
 #pragma once
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "putlog/entry.h"
+#include "putlog/queue.h"
 
 namespace ioc_exporter::putlog {
 
@@ -22,10 +23,11 @@ class Bursts {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `window`: the burst time; 0 = each put is told. `most`: bursts at a time; of more the one that
-  // began first ends early.
-  explicit Bursts(std::chrono::milliseconds window, std::size_t most = 4096)
-      : window_(window), most_(most) {}
+  // `window`: the burst time; 0 = each put is told. `most`: bursts at a time, `most_bytes`: what
+  // they take in memory; of more the one that began first ends early.
+  explicit Bursts(std::chrono::milliseconds window, std::size_t most = 4096,
+                  std::size_t most_bytes = 16u << 20)
+      : window_(window), most_(most), most_bytes_(most_bytes) {}
 
   // What is to be told now is appended to `out`.
   void take(SharedEvent event, Clock::time_point now, std::vector<Entry>& out);
@@ -41,18 +43,21 @@ class Bursts {
     std::string key;
     Clock::time_point due{};
     Entry entry;  // puts = 0: none came after the first
+    std::size_t bytes = 0;
   };
   using Place = std::list<Open>::iterator;
 
+  void weigh(Open& open);
   void add(Entry& entry, SharedEvent event);
   void tell(Place open, std::vector<Entry>& out);
   void end(Place open, std::vector<Entry>& out);
 
   const std::chrono::milliseconds window_;
-  const std::size_t most_;
+  const std::size_t most_, most_bytes_;
   std::list<Open> open_;  // by when they are due
   std::unordered_map<std::string, Place> by_key_;
   std::uint64_t held_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace ioc_exporter::putlog

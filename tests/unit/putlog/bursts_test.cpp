@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "events.h"
 
 namespace ioc_exporter::putlog {
@@ -92,15 +94,53 @@ TEST_F(BurstsTest, WhatDiffersIsNotPutTogether) {
   EXPECT_TRUE(take(other).empty());
 }
 
-TEST_F(BurstsTest, OfTextsAndArraysThereIsNoLeastOne) {
-  take(event(1, "A", std::string("x")));
-  take(event(2, "A", std::string("y")));
-  take(event(3, "A", std::string("z")));
+TEST_F(BurstsTest, OfArraysThereIsNoLeastOne) {
+  for (const std::uint64_t seq : {1u, 2u, 3u}) {
+    PutEvent one = event(seq, "A");
+    one.value = Value{{static_cast<double>(seq)}, true};
+    take(one);
+  }
   now_ += 5s;
   const auto told = end_due();
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].burst, Burst());
   EXPECT_EQ(told[0].puts, 2u);
+}
+
+// A valve is opened and closed again at once: that it was open is told.
+TEST_F(BurstsTest, NoTextAndNoNanIsHiddenBetweenOthers) {
+  take(event(1, "A", std::string("Closed")));
+  EXPECT_EQ(take(event(2, "A", std::string("Open"))).size(), 1u);
+  EXPECT_TRUE(take(event(3, "A", std::string("Closed"))).empty());
+  take(event(4, "B", 1.0));
+  EXPECT_EQ(take(event(5, "B", std::nan(""))).size(), 1u);
+  EXPECT_TRUE(take(event(6, "B", 1.0)).empty());
+}
+
+// As caput sends them.
+TEST_F(BurstsTest, NumbersInTextsHaveALeastAndAGreatest) {
+  for (const auto& [seq, text] : {std::pair{1u, "1"}, {2u, "1"}, {3u, "999"}, {4u, "1"}})
+    take(event(seq, "A", std::string(text)));
+  now_ += 5s;
+  const auto told = end_due();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].puts, 3u);
+  EXPECT_EQ(told[0].burst, (Burst{Element(1.0), Element(999.0)}));
+}
+
+TEST(Bursts, TakeSoMuchMemory) {
+  constexpr std::size_t kBytes = 100'000;
+  Bursts bursts(5s, 4096, kBytes);
+  std::vector<Entry> told;
+  std::uint64_t puts = 0;
+  for (std::uint64_t seq = 1; seq <= 40; ++seq) {
+    PutEvent one = event(seq, "P" + std::to_string(seq / 2));
+    one.value = Value{std::vector<Element>(500, Element(1.0)), true};  // 20 kB
+    bursts.take(shared(one), Bursts::Clock::time_point(1000s), told);
+  }
+  for (const Entry& entry : told) puts += entry.puts;
+  EXPECT_EQ(puts + bursts.held(), 40u);
+  EXPECT_LE(bursts.held(), 5u);
 }
 
 TEST_F(BurstsTest, OfTooManyTheFirstEndsEarlyAndNothingIsLost) {
