@@ -62,10 +62,20 @@ bool EventReader::take(std::span<const std::byte> raw) {
   }
   put.hole = std::exchange(hole_, 0);
   put.bytes = footprint(event);
-  bytes_ += put.bytes;
+  waiting_bytes_ += put.bytes;
   waiting_.push_back(std::move(put));
   wait_for_answer(waiting_.back());
   return true;
+}
+
+EventReader::Key EventReader::key_of(const iocx_putlog_event& head) {
+  Key key{head.id, head.slot, head.source};
+  if (head.id != 0) return key;
+  key.generation = head.generation;
+  key.sid = head.sid;
+  key.port = head.port;
+  std::memcpy(&key.address, head.address, sizeof key.address);
+  return key;
 }
 
 EventReader::AnswerKey EventReader::answer_key_of(const iocx_putlog_event& head) {
@@ -146,12 +156,8 @@ void EventReader::ask(const std::vector<Waiting*>& those, bool again) {
   std::vector<std::size_t> answer_of;
   for (const Waiting* put : those) {
     const auto [found, is_new] = asked.try_emplace(key_of(put->head), heads.size());
-    if (is_new || put->head.id == 0) {
-      answer_of.push_back(heads.size());
-      heads.push_back(put->head);
-    } else {
-      answer_of.push_back(found->second);
-    }
+    if (is_new) heads.push_back(put->head);
+    answer_of.push_back(found->second);
   }
   auto answers = directory_.find(heads, again);
   std::vector<std::shared_ptr<Known>> made(answers.size());
@@ -183,8 +189,8 @@ std::vector<PutEvent> EventReader::finish(const WallClock::Reading& now, bool la
   while (!waiting_.empty() && (last || !waits(waiting_.front(), now_ns))) {
     Waiting& put = waiting_.front();
     leave_answer(put);
+    waiting_bytes_ -= put.bytes;
     seq_ += put.hole;
-    bytes_ -= put.bytes;
     if (is_to_tell(put)) {
       complete(put, now);
       done.push_back(std::move(put.event));
@@ -204,12 +210,18 @@ bool EventReader::is_nameless(const Waiting& put) {
   return put.head.source != IOCX_PUTLOG_PVA && (!put.known || put.known->who.pv.empty());
 }
 
+// Who sends many puts, or large ones, while one waits costs no more memory, and not the kernel's
+// room for those of others.
+bool EventReader::is_crowded(std::size_t parts) const {
+  return waiting_.size() >= kMostWaiting / parts || waiting_bytes_ >= kMostWaitingBytes / parts;
+}
+
 bool EventReader::waits(const Waiting& put, std::uint64_t now_ns) const {
   const auto is_younger = [&](nanoseconds age) {
     return now_ns < put.head.time + static_cast<std::uint64_t>(age.count());
   };
-  return (is_nameless(put) && is_younger(kNamePatience)) ||
-         (put.unanswered && is_younger(answer_patience_));
+  return (is_nameless(put) && is_younger(kNamePatience) && !is_crowded(1)) ||
+         (put.unanswered && is_younger(answer_patience_) && !is_crowded(2));
 }
 
 void EventReader::complete(Waiting& put, const WallClock::Reading& now) {

@@ -47,6 +47,8 @@ class EventReader {
   static constexpr std::chrono::milliseconds kNamePatience{1000};
   static constexpr std::size_t kMostWaiting = 65'536;
   static constexpr std::size_t kMostBytes = 64u << 20;  // that they may take, about
+  // From half of either on nobody waits for an answer, from all of it on for a name.
+  static constexpr std::size_t kMostWaitingBytes = 32u << 20;
   static constexpr std::size_t kMostKnown = 65'536;
   using Losses = std::array<std::uint64_t, IOCX_PUTLOG_SOURCES>;
 
@@ -54,7 +56,7 @@ class EventReader {
       : directory_(directory), answer_patience_(answer_patience) {}
 
   // No more than that are to be taken now.
-  std::size_t room() const { return bytes_ < kMostBytes ? kMostWaiting - waiting_.size() : 0; }
+  std::size_t room() const { return waiting_bytes_ < kMostBytes ? kMostWaiting - waiting_.size() : 0; }
   // One event of the ring. False: it is none.
   bool take(std::span<const std::byte> raw);
   // Once nothing is left in the ring: events that had no room until now have their numbers, too.
@@ -72,11 +74,15 @@ class EventReader {
     std::uint64_t id;
     std::uint32_t slot;
     std::uint8_t source;
+    std::uint32_t generation = 0, sid = 0, address = 0;  // these and the port: only without an id
+    std::uint16_t port = 0;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept {
-      return (key.id * 0x9E3779B97F4A7C15u) ^ (std::uint64_t{key.slot} << 3) ^ key.source;
+      const std::uint64_t place =
+          std::uint64_t{key.address} << 32 ^ std::uint64_t{key.port} << 24 ^ key.sid;
+      return ((key.id ^ place) * 0x9E3779B97F4A7C15u) ^ (std::uint64_t{key.slot} << 3) ^ key.source;
     }
   };
   struct Known {
@@ -89,8 +95,8 @@ class EventReader {
     std::shared_ptr<Known> known = {};
     bool asked = false;
     bool unanswered = false;  // it may be, later
-    std::uint64_t hole = 0;   // numbers of lost events before it
     std::size_t bytes = 0;
+    std::uint64_t hole = 0;  // numbers of lost events before it
   };
   // What a put-callback and its answer have in common.
   struct AnswerKey {
@@ -104,7 +110,7 @@ class EventReader {
     }
   };
 
-  static Key key_of(const iocx_putlog_event& head) { return {head.id, head.slot, head.source}; }
+  static Key key_of(const iocx_putlog_event& head);
   static AnswerKey answer_key_of(const iocx_putlog_event& head);
   void note_lost(std::uint8_t source, std::uint64_t lost);
   void take_answer(const iocx_putlog_event& head);
@@ -112,6 +118,7 @@ class EventReader {
   void leave_answer(Waiting& put);
   static bool is_to_tell(const Waiting& put);
   static bool is_nameless(const Waiting& put);
+  bool is_crowded(std::size_t parts) const;
   bool waits(const Waiting& put, std::uint64_t now_ns) const;
   void look_up();
   void ask(const std::vector<Waiting*>& those, bool again);
@@ -128,8 +135,8 @@ class EventReader {
   std::vector<bool> open_;  // of the policy's rules, in that minute
   std::int64_t open_at_ = -1;
   Losses lost_{};
-  std::size_t bytes_ = 0;  // of those in waiting_
   std::uint64_t seq_ = 0;
+  std::size_t waiting_bytes_ = 0;
   std::uint64_t hole_ = 0;      // numbers of lost events since the last one in waiting_
   std::uint64_t asked_ns_ = 0;  // CLOCK_MONOTONIC, the last time that names were looked for again
 };

@@ -146,6 +146,14 @@ TEST_F(PutLogReader, TellsAPutWithoutANameAfterAWhile) {
   EXPECT_EQ(events[1].user, "");
 }
 
+TEST_F(PutLogReader, AsksOnceForThoseOfOneClientThatHaveNoSlot) {
+  for (int i = 0; i < 23; ++i) reader.take(put(0, 1000 * kMs));
+  reader.finish(at(1000 * kMs));
+  reader.finish(at(1200 * kMs));
+  for (const auto& [asked, again] : directory.calls) EXPECT_EQ(asked, 1u);
+  EXPECT_EQ(reader.finish(at(2000 * kMs)).size(), 23u);
+}
+
 TEST_F(PutLogReader, WaitsForNobodyAtTheEnd) {
   reader.take(put(1, 1000 * kMs));
   EXPECT_EQ(reader.finish(at(1000 * kMs), true).size(), 1u);
@@ -204,6 +212,29 @@ TEST(PutLogAnswers, AreToldWithTheirPuts) {
   reader.take(with(put(1, kSent + 700 * kMs), 1, 9));
   reader.take(with(put(kSent, kSent + 650 * kMs), IOCX_PUTLOG_ANSWER, 9));
   EXPECT_EQ(reader.finish(at(kSent + 1300 * kMs))[0].status, "");
+}
+
+// As bytes arrays take forty times their size in memory.
+TEST(PutLogAnswers, WhatWaitsBehindOneTakesSoMuchMemory) {
+  constexpr std::uint64_t kSent = 1000 * kMs;
+  constexpr std::uint16_t kChar = 4;
+  constexpr std::uint32_t kBytes = 512;
+  FakeDirectory directory;
+  directory.known[1] = who("SR:Q1");
+  EventReader reader(directory, std::chrono::milliseconds(500));
+  reader.take(with(put(1, kSent), 1, 7));  // is not answered
+  auto raw = put(1, kSent);
+  raw.resize(sizeof(iocx_putlog_event) + std::size_t{2} * kBytes);
+  iocx_putlog_event head;
+  std::memcpy(&head, raw.data(), sizeof head);
+  head.count = head.value_bytes = head.room = kBytes;
+  head.type = kChar;
+  std::memcpy(raw.data(), &head, sizeof head);
+  reader.take(raw);
+  EXPECT_TRUE(reader.finish(at(kSent)).empty());
+  std::size_t taken = 2;
+  for (; reader.finish(at(kSent)).empty() && taken < 10'000; ++taken) reader.take(raw);
+  EXPECT_LT(taken, 1000u);  // 20 MB
 }
 
 TEST_F(PutLogReader, GivesThePolicysVerdict) {
