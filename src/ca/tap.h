@@ -304,6 +304,7 @@ class CaTap {
   CaPutTotals totals_;
   CaPutLedger* ledger_ = nullptr;
   std::vector<Told> told_;  // by slot; only with a ledger
+  std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in told_
   CaOutcomeTotals outcomes_;
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them

@@ -24,7 +24,11 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   const iocx_ca_channel& channel = object_.channels()[slot];
   if (told.channel != channel.channel) told.growth = {}, told.refused = {};
   told.channel = channel.channel;
+  if (const auto before = slot_at_.find(told.place);
+      before != slot_at_.end() && before->second == slot)
+    slot_at_.erase(before);
   told.place = put_place(ioc, info.client, info.client_port, channel.sid);
+  slot_at_[told.place] = slot;
   told.server_port = info.server_port;
 }
 
@@ -92,12 +96,11 @@ void CaTap::take_over(const std::vector<CaPutLedger::Owed>& owed) {
 }
 
 std::string CaTap::name_of(const CaPutPlace& place) const {
-  for (std::uint32_t slot = 0; slot < told_.size(); ++slot) {
-    if (told_[slot].place != place || !totals_.is_open(slot, told_[slot].channel)) continue;
-    const CaPutLabels* const labels = totals_.labels(slot, told_[slot].channel);
-    if (labels != nullptr && !labels->pv.empty()) return labels->pv;
-  }
-  return {};
+  const auto found = slot_at_.find(place);
+  if (found == slot_at_.end()) return {};
+  const Told& told = told_[found->second];
+  const CaPutLabels* const labels = totals_.labels(found->second, told.channel);
+  return labels == nullptr ? "" : labels->pv;
 }
 
 std::optional<CaPutIdentity> CaTap::identify(const iocx_putlog_event& event) const {
