@@ -191,15 +191,7 @@ class Printer {
 
   bool print(const std::vector<std::string>& events) {
     if (events.empty()) return true;
-    if (!json_) return write(out_, table_.lines(events));
-    std::string text;
-    for (std::string line : events) {
-      // The exporter sends none; another server might.
-      std::ranges::replace_if(
-          line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-      text += line + "\n";
-    }
-    return write(out_, text);
+    return write(out_, json_ ? json_lines(events) : table_.lines(events));
   }
 
  private:
@@ -241,6 +233,12 @@ int print_as_they_come(const CommandLine& line, const std::string& target, Print
 }
 
 }  // namespace
+
+std::string json_lines(const std::vector<std::string>& events) {
+  std::string text;
+  for (const std::string& event : events) text += terminal_cell(event) + "\n";
+  return text;
+}
 
 std::string PutsTable::lines(const std::vector<std::string>& events) {
   std::vector<Row> rows;

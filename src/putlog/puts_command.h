@@ -12,6 +12,10 @@ namespace ioc_exporter::putlog {
 // none. `arguments` are those after "puts". Prints as events come.
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
 
+// Events as /api/v1/puts gives them, a line each. That has nothing that could steer a terminal;
+// another server might, whose events lose those bytes here.
+std::string json_lines(const std::vector<std::string>& events);
+
 // Events, one line each, for people. Columns are as wide as the widest cell so far.
 class PutsTable {
  public:

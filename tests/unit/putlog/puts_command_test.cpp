@@ -74,6 +74,18 @@ TEST_F(PutsTableTest, NothingSteersTheTerminal) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
+TEST(PutsJsonLines, AreWhatCameButForWhatSteersATerminal) {
+  PutEvent one = event(1);
+  one.user = "a\x1b[2J  b\n\xff\xc2\x9b\xe2\x80\xae";
+  EXPECT_EQ(json_lines({to_json(one), to_json(one)}), to_json(one) + "\n" + to_json(one) + "\n");
+  const std::string text =
+      json_lines({"{\"pv\":\"\x1b[31m\xc2\x9b"
+                  "2J\xe2\x80\xae\xff\"}",
+                  ""});
+  for (const char* bad : {"\x1b", "\xc2\x9b", "\xe2\x80\xae", "\xff"})
+    EXPECT_EQ(text.find(bad), std::string::npos) << bad;
+}
+
 TEST(EventStreamTest, IsReadHoweverItIsCut) {
   const std::string stream =
       "retry: 3000\n\nid: 1\ndata: {\"seq\":1}\n\n:\n\nid: 2\ndata: {\"seq\":2}\n\n"
