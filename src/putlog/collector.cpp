@@ -15,10 +15,9 @@ namespace {
 constexpr const char* kProbe = "putlog";
 // How long events lie in the ring where there are few.
 constexpr std::chrono::milliseconds kPause{50};
-constexpr std::size_t kMostAtOnce = 4096;
-// Of them, and what a byte of a value may become: an element of an array, of two values.
-constexpr std::size_t kMostBytesAtOnce = 64u << 20;
-constexpr std::size_t kGrowth = 2 * sizeof(Element);
+constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16;
+// What these may take in memory, which is far more than in the ring: of each byte an Element.
+constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::uint32_t kMiB = 1024 * 1024;
 
 }  // namespace
@@ -84,8 +83,10 @@ bool PutLogCollector::read_some(bool last) {
     if (std::exchange(policy_changed_, false)) reader_.set_policy(policy_);
   }
   const EventReader::Losses lost = losses();  // before: all that came before them is read
-  const std::size_t fit = kMostBytesAtOnce / (kGrowth * ring_.use().value_bytes);
-  const std::size_t most = std::min({kMostAtOnce, fit, reader_.room()});
+  const std::size_t of_one =
+      std::size_t{2} * ring_.use().value_bytes * sizeof(Element) + sizeof(PutEvent);
+  const std::size_t most =
+      std::min({kMostAtOnce, std::max(kLeastAtOnce, kMostBytesAtOnce / of_one), reader_.room()});
   std::size_t read = 0;
   if (most > 0) {
     auto taken = ring_.ring()->read(most, [this](auto event) { reader_.take(event); });
