@@ -56,7 +56,9 @@ class EventReader {
       : directory_(directory), answer_patience_(answer_patience) {}
 
   // No more than that are to be taken now.
-  std::size_t room() const { return waiting_bytes_ < kMostBytes ? kMostWaiting - waiting_.size() : 0; }
+  std::size_t room() const {
+    return waiting_bytes_ < kMostBytes ? kMostWaiting - waiting_.size() : 0;
+  }
   // One event of the ring. False: it is none.
   bool take(std::span<const std::byte> raw);
   // Once nothing is left in the ring: events that had no room until now have their numbers, too.
