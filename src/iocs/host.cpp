@@ -69,19 +69,19 @@ Host::Host(RootedFs fs, Options options)
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   listeners_.rested = false;
-  const bool was_looking = work_ == Work::look;
-  take_over(patience);
+  const bool was_looking = is_looking_;
+  take_over_look(patience);
   // What a look found is applied before the next look tells what changed since.
-  if (work_ != Work::none || was_looking) return looked_;
+  if (was_looking) return looked_;
   told_ = std::exchange(speaking_, {});
   told_reserved_ = std::exchange(reserved_, std::nullopt);
-  work_ = Work::look;
-  worker_.start([this, now] { look(now); });
-  take_over(patience);
+  is_looking_ = true;
+  looker_.start([this, now] { look(now); });
+  take_over_look(patience);
   return looked_;
 }
 
-// By the worker.
+// By a worker.
 void Host::look(Clock::time_point now) {
   const auto began = Clock::now();
   for (const Listener& listener : told_) finder_.speaks_ca(listener);
@@ -95,6 +95,7 @@ void Host::look(Clock::time_point now) {
   look_.changes = std::move(*changes);
   look_.listeners = {finder_.rested(), finder_.unclaimed(), finder_.ownerless()};
   look_.left_out = finder_.left_out();
+  look_.waits_for_files = finder_.waits_for_files();
   const auto unreadable = finder_.costs().unreadable;
   if (unreadable > 0 && !may_look_into_processes(fs_))
     look_.result = error_in_words(std::to_string(unreadable) +
@@ -103,14 +104,18 @@ void Host::look(Clock::time_point now) {
   look_.seconds = std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-// What the worker has done by now.
-void Host::take_over(milliseconds patience) {
-  if (work_ == Work::none || !worker_.wait(patience)) return;
-  if (std::exchange(work_, Work::none) == Work::read) {
-    std::ranges::move(reading_, std::back_inserter(due_));
-    reading_.clear();
-    return;
-  }
+// What the workers have done by now.
+void Host::take_over_read(milliseconds patience) {
+  if (!is_reading_ || !memory_reader_.wait(patience)) return;
+  is_reading_ = false;
+  std::ranges::move(reading_, std::back_inserter(due_));
+  reading_.clear();
+}
+
+void Host::take_over_look(milliseconds patience) {
+  if (!is_looking_ || !looker_.wait(patience)) return;
+  is_looking_ = false;
+  waits_for_files_ = look_.waits_for_files;
   looked_ = look_.result;
   look_seconds_ = look_.seconds;
   listeners_ = std::move(look_.listeners);
@@ -248,22 +253,21 @@ bool Host::is_due(const LiveIoc& live, Clock::time_point now) const {
 }
 
 bool Host::read_databases(Clock::time_point now, milliseconds patience) {
-  // poll() has waited for a look already.
-  take_over(work_ == Work::look ? milliseconds(0) : patience);
-  if (work_ != Work::none) return false;
+  take_over_read(patience);
+  if (is_reading_) return false;
   if (!due_.empty()) return true;  // apply_databases() first
   // Only this thread changes live_, but for what is atomic, so it may look at it without the mutex.
   for (const auto& [id, live] : live_)
     if (is_due(live, now)) reading_.push_back({live.ioc, live.serial, std::nullopt, {}});
   if (reading_.empty()) return false;
   const std::size_t all = reading_.size();
-  work_ = Work::read;
-  worker_.start([this] { read_all(); });
-  take_over(patience);
-  return work_ == Work::none && due_.size() < all;
+  is_reading_ = true;
+  memory_reader_.start([this] { read_all(); });
+  take_over_read(patience);
+  return !is_reading_ && due_.size() < all;
 }
 
-// By the worker.
+// By the other one.
 void Host::read_all() {
   const auto end = Clock::now() + kTogether;
   for (auto due = reading_.begin(); due != reading_.end(); ++due) {

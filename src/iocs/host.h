@@ -3,10 +3,10 @@
 // followed and named like them, and have no database.
 //
 // One thread changes it: poll(), apply(), read_databases() and apply_databases(), one after the
-// other. What these look at and read is done by a thread of its own, for which they wait as long as
-// `patience` says only: what is not done then is taken up by a later call. Whatever says so is
-// called under mutex(), which is also held while a scrape reads; an IOC's memory is read without
-// it.
+// other. What these look at and read is done by two threads, of which neither waits for the other;
+// they wait for them as long as `patience` says only: what is not done then is taken up by a later
+// call. Whatever says so is called under mutex(), which is also held while a scrape reads; an IOC's
+// memory is read without it.
 #pragma once
 
 #include <array>
@@ -92,7 +92,9 @@ class Host {
   // How long the last look took, and when it was done; a look that is under way is not.
   double look_seconds() const { return look_seconds_; }
   // A look or a reading is under way, or done and not taken over.
-  bool is_busy() const { return work_ != Work::none; }
+  bool is_busy() const { return is_looking_ || is_reading_; }
+  // The next look may see more than the last one, and should be soon.
+  bool waits_for_files() const { return waits_for_files_; }
   // What poll() saw becomes what the others below tell. Under the mutex.
   void apply(Clock::time_point now);
   // Reads databases that are due, for kTogether at most, without the mutex. True: there are more.
@@ -168,8 +170,8 @@ class Host {
     LeftOut left_out;
     Result<void> result;
     double seconds = 0;
+    bool waits_for_files = false;
   };
-  enum class Work { none, look, read };
 
   static FinderOptions finder_options(const Options& options);
   void start(const Ioc& ioc, Clock::time_point now);
@@ -184,7 +186,8 @@ class Host {
   Reading read(const Ioc& ioc) const;
   void look(Clock::time_point now);
   void read_all();
-  void take_over(std::chrono::milliseconds patience);
+  void take_over_look(std::chrono::milliseconds patience);
+  void take_over_read(std::chrono::milliseconds patience);
   // `rest`: how long to leave the IOC's memory alone now.
   static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest);
 
@@ -205,7 +208,9 @@ class Host {
   LeftOut left_out_;
   std::map<IocId, LiveIoc> live_;
   std::vector<Due> due_;  // read, and not applied yet
-  Work work_ = Work::none;
+  bool is_looking_ = false;
+  bool is_reading_ = false;
+  bool waits_for_files_ = false;
   Look look_;                                                      // of the worker, while it looks
   std::vector<Due> reading_;                                       // the same, while it reads
   std::vector<Listener> told_;                                     // the same: who speaks CA
@@ -218,7 +223,7 @@ class Host {
   std::vector<std::uint32_t> forgotten_;
   std::uint32_t next_number_ = 1;
   std::uint64_t next_serial_ = 1;
-  Worker worker_;  // last: it ends first
+  Worker looker_, memory_reader_;  // last: they end first
 };
 
 }  // namespace ioc_exporter::iocs

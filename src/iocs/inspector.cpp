@@ -1,6 +1,7 @@
 #include "iocs/inspector.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 
 #include "base/live_thread.h"
@@ -153,7 +154,9 @@ Result<Inspection> Inspector::inspect(const ProcessStat& stat, const Inspection*
   if (found.target) found.problem.clear();
   if (!found.target && found.problem.empty() && has_ioc_threads(stat))
     found.problem = why_not_found(stat, modules, found);
-  if (found.is_ioc()) find_version(pid, modules, found);
+  if (found.is_ioc() && !found.under_way) find_version(pid, modules, found);
+  if (found.under_way)
+    return error_from_errno(EINPROGRESS, "read the files of pid " + std::to_string(pid));
   return found;
 }
 
@@ -170,7 +173,7 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
   auto statuses = reader_.statuses(pid, paths);
   if (!statuses) {
     found.uncertain = true;
-    found.put_off = is_for_now(statuses.error());
+    note(statuses.error(), found);
     return modules;
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -180,6 +183,7 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
     if (!module.facts) {
       module.path = in_proc(stat, "root") + mapping.path;
       const auto status = reader_.status(pid, module.path);
+      if (!status) note(status.error(), found);
       if (status && status->st_ino == mapping.inode)
         module.facts = look_at(pid, module.path, *status, found);
     }
@@ -194,12 +198,17 @@ std::vector<Inspector::Module> Inspector::open_modules(const ProcessStat& stat, 
   return modules;
 }
 
+void Inspector::note(const Error& error, Inspection& found) {
+  found.put_off = found.put_off || is_for_now(error);
+  found.under_way = found.under_way || is_under_way(error);
+}
+
 std::shared_ptr<const FileFacts> Inspector::look_at(pid_t pid, const std::string& path,
                                                     const FileStatus& status, Inspection& found) {
   if (!status) return nullptr;
   auto facts = files_.look(pid, path, *status);
   if (facts) return std::move(*facts);
-  found.put_off = found.put_off || is_for_now(facts.error());
+  note(facts.error(), found);
   return nullptr;
 }
 
@@ -275,9 +284,14 @@ void Inspector::find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspec
 // libCom holds the string since 3.15, libmiscIoc before; a static executable holds it itself.
 void Inspector::find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found) {
   const auto ask = [&](auto&& chosen) {
-    for (const Module& module : modules)
-      if (found.base_version.empty() && chosen(module))
-        found.base_version = files_.base_version(pid, module.path, *module.facts);
+    for (const Module& module : modules) {
+      if (!found.base_version.empty() || found.under_way || !chosen(module)) continue;
+      auto version = files_.base_version(pid, module.path, *module.facts);
+      if (version)
+        found.base_version = std::move(*version);
+      else
+        found.under_way = true;
+    }
   };
   const auto named = [](std::string_view start) {
     return [start](const Module& module) {

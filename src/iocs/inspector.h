@@ -19,6 +19,7 @@ struct Inspection {
   std::string executable;        // as the process sees it, without " (deleted)"
   bool uncertain = false;        // a file could not be read: look again even when nothing changed
   bool put_off = false;          // one could not be read now: look again soon
+  bool under_way = false;        // one is being read: nothing is said until it was
   std::uint64_t threads = 0;     // how many there were when their names were read
   // What an IOC has. `target` without a value and no problem: not an IOC.
   std::optional<ProbeTarget> target;
@@ -53,7 +54,8 @@ class Inspector {
 
   // `before`: the last look at the same process, reused when it maps the same files still;
   // `thorough` reads the threads' names again also when there are as many. An error means that the
-  // process' maps cannot be read: it ended, or we may not.
+  // process' maps cannot be read: it ended, or we may not; or that something of it is being read
+  // (is_under_way()).
   Result<Inspection> inspect(const ProcessStat& stat, const Inspection* before, bool thorough);
 
   // Threads of an IOC run in it, as their names say.
@@ -74,6 +76,7 @@ class Inspector {
   static void find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found);
   static void find_pva_puts(const Module& module, Inspection& found);
   void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);
+  static void note(const Error& error, Inspection& found);
   std::shared_ptr<const FileFacts> look_at(pid_t pid, const std::string& path,
                                            const FileStatus& status, Inspection& found);
   std::string why_not_found(const ProcessStat& stat, const std::vector<Module>& modules,

@@ -1,14 +1,15 @@
 #include "iocs/reader_pool.h"
 
-#include <poll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
-#include "iocs/process_stat.h"
+#include "iocs/code_file.h"
 #include "iocs/process_user.h"
 
 namespace ioc_exporter::iocs {
@@ -17,11 +18,16 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostIdle = 4;  // readers of a kind
-constexpr milliseconds kGlance{20};
 // Of each reading: more than it takes of an ordinary process or library, or than a piece of memory.
 constexpr milliseconds kFree{5};
-// A reader that runs all this time, or waits for a CPU, is given up as well.
+// What somebody waits for ends soon; what has low priority and a CPU to wait for may take long.
 constexpr std::chrono::seconds kLongest{30};
+constexpr std::chrono::seconds kLongestSearch{300};
+// An answer that nobody comes for.
+constexpr std::chrono::seconds kAnswerKept{30};
+// What all readings of one memory may sleep, and take: a page may be made to answer late each time.
+constexpr std::chrono::seconds kMostAsleep{3};
+constexpr std::chrono::seconds kLongestMemory{60};
 
 std::string_view bytes_of(const IocId& id) {
   return {reinterpret_cast<const char*>(&id), sizeof id};
@@ -32,28 +38,28 @@ uid_t payer_of(const RootedFs& fs, pid_t pid) {
   return user_of(fs, pid).value_or(kNoUser);
 }
 
-// It computes, or would if it had a CPU: so it does not hang.
-bool is_runnable(const RootedFs& fs, pid_t reader) {
-  const auto stat = read_process_stat(fs, reader);
-  return stat && stat->state == 'R';
-}
-
-// False: not in time.
-bool wait_for_answer(const RootedFs& fs, const Reader& reader, milliseconds patience,
-                     const std::atomic<bool>& stopped) {
-  pollfd answer{reader.socket.get(), POLLIN, 0};
-  milliseconds slept{0};
-  for (milliseconds waited{0}; waited < kLongest && !stopped; waited += kGlance) {
-    if (::poll(&answer, 1, static_cast<int>(kGlance.count())) > 0) return true;
-    if (!is_runnable(fs, reader.pid)) slept += kGlance;
-    if (slept >= patience) return false;
-  }
-  return false;
-}
-
 std::string milliseconds_text(std::chrono::milliseconds time) {
   std::string text = std::to_string(time.count());
   return text + " ms";
+}
+
+// The same for every process that maps the file, until it is written to.
+std::string key_of_file(ReaderOp op, int fd) {
+  Packer packer;
+  packer.add(op);
+  struct stat status {};
+  (void)::fstat(fd, &status);
+  packer.add(file_id(status));
+  packer.add(status.st_ctim.tv_sec);
+  packer.add(status.st_ctim.tv_nsec);
+  return packer.bytes();
+}
+
+std::string key_of_process(ReaderOp op, pid_t pid, std::string_view rest) {
+  Packer packer;
+  packer.add(op);
+  packer.add(pid);
+  return packer.bytes() + std::string(rest);
 }
 
 }  // namespace
@@ -63,14 +69,14 @@ class ReaderPool::RemoteMemory : public Memory {
  public:
   RemoteMemory(ReaderPool& pool, Reader reader, const Owner& owner)
       : pool_(pool), reader_(std::move(reader)), owner_(owner) {}
-  ~RemoteMemory() override { pool_.give_back(Kind::memory, std::move(reader_)); }
+  ~RemoteMemory() override { pool_.give_back(Kind::light, std::move(reader_)); }
 
   Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> into) override {
     if (into.empty()) return std::size_t{0};
     const ReaderRequest request{ReaderOp::read_memory, 0, address, into.size()};
-    auto asked = pool_.ask(reader_, kMemoryPatience, owner_, request, {}, -1, what(address));
-    if (!asked) return std::move(asked).error();
-    return take(asked->bytes, into);
+    auto answer = ask(request, {}, address);
+    if (!answer) return std::move(answer).error();
+    return take(answer->bytes, 1, into, address);
   }
 
   Result<std::size_t> gather(std::span<const std::uint64_t> addresses, std::size_t size,
@@ -81,27 +87,37 @@ class ReaderPool::RemoteMemory : public Memory {
     if (most == 0) return Memory::gather(addresses, size, into);
     addresses = addresses.first(most);
     const ReaderRequest request{ReaderOp::gather, 0, size, 0};
-    auto asked =
-        pool_.ask(reader_, kMemoryPatience, owner_, request,
-                  {reinterpret_cast<const char*>(addresses.data()), addresses.size_bytes()}, -1,
-                  what(addresses[0]));
-    if (!asked) return std::move(asked).error();
-    return take(asked->bytes, into.first(most * size)) / size;
+    auto answer =
+        ask(request, {reinterpret_cast<const char*>(addresses.data()), addresses.size_bytes()},
+            addresses[0]);
+    if (!answer) return std::move(answer).error();
+    return take(answer->bytes, size, into.first(most * size), addresses[0]);
   }
 
  private:
+  Result<Reading::Answer> ask(const ReaderRequest& request, std::string_view payload,
+                              std::uint64_t address) {
+    auto answer = pool_.ask(reader_, owner_, request, payload, what(address), &total_);
+    if (answer && (total_.slept >= kMostAsleep || total_.waited >= kLongestMemory))
+      return pool_.give_up(reader_, owner_, what(address) + ": all of it takes too long");
+    return answer;
+  }
   std::string what(std::uint64_t address) const {
     return "read memory at " + hex_address(address) + " (pid " + std::to_string(owner_.pid) + ")";
   }
-  static std::size_t take(const std::string& bytes, std::span<std::byte> into) {
+  // How many things of this size it brought. None would be asked for again, for ever.
+  Result<std::size_t> take(const std::string& bytes, std::size_t size_of_one,
+                           std::span<std::byte> into, std::uint64_t address) const {
     const std::size_t size = std::min(bytes.size(), into.size());
+    if (size < size_of_one) return error_in_words(what(address) + ": the reader gave no answer");
     std::memcpy(into.data(), bytes.data(), size);
-    return size;
+    return size / size_of_one;
   }
 
   ReaderPool& pool_;
   Reader reader_;
   Owner owner_;
+  Reading::Times total_;
 };
 
 ReaderPool::ReaderPool(RootedFs fs, ReaderForker forker)
@@ -189,66 +205,126 @@ Error ReaderPool::give_up(Reader& reader, const Owner& owner, const std::string&
   return error_from_errno(ETIME, what + ": given up");
 }
 
-Result<ReaderPool::Asked> ReaderPool::ask(Reader& reader, milliseconds patience, const Owner& owner,
-                                          const ReaderRequest& request, std::string_view payload,
-                                          int fd, const std::string& what) {
+Result<Reading::Answer> ReaderPool::answer_of(Reading& reading, const Owner& owner) {
+  if (!reading.is_over()) return error_from_errno(ETIME, reading.what() + ": the exporter ends");
+  charge(owner, reading.cost());
+  if (!reading.is_silent()) return reading.take_answer();
+  return give_up(
+      reading.reader(), owner,
+      reading.what() + ": no answer within " + milliseconds_text(reading.limits().patience));
+}
+
+Result<Reading::Answer> ReaderPool::ask(Reader& reader, const Owner& owner,
+                                        const ReaderRequest& request, std::string_view payload,
+                                        const std::string& what, Reading::Times* total) {
   if (!reader.socket) return error_from_errno(ETIME, what + ": given up");
-  const auto head = std::as_bytes(std::span(&request, 1));
-  if (!send_message(reader.socket.get(), head, payload, fd)) {
-    reader.socket.reset();
-    return last_error(what + ": ask a reader");
-  }
-  Asked asked;
-  std::string message;
-  const auto began = Clock::now();
-  for (;;) {
-    if (!wait_for_answer(fs(), reader, patience, stopped_)) {
-      if (stopped_) return error_from_errno(ETIME, what + ": the exporter ends");
-      charge(owner, Clock::now() - began);
-      return give_up(reader, owner, what + ": no answer within " + milliseconds_text(patience));
+  Reading reading(std::move(reader), {kMemoryPatience, kLongest}, what);
+  if (!reading.ask(request, payload, -1)) return last_error(what + ": ask a reader");
+  reading.wait(fs(), [this] { return stopped_.load(); });
+  if (total != nullptr) *total += reading.times();
+  auto answer = answer_of(reading, owner);
+  reader = std::move(reading.reader());
+  return answer;
+}
+
+void ReaderPool::begin_look() {
+  const auto now = Clock::now();
+  turn_ends_ = now + kTurn;
+  for (auto& [key, parked] : parked_) move_on(parked, [] { return true; });
+  std::erase_if(parked_, [now](const auto& entry) {
+    return entry.second.answer && now - entry.second.wanted > kAnswerKept;
+  });
+}
+
+// Its number may be given out again, and what was asked for was about another program.
+void ReaderPool::forget(pid_t pid) {
+  for (auto parked = parked_.begin(); parked != parked_.end();) {
+    const auto next = std::next(parked);
+    if (parked->second.of == pid) {
+      auto node = parked_.extract(parked);
+      node.key() = "forgotten " + std::to_string(forgotten_++);
+      node.mapped().of = 0;
+      node.mapped().wanted = {};
+      parked_.insert(std::move(node));
     }
-    if (!receive_message(reader.socket.get(), message, asked.fd)) {
-      reader.socket.reset();
-      return error_from_errno(EAGAIN, what + ": the reader has ended");
-    }
-    Unpacker unpacker(message);
-    const auto answer = unpacker.take<ReaderAnswer>();
-    if (!answer) return error_in_words(what + ": the reader gave no answer");
-    if (answer->ok == 0) {
-      std::string context(unpacker.rest());
-      return answer->error == 0 ? error_in_words(std::move(context))
-                                : error_from_errno(static_cast<int>(answer->error), context);
-    }
-    asked.bytes.append(unpacker.rest());
-    if (answer->more != 0) continue;
-    charge(owner, Clock::now() - began);
-    return asked;
+    parked = next;
   }
 }
 
-Result<ReaderPool::Asked> ReaderPool::ask(Kind kind, pid_t pid, const ReaderRequest& request,
-                                          std::string_view payload, int fd,
-                                          const std::string& what) {
+bool ReaderPool::may_park(Kind kind, uid_t user) const {
+  std::size_t all = 0, own = 0, searches = 0, own_searches = 0;
+  for (const auto& [key, parked] : parked_) {
+    if (parked.answer) continue;
+    const bool is_own = parked.owner.user == user;
+    const bool is_search = parked.kind == Kind::files;
+    ++all;
+    own += is_own;
+    searches += is_search;
+    own_searches += is_own && is_search;
+  }
+  return all < kMostParked && own < kMostParkedOfUser &&
+         (kind == Kind::light || (searches < kMostSearches && own_searches < kMostSearchesOfUser));
+}
+
+void ReaderPool::move_on(Parked& parked, const std::function<bool()>& enough) {
+  if (parked.answer || !parked.reading.wait(fs(), enough)) return;
+  parked.answer = answer_of(parked.reading, parked.owner);
+  give_back(parked.kind, std::move(parked.reading.reader()));
+}
+
+Result<ReaderPool::Parked> ReaderPool::start(const Question& question, pid_t pid,
+                                             const ReaderRequest& request, std::string_view payload,
+                                             int fd, const std::string& what) {
   const auto owner = may_read(pid, what);
   if (!owner) return owner.error();
-  auto reader = take(kind);
+  if (!may_park(question.kind, owner->user))
+    return error_from_errno(EINPROGRESS, what + ": others of this user come first");
+  auto reader = take(question.kind);
   if (!reader) return std::move(reader).error();
-  const auto patience = kind == Kind::memory ? kMemoryPatience : kFilePatience;
-  auto asked = ask(*reader, patience, *owner, request, payload, fd, what);
-  give_back(kind, std::move(*reader));
-  return asked;
+  const auto longest = question.kind == Kind::files ? kLongestSearch : kLongest;
+  Parked parked{Reading(std::move(*reader), {question.patience, longest}, what),
+                *owner,
+                question.kind,
+                question.of,
+                {},
+                {}};
+  if (!parked.reading.ask(request, payload, fd)) return last_error(what + ": ask a reader");
+  return parked;
+}
+
+Result<Reading::Answer> ReaderPool::ask(const Question& question, pid_t pid,
+                                        const ReaderRequest& request, std::string_view payload,
+                                        int fd, const std::string& what) {
+  auto found = parked_.find(question.key);
+  const bool is_new = found == parked_.end();
+  if (is_new) {
+    auto started = start(question, pid, request, payload, fd, what);
+    if (!started) return std::move(started).error();
+    found = parked_.emplace(question.key, std::move(*started)).first;
+  }
+  Parked& parked = found->second;
+  // For one that was asked for earlier nobody waits again.
+  move_on(parked, [this, is_new] {
+    return stopped_ || (!is_patient_ && (!is_new || Clock::now() >= turn_ends_));
+  });
+  parked.wanted = Clock::now();
+  if (!parked.answer && !stopped_)
+    return error_from_errno(EINPROGRESS, what + ": a reader is at it");
+  if (!parked.answer) parked.answer = error_from_errno(ETIME, what + ": the exporter ends");
+  auto answer = std::move(*parked.answer);
+  parked_.erase(found);
+  return answer;
 }
 
 Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
   const std::string what = "read memory of pid " + std::to_string(id.pid);
   const auto owner = may_read(id.pid, what);
   if (!owner) return owner.error();
-  auto reader = take(Kind::memory);
+  auto reader = take(Kind::light);
   if (!reader) return std::move(reader).error();
-  auto opened =
-      ask(*reader, kMemoryPatience, *owner, {ReaderOp::open_memory}, bytes_of(id), -1, what);
+  auto opened = ask(*reader, *owner, {ReaderOp::open_memory}, bytes_of(id), what, nullptr);
   if (!opened) {
-    give_back(Kind::memory, std::move(*reader));
+    give_back(Kind::light, std::move(*reader));
     return std::move(opened).error();
   }
   return std::unique_ptr<Memory>(std::make_unique<RemoteMemory>(*this, std::move(*reader), *owner));
@@ -256,9 +332,10 @@ Result<std::unique_ptr<Memory>> ReaderPool::memory(const IocId& id) {
 
 Result<std::string> ReaderPool::text(pid_t pid, const std::string& path, std::size_t limit) {
   const ReaderRequest request{ReaderOp::text, 0, limit, 0};
-  auto asked = ask(Kind::memory, pid, request, path, -1, "read " + path);
-  if (!asked) return std::move(asked).error();
-  return std::move(asked->bytes);
+  auto answer = ask({key_of_process(ReaderOp::text, pid, path), Kind::light, pid, kMemoryPatience},
+                    pid, request, path, -1, "read " + path);
+  if (!answer) return std::move(answer).error();
+  return std::move(answer->bytes);
 }
 
 Result<std::vector<FileStatus>> ReaderPool::statuses(pid_t pid,
@@ -270,9 +347,10 @@ Result<std::vector<FileStatus>> ReaderPool::statuses(pid_t pid,
     std::size_t end = all.size();
     while (end < paths.size() && payload.size() + paths[end].size() < kMostInPiece)
       payload.append(paths[end++]).append(1, '\0');
-    auto asked = ask(Kind::files, pid, {ReaderOp::statuses}, payload, -1, what);
-    if (!asked) return std::move(asked).error();
-    Unpacker unpacker(asked->bytes);
+    auto answer = ask({key_of_process(ReaderOp::statuses, pid, payload), Kind::light, pid}, pid,
+                      {ReaderOp::statuses}, payload, -1, what);
+    if (!answer) return std::move(answer).error();
+    Unpacker unpacker(answer->bytes);
     while (all.size() < end) {
       const auto status = unpacker.take<FileStatus>();
       if (!status) return error_in_words(what + ": the reader gave no answer");
@@ -284,27 +362,30 @@ Result<std::vector<FileStatus>> ReaderPool::statuses(pid_t pid,
 
 Result<UniqueFd> ReaderPool::open(pid_t pid, const std::string& path) {
   const ReaderRequest request{ReaderOp::open, 0, static_cast<std::uint64_t>(pid), 0};
-  auto asked = ask(Kind::files, pid, request, path, -1, "open " + path);
-  if (!asked) return std::move(asked).error();
-  if (!asked->fd) return error_in_words("open " + path + ": the reader gave no descriptor");
-  return std::move(asked->fd);
+  auto answer = ask({key_of_process(ReaderOp::open, pid, path), Kind::light, pid}, pid, request,
+                    path, -1, "open " + path);
+  if (!answer) return std::move(answer).error();
+  if (!answer->fd) return error_in_words("open " + path + ": the reader gave no descriptor");
+  return std::move(answer->fd);
 }
 
 Result<ElfSymbols> ReaderPool::symbols(pid_t pid, int fd, const std::string& path) {
-  auto asked = ask(Kind::files, pid, {ReaderOp::symbols}, path, fd, "read symbols of " + path);
-  if (!asked) return std::move(asked).error();
-  auto symbols = ElfSymbols::unpacked(asked->bytes);
+  auto answer = ask({key_of_file(ReaderOp::symbols, fd), Kind::files}, pid, {ReaderOp::symbols},
+                    path, fd, "read symbols of " + path);
+  if (!answer) return std::move(answer).error();
+  auto symbols = ElfSymbols::unpacked(answer->bytes);
   if (!symbols) return error_in_words("read symbols of " + path + ": the reader gave no answer");
   return std::move(*symbols);
 }
 
 Result<std::string> ReaderPool::base_version(pid_t pid, int fd,
                                              std::span<const LoadSegment> segments) {
-  auto asked = ask(Kind::files, pid, {ReaderOp::base_version},
-                   {reinterpret_cast<const char*>(segments.data()), segments.size_bytes()}, fd,
-                   "search a file for the version of EPICS Base");
-  if (!asked) return std::move(asked).error();
-  return std::move(asked->bytes);
+  auto answer =
+      ask({key_of_file(ReaderOp::base_version, fd), Kind::files}, pid, {ReaderOp::base_version},
+          {reinterpret_cast<const char*>(segments.data()), segments.size_bytes()}, fd,
+          "search a file for the version of EPICS Base");
+  if (!answer) return std::move(answer).error();
+  return std::move(answer->bytes);
 }
 
 ReaderSample ReaderPool::use() {

@@ -22,14 +22,20 @@ class HeldReader : public ProcessReader {
  public:
   explicit HeldReader(RootedFs fs) : ProcessReader(std::move(fs)) {}
   void let() { let_.count_down(); }
+  void let_memory() { let_memory_.count_down(); }
 
   Result<std::string> text(pid_t pid, const std::string& path, std::size_t limit) override {
     let_.wait();
     return ProcessReader::text(pid, path, limit);
   }
+  Result<std::unique_ptr<Memory>> memory(const IocId& id) override {
+    let_memory_.wait();
+    return ProcessReader::memory(id);
+  }
 
  private:
   std::latch let_{1};
+  std::latch let_memory_{1};
 };
 
 class HostOnTree : public testing::Test, public ProcTree {
@@ -61,6 +67,22 @@ TEST_F(HostOnTree, AnIocOfALookThatEndedLateIsKept) {
   poll(kLongEnough);
   ASSERT_EQ(host_->facts().size(), 1u);
   EXPECT_EQ(host_->facts()[0].pid, 7);
+}
+
+// Pages that answer late, or a database that is large.
+TEST_F(HostOnTree, AMemoryThatIsBeingReadDelaysNoLook) {
+  put({.pid = 7});
+  put({.pid = 8});
+  reader_->let();
+  poll(kLongEnough);
+  ASSERT_EQ(host_->live().size(), 2u);
+  host_->read_databases(now_, milliseconds(0));
+  EXPECT_TRUE(host_->is_busy());
+  remove(7);
+  poll(kLongEnough);
+  EXPECT_EQ(host_->live().size(), 1u);
+  EXPECT_TRUE(host_->is_busy());
+  reader_->let_memory();
 }
 
 TEST_F(HostOnTree, IsBusyUntilTheLookIsTakenOver) {
