@@ -100,7 +100,7 @@ void CaCollector::read_witness(Reading& reading) {
     reading.complete = false;
     return;
   }
-  for (DropSample& drop : *drops) reading.self.drops.push_back(std::move(drop));
+  reading.self.add(std::move(*drops));
 }
 
 void CaCollector::read_searches(Reading& reading) {

@@ -66,7 +66,7 @@ void add_ca_samples(const Names& names, CaTapReading reading, const WallClock& c
   add_servers(names, reading, samples);
   add_named(names, reading.clients, samples.ca_clients);
   for (MapSample& map : reading.maps) self.maps.push_back(std::move(map));
-  for (DropSample& drop : reading.drops) self.drops.push_back(std::move(drop));
+  self.add(std::move(reading.drops));
 }
 
 }  // namespace ioc_exporter::ca

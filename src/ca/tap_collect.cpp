@@ -55,10 +55,7 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
   (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
-  std::vector<DropSample> drops;
-  for (std::size_t reason = 0; reason < IOCX_CA_DROPS; ++reason)
-    drops.push_back(
-        {"ca_tap", iocx_ca_drop_labels[reason], (*counters)[reason], iocx_ca_drop_lost[reason]});
+  auto drops = drop_samples("ca_tap", *counters, iocx_ca_drop_labels, iocx_ca_drop_lost);
   drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
   drops.push_back({"ca_tap", "outcome_series_full", outcomes_.overflowed()});
   drops.push_back({"ca_tap", "late_answer", late_answers_, false});

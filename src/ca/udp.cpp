@@ -210,9 +210,7 @@ Result<std::vector<SearchedName>> CaUdp::most_searched() {
 Result<void> CaUdp::add_counters(CaUdpReading& reading) const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_DROPS);
   if (!counters) return std::move(counters).error();
-  for (std::size_t reason = 0; reason < IOCX_CA_UDP_DROPS; ++reason)
-    reading.drops.push_back({kProbe, iocx_ca_udp_drop_labels[reason], (*counters)[reason],
-                             iocx_ca_udp_drop_lost[reason]});
+  reading.drops = drop_samples(kProbe, *counters, iocx_ca_udp_drop_labels, iocx_ca_udp_drop_lost);
   add_samples(reading, (*counters)[IOCX_CA_UDP_DROP_CLIENTS_FULL]);
   return {};
 }

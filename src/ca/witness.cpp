@@ -293,10 +293,8 @@ std::uint64_t CaWitness::attachments() const {
 Result<std::vector<DropSample>> CaWitness::drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_WITNESS_DROPS);
   if (!counters) return std::move(counters).error();
-  std::vector<DropSample> drops;
-  for (std::size_t reason = 0; reason < IOCX_WITNESS_DROPS; ++reason)
-    drops.push_back({"ca_witness", iocx_witness_drop_labels[reason], (*counters)[reason],
-                     iocx_witness_drop_lost[reason]});
+  auto drops =
+      drop_samples("ca_witness", *counters, iocx_witness_drop_labels, iocx_witness_drop_lost);
   drops.push_back({"ca_witness", "witness_unsettled", ledger_->unsettled()});
   return drops;
 }

@@ -1,6 +1,7 @@
 // What the exporter says of itself, as the metrics need it. Plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -39,6 +40,19 @@ struct DropSample {
   std::uint64_t count = 0;
   bool lost = true;  // a count or a name is missing; false: usual, and all was counted
 };
+
+// What was counted of each reason, by the table of names and fates that goes with its enumeration
+// (bpf/shared/labelled_enum.h).
+template <std::size_t kReasons>
+std::vector<DropSample> drop_samples(const std::string& probe,
+                                     const std::vector<std::uint64_t>& counts,
+                                     const char* const (&names)[kReasons],
+                                     const bool (&lost)[kReasons]) {
+  std::vector<DropSample> samples;
+  for (std::size_t reason = 0; reason < kReasons && reason < counts.size(); ++reason)
+    samples.push_back({probe, names[reason], counts[reason], lost[reason]});
+  return samples;
+}
 
 struct CollectorSample {
   std::string collector;  // "discovery", "records", "puts"
@@ -86,10 +100,6 @@ struct LoopSample {
 struct SelfSamples {
   // Those of another collector.
   void add(SelfSamples more) {
-    const auto append = [](auto& to, auto& from) {
-      to.insert(to.end(), std::make_move_iterator(from.begin()),
-                std::make_move_iterator(from.end()));
-    };
     append(probes, more.probes);
     append(maps, more.maps);
     append(drops, more.drops);
@@ -97,6 +107,7 @@ struct SelfSamples {
     append(states, more.states);
     if (more.kernel_memory) kernel_memory = more.kernel_memory;
   }
+  void add(std::vector<DropSample> more) { append(drops, more); }
 
   std::vector<ProbeSample> probes;
   std::vector<MapSample> maps;
@@ -111,6 +122,12 @@ struct SelfSamples {
   std::optional<HttpSample> http = {};
   std::optional<ReaderSample> readers = {};
   std::optional<LoopSample> loop = {};
+
+ private:
+  template <class Sample>
+  static void append(std::vector<Sample>& to, std::vector<Sample>& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  }
 };
 
 }  // namespace ioc_exporter

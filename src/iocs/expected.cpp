@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "base/yaml_file.h"
 
@@ -24,10 +25,7 @@ Result<std::vector<std::string>> expected_from_text(const std::string& text) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     ++number;
-    line = line.substr(0, line.find('#'));
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
-      line.remove_suffix(1);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+    line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     std::string name(line);
     if (!is_name(name))

@@ -7,19 +7,14 @@
 #include <optional>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace ioc_exporter::policy {
 namespace {
 
 constexpr int kDay = 24 * 60;
 constexpr std::array<std::string_view, 7> kDays = {"monday", "tuesday",  "wednesday", "thursday",
                                                    "friday", "saturday", "sunday"};
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::optional<std::size_t> parse_day(std::string_view text) {
   std::string word(trimmed(text));

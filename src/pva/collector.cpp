@@ -134,7 +134,7 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
   auto drops = witness_->drops();
   if (trouble_.report("read what the probes on PV Access servers lost",
                       drops ? Result<void>() : drops.error()))
-    for (DropSample& drop : *drops) self.drops.push_back(std::move(drop));
+    self.add(std::move(*drops));
   else
     complete = false;
   return samples;

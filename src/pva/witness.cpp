@@ -200,10 +200,7 @@ std::uint64_t PvaWitness::attachments() const {
 Result<std::vector<DropSample>> PvaWitness::drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_PVA_DROPS);
   if (!counters) return std::move(counters).error();
-  std::vector<DropSample> drops;
-  for (std::size_t reason = 0; reason < IOCX_PVA_DROPS; ++reason)
-    drops.push_back({"pva_witness", iocx_pva_drop_labels[reason], (*counters)[reason],
-                     iocx_pva_drop_lost[reason]});
+  auto drops = drop_samples("pva_witness", *counters, iocx_pva_drop_labels, iocx_pva_drop_lost);
   drops.push_back({"pva_witness", "put_series_full", puts_.overflowed() + failures_.overflowed()});
   return drops;
 }

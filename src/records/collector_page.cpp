@@ -113,7 +113,7 @@ void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Readin
 
 void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   reading.self.states.push_back(habits_file_.sample());
-  if (!habits_file_.problem().empty()) reading.notes.push_back(habits_file_.problem());
+  if (!habits_file_.problem().empty()) reading.notes.push_back(habits_keeper_.problem());
   if (!options_.enabled) return;
   SelfSamples& self = reading.self;
   ProbeSample& probe = self.probes.emplace_back();
@@ -137,15 +137,12 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   }
   const auto drops = process_->drops();
   if (!drops) return;
-  for (std::uint32_t i = 0; i < drops->size(); ++i)
-    self.drops.push_back(
-        {kProbe, iocx_record_drop_labels[i], (*drops)[i], iocx_record_drop_lost[i]});
+  self.add(drop_samples(kProbe, *drops, iocx_record_drop_labels, iocx_record_drop_lost));
   auto put_drops =
       kernel::sum_per_cpu_counters(process_->object().maps().puts.drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
   (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += extras_->puts_over_limit();
-  for (std::uint32_t i = 0; i < put_drops->size(); ++i)
-    self.drops.push_back({kProbe, iocx_put_drop_labels[i], (*put_drops)[i], iocx_put_drop_lost[i]});
+  self.add(drop_samples(kProbe, *put_drops, iocx_put_drop_labels, iocx_put_drop_lost));
 }
 
 RecordsCollector::Reading RecordsCollector::read_all() {

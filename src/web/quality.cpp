@@ -7,12 +7,6 @@
 
 namespace ioc_exporter::web {
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 std::string_view next_part(std::string_view& rest, char separator) {
   std::size_t end = 0;
   for (bool quoted = false; end < rest.size() && (quoted || rest[end] != separator); ++end)

@@ -6,8 +6,6 @@
 
 namespace ioc_exporter::web {
 
-std::string_view trimmed(std::string_view text);
-
 // Cuts the part before the next `separator` off `rest`, and gives it trimmed. Separators within
 // quotes are none.
 std::string_view next_part(std::string_view& rest, char separator);
