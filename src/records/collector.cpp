@@ -34,38 +34,16 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
     if (auto loaded = load(); !loaded)
       why_not_ = kernel::explain_load_error(kProbe, loaded.error());
   extras_.emplace(host_.fs(), process_ ? &*process_ : nullptr);
-  if (process_) restore_habits(state_folder);
+  if (process_) habits_.restore(habits_keeper_.open(state_folder, Clock::now()));
 }
 
 RecordsCollector::~RecordsCollector() {
-  if (!habits_file_.is_open()) return;
-  habits_file_.write_now(
-      [this](std::uint64_t generation) { return to_bytes(generation, kept_habits()); });
-}
-
-void RecordsCollector::restore_habits(const std::string& folder) {
-  habits_file_.open(folder, kHabitFiles);
-  if (!habits_file_.is_open()) return;
-  next_keep_ = Clock::now() + kKeepHabits;
-  std::string problem;
-  auto latest = StateFiles::read_latest<ReadHabits>(folder, kHabitFiles, kLargestHabitFile,
-                                                    habits_from_bytes, problem);
-  habits_file_.note_read_problem(problem);
-  habits_file_.set_generation(latest.generation);
-  if (!latest.iocs.empty()) log::info("the habits of {} IOCs are known", latest.iocs.size());
-  habits_.restore(std::move(latest.iocs));
+  habits_keeper_.keep_now([this] { return kept_habits(); });
 }
 
 KeptHabits RecordsCollector::kept_habits() {
   const std::scoped_lock lock(bounds_mutex_);
   return habits_.kept();
-}
-
-void RecordsCollector::keep_habits(TimePoint now) {
-  if (!habits_file_.is_open() || !habits_file_.is_idle() || now < next_keep_) return;
-  next_keep_ = now + kKeepHabits;
-  const auto habits = std::make_shared<const KeptHabits>(kept_habits());  // not to be copied again
-  habits_file_.write([habits](std::uint64_t generation) { return to_bytes(generation, *habits); });
 }
 
 Result<void> RecordsCollector::load() {
@@ -247,7 +225,7 @@ void RecordsCollector::tick(TimePoint now) {
   free_ended_threads(now);
   process_->share_memory();
   report_refused();
-  keep_habits(now);
+  habits_keeper_.keep(now, [this] { return kept_habits(); });
 }
 
 // Once for each IOC.

@@ -12,7 +12,6 @@
 
 #include "base/rates.h"
 #include "base/retry.h"
-#include "base/state_keeper.h"
 #include "base/trouble_log.h"
 #include "exposition/bounds_options.h"
 #include "exposition/collector.h"
@@ -23,6 +22,7 @@
 #include "records/causes.h"
 #include "records/extra_probes.h"
 #include "records/habits.h"
+#include "records/habits_keeper.h"
 #include "records/memory_watch.h"
 #include "records/options.h"
 #include "records/pending_records.h"
@@ -84,12 +84,8 @@ class RecordsCollector final : public Collector {
     bool complete = true;
   };
 
-  static constexpr std::chrono::minutes kKeepHabits{15};
-
   Result<void> load();
-  void restore_habits(const std::string& folder);
   KeptHabits kept_habits();
-  void keep_habits(TimePoint now);
   Durations wanted_durations() const;
   void measure_hit_cost();
   void end(const std::vector<std::uint32_t>& slots);
@@ -121,8 +117,7 @@ class RecordsCollector final : public Collector {
   ProbeSeconds probe_seconds_;
   TroubleLog trouble_;
   TimePoint next_thread_check_{};
-  StateKeeper habits_file_{"habits", "habits of records"};
-  TimePoint next_keep_{};
+  HabitsKeeper habits_keeper_;
   MemoryWatch memory_;  // in any thread
   Rates rates_;         // in any thread
   LabelCache labels_;   // in any thread

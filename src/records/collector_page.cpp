@@ -112,8 +112,8 @@ void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Readin
 }
 
 void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
-  reading.self.states.push_back(habits_file_.sample());
-  if (!habits_file_.problem().empty()) reading.notes.push_back(habits_keeper_.problem());
+  reading.self.states.push_back(habits_keeper_.sample());
+  if (!habits_keeper_.problem().empty()) reading.notes.push_back(habits_keeper_.problem());
   if (!options_.enabled) return;
   SelfSamples& self = reading.self;
   ProbeSample& probe = self.probes.emplace_back();
