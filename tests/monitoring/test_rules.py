@@ -28,6 +28,32 @@ def test_alerts_fire_stay_silent_and_resolve():
     run_tool("promtool", "test", "rules", *sorted((ALERTS / "tests").glob("*.yml")))
 
 
+def asks_for(expression: str, recorded: str) -> bool:
+    patterns = re.findall(r'__name__=~"([^"]*)"', expression)
+    return (any(re.fullmatch(pattern, recorded) for pattern in patterns)
+            or re.search(rf"(?<![\w:]){recorded}(?![\w:])", expression) is not None)
+
+
+def test_groups_that_use_one_another_are_tested_in_order():
+    """promtool evaluates groups in any order, a new one each time it runs, but for those that group_eval_order names; the
+    others come first, with the first of these. A rule that uses what another group records is an interval late, or not."""
+    found = 0
+    for path in sorted((ALERTS / "tests").glob("*.yml")):
+        wanted = yaml.safe_load(path.read_text())
+        groups = [group for name in wanted["rule_files"]
+                  for group in yaml.safe_load((path.parent / name).read_text())["groups"]]
+        order = {name: at for at, name in enumerate(wanted.get("group_eval_order", []))}
+        assert set(order) <= {group["name"] for group in groups}, f"{path.name}: a group that is not there"
+        made = {rule["record"]: group["name"] for group in groups for rule in group["rules"] if "record" in rule}
+        for group in groups:
+            before = {made[record] for rule in group["rules"] for record in made if asks_for(rule["expr"], record)}
+            for other in before - {group["name"]}:
+                found += 1
+                assert order.get(other, 0) < order.get(group["name"], 0), \
+                    f"{path.name}: {group['name']} uses what {other} records, which group_eval_order has not before it"
+    assert found, "no group uses another one any more"
+
+
 def test_puts_by_pv_access_fire_as_those_by_channel_access(tmp_path):
     """The same tests with the other names, of all alerts but those about what PV Access does not tell."""
     (tmp_path / "tests").mkdir()
