@@ -123,7 +123,7 @@ def until(what: str, condition, seconds: float, every: float = 1.0) -> None:
 def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span: int, step: int, interval: int) -> float:
     """Seconds, as Grafana asks."""
     one = board == "records"
-    query = fill(expression, job="ioc_exporter", instance=".*", ioc=ONE_IOC if one else ".*",
+    query = fill(expression, job=".+", instance=".+", ioc=ONE_IOC if one else ".*",
                  pv=".*", user=".*", client=".*", record=".*", exporter="host002:10064",
                  __rate_interval=f"{max(step + interval, 4 * interval)}s", __range=f"{span}s", __interval=f"{step}s")
     now = time.time()

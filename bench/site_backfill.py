@@ -40,7 +40,7 @@ def labels_of(series: dict[str, str]) -> bytes:
 
 def samples_of(values: list[float], first: int) -> bytes:
     return b"".join(b"\x12\x10\x09" + struct.pack("<d", value) + b"\x10" + varint((first + STEP * i) * 1000)
-                    for i, value in enumerate(values))
+                    for i, value in enumerate(values) if value is not None)
 
 
 class Backfill:
@@ -70,10 +70,11 @@ class Backfill:
             if key not in blocks:
                 made = [field(1, labels_of(labels) + samples_of(values, first))
                         for labels, values in self.site.series_of(name, kind, times)
-                        if everything or wanted(labels["__name__"])]
+                        if (everything or wanted(labels["__name__"])) and any(value is not None for value in values)]
                 blocks[key] = b"".join(made)
             return blocks[key]
 
+        self.send(block("site", 0, True))
         for host in range(self.hosts):
             self.send(Site.with_names(block("host", 0, True), host))
             for number in range(self.site.iocs):

@@ -49,7 +49,13 @@ CLIENT = 'client="127.0.0.1",user="{}op",client_host="console1"'
 
 
 def recorded_lines(names: list[str], of: str) -> list[tuple[str, str, float]]:
-    """What the rules would have recorded in the past: of a "host", an "ioc", or a "pv" and its client."""
+    """What the rules would have recorded in the past: of the "site", a "host", an "ioc", or a "pv" and its client."""
+    if of == "site":  # the busiest: of the first host
+        more = {"job_le": LE, "job_probe_reason": [f'probe="ca_tap",reason="reason{i}"' for i in range(39)],
+                "job_client_user": [CLIENT.format(f"S000:C{i // 10:02}:P{i % 10:03}:") for i in range(20)],
+                "job_ioc_pv": [f'instance="host000:10064",ioc="ioc000-{i // 10:02}",pv="S000:C{i // 10:02}:P{i % 10:03}:SetCur"'
+                               for i in range(20)]}
+        return [(name, labels, 1.5) for name in names for labels in more.get(name.split(":")[0], [])]
     if of == "host":  # the busiest PVs and clients of a host: those of its first IOCs
         busiest = [f"S@@@:C{i // 10:02}:P{i % 10:03}:" for i in range(20)]
         more = {"instance": [""], "instance_le": LE, "instance_period": PERIOD, "instance_reason": REASON,
@@ -91,7 +97,7 @@ class Site:
         of["host"] += [line for line in of["ioc"] if 'pv="D:closed"' in line[1]]
         of["ioc"] = [line for line in of["ioc"] if 'pv="D:closed"' not in line[1]]
         self.blocks = {kind: Block(lines, names | (one_each if kind == "pv" else {})) for kind, lines in of.items()}
-        self.past = {of: Block(recorded_lines(recorded, of), {}) for of in ("host", "ioc", "pv")}
+        self.past = {of: Block(recorded_lines(recorded, of), {}) for of in ("site", "host", "ioc", "pv")}
         self.past["host"].lines.append(("up", "", 1.0))
         self._cache: dict[tuple, str] = {}
 
@@ -127,13 +133,18 @@ class Site:
         return 0.25 * (1 + kind) * storm
 
     def series_of(self, name: str, kind: int, times: list[int]):
-        """The series of such a block, with those that rules recorded: labels by name, and values."""
-        common = {"job": "ioc_exporter", "instance": HOST + "10064"}
-        grown = [now % 86400 / AGE if name == "host" else self._age(kind, now) * self._speed(name, kind, now) / AGE
+        """The series of such a block, with those that rules recorded: labels by name, and values; None where there was none
+        at that time."""
+        common = {"job": "ioc_exporter"} | ({"instance": HOST + "10064"} if name != "site" else {})
+        grown = [now % 86400 / AGE if name in ("host", "site") else self._age(kind, now) * self._speed(name, kind, now) / AGE
                  for now in times]
-        for past, block in ((False, self.blocks[name]), (True, self.past.get(name))):
+        for past, block in ((False, self.blocks.get(name)), (True, self.past.get(name))):
             for metric, labels, value in block.lines if block else []:
-                if past:  # no two alike, as rates are
+                if metric.endswith(":increase2m"):
+                    values = [1.0 if self._age(kind, now) < 120 else None for now in times]
+                elif metric.endswith((":avg1h", ":avg1d")):  # rules that are evaluated each four minutes
+                    values = [value if now // 60 % 4 == 0 else None for now in times]
+                elif past:  # no two alike, as rates are
                     values = [value * (1 + 0.1 * math.sin(now)) for now in times] if metric != "up" else [1.0] * len(times)
                 else:
                     values = [value * more for more in grown] if is_counter(metric) else [value] * len(times)

@@ -8,12 +8,15 @@ local files = {
 };
 // As board.py writes it.
 local runbook = 'http://${exporter}/runbooks/${__value.raw:percentencode}';
+// Sums of what rules recorded each minute: events, of rates.
+local ofAMinute = '60 * sum_over_time(';
 
 {
+  local ofTheInterval = '%d * sum_over_time(' % $._config.ratesIntervalSeconds,
   local here = $.runbookURL('${__value.raw:percentencode}', '${exporter}'),
 
   grafanaDashboards+:: {
-    [name]: std.parseJson(std.strReplace(files[name], runbook, here)) {
+    [name]: std.parseJson(std.strReplace(std.strReplace(files[name], runbook, here), ofAMinute, ofTheInterval)) {
       tags: $._config.dashboardTags,
       refresh: $._config.dashboardRefresh,
       time+: { from: $._config.dashboardFrom },

@@ -12,13 +12,22 @@ HOSTS = 'job=~"$job", instance=~"$instance"'
 IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
 
 
-def halves(summed: str, each: str, *typed: str) -> str:
+# All instances, and then those of which a rule has a sum over all hosts: the ".+" of All matches the name of the job, too,
+# which no instance has.
+ALL_HOSTS = 'job=~"$job", job=~"$instance"'
+SOME_HOSTS = f'{HOSTS}, job!~"$instance"'
+
+
+def halves(summed: str, each: str, *typed: str, whole: str = "") -> str:
     """What a rule has summed by host, or chosen there, where all IOCs are chosen (and nothing is `typed`); otherwise the
-    same of the IOCs that are. Both have CHOSEN in their selectors. No series has the label "chosen": it is empty, which
-    only the ".*" of All matches. So one half is nothing, and costs nothing."""
+    same of the IOCs that are. All have CHOSEN in their selectors. No series has the label "chosen": it is empty, which
+    only the ".*" of All matches. So one half is nothing, and costs nothing. `whole`, where there is one, is what a rule
+    has summed over all hosts, for when all of those are chosen, too."""
     all_of = "(${ioc:regex})" + "".join(f"(${name})" for name in typed)
-    return ("(" + summed.replace("CHOSEN", f'{HOSTS}, chosen=~"{all_of}"') + " or "
-            + each.replace("CHOSEN", f'{IOCS}, chosen!~"{all_of}"') + ")")
+    parts = [whole.replace("CHOSEN", f'{ALL_HOSTS}, chosen=~"{all_of}"')] if whole else []
+    parts += [summed.replace("CHOSEN", f'{SOME_HOSTS if whole else HOSTS}, chosen=~"{all_of}"'),
+              each.replace("CHOSEN", f'{IOCS}, chosen!~"{all_of}"')]
+    return "(" + " or ".join(parts) + ")"
 
 
 def variable(name: str, label: str, query: str, several: bool):
@@ -47,7 +56,7 @@ def annotations(selector: str, of_iocs: bool):
              ("Alerts", f'max by (alertname, ioc, severity) (ALERTS{{alertstate="firing", severity=~"critical|warning", '
               f"{selector if of_iocs else HOSTS}}})", CRITICAL, False)]
     if of_iocs:
-        found.insert(0, ("IOC restarts", f"increase(epics_ioc_restarts_total{{{selector}}}[2m]) > 0", TOL["orange"], True))
+        found.insert(0, ("IOC restarts", f"ioc:epics_ioc_restarts:increase2m{{{selector}}}", TOL["orange"], True))
     for name, expression, color, enabled in found:
         yield (dashboard.AnnotationQuery().name(name).datasource(SOURCE).enable(enabled).hide(False).icon_color(color)
                .expr(f"topk(50, {expression})"))

@@ -1,5 +1,5 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
-from board import HOSTS, Board
+from board import ALL_HOSTS, HOSTS, SOME_HOSTS, Board
 from panels import COLLECTORS, CRITICAL, EVENTS, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
 
 
@@ -51,8 +51,10 @@ def board() -> Board:
             Row("What it sees"),
             Table("What was dropped", "Events in the time shown that could not be counted, or not with all their labels: "
                   "the ten most frequent reasons that are not usual.",
-                  [Query(f'topk(10, sum by (probe, reason) (increase(ioc_exporter_dropped_total{{{HOSTS}, '
-                         f'lost="true"}}[$__range])))', instant=True)],
+                  # Of all hosts what a rule has summed: of a hundred that would be millions of samples.
+                  [Query("topk(10, sum by (probe, reason) (60 * sum_over_time("
+                         f"job_probe_reason:ioc_exporter_dropped:rate5m{{{ALL_HOSTS}}}[$__range]) "
+                         f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}, lost="true"}}[$__range])))', instant=True)],
                   sort="Events", steps=[(None, GOOD), (1, WARNING)],
                   columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
                            Column("Value", "Events", unit="short", decimals=0, bar=True)]),
@@ -76,8 +78,8 @@ def board() -> Board:
                  unit="s", width=8),
             Table("Series over their limit", "How many series were summed in one because their family is over its "
                   "limit: the 20 families with most of them.",
-                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}})", instant=True)], width=12, height=6,
-                  sort="Series",
+                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=12, height=6,
+                  sort="Series", empty_when_healthy=True,
                   columns=[Column("instance", "Exporter"), Column("family", "Family"),
                            Column("Value", "Series", width=90, unit="short", decimals=0)]),
             Table("IOCs that are counted least", "How much of the time the record probes are attached: below 100 % the "

@@ -30,17 +30,19 @@ UP_DOWN = {"0": ("down", CRITICAL), "1": ("up", GOOD)}
 SEVERITIES = {"info": ("info", TOL["cyan"]), "warning": ("warning", WARNING), "critical": ("critical", CRITICAL)}
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
-PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal"}
-COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "memory": "magenta"}
+PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_witness": "magenta", "pva_witness": "cyan",
+          "ioc_exit": "yellow"}
+COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan", "policy": "yellow"}
 
 
 
-def worst_alerts(selector: str) -> str:
-    """At most 50 that fire, the critical ones first: each is 1 by itself, of which topk() takes any."""
+def worst_alerts(selector: str, by: str) -> str:
+    """At most 50 that fire, the critical ones first: each is 1 by itself, of which topk() takes any. Those that differ in
+    nothing that is shown are one."""
     weights = {"critical": "3 * ", "warning": "2 * ", "info": ""}
-    return "topk(50, " + " or ".join(
+    return f"topk(50, max by (severity, alertname, {by}) (" + " or ".join(
         f'{weight}ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
-        for severity, weight in weights.items()) + ")"
+        for severity, weight in weights.items()) + "))"
 
 
 def both(expression: str) -> str:
@@ -185,6 +187,7 @@ class TimeSeries(Panel):
             # Stacked series of zero height would draw their outline on top of the stack.
             timeseries.Panel().min(0).line_width(0 if self.stack else 2).fill_opacity(60 if self.stack else 0)
             .show_points(shapes.VisibilityMode.NEVER).stacking(common.StackingConfig().mode(stacking))
+            .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))  # what has no name below
             .legend(common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
                     .placement(shapes.LegendPlacement.BOTTOM).show_legend(True))
             .tooltip(common.VizTooltipOptions().mode(shapes.TooltipDisplayMode.MULTI)
@@ -213,7 +216,7 @@ class Ranked(TimeSeries):
         expression, = self.queries
         now, at_end = expression.expression.replace("@END", ""), expression.expression.replace("@END", " @ end()")
         self.queries = [Query(f"{now} and topk(6, {at_end})", expression.legend)]
-        return super().build().color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
+        return super().build()
 
 
 @dataclass

@@ -3,14 +3,16 @@ from board import HOSTS, IOCS, Board, halves
 from panels import (CRITICAL, GOOD, PUTS, SEVERITIES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat,
                     Table, TimeSeries, both, either, worst_alerts)
 
-PUT_ALERTS = 'alertname=~"Epics.*Put.*|EpicsSearchStorm"'
+# Searches are no single host's: without that label, which the ".+" of All would want.
+PUT_ALERTS = 'job=~"$job", instance=~"$instance|", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
 # What was typed above: all panels of single PVs and clients look at that alone. What is summed under (other), since
 # there is more than --limit allows, is in a panel of its own.
 PV = 'pv=~"$pv", pv!="(other)"'
 CLIENT = 'user=~"$user", client=~"$client"'
 BOTH = f"{IOCS}, {PV}, {CLIENT}"
 BUCKETS = halves("sum by (le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
-                 "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})")
+                 "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
+                 whole="sum by (le) (job_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
 
 
@@ -63,45 +65,49 @@ def board() -> Board:
 
             Table("Unexpected and forbidden puts", "Puts in the time shown that the policy does not expect, the most "
                   "frequent first, 50 at most. A row's alert links to what to do.",
-                  [Query(page, instant=True)], width=16, height=7, sort="Puts", empty_when_healthy=True,
-                  columns=[Column("alert", "Alert", width=185, runbook=True), Column("pv", "PV"),
-                           Column("protocol", "Protocol", width=75),
-                           Column("user", "User", width=78), Column("client_host", "Host", width=78),
-                           Column("client", "Address", width=90), Column("ioc", "IOC", width=85),
-                           Column("rule", "Rule", width=100),
-                           Column("Value", "Puts", width=65, unit="short", decimals=0)]),
+                  [Query(page, instant=True)], width=24, height=7, sort="Puts", empty_when_healthy=True,
+                  columns=[Column("alert", "Alert", width=180, runbook=True), Column("pv", "PV"),
+                           Column("protocol", "Protocol", width=80),
+                           Column("user", "User", width=110), Column("client_host", "Host", width=120),
+                           Column("client", "Address", width=125), Column("ioc", "IOC", width=130),
+                           Column("rule", "Rule", width=150),
+                           Column("Value", "Puts", width=75, unit="short", decimals=0)]),
             Table("Alerts that fire", "Alerts about puts and searches, 50 at most. An alert links to what to do.",
-                  [Query(worst_alerts(f"{HOSTS}, {PUT_ALERTS}"), instant=True)], width=8, height=7, empty_when_healthy=True,
-                  columns=[Column("severity", "Severity", width=80, mapping=SEVERITIES),
-                           Column("alertname", "Alert", width=185, runbook=True), Column("pv", "PV")]),
+                  [Query(worst_alerts(PUT_ALERTS, "pv, user, client"), instant=True)], width=14, height=7, empty_when_healthy=True,
+                  columns=[Column("severity", "Severity", width=78, mapping=SEVERITIES),
+                           Column("alertname", "Alert", width=185, runbook=True), Column("pv", "PV"),
+                           Column("user", "User", width=95), Column("client", "Address", width=115)]),
+
+            TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",
+                       [Query(f"sum by (action) (rate(ioc_exporter_policy_puts_total{{{HOSTS}}}[$__rate_interval]))",
+                              "{{action}}")],
+                       unit=PUTS, width=10, height=7, stack=True, without="Judged with a policy: in the site's file",
+                       colors={"allowed": "grey", "expected": "blue", "unexpected": "orange", "forbidden": "red"}),
 
             Row("Who writes where"),
-            Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time. Of all IOCs: as far as they were among the twenty of a host.",
+            Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time. Of all IOCs: as far as they were among the twenty busiest.",
                    [Query(halves("sum by (user, client_host, client) (instance_client_user:epics_puts_top:rate5m{CHOSEN}@END)",
                                 f"sum by (user, client_host, client) ({either('ioc_client_user:epics_X_puts:rate5m', f'CHOSEN, {CLIENT}')}@END)",
-                                "user", "client"),
-                          "{{user}}@{{client_host}} ({{client}})")], unit=PUTS, width=9),
-            Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten of a host.",
+                                "user", "client",
+                                whole="sum by (user, client_host, client) (job_client_user:epics_puts_top:rate5m{CHOSEN}@END)"),
+                          "{{user}}@{{client_host}} ({{client}})")], unit=PUTS, width=12),
+            Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten busiest of a host, and the twenty of all.",
                    [Query(halves("sum by (ioc, pv) (ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)",
-                                 f"sum by (ioc, pv) ({either('ioc_pv:epics_X_puts:rate5m', f'CHOSEN, {PV}')}@END)", "pv"),
-                          "{{pv}}")], unit=PUTS, width=9),
-            TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
-                       [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
-                                     "sum by (protocol) (" + both("ioc:epics_X_puts:rate5m{CHOSEN}") + ")"), "{{protocol}}")],
-                       unit=PUTS, width=6, stack=True, colors={"CA": "blue", "PVA": "magenta"}),
+                                 f"sum by (ioc, pv) ({either('ioc_pv:epics_X_puts:rate5m', f'CHOSEN, {PV}')}@END)", "pv",
+                                 whole="sum by (ioc, pv) (job_ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)"),
+                          "{{pv}}")], unit=PUTS, width=12),
             Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
                          f"{both(f'rate(epics_X_puts_total{{{BOTH}}}[5m])')} > 0)",
-                         instant=True)], width=14, height=9, sort="Puts",
-                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=75), Column("user", "User", width=110),
-                           Column("client_host", "Host", width=110), Column("client", "Address", width=120),
-                           Column("ioc", "IOC", width=120), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
-            TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",
-                       [Query(f"sum by (action) (rate(ioc_exporter_policy_puts_total{{{HOSTS}}}[$__rate_interval]))",
-                              "{{action}}")],
-                       unit=PUTS, width=10, height=9, stack=True, without="Judged with a policy: in the site's file",
-                       colors={"allowed": "grey", "expected": "blue", "unexpected": "orange", "forbidden": "red"}),
+                         instant=True)], width=16, height=9, sort="Puts",
+                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
+                           Column("client_host", "Host", width=100), Column("client", "Address", width=115),
+                           Column("ioc", "IOC", width=105), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
+            TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
+                       [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
+                                     "sum by (protocol) (" + both("ioc:epics_X_puts:rate5m{CHOSEN}") + ")"), "{{protocol}}")],
+                       unit=PUTS, width=8, height=9, stack=True, colors={"CA": "blue", "PVA": "magenta"}),
 
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (--pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it.",
@@ -116,15 +122,15 @@ def board() -> Board:
                        "its answer.",
                        [Query(halves("sum by (reason) (instance_reason:epics_put_failures:rate5m{CHOSEN})",
                                      f"sum by (reason) ({either('ioc_reason:epics_X_put_failures:rate5m', 'CHOSEN')})"), "{{reason}}")],
-                       unit=PUTS, width=10, height=8,
+                       unit=PUTS, width=8, height=8,
                        empty_when_healthy=True,
                        colors={"no_write_access": "orange", "put_failed": "red"}),
             Table("Whose puts fail", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
                          f"{both(f'epics_X_put_failures_total{{{BOTH}}}')})",
-                         instant=True)], width=14, height=8, sort="Failed",
-                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=75), Column("user", "User", width=105),
-                           Column("client", "Address", width=105), Column("ioc", "IOC", width=105),
+                         instant=True)], width=16, height=8, sort="Failed",
+                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
+                           Column("client", "Address", width=115), Column("ioc", "IOC", width=105),
                            Column("reason", "Reason", width=140),
                            Column("Value", "Failed", width=80, unit="short", decimals=0)]),
 

@@ -1,5 +1,6 @@
 // IOCs: what dashboards and alerts share, and the alerts.
 // Alerts. Each has its page in docs/runbooks/.
+local shell = import '../shell.libsonnet';
 {
   topics+:: { iocs+: {
     alerts+: [
@@ -14,11 +15,13 @@
             labels: { severity: 'critical' },
             annotations: {
               summary: 'IOC {{ $labels.ioc }} does not run',
-              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} {{ if eq $value 0.0 }}has ended{{ else }}is ' +
-                           'expected there, and was not seen{{ end }}. ' +
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} {{ if eq $value 0.0 }}has ended. ' +
                            '{{- range query (printf "epics_ioc_last_exit_info{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc) }} ' +
                            'It ended by {{ .Labels.reason }} {{ .Labels.signal }}{{ .Labels.status }}.{{ end }} If it is not ' +
-                           'to run any more, have it forgotten: ioc_exporter iocs forget, or iocs.expected.',
+                           'to run any more, take it out of iocs.expected, and on that host, as root: ioc_exporter iocs forget ' +
+                           shell.quoted('ioc') +
+                           '{{ else }}is expected there, and was not seen. If it is not to run there, take it out of ' +
+                           'iocs.expected.{{ end }}',
             },
           },
           {

@@ -1,6 +1,7 @@
 // Puts. Each duration is there for both ways to scrape it: as a classic histogram (_bucket, _sum,
 // _count) or, after "or", as a native one, whose series has the plain name.
 // Alerts. Each has its page in docs/runbooks/.
+local shell = import '../shell.libsonnet';
 
 // Of Channel Access, or of PV Access: "PROTOCOL" stands for its part of the names.
 local either(expr) = std.strReplace(expr, 'PROTOCOL', 'ca') + '  or\n' + std.strReplace(expr, 'PROTOCOL', 'pva');
@@ -16,11 +17,9 @@ local failed(matcher) = both(|||
         and on (job, instance) (up offset 10m == 1))
       or increase(epics_PROTOCOL_put_failures_total{%(matcher)s}[10m])
 ||| % { matcher: matcher });
-// What to enter on the host of the IOC. A PV's name may hold anything, as a client asked for it: it is quoted for a shell.
-local on_that_host = 'On that host: ioc_exporter who-wrote ' +
-                     |||
-                       '{{ reReplaceAll "'" "'\\''" $labels.pv }}'; with the put log ioc_exporter puts --unexpected --since=1h
-                     |||[:-1];
+// What to enter on the host of the IOC.
+local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv') +
+                     '; with the put log ioc_exporter puts --unexpected --since=1h';
 
 {
   topics+:: { puts+: {

@@ -16,6 +16,12 @@
               )
             |||,
           },
+          // For what was dropped on all hosts over a day: of each host that would be millions of samples. The dashboard
+          // multiplies by the seconds from one evaluation to the next.
+          {
+            record: 'job_probe_reason:ioc_exporter_dropped:rate5m',
+            expr: 'sum by (job, probe, reason) (instance_probe_reason:ioc_exporter_dropped:rate5m)',
+          },
         ],
       },
     ],

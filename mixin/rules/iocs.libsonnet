@@ -41,17 +41,30 @@
             record: 'instance_period:epics_ioc_scan_overruns:rate5m',
             expr: 'sum by (job, instance, period) (rate(epics_ioc_scan_overruns_total[5m]))',
           },
+        ] + [
           {
-            record: 'instance:epics_ioc_threads:sum',
-            expr: 'sum by (job, instance) (epics_ioc_threads)',
-          },
+            record: 'instance:%s:sum' % metric,
+            expr: 'sum by (job, instance) (%s)' % metric,
+          }
+          for metric in [
+            'epics_ioc_threads',
+            'epics_ioc_open_fds',
+            'epics_ioc_resident_memory_bytes',
+            'epics_ioc_records_in_flight',
+            'epics_ioc_records_stuck',
+            'epics_ca_circuits',
+            'epics_ca_channels',
+            'epics_ca_monitors',
+          ]
+        ] + [
           {
             record: 'instance_severity:epics_ioc_records:sum',
             expr: 'sum by (job, instance, severity) (epics_ioc_records_by_severity{severity!="no_alarm"})',
           },
+          // For the marks of a day: there are series only where there were restarts.
           {
-            record: 'instance:epics_ca_channels:sum',
-            expr: 'sum by (job, instance) (epics_ca_channels)',
+            record: 'ioc:epics_ioc_restarts:increase2m',
+            expr: 'increase(epics_ioc_restarts_total[2m]) > 0',
           },
           // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical.
           {
@@ -76,7 +89,8 @@
           },
         ],
       },
-      // Apart from the others: with a thousand IOCs they take longer than all of those.
+      // Apart from the others: with a thousand IOCs they take longer than all of those. So the second of them, for the heat
+      // map, comes half as often: it looks at the buckets of all records, and the map itself would take seconds over those.
       {
         name: 'epics_records_rates',
         interval: '%ds' % $._config.ratesIntervalSeconds,
@@ -85,14 +99,19 @@
             record: 'ioc:epics_record_process_self_seconds:rate5m',
             expr: 'sum by (job, instance, ioc) (rate(epics_record_process_self_seconds_total[5m]))',
           },
-          // For the heat map: over the buckets of all records it would be a query of seconds.
-          {
-            record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
-            expr: 'sum by (job, instance, ioc, le) (rate(epics_record_process_duration_seconds_bucket[5m]))',
-          },
           {
             record: 'ioc_reason:epics_record_process_skipped:rate5m',
             expr: 'sum by (job, instance, ioc, reason) (rate(epics_record_process_skipped_total[5m]))',
+          },
+        ],
+      },
+      {
+        name: 'epics_records_durations',
+        interval: '%ds' % (2 * $._config.ratesIntervalSeconds),
+        rules: [
+          {
+            record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, ioc, le) (rate(epics_record_process_duration_seconds_bucket[5m]))',
           },
         ],
       },

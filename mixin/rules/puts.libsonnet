@@ -51,6 +51,10 @@
             expr: 'sum by (job, instance, le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m)',
           },
           {
+            record: 'job_le:epics_ca_put_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m)',
+          },
+          {
             record: 'instance_protocol:epics_puts:rate5m',
             expr: |||
               label_replace(sum by (job, instance) (ioc:epics_ca_puts:rate5m), "protocol", "CA", "", "")
@@ -77,6 +81,19 @@
                 sum by (job, instance, client, user, client_host) (
                   {__name__=~"ioc_client_user:epics_(ca|pva)_puts:rate5m"}
                 ) > 0
+              )
+            |||,
+          },
+          // And of all hosts.
+          {
+            record: 'job_ioc_pv:epics_puts_top:rate5m',
+            expr: 'topk by (job) (20, ioc_pv:epics_puts_top:rate5m)',
+          },
+          {
+            record: 'job_client_user:epics_puts_top:rate5m',
+            expr: |||
+              topk by (job) (20,
+                sum by (job, client, user, client_host) (instance_client_user:epics_puts_top:rate5m)
               )
             |||,
           },

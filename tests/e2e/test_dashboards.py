@@ -42,9 +42,10 @@ EXPORTER_OPTIONS = ["--records.causes", "--records.links=1000"]
 EMPTY_PANELS: dict[str, str] = {
     "iocs: IOCs that do not run": "the one IOC runs",
     "records: Unusual records": "habits take a day to be known",
+    "exporter: Series over their limit": "no family is over its limit",
 }
 # What is chosen, or typed.
-VARIABLES = {"job": "ioc_exporter", "instance": ".*", "ioc": "demo", "pv": ".*", "user": ".*", "client": ".*", "record": ".*",
+VARIABLES = {"job": "ioc_exporter", "instance": ".+", "ioc": "demo", "pv": ".*", "user": ".*", "client": ".*", "record": ".*",
              "__rate_interval": "10s", "__range": "60s", "__interval": "1s"}
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
@@ -62,6 +63,7 @@ EMPTY_SERIES = {
     "ioc_pv:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",
     "epics_ioc_name_contested": "no two IOCs want one name here",
+    "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",
     "ioc_exporter_ca_puts_disagree_total": "nobody hides puts here",
 }
 
@@ -132,9 +134,11 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
     with contextlib.suppress(AssertionError):  # of the waiting, which does not name them
         wait_until(all_have_shown_data, "every panel shows data, but for those with a reason", 45, every=0.5)
     assert {panel.name for panel in waiting} == set(EMPTY_PANELS)
-    # With All, sums by host take the place of those of the IOCs.
-    summed = [panel for panel in panels() if "chosen" in str(panel.targets)]
-    assert summed and not [panel.name for panel in summed if is_empty(prometheus, panel, time.time(), ioc=".*")]
+    # With All, sums by host take the place of those of the IOCs, or those of all hosts.
+    summed = [panel for panel in panels() if re.search("chosen|job!~", str(panel.targets))]
+    for instance in (".+", f"127.0.0.1:{exporter.port}"):
+        assert summed and not [panel.name for panel in summed
+                               if is_empty(prometheus, panel, time.time(), ioc=".*", instance=instance)]
     check_rules(prometheus)
     for mark in [mark for board in dashboards().values() for mark in board["annotations"]["list"]]:
         prometheus.series(fill(mark["expr"], **VARIABLES))  # it must be one that Prometheus takes

@@ -83,8 +83,12 @@ def test_queries_match_what_was_chosen():
         assert found, f"{name}: {query}"
         for metric, matchers in found:
             of_all = 'chosen=~"($ioc)' in matchers
+            if metric.startswith("job"):
+                assert 'job=~"$job", job=~"$instance"' in matchers and (of_all or name.startswith("exporter")), f"{name}: {metric}"
+                continue
             for variable in ("job", "instance") + (("ioc",) if has_ioc(name, metric) and not of_all else ()):
-                assert f'{variable}=~"${variable}"' in matchers, f"{name}: {metric}{matchers}"
+                value = f"${variable}" + ("|" if (name, variable) == ("puts: Alerts that fire", "instance") else "")
+                assert f'{variable}=~"{value}"' in matchers, f"{name}: {metric}{matchers}"
             if metric.startswith("instance") and not name.startswith("exporter"):
                 assert of_all, f"{name}: {metric} is of all IOCs, whichever are chosen"
 
@@ -101,6 +105,7 @@ def test_what_rules_summed_by_host_is_shown_with_all_iocs_alone():
     assert len(halves) > 10
     for name, query in halves:
         assert set(re.findall(r'chosen=~"([^"]*)"', query)) == set(re.findall(r'chosen!~"([^"]*)"', query)), name
+        assert query.count('job=~"$instance"') == query.count('job!~"$instance"'), f"{name}: all hosts, and some of them"
         for typed in ("pv", "user", "client"):
             assert f'{typed}=~"${typed}"' not in query or f"(${typed})" in query, f"{name}: typed in one half alone"
     for board in boards().values():
@@ -118,6 +123,23 @@ def test_the_six_busiest_are_six():
         assert " or " not in before or (before.startswith("(") and before.count("(") == before.count(")")
                                         and before.endswith("))")), f"{name}: {query}"
         assert before == behind[:-1].replace(" @ end()", ""), f"{name}: {query}"
+
+
+def test_lines_have_colours_of_their_own():
+    """Where they are named, all are that there can be: another one would look like one of them."""
+    sources = "".join(path.read_text() for path in (ROOT / "src").glob("*/*.[ch]*"))
+    names = {"exporter: Duration of collectors": {"discovery"} | set(re.findall(r'name\(\) const override { return "(\w+)"', sources)),
+             "exporter: Attachments": set(re.findall(r'kProbe = "(\w+)"', sources)) | {"ca_tap", "ca_witness"}}
+    assert all(len(there) > 4 for there in names.values())
+    for name, panel in panels():
+        if panel["type"] != "timeseries":
+            continue
+        assert panel["fieldConfig"]["defaults"]["color"]["mode"] == "palette-classic", name
+        colors = {override["matcher"]["options"]: prop["value"]["fixedColor"] for override in panel["fieldConfig"]["overrides"]
+                  for prop in override["properties"] if prop["id"] == "color"}
+        assert len(set(colors.values())) == len(colors), f"{name}: two of one colour"
+        assert name not in names or set(colors) == names.pop(name), name
+    assert not names
 
 
 def test_lines_have_no_more_points_than_one_sees():

@@ -105,7 +105,8 @@ def test_alerts_say_what_they_must():
 
 
 def test_recording_rules_are_named_level_metric_operations():
-    pattern = r"(instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+:(rate5m|mean5m|max5m|sum|avg1h|avg1d|worst|attention)"
+    pattern = (r"(job|instance|ioc)(_[a-z]+)*:(epics|ioc_exporter)_[a-z_]+"
+               r":(rate5m|mean5m|max5m|increase2m|sum|avg1h|avg1d|worst|attention)")
     for rule in rules():
         assert "alert" in rule or re.fullmatch(pattern, rule["record"]), rule
 
@@ -126,6 +127,16 @@ def test_pages_link_to_files_and_name_metrics_that_exist():
         for target, _ in LINK.findall(text):
             assert (page.parent / target).exists(), f"{page} links to {target}"
         assert not unknown_names(text), page
+
+
+def test_queries_on_pages_are_some(tmp_path):
+    """As one copies them: with IOC, PV and so on for names."""
+    found = {code for page in RUNBOOKS.glob("*.md") for code in re.findall(r"`([^`\n]+)`", page.read_text())
+             if re.search(r"\b(epics|ioc_exporter)_\w+", code) and re.search(r"[({/]", code)}
+    assert len(found) > 20
+    groups = [{"name": "pages", "rules": [{"record": f"query{i}", "expr": code} for i, code in enumerate(sorted(found))]}]
+    (tmp_path / "pages.yml").write_text(yaml.safe_dump({"groups": groups}))
+    run_tool("promtool", "check", "rules", tmp_path / "pages.yml")
 
 
 def test_rules_use_metrics_that_exist():
