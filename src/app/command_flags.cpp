@@ -32,7 +32,8 @@ cxxopts::Options describe(const OptionTable& table) {
       "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
       "What is written now, with its value: ioc_exporter puts (see puts --help).\n"
       "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
-      "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).");
+      "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).\n"
+      "Expected IOCs, and those to forget: ioc_exporter iocs learn|forget (see iocs --help).");
   description.set_width(100);
   for (const OptionGroup& group : table.groups())
     for (const OptionRow& row : group.rows) {
