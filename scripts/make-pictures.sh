@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes the pictures in docs/pictures again, from a demo that runs (./run.sh --demo) for ten minutes or more:
+# Makes the pictures in docs/pictures again, from a demo with several IOCs that runs for ten minutes or more:
 #
+#   ./run.sh --demo -- --records.links=1000 --records.causes     and beside it:     demo/more.sh BO TL LI
 #   scripts/make-pictures.sh [EXPORTER_PORT [PROMETHEUS_PORT]]      default: 10064 9090
 #
 # Needs chromium (Debian: apt-get install chromium), and what scripts/draw-grafana.sh needs for the dashboards. Each
@@ -39,7 +40,9 @@ picture landing.png 1000,1150 "http://localhost:$exporter/"
 picture puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
 
 # The dashboards as operators see them first: two dark, two light.
-FROM=now-10m WIDTH=1400 HEIGHT=1150 scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
+export FROM=now-10m WIDTH=1366 HEIGHT=1150
+DASHBOARDS="puts iocs exporter" scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
+DASHBOARDS=records scripts/draw-grafana.sh "$profile/dashboards" "$prometheus" demo-ring
 for drawn in puts-dark iocs-light records-dark exporter-light; do
   cp "$profile/dashboards/$drawn.png" "docs/pictures/dashboard-${drawn%-*}.png"
   say "docs/pictures/dashboard-${drawn%-*}.png: $(stat -c %s "docs/pictures/dashboard-${drawn%-*}.png") bytes"
