@@ -152,6 +152,32 @@ def test_example_configurations():
     run_tool("amtool", "check-config", ALERTS / "examples/alertmanager.yml")
 
 
+def test_a_script_that_writes_everywhere_is_one_message():
+    """What tells of a client is grouped by client and user: not by PV, nor by IOC."""
+    config = yaml.safe_load((ALERTS / "examples/alertmanager.yml").read_text())
+
+    def takes(route: dict, labels: dict[str, str]) -> bool:
+        matchers = [re.fullmatch(r'(\w+)(=~?)"(.*)"', text) for text in route["matchers"]]
+        return all(re.fullmatch(one[3] if one[2] == "=~" else re.escape(one[3]), labels.get(one[1], "")) for one in matchers)
+
+    seen = set()
+    told = [alert["exp_labels"] | {"alertname": check["alertname"]} for test in unit_tests()
+            for check in test.get("alert_rule_test", []) for alert in check.get("exp_alerts", [])]
+    for labels in told:
+        if not {"client", "user"} <= labels.keys():
+            continue
+        for route in config["route"]["routes"]:
+            if takes(route, labels):
+                grouped = route.get("group_by", config["route"]["group_by"])
+                assert route.get("receiver") == "nobody" or grouped == ["alertname", "client", "user"], labels
+                seen.add(labels["alertname"])
+                if not route.get("continue"):
+                    break
+        else:
+            raise AssertionError(f"{labels['alertname']} is grouped as all others are")
+    assert len(seen) >= 5
+
+
 def test_example_routes():
     config = ALERTS / "examples/alertmanager.yml"
     receivers = {"EpicsForbiddenPut": "control-room,policy", "EpicsUnexpectedPut": "policy",
