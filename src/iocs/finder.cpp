@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kDenialsThatCount = 2;
 // A process that cannot be looked into now, for how long that took before.
 constexpr std::chrono::seconds kPutOff{5};
-// One of which something is being read: soon, then ever later.
+// One of which something is being read: soon, and ever later while no file of it is done.
 constexpr std::chrono::milliseconds kSoon{50};
 // One of which something could not be read is looked at again after so long, then after twice the
 // time, and so on.
@@ -117,11 +117,12 @@ bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
     process.next_check = now + spread;
   }
   const Inspection* before = process.inspection ? &*process.inspection : nullptr;
+  const std::uint64_t files_before = files_.files_read();
   auto inspection = inspector_.inspect(process.stat, before, thorough);
   // Once is nothing: a process may be in the middle of an exec, and is looked at again.
   process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
   const bool left_alone = !inspection && is_for_now(inspection.error());
-  if (!left_alone) process.waits.reset();
+  if (!left_alone || files_.files_read() != files_before) process.waits.reset();
   process.unreadable = process.denials >= kDenialsThatCount || left_alone;
   const bool doubtful = inspection && inspection->uncertain;
   process.doubts = doubtful ? std::min(process.doubts + 1, kMostDoublings) : 0;
