@@ -97,8 +97,7 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
             alert: 'EpicsClientPutStorm',
             expr: either(|||
               ioc_client_user:epics_PROTOCOL_puts:rate5m > %(putStormRate)g
-                and ioc_client_user:epics_PROTOCOL_puts:rate5m
-                  > %(putStormFactor)g * (ioc_client_user:epics_PROTOCOL_puts:avg1d or 0 * ioc_client_user:epics_PROTOCOL_puts:rate5m)
+                unless ioc_client_user:epics_PROTOCOL_puts:rate5m <= %(putStormFactor)g * ioc_client_user:epics_PROTOCOL_puts:avg1d
                 and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
             ||| % $._config),
             'for': '5m',
@@ -115,8 +114,7 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
             alert: 'EpicsPvPutStorm',
             expr: either(|||
               ioc_pv:epics_PROTOCOL_puts:rate5m > %(putStormRate)g
-                and ioc_pv:epics_PROTOCOL_puts:rate5m
-                  > %(putStormFactor)g * (ioc_pv:epics_PROTOCOL_puts:avg1d or 0 * ioc_pv:epics_PROTOCOL_puts:rate5m)
+                unless ioc_pv:epics_PROTOCOL_puts:rate5m <= %(putStormFactor)g * ioc_pv:epics_PROTOCOL_puts:avg1d
                 and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
             ||| % $._config),
             'for': '5m',
