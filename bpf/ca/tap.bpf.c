@@ -85,6 +85,7 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
+#include "ca/tap_redirects.bpf.h"
 #include "ca/tap_doubt.bpf.h"
 #include "ca/tap_shares.bpf.h"
 #include "ca/tap_slots.bpf.h"
@@ -177,6 +178,9 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct lock lock;
 	int says;
 
+	w->moved = 0;
+	if (redirects)
+		ca_redirect(skb);
 	if (!says_something(segment))
 		return;
 	w->now = bpf_ktime_get_ns() & ~1ULL;

@@ -80,7 +80,7 @@ __attribute__((noinline)) int ca_sum_chunk(struct __sk_buff *skb)
 
 static __always_inline int has_wrong_sum(struct __sk_buff *skb, struct work *w)
 {
-	const __u64 pseudo = sum_of_pseudo_header(&w->segment);
+	const __u64 pseudo = sum_of_pseudo_header(&w->segment) + w->moved;
 
 	if (w->segment.unusual)
 		return 1;

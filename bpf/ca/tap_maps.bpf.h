@@ -32,6 +32,8 @@ struct work {
 	struct iocx_ca_outcome fresh_outcome;
 	struct iocx_ca_flow fresh_flow;
 	struct iocx_ca_channel_info info;
+	struct iocx_ca_end wire, sought; /* see ca/tap_redirects.bpf.h */
+	__u64 moved;                     /* what the sum of the pseudo header has more than the segment's addresses */
 };
 _Static_assert(__builtin_offsetof(struct work, busy) == __builtin_offsetof(struct packet_work, busy),
 	       "ca/packet.bpf.c writes this part of it");

@@ -11,6 +11,7 @@
 
 #include <linux/types.h>
 
+#include "shared/ca_redirects.h"
 #include "shared/ca_resync.h"
 #include "shared/ca_servers.h"
 #include "shared/ca_shares.h"

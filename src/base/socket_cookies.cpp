@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -46,10 +47,21 @@ inet_diag_req_v2 question(const iocx_ca_flow_key& key, bool server_end) {
   return request;
 }
 
+// The kernel may give the listener in the connection's place.
+bool is_over(const inet_diag_msg& found) {
+  return found.idiag_state == kListen || found.idiag_state == kTimeWait ||
+         found.idiag_state == kClose;
+}
+
 }  // namespace
 
 Result<SocketCookies> SocketCookies::open() {
-  auto netlink = Netlink::open(NETLINK_SOCK_DIAG, kAction);
+  return open_in(-1);
+}
+
+Result<SocketCookies> SocketCookies::open_in(int ns_fd) {
+  auto netlink = ns_fd < 0 ? Netlink::open(NETLINK_SOCK_DIAG, kAction)
+                           : Netlink::open_in(ns_fd, NETLINK_SOCK_DIAG, kAction);
   if (!netlink) return std::move(netlink).error();
   // A kernel without inet_diag answers a question for one socket as if that were not there: ENOENT
   // (__sock_diag_cmd()). A list of the sockets in no state at all comes to its end only with it.
@@ -66,10 +78,7 @@ Result<std::optional<std::uint64_t>> SocketCookies::find(const iocx_ca_flow_key&
   std::optional<std::uint64_t> cookie;
   const auto read = [&cookie](std::uint16_t, std::span<const std::byte> body) {
     const auto found = netlink_struct<inet_diag_msg>(body);
-    // The kernel may give the listener in the connection's place.
-    if (!found || found->idiag_state == kListen || found->idiag_state == kTimeWait ||
-        found->idiag_state == kClose)
-      return;
+    if (!found || is_over(*found)) return;
     cookie = found->id.idiag_cookie[0] | std::uint64_t{found->id.idiag_cookie[1]} << 32;
   };
   for (const bool server_end : {true, false}) {
@@ -79,6 +88,23 @@ Result<std::optional<std::uint64_t>> SocketCookies::find(const iocx_ca_flow_key&
     if (cookie) break;
   }
   return cookie;
+}
+
+Result<std::optional<std::uint64_t>> SocketCookies::received(const iocx_ca_flow_key& connection) {
+  std::optional<std::uint64_t> bytes;
+  const auto read = [&bytes](std::uint16_t, std::span<const std::byte> body) {
+    const auto found = netlink_struct<inet_diag_msg>(body);
+    if (!found || is_over(*found)) return;
+    const auto info = netlink_attribute(body.subspan(sizeof *found), INET_DIAG_INFO);
+    constexpr std::size_t kAt = offsetof(tcp_info, tcpi_bytes_received);
+    if (!info || info->size() < kAt + sizeof(std::uint64_t)) return;
+    bytes = netlink_struct<std::uint64_t>(info->subspan(kAt));
+  };
+  inet_diag_req_v2 request = question(connection, true);
+  request.idiag_ext = 1u << (INET_DIAG_INFO - 1);
+  auto asked = netlink_.ask(SOCK_DIAG_BY_FAMILY, 0, request, kAction, read);
+  if (!asked && asked.error().code != std::errc::no_such_file_or_directory) return asked.error();
+  return bytes;
 }
 
 }  // namespace ioc_exporter

@@ -16,11 +16,17 @@ class SocketCookies {
  public:
   // In the calling thread's network namespace. Fails where the kernel has no inet_diag.
   static Result<SocketCookies> open();
+  // The same in the namespace of `ns_fd` (an open /proc/PID/ns/net); -1: in the calling thread's.
+  static Result<SocketCookies> open_in(int ns_fd);
 
   // The cookie (SO_COOKIE) of the connection's socket at the server's end, or at the client's when
   // the server is elsewhere: no other socket gets it while the host runs. Nothing when there is no
   // such connection, or it is over. Fails where the kernel has no inet_diag.
   Result<std::optional<std::uint64_t>> find(const iocx_ca_flow_key& connection);
+
+  // Bytes of payload that the server's end of the connection has received. Nothing where there is
+  // no such connection, or it is over.
+  Result<std::optional<std::uint64_t>> received(const iocx_ca_flow_key& connection);
 
  private:
   explicit SocketCookies(Netlink netlink) : netlink_(std::move(netlink)) {}

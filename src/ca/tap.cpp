@@ -20,6 +20,7 @@ static_assert(sizeof(iocx_ca_outcome) == 24 + 8 * IOCX_PUT_HIST_SLOTS);
 static_assert(sizeof(iocx_ca_begun) == 12 && sizeof(iocx_ca_share) == 32);
 static_assert(sizeof(iocx_ca_page) == 19720 && offsetof(iocx_ca_page, bytes) == 1288);
 static_assert(sizeof(iocx_ca_page_owner) == 16);
+static_assert(sizeof(iocx_ca_end) == 24 && sizeof(iocx_ca_redirect) == 32);
 static_assert(sizeof(iocx_ca_channel_info) == 400 && offsetof(iocx_ca_channel_info, name) == 168);
 
 }  // namespace

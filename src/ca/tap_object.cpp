@@ -122,6 +122,8 @@ Result<void> CaTapObject::Loaded::open_views() {
   if (auto ok = kernel::open_view(views.pending, maps.ca_pending); !ok) return ok;
   if (auto ok = kernel::open_view(views.outcomes, maps.ca_outcomes); !ok) return ok;
   if (auto ok = kernel::open_view(views.failures, maps.ca_failures); !ok) return ok;
+  if (auto ok = kernel::open_view(views.sought, maps.ca_sought); !ok) return ok;
+  if (auto ok = kernel::open_view(views.redirects, maps.ca_redirects); !ok) return ok;
   return kernel::open_view(views.drops, maps.ca_drops);
 }
 
@@ -336,6 +338,10 @@ void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {
   for (const iocx_ca_direction& direction : flow.directions)
     if (direction.wants_acks)
       __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
+}
+
+void CaTapObject::set_redirects(std::uint32_t count) const {
+  __atomic_store_n(&loaded_->skeleton->bss->redirects, count, __ATOMIC_RELEASE);
 }
 
 const iocx_ca_page_owner* CaTapObject::page_owners() const {

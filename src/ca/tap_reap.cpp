@@ -59,6 +59,7 @@ Result<void> CaTap::reap(Clock::time_point now) {
   if (auto ok = read_flows(ends); !ok) return ok;
   // After the circuits, so that a new one's server is known.
   if (auto ok = read_learned(now); !ok) return ok;
+  if (auto ok = look_for_redirects(now); !ok) return ok;
   if (auto ok = look_at_sockets(ends, now); !ok) return ok;
   if (auto ok = free_channels(ends, now); !ok) return ok;
   if (sweeps) {

@@ -19,12 +19,6 @@ void set_text(char (&to)[N], const std::string& text) {
   std::copy_n(text.begin(), std::min(text.size(), N - 1), to);
 }
 
-// What bpf(2) says when a hash has no room.
-bool is_full(const Error& error) {
-  return error.code == std::errc::argument_list_too_long ||
-         error.code == std::errc::not_enough_memory;
-}
-
 std::uint32_t state_of(const iocx_ca_channel& channel) {
   return __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "shared/ca_tap.h"
 
 namespace ioc_exporter::ca {
@@ -47,5 +48,11 @@ struct CaSeedResult {
   std::uint64_t channels_ended = 0;      // their end was seen meanwhile
   std::uint64_t channels_no_room = 0;
 };
+
+// What bpf(2) says when a hash has no room.
+inline bool is_full(const Error& error) {
+  return error.code == std::errc::argument_list_too_long ||
+         error.code == std::errc::not_enough_memory;
+}
 
 }  // namespace ioc_exporter::ca

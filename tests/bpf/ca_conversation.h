@@ -120,10 +120,12 @@ class Circuit {
     const bool v4 = Endpoint(listener.address(), 0).family() == AF_INET;
     connect(listener, listener.address(), v4 ? "0.0.0.0" : "::", client_port, -1, owner);
   }
-  // A client in another network namespace, to the listener at that address.
-  Circuit(const Listener& listener, const std::string& address, int client_ns) {
+  // A client in another network namespace, to the listener at that address; by a port that leads
+  // there, and from the client's own, unless they are 0.
+  Circuit(const Listener& listener, const std::string& address, int client_ns,
+          std::uint16_t port = 0, std::uint16_t client_port = 0) {
     const bool v4 = Endpoint(address, 0).family() == AF_INET;
-    connect(listener, address, v4 ? "0.0.0.0" : "::", 0, client_ns);
+    connect(listener, address, v4 ? "0.0.0.0" : "::", client_port, client_ns, {}, port);
   }
 
   void to_server(const Bytes& bytes) { transfer(client_, server_, bytes, bytes.size()); }
@@ -160,8 +162,9 @@ class Circuit {
 
  private:
   void connect(const Listener& listener, const std::string& address, const char* any,
-               std::uint16_t client_port, int client_ns, std::optional<uid_t> owner = {}) {
-    const Endpoint local(any, client_port), peer(address, listener.port());
+               std::uint16_t client_port, int client_ns, std::optional<uid_t> owner = {},
+               std::uint16_t port = 0) {
+    const Endpoint local(any, client_port), peer(address, port != 0 ? port : listener.port());
     client_ = stream_socket(peer.family(), client_ns);
     if (owner) {
       EXPECT_EQ(::fchown(client_.get(), *owner, static_cast<gid_t>(-1)), 0);

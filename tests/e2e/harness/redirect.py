@@ -1,6 +1,7 @@
 """A rule of the kernel's packet filter in this network namespace: what comes for one TCP port goes to another one."""
 import socket
 import struct
+import sys
 
 _NETLINK_NETFILTER = 12
 _NFNL_NFTABLES = 10
@@ -74,3 +75,7 @@ def redirect(port: int, to: int) -> bool:
                 answered.add(sequence)
                 data = data[(length + 3) & ~3:]
     return True
+
+
+if __name__ == "__main__":
+    sys.exit(not redirect(*map(int, sys.argv[1:])))
