@@ -29,14 +29,6 @@ struct packet {
  */
 unsigned long long load_word(void *skb, unsigned long long at) asm("llvm.bpf.load.word");
 
-static __always_inline int is_watched(const struct iocx_ca_port_set *set, __u32 port)
-{
-	__u64 word = port >> 6;
-
-	IOCX_CA_MASK(word, IOCX_CA_PORT_WORDS - 1);
-	return (set->words[word] >> (port & 63)) & 1;
-}
-
 static __always_inline int has_watched_port(struct packet *packet, __be16 source, __be16 destination)
 {
 	const __u32 net = cfg_net;

@@ -5,6 +5,8 @@
  * gives them to the other objects.
  */
 
+#include "ca/watched_map.bpf.h"
+
 /* The options of a TCP header. */
 enum segment_options {
 	SEGMENT_PLAIN,   /* none */
@@ -74,15 +76,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } ca_programs SEC(".maps");
-
-/* The watched ports of each network namespace. Mapped into user space. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, IOCX_CA_NAMESPACES);
-	__type(key, __u32);
-	__type(value, struct iocx_ca_port_set);
-} ca_watched SEC(".maps");
 
 /* One's complement sums are the same in either byte order (RFC 1071): all words are as they stand in memory. */
 static __always_inline __u32 fold(__u64 sum)

@@ -75,6 +75,8 @@ static __always_inline __u32 share_of_client(struct work *w)
 
 	w->key.net = 0;
 	user = bpf_map_lookup_elem(&ca_users, &w->key);
+	if (!user)
+		user = bpf_map_lookup_elem(&ca_users_early, &w->key);
 	w->key.net = net;
 	return user ? *user : iocx_ca_share_of_address(&w->key.client);
 }

@@ -17,6 +17,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "ca/users_map.bpf.h"
+#include "ca/watched_map.bpf.h"
 
 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
@@ -55,6 +56,19 @@ struct sock {
 	kuid_t sk_uid; /* as the initial user namespace has it */
 } __attribute__((preserve_access_index));
 
+/* In any of the namespaces: which number the connection's has is not known here. */
+static __always_inline int is_watched_somewhere(__u32 port)
+{
+	for (__u32 i = 0; i < IOCX_CA_NAMESPACES; i++) {
+		const __u32 net = i;
+		const struct iocx_ca_port_set *set = bpf_map_lookup_elem(&ca_watched, &net);
+
+		if (set && is_watched(set, port))
+			return 1;
+	}
+	return 0;
+}
+
 SEC("raw_tp/inet_sock_set_state")
 int ca_user(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -71,7 +85,10 @@ int ca_user(struct bpf_raw_tracepoint_args *ctx)
 	key.client_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 	key.server_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	share = iocx_ca_share_of_user(BPF_CORE_READ(sk, sk_uid.val));
-	bpf_map_update_elem(&ca_users, &key, &share, BPF_ANY);
+	if (is_watched_somewhere(key.server_port))
+		bpf_map_update_elem(&ca_users, &key, &share, BPF_ANY);
+	else
+		bpf_map_update_elem(&ca_users_early, &key, &share, BPF_ANY);
 	return 0;
 }
 

@@ -7,7 +7,9 @@
 
 /*
  * Index into ca_shares by connection, `net` being 0: a connection of one network namespace may pass for the same of
- * another one, and be counted as its user's. Read at the first data; those that were made since push it out.
+ * another one, and be counted as its user's. Read at the first data; those that were made since push it out. One map for
+ * connections to watched ports, one for others: whoever makes many to ports where no IOC listens pushes out the second's
+ * only, which is for IOCs that have just started.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -15,5 +17,12 @@ struct {
 	__type(key, struct iocx_ca_flow_key);
 	__type(value, __u32);
 } ca_users SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct iocx_ca_flow_key);
+	__type(value, __u32);
+} ca_users_early SEC(".maps");
 
 #endif

@@ -135,7 +135,8 @@ void allow_bpf(SyscallFilter& filter, const SandboxOptions& options) {
   if (options.net_namespaces)
     for (const std::uint32_t command : kBpfLoading) filter.allow("bpf", {is(0, command)});
   if (!options.probes) return;
-  filter.allow("bpf", {is(0, BPF_LINK_CREATE)});
+  for (const std::uint32_t command : {BPF_LINK_CREATE, BPF_RAW_TRACEPOINT_OPEN})
+    filter.allow("bpf", {is(0, command)});
   filter.allow("perf_event_open");
   for (const unsigned long request : kPerfRequests) filter.allow("ioctl", {is(1, request)});
 }

@@ -158,6 +158,7 @@ void CaCollector::tell_network_problems() {
 void CaCollector::follow(TimePoint now) {
   // What no thread was started for can wait: a client's circuit is a thread of its server.
   if (!tap_ || host_.listeners().rested) return;
+  attach_users();
   CaUdp* const udp = udp_ ? &*udp_ : nullptr;
   trouble_.report("count puts in other network namespaces",
                   namespaces_.update(served(), *tap_, udp, now));
@@ -181,6 +182,11 @@ void CaCollector::follow(TimePoint now) {
     trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
     ledger_.forget(number);
   }
+}
+
+// Not where it is loaded: a helper that was forked later would keep it attached.
+void CaCollector::attach_users() {
+  if (users_ && !host_.hands_off()) trouble_.report("tell users apart", users_->attach());
 }
 
 // After the tap was told of its ports: a put that the server is heard about has been seen, too.
@@ -297,9 +303,11 @@ void CaCollector::expire_puts(TimePoint now) {
 void CaCollector::detach() {
   if (witness_) witness_->detach_all(Clock::now());
   if (tap_) tap_->detach();
+  if (users_) users_->detach();
 }
 
 void CaCollector::attach() {
+  attach_users();
   if (tap_) trouble_.report("attach the packet filter again", tap_->attach());
   seed_anew_ = true;
 }

@@ -82,6 +82,9 @@ class CaCollector final : public Collector {
   // The server's probes, for who attaches them in our place; null: there are none.
   CaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
 
+  // What tells users apart, likewise.
+  CaUsersObject* users_object() { return users_ ? &*users_ : nullptr; }
+
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
@@ -118,6 +121,7 @@ class CaCollector final : public Collector {
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
   void silence_told_ports();
+  void attach_users();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
   std::vector<Served> served() const;

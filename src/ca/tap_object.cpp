@@ -243,7 +243,8 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .servers = bpf_map__fd(maps.ca_servers),
           .local = bpf_map__fd(maps.ca_local),
           .local_routes = bpf_map__fd(maps.ca_local_routes),
-          .users = bpf_map__fd(maps.ca_users)};
+          .users = bpf_map__fd(maps.ca_users),
+          .users_early = bpf_map__fd(maps.ca_users_early)};
 }
 
 const CaTapMaps& CaTapObject::maps() const {

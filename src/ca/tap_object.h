@@ -45,6 +45,7 @@ struct CaSharedMaps {
   int local = -1;
   int local_routes = -1;
   int users = -1;
+  int users_early = -1;
 };
 
 // Of bpf/ca/tap.bpf.c.

@@ -143,6 +143,7 @@ TEST_P(CaTapStarvingTest, ChannelsOfOneLocalUser) {
   if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
   auto users = ca::CaUsersObject::load(tap_->shared_maps());
   ASSERT_TRUE(users) << users.error().message();
+  ASSERT_TRUE(users->attach());
   constexpr uid_t kGreedy = 4242, kSecond = 4243;
   constexpr std::uint16_t kAnyPort = 0;
   Circuit first(*local_, kAnyPort, kGreedy);
@@ -173,6 +174,7 @@ TEST_P(CaTapStarvingTest, ManyLocalUsersLeaveSomeToClientsElsewhere) {
   if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
   auto users = ca::CaUsersObject::load(tap_->shared_maps());
   ASSERT_TRUE(users) << users.error().message();
+  ASSERT_TRUE(users->attach());
   constexpr std::uint16_t kAnyPort = 0;
   std::vector<std::unique_ptr<Circuit>> greedy;
   for (uid_t user = 5000; user < 5060; ++user) {
@@ -213,11 +215,43 @@ int connect_in_a_users_namespaces(std::uint16_t client_port, std::uint16_t serve
   return ::connect(client, to_address, sizeof to) == 0 ? 0 : 5;
 }
 
+// Whoever connects to ports that no IOC listens on makes nobody's user forgotten.
+TEST_P(CaTapStarvingTest, ConnectionsToOtherPortsPushOutNobodysUser) {
+  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
+  const ca::CaSharedMaps maps = tap_->shared_maps();
+  auto users = ca::CaUsersObject::load(maps);
+  ASSERT_TRUE(users) << users.error().message();
+  ASSERT_TRUE(users->attach());
+  auto known = kernel::MapView<iocx_ca_flow_key, std::uint32_t>::from_fd(maps.users);
+  ASSERT_TRUE(known) << known.error().message();
+  const auto key_of = [](const Circuit& circuit, const Listener& listener) {
+    const std::uint8_t local[4] = {127, 0, 0, 1};
+    iocx_ca_flow_key key{};
+    key.client = key.server = ca::ca_address_v4(local);
+    key.client_port = circuit.client_port();
+    key.server_port = listener.port();
+    return key;
+  };
+  constexpr std::uint16_t kAnyPort = 0;
+  constexpr uid_t kOwner = 4242;
+  const Circuit first(*local_, kAnyPort, kOwner);
+  const Listener elsewhere;
+  for (int i = 0; i < 9000; ++i) Circuit(elsewhere).abort();  // the map has 8,192 elements
+  EXPECT_EQ(*known->lookup(key_of(first, *local_)), iocx_ca_share_of_user(kOwner));
+  // An IOC that has just started is not watched yet: its clients are known all the same.
+  const Circuit early(elsewhere, kAnyPort, kOwner);
+  EXPECT_FALSE(*known->lookup(key_of(early, elsewhere)));
+  auto others = kernel::MapView<iocx_ca_flow_key, std::uint32_t>::from_fd(maps.users_early);
+  ASSERT_TRUE(others) << others.error().message();
+  EXPECT_EQ(*others->lookup(key_of(early, elsewhere)), iocx_ca_share_of_user(kOwner));
+}
+
 // A user who takes all that he can makes clients elsewhere pass for his own.
 TEST_P(CaTapStarvingTest, AUsersNamespacesHaveNobodyElsesConnections) {
   if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
   auto users = ca::CaUsersObject::load(tap_->shared_maps());
   ASSERT_TRUE(users) << users.error().message();
+  ASSERT_TRUE(users->attach());
   std::vector<std::unique_ptr<Circuit>> greedy;
   for (int i = 0; i < 40; ++i) {
     greedy.push_back(std::make_unique<Circuit>(*local_));

@@ -139,10 +139,10 @@ TEST(Sandbox, BpfCommands) {
   const auto bpf = [](unsigned command) {
     return [command] { return ::syscall(SYS_bpf, command, nullptr, 0x7fffffff); };
   };
-  for (const unsigned command : {BPF_MAP_CREATE, BPF_MAP_LOOKUP_BATCH, BPF_LINK_CREATE})
-    EXPECT_EQ(in_sandbox(bpf(command)), E2BIG) << command;
   for (const unsigned command :
-       {BPF_OBJ_PIN, BPF_OBJ_GET, BPF_PROG_GET_FD_BY_ID, BPF_RAW_TRACEPOINT_OPEN, BPF_ITER_CREATE})
+       {BPF_MAP_CREATE, BPF_MAP_LOOKUP_BATCH, BPF_LINK_CREATE, BPF_RAW_TRACEPOINT_OPEN})
+    EXPECT_EQ(in_sandbox(bpf(command)), E2BIG) << command;
+  for (const unsigned command : {BPF_OBJ_PIN, BPF_OBJ_GET, BPF_PROG_GET_FD_BY_ID, BPF_ITER_CREATE})
     EXPECT_EQ(in_sandbox(bpf(command)), EPERM) << command;
   EXPECT_EQ(in_sandbox(bpf(200)), EPERM);
 }
@@ -151,9 +151,13 @@ TEST(Sandbox, ProbesAreAttachedOnlyWhereAsked) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may use BPF";
   const auto link = [] { return ::syscall(SYS_bpf, BPF_LINK_CREATE, nullptr, 0x7fffffff); };
   const auto event = [] { return ::syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0); };
+  const auto tracepoint = [] {
+    return ::syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, nullptr, 0x7fffffff);
+  };
   EXPECT_EQ(in_sandbox(link), E2BIG);
   EXPECT_EQ(in_sandbox(event), EFAULT);
   EXPECT_EQ(in_sandbox(link, {.probes = false}), EPERM);
+  EXPECT_EQ(in_sandbox(tracepoint, {.probes = false}), EPERM);
   EXPECT_EQ(in_sandbox(event, {.probes = false}), EPERM);
 }
 
