@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "base/value_text.h"
+#include "base/yaml_reader.h"
 
 namespace ioc_exporter::putlog {
 namespace {

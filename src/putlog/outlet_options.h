@@ -9,8 +9,11 @@
 
 #include "base/option_table.h"
 #include "base/pattern.h"
-#include "base/yaml_reader.h"
 #include "putlog/filter.h"
+
+namespace ioc_exporter {
+class Reader;
+}
 
 namespace ioc_exporter::putlog {
 

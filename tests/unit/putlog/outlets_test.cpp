@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/yaml_file.h"
+#include "base/yaml_reader.h"
 #include "events.h"
 
 namespace ioc_exporter::putlog {
