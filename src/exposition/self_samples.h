@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -99,15 +98,8 @@ struct LoopSample {
 // All of it, for one scrape.
 struct SelfSamples {
   // Those of another collector.
-  void add(SelfSamples more) {
-    append(probes, more.probes);
-    append(maps, more.maps);
-    append(drops, more.drops);
-    append(limited, more.limited);
-    append(states, more.states);
-    if (more.kernel_memory) kernel_memory = more.kernel_memory;
-  }
-  void add(std::vector<DropSample> more) { append(drops, more); }
+  void add(SelfSamples more);
+  void add(std::vector<DropSample> more);
 
   std::vector<ProbeSample> probes;
   std::vector<MapSample> maps;
@@ -122,12 +114,6 @@ struct SelfSamples {
   std::optional<HttpSample> http = {};
   std::optional<ReaderSample> readers = {};
   std::optional<LoopSample> loop = {};
-
- private:
-  template <class Sample>
-  static void append(std::vector<Sample>& to, std::vector<Sample>& from) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  }
 };
 
 }  // namespace ioc_exporter
