@@ -66,8 +66,9 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
     return answer_graph(daemon.records().read(), daemon.records().counts_links(), request);
   };
   const auto ring = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->ring();
-  table[putlog::kPutsPath] = [ring](const web::Request& request) {
-    return answer_puts(ring, request);
+  const auto store = daemon.outlets() == nullptr ? nullptr : daemon.outlets()->store();
+  table[putlog::kPutsPath] = [ring, store](const web::Request& request) {
+    return answer_puts(ring, store, request);
   };
   table[kPutsPagePath] = [ring](const web::Request& request) {
     return answer_puts_page(ring, request);

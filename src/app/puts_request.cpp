@@ -74,6 +74,45 @@ web::Response follow(const std::shared_ptr<Ring>& ring, putlog::PutQuery query,
   return response;
 }
 
+// What the store has, and then what was in memory when it was asked.
+class StoreStream : public web::BodyStream {
+ public:
+  struct Place {
+    std::shared_ptr<Ring> ring;
+    std::unique_ptr<Ring::Follower> follower;
+  };
+  // `place`: of one who follows, so that nobody takes more of them by asking.
+  StoreStream(Place place, std::shared_ptr<putlog::Store> store,
+              std::unique_ptr<putlog::Store::Reader> reader, std::string last)
+      : place_(std::move(place)),
+        store_(std::move(store)),
+        reader_(std::move(reader)),
+        last_(std::move(last)) {}
+
+  std::optional<std::string> next() override {
+    if (!reader_) return std::nullopt;
+    const auto until = Clock::now() + kPatience;
+    auto lines = reader_->next();
+    while (lines && *lines && (*lines)->empty() && Clock::now() < until) lines = reader_->next();
+    const auto now = Clock::now();
+    if (lines && *lines && (*lines)->empty() && now - told_ >= kSilence) **lines = "\n";
+    if (lines && *lines && !(*lines)->empty()) told_ = now;
+    if (lines && *lines) return std::move(**lines);
+    reader_.reset();
+    if (lines) return std::move(last_);
+    std::string text = "{\"error\":";
+    putlog::append_json_text(text, lines.error().message());
+    return text + "}\n";
+  }
+
+ private:
+  Place place_;
+  std::shared_ptr<putlog::Store> store_;  // outlives its reader
+  std::unique_ptr<putlog::Store::Reader> reader_;
+  std::string last_;
+  Clock::time_point told_ = Clock::now();
+};
+
 // The form's fields, as asked for.
 web::PutsPage page_of(const web::Request& request) {
   web::PutsPage page;
@@ -89,7 +128,9 @@ web::PutsPage page_of(const web::Request& request) {
 
 }  // namespace
 
-web::Response answer_puts(const std::shared_ptr<Ring>& ring, const web::Request& request) {
+web::Response answer_puts(const std::shared_ptr<Ring>& ring,
+                          const std::shared_ptr<putlog::Store>& store,
+                          const web::Request& request) {
   if (!ring) return no_log();
   auto query = putlog::parse_put_query(request.query, std::chrono::system_clock::now());
   if (!query) return refuse(400, query.error().message());
@@ -97,10 +138,19 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring, const web::Request&
   web::Response response;
   response.content_type = "application/x-ndjson";
   response.headers["Cache-Control"] = "no-store";
-  for (const SharedEvent& event : ring->find(query->filter, query->since, query->limit)) {
+  std::uint64_t first = 0;  // from there on memory has them
+  const auto found = ring->find(query->filter, query->since, query->limit, &first);
+  for (const SharedEvent& event : found) {
     putlog::append_json(response.body, {event});
     response.body += '\n';
   }
+  if (!store || !query->since || found.size() >= query->limit) return response;
+  if (query->limit < SIZE_MAX) query->limit -= found.size();
+  auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
+  if (!place) return refuse(503, "too many ask the store or follow, of all or from one address");
+  response.stream = std::make_shared<StoreStream>(StoreStream::Place{ring, std::move(place)}, store,
+                                                  store->read(std::move(*query), first),
+                                                  std::exchange(response.body, {}));
   return response;
 }
 

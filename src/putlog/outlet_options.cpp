@@ -98,11 +98,15 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   std::vector<SinkOptions> all;
   if (!file.file.empty()) all.push_back(file);
   if (!tcp.tcp.empty()) all.push_back(tcp);
+  if (!store.store.empty()) all.push_back(store);
   all.insert(all.end(), sinks.begin(), sinks.end());
   std::map<std::string, unsigned> seen;
   for (SinkOptions& sink : all) {
     if (sink.name.empty())
-      sink.name = !sink.file.empty() ? "file" : !sink.tcp.empty() ? "tcp" : "loki";
+      sink.name = !sink.file.empty()    ? "file"
+                  : !sink.tcp.empty()   ? "tcp"
+                  : !sink.store.empty() ? "store"
+                                        : "loki";
     if (const unsigned number = ++seen[sink.name]; number > 1)
       sink.name += "-" + std::to_string(number);
     if (!sink.burst) sink.burst = burst;
@@ -138,6 +142,22 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
         .key = "putlog.tcp",
         .help = "Send puts there, a line of caPutLog's JSON each: iocLogServer, Logstash",
         .value = text(options.tcp.tcp, check_tcp)},
+       {.flag = "putlog.store",
+        .argument = "DIR",
+        .key = "putlog.store",
+        .help = "Keep puts of days in a database in this folder, its owner's only, for "
+                "ioc_exporter puts --since",
+        .value = text(options.store.store, check_file)},
+       {.flag = "putlog.store-size",
+        .argument = "BYTES",
+        .key = "putlog.store_size",
+        .help = "What the database may take; the oldest go first",
+        .value = bytes(options.store.size)},
+       {.flag = "putlog.store-age",
+        .argument = "DURATION",
+        .key = "putlog.store_age",
+        .help = "How long puts are kept in the database; 0: whatever their age",
+        .value = duration(options.store.age)},
        {.flag = "putlog.burst",
         .argument = "DURATION",
         .key = "putlog.burst",

@@ -17,10 +17,12 @@ class Reader;
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki; or
+// the store.
 struct SinkOptions {
   std::string name;  // "" = by what it is
   std::string file, tcp, loki;
+  std::string store;  // a folder
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;
@@ -31,8 +33,16 @@ struct SinkOptions {
   EventFilter filter;
 };
 
+inline SinkOptions store_defaults() {
+  SinkOptions store;
+  store.size = 1u << 30;
+  store.age = std::chrono::hours(24 * 30);
+  return store;
+}
+
 struct OutletOptions {
-  SinkOptions file, tcp;           // by flags
+  SinkOptions file, tcp;  // by flags
+  SinkOptions store = store_defaults();
   std::vector<SinkOptions> sinks;  // more of them, by the site's file
   std::chrono::milliseconds burst{5000};
   std::uint32_t memory_events = 10'000;

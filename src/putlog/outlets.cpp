@@ -10,6 +10,7 @@
 #include "base/owned_file.h"
 #include "base/tcp.h"
 #include "putlog/loki_sink.h"
+#include "putlog/store_sink.h"
 #include "putlog/tcp_sink.h"
 
 namespace ioc_exporter::putlog {
@@ -66,6 +67,10 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
     return Made(std::make_unique<LokiSink>(
         LokiOptions{options.loki, std::move(*login), options.tenant, options.metadata}));
   }
+  if (!options.store.empty()) {
+    store_options_ = options;
+    return Made(std::make_unique<StoreSink>([this] { return store_; }));
+  }
   const auto place = parse_host_and_port(options.tcp);
   if (!place) return place.error();
   look_up_once(place->host);
@@ -74,22 +79,31 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
 }
 
 OpenLog Outlets::opener_of(std::size_t number) {
-  return [this, number](bool rotate) {
-    HelperRequest request;
-    request.what = static_cast<std::uint32_t>(rotate ? Ask::rotate : Ask::open);
-    request.number = static_cast<std::uint32_t>(number);
-    return helper_ ? helper_->ask(request) : serve(request, UniqueFd());
-  };
+  return [this, number](bool rotate) { return ask(rotate ? Ask::rotate : Ask::open, number); };
+}
+
+Result<UniqueFd> Outlets::ask(Ask what, std::size_t number) {
+  HelperRequest request;
+  request.what = static_cast<std::uint32_t>(what);
+  request.number = static_cast<std::uint32_t>(number);
+  return helper_ ? helper_->ask(request) : serve(request, UniqueFd());
 }
 
 Result<UniqueFd> Outlets::serve(const HelperRequest& request, const UniqueFd&) {
+  const auto what = static_cast<Ask>(request.what);
+  if (what == Ask::open_store || what == Ask::open_store_log) {
+    if (store_options_.store.empty()) return error_in_words("put log: there is no store");
+    return open_store_file(store_options_.store, what == Ask::open_store_log);
+  }
   if (request.number >= files_.size()) return error_in_words("put log: there is no such file");
   const LogFile& file = files_[request.number];
-  switch (static_cast<Ask>(request.what)) {
+  switch (what) {
     case Ask::open:
       return open_log(file);
     case Ask::rotate:
       return rotate_log(file);
+    default:
+      break;
   }
   return error_in_words("put log: no such request");
 }
@@ -99,16 +113,19 @@ void Outlets::use_helper(std::shared_ptr<Helper> helper) {
 }
 
 Result<uid_t> Outlets::owner_of_files() const {
+  std::vector<std::string> folders;
+  for (const LogFile& file : files_)
+    folders.push_back(file.path.substr(0, std::max<std::size_t>(1, file.path.rfind('/'))));
+  if (!store_options_.store.empty()) folders.push_back(store_options_.store);
   std::optional<uid_t> owner;
-  for (const LogFile& file : files_) {
-    const std::string path = file.path.substr(0, std::max<std::size_t>(1, file.path.rfind('/')));
+  for (const std::string& path : folders) {
     const auto folder = open_owned_folder(path);
     if (!folder) return folder.error();
     struct stat status {};
     if (::fstat(folder->get(), &status) != 0) return last_error("look at " + path);
     if (owner.value_or(status.st_uid) != status.st_uid)
-      return error_in_words("put log: " + path + " belongs to another user than the folder of " +
-                            files_.front().path);
+      return error_in_words("put log: " + path + " belongs to another user than " +
+                            folders.front());
     owner = status.st_uid;
   }
   if (!owner) return error_in_words("put log: there are no files");
@@ -118,6 +135,18 @@ Result<uid_t> Outlets::owner_of_files() const {
 Result<void> Outlets::open_files() {
   for (FileSink* sink : file_sinks_)
     if (auto opened = sink->open(); !opened) return opened;
+  return store_options_.store.empty() ? Result<void>() : open_store();
+}
+
+Result<void> Outlets::open_store() {
+  auto database = ask(Ask::open_store);
+  if (!database) return database.error();
+  auto log = ask(Ask::open_store_log);
+  if (!log) return log.error();
+  auto store = Store::open(store_options_.store, {std::move(*database), std::move(*log)},
+                           {store_options_.size, store_options_.age});
+  if (!store) return store.error();
+  store_ = std::move(*store);
   return {};
 }
 

@@ -13,13 +13,14 @@
 #include "putlog/fanout.h"
 #include "putlog/file_sink.h"
 #include "putlog/outlet_options.h"
+#include "putlog/store.h"
 
 namespace ioc_exporter::putlog {
 
 class Outlets : public PutReceiver {
  public:
   // What the helper that opens files is asked for; the file's number stands in `number`.
-  enum class Ask : std::uint32_t { open = 1, rotate };
+  enum class Ask : std::uint32_t { open = 1, rotate, open_store, open_store_log };
 
   // Reads the salt. Opens no files yet.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options);
@@ -27,11 +28,12 @@ class Outlets : public PutReceiver {
 
   void receive(std::span<const PutEvent> events) override { fanout_->receive(events); }
   const std::shared_ptr<Ring>& ring() const { return ring_; }
+  const std::shared_ptr<Store>& store() const { return store_; }  // once files are open; null: none
   // In any thread.
   std::vector<SinkSample> samples() const { return fanout_->samples(); }
 
   // Files are opened here, by this process or by a helper of it.
-  bool has_files() const { return !files_.empty(); }
+  bool has_files() const { return !files_.empty() || !store_options_.store.empty(); }
   // Makes their folders where they are missing; whom they belong to. The error: to several.
   Result<uid_t> owner_of_files() const;
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none);  // in the helper
@@ -44,11 +46,15 @@ class Outlets : public PutReceiver {
 
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
   OpenLog opener_of(std::size_t number);
+  Result<UniqueFd> ask(Ask what, std::size_t number = 0);
+  Result<void> open_store();
 
   std::shared_ptr<Ring> ring_;  // who follows has a part in it
   std::vector<LogFile> files_;
   std::vector<FileSink*> file_sinks_;  // that the fanout has
   std::shared_ptr<Helper> helper_;
+  SinkOptions store_options_;
+  std::shared_ptr<Store> store_;    // who asks has a part in it
   std::unique_ptr<Fanout> fanout_;  // last: its threads use the others
 };
 

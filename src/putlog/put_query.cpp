@@ -1,6 +1,7 @@
 #include "putlog/put_query.h"
 
 #include <cmath>
+#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -35,10 +36,21 @@ Result<Since> since_of(const std::string& text, std::chrono::system_clock::time_
         std::chrono::seconds(static_cast<std::int64_t>(whole)) +
         Nanoseconds(static_cast<std::int64_t>((*time - whole) * 1e9))));
   }
+  if (text == "today" || text == "yesterday") {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+    std::tm local{};
+    ::localtime_r(&seconds, &local);
+    local.tm_sec = local.tm_min = local.tm_hour = 0;
+    local.tm_mday -= text == "today" ? 0 : 1;
+    local.tm_isdst = -1;
+    return Since(std::chrono::sys_seconds(std::chrono::seconds(std::mktime(&local))));
+  }
   const auto span = parse_duration(text);
   if (!span)
-    return error_in_words("since: " + shown(text) +
-                          " is neither a duration such as 10m nor a time in seconds since 1970");
+    return error_in_words(
+        "since: " + shown(text) +
+        " is neither a duration such as 10m, nor today or yesterday, nor a time in seconds since "
+        "1970");
   return Since(std::chrono::time_point_cast<Nanoseconds>(now) - *span);
 }
 

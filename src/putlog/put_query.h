@@ -16,13 +16,13 @@ inline constexpr const char* kPutsPath = "/api/v1/puts";
 
 struct PutQuery {
   EventFilter filter;
-  Since since;                   // nothing: all that are there; to follow: from now on
+  Since since;                   // nothing: all in memory; to follow: from now on
   std::size_t limit = SIZE_MAX;  // the last ones
   bool follow = false;
 };
 
-// `since`: "10m", which is counted back from `now`, or seconds since 1970. The error names the
-// word.
+// `since`: "10m", which is counted back from `now`, "today" or "yesterday" by local time, or
+// seconds since 1970. The error names the word.
 Result<PutQuery> parse_put_query(std::string_view query, std::chrono::system_clock::time_point now);
 
 // Whether a word means yes: "", "1", "true"; no: "0", "false".

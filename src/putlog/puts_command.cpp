@@ -39,7 +39,7 @@ DESCRIPTION
   Follows the ioc_exporter that runs on the IOC's host with --collector.putlog, and prints a line
   for each put as it comes, until Ctrl-C:
 
-    TIME     local time
+    TIME     local time; with --since, its day too
     IOC PV   the IOC, and the PV as the client asked for it
     OLD NEW  the value before, where it is known, and what was written
     CLIENT   the address and port of the client
@@ -54,8 +54,8 @@ OPTIONS
   --pv, --client, --user, --ioc
                regular expressions for the whole of a name; a client by its address or address:port
   --unexpected only puts that the policy does not allow
-  --since=TIME print what the exporter has in memory since then ("10m", "1h30m", or seconds since
-               1970) and end
+  --since=TIME print what the exporter has in memory, and in its store (--putlog.store), since then
+               ("10m", "1h30m", "today", "yesterday", or seconds since 1970) and end
   --follow     with --since: go on with those that come
   --json       lines of JSON, also on a terminal
   --url=URL    where the exporter answers (default: http://localhost:10064)
@@ -69,6 +69,7 @@ EXIT STATUS
 EXAMPLES
   ioc_exporter puts --pv='SR:.*' --unexpected
   ioc_exporter puts --since=10m --user=ada | jq .value
+  ioc_exporter puts --since=yesterday --pv='SR:.*'
 )help";
 
 constexpr std::array<const char*, 8> kColumns = {"TIME", "IOC",    "PV",   "OLD",
@@ -94,8 +95,8 @@ std::string value_text(const Json& json, const char* key) {
   return found == json.end() ? "-" : value_text(*found);
 }
 
-// "2026-11-22T23:35:05.123456789Z" in local time, without the day: "00:35:05.123".
-std::string time_of_day(const std::string& time) {
+// "2026-11-22T23:35:05.123456789Z" in local time: "00:35:05.123", "11-23 00:35:05.123".
+std::string local_time_of(const std::string& time, bool day) {
   std::tm utc{};
   const char* const end = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
   if (end == nullptr) return "-";
@@ -103,7 +104,7 @@ std::string time_of_day(const std::string& time) {
   std::tm local{};
   ::localtime_r(&seconds, &local);
   char text[16];
-  std::strftime(text, sizeof text, "%H:%M:%S", &local);
+  std::strftime(text, sizeof text, day ? "%m-%d %H:%M:%S" : "%H:%M:%S", &local);
   return terminal_cell(text + std::string(end).substr(0, 4));
 }
 
@@ -129,14 +130,14 @@ struct Row {
   bool bad = false, failed = false;
 };
 
-std::optional<Row> row_of(const std::string& line) {
+std::optional<Row> row_of(const std::string& line, bool days) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   const std::string user = text_of(json, "user"), host = text_of(json, "client_host");
   const std::string action = text_of(json, "action"), rule = text_of(json, "rule");
   const std::string status = text_of(json, "status");
   Row row;
-  row.cells = {time_of_day(text_of(json, "time")),
+  row.cells = {local_time_of(text_of(json, "time"), days),
                terminal_cell(text_of(json, "ioc")),
                terminal_cell(text_of(json, "pv")),
                value_text(json, "old"),
@@ -184,10 +185,10 @@ Result<std::string> target_of(const CommandLine& line) {
 // On what events are printed.
 class Printer {
  public:
-  Printer(std::FILE* out, bool json)
+  Printer(std::FILE* out, bool json, bool days)
       : out_(out),
         json_(json),
-        table_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr) {}
+        table_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr, days) {}
 
   bool print(const std::vector<std::string>& events) {
     if (events.empty()) return true;
@@ -200,20 +201,52 @@ class Printer {
   PutsTable table_;
 };
 
+// Lines of JSON, from pieces of them.
+class Lines {
+ public:
+  // False: one is none, or says what went wrong.
+  bool take(std::string_view piece, std::vector<std::string>& lines) {
+    rest_ += piece;
+    std::size_t at = 0;
+    for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
+      std::string line = rest_.substr(at, end - at);
+      at = end + 1;
+      if (line.empty()) continue;  // it is still looking
+      const Json json = Json::parse(line, nullptr, false);
+      if (json.is_discarded()) problem_ = "a line is no JSON";
+      if (json.is_object() && json.contains("error")) problem_ = text_of(json, "error");
+      if (!problem_.empty()) return false;
+      lines.push_back(std::move(line));
+    }
+    rest_.erase(0, at);
+    if (rest_.size() > kLongestLine) problem_ = "a line is longer than 16 MiB";
+    return problem_.empty();
+  }
+  // "" = there is none, after the last piece.
+  std::string problem() const {
+    return problem_.empty() && !rest_.empty() ? "a line is cut" : problem_;
+  }
+
+ private:
+  std::string rest_, problem_;
+};
+
 int print_those_since(const CommandLine& line, const std::string& target, Printer& printer,
                       std::FILE* err) {
-  const auto body = ask_exporter(line, target);
-  if (!body) return fail(err, kFailed, body.error().message());
-  std::vector<std::string> events;
-  for (std::size_t at = 0; at < body->size();) {
-    const std::size_t end = std::min(body->find('\n', at), body->size());
-    events.push_back(body->substr(at, end - at));
-    if (!Json::accept(events.back()))
-      return fail(err, kFailed, not_an_exporter(line, "a line is no JSON").message());
-    at = end + 1;
-  }
-  if (events.empty()) return kNone;
-  return printer.print(events) ? 0 : kFailed;
+  Lines lines;
+  bool written = true, any = false;
+  const auto answered = follow_exporter(line, target, [&](std::string_view piece) {
+    std::vector<std::string> events;
+    const bool good = lines.take(piece, events);
+    any = any || !events.empty();
+    written = printer.print(events);
+    return good && written;
+  });
+  if (!answered) return fail(err, kFailed, answered.error().message());
+  if (!written) return any ? 0 : kFailed;  // a pipe that was closed: enough
+  if (const std::string problem = lines.problem(); !problem.empty())
+    return fail(err, kFailed, not_an_exporter(line, problem).message());
+  return any ? 0 : kNone;
 }
 
 int print_as_they_come(const CommandLine& line, const std::string& target, Printer& printer,
@@ -249,7 +282,7 @@ std::string PutsTable::lines(const std::vector<std::string>& events) {
     widths_.assign(rows.back().cells.size(), 0);
   }
   for (const std::string& event : events)
-    if (auto row = row_of(event)) rows.push_back(std::move(*row));
+    if (auto row = row_of(event, days_)) rows.push_back(std::move(*row));
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.cells.size(); ++i)
       widths_[i] = std::max(widths_[i], std::min<std::size_t>(width_of(row.cells[i]), 40));
@@ -308,7 +341,8 @@ int puts_command(int count, const char* const* arguments, std::FILE* out, std::F
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
   const auto target = target_of(*line);
   if (!target) return usage(target.error().message());
-  Printer printer(out, line->given.contains("json") || ::isatty(::fileno(out)) != 1);
+  Printer printer(out, line->given.contains("json") || ::isatty(::fileno(out)) != 1,
+                  !line->values.at("since").empty());
   return target->find("follow=1") == std::string::npos
              ? print_those_since(*line, *target, printer, err)
              : print_as_they_come(*line, *target, printer, err);

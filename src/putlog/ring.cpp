@@ -28,11 +28,12 @@ void Ring::add(std::span<const SharedEvent> events) {
   if (counts_.followers > 0) changed_.notify_all();
 }
 
-std::vector<SharedEvent> Ring::find(const EventFilter& filter, const Since& since,
-                                    std::size_t most) const {
+std::vector<SharedEvent> Ring::find(const EventFilter& filter, const Since& since, std::size_t most,
+                                    std::uint64_t* first) const {
   std::vector<SharedEvent> found;
   {
     const std::scoped_lock lock(mutex_);
+    if (first != nullptr) *first = kept_.empty() ? UINT64_MAX : kept_.front().event->seq;
     for (const Kept& kept : kept_)
       if (!since || kept.event->time >= *since) found.push_back(kept.event);
   }

@@ -30,6 +30,8 @@ class Sink {
   // Called in the sink's thread only, again and again with those that are left. May wait for a
   // second or so, not for ever.
   virtual Delivered deliver(std::span<const Entry> entries) = 0;
+  // Called in the sink's thread from time to time, also while no put comes.
+  virtual Result<void> tend() { return {}; }
 };
 
 struct SinkSetup {
@@ -37,6 +39,7 @@ struct SinkSetup {
   EventFilter filter = {};
   std::chrono::milliseconds burst{5000};  // 0: each put is told
   QueueBounds queue = {};
+  std::chrono::milliseconds tend_every{60'000};
   std::unique_ptr<Sink> sink = {};
 };
 

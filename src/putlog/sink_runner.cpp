@@ -18,7 +18,9 @@ SinkRunner::SinkRunner(SinkSetup setup)
     : filter_(std::move(setup.filter)),
       queue_(setup.queue),
       sink_(std::move(setup.sink)),
-      bursts_(setup.burst) {
+      bursts_(setup.burst),
+      tend_every_(setup.tend_every),
+      tend_at_(Clock::now() + tend_every_) {
   counts_.sink = std::move(setup.name);
   counts_.dropped = {{kQueueFull, 0}, {kRefused, 0}, {kAtEnd, 0}};
 }
@@ -59,13 +61,11 @@ SinkSample SinkRunner::sample() const {
 void SinkRunner::run() {
   std::unique_lock lock(mutex_);
   while (!ends_) {
+    tend(lock);
     take_some(lock);
     if (entries_.empty()) {
       const auto wakes = [this] { return ends_ || !queue_.empty(); };
-      if (const auto due = bursts_.next_due())
-        changed_.wait_until(lock, *due, wakes);
-      else
-        changed_.wait(lock, wakes);
+      changed_.wait_until(lock, std::min(bursts_.next_due().value_or(tend_at_), tend_at_), wakes);
     } else if (!deliver_some(lock)) {
       changed_.wait_for(lock, pause_, [this] { return ends_; });
     }
@@ -118,6 +118,14 @@ bool SinkRunner::deliver_some(std::unique_lock<std::mutex>& lock) {
   }
   pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
   return false;
+}
+
+void SinkRunner::tend(std::unique_lock<std::mutex>& lock) {
+  if (Clock::now() < tend_at_) return;
+  lock.unlock();
+  trouble_.report("put log: tend " + counts_.sink, sink_->tend());
+  lock.lock();
+  tend_at_ = Clock::now() + tend_every_;
 }
 
 void SinkRunner::end(std::unique_lock<std::mutex>& lock) {

@@ -40,6 +40,7 @@ class SinkRunner {
   void run();
   void take_some(std::unique_lock<std::mutex>& lock);
   bool deliver_some(std::unique_lock<std::mutex>& lock);
+  void tend(std::unique_lock<std::mutex>& lock);
   std::uint64_t take_off(std::size_t entries);
   void end(std::unique_lock<std::mutex>& lock);
 
@@ -56,6 +57,8 @@ class SinkRunner {
   std::vector<Entry> entries_;  // that are to be delivered now
   std::chrono::milliseconds pause_{0};
   TroubleLog trouble_;
+  const std::chrono::milliseconds tend_every_;
+  Clock::time_point tend_at_;
 
   std::thread thread_;  // last: it ends first
 };

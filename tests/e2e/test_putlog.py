@@ -9,6 +9,7 @@ import pytest
 
 from harness import clients, env
 from harness.caproto_server import CaprotoServer
+from harness.exporter import run_exporter
 from harness.put_log import PutLog
 from harness.waiting import wait_until
 
@@ -201,14 +202,28 @@ def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connec
     assert values == sorted(values)
 
 
-def test_each_put_stands_once_across_exporters(ioc, put_log, start_exporter, connect):
-    """What the first one was told before it ended is there, and the next one adds to it."""
+def ask_since_yesterday(exporter, *options):
+    done = run_exporter("puts", f"--url=http://127.0.0.1:{exporter.port}", "--since=yesterday", *options)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_each_put_stands_once_across_exporters(ioc, put_log, start_exporter, connect, log_dir):
+    """What the first one had acknowledged before it was killed is in file and store, and the next one adds to it."""
+    options = [*put_log.options, f"--putlog.store={log_dir}/store", "--putlog.events=100"]
     for run in (1, 2):
-        exporter = start_exporter(*put_log.options, sees=[ioc])
+        exporter = start_exporter(*options, sees=[ioc])
         wait_heard(exporter, ioc)
         sent = connect(clients.libca, [ioc], ["L:flood"], 500, batch=10).send()
-        assert exporter.stop() == 0
+        exporter.wait_scrape(lambda scrape: all(
+            scrape.value("ioc_exporter_putlog_events_total", sink=sink) == 500 for sink in ("file", "store")), "both have all")
         assert [put["value"] for put in put_log.puts()] == run * list(range(sent))
+        # The newest are in memory, the others in the store.
+        assert ask_since_yesterday(exporter, "--pv=L:.*") == put_log.puts()
+        if run == 1:
+            exporter.process.kill()
+    assert exporter.stop() == 0
+    assert [put["value"] for put in put_log.puts()] == 2 * list(range(sent))
 
 
 def test_policy_and_filter(ioc, put_log, start_exporter, connect, log_dir):

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -37,13 +38,13 @@ class PutsRequestTest : public testing::Test {
     web::Request request;
     request.query = query;
     request.remote = "10.0.0.7";
-    return answer_puts(ring_, request);
+    return answer_puts(ring_, store_, request);
   }
   std::unique_ptr<web::Server> serve() {
     web::ServerOptions options;
     options.listen = {"127.0.0.1:0"};
     options.routes[putlog::kPutsPath] = [this](const web::Request& request) {
-      return answer_puts(ring_, request);
+      return answer_puts(ring_, store_, request);
     };
     auto server = web::Server::start(std::move(options));
     EXPECT_TRUE(server);
@@ -56,6 +57,7 @@ class PutsRequestTest : public testing::Test {
     EXPECT_EQ(ring_->sample().followers, count);
   }
 
+  std::shared_ptr<putlog::Store> store_;  // none
   std::shared_ptr<putlog::Ring> ring_ = std::make_shared<putlog::Ring>(putlog::QueueBounds{100});
   std::string url_;
 };
@@ -71,6 +73,57 @@ TEST_F(PutsRequestTest, AQueryIsAnsweredWithLines) {
   EXPECT_NE(answer.body.find("\"seq\":3,"), std::string::npos);
   EXPECT_EQ(ask("pv=A&limit=1").body.find("\"seq\":1,"), std::string::npos);
   EXPECT_EQ(ask("pv=C").body, "");
+}
+
+// The store has what memory has no more, and each is told once.
+TEST_F(PutsRequestTest, SinceATimeTheStoreIsAskedToo) {
+  std::string folder = testing::TempDir() + "store.XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  auto database = putlog::open_store_file(folder, false),
+       log = putlog::open_store_file(folder, true);
+  ASSERT_TRUE(database && log);
+  auto opened = putlog::Store::open(folder, {std::move(*database), std::move(*log)}, {});
+  ASSERT_TRUE(opened) << opened.error().message();
+  store_ = *opened;
+  for (std::uint64_t seq = 1; seq <= 150; ++seq) {  // memory has a hundred
+    const auto one = std::make_shared<const putlog::PutEvent>(event(seq, seq % 2 == 0 ? "B" : "A"));
+    ring_->add(std::vector{one});
+    if (seq > 140) continue;  // the rest waits
+    EXPECT_TRUE(store_->add(std::vector<putlog::Entry>{{one}}));
+  }
+  const auto numbers = [this](const std::string& query) {
+    const auto answer = ask(query);
+    EXPECT_EQ(answer.status, 200);
+    std::string text = answer.body;
+    while (answer.stream) {
+      const auto more = answer.stream->next();
+      if (!more) break;
+      text += *more;
+    }
+    std::vector<std::uint64_t> all;
+    for (std::size_t at = text.find("\"seq\":"); at != std::string::npos;
+         at = text.find("\"seq\":", at + 1))
+      all.push_back(std::stoull(text.substr(at + 6)));
+    return all;
+  };
+  const auto from_to = [](std::uint64_t first, std::uint64_t step) {
+    std::vector<std::uint64_t> all;
+    for (; first <= 150; first += step) all.push_back(first);
+    return all;
+  };
+  EXPECT_EQ(numbers(""), from_to(51, 1));  // memory alone
+  EXPECT_EQ(numbers("since=1h"), from_to(1, 1));
+  EXPECT_EQ(numbers("since=1h&pv=B"), from_to(2, 2));
+  EXPECT_EQ(numbers("since=1h&limit=120"), from_to(31, 1));
+  EXPECT_EQ(numbers("since=1h&limit=20"), from_to(131, 1));
+  std::vector<web::Response> all;  // of one address: they take places of those who follow
+  while (all.size() < putlog::Ring::kMostOfOne) all.push_back(ask("since=1h"));
+  EXPECT_EQ(all.back().status, 200);
+  EXPECT_EQ(ask("since=1h").status, 503);
+  EXPECT_EQ(ask("").status, 200);
+  all.pop_back();
+  EXPECT_EQ(ask("since=1h").status, 200);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(PutsRequestTest, WhatMakesNoSenseIsRefused) {
@@ -144,7 +197,7 @@ TEST_F(PutsRequestTest, TheServersEndEndsWhoFollows) {
 TEST_F(PutsRequestTest, OneWhoIsTooSlowIsToldAndLetGo) {
   web::Request request;
   request.query = "follow=1";
-  const auto answer = answer_puts(ring_, request);
+  const auto answer = answer_puts(ring_, store_, request);
   ASSERT_TRUE(answer.stream);
   for (std::uint64_t seq = 1; seq <= 150; ++seq) add(seq);
   EXPECT_EQ(answer.stream->next(), "retry: 3000\n\nevent: lost\ndata: {\"lost\":50}\n\n");

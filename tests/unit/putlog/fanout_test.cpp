@@ -23,7 +23,7 @@ class GatedSink : public Sink {
     std::vector<Entry> taken;
     std::size_t may_take = SIZE_MAX;
     std::optional<Error> problem;
-    std::uint64_t calls = 0;
+    std::uint64_t calls = 0, tended = 0;
   };
   explicit GatedSink(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
@@ -35,6 +35,11 @@ class GatedSink : public Sink {
                          entries.begin() + static_cast<std::ptrdiff_t>(count));
     if (state_->may_take != SIZE_MAX) state_->may_take -= count;
     return {count, count == entries.size() ? std::nullopt : state_->problem};
+  }
+  Result<void> tend() override {
+    const std::scoped_lock lock(state_->mutex);
+    ++state_->tended;
+    return {};
   }
 
  private:
@@ -69,6 +74,17 @@ class FanoutTest : public testing::Test {
   Ring ring_{{.events = 100, .bytes = 1 << 20}};
   std::vector<SinkSetup> sinks_;
 };
+
+TEST_F(FanoutTest, ASinkIsTendedWhileNoPutComes) {
+  sinks_.push_back(setup("all", open_));
+  sinks_.back().tend_every = 1ms;
+  Fanout fanout(Privacy(), ring_, std::move(sinks_));
+  fanout.receive({});
+  wait_until([this] {
+    const std::scoped_lock lock(open_->mutex);
+    return open_->tended >= 3;
+  });
+}
 
 TEST_F(FanoutTest, EachSinkIsGivenWhatItWantsInOrder) {
   sinks_.push_back(setup("all", open_));

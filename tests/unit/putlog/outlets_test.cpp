@@ -108,6 +108,25 @@ TEST_F(OutletsTest, FilesAreOpenedByAHelper) {
   EXPECT_GT(lines("puts.jsonl.1"), 0u);
 }
 
+TEST_F(OutletsTest, TheStoreIsOpenedByTheHelperToo) {
+  options_.store.store = folder_ + "/store";
+  auto outlets = Outlets::make(options_);
+  ASSERT_TRUE(outlets);
+  EXPECT_TRUE((*outlets)->has_files());
+  EXPECT_EQ(*(*outlets)->owner_of_files(), ::getuid());
+  EXPECT_EQ((*outlets)->store(), nullptr);
+  const auto opened = (*outlets)->open_files();
+  ASSERT_TRUE(opened) << opened.error().message();
+  (*outlets)->receive(events(1, 23));
+  (*outlets)->receive(events(24, 23));
+  for (int i = 0; i < 3000 && (*outlets)->samples()[0].delivered < 1; ++i) ::usleep(10'000);
+  EXPECT_EQ((*outlets)->samples()[0].sink, "store");
+  auto reader = (*outlets)->store()->read({}, UINT64_MAX);
+  const auto lines = reader->next();
+  ASSERT_TRUE(lines && *lines);
+  EXPECT_NE((*lines)->find("\"seq\":1,"), std::string::npos);
+}
+
 TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
   options_.file.file = folder_ + "/no/such/puts.jsonl";
   const auto outlets = Outlets::make(options_);

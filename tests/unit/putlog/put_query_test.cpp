@@ -45,6 +45,9 @@ TEST(PutQueryTest, HasFilters) {
 TEST(PutQueryTest, SinceIsASpanOrATime) {
   EXPECT_EQ(*parse("since=10m")->since, kNow - 10min);
   EXPECT_EQ(*parse("since=90")->since, kNow - 90s);
+  EXPECT_EQ(*parse("since=today")->since - *parse("since=yesterday")->since, 24h);  // UTC, in tests
+  EXPECT_LE(*parse("since=today")->since, kNow);
+  EXPECT_GT(*parse("since=today")->since, kNow - 24h);
   EXPECT_EQ(parse("since=1799999999.5")->since->time_since_epoch(), 1'799'999'999'500ms);
 }
 
@@ -65,7 +68,7 @@ TEST(PutQueryTest, APatternThatNeedsMuchMemoryIsRefusedOrSlow) {
 
 TEST(PutQueryTest, SaysWhatIsWrong) {
   for (const auto& [query, problem] : {std::pair{std::string("pv=("), "pv: regular expression"},
-                                       {"since=yesterday", "since: "},
+                                       {"since=tomorrow", "since: "},
                                        {"since=1e300", "since: "},
                                        {"since=-5", "since: "},
                                        {"limit=0", "limit: "},

@@ -42,6 +42,11 @@ TEST_F(PutsTableTest, IsAlignedAndSaysAll) {
             "23:00:00.000  ps   SR:I       -    1.5  10.0.0.7:4711  ada          -\n");
 }
 
+TEST_F(PutsTableTest, TellsTheDayWhereThereMayBeSeveral) {
+  PutsTable table(false, true);
+  EXPECT_NE(table.lines({to_json(event(8))}).find("\n11-22 23:00:00.000  ps "), std::string::npos);
+}
+
 TEST_F(PutsTableTest, ArraysAreCutAndTellTheirSize) {
   PutEvent one = event(1);
   one.value = Value{std::vector<Element>(20, Element(std::int64_t{1})), true};
@@ -112,7 +117,7 @@ TEST(PutsCommandTest, WrongUsageIsTold) {
   };
   for (const auto& [argument, problem] : {std::pair{"--pv=(", "pv: regular expression"},
                                           {"word", "unexpected argument"},
-                                          {"--since=yesterday", "since: "},
+                                          {"--since=tomorrow", "since: "},
                                           {"--no-such", "unknown option"}}) {
     const auto [status, text] = run({argument});
     EXPECT_EQ(status, 2) << argument;

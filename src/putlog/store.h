@@ -1,0 +1,104 @@
+// Store: days of puts in a SQLite database, bounded by size and by age, for who asks what was.
+//
+// One connection, behind a mutex, has the database to itself. What is read is read in pieces, so
+// that a question about days holds nobody up.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "putlog/descriptor_vfs.h"
+#include "putlog/entry.h"
+#include "putlog/put_query.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace ioc_exporter::putlog {
+
+struct StoreBounds {
+  std::uint64_t size = 1u << 30;
+  std::chrono::milliseconds age = std::chrono::hours(24 * 30);  // 0: whatever its age
+};
+
+// Opens puts.sqlite and puts.sqlite-wal in the folder, and makes what is missing; mode 0640, the
+// folder its owner's only to write to. One exporter has them at a time: device_or_resource_busy.
+Result<UniqueFd> open_store_file(const std::string& folder, bool log);
+
+class Store {
+ public:
+  // `path` is for errors.
+  static Result<std::shared_ptr<Store>> open(const std::string& path, StoreFiles files,
+                                             StoreBounds bounds);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // In any thread. All or none; they are there then, whatever ends the exporter.
+  Result<void> add(std::span<const Entry> entries);
+  // Removes what is too old, or too much. Some of it, where that is very much.
+  Result<void> trim(std::chrono::system_clock::time_point now);
+
+  // One who asks, for one thread. It must not outlive the store.
+  class Reader {
+   public:
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+    // Lines, the oldest first, of a MiB or so; "" = none among those that were looked at; nothing:
+    // the end.
+    Result<std::optional<std::string>> next();
+
+   private:
+    friend class Store;
+    Reader(Store& store, PutQuery query, std::uint64_t before)
+        : store_(store), query_(std::move(query)), before_(before) {}
+    bool wants(sqlite3_stmt* row) const;
+    Result<void> look_back();
+
+    // Of a row, by which they are in order.
+    struct Key {
+      std::int64_t time = 0, id = 0;
+    };
+
+    Store& store_;
+    const PutQuery query_;
+    const std::uint64_t before_;
+    std::optional<Key> at_;    // the last one that was looked at
+    std::size_t counted_ = 0;  // back from the end, of the last ones that are asked for
+    bool forward_ = false;
+  };
+
+  // Those since query.since that it wants, at most the last query.limit; of what this exporter saw
+  // only those with a number below `before`.
+  std::unique_ptr<Reader> read(PutQuery query, std::uint64_t before);
+
+ private:
+  class Statement;
+  class Turn;
+
+  Store(std::string path, StoreFiles files, StoreBounds bounds);
+  Result<void> begin();
+  Result<void> run(const char* sql);
+  Result<std::int64_t> ask(const char* sql);
+  Result<std::int64_t> remove(const char* sql, std::int64_t oldest);
+  Error problem(const std::string& action) const;
+
+  const std::string path_;
+  const StoreBounds bounds_;
+  DescriptorVfs vfs_;
+  std::mutex mutex_;
+  std::atomic<int> writers_ =
+      0;  // that wait or write: readers, who come again at once, let them go first
+  sqlite3* database_ = nullptr;
+  std::int64_t run_ = 1;  // the number of this exporter among those that wrote here
+};
+
+}  // namespace ioc_exporter::putlog
