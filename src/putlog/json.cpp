@@ -142,6 +142,10 @@ void append_json_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_json_value(std::string& out, const Value& value) {
+  append_value(out, value, kOurs, value.elements.size());
+}
+
 std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);

@@ -21,6 +21,9 @@ void append_json(std::string& out, const Entry& entry);
 // what is no number, its bound of 400 bytes for arrays. `date` and `time` are local time.
 void append_caputlog_json(std::string& out, const Entry& entry);
 
+// A number, a string or an array of these.
+void append_json_value(std::string& out, const Value& value);
+
 // In quotes.
 void append_json_text(std::string& out, std::string_view text);
 

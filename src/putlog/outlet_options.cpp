@@ -72,8 +72,9 @@ void read_sink(Reader& item, OutletOptions& options) {
   sink.filter.user.include = item.pattern("user");
   sink.filter.ioc.include = item.pattern("ioc");
   sink.filter.unexpected = item.flag("unexpected").value_or(false);
-  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() != 1)
-    return item.complain("file", "a sink has one of file, tcp and loki");
+  sink.journald = item.flag("journald").value_or(false);
+  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + sink.journald != 1)
+    return item.complain("file", "a sink has one of file, tcp, loki and journald");
   options.sinks.push_back(std::move(sink));
 }
 
@@ -106,6 +107,7 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
       sink.name = !sink.file.empty()    ? "file"
                   : !sink.tcp.empty()   ? "tcp"
                   : !sink.store.empty() ? "store"
+                  : sink.journald       ? "journald"
                                         : "loki";
     if (const unsigned number = ++seen[sink.name]; number > 1)
       sink.name += "-" + std::to_string(number);

@@ -17,12 +17,13 @@ class Reader;
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, or Loki; or
-// the store.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki, the
+// journal; or the store.
 struct SinkOptions {
   std::string name;  // "" = by what it is
   std::string file, tcp, loki;
   std::string store;  // a folder
+  bool journald = false;
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/owned_file.h"
 #include "base/tcp.h"
+#include "putlog/journald_sink.h"
 #include "putlog/loki_sink.h"
 #include "putlog/store_sink.h"
 #include "putlog/tcp_sink.h"
@@ -71,6 +72,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
     store_options_ = options;
     return Made(std::make_unique<StoreSink>([this] { return store_; }));
   }
+  if (options.journald) return Made(std::make_unique<JournaldSink>());
   const auto place = parse_host_and_port(options.tcp);
   if (!place) return place.error();
   look_up_once(place->host);

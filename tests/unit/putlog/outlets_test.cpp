@@ -48,11 +48,12 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_EQ(read("sinks:\n"
                  "  - {file: /var/log/a.jsonl, size: 1MiB, age: 1h, count: 3, unexpected: true}\n"
                  "  - {name: vacuum, tcp: 'loghost:7011', pv: 'VAC:.*', not_pv: '.*:T', burst: 0}\n"
-                 "  - {tcp: '[::1]:7011', format: full, client: '10\\..*', user: ada, ioc: ps}\n"),
+                 "  - {tcp: '[::1]:7011', format: full, client: '10\\..*', user: ada, ioc: ps}\n"
+                 "  - {journald: true}\n"),
             "");
   options_.tcp.tcp = "other:1";
   const auto all = options_.all_sinks();
-  ASSERT_EQ(all.size(), 4u);
+  ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].name, "tcp");
   EXPECT_EQ(all[1].name, "file");
   EXPECT_EQ(all[1].size, 1u << 20);
@@ -65,12 +66,14 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_FALSE(all[2].filter.pv.wants("VAC:T"));
   EXPECT_EQ(all[3].name, "tcp-2");
   EXPECT_TRUE(all[3].full_lines);
+  EXPECT_EQ(all[4].name, "journald");
 }
 
 TEST_F(OutletsTest, WhatIsWrongIsTold) {
   for (const auto& [yaml, problem] :
-       {std::pair{"sinks: [{pv: a}]", "one of file, tcp and loki"},
-        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp and loki"},
+       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki and journald"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki and journald"},
+        {"sinks: [{loki: 'http://a:1', journald: true}]", "one of file, tcp, loki and journald"},
         {"sinks: [{loki: 'loki:3100'}]", "no URL"},
         {"sinks: [{file: a}]", "no absolute path"},
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
