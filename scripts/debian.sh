@@ -1,4 +1,5 @@
-# Packages of other suites of Debian, from this host's own mirror; to be sourced after lib.sh, with $directory set.
+# Packages of other suites of Debian, from this host's own mirror; to be sourced after lib.sh, with $directory set,
+# or begin_debian asked to.
 #
 # apt checks the signatures with lists of its own, in $directory/apt: the host's package sources are neither changed nor
 # asked for more than where its mirror is. Nothing is installed.
@@ -23,3 +24,34 @@ apt_of() {
     -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
     -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
 }
+
+# begin_debian WHAT DIRECTORY: sets $directory, which it makes, and $uri. Where this host's package sources are not
+# Debian's it ends the script, and says that there is no WHAT.
+begin_debian() {
+  mkdir -p "$2"
+  directory=$(cd "$2" && pwd)
+  uri=
+  if command -v apt-get >/dev/null; then uri=$(mirror); fi
+  if [ -z "$uri" ]; then
+    say "no $1: this host's package sources are not Debian's"
+    exit 0
+  fi
+  [ -r "$keyring" ] || die "there is no $keyring: install debian-archive-keyring"
+}
+
+update() { # SUITE
+  apt_of "$1" update || die "fetch the package list of $1 from this host's mirror: see above"
+}
+
+# download SUITE PACKAGE...: into $work, a new folder, for drop_work.
+download() {
+  local suite=$1
+  shift
+  work=$(mktemp -d "$directory/fetch.XXXXXX")
+  (cd "$work" && apt_of "$suite" download "$@") || die "download $* of $suite: see above"
+}
+
+# drop_work SUITE: that, and the suite's lists.
+drop_work() { rm -rf "$work" "$directory/apt/$1"; }
+
+end_debian() { rm -rf "$directory/apt"; }

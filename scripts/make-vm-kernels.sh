@@ -12,13 +12,11 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# shellcheck source=scripts/debian.sh
+. "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
+
 [ $# -eq 1 ] || die "usage: scripts/make-vm-kernels.sh DIRECTORY"
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-mkdir -p "$1"
-directory=$(cd "$1" && pwd)
-
-# shellcheck source=scripts/debian.sh
-. "$project/scripts/debian.sh"
 
 # image_of SUITE META: the image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
 image_of() {
@@ -27,33 +25,23 @@ image_of() {
 }
 
 fetch() {
-  local series=$1 suite=$2 meta=linux-image-${3:+$3-}$arch target=$directory/$1 work image
+  local series=$1 suite=$2 meta=linux-image-${3:+$3-}$arch target=$directory/$1 image
   [ ! -e "$target/vmlinuz" ] || return 0
   say "Linux $series for the tests in virtual machines ($suite)"
-  apt_of "$suite" update || die "fetch the package list of $suite from this host's mirror: see above"
+  update "$suite"
   image=$(image_of "$suite" "$meta")
   [ -n "$image" ] || die "there is no $meta in $suite"
-  work=$(mktemp -d "$directory/fetch.XXXXXX")
-  (cd "$work" && apt_of "$suite" download "$image") || die "download $image of $suite: see above"
+  download "$suite" "$image"
   mkdir -p "$target"
   dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -C "$work" --wildcards './boot/vmlinuz*'
   mv "$work"/boot/vmlinuz-* "$target/vmlinuz"
-  rm -rf "$work" "$directory/apt/$suite"
+  drop_work "$suite"
 }
 
-command -v apt-get >/dev/null || {
-  say "no kernels for the tests in virtual machines: they come from Debian's mirror, this host has none"
-  exit 0
-}
+begin_debian "kernels for the tests in virtual machines" "$1"
 arch=$(dpkg --print-architecture)
-uri=$(mirror)
-if [ -z "$uri" ]; then
-  say "no kernels for the tests in virtual machines: this host's package sources are not Debian's"
-  exit 0
-fi
-[ -r "$keyring" ] || die "there is no $keyring: install debian-archive-keyring"
 while read -r series suite flavour; do
   case $series in "" | "#"*) continue ;; esac
   fetch "$series" "$suite" "$flavour"
 done <"$project/tests/vm/kernels.txt"
-rm -rf "$directory/apt"
+end_debian
