@@ -193,7 +193,7 @@ bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
   const std::string& executable =
       process.inspection ? process.inspection->executable : process.stat.comm;
   const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, process.stat.thread, executable,
-                             options_.name_sources);
+                             options_.name_sources, now < process.seen + options_.young);
   const auto since = process.waits.value_or(now);
   process.waits.reset();
   if (!name && is_under_way(name.error())) process.waits = since;

@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 
 #include "base/live_thread.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
+#include "iocs/container_name.h"
 #include "iocs/start_script.h"
 
 namespace ioc_exporter::iocs {
@@ -18,6 +21,13 @@ constexpr std::size_t kMostText = 2u << 20;  // of the command line and of the e
 constexpr int kMostFilesLookedAt = 64;
 
 using Kind = NameSource::Kind;
+
+// Those that are a word and nothing else.
+constexpr std::array<std::pair<Kind, std::string_view>, 4> kWords = {
+    {{Kind::script, "script"},
+     {Kind::executable, "exe"},
+     {Kind::container, "container"},
+     {Kind::pod, "pod"}}};
 
 std::string variable_of(const std::vector<std::string>& environment, const std::string& name) {
   for (const std::string& entry : environment)
@@ -47,8 +57,12 @@ std::string plain_path(std::string_view path) {
 // One process' command line, environment and folder, read when first asked for.
 class Process {
  public:
-  Process(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread)
-      : fs_(fs), reader_(reader), pid_(pid), folder_(folder_of_thread(pid, thread)) {}
+  Process(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread, bool starts)
+      : fs_(fs),
+        reader_(reader),
+        pid_(pid),
+        folder_(folder_of_thread(pid, thread)),
+        starts_(starts) {}
 
   const std::vector<std::string>& environment() {
     if (!environment_) environment_ = read("/environ");
@@ -71,6 +85,19 @@ class Process {
     const bool python = executable.compare(slash + 1, 6, "python") == 0;
     const bool named = module != arguments.end() && module + 1 != arguments.end();
     return python && named ? *(module + 1) : "";
+  }
+
+  const ContainerName& container() {
+    if (container_) return *container_;
+    container_.emplace();
+    const auto cgroups = fs_.read(folder_ + "/cgroup", kMostText);
+    const std::string id = cgroups ? container_id(*cgroups) : std::string();
+    if (id.empty()) return *container_;
+    if (auto name = container_name(fs_, id, starts_))
+      *container_ = std::move(*name);
+    else
+      note(std::move(name).error());
+    return *container_;
   }
 
  private:
@@ -107,9 +134,28 @@ class Process {
   pid_t pid_;
   std::string folder_;
   std::optional<std::vector<std::string>> environment_;
+  std::optional<ContainerName> container_;
   std::optional<Error> unread_;
   int looks_ = 0;
+  bool starts_;
 };
+
+// What the source says; "": nothing.
+std::string ask(Process& process, const NameSource& source, const std::string& executable) {
+  switch (source.kind) {
+    case Kind::environment:
+      return variable_of(process.environment(), source.variable);
+    case Kind::script:
+      return process.script_name(executable);
+    case Kind::executable:
+      return executable.substr(executable.rfind('/') + 1);
+    case Kind::container:
+      return process.container().container;
+    case Kind::pod:
+      return process.container().pod;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -123,32 +169,27 @@ std::vector<NameSource> default_name_sources() {
 
 std::string NameSource::text() const {
   if (kind == Kind::environment) return "env:" + variable;
-  return kind == Kind::script ? "script" : "exe";
+  return std::string(std::ranges::find(kWords, kind, &decltype(kWords)::value_type::first)->second);
 }
 
 Result<NameSource> parse_name_source(const std::string& word) {
   if (word.starts_with("env:") && word.size() > 4)
     return NameSource{Kind::environment, word.substr(4)};
-  if (word == "script") return NameSource{Kind::script, ""};
-  if (word == "exe") return NameSource{Kind::executable, ""};
-  return error_in_words(shown(word) + " is none of env:VARIABLE, script and exe");
+  const auto found = std::ranges::find(kWords, word, &decltype(kWords)::value_type::second);
+  if (found != kWords.end()) return NameSource{found->first, ""};
+  return error_in_words(shown(word) + " is none of env:VARIABLE, script, exe, container and pod");
 }
 
 Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread,
-                             const std::string& executable,
-                             const std::vector<NameSource>& sources) {
-  Process process(fs, reader, pid, thread);
-  const std::string base = executable.substr(executable.rfind('/') + 1);
+                             const std::string& executable, const std::vector<NameSource>& sources,
+                             bool starts) {
+  Process process(fs, reader, pid, thread, starts);
   for (const NameSource& source : sources) {
-    std::string name = base;
-    if (source.kind == Kind::environment)
-      name = variable_of(process.environment(), source.variable);
-    if (source.kind == Kind::script) name = process.script_name(executable);
+    const std::string name = printable_utf8(ask(process, source, executable), kLongestName);
     if (process.unread()) return *process.unread();
-    name = printable_utf8(name, kLongestName);
     if (!name.empty()) return name;
   }
-  std::string name = printable_utf8(base, kLongestName);
+  std::string name = printable_utf8(ask(process, {}, executable), kLongestName);
   return name.empty() ? "ioc" : name;
 }
 

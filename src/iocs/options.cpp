@@ -50,7 +50,7 @@ void add_options(OptionTable& table, Options& options) {
         .argument = "LIST",
         .key = "iocs.name_sources",
         .help = "Where an IOC's name comes from, the first that says something: env:VARIABLE, "
-                "script, exe",
+                "script, exe, container, pod",
         .value = name_sources(options.name_sources)},
        {.flag = "ioc.keep-gone",
         .argument = "DURATION",

@@ -68,7 +68,8 @@ TEST(Config, TellsAllProblemsWithTheirPlaces) {
       "site.yml:11:8: limits.pvs must be a mapping (key: value)\n"
       "site.yml:12:15: pvs.expire: parse duration \"3 days\": not of the form 500ms, 5s, 1m30s, "
       "2h or 0.5\n"
-      "site.yml:13:28: iocs.name_sources[1]: \"host\" is none of env:VARIABLE, script and exe");
+      "site.yml:13:28: iocs.name_sources[1]: \"host\" is none of env:VARIABLE, script, exe, "
+      "container and pod");
 }
 
 TEST(Config, TellsWhatIsNoYaml) {

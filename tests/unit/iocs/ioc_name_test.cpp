@@ -112,11 +112,12 @@ TEST(NameSource, Words) {
   EXPECT_EQ(parse_name_source("env:HOST_IOC")->variable, "HOST_IOC");
   EXPECT_EQ(parse_name_source("exe")->kind, NameSource::Kind::executable);
   EXPECT_EQ(parse_name_source("script")->kind, NameSource::Kind::script);
-  for (const char* word : {"env:HOST_IOC", "exe", "script"})
+  for (const char* word : {"env:HOST_IOC", "exe", "script", "container", "pod"})
     EXPECT_EQ(parse_name_source(word)->text(), word);
   const auto bad = parse_name_source("env:");
   ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error().message(), "\"env:\" is none of env:VARIABLE, script and exe");
+  EXPECT_EQ(bad.error().message(),
+            "\"env:\" is none of env:VARIABLE, script, exe, container and pod");
 }
 
 }  // namespace
