@@ -30,6 +30,8 @@
     kernelMapShare: 0.9,
     // --overhead.budget of the exporters (5 percent of a core), and a fifth.
     overheadShare: 0.06,
+    // Tools that renew certificates do it a month before, or when a third of the time is left.
+    certificateDays: 14,
 
     // Of the dashboards.
     dashboardTags: ['epics'],

@@ -158,6 +158,17 @@
                            'before is still in force.',
             },
           },
+          {
+            alert: 'IocExporterCertificateExpires',
+            expr: 'ioc_exporter_tls_certificate_expiry_timestamp_seconds - time() < %(certificateDays)d * 86400' % $._config,
+            'for': '1h',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'The certificate of {{ $labels.instance }} expires soon',
+              description: 'A certificate that the exporter at {{ $labels.instance }} serves expires in ' +
+                           '{{ humanizeDuration $value }}. Prometheus does not scrape it from then on.',
+            },
+          },
         ],
       },
     ],

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/command_line.h"
+
 namespace ioc_exporter::app {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr const char* kPolicyHelp = R"help(NAME
 SYNOPSIS
   ioc_exporter policy test FILE [--pv=PV] [--user=USER] [--host=HOST] [--client=ADDRESS]
                                 [--op=write|write_notify] [--time=TIME]
-  ioc_exporter policy learn [--from=URL|FILE] [--by=user|client]
+  ioc_exporter policy learn [--url=URL] [--from=URL|FILE] [--by=user|client]
 
 DESCRIPTION
   test   Says what the policy in the configuration file FILE makes of a put, which rule decides, and
@@ -25,11 +27,14 @@ DESCRIPTION
 
   learn  Prints a policy that expects what an exporter has seen since it started, for a person to
          read and edit. It is a whole configuration file, and passes --config.check.
-           --from    where the exporter answers, or a file with one scrape of its /metrics in text
-                     format; default: http://localhost:10064
+           --from    the URL of its metrics, or a file with one scrape of them in text format, in
+                     place of --url
            --by      a rule for each user (the default), or for each user, host and address
 
   Needs no root. What the policy's keys mean is in docs/policy.md.
+
+OPTIONS OF learn
+@exporter@
 
 EXIT STATUS
   0 done; of test: the put is allowed or expected
@@ -47,7 +52,8 @@ EXAMPLES
 CommandResult policy_command(int count, const char* const* arguments) {
   const std::string what = count > 0 ? arguments[0] : "";
   const auto is_help = [](std::string_view word) { return word == "--help" || word == "-h"; };
-  if (std::any_of(arguments, arguments + count, is_help)) return {0, kPolicyHelp, ""};
+  if (std::any_of(arguments, arguments + count, is_help))
+    return {0, with_exporter_help(kPolicyHelp), ""};
   if (what == "test") return policy_test_command(count - 1, arguments + 1);
   if (what == "learn") return policy_learn_command(count - 1, arguments + 1);
   const std::string problem =

@@ -5,7 +5,6 @@
 #include "app/policy_command.h"
 #include "app/policy_file.h"
 #include "base/command_line.h"
-#include "base/http_client.h"
 #include "base/rooted_fs.h"
 #include "base/time_text.h"
 #include "policy/learn.h"
@@ -15,7 +14,6 @@ namespace ioc_exporter::app {
 namespace {
 
 constexpr int kLearnFailed = 1, kUsage = 2;
-constexpr const char* kDefaultFrom = "http://localhost:10064";
 
 bool is_url(const std::string& from) {
   return from.find("://") != std::string::npos;
@@ -28,7 +26,7 @@ std::string metrics_url(std::string url) {
   return url.find('/', host) == std::string::npos ? url + "/metrics" : url;
 }
 
-Result<std::string> read_scrape(const std::string& from) {
+Result<std::string> read_scrape(const CommandLine& line, const std::string& from) {
   if (!is_url(from)) {
     std::error_code failed;
     const auto path = std::filesystem::absolute(from, failed);
@@ -36,7 +34,7 @@ Result<std::string> read_scrape(const std::string& from) {
     return RootedFs().read(path.string(), std::size_t{1} << 30);
   }
   const std::string url = metrics_url(from);
-  auto fetched = fetch(url);
+  auto fetched = fetch_as(line, url);
   if (!fetched)
     return error_in_words("ask the exporter at " + url + ": " + fetched.error().message());
   if (fetched->status != 200)
@@ -66,15 +64,16 @@ CommandResult policy_learn_command(int count, const char* const* arguments) {
   const auto usage = [&start](const std::string& what) {
     return CommandResult{kUsage, "", start + what + " (see ioc_exporter policy --help)\n"};
   };
-  const auto line = parse_command({{{"from", kDefaultFrom}, {"by", "user"}}, {}}, count, arguments);
+  const auto line =
+      parse_command(with_exporter_options({{{"from", ""}, {"by", "user"}}, {}}), count, arguments);
   if (!line) return usage(line.error().message());
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
   const std::string& by = line->values.at("by");
   if (by != "user" && by != "client")
     return usage("--by: \"" + by + "\" is neither user nor client");
-  const std::string& from = line->values.at("from");
+  const std::string& from = line->values.at(line->given.contains("from") ? "from" : "url");
 
-  const auto scrape = read_scrape(from);
+  const auto scrape = read_scrape(*line, from);
   if (!scrape) return {kLearnFailed, "", start + scrape.error().message() + "\n"};
   const auto puts = policy::read_seen_puts(*scrape);
   if (!puts) return {kLearnFailed, "", start + from + ": " + puts.error().message() + "\n"};

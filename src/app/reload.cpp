@@ -51,7 +51,9 @@ Reload::Stamp Reload::stamp_of(const std::string& path) {
 }
 
 void Reload::tell() {
-  if (users_.tell) users_.tell({site_good_ && web_good_, success_time_});
+  if (!users_.tell) return;
+  users_.tell({site_good_ && web_good_, success_time_,
+               tls_ ? std::optional(tls_->expires_seconds()) : std::nullopt});
 }
 
 std::vector<Reload::Stamp> Reload::web_stamps() const {

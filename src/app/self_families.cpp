@@ -128,6 +128,12 @@ void add_config(const ConfigSample& config, Families& to) {
         "When the configuration files were loaded successfully last, in seconds since 1970.")
       .add({}, config.success_time_seconds)
       .append_to(to);
+  if (!config.certificate_expiry_seconds) return;
+  gauge("ioc_exporter_tls_certificate_expiry_timestamp_seconds",
+        "When the first of the certificates that are served with TLS expires, in seconds since "
+        "1970.")
+      .add({}, *config.certificate_expiry_seconds)
+      .append_to(to);
 }
 
 void add_limited(const std::vector<LimitedSample>& limited, Families& to) {

@@ -2,16 +2,32 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <string_view>
 
 #include <cxxopts.hpp>
 
-#include "base/http_client.h"
 #include "base/rooted_fs.h"
 #include "base/utf8.h"
 
 namespace ioc_exporter {
 namespace {
+
+constexpr const char* kLoginVariable = "IOC_EXPORTER_LOGIN";
+
+// No password is an argument: the arguments of a process are shown to everybody.
+constexpr const char* kExporterHelp =
+    R"help(  --url=URL   where the exporter answers (default: http://localhost:10064)
+  --login-file=FILE
+              a file with one line USER:PASSWORD, where the exporter asks for a password; without
+              it the environment's IOC_EXPORTER_LOGIN says the same
+  --ca-file=FILE
+              of an URL with https: the certificates (PEM) by which the exporter's is believed;
+              without it those that this host believes
+  --cert-file=FILE, --key-file=FILE
+              certificate and key (PEM) for an exporter that asks for its clients'
+)help";
 
 std::string url_of(const CommandLine& line) {
   return line.values.at("url");
@@ -64,8 +80,14 @@ Result<CommandLine> parse_command(const CommandOptions& options, int count,
 
 CommandOptions with_exporter_options(CommandOptions options) {
   options.values.emplace("url", "http://localhost:10064");
-  options.values.emplace("login-file", "");
+  for (const char* file : {"login-file", "ca-file", "cert-file", "key-file"})
+    options.values.emplace(file, "");
   return options;
+}
+
+std::string with_exporter_help(std::string help) {
+  constexpr std::string_view kMark = "@exporter@\n";
+  return help.replace(help.find(kMark), kMark.size(), kExporterHelp);
 }
 
 namespace {
@@ -74,6 +96,19 @@ std::string url_to(const CommandLine& line, const std::string& target) {
   std::string url = url_of(line);
   while (url.ends_with('/')) url.pop_back();
   return url + target;
+}
+
+Result<FetchAs> asker_of(const CommandLine& line) {
+  const std::string& file = line.values.at("login-file");
+  const char* const given = std::getenv(kLoginVariable);
+  auto login = read_login(file);
+  if (!login) return std::move(login).error();
+  if (file.empty() && given != nullptr) *login = given;
+  if (!login->empty() && login->find(':') == std::string::npos)
+    return error_in_words(std::string(kLoginVariable) + " is not USER:PASSWORD");
+  return FetchAs{
+      std::move(*login),
+      {line.values.at("ca-file"), line.values.at("cert-file"), line.values.at("key-file")}};
 }
 
 // The body of an answer that was given.
@@ -90,17 +125,21 @@ Result<std::string> body_of(const CommandLine& line, Result<Fetched> fetched) {
 
 }  // namespace
 
+Result<Fetched> fetch_as(const CommandLine& line, const std::string& url) {
+  const auto as = asker_of(line);
+  if (!as) return as.error();
+  return fetch(url, std::chrono::seconds(10), *as);
+}
+
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target) {
-  const auto login = read_login(line.values.at("login-file"));
-  if (!login) return login.error();
-  return body_of(line, fetch(url_to(line, target), std::chrono::seconds(10), *login));
+  return body_of(line, fetch_as(line, url_to(line, target)));
 }
 
 Result<void> follow_exporter(const CommandLine& line, const std::string& target,
                              const std::function<bool(std::string_view)>& read) {
-  const auto login = read_login(line.values.at("login-file"));
-  if (!login) return login.error();
-  auto body = body_of(line, follow(url_to(line, target), read, std::chrono::seconds(30), *login));
+  const auto as = asker_of(line);
+  if (!as) return as.error();
+  auto body = body_of(line, follow(url_to(line, target), read, std::chrono::seconds(30), *as));
   return body ? Result<void>() : Result<void>(body.error());
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/http_client.h"
 #include "base/result.h"
 
 namespace ioc_exporter {
@@ -29,8 +30,10 @@ struct CommandLine {
 Result<CommandLine> parse_command(const CommandOptions& options, int count,
                                   const char* const* arguments);
 
-// With --url and --login-file, of the commands that ask a running exporter.
+// With --url and those that say as whom to ask, of the commands that ask a running exporter.
 CommandOptions with_exporter_options(CommandOptions options);
+// `help` with their texts in place of its line "@exporter@".
+std::string with_exporter_help(std::string help);
 
 // "USER:PASSWORD", the file's first line; "" where no file is given.
 Result<std::string> read_login(const std::string& file);
@@ -43,6 +46,9 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
 // the exporter ends it.
 Result<void> follow_exporter(const CommandLine& line, const std::string& target,
                              const std::function<bool(std::string_view)>& read);
+
+// The same of any URL, and whatever it answers.
+Result<Fetched> fetch_as(const CommandLine& line, const std::string& url);
 
 // What to say about an answer that is not as ioc_exporter's.
 Error not_an_exporter(const CommandLine& line, const std::string& why);

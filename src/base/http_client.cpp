@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/ascii.h"
 #include "base/base64.h"
 #include "base/tcp.h"
+#include "base/tls_client.h"
 #include "base/unique_fd.h"
 
 namespace ioc_exporter {
@@ -21,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10;
 
 struct Url {
+  bool tls = false;
   std::string host;  // without the brackets of an IPv6 address
   std::string port = "80";
   std::string target = "/";  // path and query
@@ -31,14 +35,15 @@ Result<Url> parse_url(const std::string& text) {
   const auto refuse = [&text](const char* why) {
     return error_in_words("read the URL \"" + text + "\": " + why);
   };
-  constexpr std::string_view kScheme = "http://";
-  if (text.starts_with("https://")) return refuse("https is not supported, only http");
-  if (!text.starts_with(kScheme)) return refuse("it does not start with http://");
+  Url url;
+  url.tls = text.starts_with("https://");
+  if (url.tls) url.port = "443";
+  const std::string_view scheme = url.tls ? "https://" : "http://";
+  if (!text.starts_with(scheme)) return refuse("it does not start with http:// or https://");
   if (std::any_of(text.begin(), text.end(), [](char c) { return c <= 0x20 || c == 0x7f; }))
     return refuse("a character in it must be encoded");
-  const std::string rest = text.substr(kScheme.size());
+  const std::string rest = text.substr(scheme.size());
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-  Url url;
   url.authority = rest.substr(0, end);
   const std::string target = rest.substr(end, std::min(rest.find('#'), rest.size()) - end);
   url.target = target.starts_with('/') ? target : std::string("/").append(target);
@@ -58,18 +63,63 @@ Result<Url> parse_url(const std::string& text) {
   return url;
 }
 
-Result<std::string> receive_all(int fd, Clock::time_point deadline, const std::string& what) {
-  std::string bytes;
-  char chunk[16384];
-  while (bytes.size() <= kMaxAnswer) {
-    if (auto ready = wait_for(fd, POLLIN, deadline, what); !ready) return ready.error();
-    const ssize_t got = ::recv(fd, chunk, sizeof chunk, 0);
-    if (got == 0) return bytes;
-    if (got < 0 && errno != EINTR && errno != EAGAIN) return last_error(what);
-    if (got > 0) bytes.append(chunk, static_cast<std::size_t>(got));
+// What goes over a connected socket, with TLS or without.
+class Line {
+ public:
+  Line(UniqueFd fd, Clock::time_point deadline) : fd_(std::move(fd)), deadline_(deadline) {}
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  Result<void> start_tls(const std::string& host, const TlsClientFiles& files) {
+    auto tls = TlsClient::open(fd_.get(), host, files, [this](short events) {
+      return wait_for(fd_.get(), events, deadline_, "speak TLS");
+    });
+    if (!tls) return tls.error();
+    tls_ = std::move(*tls);
+    return {};
   }
-  return error_in_words(what + ": it is longer than 64 MiB");
-}
+
+  void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
+
+  Result<void> send(std::string_view bytes, const std::string& what) {
+    if (tls_) return said(tls_->send(bytes), what);
+    return send_all(fd_.get(), bytes, deadline_, what);
+  }
+
+  Result<std::string> receive_all(const std::string& what) {
+    std::string bytes;
+    char chunk[16384];
+    while (bytes.size() <= kMaxAnswer) {
+      const auto got = receive(chunk, what);
+      if (!got) return got.error();
+      if (*got == 0) return bytes;
+      bytes.append(chunk, *got);
+    }
+    return error_in_words(what + ": it is longer than 64 MiB");
+  }
+
+  // 0: that was all.
+  Result<std::size_t> receive(std::span<char> bytes, const std::string& what) {
+    if (tls_) return said(tls_->receive(bytes), what);
+    while (true) {
+      if (auto ready = wait_for(fd_.get(), POLLIN, deadline_, what); !ready) return ready.error();
+      const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR && errno != EAGAIN) return last_error(what);
+    }
+  }
+
+ private:
+  template <class T>
+  static Result<T> said(Result<T> result, const std::string& what) {
+    if (result) return result;
+    return error_in_words(what + ": " + result.error().message());
+  }
+
+  UniqueFd fd_;
+  Clock::time_point deadline_;
+  std::unique_ptr<TlsClient> tls_;
+};
 
 // The announced length, when there is one; `head` ends with its last header's line end.
 std::optional<std::size_t> content_length(std::string head) {
@@ -109,24 +159,30 @@ std::string head_of(const char* method, const Url& url, const std::string& login
   return head;
 }
 
+std::string where(const Url& url) {
+  return url.host + " port " + url.port;
+}
+
 // Connects and asks; `request` is all that is sent.
-Result<UniqueFd> ask(const Url& url, TcpDeadline deadline, const std::string& request) {
+Result<std::unique_ptr<Line>> ask(const Url& url, TcpDeadline deadline, const TlsClientFiles& files,
+                                  const std::string& request) {
   auto fd = connect_tcp(url.host, url.port, deadline);
-  if (!fd) return fd;
-  if (auto sent = send_all(fd->get(), request, deadline,
-                           "send the request to " + url.host + " port " + url.port);
-      !sent)
+  if (!fd) return std::move(fd).error();
+  auto line = std::make_unique<Line>(std::move(*fd), deadline);
+  if (url.tls)
+    if (auto shaken = line->start_tls(url.host, files); !shaken)
+      return error_in_words("shake hands with " + where(url) + ": " + shaken.error().message());
+  if (auto sent = line->send(request, "send the request to " + where(url)); !sent)
     return sent.error();
-  return fd;
+  return line;
 }
 
 Result<Fetched> exchange(const Url& url, std::chrono::milliseconds timeout,
-                         const std::string& request) {
-  const auto deadline = Clock::now() + timeout;
-  const auto fd = ask(url, deadline, request);
-  if (!fd) return fd.error();
-  const std::string what = "read the answer of " + url.host + " port " + url.port;
-  auto bytes = receive_all(fd->get(), deadline, what);
+                         const TlsClientFiles& files, const std::string& request) {
+  auto line = ask(url, Clock::now() + timeout, files, request);
+  if (!line) return std::move(line).error();
+  const std::string what = "read the answer of " + where(url);
+  auto bytes = (*line)->receive_all(what);
   if (!bytes) return std::move(bytes).error();
   return parse_answer(std::move(*bytes), what);
 }
@@ -134,41 +190,39 @@ Result<Fetched> exchange(const Url& url, std::chrono::milliseconds timeout,
 }  // namespace
 
 Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds timeout,
-                      const std::string& login) {
+                      const FetchAs& as) {
   const auto url = parse_url(url_text);
   if (!url) return url.error();
-  return exchange(*url, timeout, head_of("GET", *url, login) + "\r\n");
+  return exchange(*url, timeout, as.tls, head_of("GET", *url, as.login) + "\r\n");
 }
 
 Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout) {
   const auto url = parse_url(post.url);
   if (!url) return url.error();
-  std::string request = head_of("POST", *url, post.login);
+  std::string request = head_of("POST", *url, post.as.login);
   for (const auto& [name, value] : post.headers)
     request.append(name).append(": ").append(value).append("\r\n");
   request.append("Content-Type: ").append(post.content_type);
   request += "\r\nContent-Length: " + std::to_string(post.body.size()) + "\r\n\r\n";
-  return exchange(*url, timeout, request + post.body);
+  return exchange(*url, timeout, post.as.tls, request + post.body);
 }
 
 Result<Fetched> follow(const std::string& url_text, const BodyReader& read,
-                       std::chrono::milliseconds silence, const std::string& login) {
+                       std::chrono::milliseconds silence, const FetchAs& as) {
   const auto url = parse_url(url_text);
   if (!url) return url.error();
-  const auto fd = ask(*url, Clock::now() + silence, head_of("GET", *url, login) + "\r\n");
-  if (!fd) return fd.error();
-  const std::string what = "read the answer of " + url->host + " port " + url->port;
+  auto line = ask(*url, Clock::now() + silence, as.tls, head_of("GET", *url, as.login) + "\r\n");
+  if (!line) return std::move(line).error();
+  const std::string what = "read the answer of " + where(*url);
   std::string head;
   bool in_body = false;
   while (true) {
-    if (auto ready = wait_for(fd->get(), POLLIN, Clock::now() + silence, what); !ready)
-      return ready.error();
+    (*line)->set_deadline(Clock::now() + silence);
     char chunk[16384];
-    const ssize_t got = ::recv(fd->get(), chunk, sizeof chunk, 0);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) return last_error(what);
-    if (got == 0 || head.size() > kMaxHead) break;
-    std::string_view bytes(chunk, static_cast<std::size_t>(got));
+    const auto got = (*line)->receive(chunk, what);
+    if (!got) return got.error();
+    if (*got == 0 || head.size() > kMaxHead) break;
+    std::string_view bytes(chunk, *got);
     if (!in_body) {
       head += bytes;
       const std::size_t end = head.find("\r\n\r\n");

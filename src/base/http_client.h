@@ -1,5 +1,5 @@
-// fetch() and follow(): one GET, for the commands that ask a running exporter. HTTP/1.0 over TCP,
-// no TLS, no redirects.
+// fetch() and follow(): one GET, for the commands that ask a running exporter. HTTP/1.0 over TCP or
+// TLS, no redirects.
 //
 // It is not civetweb's client (mg_connect_client, mg_get_response, mg_read; 1.15, Debian 12), which
 // cannot bound the whole: only the wait for the headers takes a limit; connecting has 10 s, and
@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/tls_client.h"
 
 namespace ioc_exporter {
 
@@ -24,17 +25,23 @@ struct Fetched {
   std::string body;
 };
 
-// `url`: http://HOST[:PORT][/PATH][?QUERY], encoded already; port 80 where none is given. Any
-// status is an answer. `timeout` is for the whole. Errors say what failed: the URL, the host's
-// name, the connection, an answer that is cut short, over 64 MiB or no HTTP.
-// `login`: "USER:PASSWORD" for basic authentication, "" = none.
+// Who asks.
+struct FetchAs {
+  std::string login = {};  // "USER:PASSWORD" for basic authentication, "" = none
+  TlsClientFiles tls = {};
+};
+
+// `url`: http://HOST[:PORT][/PATH][?QUERY] or https://..., encoded already; port 80, or 443, where
+// none is given. Any status is an answer. `timeout` is for the whole. Errors say what failed: the
+// URL, the host's name, the connection, the handshake, an answer that is cut short, over 64 MiB or
+// no HTTP.
 Result<Fetched> fetch(const std::string& url,
                       std::chrono::milliseconds timeout = std::chrono::seconds(10),
-                      const std::string& login = "");
+                      const FetchAs& as = {});
 
 struct HttpPost {
   std::string url, content_type, body;
-  std::string login = {};  // as above
+  FetchAs as = {};
   std::map<std::string, std::string> headers = {};
 };
 // One POST; the rest as fetch().
@@ -47,6 +54,6 @@ using BodyReader = std::function<bool(std::string_view)>;
 // or the server closes, and comes back empty; another status is an answer as above. `silence`: how
 // long nothing may come.
 Result<Fetched> follow(const std::string& url, const BodyReader& read,
-                       std::chrono::milliseconds silence, const std::string& login = "");
+                       std::chrono::milliseconds silence, const FetchAs& as = {});
 
 }  // namespace ioc_exporter

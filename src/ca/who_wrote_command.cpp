@@ -18,7 +18,7 @@ constexpr const char* kHelp = R"help(NAME
   ioc_exporter who-wrote - who wrote to a PV last, over Channel Access
 
 SYNOPSIS
-  ioc_exporter who-wrote [--url=URL] [--login-file=FILE] [--limit=N] [--json] PV
+  ioc_exporter who-wrote [--url=URL] [--limit=N] [--json] PV
 
 DESCRIPTION
   Asks the ioc_exporter that runs on the IOC's host for the last put of every client to PV, and
@@ -39,9 +39,7 @@ DESCRIPTION
   the exporter started. Any user may ask.
 
 OPTIONS
-  --url=URL   where the exporter answers (default: http://localhost:10064)
-  --login-file=FILE
-              a file with one line USER:PASSWORD, where the exporter asks for a password
+@exporter@
   --limit=N   print the last N lines only, 0 for all (default: 20)
   --json      print the exporter's answer as it is, times in seconds since 1970
   --help      print this text
@@ -135,7 +133,7 @@ CommandResult who_wrote_command(int count, const char* const* given) {
   if (!question)
     return failed(kUsage, question.error().message() + " (see ioc_exporter who-wrote --help)");
   const CommandLine& line = question->line;
-  if (line.given.contains("help")) return {0, kHelp, ""};
+  if (line.given.contains("help")) return {0, with_exporter_help(kHelp), ""};
   const auto body =
       ask_exporter(line, std::string(kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
   if (!body) return failed(kFailed, body.error().message());

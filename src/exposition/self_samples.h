@@ -66,7 +66,8 @@ struct LimitedSample {
 
 struct ConfigSample {
   bool successful = false;
-  double success_time_seconds = 0;  // time of day of the last one that was
+  double success_time_seconds = 0;                        // time of day of the last one that was
+  std::optional<double> certificate_expiry_seconds = {};  // time of day; without TLS nothing
 };
 
 // What scrapes cost the exporter, from request to last byte.

@@ -21,16 +21,13 @@ constexpr const char* kHelp = R"help(NAME
   ioc_exporter iocs - which IOCs are expected on this host, and which are remembered
 
 SYNOPSIS
-  ioc_exporter iocs learn [--url=URL] [--login-file=FILE] [--user=USER] [--names]
+  ioc_exporter iocs learn [--url=URL] [--user=USER] [--names]
   ioc_exporter iocs forget [--state=DIR] NAME...
 
 DESCRIPTION
   learn   Asks the exporter that runs on this host which IOCs run now, and prints them as the
           section iocs.expected of a configuration file, for a person to read and edit. IOCs that
           call themselves by another one's name are left out.
-            --url      where the exporter answers (default: http://localhost:10064)
-            --login-file=FILE
-                       a file with one line USER:PASSWORD, where the exporter asks for a password
             --user     IOCs of this user only
             --names    names only, one a line, as a file of iocs.expected_file has them
           Any user may ask.
@@ -41,6 +38,9 @@ DESCRIPTION
             --state    the exporter's --state.directory (default: /var/lib/ioc_exporter)
           Takes whoever may write to that folder: root. IOCs in iocs.expected stay: take them out of
           the configuration.
+
+OPTIONS OF learn
+@exporter@
 
 EXIT STATUS
   0 done, 1 the exporter or its folder does not give what it should, 2 wrong usage,
@@ -135,7 +135,7 @@ CommandResult forget(int count, const char* const* arguments) {
 CommandResult iocs_command(int count, const char* const* arguments) {
   const std::string what = count > 0 ? arguments[0] : "";
   const auto is_help = [](std::string_view word) { return word == "--help" || word == "-h"; };
-  if (std::any_of(arguments, arguments + count, is_help)) return {0, kHelp, ""};
+  if (std::any_of(arguments, arguments + count, is_help)) return {0, with_exporter_help(kHelp), ""};
   if (what == "learn") return learn(count - 1, arguments + 1);
   if (what == "forget") return forget(count - 1, arguments + 1);
   return usage(what.empty() ? "what? learn or forget"

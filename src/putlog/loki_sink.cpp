@@ -68,8 +68,8 @@ Sink::Delivered LokiSink::deliver(std::span<const Entry> entries) {
   Delivered done;
   if (entries.empty()) return done;
   const LokiPush push = loki_push(entries, options_.metadata);
-  HttpPost post{
-      options_.url + "/loki/api/v1/push", "application/json", push.body, options_.login, {}};
+  HttpPost post{options_.url + "/loki/api/v1/push", "application/json", push.body, {}, {}};
+  post.as.login = options_.login;
   if (!options_.tenant.empty()) post.headers["X-Scope-OrgID"] = options_.tenant;
   const auto answer = send_post(post, kPatience);
   if (!answer) {

@@ -33,7 +33,7 @@ constexpr const char* kHelp = R"help(NAME
 
 SYNOPSIS
   ioc_exporter puts [--pv=REGEX] [--client=REGEX] [--user=REGEX] [--ioc=REGEX] [--unexpected]
-                    [--since=TIME [--follow]] [--json] [--url=URL] [--login-file=FILE]
+                    [--since=TIME [--follow]] [--json] [--url=URL]
 
 DESCRIPTION
   Follows the ioc_exporter that runs on the IOC's host with --collector.putlog, and prints a line
@@ -58,9 +58,7 @@ OPTIONS
                ("10m", "1h30m", "today", "yesterday", or seconds since 1970) and end
   --follow     with --since: go on with those that come
   --json       lines of JSON, also on a terminal
-  --url=URL    where the exporter answers (default: http://localhost:10064)
-  --login-file=FILE
-               a file with one line USER:PASSWORD, where the exporter asks for a password
+@exporter@
   --help       print this text
 
 EXIT STATUS
@@ -337,7 +335,7 @@ int puts_command(int count, const char* const* arguments, std::FILE* out, std::F
     return fail(err, kUsage, why + " (see ioc_exporter puts --help)");
   };
   if (!line) return usage(line.error().message());
-  if (line->given.contains("help")) return write(out, kHelp) ? 0 : kFailed;
+  if (line->given.contains("help")) return write(out, with_exporter_help(kHelp)) ? 0 : kFailed;
   if (!line->words.empty()) return usage("unexpected argument \"" + line->words.front() + "\"");
   const auto target = target_of(*line);
   if (!target) return usage(target.error().message());

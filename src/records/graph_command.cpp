@@ -16,8 +16,7 @@ constexpr const char* kHelp = R"help(NAME
   ioc_exporter graph - which records a record processes through its links, and what they cost
 
 SYNOPSIS
-  ioc_exporter graph [--ioc=IOC] [--depth=N] [--format=tree|dot] [--url=URL] [--login-file=FILE]
-                     RECORD
+  ioc_exporter graph [--ioc=IOC] [--depth=N] [--format=tree|dot] [--url=URL] RECORD
 
 DESCRIPTION
   Asks the ioc_exporter that runs on the IOC's host, with --records.links, and prints RECORD (or
@@ -41,9 +40,7 @@ OPTIONS
   --depth=N   links from the first record to the last one, 0 to 100 (default: 5)
   --format=tree|dot
               the tree (default), or the graph in Graphviz' DOT language
-  --url=URL   where the exporter answers (default: http://localhost:10064)
-  --login-file=FILE
-              a file with one line USER:PASSWORD, where the exporter asks for a password
+@exporter@
   --help      print this text
 
 EXIT STATUS
@@ -96,7 +93,7 @@ std::string for_terminal(std::string_view text) {
 CommandResult graph_command(int count, const char* const* arguments) {
   const auto line = parse(count, arguments);
   if (!line) return failed(kUsage, line.error().message() + " (see ioc_exporter graph --help)");
-  if (line->given.contains("help")) return {0, kHelp, ""};
+  if (line->given.contains("help")) return {0, with_exporter_help(kHelp), ""};
   const bool dot = line->values.at("format") == "dot";
   const auto answer = ask_exporter(
       *line, std::string(kGraphPath) + "?record=" + percent_encoded(line->words.front()) +

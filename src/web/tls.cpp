@@ -3,17 +3,17 @@
 #include "web/tls.h"
 
 #include <netdb.h>
-#include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 #include <vector>
 
+#include "base/openssl_handles.h"
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
 
@@ -23,26 +23,13 @@ namespace {
 constexpr std::size_t kMostBytes = 4u << 20;  // of a file
 constexpr int kMostSteps = 20;                // of a handshake in memory: it takes four
 
-template <auto free>
-struct Deleter {
-  template <class T>
-  void operator()(T* held) const {
-    free(held);
-  }
-};
-using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
-using Connection = std::unique_ptr<SSL, Deleter<SSL_free>>;
+using openssl::Connection;
+using openssl::Context;
+using openssl::Deleter;
+using openssl::no_password;
 using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
 using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-
-// What OpenSSL complains about in this thread; it forgets it.
-std::string openssl_error() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  ERR_clear_error();
-  return reason == nullptr ? "OpenSSL does not say why" : reason;
-}
 
 Error problem_of(const char* key, const std::string& file, const std::string& what) {
   return error_in_words(std::string(key) + " " + file + ": " + what);
@@ -58,11 +45,6 @@ Bio in_memory(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Nobody is there to be asked for a password.
-int no_password(char*, int, int, void*) {
-  return -1;
-}
-
 Result<std::vector<Certificate>> read_certificates(const char* key, const std::string& file) {
   const auto text = read(key, file);
   if (!text) return text.error();
@@ -73,7 +55,7 @@ Result<std::vector<Certificate>> read_certificates(const char* key, const std::s
     all.emplace_back(one);
   // What ends it should be the end of the file.
   if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
-    return problem_of(key, file, "no certificate in the PEM format: " + openssl_error());
+    return problem_of(key, file, "no certificate in the PEM format: " + openssl::error_text());
   ERR_clear_error();
   if (all.empty()) return problem_of(key, file, "has no certificate in the PEM format");
   return all;
@@ -85,6 +67,21 @@ std::string text_of(const ASN1_TIME* time) {
   char text[64] = "";
   const int length = BIO_read(bio.get(), text, sizeof text - 1);
   return {text, static_cast<std::size_t>(std::max(0, length))};
+}
+
+double seconds_of(const ASN1_TIME* time) {
+  tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? static_cast<double>(::timegm(&parts)) : 0;
+}
+
+// The first of its chain.
+double expiry_of(SSL_CTX* context) {
+  double first = seconds_of(X509_get0_notAfter(SSL_CTX_get0_certificate(context)));
+  STACK_OF(X509)* chain = nullptr;
+  SSL_CTX_get0_chain_certs(context, &chain);
+  for (int i = 0; i < sk_X509_num(chain); ++i)
+    first = std::min(first, seconds_of(X509_get0_notAfter(sk_X509_value(chain, i))));
+  return first;
 }
 
 Result<void> use_certificate(SSL_CTX* context, const TlsConfig& config) {
@@ -101,10 +98,10 @@ Result<void> use_certificate(SSL_CTX* context, const TlsConfig& config) {
                       text_of(X509_get0_notBefore(each.get())));
   }
   if (SSL_CTX_use_certificate(context, chain->front().get()) != 1)
-    return complain("OpenSSL refuses the certificate: " + openssl_error());
+    return complain("OpenSSL refuses the certificate: " + openssl::error_text());
   for (std::size_t i = 1; i < chain->size(); ++i)
     if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1)
-      return complain("OpenSSL refuses a certificate of its chain: " + openssl_error());
+      return complain("OpenSSL refuses a certificate of its chain: " + openssl::error_text());
   return {};
 }
 
@@ -124,7 +121,7 @@ Result<void> use_key(SSL_CTX* context, const TlsConfig& config) {
     return complain("is not the key of the certificate in " + config.cert_file);
   }
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1)
-    return complain("OpenSSL refuses the key: " + openssl_error());
+    return complain("OpenSSL refuses the key: " + openssl::error_text());
   return {};
 }
 
@@ -149,7 +146,7 @@ Result<void> use_client_auth(SSL_CTX* context, const TlsConfig& config) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get()) != 1 ||
         SSL_CTX_add_client_CA(context, one.get()) != 1)
       return problem_of("client_ca_file", config.client_ca_file,
-                        "OpenSSL refuses a certificate: " + openssl_error());
+                        "OpenSSL refuses a certificate: " + openssl::error_text());
   return {};
 }
 
@@ -168,10 +165,10 @@ Result<void> use_ciphers(SSL_CTX* context, const TlsConfig& config) {
     if (!known.starts_with("TLS_")) names.push_back(known);
   }
   if (!names.empty() && SSL_CTX_set_cipher_list(context, joined(names).c_str()) != 1)
-    return error_in_words("cipher_suites: OpenSSL refuses them: " + openssl_error());
+    return error_in_words("cipher_suites: OpenSSL refuses them: " + openssl::error_text());
   if (!config.curves.empty() &&
       SSL_CTX_set1_groups_list(context, joined(config.curves).c_str()) != 1)
-    return error_in_words("curve_preferences: OpenSSL refuses them: " + openssl_error());
+    return error_in_words("curve_preferences: OpenSSL refuses them: " + openssl::error_text());
   return {};
 }
 
@@ -204,20 +201,20 @@ Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port,
 Result<void> shake_hands_with_itself(SSL_CTX* context) {
   const Context other(SSL_CTX_new(TLS_client_method()));
   const Connection server(SSL_new(context)), client(SSL_new(other.get()));
-  if (!server || !client) return error_in_words(openssl_error());
+  if (!server || !client) return error_in_words(openssl::error_text());
   SSL_set_verify(server.get(), SSL_VERIFY_NONE, nullptr);  // the client has no certificate
   BIO *near = nullptr, *far = nullptr;
-  if (BIO_new_bio_pair(&near, 0, &far, 0) != 1) return error_in_words(openssl_error());
+  if (BIO_new_bio_pair(&near, 0, &far, 0) != 1) return error_in_words(openssl::error_text());
   SSL_set_bio(server.get(), near, near);
   SSL_set_bio(client.get(), far, far);
   for (int step = 0; step < kMostSteps; ++step) {
     ERR_clear_error();
     const int asked = SSL_connect(client.get());
     if (asked != 1 && SSL_get_error(client.get(), asked) != SSL_ERROR_WANT_READ)
-      return error_in_words(openssl_error());
+      return error_in_words(openssl::error_text());
     const int answered = SSL_accept(server.get());
     if (answered != 1 && SSL_get_error(server.get(), answered) != SSL_ERROR_WANT_READ)
-      return error_in_words(openssl_error());
+      return error_in_words(openssl::error_text());
     if (asked == 1 && answered == 1) return {};
   }
   return error_in_words("it does not come to an end");
@@ -242,7 +239,7 @@ std::string Tls::library() {
 
 Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig& config) {
   Context context(SSL_CTX_new(TLS_server_method()));
-  if (!context) return error_in_words("start OpenSSL: " + openssl_error());
+  if (!context) return error_in_words("start OpenSSL: " + openssl::error_text());
   SSL_CTX_set_min_proto_version(context.get(), openssl_version(config.min_version));
   SSL_CTX_set_max_proto_version(context.get(), openssl_version(config.max_version));
   // A client that comes back shakes hands anew, and is checked anew: that is a scrape in seconds.
@@ -263,6 +260,10 @@ Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig& config) {
   return std::shared_ptr<const Tls>(new Tls(std::move(state)));
 }
 
+double Tls::expires_seconds() const {
+  return expiry_of(state_->context.get());
+}
+
 void* Tls::context() const {
   return state_->context.get();
 }
@@ -280,10 +281,10 @@ Result<void> try_handshake(const std::string& host, std::uint16_t port,
   const Context context(SSL_CTX_new(TLS_client_method()));
   const Connection client(SSL_new(context.get()));
   if (!client || SSL_set_fd(client.get(), fd->get()) != 1)
-    return error_in_words(what + ": " + openssl_error());
+    return error_in_words(what + ": " + openssl::error_text());
   ERR_clear_error();
   if (SSL_connect(client.get()) == 1) return {};
-  const std::string why = openssl_error();
+  const std::string why = openssl::error_text();
   // What it refuses then is our lack of a certificate.
   if (SSL_get0_peer_certificate(client.get()) != nullptr) return {};
   return error_in_words(what + ": " + why);

@@ -26,6 +26,9 @@ class Tls {
   static Result<std::shared_ptr<const Tls>> load(const TlsConfig& config);
   ~Tls();
 
+  // When the first of its certificates expires, in seconds since 1970.
+  double expires_seconds() const;
+
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
 

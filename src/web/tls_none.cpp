@@ -24,6 +24,10 @@ Result<std::shared_ptr<const Tls>> Tls::load(const TlsConfig&) {
   return error_in_words("this ioc_exporter does not speak TLS");
 }
 
+double Tls::expires_seconds() const {
+  return 0;
+}
+
 void* Tls::context() const {
   return nullptr;
 }

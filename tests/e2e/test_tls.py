@@ -5,6 +5,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
 
 import pytest
 
@@ -20,14 +21,15 @@ new="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 names="-addext subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1"
 for ca in ca stranger; do openssl req -x509 $new -keyout $ca.key -out $ca.pem -subj /CN=$ca -days 2; done
 for one in first second client old; do openssl req $new -keyout $one.key -out $one.csr -subj /CN=$one $names; done
-sign() { openssl x509 -req -in $1.csr -CA $2.pem -CAkey $2.key -CAcreateserial -days 2 -copy_extensions copy -out $3.pem; }
-sign first ca first; sign second ca second; sign client ca client; sign client stranger imposter; cp client.key imposter.key
+sign() { openssl x509 -req -in $1.csr -CA $2.pem -CAkey $2.key -CAcreateserial -days ${4:-2} -copy_extensions copy -out $3.pem; }
+sign first ca first; sign second ca second 3; sign client ca client; sign client stranger imposter; cp client.key imposter.key
 : >index; echo 01 >serial
 printf '[ca]\ndefault_ca=x\n[x]\ndatabase=index\nserial=serial\nnew_certs_dir=.\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n' >ca.conf
 openssl ca -batch -config ca.conf -in old.csr -out old.pem -cert ca.pem -keyfile ca.key -notext \
   -startdate 20200101000000Z -enddate 20200102000000Z
 cp first.pem server.pem; cp first.key server.key
 """
+PASSWORD, PASSWORD_HASH = "secret", "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 ANYBODY = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n"
 KNOWN = ("tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem,"
          " client_auth_type: RequireAndVerifyClientCert}\n")
@@ -76,6 +78,9 @@ class Served:
     def refused(self, **context) -> int:
         return int(re.search(REFUSED, self.get(**context)[2])[1])
 
+    def expires(self) -> float:
+        return float(re.search(rb"^ioc_exporter_tls_certificate_expiry_timestamp_seconds (\S+)$", self.get()[2], re.M)[1])
+
     def is_turned_away(self, **context) -> bool:
         """With TLS 1.3 a client learns that it is only when it waits for the answer."""
         try:
@@ -83,6 +88,11 @@ class Served:
         except (ssl.SSLError, ConnectionError, http.client.RemoteDisconnected):
             return True
         return False
+
+    def ask(self, command, *options, **environment):
+        """One of the commands that ask the exporter; each of them says by its status whether there was an answer."""
+        return run_exporter(*command, f"--url=https://127.0.0.1:{self.exporter.port}", *options,
+                            env={"PATH": "/usr/bin:/bin", **environment})
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +118,11 @@ def test_whom_it_speaks_to(served):
     for why in ("unknown ca", "unsupported protocol", "http request"):
         served.exporter.process.wait_for(rf"refused a TLS handshake \([^)]*{why}[^)]*\) from 127.0.0.1: tls_handshake",
                                          "stderr")
+
+
+def expiry_of(path) -> float:
+    said = subprocess.run(["openssl", "x509", "-enddate", "-noout", "-in", path], check=True, capture_output=True, text=True)
+    return ssl.cert_time_to_seconds(said.stdout.strip().removeprefix("notAfter="))
 
 
 def test_who_never_finishes_a_handshake(served):
@@ -140,6 +155,7 @@ def test_certificates_are_exchanged(served):
                 return dict(pair[0] for pair in connection.getpeercert()["subject"])["commonName"]
 
     assert name() == "first"
+    assert served.expires() == expiry_of(pki / "first.pem")
     (pki / "server.pem").write_bytes((pki / "second.pem").read_bytes()[:200])
     wait_until(lambda: name() and "no certificate in the PEM format" in said.stderr(), "the half is refused", 30)
     assert name() == "first"
@@ -149,6 +165,7 @@ def test_certificates_are_exchanged(served):
     assert b"ioc_exporter_config_last_reload_successful 0" in served.get()[2]
     shutil.copy(pki / "second.key", pki / "server.key")
     wait_until(lambda: name() == "second", "the new pair is used", 30)
+    assert served.expires() == expiry_of(pki / "second.pem") != expiry_of(pki / "first.pem")
     assert b"ioc_exporter_config_last_reload_successful 1" in served.get()[2]
     # Neither does a file that is being written turn TLS off.
     (pki / "web.yml").write_text("")
@@ -166,6 +183,66 @@ def test_clients_with_certificates(served):
     before = served.refused(client="client")
     assert served.is_turned_away(client="old")
     wait_until(lambda: served.refused(client="client") == before + 1, "it is counted", 30)
+
+
+def was_answered(result) -> bool:
+    return "ask the exporter" not in result.stderr or "status 404" in result.stderr
+
+
+def test_commands_ask_by_tls(served):
+    """Whom they believe, as whom they come, and with what password, which no argument has."""
+    pki = served.pki
+    (pki / "web.yml").write_text(f"{KNOWN}basic_auth_users: {{reader: {PASSWORD_HASH}}}\n")
+    (pki / "login").write_text(f"reader:{PASSWORD}\n")
+    ca, own = f"--ca-file={pki}/ca.pem", (f"--cert-file={pki}/client.pem", f"--key-file={pki}/client.key")
+    who = ("who-wrote", "X:nobody")
+    wait_until(lambda: "status 401" in served.ask(who, ca, *own).stderr, "it asks for a password", 30)
+    for command in (who, ("graph", "X:nobody"), ("iocs", "learn"), ("policy", "learn")):
+        result = served.ask(command, ca, *own, f"--login-file={pki}/login")
+        assert was_answered(result), result.stderr
+    assert served.ask(who, ca, *own, IOC_EXPORTER_LOGIN=f"reader:{PASSWORD}").returncode == 3
+    for options, why in (((*own,), "believe the certificate of 127.0.0.1: "),
+                         ((f"--ca-file={pki}/stranger.pem", *own), "believe the certificate of 127.0.0.1: "),
+                         ((f"--ca-file={pki}/none.pem", *own), "none.pem"),
+                         ((ca, f"--cert-file={pki}/old.pem", f"--key-file={pki}/old.key"), "TLS: "),
+                         ((ca,), "TLS: "), ((ca, own[0]), "a certificate needs its key"),
+                         ((ca, own[0], f"--key-file={pki}/old.key"), "old.key")):
+        result = served.ask(who, *options, f"--login-file={pki}/login")
+        assert (result.returncode, was_answered(result)) == (1, False) and why in result.stderr, result.stderr
+    assert "USER:PASSWORD" in served.ask(who, ca, *own, IOC_EXPORTER_LOGIN="reader").stderr
+    (pki / "web.yml").write_text(ANYBODY)
+
+
+def answer_once(pki, certificate, farewell):
+    """A server of one request; `farewell`: whether it says that its answer is whole. Returns (port, thread)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pki / f"{certificate}.pem", pki / f"{certificate}.key")
+
+    def serve():
+        with listener, listener.accept()[0] as plain:
+            try:
+                with context.wrap_socket(plain, server_side=True) as connection:
+                    connection.recv(4096)
+                    connection.sendall(b'HTTP/1.0 200 OK\r\n\r\n{"iocs": []}')
+                    if farewell:
+                        connection.unwrap()
+            except OSError:  # the client leaves
+                pass
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return listener.getsockname()[1], thread
+
+
+@pytest.mark.parametrize("certificate, farewell, said", [
+    ("first", True, "no IOC runs"), ("ca", True, "believe the certificate of 127.0.0.1: "),
+    ("first", False, "read the answer of 127.0.0.1")])
+def test_commands_believe_the_name_and_the_whole_answer_only(pki, certificate, farewell, said):
+    port, thread = answer_once(pki, certificate, farewell)
+    result = run_exporter("iocs", "learn", f"--url=https://127.0.0.1:{port}", f"--ca-file={pki}/ca.pem")
+    thread.join(30)
+    assert result.returncode == 1 and said in result.stderr, result.stderr
 
 
 def test_what_cannot_work_is_told_before_the_start(pki):

@@ -192,7 +192,7 @@ Snapshot sample_snapshot() {
   file.dropped["queue_full"] = 1;
   snapshot.sinks = {kernel, file};
   snapshot.followers = {1, 5, 7};
-  snapshot.config = ConfigSample{true, 1790000123.5};
+  snapshot.config = ConfigSample{true, 1790000123.5, 1800000000};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
   snapshot.states = {{"iocs", 0, 1, 0}, {"habits", 0, 0, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};

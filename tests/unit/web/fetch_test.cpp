@@ -53,8 +53,7 @@ TEST_F(Fetch, NobodyListens) {
 
 TEST(FetchUrl, RefusedInWords) {
   EXPECT_EQ(failure("localhost:10064"),
-            "read the URL \"localhost:10064\": it does not start with http://");
-  EXPECT_THAT(failure("https://h"), HasSubstr("https is not supported"));
+            "read the URL \"localhost:10064\": it does not start with http:// or https://");
   EXPECT_THAT(failure("http://"), HasSubstr("it names no host"));
   EXPECT_THAT(failure("http://:1/"), HasSubstr("it names no host"));
   for (const char* bad :
