@@ -50,6 +50,8 @@ sed 's|@IOC_EXPORTER_PROGRAM@|/usr/local/sbin/ioc_exporter|' packaging/ioc_expor
 cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default LICENSE README.md CHANGELOG.md "$top"
 cp -r LICENSES alerts dashboards "$top"
 cp -r docs/*.md docs/*.yml docs/runbooks "$top/docs"
+mkdir "$top/packaging"
+cp -r packaging/kubernetes packaging/compose "$top/packaging"
 find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name requirements.txt -o -name .lint -o -name draw \
   -o -name source \) -prune -exec rm -rf {} +
 

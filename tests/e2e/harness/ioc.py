@@ -73,9 +73,12 @@ class Ioc:
             argv = [env.tool(f"ioc_launcher_{base}"), dbd or directory / "dbd"]
             if lib_dir is not None:
                 environment["LD_LIBRARY_PATH"] = str(lib_dir)
-        self.process = Process(name, [*prefix, *argv, macros, db_path], log_dir, environment)
+        self.process = self._start([*prefix, *argv, macros, db_path], log_dir, environment)
         self._late = late
         self._child = child
+
+    def _start(self, argv: list[object], log_dir: pathlib.Path, environment: dict[str, str]) -> Process:
+        return Process(self.name, argv, log_dir, environment)
 
     @property
     def pid(self) -> int:
