@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and starts the exporter.
+# Installs what is missing, builds, and starts the exporter. Root, that is sudo, is for packages and for the exporter;
+# the rest is done as the user who called sudo.
 #
 #   sudo ./run.sh [--port PORT] [--all] [--demo | --no-demo] [--grafana-dashboards DIR] [-- EXPORTER_OPTION...]
 #
@@ -30,7 +31,7 @@ names=()
 exporter_options=()
 grafana=
 
-usage() { sed -n '2,17s/^# \{0,1\}//p' run.sh; }
+usage() { sed -n '2,18s/^# \{0,1\}//p' run.sh; }
 
 parse_options() {
   while [ $# -gt 0 ]; do
@@ -92,12 +93,6 @@ start_as_user() {
     start "$name" setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups -- \
       setpriv --pdeathsig KILL -- "$@" # changing the user has taken that away
   fi
-}
-
-# A folder for what such a program keeps.
-folder_for_user() {
-  mkdir -p "$1"
-  if [ "${SUDO_UID:-0}" != 0 ]; then chown "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
 }
 
 signal_all() {
@@ -214,7 +209,7 @@ start_alertmanager() {
     return
   }
   alertmanager_port=$(free_port_from 9093)
-  folder_for_user "$work/alertmanager"
+  hand_over "$work/alertmanager"
   start_as_user alertmanager "$binary" --config.file=demo/alertmanager.yml "--storage.path=$work/alertmanager" \
     "--web.listen-address=127.0.0.1:$alertmanager_port" --cluster.listen-address=
   wait_for 30 http_get "$alertmanager_port" /-/ready >/dev/null ||
@@ -230,7 +225,7 @@ start_prometheus() {
   sed -e "s/@PORT@/$port/" -e "s|@PROJECT@|$PWD|" \
     -e "s/@ALERTMANAGER@/${alertmanager_port:+\"127.0.0.1:$alertmanager_port\"}/" \
     demo/prometheus.yml.in >"$work/prometheus.yml"
-  folder_for_user "$work/tsdb"
+  hand_over "$work/tsdb"
   start_as_user prometheus prometheus "--config.file=$work/prometheus.yml" \
     "--storage.tsdb.path=$work/tsdb" "--web.listen-address=127.0.0.1:$prometheus_port"
   wait_for 30 http_get "$prometheus_port" /-/ready >/dev/null ||
@@ -298,7 +293,8 @@ if [ "$demo" = auto ]; then
 fi
 if [ "$demo" = yes ]; then
   scripts/install-deps.sh demo
-  scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
+  hand_over .cache
+  as_invoker scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
   start_demo_ioc
   use_demo_policy
   start_alertmanager

@@ -39,23 +39,39 @@ free_port_from() {
   die "no free port between $1 and $(($1 + 99))"
 }
 
+become_invoker() { setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups -- "$@"; }
+
+# Did a user call sudo, who can read these sources?
+has_invoker() {
+  [ "$(id -u)" -eq 0 ] && [ "${SUDO_UID:-0}" != 0 ] && become_invoker test -r "${BASH_SOURCE[0]}"
+}
+
+# as_invoker COMMAND...: as that user, where there is one: what needs no root gets none.
+as_invoker() {
+  if has_invoker; then HOME=$(getent passwd "$SUDO_UID" | cut -d : -f 6) become_invoker "$@"; else "$@"; fi
+}
+
+# hand_over DIRECTORY: what is there becomes his, also what root left when it was root's.
+hand_over() {
+  mkdir -p "$1"
+  if has_invoker; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
+}
+
 configure() { # DIRECTORY CMAKE_OPTION...
   local build=$1
   shift
   mkdir -p "$build"
-  cmake -S . -B "$build" -G Ninja "$@" >"$build/build.log" 2>&1 ||
+  : >"$build/build.log"
+  hand_over "${build%%/*}"
+  as_invoker cmake -S . -B "$build" -G Ninja "$@" >>"$build/build.log" 2>&1 ||
     build_failed "$build"
 }
 
-# build_targets DIRECTORY TARGET...: a user who called sudo can go on using what is built.
-build_targets() {
+build_targets() { # DIRECTORY TARGET...
   local build=$1
   shift
   say "building into $build/ (the first time takes minutes; output in $build/build.log)"
-  cmake --build "$build" --target "$@" >>"$build/build.log" 2>&1 || build_failed "$build"
-  if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ]; then
-    chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" build
-  fi
+  as_invoker cmake --build "$build" --target "$@" >>"$build/build.log" 2>&1 || build_failed "$build"
 }
 
 build_failed() {
