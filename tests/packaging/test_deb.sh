@@ -1,24 +1,35 @@
 #!/usr/bin/env bash
-# The Debian package: what is in it, and that it installs, works, is removed and purged, on a copy of this
-# machine's files (an overlay in a mount namespace of its own) that is gone afterwards.
+# The Debian package: what is in it, and that it takes the place of an older one without touching what is the operator's,
+# works, is removed and purged, on a copy of this machine's files (an overlay in a mount namespace of its own) that is gone
+# afterwards.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/packaging/lib.sh
 . "$here/lib.sh"
 
-inside() { # FOLDER PACKAGE: in the mount namespace
-  local folder=$1 package=$2 root=$1/root
-  mount -t tmpfs tmpfs "$folder" && mkdir "$folder/upper" "$folder/work" "$root"
-  mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$root" ||
-    skip "no overlay file system"
-  cp "$package" "$root/package.deb"
-  mount -t proc proc "$root/proc"
+inside() { # FOLDER PACKAGE OLDER_PACKAGE: in the mount namespace
+  local folder=$1 root=$1/root
+  copy_of_this_machine "$folder"
+  cp "$2" "$root/package.deb"
+  cp "$3" "$root/older.deb"
   chroot "$root" /bin/bash -euo pipefail <<'CHROOT'
 fail() { echo "FAILED: $*" >&2; exit 1; }
 files() { find /usr /etc -xdev \( -name '*ioc_exporter*' -o -name '*ioc-exporter*' \) | sort; }
 name=ioc-exporter
 before=$(files)
-dpkg -i /package.deb
+# What the operator, the exporter and the kernel keep between versions.
+dpkg -i /older.deb
+version() { dpkg-query -W -f '${Version}' $name; }
+[ "$(version)" = 0.1.0~before ] || fail "not the older version: $(version)"
+mkdir -p /var/lib/ioc_exporter /sys/fs/bpf/ioc_exporter
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /etc/ioc_exporter/web.yml /var/lib/ioc_exporter/seen-iocs.1
+  /sys/fs/bpf/ioc_exporter/ca_state)
+for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
+sums=$(sha256sum "${kept[@]}")
+dpkg -i /package.deb </dev/null || fail "the upgrade asks, or fails"
+[ "$(version)" != 0.1.0~before ] || fail "the version is the older one"
+sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not the package's"
+/usr/sbin/ioc_exporter --config.file=/etc/ioc_exporter/config.yml --config.check >/dev/null || fail "the configuration of before"
 [ "$(dpkg-query -W -f '${db:Status-Status}' $name)" = installed ] || fail "not installed"
 getent passwd ioc_exporter >/dev/null || fail "postinst made no user"
 /usr/sbin/ioc_exporter --version | grep -q ioc_exporter || fail "the program does not start"
@@ -40,13 +51,14 @@ if command -v systemd-analyze >/dev/null; then
   said=$(systemd-analyze verify $unit 2>&1) || fail "systemd-analyze verify: $said"
   [ -z "$said" ] || fail "systemd-analyze verify: $said"
 fi
-echo 'IOC_EXPORTER_OPTIONS="--log.level=debug"' >/etc/default/ioc_exporter
-dpkg -i --force-confold /package.deb   # the same again: an upgrade
-grep -q debug /etc/default/ioc_exporter || fail "an upgrade lost the options"
 dpkg -r $name
 grep -q debug /etc/default/ioc_exporter || fail "removing it lost the options"
 [ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
+[ -e /etc/ioc_exporter/config.yml ] && [ -e /var/lib/ioc_exporter/seen-iocs.1 ] || fail "removing it lost what is not its own"
+[ ! -e /sys/fs/bpf/ioc_exporter ] || fail "the pinned tables were left behind"
+rm /etc/ioc_exporter/*.yml
 dpkg -P $name
+[ ! -e /var/lib/ioc_exporter ] || fail "purge left the state"
 ! getent passwd ioc_exporter >/dev/null || fail "purge left the user"
 after=$(files)
 [ "$before" = "$after" ] || fail "left behind: $(diff <(echo "$before") <(echo "$after"))"
@@ -85,4 +97,8 @@ else
 fi
 is conffiles /etc/default/ioc_exporter "$(dpkg-deb -I "$package" conffiles)"
 [ "$(id -u)" -eq 0 ] || skip "only root can install the package (its content is as it should be)"
-unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$package"
+# The same as an older version.
+dpkg-deb --raw-extract "$package" "$folder/older"
+sed -i 's/^Version: .*/Version: 0.1.0~before/' "$folder/older/DEBIAN/control"
+dpkg-deb --build --root-owner-group -Zgzip -z1 "$folder/older" >/dev/null
+unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$package" "$folder/older.deb"

@@ -1,10 +1,47 @@
 #!/usr/bin/env bash
-# The RPM package, as far as it can be checked where there is no RPM system: what is in it, its scripts, its
-# requirements.
+# The RPM package: what is in it, its scripts, its requirements; and that it is installed, takes the place of an older one,
+# and is removed, by rpm with a database of its own on a copy of this machine's files, where nothing tells what it requires.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/packaging/lib.sh
 . "$here/lib.sh"
+inside() { # FOLDER PACKAGE OLDER_PACKAGE: in the mount namespace
+  local root=$1/root
+  copy_of_this_machine "$1"
+  cp "$2" "$root/package.rpm"
+  cp "$3" "$root/older.rpm"
+  chroot "$root" /bin/bash -euo pipefail <<'CHROOT'
+fail() { echo "FAILED: $*" >&2; exit 1; }
+files() { find /usr /etc -xdev \( -name '*ioc_exporter*' -o -name '*ioc-exporter*' \) | sort; }
+rpm() { command rpm --dbpath /rpmdb "$@"; }
+rpm --initdb
+before=$(files)
+rpm -i --nodeps /older.rpm
+getent passwd ioc_exporter >/dev/null || fail "no user"
+mkdir -p /var/lib/ioc_exporter /sys/fs/bpf/ioc_exporter
+kept=(/etc/default/ioc_exporter /etc/ioc_exporter/config.yml /var/lib/ioc_exporter/seen-iocs.1 /sys/fs/bpf/ioc_exporter/ca_state)
+for file in "${kept[@]}"; do echo '#IOC_EXPORTER_OPTIONS="--log.level=debug"' >"$file"; done
+sums=$(sha256sum "${kept[@]}")
+rpm -U --nodeps /package.rpm
+[ "$(rpm -q --qf '%{VERSION}' ioc-exporter)" != 0.0.9 ] || fail "the version is the older one"
+sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not the package's"
+/usr/sbin/ioc_exporter --version | grep -q ioc_exporter || fail "the program does not start"
+grep -q '^ExecStart=/usr/sbin/ioc_exporter ' /usr/lib/systemd/system/ioc_exporter.service || fail "the unit"
+rpm -V --nodeps ioc-exporter | grep -v /etc/default/ioc_exporter && fail "rpm -V"
+rpm -e --nodeps ioc-exporter
+[ ! -e /usr/sbin/ioc_exporter ] || fail "the program was left behind"
+[ ! -e /sys/fs/bpf/ioc_exporter ] || fail "the pinned tables were left behind"
+[ -e /etc/ioc_exporter/config.yml ] || fail "removing it lost the configuration"
+rm -r /etc/ioc_exporter /etc/default/ioc_exporter*
+[ "$before" = "$(files)" ] || fail "left behind: $(diff <(echo "$before") <(files))"
+CHROOT
+}
+if [ "${1:-}" = inside ]; then
+  shift
+  inside "$@"
+  exit
+fi
+
 build=$1
 command -v rpmbuild >/dev/null || skip "rpmbuild (package rpm) is not installed"
 folder=$(mktemp -d)
@@ -25,3 +62,8 @@ if [ -x "$build/ioc_exporter_static" ]; then
 else
   holds "$(rpm -qpR "$package")" libbpf.so
 fi
+[ "$(id -u)" -eq 0 ] || skip "only root can install the package (its content is as it should be)"
+# The same as an older version, with no more in it than rpm's own part takes.
+mkdir "$folder/older"
+make_package "$build" RPM "$folder/older" -D CPACK_PACKAGE_VERSION=0.0.9 -D CPACK_RPM_COMPRESSION_TYPE=gzip
+unshare --mount --propagation private "$0" inside "$(mktemp -d -p "$folder")" "$package" "$(echo "$folder"/older/*.rpm)"
