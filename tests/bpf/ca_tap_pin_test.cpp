@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bpf/bpf.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -194,6 +195,34 @@ TEST_P(CaTapPinTest, OtherSizesStartAnewAndSayWhy) {
   EXPECT_EQ(puts(""), 23u);
   stop();
   start(sizes);
+  EXPECT_THAT(tap_->pin_report(), HasSubstr("took over 1 circuits with 0 named channels"));
+}
+
+// As after an upgrade from a version whose tables have the same sizes and mean something else,
+// 0.1.0 with its layout 1 for example: what is in them is not believed, and ours take their place.
+TEST_P(CaTapPinTest, TablesOfAnotherVersionAreDroppedAndSaid) {
+  Circuit circuit(listener_);
+  circuit.open("anna", "h1", {"A"});
+  stop();
+  struct {
+    std::uint32_t layout = 1, pad = 0;
+    std::uint64_t alive_ns = 1;
+  } const before;
+  const std::uint32_t only = 0;
+  {
+    const UniqueFd state(bpf_obj_get((pin_directory_ + "/ca_state").c_str()));
+    ASSERT_TRUE(state);
+    ASSERT_EQ(bpf_map_update_elem(state.get(), &only, &before, BPF_EXIST), 0);
+  }
+  start({});
+  EXPECT_TRUE(tap_->is_kept());
+  EXPECT_THAT(tap_->pin_report(),
+              HasSubstr("was dropped: its layout was 1, now " + std::to_string(IOCX_CA_LAYOUT)));
+  circuit.to_server(repeat(write(100), 23));
+  give_up_on_seed();
+  EXPECT_EQ(puts(""), 23u) << "its name was in the table of before";
+  stop();
+  start({});
   EXPECT_THAT(tap_->pin_report(), HasSubstr("took over 1 circuits with 0 named channels"));
 }
 
