@@ -31,8 +31,9 @@ SEVERITIES = {"info": ("info", TOL["cyan"]), "warning": ("warning", WARNING), "c
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
 PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_witness": "magenta", "pva_witness": "cyan",
-          "ioc_exit": "yellow"}
-COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan", "policy": "yellow"}
+          "ioc_exit": "yellow", "putlog": "grey"}
+COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan",
+              "policy": "yellow", "putlog": "grey"}
 
 
 
