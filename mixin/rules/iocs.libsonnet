@@ -107,7 +107,8 @@
       },
       {
         name: 'epics_records_durations',
-        interval: '%ds' % (2 * $._config.ratesIntervalSeconds),
+        // But within the five minutes after which Prometheus takes a series for gone.
+        interval: '%ds' % std.max($._config.ratesIntervalSeconds, std.min(2 * $._config.ratesIntervalSeconds, 240)),
         rules: [
           {
             record: 'ioc_le:epics_record_process_duration_seconds_bucket:rate5m',
