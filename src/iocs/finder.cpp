@@ -97,6 +97,7 @@ void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
     judge(process, now, changes);
   } else if (process.execed && process.tracked && process.unreadable) {
     // What runs there now cannot be told yet; what ran there has ended.
+    process.execed = false;
     end(process, now, changes);
   } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
              !is_mere_fork(process, now)) {

@@ -180,7 +180,7 @@ void ReaderPool::say_put_off(uid_t user) {
 }
 
 // What an ordinary process takes is free: a site's many IOCs may all be one user's. Time for which
-// a reader waits for a CPU counts, since others wait as well.
+// a reader waits for a CPU counts while somebody waits for the reader.
 void ReaderPool::charge(const Owner& owner, std::chrono::nanoseconds time) {
   if (time <= kFree) return;
   const std::scoped_lock lock(mutex_);
@@ -252,17 +252,20 @@ void ReaderPool::forget(pid_t pid) {
 }
 
 bool ReaderPool::may_park(Kind kind, uid_t user) const {
-  std::size_t all = 0, own = 0, searches = 0, own_searches = 0;
+  std::size_t all = 0, own = 0, searches = 0, own_searches = 0, own_bytes = 0;
   for (const auto& [key, parked] : parked_) {
-    if (parked.answer) continue;
     const bool is_own = parked.owner.user == user;
+    if (parked.answer) {
+      if (is_own && parked.answer->ok()) own_bytes += (**parked.answer).bytes.size();
+      continue;
+    }
     const bool is_search = parked.kind == Kind::files;
     ++all;
     own += is_own;
     searches += is_search;
     own_searches += is_own && is_search;
   }
-  return all < kMostParked && own < kMostParkedOfUser &&
+  return all < kMostParked && own < kMostParkedOfUser && own_bytes < kMostKeptOfUser &&
          (kind == Kind::light || (searches < kMostSearches && own_searches < kMostSearchesOfUser));
 }
 

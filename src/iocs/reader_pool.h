@@ -40,6 +40,8 @@ class ReaderPool final : public ProcessReader {
   // files, which take memory: in all, and of one user.
   static constexpr std::size_t kMostParked = 24, kMostParkedOfUser = 6;
   static constexpr std::size_t kMostSearches = 8, kMostSearchesOfUser = 2;
+  // Bytes of answers that nobody has come for yet: more than that gets no other.
+  static constexpr std::size_t kMostKeptOfUser = 16u << 20;
 
   ReaderPool(RootedFs fs, ReaderForker forker);
   ~ReaderPool() override;
