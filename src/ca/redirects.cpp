@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "base/log.h"
 #include "base/socket_table.h"
@@ -44,9 +45,10 @@ Result<CaRedirects::Found> CaRedirects::look(const Tap& tap, Clock::time_point n
       tap.ports, [this](const iocx_ca_port& port) { return !known_ports_.contains(port); });
   if (!looked_ || now - *looked_ >= kLook || new_server) {
     looked_ = now;
+    const CaPorts known = std::exchange(known_ports_, tap.ports);
     diag_.clear();
     if (auto ok = read_sockets(tap); !ok) return ok.error();
-    if (auto ok = find_missing(tap, now); !ok) return ok.error();
+    if (auto ok = find_missing(tap, known, now); !ok) return ok.error();
     if (auto ok = forget_unused(tap); !ok) return ok.error();
   }
   if (auto ok = look_at_missing(tap, now, found); !ok) return ok.error();
@@ -93,12 +95,18 @@ Result<void> CaRedirects::read_sockets(const Tap& tap) {
   });
 }
 
-Result<void> CaRedirects::find_missing(const Tap& tap, Clock::time_point now) {
+// One that says nothing misses nothing. Where the kernel does not tell, all may.
+Result<void> CaRedirects::find_missing(const Tap& tap, const CaPorts& known,
+                                       Clock::time_point now) {
   for (auto entry = missing_.begin(); entry != missing_.end();) {
     const auto there = sockets_.find(entry->first.net);
     const bool gone = there == sockets_.end() || !there->second.connections.contains(entry->first);
     if (gone)
       if (auto ok = stop(tap.object, entry->first, entry->second); !ok) return ok;
+    if (!gone) {
+      const auto bytes = received(tap, entry->first);
+      entry->second.active = !bytes || bytes != std::exchange(entry->second.received, bytes);
+    }
     entry = gone ? missing_.erase(entry) : std::next(entry);
   }
   for (const auto& [net, sockets] : sockets_) {
@@ -107,11 +115,11 @@ Result<void> CaRedirects::find_missing(const Tap& tap, Clock::time_point now) {
       auto flow = tap.object.maps().flows.lookup(key);
       if (!flow) return std::move(flow).error();
       if (*flow && is_found(key, **flow)) continue;
-      const bool from_before = !known_ports_.contains({key.net, key.server_port, 0});
-      missing_.emplace(key, Missing{now, from_before ? received(tap, key) : 0});
+      const auto bytes = received(tap, key);
+      const bool from_before = !known.contains({key.net, key.server_port, 0});
+      missing_.emplace(key, Missing{now, from_before ? bytes.value_or(0) : 0, bytes});
     }
   }
-  known_ports_ = tap.ports;
   return {};
 }
 
@@ -146,7 +154,7 @@ Result<void> CaRedirects::look_at_missing(const Tap& tap, Clock::time_point now,
         if (!is_new) return std::move(is_new).error();
         learned |= *is_new;
       }
-    } else if (now > missing.noticed && (!missing.rests || now >= *missing.rests)) {
+    } else if (missing.active && (!missing.rests || now >= *missing.rests)) {
       if (auto ok = seek(tap, key, missing, now); !ok) return ok;
     }
     ++entry;
@@ -247,8 +255,8 @@ Result<void> CaRedirects::leave_namespace(const CaTapObject& object, std::uint32
   return {};
 }
 
-// 0 where the kernel does not say.
-std::uint64_t CaRedirects::received(const Tap& tap, const iocx_ca_flow_key& key) {
+// Nothing where the kernel does not say.
+std::optional<std::uint64_t> CaRedirects::received(const Tap& tap, const iocx_ca_flow_key& key) {
   auto found = diag_.find(key.net);
   if (found == diag_.end()) {
     std::optional<SocketCookies> opened;
@@ -261,9 +269,9 @@ std::uint64_t CaRedirects::received(const Tap& tap, const iocx_ca_flow_key& key)
     if (!tap.namespaces.for_each(open)) opened.reset();
     found = diag_.emplace(key.net, std::move(opened)).first;
   }
-  if (!found->second) return 0;
+  if (!found->second) return std::nullopt;
   const auto bytes = found->second->received(key);
-  return bytes && *bytes ? **bytes : 0;
+  return bytes ? *bytes : std::nullopt;
 }
 
 // What the server has got less what the tap has: looked at until nothing comes in between.
@@ -271,7 +279,7 @@ Result<std::uint64_t> CaRedirects::unread_of(const Tap& tap, const iocx_ca_flow_
                                              const iocx_ca_flow& flow, const Missing& missing) {
   std::uint64_t seen = flow.counts[IOCX_CA_COUNT_RECEIVED], all = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    all = received(tap, key);
+    all = received(tap, key).value_or(0);
     auto again = tap.object.maps().flows.lookup(key);
     if (!again) return std::move(again).error();
     if (!*again || (*again)->counts[IOCX_CA_COUNT_RECEIVED] == seen) break;

@@ -1,11 +1,12 @@
 // CaRedirects: finds out from where clients reach a server whose port netfilter rewrites (DNAT,
 // REDIRECT), and tells the programs (bpf/shared/ca_redirects.h).
 //
-// The kernel's list of sockets has the server's own port. A connection of which the tap has not
-// seen packets both ways at two looks is sought for kSeekFor: whatever its client is sent from,
-// which is no socket's own address and port, is the server's from then on, for all clients. What
-// the connection carried until then is unread. A redirect ends when something of this host uses
-// its port, when its server goes, and when nobody has used it for kKeep.
+// The kernel's list of sockets has the server's own port. A connection that has carried something
+// from one look to the next, of which the tap has not seen packets both ways, is sought for
+// kSeekFor: whatever its client is sent from, which is no socket's own address and port, is the
+// server's from then on, for all clients. What the connection carried until then is unread. A
+// redirect ends when something of this host uses its port, when its server goes, and when nobody
+// has used it for kKeep.
 //
 // Not thread-safe.
 #pragma once
@@ -32,13 +33,13 @@ namespace ioc_exporter::ca {
 class CaRedirects {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kLook{10};     // from one list of sockets to the next
-  static constexpr std::chrono::seconds kSeekFor{30};  // a connection may be idle
-  static constexpr std::chrono::minutes kRest{10};     // until it is sought again
+  static constexpr std::chrono::seconds kLook{10};  // from one list of sockets to the next
+  static constexpr std::chrono::seconds kSeekFor{30};
+  static constexpr std::chrono::minutes kRest{10};  // until it is sought again
   static constexpr std::chrono::hours kKeep{1};
   static constexpr std::size_t kMostSought = IOCX_CA_SOUGHT;
   static constexpr std::size_t kMostOfOneClient = 4;  // of those sought at a time, by address
-  static constexpr std::size_t kMostMissing = 4096;
+  static constexpr std::size_t kMostMissing = 1024;
 
   // Of the tap that it belongs to.
   struct Tap {
@@ -73,6 +74,8 @@ class CaRedirects {
   struct Missing {
     Since noticed;
     std::uint64_t before = 0;  // bytes that it had received when its server was first looked at
+    std::optional<std::uint64_t> received = {};  // at the last look
+    bool active = false;                         // and more since then
     std::optional<Since> sought = {};
     std::optional<Since> rests = {};  // until then
   };
@@ -83,7 +86,7 @@ class CaRedirects {
   };
 
   Result<void> read_sockets(const Tap& tap);
-  Result<void> find_missing(const Tap& tap, Clock::time_point now);
+  Result<void> find_missing(const Tap& tap, const CaPorts& known, Clock::time_point now);
   Result<void> look_at_missing(const Tap& tap, Clock::time_point now, Found& found);
   Result<void> seek(const Tap& tap, const iocx_ca_flow_key& key, Missing& missing,
                     Clock::time_point now);
@@ -91,7 +94,7 @@ class CaRedirects {
   Result<bool> judge(const Tap& tap, const iocx_ca_flow_key& key, const iocx_ca_end& wire);
   Result<void> forget_unused(const Tap& tap);
   Result<void> forget(const CaTapObject& object, const iocx_ca_end& wire);
-  std::uint64_t received(const Tap& tap, const iocx_ca_flow_key& key);
+  std::optional<std::uint64_t> received(const Tap& tap, const iocx_ca_flow_key& key);
   Result<std::uint64_t> unread_of(const Tap& tap, const iocx_ca_flow_key& key,
                                   const iocx_ca_flow& flow, const Missing& missing);
   bool is_redirected(const iocx_ca_flow_key& key) const;

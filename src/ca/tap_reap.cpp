@@ -59,7 +59,6 @@ Result<void> CaTap::reap(Clock::time_point now) {
   if (auto ok = read_flows(ends); !ok) return ok;
   // After the circuits, so that a new one's server is known.
   if (auto ok = read_learned(now); !ok) return ok;
-  if (auto ok = look_for_redirects(now); !ok) return ok;
   if (auto ok = look_at_sockets(ends, now); !ok) return ok;
   if (auto ok = free_channels(ends, now); !ok) return ok;
   if (sweeps) {
@@ -68,7 +67,8 @@ Result<void> CaTap::reap(Clock::time_point now) {
   }
   if (auto ok = free_pages(ends, now); !ok) return ok;
   if (auto ok = note_for_next_run(ends); !ok) return ok;
-  return free_flows(ends, now);
+  if (auto ok = free_flows(ends, now); !ok) return ok;
+  return look_for_redirects(now);
 }
 
 Result<void> CaTap::read_unowned(UnownedEntries& unowned) {

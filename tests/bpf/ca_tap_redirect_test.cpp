@@ -39,10 +39,11 @@ class CaTapRedirectTest : public CaTapNetworkTest {
     const auto servers = tap_->set_servers({server_at(net_, server_->port())}, now_);
     ASSERT_TRUE(servers) << servers.error().message();
   }
-  // The connection is noticed, and sought.
-  void notice() {
+  // The connection is noticed, and sought since it goes on.
+  void notice(Circuit& circuit, const Bytes& more = kEcho) {
     look();
-    look(std::chrono::seconds(1));
+    circuit.to_server(more);
+    look();
   }
   std::uint64_t unread() {
     std::uint64_t bytes = 0;
@@ -70,8 +71,8 @@ TEST_P(CaTapRedirectTest, APortIsLearnedFromOneConnection) {
   late.to_client(version() + created(1, 100));
   late.to_server(lost);
   EXPECT_EQ(all_puts(), 0u);
-  notice();
-  late.to_server(more);  // this is how it is found
+  notice(late, more);
+  late.to_client(kEcho);  // this is how it is found
   look(std::chrono::seconds(1));
   EXPECT_EQ(entries("ca_redirects"), 1u);
   EXPECT_EQ(all_puts(), 0u);
@@ -103,7 +104,7 @@ TEST_P(CaTapRedirectTest, APortIsRedirectedOnLoopback) {
   Circuit late = near();
   late.open("u", "h", {"A"});
   late.to_server(repeat(write(100), 23));
-  notice();
+  notice(late);
   late.to_client(kEcho);
   look(std::chrono::seconds(1));
   EXPECT_EQ(entries("ca_redirects"), 1u);
@@ -115,12 +116,27 @@ TEST_P(CaTapRedirectTest, APortIsRedirectedOnLoopback) {
   EXPECT_EQ(unread(), version().size());  // what it was joined at
 }
 
+// It would keep others from being sought.
+TEST_P(CaTapRedirectTest, AConnectionThatIsIdleIsNotSought) {
+  Circuit idle = far();
+  idle.to_server(version());
+  for (int i = 0; i < 3; ++i) look();
+  idle.to_client(kEcho);
+  look(std::chrono::seconds(1));
+  EXPECT_EQ(entries("ca_redirects"), 0u);
+  idle.to_server(kEcho);
+  look();
+  idle.to_client(kEcho);
+  look(std::chrono::seconds(1));
+  EXPECT_EQ(entries("ca_redirects"), 1u);
+}
+
 // A client may have connections to others from the same port: nobody's puts become another's.
 TEST_P(CaTapRedirectTest, AnotherServersPortIsNotTaken) {
   const Listener other("0.0.0.0", kElsewhere, network_.server.fd());
   Circuit idle = far(40005);
   idle.to_server(version());
-  notice();
+  notice(idle);
   Circuit decoy(other, kServers[0], network_.client.fd(), 0, 40005);
   decoy.open("u", "h", {"A"});
   decoy.to_server(repeat(write(100), 23));
@@ -135,8 +151,8 @@ TEST_P(CaTapRedirectTest, AnotherServersPortIsNotTaken) {
 TEST_P(CaTapRedirectTest, APortThatIsUsedAgainIsForgotten) {
   Circuit late = far();
   late.to_server(version());
-  notice();
-  late.to_server(kEcho);
+  notice(late);
+  late.to_client(kEcho);
   look(std::chrono::seconds(1));
   EXPECT_EQ(entries("ca_redirects"), 1u);
   const Listener other("0.0.0.0", kWire, network_.server.fd());
@@ -154,7 +170,7 @@ TEST_P(CaTapRedirectTest, IdleConnectionsOfOneClientKeepNobodyElse) {
     idle.push_back(std::make_unique<Circuit>(*server_, kServers[0], network_.client.fd()));
   Circuit late(*server_, "127.0.0.1", network_.server.fd(), kWire);
   late.to_server(version());
-  notice();
+  notice(late);
   late.to_client(version());
   look(std::chrono::seconds(1));
   EXPECT_EQ(entries("ca_redirects"), 1u);
