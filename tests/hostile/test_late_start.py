@@ -12,7 +12,7 @@ HIDDEN = 2000  # puts that the array looks like, of 24 bytes
 
 @pytest.fixture(scope="module")
 def ioc(shared):
-    return shared.ioc("late", databases.put_targets("T:", 2).replace("100000", "60000"))
+    return shared.ioc("late_start", databases.put_targets("T:", 2).replace("100000", "60000"))
 
 
 def puts(page, ioc) -> dict[str, int]:

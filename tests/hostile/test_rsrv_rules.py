@@ -35,7 +35,7 @@ def ioc(shared):
 def small(shared):
     """An IOC that holds requests of 16 KiB, as all of Base 3.14 and 3.15 do where nothing else is configured."""
     limits = ["env", "EPICS_CA_AUTO_ARRAY_BYTES=NO", "EPICS_CA_MAX_ARRAY_BYTES=16384"]
-    return shared.ioc("small_arrays", databases.put_targets("L:", 3).replace("100000", "60000"), prefix=limits)
+    return shared.ioc("small_requests", databases.put_targets("L:", 3).replace("100000", "60000"), prefix=limits)
 
 
 @pytest.fixture(scope="module")
