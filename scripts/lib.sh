@@ -57,21 +57,29 @@ hand_over() {
   if has_invoker; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
 }
 
+# in_build DIRECTORY COMMAND...: as_invoker, with its output in the folder's log, which the invoker opens, too: root would
+# follow a link there to any file.
+in_build() {
+  local build=$1
+  shift
+  # shellcheck disable=SC2016 # the inner shell's
+  as_invoker sh -c 'log=$1; shift; exec "$@" >>"$log" 2>&1' sh "$build/build.log" "$@" || build_failed "$build"
+}
+
 configure() { # DIRECTORY CMAKE_OPTION...
   local build=$1
   shift
-  mkdir -p "$build"
-  : >"$build/build.log"
   hand_over "${build%%/*}"
-  as_invoker cmake -S . -B "$build" -G Ninja "$@" >>"$build/build.log" 2>&1 ||
-    build_failed "$build"
+  as_invoker mkdir -p "$build"
+  as_invoker rm -f "$build/build.log"
+  in_build "$build" cmake -S . -B "$build" -G Ninja "$@"
 }
 
 build_targets() { # DIRECTORY TARGET...
   local build=$1
   shift
   say "building into $build/ (the first time takes minutes; output in $build/build.log)"
-  as_invoker cmake --build "$build" --target "$@" >>"$build/build.log" 2>&1 || build_failed "$build"
+  in_build "$build" cmake --build "$build" --target "$@"
 }
 
 build_failed() {
