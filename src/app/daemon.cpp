@@ -109,6 +109,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
       [&options] { return confine_readers(options.privileges, options.sandbox); });
   if (!forker) return std::move(forker).error();
   auto readers = std::make_shared<iocs::ReaderPool>(RootedFs(), std::move(*forker));
+  readers->let_go_first(iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()}));
   std::unique_ptr<putlog::Outlets> outlets;
   if (put_log_options(options).enabled) {
     auto made = putlog::Outlets::make(options.putlog.outlets);

@@ -121,7 +121,7 @@ class ReaderPool::RemoteMemory : public Memory {
 };
 
 ReaderPool::ReaderPool(RootedFs fs, ReaderForker forker)
-    : ProcessReader(std::move(fs)), forker_(std::move(forker)) {}
+    : ProcessReader(std::move(fs)), forker_(std::move(forker)), user_names_(this->fs()) {}
 
 ReaderPool::~ReaderPool() = default;
 
@@ -251,7 +251,9 @@ void ReaderPool::forget(pid_t pid) {
   }
 }
 
-bool ReaderPool::may_park(Kind kind, uid_t user) const {
+// The last quarter is for users who have nothing there, and those who go first have places that
+// nobody else gets.
+ReaderPool::Room ReaderPool::room_for(Kind kind, uid_t user) {
   std::size_t all = 0, own = 0, searches = 0, own_searches = 0, own_bytes = 0;
   for (const auto& [key, parked] : parked_) {
     const bool is_own = parked.owner.user == user;
@@ -265,8 +267,18 @@ bool ReaderPool::may_park(Kind kind, uid_t user) const {
     searches += is_search;
     own_searches += is_own && is_search;
   }
-  return all < kMostParked && own < kMostParkedOfUser && own_bytes < kMostKeptOfUser &&
-         (kind == Kind::light || (searches < kMostSearches && own_searches < kMostSearchesOfUser));
+  const bool is_search = kind == Kind::files;
+  if (own >= kMostParkedOfUser || own_bytes >= kMostKeptOfUser ||
+      (is_search && own_searches >= kMostSearchesOfUser))
+    return Room::own_is_taken;
+  const bool goes_first = first_users_.contains(user, user_names_.name_of(user));
+  const auto most = [goes_first](std::size_t places, std::size_t of_user, std::size_t held) {
+    return goes_first ? places + of_user : held == 0 ? places : places * 3 / 4;
+  };
+  const bool fits =
+      all < most(kMostParked, kMostParkedOfUser, own) &&
+      (!is_search || searches < most(kMostSearches, kMostSearchesOfUser, own_searches));
+  return fits ? Room::there_is : Room::none;
 }
 
 void ReaderPool::move_on(Parked& parked, const std::function<bool()>& enough) {
@@ -280,8 +292,19 @@ Result<ReaderPool::Parked> ReaderPool::start(const Question& question, pid_t pid
                                              int fd, const std::string& what) {
   const auto owner = may_read(pid, what);
   if (!owner) return owner.error();
-  if (!may_park(question.kind, owner->user))
-    return error_from_errno(EINPROGRESS, what + ": others of this user come first");
+  switch (room_for(question.kind, owner->user)) {
+    case Room::there_is:
+      break;
+    case Room::own_is_taken:
+      return error_from_errno(EINPROGRESS, what + ": others of this user come first");
+    case Room::none: {
+      const std::scoped_lock lock(mutex_);
+      ++use_.put_off;
+      if (put_off_lines_.allows(Clock::now()))
+        log::warn("{}: waits, readings of other users take all the places", what);
+      return error_from_errno(EINPROGRESS, what + ": others come first");
+    }
+  }
   auto reader = take(question.kind);
   if (!reader) return std::move(reader).error();
   const auto longest = question.kind == Kind::files ? kLongestSearch : kLongest;

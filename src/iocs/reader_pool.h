@@ -21,6 +21,7 @@
 #include "base/log_bound.h"
 #include "exposition/self_samples.h"
 #include "iocs/process_reader.h"
+#include "iocs/process_user.h"
 #include "iocs/reader_budget.h"
 #include "iocs/reader_forker.h"
 #include "iocs/reader_wire.h"
@@ -58,6 +59,8 @@ class ReaderPool final : public ProcessReader {
   Result<std::string> base_version(pid_t pid, int fd,
                                    std::span<const LoadSegment> segments) override;
 
+  // Whose places others cannot take (--ioc.users). Before the first reading.
+  void let_go_first(FirstUsers users) { first_users_ = std::move(users); }
   // From now on looks are short; before that they wait for all that they ask. In any thread.
   void hurry() { is_patient_ = false; }
 
@@ -105,7 +108,8 @@ class ReaderPool final : public ProcessReader {
                               Reading::Times* total);
   Result<Parked> start(const Question& question, pid_t pid, const ReaderRequest& request,
                        std::string_view payload, int fd, const std::string& what);
-  bool may_park(Kind kind, uid_t user) const;
+  enum class Room { there_is, own_is_taken, none };
+  Room room_for(Kind kind, uid_t user);
   void move_on(Parked& parked, const std::function<bool()>& enough);
   Result<Reading::Answer> answer_of(Reading& reading, const Owner& owner);
   Result<Owner> may_read(pid_t pid, const std::string& what);
@@ -117,6 +121,8 @@ class ReaderPool final : public ProcessReader {
   std::atomic<bool> stopped_ = false;
   std::atomic<bool> is_patient_ = true;
   Clock::time_point turn_ends_;
+  FirstUsers first_users_;
+  UserNames user_names_;
   std::map<std::string, Parked> parked_;  // by what was asked
   std::uint64_t forgotten_ = 0;
   std::mutex mutex_;
