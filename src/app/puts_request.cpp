@@ -1,8 +1,12 @@
 #include "app/puts_request.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/query.h"
 #include "putlog/json.h"
@@ -20,6 +24,10 @@ constexpr std::chrono::milliseconds kPatience{250};
 // Without puts a comment goes out, so that who has gone is seen, and who waits sees us.
 constexpr std::chrono::seconds kSilence{5};
 constexpr std::size_t kOnThePage = 200;
+// How long patterns are matched with what is in memory, for one answer.
+constexpr std::chrono::seconds kMatchFor{2};
+constexpr const char* kTooLong =
+    "it takes too long to find these puts: ask for a shorter time, or by simpler patterns";
 
 web::Response refuse(int status, const std::string& why) {
   web::Response response;
@@ -113,6 +121,21 @@ class StoreStream : public web::BodyStream {
   Clock::time_point told_ = Clock::now();
 };
 
+// The last `most` of those that the filter wants; nothing: that takes too long.
+std::optional<std::vector<SharedEvent>> last_wanted(std::vector<SharedEvent> events,
+                                                    const putlog::EventFilter& filter,
+                                                    std::size_t most) {
+  const auto until = Clock::now() + kMatchFor;
+  std::vector<SharedEvent> wanted;
+  while (!events.empty() && wanted.size() < most) {
+    if (filter.wants(*events.back())) wanted.push_back(std::move(events.back()));
+    events.pop_back();
+    if (Clock::now() >= until) return std::nullopt;
+  }
+  std::ranges::reverse(wanted);
+  return wanted;
+}
+
 // The form's fields, as asked for.
 web::PutsPage page_of(const web::Request& request) {
   web::PutsPage page;
@@ -139,13 +162,15 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
   response.content_type = "application/x-ndjson";
   response.headers["Cache-Control"] = "no-store";
   std::uint64_t first = 0;  // from there on memory has them
-  const auto found = ring->find(query->filter, query->since, query->limit, &first);
-  for (const SharedEvent& event : found) {
+  const auto found =
+      last_wanted(ring->find({}, query->since, SIZE_MAX, &first), query->filter, query->limit);
+  if (!found) return refuse(503, kTooLong);
+  for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
     response.body += '\n';
   }
-  if (!store || !query->since || found.size() >= query->limit) return response;
-  if (query->limit < SIZE_MAX) query->limit -= found.size();
+  if (!store || !query->since || found->size() >= query->limit) return response;
+  if (query->limit < SIZE_MAX) query->limit -= found->size();
   auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
   if (!place) return refuse(503, "too many ask the store or follow, of all or from one address");
   response.stream = std::make_shared<StoreStream>(StoreStream::Place{ring, std::move(place)}, store,
@@ -159,8 +184,10 @@ web::Response answer_puts_page(const std::shared_ptr<Ring>& ring, const web::Req
   const auto query = putlog::parse_put_query(request.query, std::chrono::system_clock::now());
   web::PutsPage page = page_of(request);
   if (query) {
-    const auto found = ring->find(query->filter, query->since, kOnThePage);
-    for (auto event = found.rbegin(); event != found.rend(); ++event)
+    const auto found =
+        last_wanted(ring->find({}, query->since, SIZE_MAX), query->filter, kOnThePage);
+    if (!found) return refuse(503, kTooLong);
+    for (auto event = found->rbegin(); event != found->rend(); ++event)
       page.puts.push_back(putlog::to_json(**event));
   } else {
     page.problem = query.error().message();

@@ -54,6 +54,10 @@ int Pattern::groups() const {
   return compiled_->NumberOfCapturingGroups();
 }
 
+int Pattern::size() const {
+  return compiled_->ProgramSize();
+}
+
 const std::string& Pattern::text() const {
   return compiled_->pattern();
 }

@@ -30,6 +30,8 @@ class Pattern {
   // Whether `rewrite` can be used: no group that the expression does not have. The error says so.
   Result<void> check_rewrite(const std::string& rewrite) const;
   int groups() const;
+  // Steps of its program: what it may take to match one character where memory is short.
+  int size() const;
 
   const std::string& text() const;
 

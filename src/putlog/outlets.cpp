@@ -147,7 +147,12 @@ Result<void> Outlets::open_store() {
   if (!log) return log.error();
   auto store = Store::open(store_options_.store, {std::move(*database), std::move(*log)},
                            {store_options_.size, store_options_.age});
-  if (!store) return store.error();
+  // It is one of the exporter's works, and the others go on without it.
+  if (!store) {
+    log::error("put log: {}: puts are not kept there until the exporter is started again",
+               store.error().message());
+    return {};
+  }
   store_ = std::move(*store);
   return {};
 }

@@ -15,8 +15,10 @@ namespace {
 constexpr std::size_t kLongestPattern = 1000;
 // Of what whoever asks makes up: there may be dozens of them at a time.
 constexpr std::int64_t kPatternMemory = std::int64_t{256} << 10;
-constexpr double kFarInTheFuture = 1e10;  // seconds since 1970: some 300 years on
-constexpr double kFirstTimeOfDay = 1e9;   // less is a span, more a time since 1970
+constexpr int kLargestPattern = 500;  // steps of its program
+constexpr double kFarInTheFuture =
+    9e9;  // seconds since 1970; nanoseconds of 64 bits end soon after
+constexpr double kFirstTimeOfDay = 1e9;  // less is a span, more a time since 1970
 
 Result<std::optional<Pattern>> pattern_of(std::string_view query, const char* name) {
   const auto text = query_value(query, name);
@@ -25,6 +27,8 @@ Result<std::optional<Pattern>> pattern_of(std::string_view query, const char* na
     return error_in_words(std::string(name) + ": a pattern of more than 1000 characters");
   auto pattern = Pattern::compile(*text, kPatternMemory);
   if (!pattern) return error_in_words(std::string(name) + ": " + pattern.error().message());
+  if (pattern->size() > kLargestPattern)
+    return error_in_words(std::string(name) + ": a pattern that would take too long to match");
   return std::optional(std::move(*pattern));
 }
 

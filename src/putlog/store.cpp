@@ -259,74 +259,80 @@ std::unique_ptr<Store::Reader> Store::read(PutQuery query, std::uint64_t before)
   return std::unique_ptr<Reader>(new Reader(*this, std::move(query), before));
 }
 
-bool Store::Reader::wants(sqlite3_stmt* row) const {
-  if (sqlite3_column_int64(row, run_column) == store_.run_ &&
-      static_cast<std::uint64_t>(sqlite3_column_int64(row, seq_column)) >= before_)
-    return false;
+struct Store::Reader::Row {
+  Key key;
+  bool in_memory = false;  // of this exporter's memory
+  PutEvent event;          // what filters ask for
+  std::string line;
+};
+
+Result<std::vector<Store::Reader::Row>> Store::Reader::rows(const char* sql,
+                                                            std::optional<std::int64_t> since) {
+  while (store_.writers_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::scoped_lock lock(store_.mutex_);
+  Statement statement(store_.database_, sql);
+  if (!statement) return store_.problem("read");
+  statement.bind(1, at_->time);
+  statement.bind(2, at_->id);
+  statement.bind(3, kRows);
+  if (since) statement.bind(4, *since);
+  sqlite3_stmt* const row = statement.get();
   const auto text = [row](int column) {
     const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(row, column));
     return bytes == nullptr
                ? std::string()
                : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(row, column)));
   };
-  PutEvent event;
-  event.ioc = text(ioc_column);
-  event.client = text(client_column);
-  event.user = text(user_column);
-  event.pv = text(pv_column);
-  event.action = text(action_column);
-  return query_.filter.wants(event);
+  std::vector<Row> found;
+  for (std::size_t bytes = 0; bytes < kPiece && statement.step_to_row();) {
+    Row& one = found.emplace_back();
+    one.key = Key{sqlite3_column_int64(row, time_column), sqlite3_column_int64(row, id_column)};
+    one.in_memory = sqlite3_column_int64(row, run_column) == store_.run_ &&
+                    static_cast<std::uint64_t>(sqlite3_column_int64(row, seq_column)) >= before_;
+    one.event.ioc = text(ioc_column);
+    one.event.client = text(client_column);
+    one.event.user = text(user_column);
+    one.event.pv = text(pv_column);
+    one.event.action = text(action_column);
+    if (!since) one.line = text(line_column);
+    bytes += one.line.size();
+  }
+  if (!statement.is_good()) return store_.problem("read");
+  return found;
+}
+
+bool Store::Reader::wants(const Row& row) const {
+  return !row.in_memory && query_.filter.wants(row.event);
 }
 
 // Back from the newest, to where the last so many begin.
 Result<void> Store::Reader::look_back() {
   if (!at_) at_ = Key{std::numeric_limits<std::int64_t>::max(), 0};
-  Statement statement(store_.database_, kBack);
-  if (!statement) return store_.problem("read");
-  const Key begin = *at_;
-  statement.bind(1, begin.time);
-  statement.bind(2, begin.id);
-  statement.bind(3, kRows);
-  statement.bind(4, query_.since ? nanoseconds(*query_.since) : 0);
-  int rows = 0;
-  for (; counted_ < query_.limit && statement.step_to_row(); ++rows) {
-    at_ = Key{sqlite3_column_int64(statement.get(), time_column),
-              sqlite3_column_int64(statement.get(), id_column)};
-    if (wants(statement.get())) ++counted_;
+  const auto found = rows(kBack, query_.since ? nanoseconds(*query_.since) : 0);
+  if (!found) return found.error();
+  for (auto row = found->begin(); row != found->end() && counted_ < query_.limit; ++row) {
+    at_ = row->key;
+    if (wants(*row)) ++counted_;
   }
-  forward_ = counted_ >= query_.limit || rows < kRows;
-  if (!statement.is_good()) return store_.problem("read");
+  forward_ = counted_ >= query_.limit || found->size() < static_cast<std::size_t>(kRows);
   if (forward_) --at_->id;  // that one, too
   return {};
 }
 
 Result<std::optional<std::string>> Store::Reader::next() {
-  while (store_.writers_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const std::scoped_lock lock(store_.mutex_);
   if (!forward_ && query_.limit < SIZE_MAX) {
     if (auto looked = look_back(); !looked) return looked.error();
     return std::optional<std::string>("");
   }
   forward_ = true;
   if (!at_) at_ = Key{query_.since ? nanoseconds(*query_.since) : 0, -1};
-  Statement statement(store_.database_, kForward);
-  if (!statement) return store_.problem("read");
-  const Key begin = *at_;
-  statement.bind(1, begin.time);
-  statement.bind(2, begin.id);
-  statement.bind(3, kRows);
+  const auto found = rows(kForward, {});
+  if (!found) return found.error();
+  if (found->empty()) return std::optional<std::string>();
   std::string lines;
-  int rows = 0;
-  for (; lines.size() < kPiece && statement.step_to_row(); ++rows) {
-    at_ = Key{sqlite3_column_int64(statement.get(), time_column),
-              sqlite3_column_int64(statement.get(), id_column)};
-    if (!wants(statement.get())) continue;
-    lines.append(static_cast<const char*>(sqlite3_column_blob(statement.get(), line_column)),
-                 static_cast<std::size_t>(sqlite3_column_bytes(statement.get(), line_column)));
-    lines += '\n';
-  }
-  if (!statement.is_good()) return store_.problem("read");
-  if (rows == 0) return std::optional<std::string>();
+  for (const Row& row : *found)
+    if (wants(row)) lines.append(row.line).append(1, '\n');
+  at_ = found->back().key;
   return std::optional(std::move(lines));
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "putlog/descriptor_vfs.h"
@@ -60,7 +61,11 @@ class Store {
     friend class Store;
     Reader(Store& store, PutQuery query, std::uint64_t before)
         : store_(store), query_(std::move(query)), before_(before) {}
-    bool wants(sqlite3_stmt* row) const;
+    struct Row;
+    // The next of them, copied: patterns are matched while others may read and write.
+    // `since`: of those that go back, and have no lines.
+    Result<std::vector<Row>> rows(const char* sql, std::optional<std::int64_t> since);
+    bool wants(const Row& row) const;
     Result<void> look_back();
 
     // Of a row, by which they are in order.
