@@ -190,8 +190,22 @@ Result<void> CaRedirects::stop(const CaTapObject& object, const iocx_ca_flow_key
   return {};
 }
 
+Result<bool> CaRedirects::is_only_one(const Tap& tap, const iocx_ca_flow_key& key) {
+  unsigned sockets = 0;
+  auto ok = tap.namespaces.for_each([&](std::uint32_t net, int ns) -> Result<void> {
+    if (net != key.net) return {};
+    auto table = table_of(tap.fs, ns);
+    if (!table) return std::move(table).error();
+    return table->for_each(SocketKind::connected, [&](const InetSocket& socket) {
+      if (is_same(client_end(ca_flow_key(socket, net)), client_end(key))) ++sockets;
+    });
+  });
+  if (!ok) return ok.error();
+  return sockets == 1;
+}
+
 // Whether it is a redirect that was not known. A client may have other connections from the same
-// port: what they reach has a socket of its own.
+// port: what they reach has a socket of its own, and what was seen may be theirs.
 Result<bool> CaRedirects::judge(const Tap& tap, const iocx_ca_flow_key& key,
                                 const iocx_ca_end& wire) {
   iocx_ca_end place = wire;
@@ -200,6 +214,8 @@ Result<bool> CaRedirects::judge(const Tap& tap, const iocx_ca_flow_key& key,
   if (auto ok = read_sockets(tap); !ok) return ok.error();
   if (sockets_[key.net].ports.contains(wire.port)) return false;
   if (!sockets_[key.net].connections.contains(key)) return false;
+  const auto only = is_only_one(tap, key);
+  if (!only || !*only) return only;
   iocx_ca_redirect redirect{};
   redirect.address = key.server;
   redirect.port = key.server_port;

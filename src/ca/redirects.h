@@ -91,6 +91,8 @@ class CaRedirects {
   Result<void> seek(const Tap& tap, const iocx_ca_flow_key& key, Missing& missing,
                     Clock::time_point now);
   Result<void> stop(const CaTapObject& object, const iocx_ca_flow_key& key, Missing& missing);
+  // Whether no other socket of its namespace has the same client's port.
+  Result<bool> is_only_one(const Tap& tap, const iocx_ca_flow_key& key);
   Result<bool> judge(const Tap& tap, const iocx_ca_flow_key& key, const iocx_ca_end& wire);
   Result<void> forget_unused(const Tap& tap);
   Result<void> forget(const CaTapObject& object, const iocx_ca_end& wire);
