@@ -47,7 +47,8 @@ struct iocx_ca_stream {
 	__u8 begins_ca;  /* the first message was VERSION as every CA client and server sends it */
 	__u8 to_check;   /* REGAINED: messages whose headers are still to be checked */
 	__u8 dialect;    /* enum iocx_ca_dialect */
-	__u8 pad[6];     /* `carry` is copied in words */
+	__u8 row;        /* TENTATIVE: messages in a row that were accepted; 0: one, which came first in its segment */
+	__u8 pad[5];     /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
@@ -58,6 +59,8 @@ struct iocx_ca_resync {
 	__u32 messages; /* plausible messages in a row, from the candidate on */
 	__u32 trusted;  /* those of them that name a known channel */
 	__u32 stride;   /* from one candidate to the next */
+	__u32 cut_row;  /* messages of the first row that ends in a header that is cut; 0: there was none */
+	__u32 cut_at;   /* position of that header */
 	__u8 bytes[IOCX_CA_LONG_HEADER];
 };
 
@@ -69,6 +72,8 @@ struct iocx_ca_window {
 	__u32 base;    /* position of bytes[0] */
 	__u32 pos;     /* position of the next message */
 	__u32 left;    /* bytes from there to the end */
+	__u32 glued; /* 1: the carried bytes were searched without success; with what follows, they are searched again */
+	__u32 floor; /* what is before this position is not searched again */
 	struct iocx_ca_resync seek;
 	struct iocx_ca_header header; /* of the current message: in memory, where the verifier forgets its value */
 	__u8 bytes[IOCX_CA_ROOM];
@@ -99,6 +104,7 @@ IOCX_CA_INLINE int iocx_ca_is_refused(const struct iocx_ca_stream *s)
 IOCX_CA_INLINE void iocx_ca_read_on(struct iocx_ca_stream *s)
 {
 	s->skip = 0;
+	s->have = 0;
 	s->sync = IOCX_CA_LOST;
 }
 
@@ -146,6 +152,8 @@ IOCX_CA_INLINE void iocx_ca_begin(struct iocx_ca_stream *s, struct iocx_ca_windo
 	w->carried = s->have;
 	w->end = s->have + length;
 	w->pos = 0;
+	w->floor = 0;
+	w->glued = s->have && s->sync < IOCX_CA_REGAINED;
 	w->seek.active = 0;
 	w->base = 0u - IOCX_CA_REACH; /* out of reach, so that bytes are wanted */
 }
@@ -172,6 +180,7 @@ IOCX_CA_INLINE __u32 iocx_ca_at(const struct iocx_ca_window *w, __u32 pos)
 IOCX_CA_INLINE int iocx_ca_lose(struct iocx_ca_stream *s, struct iocx_ca_window *w)
 {
 	s->sync = IOCX_CA_LOST;
+	s->have = 0;
 	s->unfinished = 0;
 	w->pos = w->end;
 	return IOCX_CA_DONE;

@@ -191,11 +191,11 @@ TEST_P(CaTapStreamTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
   EXPECT_EQ(puts(""), 0u);
   circuit.part(kForth, bytes, 40, 2400);
   give_up_on_seed();
-  EXPECT_EQ(puts(""), 98u);
+  EXPECT_EQ(puts(""), 99u);
   // Now it is known where messages can start.
   circuit.part(kForth, bytes, 4803, bytes.size());
   circuit.acknowledge(kForth, bytes.size());
-  EXPECT_EQ(puts(""), 98u + 299u);
+  EXPECT_EQ(puts(""), 99u + 299u);
   EXPECT_EQ(drop("joined_late"), 1u);
   EXPECT_EQ(drop("stream_gap"), 1u);
   EXPECT_EQ(drop("resync"), 2u);
@@ -217,6 +217,67 @@ TEST_P(CaTapStreamTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
   // Of each connection the first message, and few that look like one where they overlap.
   EXPECT_LE(puts(""), 12u * 999u);
   EXPECT_GT(puts(""), 12u * 990u);
+}
+
+// Of the circuit, its last bytes before the first whole message, and then segments of `each` bytes.
+void send_cut(RawCircuit& circuit, const Bytes& bytes, std::size_t start, std::size_t first,
+              std::size_t each) {
+  circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
+  for (std::size_t at = start, to = start + first; at < bytes.size(); at = to, to += each) {
+    to = std::min(to, bytes.size());
+    circuit.part(kForth, bytes, at, to);
+  }
+}
+
+TEST_P(CaTapStreamTest, JoinedCircuitFindsHeadersThatAreAllCut) {
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0;
+  for (const std::size_t in_each : {1u, 3u, 7u}) {
+    for (const std::size_t cut : {1u, 7u, 8u, 15u}) {
+      RawCircuit circuit(port(), ++client_port);
+      send_cut(circuit, repeat(write(300), 101), 24 - 8, 8 + cut, 24 * in_each);
+      sent += 100;
+      give_up_on_seed();
+      EXPECT_EQ(puts(""), sent) << in_each << " messages in each segment, cut at " << cut;
+    }
+  }
+}
+
+TEST_P(CaTapStreamTest, JoinedCircuitFindsHeadersOfArraysThatAreAllCut) {
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0, unread = 0;
+  for (const std::size_t size : {800u, 8000u, 60000u}) {
+    for (const std::size_t cut : {1u, 7u, 8u, 15u}) {
+      RawCircuit circuit(port(), ++client_port);
+      const Bytes array =
+          message(4, 6, static_cast<std::uint32_t>(size / 8), 300, 0, Bytes(size, 1));
+      send_cut(circuit, repeat(array, 21), array.size() - 8, 8 + cut, array.size());
+      sent += 18;  // two that prove it do not count
+      unread += 2 * array.size();
+      give_up_on_seed();
+      EXPECT_EQ(puts(""), sent) << array.size() << " bytes, cut at " << cut;
+      EXPECT_GE(collect().servers.at(0).unread_bytes, unread);
+    }
+  }
+}
+
+TEST_P(CaTapStreamTest, JoinedCircuitFindsArraysOfManySegmentsWhoseHeadersAreCut) {
+  const Bytes array = long_message(4, 6, 12500, 300, 0, Bytes(100000, 1));
+  const Bytes bytes = repeat(array, 6);
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0;
+  for (const std::size_t cut : {1u, 15u, 16u, 23u}) {
+    RawCircuit circuit(port(), ++client_port);
+    circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
+    for (std::size_t at = 0; at < bytes.size(); at += array.size()) {
+      if (at > 0) circuit.part(kForth, bytes, at + cut, at + cut + 1);
+      circuit.part(kForth, bytes, at > 0 ? at + cut + 1 : 0, at + 60000);
+      circuit.part(kForth, bytes, at + 60000, std::min(at + array.size() + cut, bytes.size()));
+    }
+    sent += 6;
+    give_up_on_seed();
+    EXPECT_EQ(puts(""), sent) << "cut at " << cut;
+  }
 }
 
 TEST_P(CaTapStreamTest, WhatIsNotReadIsCountedInBytesAndInTime) {
