@@ -148,6 +148,19 @@ TEST_P(CaTapRedirectTest, AnotherServersPortIsNotTaken) {
   EXPECT_EQ(all_puts(), 0u);
 }
 
+// Nor where the other is redirected as well, so that no socket has the port.
+TEST_P(CaTapRedirectTest, AnotherServersRedirectedPortIsNotTaken) {
+  const Listener other("0.0.0.0", kElsewhere, network_.server.fd());
+  ASSERT_TRUE(network_.server.try_command(REDIRECT " 4075 4073"));
+  Circuit active = far(40005);
+  active.to_server(version());
+  notice(active);
+  Circuit decoy(other, kServers[0], network_.client.fd(), 4075, 40005);
+  decoy.open("u", "h", {"A"});
+  look(std::chrono::seconds(1));
+  EXPECT_EQ(entries("ca_redirects"), 0u);
+}
+
 TEST_P(CaTapRedirectTest, APortThatIsUsedAgainIsForgotten) {
   Circuit late = far();
   late.to_server(version());

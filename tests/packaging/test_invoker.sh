@@ -27,4 +27,7 @@ builds() { # AS_UID VARIABLE=VALUE...: in a shell of its own, since what fails e
 }
 builds 0 SUDO_UID= SUDO_GID=
 builds 0 SUDO_UID=0 SUDO_GID=0
+echo mine >"$work/of-root"
+ln -sf "$work/of-root" "$work/build/one/build.log"
 builds 61150 SUDO_UID=61150 SUDO_GID=61150 # after root
+is "what a link in his folder leads to" mine "$(cat "$work/of-root")"

@@ -70,6 +70,8 @@ TEST(PutQueryTest, SaysWhatIsWrong) {
   for (const auto& [query, problem] : {std::pair{std::string("pv=("), "pv: regular expression"},
                                        {"since=tomorrow", "since: "},
                                        {"since=1e300", "since: "},
+                                       {"since=9300000000", "since: "},
+                                       {"pv=(?:[ab]?[c-f]?[^a-f]?){333}.*%23", "pv: "},
                                        {"since=-5", "since: "},
                                        {"limit=0", "limit: "},
                                        {"follow=maybe", "follow: "},
