@@ -65,6 +65,7 @@ EMPTY_SERIES = {
     "epics_ioc_name_contested": "no two IOCs want one name here",
     "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",
     "ioc_exporter_ca_puts_disagree_total": "nobody hides puts here",
+    "ioc_exporter_tls_certificate_expiry_timestamp_seconds": "no TLS here",
 }
 
 
