@@ -7,7 +7,7 @@ if(IOC_EXPORTER_SANITIZE)
   # Sanitizers take more time to compile than the code itself, and most of it when it is optimized.
   set(CMAKE_CXX_FLAGS_RELEASE "-O0")
   set(CMAKE_C_FLAGS_RELEASE "-O0")
-  add_compile_options(-fsanitize=${IOC_EXPORTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_compile_options(-fsanitize=${IOC_EXPORTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${IOC_EXPORTER_SANITIZE})
   # Checks at each use of a pointer take a sixth of the time to compile. What follows a null pointer ends the program
   # all the same.
@@ -17,12 +17,12 @@ if(IOC_EXPORTER_SANITIZE)
   endif()
 endif()
 
-# Files that fuzz targets look into: they have all checks, their branches are counted, and they are fast enough for many
-# inputs. That takes twice as long to compile, so no others are.
+# Files that fuzz targets look into: they have all checks and lines for reports, their branches are counted, and they are
+# fast enough for many inputs. That takes twice as long to compile, so no others are.
 function(ioc_exporter_fuzzed)
   if(IOC_EXPORTER_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
     set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-      COMPILE_OPTIONS "-O1;-fsanitize=fuzzer-no-link;${IOC_EXPORTER_POINTER_CHECKS}")
+      COMPILE_OPTIONS "-O1;-g1;-fsanitize=fuzzer-no-link;${IOC_EXPORTER_POINTER_CHECKS}")
   endif()
 endfunction()
 
