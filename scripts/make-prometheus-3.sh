@@ -11,11 +11,10 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 [ $# -eq 1 ] || die "usage: scripts/make-prometheus-3.sh DIRECTORY"
-project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mkdir -p "$1"
 directory=$(cd "$1" && pwd)
 # shellcheck source=scripts/debian.sh
-. "$project/scripts/debian.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 suite=forky
 
 [ ! -x "$directory/prometheus" ] || exit 0
@@ -28,10 +27,9 @@ uri=$(mirror)
 if [ -z "$uri" ] || [ ! -r "$keyring" ]; then skip "this host's package sources are not Debian's"; fi
 
 say "Prometheus 3 of Debian's $suite"
-apt_of "$suite" update || die "fetch the package list of $suite from this host's mirror: see above"
-work=$(mktemp -d "$directory/fetch.XXXXXX")
-trap 'rm -rf "$work" "$directory/apt"' EXIT
-(cd "$work" && apt_of "$suite" download prometheus) || die "download prometheus of $suite: see above"
+trap 'rm -rf "${work:-}"; end_debian' EXIT
+update "$suite"
+download "$suite" prometheus
 dpkg-deb --fsys-tarfile "$work"/prometheus_*.deb | tar -x -C "$work" ./usr/bin/prometheus
 # It takes a C library of its time.
 version=$("$work/usr/bin/prometheus" --version 2>&1 | head -1) || skip "that of Debian's $suite does not run here"

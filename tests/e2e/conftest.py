@@ -5,8 +5,10 @@ Files run beside each other on one host. An exporter looks at the IOCs of its ow
 started before it, unless the test says with --ioc.include what else will come. So an IOC's name stands in one
 file only.
 """
+import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -140,6 +142,20 @@ def start_exporter(started, log_dir, request):
         return run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees)
 
     return start
+
+
+@pytest.fixture
+def bpffs(tmp_path):
+    """A file system of its own, gone with the test."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: mounts a bpffs")
+    directory = tmp_path / "bpffs"
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "bpf", "bpf", directory], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", "--lazy", directory], check=True)
 
 
 @pytest.fixture

@@ -54,17 +54,6 @@ def test_image_holds_the_one_file(image):
     assert members["usr/share/doc/ioc_exporter/LICENSE"].isfile()
 
 
-@pytest.fixture
-def bpffs(tmp_path):
-    directory = tmp_path / "bpf"
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "bpf", "bpf", directory], check=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", "--lazy", directory], check=True)
-
-
 def test_beside_iocs_in_containers(started, log_dir, image, bpffs):
     """Records, puts and the server's word are exact, names are those of the pods, and a restart continues."""
     rootfs = image.unpack(log_dir / "image")

@@ -1,9 +1,4 @@
 """What the exporter keeps in a bpffs outlives it: the names of channels of servers that have no tables to read."""
-import os
-import subprocess
-
-import pytest
-
 from harness.caproto_server import CaprotoServer
 from harness.named_client import NamedClient
 from harness.scrape import PUTS
@@ -11,20 +6,6 @@ from harness.scrape import PUTS
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
 PVS = ["K:one", "K:two"]
-
-
-@pytest.fixture
-def bpffs(tmp_path):
-    """A file system of its own, gone with the test."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root: mounts a bpffs")
-    directory = tmp_path / "bpffs"
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "bpf", "bpf", directory], check=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", "--lazy", directory], check=True)
 
 
 def puts(scrape):
