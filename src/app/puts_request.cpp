@@ -1,6 +1,5 @@
 #include "app/puts_request.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -121,21 +120,6 @@ class StoreStream : public web::BodyStream {
   Clock::time_point told_ = Clock::now();
 };
 
-// The last `most` of those that the filter wants; nothing: that takes too long.
-std::optional<std::vector<SharedEvent>> last_wanted(std::vector<SharedEvent> events,
-                                                    const putlog::EventFilter& filter,
-                                                    std::size_t most) {
-  const auto until = Clock::now() + kMatchFor;
-  std::vector<SharedEvent> wanted;
-  while (!events.empty() && wanted.size() < most) {
-    if (filter.wants(*events.back())) wanted.push_back(std::move(events.back()));
-    events.pop_back();
-    if (Clock::now() >= until) return std::nullopt;
-  }
-  std::ranges::reverse(wanted);
-  return wanted;
-}
-
 // The form's fields, as asked for.
 web::PutsPage page_of(const web::Request& request) {
   web::PutsPage page;
@@ -163,7 +147,7 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
   response.headers["Cache-Control"] = "no-store";
   std::uint64_t first = 0;  // from there on memory has them
   const auto found =
-      last_wanted(ring->find({}, query->since, SIZE_MAX, &first), query->filter, query->limit);
+      ring->find(query->filter, query->since, query->limit, &first, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
   for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
@@ -185,7 +169,7 @@ web::Response answer_puts_page(const std::shared_ptr<Ring>& ring, const web::Req
   web::PutsPage page = page_of(request);
   if (query) {
     const auto found =
-        last_wanted(ring->find({}, query->since, SIZE_MAX), query->filter, kOnThePage);
+        ring->find(query->filter, query->since, kOnThePage, nullptr, Clock::now() + kMatchFor);
     if (!found) return refuse(503, kTooLong);
     for (auto event = found->rbegin(); event != found->rend(); ++event)
       page.puts.push_back(putlog::to_json(**event));

@@ -28,18 +28,21 @@ void Ring::add(std::span<const SharedEvent> events) {
   if (counts_.followers > 0) changed_.notify_all();
 }
 
-std::vector<SharedEvent> Ring::find(const EventFilter& filter, const Since& since, std::size_t most,
-                                    std::uint64_t* first) const {
-  std::vector<SharedEvent> found;
+std::optional<std::vector<SharedEvent>> Ring::find(const EventFilter& filter, const Since& since,
+                                                   std::size_t most, std::uint64_t* first,
+                                                   Clock::time_point until) const {
+  std::vector<SharedEvent> all, found;
   {
     const std::scoped_lock lock(mutex_);
     if (first != nullptr) *first = kept_.empty() ? UINT64_MAX : kept_.front().event->seq;
     for (const Kept& kept : kept_)
-      if (!since || kept.event->time >= *since) found.push_back(kept.event);
+      if (!since || kept.event->time >= *since) all.push_back(kept.event);
   }
-  std::erase_if(found, [&filter](const SharedEvent& event) { return !filter.wants(*event); });
-  if (found.size() > most)
-    found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(most));
+  for (; !all.empty() && found.size() < most; all.pop_back()) {
+    if (filter.wants(*all.back())) found.push_back(std::move(all.back()));
+    if (Clock::now() >= until) return std::nullopt;
+  }
+  std::ranges::reverse(found);
   return found;
 }
 

@@ -37,9 +37,12 @@ class Ring {
   void add(std::span<const SharedEvent> events);
 
   // Those that are there, the oldest first; at most the last `most`. `first`: the sequence number
-  // of the oldest that is in memory then, wanted or not; UINT64_MAX: there is none.
-  std::vector<SharedEvent> find(const EventFilter& filter, const Since& since,
-                                std::size_t most = SIZE_MAX, std::uint64_t* first = nullptr) const;
+  // of the oldest that is in memory then, wanted or not; UINT64_MAX: there is none. Nothing: asking
+  // the filter was not done `until` then.
+  using Clock = std::chrono::steady_clock;
+  std::optional<std::vector<SharedEvent>> find(
+      const EventFilter& filter, const Since& since, std::size_t most = SIZE_MAX,
+      std::uint64_t* first = nullptr, Clock::time_point until = Clock::time_point::max()) const;
 
   // One who follows. Not thread-safe, but for its ring. It must not outlive the ring.
   class Follower {

@@ -100,7 +100,7 @@ TEST_F(FanoutTest, EachSinkIsGivenWhatItWantsInOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(*open_->taken[i].event, some[i]);
   EXPECT_EQ(shut_->taken.at(0).event->seq, 2u);
   EXPECT_EQ(fanout.samples()[1].filtered, 2u);
-  EXPECT_EQ(ring_.find({}, {}).size(), 3u);
+  EXPECT_EQ(ring_.find({}, {})->size(), 3u);
 }
 
 TEST_F(FanoutTest, ASinkThatTakesNothingCostsItsOwnQueueAndEachPutIsAccountedFor) {
@@ -190,7 +190,7 @@ TEST_F(FanoutTest, WhatIsPrivateIsHiddenFromAll) {
   two[0].old = scalar(2.0);
   fanout.receive(two);
   wait_until([&] { return fanout.samples()[0].delivered == 2; });
-  const auto kept = ring_.find({}, {});
+  const auto kept = *ring_.find({}, {});
   const PutEvent& first = *open_->taken[0].event;
   EXPECT_EQ(first, *kept[0]);
   EXPECT_EQ(first.value, scalar(std::string("***")));

@@ -41,12 +41,12 @@ class RingTest : public testing::Test {
 
 TEST_F(RingTest, KeepsTheNewest) {
   add(1, 3);
-  EXPECT_EQ(numbers(ring_.find({}, {})), (Numbers{1, 2, 3}));
+  EXPECT_EQ(numbers(*ring_.find({}, {})), (Numbers{1, 2, 3}));
   add(4, 4);
-  EXPECT_EQ(numbers(ring_.find({}, {})), (Numbers{3, 4, 5, 6, 7}));
-  EXPECT_EQ(numbers(ring_.find(even(), {})), (Numbers{4, 6}));
-  EXPECT_EQ(numbers(ring_.find({}, event(0).time + 6s)), (Numbers{6, 7}));
-  EXPECT_EQ(numbers(ring_.find({}, {}, 2)), (Numbers{6, 7}));
+  EXPECT_EQ(numbers(*ring_.find({}, {})), (Numbers{3, 4, 5, 6, 7}));
+  EXPECT_EQ(numbers(*ring_.find(even(), {})), (Numbers{4, 6}));
+  EXPECT_EQ(numbers(*ring_.find({}, event(0).time + 6s)), (Numbers{6, 7}));
+  EXPECT_EQ(numbers(*ring_.find({}, {}, 2)), (Numbers{6, 7}));
 }
 
 TEST_F(RingTest, MemoryBoundsItToo) {
@@ -54,7 +54,7 @@ TEST_F(RingTest, MemoryBoundsItToo) {
   PutEvent large = event(1);
   large.value = Value{std::vector<Element>(1000, 0.5), true};
   for (int i = 0; i < 50; ++i) ring.add(std::vector{shared(large)});
-  const std::size_t kept = ring.find({}, {}).size();
+  const std::size_t kept = ring.find({}, {})->size();
   EXPECT_GE(kept, 1u);
   EXPECT_LT(kept, 10u);
 }
