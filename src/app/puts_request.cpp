@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/query.h"
+#include "exposition/json_text.h"
 #include "putlog/json.h"
 #include "putlog/put_query.h"
 #include "web/puts_page.h"
@@ -108,7 +109,7 @@ class StoreStream : public web::BodyStream {
     reader_.reset();
     if (lines) return std::move(last_);
     std::string text = "{\"error\":";
-    putlog::append_json_text(text, lines.error().message());
+    exposition::append_json_text(text, lines.error().message());
     return text + "}\n";
   }
 

@@ -1,16 +1,17 @@
 #include "putlog/json.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <utility>
 
-#include "base/utf8.h"
-#include "exposition/label_text.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::putlog {
 namespace {
+
+using exposition::append_json_number;
+using exposition::append_json_text;
+using exposition::JsonObject;
 
 // What caPutLog keeps of an array, in bytes of its storage; a string is 40 of them.
 constexpr std::size_t kCaPutLogBytes = 400, kStringBytes = 40;
@@ -20,20 +21,13 @@ struct Names {
 };
 constexpr Names kOurs{"NaN"}, kCaPutLogs{"Nan"};
 
-template <class Number>
-void append_number(std::string& out, Number number) {
-  char text[32];
-  const auto [end, problem] = std::to_chars(text, text + sizeof text, number);
-  if (problem == std::errc()) out.append(text, end);
-}
-
 void append_element(std::string& out, const Element& element, const Names& names) {
   if (const auto* text = std::get_if<std::string>(&element)) return append_json_text(out, *text);
-  if (const auto* whole = std::get_if<std::int64_t>(&element)) return append_number(out, *whole);
+  if (const auto* whole = std::get_if<std::int64_t>(&element)) return append_json_number(out, *whole);
   const double number = std::get<double>(element);
   if (std::isnan(number)) return append_json_text(out, names.nan);
   if (std::isinf(number)) return append_json_text(out, number > 0 ? "Infinity" : "-Infinity");
-  append_number(out, number);
+  append_json_number(out, number);
 }
 
 void append_value(std::string& out, const Value& value, const Names& names, std::size_t most) {
@@ -47,55 +41,8 @@ void append_value(std::string& out, const Value& value, const Names& names, std:
   out += ']';
 }
 
-// One after the other, between braces.
-class Object {
- public:
-  explicit Object(std::string& out) : out_(out) { out_ += '{'; }
-  ~Object() { out_ += '}'; }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-
-  std::string& key(std::string_view name) {
-    if (!std::exchange(first_, false)) out_ += ',';
-    out_ += '"';
-    out_.append(name).append("\":");
-    return out_;
-  }
-  void text(std::string_view name, std::string_view text) {
-    if (!text.empty()) append_json_text(key(name), text);
-  }
-  void value(std::string_view name, const std::optional<Value>& value) {
-    if (value) append_value(key(name), *value, kOurs, value->elements.size());
-  }
-
- private:
-  std::string& out_;
-  bool first_ = true;
-};
-
-bool is_control(std::string_view sequence) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
-  if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
-  if (sequence.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
-  // U+2028 and U+2029 end lines for some who read them.
-  return sequence.size() == 3 &&
-         (turns_text(sequence) || (byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) | 1) == 0xa9));
-}
-
-void append_escape(std::string& out, std::string_view sequence) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
-  unsigned code = byte(0);
-  if (sequence.size() == 2) code = (byte(0) & 0x1fu) << 6 | (byte(1) & 0x3fu);
-  if (sequence.size() == 3)
-    code = (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
-  char text[8];
-  std::snprintf(text, sizeof text, "\\u%04x", code);
-  out += text;
-}
-
-bool is_plain(char c) {
-  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f &&
-         c != '"' && c != '\\';
+void append_value(JsonObject& object, std::string_view name, const std::optional<Value>& value) {
+  if (value) append_value(object.key(name), *value, kOurs, value->elements.size());
 }
 
 // What caPutLog's storage holds of it.
@@ -106,41 +53,14 @@ std::size_t most_of(const Value& value) {
   return kCaPutLogBytes / (std::holds_alternative<double>(value.elements.front()) ? 8 : 4);
 }
 
-void append_caputlog_value(Object& object, std::string_view name, const std::optional<Value>& value,
+void append_caputlog_value(JsonObject& object, std::string_view name, const std::optional<Value>& value,
                            std::uint64_t size) {
   if (!value) return;
   append_value(object.key(name), *value, kCaPutLogs, most_of(*value));
-  if (value->is_array) append_number(object.key(std::string(name) + "-size"), size);
+  if (value->is_array) append_json_number(object.key(std::string(name) + "-size"), size);
 }
 
 }  // namespace
-
-void append_json_text(std::string& out, std::string_view text) {
-  out += '"';
-  std::string safe;
-  for (const char c : text)
-    if (!is_plain(c)) {
-      safe = exposition::utf8_safe(text);
-      text = safe;
-      break;
-    }
-  while (!text.empty()) {
-    std::size_t length = 0;
-    while (length < text.size() && is_plain(text[length])) ++length;
-    out.append(text.substr(0, length));
-    text.remove_prefix(length);
-    if (text.empty()) break;
-    const std::string_view sequence = text.substr(0, utf8_sequence(text));
-    if (sequence == "\"" || sequence == "\\")
-      out.append("\\").append(sequence);
-    else if (is_control(sequence))
-      append_escape(out, sequence);
-    else
-      out.append(sequence);
-    text.remove_prefix(sequence.size());
-  }
-  out += '"';
-}
 
 void append_json_value(std::string& out, const Value& value) {
   append_value(out, value, kOurs, value.elements.size());
@@ -161,9 +81,9 @@ std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time) {
 
 void append_json(std::string& out, const Entry& entry) {
   const PutEvent& event = *entry.event;
-  Object object(out);
+  JsonObject object(out);
   object.text("time", time_text(event.time));
-  append_number(object.key("seq"), event.seq);
+  append_json_number(object.key("seq"), event.seq);
   object.text("ioc", event.ioc);
   object.text("server", event.server);
   object.text("client", event.client);
@@ -172,18 +92,18 @@ void append_json(std::string& out, const Entry& entry) {
   object.text("pv", event.pv);
   object.text("op", event.op);
   object.text("type", event.type);
-  if (!event.type.empty() || event.value) append_number(object.key("count"), event.count);
-  object.value("value", event.value);
-  object.value("old", event.old);
+  if (!event.type.empty() || event.value) append_json_number(object.key("count"), event.count);
+  append_value(object, "value", event.value);
+  append_value(object, "old", event.old);
   object.text("status", event.status);
   if (event.seconds && std::isfinite(*event.seconds))
-    append_number(object.key("seconds"), *event.seconds);
+    append_json_number(object.key("seconds"), *event.seconds);
   object.text("rule", event.rule);
   object.text("action", event.action);
   if (!entry.burst) return;
   if (entry.burst->least) append_element(object.key("min"), *entry.burst->least, kOurs);
   if (entry.burst->most) append_element(object.key("max"), *entry.burst->most, kOurs);
-  append_number(object.key("burst"), entry.puts);
+  append_json_number(object.key("burst"), entry.puts);
 }
 
 std::string to_json(const PutEvent& event) {
@@ -199,7 +119,7 @@ void append_caputlog_json(std::string& out, const Entry& entry) {
   std::tm local{};
   ::localtime_r(&seconds, &local);
   char text[32];
-  Object object(out);
+  JsonObject object(out);
   std::strftime(text, sizeof text, "%Y-%m-%d", &local);
   object.text("date", text);
   const std::size_t length = std::strftime(text, sizeof text, "%H:%M:%S", &local);
@@ -215,7 +135,7 @@ void append_caputlog_json(std::string& out, const Entry& entry) {
   if (!entry.burst) return;
   if (entry.burst->least) append_element(object.key("min"), *entry.burst->least, kCaPutLogs);
   if (entry.burst->most) append_element(object.key("max"), *entry.burst->most, kCaPutLogs);
-  append_number(object.key("burst"), entry.puts);
+  append_json_number(object.key("burst"), entry.puts);
 }
 
 }  // namespace ioc_exporter::putlog

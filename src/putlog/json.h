@@ -1,8 +1,7 @@
 // A put as one line of JSON. docs/putlog.md has the keys.
 //
-// What is not known is absent. Integers are exact, NaN and infinities are strings. Texts are as the
-// labels on /metrics (what is no UTF-8 stands as \xNN), and no character in them can steer a
-// terminal.
+// What is not known is absent. NaN and infinities are strings; all else as exposition/json_text.h
+// says.
 #pragma once
 
 #include <chrono>
@@ -23,9 +22,6 @@ void append_caputlog_json(std::string& out, const Entry& entry);
 
 // A number, a string or an array of these.
 void append_json_value(std::string& out, const Value& value);
-
-// In quotes.
-void append_json_text(std::string& out, std::string_view text);
 
 // RFC 3339, with all nanoseconds: "2026-11-22T23:35:05.123456789Z".
 std::string time_text(std::chrono::sys_time<std::chrono::nanoseconds> time);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "exposition/json_text.h"
 #include "putlog/json.h"
 
 namespace ioc_exporter::putlog {
@@ -20,7 +21,7 @@ void append_metadata(std::string& out, const PutEvent& event) {
     if (text->empty()) continue;
     if (!std::exchange(first, false)) out += ',';
     out.append("\"").append(name).append("\":");
-    append_json_text(out, *text);
+    exposition::append_json_text(out, *text);
   }
   out += '}';
 }
@@ -46,7 +47,7 @@ LokiPush loki_push(std::span<const Entry> entries, bool metadata) {
     values += std::to_string(event.time.time_since_epoch().count()) + "\",";
     std::string line;
     append_json(line, entry);
-    append_json_text(values, line);
+    exposition::append_json_text(values, line);
     if (metadata) append_metadata(values, event);
     values += ']';
     size += values.size() - before;
@@ -57,7 +58,7 @@ LokiPush loki_push(std::span<const Entry> entries, bool metadata) {
   for (const auto& [ioc, values] : streams) {
     push.body += std::exchange(first, false) ? "" : ",";
     push.body += "{\"stream\":{\"job\":\"ioc_exporter\"";
-    if (!ioc.empty()) append_json_text(push.body.append(",\"ioc\":"), ioc);
+    if (!ioc.empty()) exposition::append_json_text(push.body.append(",\"ioc\":"), ioc);
     push.body.append("},\"values\":[").append(values).append("]}");
   }
   push.body += "]}";

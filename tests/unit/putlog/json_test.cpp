@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "events.h"
+#include "exposition/json_text.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -18,7 +19,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string text(std::string_view given) {
   std::string out;
-  append_json_text(out, given);
+  exposition::append_json_text(out, given);
   return out;
 }
 

@@ -1,0 +1,65 @@
+#include "exposition/json_text.h"
+
+#include <cstdio>
+
+#include "base/utf8.h"
+#include "exposition/label_text.h"
+
+namespace ioc_exporter::exposition {
+namespace {
+
+bool is_control(std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (sequence.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  // U+2028 and U+2029 end lines for some who read them.
+  return sequence.size() == 3 &&
+         (turns_text(sequence) || (byte(0) == 0xe2 && byte(1) == 0x80 && (byte(2) | 1) == 0xa9));
+}
+
+void append_escape(std::string& out, std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  unsigned code = byte(0);
+  if (sequence.size() == 2) code = (byte(0) & 0x1fu) << 6 | (byte(1) & 0x3fu);
+  if (sequence.size() == 3)
+    code = (byte(0) & 0x0fu) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+  char text[8];
+  std::snprintf(text, sizeof text, "\\u%04x", code);
+  out += text;
+}
+
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f &&
+         c != '"' && c != '\\';
+}
+
+}  // namespace
+
+void append_json_text(std::string& out, std::string_view text) {
+  out += '"';
+  std::string safe;
+  for (const char c : text)
+    if (!is_plain(c)) {
+      safe = utf8_safe(text);
+      text = safe;
+      break;
+    }
+  while (!text.empty()) {
+    std::size_t length = 0;
+    while (length < text.size() && is_plain(text[length])) ++length;
+    out.append(text.substr(0, length));
+    text.remove_prefix(length);
+    if (text.empty()) break;
+    const std::string_view sequence = text.substr(0, utf8_sequence(text));
+    if (sequence == "\"" || sequence == "\\")
+      out.append("\\").append(sequence);
+    else if (is_control(sequence))
+      append_escape(out, sequence);
+    else
+      out.append(sequence);
+    text.remove_prefix(sequence.size());
+  }
+  out += '"';
+}
+
+}  // namespace ioc_exporter::exposition

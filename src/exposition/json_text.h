@@ -1,0 +1,53 @@
+// JSON, as what is shown of hosts and IOCs is written. Texts are as the labels on /metrics (what is
+// no UTF-8 stands as \xNN), and no character in them can steer a terminal. Integers are exact.
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace ioc_exporter::exposition {
+
+// In quotes.
+void append_json_text(std::string& out, std::string_view text);
+
+// A finite one, as short as it can be told from all others.
+template <class Number>
+void append_json_number(std::string& out, Number number) {
+  char text[32];
+  const auto [end, problem] = std::to_chars(text, text + sizeof text, number);
+  if (problem == std::errc()) out.append(text, end);
+}
+
+// An object, whose braces it writes: one key after the other. Names need no escapes.
+class JsonObject {
+ public:
+  explicit JsonObject(std::string& out) : out_(out) { out_ += '{'; }
+  ~JsonObject() { out_ += '}'; }
+  JsonObject(const JsonObject&) = delete;
+  JsonObject& operator=(const JsonObject&) = delete;
+
+  // The value is to be appended to what it returns.
+  std::string& key(std::string_view name) {
+    if (!std::exchange(first_, false)) out_ += ',';
+    out_ += '"';
+    out_.append(name).append("\":");
+    return out_;
+  }
+  // Nothing where it is empty.
+  void text(std::string_view name, std::string_view text) {
+    if (!text.empty()) append_json_text(key(name), text);
+  }
+  template <class Number>
+  void number(std::string_view name, Number number) {
+    append_json_number(key(name), number);
+  }
+
+ private:
+  std::string& out_;
+  bool first_ = true;
+};
+
+}  // namespace ioc_exporter::exposition
