@@ -23,7 +23,8 @@ constexpr Names kOurs{"NaN"}, kCaPutLogs{"Nan"};
 
 void append_element(std::string& out, const Element& element, const Names& names) {
   if (const auto* text = std::get_if<std::string>(&element)) return append_json_text(out, *text);
-  if (const auto* whole = std::get_if<std::int64_t>(&element)) return append_json_number(out, *whole);
+  if (const auto* whole = std::get_if<std::int64_t>(&element))
+    return append_json_number(out, *whole);
   const double number = std::get<double>(element);
   if (std::isnan(number)) return append_json_text(out, names.nan);
   if (std::isinf(number)) return append_json_text(out, number > 0 ? "Infinity" : "-Infinity");
@@ -53,8 +54,8 @@ std::size_t most_of(const Value& value) {
   return kCaPutLogBytes / (std::holds_alternative<double>(value.elements.front()) ? 8 : 4);
 }
 
-void append_caputlog_value(JsonObject& object, std::string_view name, const std::optional<Value>& value,
-                           std::uint64_t size) {
+void append_caputlog_value(JsonObject& object, std::string_view name,
+                           const std::optional<Value>& value, std::uint64_t size) {
   if (!value) return;
   append_value(object.key(name), *value, kCaPutLogs, most_of(*value));
   if (value->is_array) append_json_number(object.key(std::string(name) + "-size"), size);

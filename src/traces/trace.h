@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ struct Span {
 
 // What made the first record process.
 struct Cause {
-  std::string kind;  // as epics_ioc_process_total has it: scan, callback, once, ca, pva, main, other
+  std::string
+      kind;  // as epics_ioc_process_total has it: scan, callback, once, ca, pva, main, other
   std::string scan;  // "1 second", "I/O Intr" where it is known
   // Of a put.
   std::string client, user, client_host, pv, op;
@@ -81,5 +83,12 @@ struct Trace {
 
 // Shared by all who are given it, and never changed then.
 using SharedTrace = std::shared_ptr<const Trace>;
+
+// Who is given traces, once they are whole, on one thread. It must not wait for anybody.
+class TraceReceiver {
+ public:
+  virtual ~TraceReceiver() = default;
+  virtual void receive(std::span<const SharedTrace> traces) = 0;
+};
 
 }  // namespace ioc_exporter::traces

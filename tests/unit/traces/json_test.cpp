@@ -26,16 +26,35 @@ Trace with_everything() {
   trace.why = {"rate", "slower"};
   trace.cut = true;
   const Time start{std::chrono::nanoseconds(1'780'000'000'123'456'789)};
-  trace.spans.push_back({.kind = SpanKind::put, .id = 1, .name = "MAG:1:SET", .start = start,
+  trace.spans.push_back({.kind = SpanKind::put,
+                         .id = 1,
+                         .name = "MAG:1:SET",
+                         .start = start,
                          .duration = microseconds(900)});
-  trace.spans.push_back({.id = 2, .parent = 1, .name = "MAG:1:SET", .record_type = "ao",
-                         .start = start + microseconds(10), .duration = microseconds(800),
-                         .self = microseconds(50), .until_return = microseconds(60),
-                         .alarm = "MAJOR", .status = "HIHI", .thread = "cbLow"});
-  trace.spans.push_back({.id = 3, .parent = 2, .name = "MAG:1:RB", .record_type = "ai",
-                         .start = start + microseconds(20), .skipped = "active", .cut = true});
-  trace.spans.push_back({.kind = SpanKind::link_put, .id = 4, .parent = 2, .name = "OTHER:X",
-                         .start = start + microseconds(30), .peer = "10.0.0.9:5064"});
+  trace.spans.push_back({.id = 2,
+                         .parent = 1,
+                         .name = "MAG:1:SET",
+                         .record_type = "ao",
+                         .start = start + microseconds(10),
+                         .duration = microseconds(800),
+                         .self = microseconds(50),
+                         .until_return = microseconds(60),
+                         .alarm = "MAJOR",
+                         .status = "HIHI",
+                         .thread = "cbLow"});
+  trace.spans.push_back({.id = 3,
+                         .parent = 2,
+                         .name = "MAG:1:RB",
+                         .record_type = "ai",
+                         .start = start + microseconds(20),
+                         .skipped = "active",
+                         .cut = true});
+  trace.spans.push_back({.kind = SpanKind::link_put,
+                         .id = 4,
+                         .parent = 2,
+                         .name = "OTHER:X",
+                         .start = start + microseconds(30),
+                         .peer = "10.0.0.9:5064"});
   return trace;
 }
 
@@ -53,13 +72,17 @@ TEST(TraceJson, LeavesOutWhatIsNotKnown) {
   trace.pid = 8;
   trace.tid = 9;
   trace.cause.kind = "scan";
-  trace.spans.push_back({.id = 0x10, .name = "A", .start = Time(std::chrono::seconds(1)),
-                         .duration = Duration(7), .self = Duration(7)});
-  EXPECT_EQ(to_json(trace),
-            R"({"time":"1970-01-01T00:00:01.000000000Z","trace_id":"01000000000000000000000000000000",)"
-            R"("ioc":"linac","pid":8,"tid":9,"cause":{"kind":"scan"},"why":[],)"
-            R"("spans":[{"span_id":"0000000000000010","kind":"process","name":"A","offset_ns":0,)"
-            R"("duration_ns":7,"self_ns":7}]})");
+  trace.spans.push_back({.id = 0x10,
+                         .name = "A",
+                         .start = Time(std::chrono::seconds(1)),
+                         .duration = Duration(7),
+                         .self = Duration(7)});
+  EXPECT_EQ(
+      to_json(trace),
+      R"({"time":"1970-01-01T00:00:01.000000000Z","trace_id":"01000000000000000000000000000000",)"
+      R"("ioc":"linac","pid":8,"tid":9,"cause":{"kind":"scan"},"why":[],)"
+      R"("spans":[{"span_id":"0000000000000010","kind":"process","name":"A","offset_ns":0,)"
+      R"("duration_ns":7,"self_ns":7}]})");
 }
 
 TEST(TraceJson, WhatMakesNoSenseIsAnError) {
@@ -73,8 +96,9 @@ TEST(TraceJson, WhatMakesNoSenseIsAnError) {
   for (const std::string& bad :
        {std::string(), std::string("[]"), good.substr(0, good.size() / 2),
         with("\"kind\":\"put\"", "\"kind\":\"kick\""), with("0a0102", "0a01"),
-        with("0a0102", "zz0102"), with("0000000000000002", "2"), with("\"time\":\"2", "\"time\":\"x"),
-        with("\"offset_ns\":0", "\"offset_ns\":\"0\""), with("\"offset_ns\"", "\"offset\"")})
+        with("0a0102", "zz0102"), with("0000000000000002", "2"),
+        with("\"time\":\"2", "\"time\":\"x"), with("\"offset_ns\":0", "\"offset_ns\":\"0\""),
+        with("\"offset_ns\"", "\"offset\"")})
     EXPECT_FALSE(trace_from_json(bad)) << bad;
 }
 
