@@ -35,21 +35,21 @@ struct Span {
   SpanId parent = 0;  // 0: the root
   // The record; of a put and a link put the PV, as it was asked for. What has no name is "0x" and
   // its address.
-  std::string name;
-  std::string record_type;
+  std::string name = {};
+  std::string record_type = {};
   Time start{};
   // From the start to the end: of an asynchronous record, to its completion.
   Duration duration{};
   Duration self{};  // of dbProcess, without the records that it processed in turn
   // Of an asynchronous record that has completed, or whose completion was not seen: until dbProcess
   // returned.
-  std::optional<Duration> until_return;
-  std::string skipped;  // "active", "disabled": the record did not process
-  std::string alarm;    // its severity afterwards: "MINOR", "MAJOR", "INVALID"; "" = none
-  std::string status;   // with an alarm: "HIHI" and so on
-  std::string thread;   // that completed it, where it is another than the trace's
-  std::string peer;     // of a link put: address:port of the server
-  bool cut = false;     // its end was not seen: `duration` is what is known
+  std::optional<Duration> until_return = {};
+  std::string skipped = {};  // "active", "disabled": the record did not process
+  std::string alarm = {};    // its severity afterwards: "MINOR", "MAJOR", "INVALID"; "" = none
+  std::string status = {};   // with an alarm: "HIHI" and so on
+  std::string thread = {};   // that completed it, where it is another than the trace's
+  std::string peer = {};     // of a link put: address:port of the server
+  bool cut = false;          // its end was not seen: `duration` is what is known
   bool operator==(const Span&) const = default;
 };
 
@@ -57,27 +57,27 @@ struct Span {
 struct Cause {
   std::string
       kind;  // as epics_ioc_process_total has it: scan, callback, once, ca, pva, main, other
-  std::string scan;  // "1 second", "I/O Intr" where it is known
+  std::string scan = {};  // "1 second", "I/O Intr" where it is known
   // Of a put.
-  std::string client, user, client_host, pv, op;
-  std::optional<putlog::Value> value;  // while the put log is on
-  std::uint64_t seq = 0;               // the put's in the put log; 0: none
+  std::string client = {}, user = {}, client_host = {}, pv = {}, op = {};
+  std::optional<putlog::Value> value = {};  // while the put log is on
+  std::uint64_t seq = 0;                    // the put's in the put log; 0: none
   bool operator==(const Cause&) const = default;
 };
 
 struct Trace {
   TraceId id{};
   SpanId parent = 0;  // of its root: a span of another IOC's part of the same trace; 0: none
-  std::string ioc;
-  std::int32_t pid = 0;  // as the exporter sees it
-  std::string thread;    // its name
+  std::string ioc = {};
+  std::int32_t pid = 0;     // as the exporter sees it
+  std::string thread = {};  // its name
   std::int32_t tid = 0;
   Cause cause;
   // Why it was chosen: "rate", "asked", "slower", "alarm", "active".
-  std::vector<std::string> why;
+  std::vector<std::string> why = {};
   bool cut = false;  // spans are missing, or have no end
   // The root first, each one before those that it set in motion, which are by their start.
-  std::vector<Span> spans;
+  std::vector<Span> spans = {};
   bool operator==(const Trace&) const = default;
 };
 
