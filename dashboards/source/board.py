@@ -72,6 +72,7 @@ class Board:
     panels: list
     # Expressions that one types: by name, how they are called.
     texts: dict = field(default_factory=dict)
+    logs: bool = False  # a Loki can be chosen
 
     def build(self) -> models.Dashboard:
         board = (dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags(["epics"])
@@ -89,6 +90,8 @@ class Board:
                 self.iocs == "all"))
         for name, label in self.texts.items():
             board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(".*"))
+        if self.logs:
+            board = board.with_variable(dashboard.DatasourceVariable("logs").label("Logs").type("loki"))
         board = board.with_variable(exporter_of_runbooks())
         for one in annotations(HOSTS if self.iocs == "none" else IOCS, self.iocs != "none"):
             board = board.annotation(one)
@@ -96,9 +99,14 @@ class Board:
         for number, panel in enumerate(self.panels, 1):
             if isinstance(panel, Row):
                 y, x, height = y + height, 0, 0
-                board = board.with_row(dashboard.Row(panel.title).id(number).grid_pos(
-                    models.GridPos(x=0, y=y, w=24, h=1)))
+                row = dashboard.Row(panel.title).id(number).grid_pos(models.GridPos(x=0, y=y, w=24, h=1))
                 y += 1
+                if panel.closed:
+                    row = row.collapsed(True)
+                for inside, one in enumerate(panel.closed, 1):
+                    row = row.with_panel(one.build().id(100 * number + inside).grid_pos(
+                        models.GridPos(x=0, y=y, w=one.width, h=one.height)))
+                board = board.with_row(row)
                 continue
             if x + panel.width > 24:
                 y, x, height = y + height, 0, 0

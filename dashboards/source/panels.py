@@ -5,8 +5,8 @@ schema, writes as JSON.
 """
 from dataclasses import dataclass, field
 
-from grafana_foundation_sdk.builders import (bargauge, common, dashboard, heatmap, prometheus, stat, statetimeline, table,
-                                             timeseries)
+from grafana_foundation_sdk.builders import (bargauge, common, dashboard, heatmap, logs, loki, prometheus, stat, statetimeline,
+                                             table, timeseries)
 from grafana_foundation_sdk.models import common as shapes
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import heatmap as heatmap_models
@@ -59,6 +59,7 @@ def either(metric: str, matchers: str) -> str:
 
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
+LOG_SOURCE = models.DataSourceRef(type_val="loki", uid="${logs}")
 
 
 @dataclass
@@ -152,7 +153,26 @@ class Panel:
 
 @dataclass
 class Row:
+    """`closed`: panels that are there, and ask, only once somebody opens it."""
     title: str
+    closed: list = field(default_factory=list)
+
+
+@dataclass
+class Logs:
+    """Lines that a Loki has, the latest first."""
+    title: str
+    description: str
+    query: str
+    width: int = 24
+    height: int = 12
+
+    def build(self):
+        query = loki.Dataquery().expr(self.query).ref_id("A").query_type("range").max_lines(500)
+        return (logs.Panel().title(self.title).description(self.description).datasource(LOG_SOURCE).span(self.width)
+                .height(self.height).show_time(True).enable_log_details(True).wrap_log_message(False)
+                .sort_order(shapes.LogsSortOrder.DESCENDING).dedup_strategy(shapes.LogsDedupStrategy.NONE)
+                .with_target(query))
 
 
 @dataclass

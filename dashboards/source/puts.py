@@ -1,6 +1,6 @@
 """Dashboard Puts: who writes where."""
 from board import HOSTS, IOCS, Board, halves
-from panels import (CRITICAL, GOOD, PUTS, SEVERITIES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat,
+from panels import (CRITICAL, GOOD, PUTS, SEVERITIES, WARNING, Column, Heatmap, Logs, Query, Ranked, Row, Stat,
                     Table, TimeSeries, both, either, worst_alerts)
 
 # Searches are no single host's: without that label, which the ".+" of All would want.
@@ -14,6 +14,9 @@ BUCKETS = halves("sum by (le) (instance_le:epics_ca_put_duration_seconds_bucket:
                  "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
                  whole="sum by (le) (job_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
+# What the put log has pushed to a Loki (docs/putlog.md): the line is JSON, the client there has its port.
+PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pv" | user=~"$user" | client=~"($client)(:[0-9]+)?"'
+           ' | line_format "{{.pv}}  {{.old}} -> {{.value}}  {{.op}}  {{.user}}@{{.client_host}} ({{.client}})  {{.status}} {{.action}} {{.rule}}"')
 
 
 def unexpected_in_range(selector: str) -> str:
@@ -39,7 +42,7 @@ def board() -> Board:
     return Board(
         uid="ioc-exporter-puts", title="EPICS / Puts", iocs="all",
         description="Who writes where over Channel Access and PV Access: unexpected puts first, then rates, failures and latency.",
-        texts={"pv": "PV (expression)", "user": "User", "client": "Address"},
+        texts={"pv": "PV (expression)", "user": "User", "client": "Address"}, logs=True,
         panels=[
             unexpected_stat("Forbidden", "forbidden", CRITICAL,
                             "Puts in the time shown that the site's policy forbids. They were carried out unless "
@@ -148,6 +151,10 @@ def board() -> Board:
                   width=24, height=7, sort="Mean",
                   columns=[Column("pv", "PV", width=300), Column("ioc", "IOC", width=200),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
+
+            Row("Put log: each put with its value (Loki)", [
+                Logs("Puts", "Each put that the put log has pushed to the Loki above, with what was there before, by PV, user and "
+                     "address as typed above. seq counts the puts of an exporter, and is in the exemplars of put counters.", PUT_LOG)]),
         ])
 
 

@@ -267,6 +267,23 @@ def test_no_query_is_many():
             assert len(re.findall(r"\w\{", target["expr"])) <= 8, f"{name}: {target['expr']}"
 
 
+def test_the_put_log_is_asked_for_by_what_it_pushes():
+    """By a row that is closed, so that a Grafana without a Loki asks for nothing."""
+    (row,) = [panel for panel in boards()["puts"]["panels"] if panel["type"] == "row" and panel.get("panels")]
+    (panel,) = row["panels"]
+    (target,) = panel["targets"]
+    assert row["collapsed"] and panel["type"] == "logs"
+    assert panel["datasource"] == {"type": "loki", "uid": "${logs}"}
+    stream, *filters = target["expr"].split(" | ")
+    pushed = (ROOT / "src/putlog/loki_sink.cpp").read_text()
+    for label in re.findall(r'(\w+)=', stream):
+        assert f'\\"{label}\\":' in pushed, f"{label} is no label of a stream"
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / "docs/putlog.md").read_text(), re.M)
+    keys = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    used = set(re.findall(r"\{\{\.(\w+)\}\}", filters[-1])) | {text.split("=~")[0] for text in filters[1:-1]}
+    assert {"pv", "user", "client"} <= used <= keys
+
+
 def test_they_are_laid_out_for_grafana(tmp_path):
     """In a folder with an awkward name, as run.sh does with --grafana-dashboards."""
     folder = tmp_path / 'a & "b" | c'
