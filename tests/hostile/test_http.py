@@ -113,6 +113,18 @@ def test_pages_of_another_user(exporter):
         expect_scrapes(exporter.port, "pages of another user")
 
 
+def test_slow_readers(exporter):
+    """They ask for the page, with room for little of it, and do not read."""
+    ask_for_it = f"GET /metrics HTTP/1.1\r\nHost: x\r\n{login('guest', 'secret')}\r\n"
+    with contextlib.ExitStack() as stack:
+        for _ in range(45):
+            reader = stack.enter_context(socket.socket())
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            reader.connect(("127.0.0.1", exporter.port))
+            reader.sendall(ask_for_it.encode())
+        expect_scrapes(exporter.port, "slow readers")
+
+
 def test_more_than_the_rate(exporter):
     """Nobody's requests, from the scraper's own address, use up what the scraper may."""
     refused = threading.Event()
