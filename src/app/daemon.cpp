@@ -99,7 +99,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       pva_(host_, pva_setup(options, records_.entry_seconds(), put_ring_.use())),
       policy_(host_, puts_, pva_),
       outlets_(std::move(outlets)),
-      put_log_(host_, put_ring_, puts_, pva_, outlets_.get()),
+      put_log_(host_, put_ring_, puts_, pva_, outlets_.get(), exemplars_),
       iocs_(host_, iocs_options(options)),
       collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_},
       interval_(options.iocs.interval) {}
@@ -228,6 +228,7 @@ void Daemon::collect(Collector& collector, exposition::Page& page) {
 
 void Daemon::scrape(exposition::Encoder& encoder) {
   looked_once_.wait();
+  if (encoder.has_counter_facts()) encoder.use_exemplars(exemplars_.encoded(encoder));
   exposition::Page page{encoder};
   for (Collector* collector : collectors_) collect(*collector, page);
   {

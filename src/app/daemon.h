@@ -20,6 +20,7 @@
 #include "base/trouble_log.h"
 #include "ca/collector.h"
 #include "exposition/collector.h"
+#include "exposition/exemplar_book.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "iocs/collector.h"
@@ -98,6 +99,7 @@ class Daemon {
 
   std::shared_ptr<iocs::ReaderPool> readers_;  // first: its forker has none of what comes after
   bool stays_;                                 // no --check, no --once
+  exposition::ExemplarBook exemplars_;         // what collectors know of single series
   iocs::Host host_;
   records::RecordsCollector records_;  // loaded first: it forks
   putlog::PutLogRing put_ring_;

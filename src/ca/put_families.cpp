@@ -13,14 +13,14 @@ namespace ioc_exporter::ca {
 namespace {
 
 constexpr exposition::Family kPuts{
-    "epics_ca_puts_total", exposition::FamilyType::counter,
+    kPutsTotal, exposition::FamilyType::counter,
     "Channel Access writes that clients sent to the IOC. Empty labels: the exporter "
     "has not seen the name (yet)."};
 constexpr exposition::Family kFailures{
     "epics_ca_put_failures_total", exposition::FamilyType::counter,
     "Channel Access writes that the IOC answered with an error, by reason."};
 constexpr exposition::Family kPutDuration{
-    "epics_ca_put_duration_seconds", exposition::FamilyType::histogram,
+    kPutDurations, exposition::FamilyType::histogram,
     "Time from a write with callback (WRITE_NOTIFY) to the IOC's answer, over all clients."};
 constexpr exposition::Family kLastPut{
     "epics_ca_last_put_timestamp_seconds", exposition::FamilyType::gauge,
@@ -55,9 +55,10 @@ bool is_safe_in_exemplar(std::string_view value) {
 }
 
 // The last put: when it was, and who sent it; with as many of the labels as OpenMetrics 1.0 allows,
-// which is 128 characters, names included. The client's address is always among them.
+// which is 128 characters, names included. The client's address is always among them, and there is
+// room for what others note of it: its number in the put log.
 std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
-  constexpr std::size_t kMost = 128;
+  constexpr std::size_t kMost = 128 - std::string_view("seq18446744073709551615").size();
   std::vector<exposition::Label> labels;
   std::size_t total = 0;
   for (const exposition::Label& label :
@@ -145,12 +146,8 @@ void encode_put_counts(const exposition::Family& family, const std::vector<PutSa
   exposition::SeriesList<Puts> series;
   series.reserve(puts.size());
   for (const PutSample& put : puts)
-    series.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                        {"pv", put.pv},
-                                        {"client", put.client},
-                                        {"user", put.user},
-                                        {"client_host", put.host},
-                                        {"op", op.empty() ? op_name(put.op) : op}}),
+    series.emplace_back(encoder.labels(put_labels(put.ioc, put.pv, put.client, put.user, put.host,
+                                                  op.empty() ? op_name(put.op) : op)),
                         Puts{put.count, &put, put.created_seconds});
   encoder.begin_family(family);
   exposition::for_each_merged(

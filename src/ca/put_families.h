@@ -14,6 +14,16 @@ namespace ioc_exporter::ca {
 void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
                  exposition::Encoder& encoder);
 
+// The labels of one series of puts, in their order.
+inline constexpr std::string_view kPutsTotal = "epics_ca_puts_total";
+inline constexpr std::string_view kPutDurations = "epics_ca_put_duration_seconds";
+inline std::vector<exposition::Label> put_labels(std::string_view ioc, std::string_view pv,
+                                                 std::string_view client, std::string_view user,
+                                                 std::string_view host, std::string_view op) {
+  return {{"ioc", ioc},          {"pv", pv}, {"client", client}, {"user", user},
+          {"client_host", host}, {"op", op}};
+}
+
 // Puts with the last of each as an exemplar, and those that failed; of one protocol, as above.
 // `op`: the label of all puts, "" = by PutSample::op.
 void encode_put_counts(const exposition::Family& family, const std::vector<PutSample>& puts,

@@ -11,10 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "base/byte_buffer.h"
 #include "exposition/histogram_edges.h"
@@ -56,10 +59,10 @@ struct LabelView {
 // How an encoder writes labels: what one made, another of the same form may use.
 enum class LabelForm { text, protobuf };
 
-// One event among those that a counter counted.
+// One event among those that a counter or a histogram counted.
 struct Exemplar {
   LabelView labels;
-  double value = 0;         // by which the counter grew
+  double value = 0;         // by which the counter grew; of a histogram, what was observed
   double time_seconds = 0;  // time of day; 0: not known
 };
 
@@ -70,6 +73,18 @@ struct CounterFacts {
   // protobuf as created_timestamp: a server that takes it as a zero sees the first increase, too.
   double created_seconds = 0;
 };
+
+// The same with labels of its own.
+struct KeptExemplar {
+  EncodedLabels labels;
+  double value = 0, time_seconds = 0;
+
+  Exemplar view() const { return {labels, value, time_seconds}; }
+};
+
+// Of single series, by their labels, of each family.
+using ExemplarsOfFamily = std::unordered_map<std::string, KeptExemplar>;
+using ExemplarTable = std::map<std::string_view, ExemplarsOfFamily>;
 
 class Encoder {
  public:
@@ -107,6 +122,10 @@ class Encoder {
     number(labels, {}, value);
   }
 
+  // Exemplars for series of histograms, and of counters that are given with facts; labels of these
+  // come before those that the facts have. Formats that have none leave them out.
+  void use_exemplars(ExemplarTable exemplars) { exemplars_ = std::move(exemplars); }
+
   // One series of a histogram family. `buckets` are not cumulative, one for each slot of the scale;
   // its count is their sum.
   virtual void histogram(LabelView labels, std::span<const std::uint64_t> buckets,
@@ -120,11 +139,26 @@ class Encoder {
   std::string take() { return std::string(finish().view()); }
 
  protected:
+  // Of the family that begins; null: there are none.
+  const ExemplarsOfFamily* exemplars_of(std::string_view family) const {
+    const auto found = exemplars_.find(family);
+    return found == exemplars_.end() ? nullptr : &found->second;
+  }
+  // Null: there is none.
+  static const KeptExemplar* exemplar_of(const ExemplarsOfFamily* family, LabelView series) {
+    if (family == nullptr) return nullptr;
+    const auto found = family->find(std::string(series.bytes));
+    return found == family->end() ? nullptr : &found->second;
+  }
+
   Encoder() = default;
   Encoder(const Encoder&) = default;
   Encoder(Encoder&&) = default;
   Encoder& operator=(const Encoder&) = default;
   Encoder& operator=(Encoder&&) = default;
+
+ private:
+  ExemplarTable exemplars_;
 };
 
 }  // namespace ioc_exporter::exposition

@@ -42,6 +42,14 @@ std::string time_text(double seconds) {
   return {text, static_cast<std::size_t>(length)};
 }
 
+std::string exemplar_text(LabelView labels, const Exemplar& exemplar) {
+  std::string text(" # {");
+  text.append(labels.bytes).append("} ");
+  append_number(text, exemplar.value);
+  if (exemplar.time_seconds > 0) text.append(" ").append(time_text(exemplar.time_seconds));
+  return text;
+}
+
 }  // namespace
 
 void OpenMetricsEncoder::append_header(std::string& header, const Family& family) const {
@@ -59,24 +67,39 @@ std::string OpenMetricsEncoder::edge_text(double upper_bound) const {
   return text;
 }
 
-void OpenMetricsEncoder::append_exemplar(const Exemplar& exemplar) {
-  ByteBuffer& all = text();
-  all.set_end(all.data() + all.size() - 1);  // the end of the line
-  all.append(" # {");
-  all.append(exemplar.labels.bytes);
-  all.append("} ");
-  std::string end;
-  append_number(end, exemplar.value);
-  if (exemplar.time_seconds > 0) end.append(" ").append(time_text(exemplar.time_seconds));
-  all.append(end += '\n');
+void OpenMetricsEncoder::begin_family(const Family& family) {
+  TextEncoder::begin_family(family);
+  exemplars_ = exemplars_of(family.name);
 }
 
+// At the end of the counter's line.
 void OpenMetricsEncoder::append_facts(LabelView labels, const CounterFacts& facts) {
-  if (facts.exemplar) append_exemplar(*facts.exemplar);
+  if (facts.exemplar) {
+    ByteBuffer& all = text();
+    std::string more;
+    if (const KeptExemplar* const kept = exemplar_of(exemplars_, labels))
+      more.append(kept->labels.bytes);
+    if (!more.empty() && !facts.exemplar->labels.bytes.empty()) more += ',';
+    more.append(facts.exemplar->labels.bytes);
+    all.insert(all.size() - 1, exemplar_text(LabelView(more), *facts.exemplar));
+  }
   if (facts.created_seconds <= 0 || !family().name.ends_with(kTotal)) return;
   std::string line(family_name(family()));
   line.append("_created{").append(labels.bytes).append("} ");
   text().append(line.append(time_text(facts.created_seconds)) += '\n');
+}
+
+// At the end of the line of the bucket that counted it.
+void OpenMetricsEncoder::histogram(LabelView labels, std::span<const std::uint64_t> buckets,
+                                   double sum_seconds) {
+  const std::size_t begin = text().size();
+  TextEncoder::histogram(labels, buckets, sum_seconds);
+  const KeptExemplar* const exemplar = exemplar_of(exemplars_, labels);
+  if (exemplar == nullptr) return;
+  std::size_t line = text().view().find("_bucket{", begin);
+  for (std::size_t i = bucket_of(exemplar->value); i > 0; --i)
+    line = text().view().find('\n', line) + 1;
+  text().insert(text().view().find('\n', line), exemplar_text(exemplar->labels, exemplar->view()));
 }
 
 void OpenMetricsEncoder::count(LabelView labels, std::uint64_t value, const CounterFacts& facts) {

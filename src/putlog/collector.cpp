@@ -1,13 +1,17 @@
 #include "putlog/collector.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
+#include "ca/put_families.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
 #include "putlog/outlet_families.h"
+#include "pva/families.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -15,7 +19,7 @@ namespace {
 constexpr const char* kProbe = "putlog";
 // How long events lie in the ring where there are few.
 constexpr std::chrono::milliseconds kPause{50};
-constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16;
+constexpr std::size_t kMostAtOnce = 4096, kLeastAtOnce = 16, kMostNoted = 64;
 // What these may take in memory, which is far more than in the ring: of each byte an Element.
 constexpr std::size_t kMostBytesAtOnce = 16u << 20;
 constexpr std::uint32_t kMiB = 1024 * 1024;
@@ -37,12 +41,14 @@ kernel::RingUse PutLogRing::use() const {
 }
 
 PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,
-                                 pva::PvaCollector& pva, Outlets* outlets)
+                                 pva::PvaCollector& pva, Outlets* outlets,
+                                 exposition::ExemplarBook& exemplars)
     : host_(host),
       ring_(ring),
       puts_(puts),
       pva_(pva),
       outlets_(outlets),
+      exemplars_(exemplars),
       reader_(*this, ring.answer_patience()) {}
 
 PutLogCollector::~PutLogCollector() = default;  // the thread is the first to end
@@ -96,9 +102,24 @@ bool PutLogCollector::read_some(bool last) {
   const bool more = most > 0 && read == most;
   if (!more) reader_.note_losses(lost);
   const auto events = reader_.finish(WallClock::read(), last && !more);
+  note_numbers(events);
   if (!events.empty()) outlets_->receive(events);
   events_ += events.size();
   return more;
+}
+
+// Of the last of many: a series shows its last put.
+void PutLogCollector::note_numbers(std::span<const PutEvent> events) {
+  for (const PutEvent& event : events.last(std::min(events.size(), kMostNoted))) {
+    const std::string seq = std::to_string(event.seq);
+    const std::chrono::duration<double> time = event.time.time_since_epoch();
+    exemplars_.note({.family = event.op == pva::kPutOp ? pva::kPutsTotal : ca::kPutsTotal,
+                     .series = ca::put_labels(event.ioc, event.pv, address_of(event.client),
+                                              event.user, event.client_host, event.op),
+                     .labels = {{"seq", seq}},
+                     .value = 1,
+                     .time_seconds = time.count()});
+  }
 }
 
 EventReader::Losses PutLogCollector::losses() const {

@@ -10,11 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
 #include "ca/collector.h"
 #include "exposition/collector.h"
+#include "exposition/exemplar_book.h"
 #include "iocs/host.h"
 #include "kernel/event_ring.h"
 #include "policy/policy.h"
@@ -43,9 +45,10 @@ class PutLogRing {
 
 class PutLogCollector final : public Collector, private PutDirectory {
  public:
-  // All must outlive it. `outlets`: null while the put log is off.
+  // All must outlive it. `outlets`: null while the put log is off. `exemplars`: the numbers of puts
+  // go there, for the series that count them.
   PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts, pva::PvaCollector& pva,
-                  Outlets* outlets);
+                  Outlets* outlets, exposition::ExemplarBook& exemplars);
   ~PutLogCollector() override;
 
   std::string_view name() const override { return "putlog"; }
@@ -64,6 +67,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
                                  const std::map<std::uint32_t, std::string>& names) const;
   void run(const std::stop_token& stop);
   bool read_some(bool last);
+  void note_numbers(std::span<const PutEvent> events);
   EventReader::Losses losses() const;
 
   iocs::Host& host_;
@@ -71,6 +75,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   ca::CaCollector& puts_;
   pva::PvaCollector& pva_;
   Outlets* outlets_;
+  exposition::ExemplarBook& exemplars_;
   EventReader reader_;  // for the thread
   std::mutex policy_mutex_;
   std::shared_ptr<const policy::Policy> policy_;  // of which the thread may not know yet

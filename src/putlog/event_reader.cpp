@@ -8,6 +8,7 @@
 #include "ca/status.h"
 #include "putlog/queue.h"
 #include "putlog/value.h"
+#include "pva/families.h"
 #include "pva/put_labels.h"
 #include "shared/ca_tap.h"
 
@@ -18,8 +19,8 @@ using std::chrono::nanoseconds;
 
 constexpr std::uint64_t kAskAgainNs = 100'000'000;
 
-const char* name_of_op(const iocx_putlog_event& head) {
-  if (head.source == IOCX_PUTLOG_PVA) return "put";
+std::string_view name_of_op(const iocx_putlog_event& head) {
+  if (head.source == IOCX_PUTLOG_PVA) return pva::kPutOp;
   return head.op == 0 ? "write" : "write_notify";
 }
 

@@ -9,7 +9,7 @@ namespace ioc_exporter::pva {
 namespace {
 
 constexpr exposition::Family kPuts{
-    "epics_pva_puts_total", exposition::FamilyType::counter,
+    kPutsTotal, exposition::FamilyType::counter,
     "PV Access puts that clients asked QSRV in the IOC for. Empty labels: not known."};
 constexpr exposition::Family kFailures{
     "epics_pva_put_failures_total", exposition::FamilyType::counter,
@@ -24,7 +24,7 @@ constexpr exposition::Family kWitnessed{
 }  // namespace
 
 void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder) {
-  ca::encode_put_counts(kPuts, samples.puts, "put", encoder);
+  ca::encode_put_counts(kPuts, samples.puts, kPutOp, encoder);
   ca::encode_put_failures(kFailures, samples.failures, encoder);
   ca::encode_last_times(kLastPut, samples.puts, encoder);
   exposition::SeriesList<std::uint64_t> series;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ca/samples.h"
@@ -15,6 +16,9 @@ struct PvaSamples {
   std::vector<PutFailureSample> failures;
   std::vector<PutWitnessSample> witnesses;  // of IOCs that serve PVA
 };
+
+inline constexpr std::string_view kPutsTotal = "epics_pva_puts_total";
+inline constexpr std::string_view kPutOp = "put";  // the label `op` of them all
 
 void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder);
 
