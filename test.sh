@@ -60,9 +60,16 @@ if [ $released = ON ] && ! scripts/fetch-sources.sh .cache/sources; then
   released=OFF
 fi
 if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
-if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
-if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
-if wanted package; then scripts/make-release-roots.sh .cache/release-roots; fi
+
+# What only the tests themselves need comes while others compile.
+fetch_rest() {
+  if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
+  if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
+  if wanted package; then scripts/make-release-roots.sh .cache/release-roots; fi
+}
+fetch_rest &
+rest=$!
+trap 'kill "$rest" 2>/dev/null || true' EXIT
 
 targets=()
 if wanted package; then
@@ -96,6 +103,8 @@ configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" -DIOC_EXPORTER_STATIC
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
   "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3" "-DIOC_EXPORTER_RELEASE_ROOTS=$PWD/.cache/release-roots"
 if [ ${#targets[@]} -gt 0 ]; then build_targets "$build" "${targets[@]}"; fi
+wait "$rest" || die "what the tests need could not be fetched"
+trap - EXIT
 
 say "ctest"
 rm -rf "$build/ctest.xml" "$build/results" build/sanitized/results
