@@ -35,12 +35,3 @@ function(ioc_exporter_not_sanitized)
     endforeach()
   endif()
 endfunction()
-
-# What most files of a target include, read once: compiling takes a third of the time of all tests. A build without
-# sanitizers reads them anew for each file, so that one that forgets to include what it uses fails there.
-function(ioc_exporter_precompiled target)
-  if(IOC_EXPORTER_SANITIZE)
-    target_precompile_headers(${target} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <ranges> <string>
-      <unordered_map> <variant> <vector> ${ARGN})
-  endif()
-endfunction()

@@ -1,6 +1,7 @@
 // PvRecords: to which records of the IOCs the PVs lead that were written to.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>

@@ -1,6 +1,7 @@
 #include "ca/who_wrote.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>

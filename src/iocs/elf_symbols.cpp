@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <set>
 

@@ -2,6 +2,7 @@
 // Only in this header, so that layers beside this one read it without linking the finder.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>

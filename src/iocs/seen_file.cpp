@@ -61,7 +61,8 @@ std::string end_of(std::string_view text) {
 }  // namespace
 
 std::string to_text(const SeenText& seen) {
-  std::string text = std::string(kTitle) + "\ngeneration " + std::to_string(seen.generation) + "\n";
+  std::string text(kTitle);
+  text.append("\ngeneration ").append(std::to_string(seen.generation)) += '\n';
   for (const auto& [name, ioc] : seen.iocs) {
     const std::string detail = !ioc.exit ? "-" : ioc.exit->status + ioc.exit->signal;
     text += name + '\t' + std::to_string(ioc.user) + '\t' + std::to_string(ioc.longest_run) + '\t' +

@@ -1,6 +1,7 @@
 // Patterns: a list of regular expressions (RE2) of which one has to match a whole name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -3,6 +3,7 @@
 // the name stands in the header Host, and is none of these.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>

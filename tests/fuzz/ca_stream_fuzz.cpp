@@ -6,6 +6,7 @@
 //  - however the stream is cut, the events are the same;
 //  - the puts are those that a model of rsrv carries out: none is missing, none is twice. Where the
 //    circuit begins as Base's versions all take it, they are those of each version's own model.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,8 @@
 // What the parser makes of a circuit's messages besides puts and channels, however they are cut.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bytes.h"
 #include "ca/stream.h"
 

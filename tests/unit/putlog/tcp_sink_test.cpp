@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <functional>
 #include <set>
 #include <sstream>
 #include <thread>
