@@ -111,3 +111,19 @@ prometheus_graph_link() {
   encoded=$("$(system_python)" -c 'import sys, urllib.parse as u; print(u.quote(sys.argv[1]))' "$2")
   echo "http://localhost:$1/graph?g0.expr=$encoded&g0.tab=0&g0.range_input=2m"
 }
+
+# picture PROFILE FILE WIDTH,HEIGHT URL: of a page, by chromium (Debian: apt-get install chromium), whose settings and log
+# go into the folder PROFILE.
+picture() {
+  local sandbox=()
+  command -v chromium >/dev/null || die "there is no chromium in PATH"
+  [ "$(id -u)" -ne 0 ] || sandbox=(--no-sandbox) # chromium as root starts only without
+  rm -f "$2"
+  timeout 60 chromium --headless "${sandbox[@]}" --disable-gpu --disable-quic --no-first-run \
+    --disable-background-networking --disable-component-update --disable-sync \
+    "--user-data-dir=$1" --hide-scrollbars --blink-settings=preferredColorScheme=1 \
+    --virtual-time-budget=8000 "--window-size=$3" "--screenshot=$2" "$4" \
+    >"$1/chromium.log" 2>&1 || true # its status tells nothing, the picture does
+  [ -s "$2" ] || { cat "$1/chromium.log" >&2 && die "no picture of $4"; }
+  say "$2: $(stat -c %s "$2") bytes"
+}

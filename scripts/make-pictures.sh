@@ -16,28 +16,13 @@ exporter=${1:-10064}
 prometheus=${2:-9090}
 puts='sum by (user, pv) (rate(epics_ca_puts_total[10s]))'
 
-command -v chromium >/dev/null || die "there is no chromium in PATH"
 profile=$(mktemp -d -t ioc_exporter-pictures.XXXXXX)
 trap 'rm -rf "$profile"' EXIT
 
-# picture FILE WIDTH,HEIGHT URL
-picture() {
-  local sandbox=()
-  [ "$(id -u)" -ne 0 ] || sandbox=(--no-sandbox) # chromium as root starts only without
-  rm -f "docs/pictures/$1"
-  timeout 60 chromium --headless "${sandbox[@]}" --disable-gpu --disable-quic --no-first-run \
-    --disable-background-networking --disable-component-update --disable-sync \
-    "--user-data-dir=$profile" --hide-scrollbars --blink-settings=preferredColorScheme=1 \
-    --virtual-time-budget=8000 "--window-size=$2" "--screenshot=docs/pictures/$1" "$3" \
-    >"$profile/chromium.log" 2>&1 || true # its status tells nothing, the picture does
-  [ -s "docs/pictures/$1" ] || { cat "$profile/chromium.log" >&2 && die "no picture of $3"; }
-  say "docs/pictures/$1: $(stat -c %s "docs/pictures/$1") bytes"
-}
-
 http_get "$exporter" / >/dev/null || die "no exporter answers on port $exporter: start ./run.sh --demo"
 http_get "$prometheus" /-/ready >/dev/null || die "no Prometheus answers on port $prometheus"
-picture landing.png 1000,1150 "http://localhost:$exporter/"
-picture puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
+picture "$profile" docs/pictures/landing.png 1000,1150 "http://localhost:$exporter/"
+picture "$profile" docs/pictures/puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
 
 # The dashboards as operators see them first: two dark, two light.
 export FROM=now-10m WIDTH=1366 HEIGHT=1150

@@ -29,6 +29,8 @@
 #include "iocs/iocs_command.h"
 #include "putlog/puts_command.h"
 #include "records/graph_command.h"
+#include "top/top_command.h"
+#include "traces/trace_command.h"
 #include "web/allowed_hosts.h"
 #include "web/scraper.h"
 #include "web/server.h"
@@ -130,6 +132,7 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   web.listen = options.web.listen;
   web.max_requests = options.web.max_requests;
   web.routes = app::routes(daemon, options.web.telemetry_path);
+  web.local_actions = app::local_actions(daemon);
   if (options.web.lifecycle) web.actions = app::actions(daemon, reload);
   if (!options.web.config_file.empty()) {
     web.admit = [&reload](const web::Request& request) { return reload.admit(request); };
@@ -176,6 +179,14 @@ int run(int argc, char** argv) {
   if (command == "puts") {
     signal(SIGPIPE, SIG_IGN);
     return putlog::puts_command(argc - 2, argv + 2, stdout, stderr);
+  }
+  if (command == "trace") {
+    signal(SIGPIPE, SIG_IGN);
+    return traces::trace_command(argc - 2, argv + 2, stdout, stderr);
+  }
+  if (command == "top") {
+    signal(SIGPIPE, SIG_IGN);
+    return top::top_command(argc - 2, argv + 2, stdout, stderr);
   }
   if (command == "iocs") return run_command(iocs::iocs_command, argc, argv);
   if (command == "policy") return run_command(app::policy_command, argc, argv);

@@ -18,6 +18,8 @@
 #include "putlog/events.bpf.h"
 #include "shared/ca_witness.h"
 #include "shared/verifier.h"
+#define TRACES_WITHOUT_PVA
+#include "traces/puts.bpf.h"
 
 /* Of rsrv; src/ca/rsrv_layout.h has the whole structs. */
 #define HEADER_CID 8       /* caHdrLargeArray.m_cid */
@@ -147,6 +149,7 @@ static __always_inline void read_text(char *to, __u32 size, __u64 address)
 
 #include "putlog/old_value.bpf.h"
 #include "putlog/ca_server.bpf.h"
+#include "traces/ca_put.bpf.h"
 
 /* The channel with the SID, as bucketLookupItemUnsignedId() finds it (bucketLib.c); 0: there is none. */
 static __always_inline __u64 find_channel(__u64 variable, __u32 sid)
@@ -315,6 +318,21 @@ static __always_inline int is_of(const struct iocx_witness_channel *channel, con
 	       *(__u32 *)channel->key.address == *(__u32 *)key->address;
 }
 
+/* Tells of a put those who want to know of each. `slot`: NULL when there is none for the key. */
+static __always_inline void tell(struct pt_regs *ctx, const struct iocx_witness_channel *slot, __u32 index,
+				 const struct iocx_witness_key *key, __u32 op)
+{
+	__u64 now_and_op;
+
+	if (!cfg_putlog_bytes && !cfg_traces)
+		return;
+	now_and_op = put_time(op);
+	if (cfg_traces)
+		trace_put(slot, index, key, now_and_op);
+	if (cfg_putlog_bytes)
+		putlog_ca_server(ctx, slot, index, key, now_and_op);
+}
+
 static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 {
 	const __u64 id = bpf_get_current_pid_tgid();
@@ -337,8 +355,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		probable = 0;
 	if (probable && probable->own) {
 		add_put(probable, op);
-		if (cfg_putlog_bytes)
-			putlog_ca_server(ctx, probable, index, &probable->key, put_time(op));
+		tell(ctx, probable, index, &probable->key, op);
 		return 0;
 	}
 	failed = failed || read_at(&tail, sizeof tail, key.client + CLIENT_ADDRESS);
@@ -348,8 +365,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	key.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
 	if (probable && !failed && is_of(probable, &key)) {
 		add_put(probable, op);
-		if (cfg_putlog_bytes)
-			putlog_ca_server(ctx, probable, index, &key, put_time(op));
+		tell(ctx, probable, index, &key, op);
 		return 0;
 	}
 	ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
@@ -358,8 +374,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	if (failed) {
 		count_rest(ioc, op, IOCX_WITNESS_DROP_UNREADABLE);
 		key.generation = ioc->generation;
-		if (cfg_putlog_bytes)
-			putlog_ca_server(ctx, 0, 0, &key, put_time(op));
+		tell(ctx, 0, 0, &key, op);
 		return 0;
 	}
 	key.generation = ioc->generation;
@@ -376,8 +391,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	}
 	if (!channel) {
 		count_rest(ioc, op, IOCX_WITNESS_DROP_FULL);
-		if (cfg_putlog_bytes)
-			putlog_ca_server(ctx, 0, 0, &key, put_time(op));
+		tell(ctx, 0, 0, &key, op);
 		return 0;
 	}
 	channel->tid = tid;
@@ -388,8 +402,7 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 		/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
 		__sync_fetch_and_add(&channel->state, IOCX_WITNESS_LIVE);
 	}
-	if (cfg_putlog_bytes)
-		putlog_ca_server(ctx, channel, index, &key, put_time(op));
+	tell(ctx, channel, index, &key, op);
 	return 0;
 }
 

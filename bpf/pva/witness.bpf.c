@@ -23,6 +23,9 @@
 #include "pva/cxx.bpf.h"
 #include "shared/pva_witness.h"
 #include "putlog/pva.bpf.h"
+#define TRACES_WITHOUT_CA
+#include "traces/puts.bpf.h"
+#include "traces/pva_put.bpf.h"
 
 /* Of QSRV 1, with strings as before C++11; behind the name, all is further away by what a newer one is larger. */
 #define PUT_CHANNEL 24  /* PDBSinglePut and PDBGroupPut: the channel's shared_ptr */
@@ -187,6 +190,8 @@ static __always_inline int count_put(const struct iocx_pva_ioc *ioc, struct iocx
 static __always_inline int count_asked(const struct iocx_pva_ioc *ioc, struct iocx_pva_key *key, int known, int cut)
 {
 	count_put(ioc, key, IOCX_PVA_ASKED, known, cut);
+	if (cfg_traces)
+		trace_pva_put(key);
 	if (cfg_putlog_bytes)
 		putlog_pva(key);
 	return 0;

@@ -128,6 +128,14 @@ static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const s
 	return !!(config->attach & IOCX_ATTACH_SWITCHING);
 }
 
+/* A call that does not process its record, as is seen at its entry. */
+static __always_inline void skip_call(const struct iocx_thread *thread, __u64 id, __u64 record, enum verdict verdict)
+{
+	count_skipped(thread->slot, record, verdict == IS_DISABLED);
+	if (cfg_traces)
+		trace_skipped(id, record, verdict == IS_DISABLED ? IOCX_TRACE_SPAN_DISABLED : IOCX_TRACE_SPAN_ACTIVE);
+}
+
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -146,7 +154,7 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
-		count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
+		skip_call(thread, id, record, facts.verdict);
 	else if (!(weight = weight_at_entry(thread, config)))
 		return count_by_entry(thread, config, sp, record, &facts);
 	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach));
@@ -157,20 +165,27 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 		frame->weight = weight;
 		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address_on_stack(sp) : 0;
 		frame->start_ns = bpf_ktime_get_ns();
+		if (cfg_traces && frame->state <= IOCX_FRAME_UNDECIDED)
+			trace_entered(id);
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
 		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
+		if (cfg_traces)
+			trace_too_deep(id);
 	}
 	return 0;
 }
 
-/* Notes that a record has returned with PACT set, and so completes later. Checks only some calls. */
+/*
+ * Notes that a record has returned with PACT set, and so completes later. Checks only some calls, but for one that is
+ * `known` to have.
+ */
 static __always_inline void note_asynchronous(const struct iocx_ioc_config *config, __u32 slot,
 					      struct iocx_record_stats *stats, __u64 record, __u64 start_ns,
-					      __u32 weight)
+					      __u32 weight, int known)
 {
-	if (!stats->asynchronous && stats->processed > 8 && stats->processed & 63 && !stats->skipped_active)
+	if (!known && !stats->asynchronous && stats->processed > 8 && stats->processed & 63 && !stats->skipped_active)
 		return;
-	if (!read_pact(config, record))
+	if (!known && !read_pact(config, record))
 		return forget_completion(slot, stats);
 	stats->async_weight = weight;
 	stats->asynchronous = 1;
@@ -187,6 +202,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	struct iocx_frame *frame;
 	__u64 duration, record, weight;
 	__u32 depth, bucket;
+	int disabled, active = 0;
 
 	frame = pop_frame(thread, sp);
 	if (!frame)
@@ -201,7 +217,10 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
 	if (!config)
 		return 0;
-	if (frame->state == IOCX_FRAME_UNDECIDED && was_disabled(config, record)) {
+	disabled = frame->state == IOCX_FRAME_UNDECIDED && was_disabled(config, record);
+	if (cfg_traces)
+		active = trace_left(thread->owner, now, disabled ? IOCX_TRACE_SPAN_DISABLED : 0);
+	if (disabled) {
 		count_skipped(thread->slot, record, 1);
 		return 0;
 	}
@@ -220,7 +239,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	thread->counts.timed += 1;
 	count_transition(thread, stats, frame->severity);
 	count_processed(thread, stats, record, parent_at(thread, depth));
-	note_asynchronous(config, thread->slot, stats, record, frame->start_ns, weight);
+	note_asynchronous(config, thread->slot, stats, record, frame->start_ns, weight, active);
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
 		frame_at(thread, depth - 1)->child_ns += duration;
 	return 0;

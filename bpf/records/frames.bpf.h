@@ -29,6 +29,8 @@ static __always_inline __u64 return_address_on_stack(__u64 sp)
 
 #define MINIMUM_PAGE 4096
 
+__noinline int trace_left(__u64 id, __u64 now, __u32 flags); /* traces/chains.bpf.h */
+
 /* Frame `index` of a thread; it must be less than the depth. */
 static __always_inline struct iocx_frame *frame_at(struct iocx_thread *thread, __u32 index)
 {
@@ -92,6 +94,8 @@ __noinline int discard_lost(__u64 sp, __u32 unseen)
 		return 0;
 	depth = depth_of(thread) - 1;
 	thread->depth = depth;
+	if (cfg_traces)
+		trace_left(bpf_get_current_pid_tgid(), bpf_ktime_get_ns(), IOCX_TRACE_SPAN_CUT);
 	if (!unseen)
 		count_drop(cfg_ends ? IOCX_RECORD_DROP_UNWOUND : IOCX_RECORD_DROP_LOST_RETURN);
 	count_untimed(thread, frame->record, parent_at(thread, depth), IOCX_SEVERITIES);

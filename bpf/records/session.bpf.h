@@ -75,6 +75,8 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 
 	if (thread->depth >= IOCX_MAX_DEPTH) {
 		count_untimed(thread, record, UNKNOWN_PARENT, IOCX_SEVERITIES);
+		if (cfg_traces)
+			trace_too_deep(thread->owner);
 		return NO_RETURN;
 	}
 	if (facts->verdict == PROCESSES)
@@ -91,6 +93,8 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 	frame->state = facts->verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED;
 	frame->weight = weight;
 	frame->start_ns = now;
+	if (cfg_traces)
+		trace_entered(thread->owner);
 	return WANT_RETURN;
 }
 
@@ -116,7 +120,7 @@ static __always_inline int session_entry(struct pt_regs *ctx)
 	facts = facts_of(config, record);
 	if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED)
 		return session_processes(thread, config, sp, record, &facts, kind_of_attachment(ctx, config, 0));
-	count_skipped(thread->slot, record, facts.verdict == IS_DISABLED);
+	skip_call(thread, id, record, facts.verdict);
 	if (!(config->attach & IOCX_ATTACH_SWITCHING))
 		return NO_RETURN;
 	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, 0));

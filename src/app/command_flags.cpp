@@ -31,6 +31,8 @@ cxxopts::Options describe(const OptionTable& table) {
       "IOCs are neither changed nor restarted. Durations: 500ms, 5s, 1m30s, 2h.\n"
       "Who wrote to a PV last: ioc_exporter who-wrote PV (see who-wrote --help).\n"
       "What is written now, with its value: ioc_exporter puts (see puts --help).\n"
+      "What a record sets in motion, with times: ioc_exporter trace RECORD (see trace --help).\n"
+      "What is busy now: ioc_exporter top (see top --help).\n"
       "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
       "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).\n"
       "Expected IOCs, and those to forget: ioc_exporter iocs learn|forget (see iocs --help).");

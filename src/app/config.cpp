@@ -23,6 +23,7 @@ void read_rest(const std::string& name, Reader& section, Options& options) {
   if (name == "records")
     section.list("groups", [&options](Reader& item) { read_group(item, options.records.groups); });
   if (name == "putlog") putlog::read_sinks(section, options.putlog.outlets);
+  if (name == "traces") traces::read_sinks(section, options.trace_outlets);
   if (name == "limits") exposition::read_limits(section, options.limits);
 }
 
@@ -36,7 +37,8 @@ Result<Options> parse_config(const std::string& text, const std::string& name,
   try {
     const OptionTable table = option_table(options);
     Reader file(document, "", problems);
-    for (const char* section : {"collector", "iocs", "records", "pvs", "putlog", "limits"})
+    for (const char* section :
+         {"collector", "iocs", "records", "pvs", "putlog", "traces", "limits"})
       file.section(section, [&](Reader& reader) {
         table.set_from_file(section, reader);
         read_rest(section, reader, options);

@@ -58,7 +58,7 @@ iocs::IocsCollector::Options iocs_options(const Options& options) {
 }
 
 ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds,
-                                const kernel::RingUse& ring) {
+                                const kernel::RingUse& ring, const kernel::TraceUse& traces) {
   const bool stays = !options.check && !options.once;
   return {options.ca,
           options.iocs.filter,
@@ -66,13 +66,15 @@ ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds,
           stays,
           options.records.overhead_budget / 100,
           hit_seconds,
-          ring};
+          ring,
+          traces};
 }
 
 pva::PvaCollector::Setup pva_setup(const Options& options, double hit_seconds,
-                                   const kernel::RingUse& ring) {
-  return {options.pva, options.ca.put_expiry, options.records.overhead_budget / 100, hit_seconds,
-          ring};
+                                   const kernel::RingUse& ring, const kernel::TraceUse& traces) {
+  return {
+      options.pva, options.ca.put_expiry, options.records.overhead_budget / 100, hit_seconds, ring,
+      traces};
 }
 
 // What looks around beside an exporter that runs writes to none of its files.
@@ -82,6 +84,19 @@ putlog::Options put_log_options(const Options& options) {
   return put_log;
 }
 
+traces::Options trace_options(const Options& options) {
+  traces::Options traces = options.traces;
+  traces.enabled = traces.enabled && !options.check && !options.once;
+  return traces;
+}
+
+// Null: traces are off.
+std::shared_ptr<traces::TraceRing> ring_of_traces(const Options& options) {
+  if (!trace_options(options).enabled) return nullptr;
+  return std::make_shared<traces::TraceRing>(delivery::RingBounds{
+      options.trace_memory.traces, static_cast<std::size_t>(options.trace_memory.bytes)});
+}
+
 double seconds_since(Daemon::Clock::time_point start) {
   return std::chrono::duration<double>(Daemon::Clock::now() - start).count();
 }
@@ -89,20 +104,33 @@ double seconds_since(Daemon::Clock::time_point start) {
 }  // namespace
 
 Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
-               std::unique_ptr<putlog::Outlets> outlets)
+               std::unique_ptr<putlog::Outlets> outlets,
+               std::unique_ptr<traces::Outlets> trace_outlets)
     : readers_(std::move(readers)),
       stays_(!options.check && !options.once),
       host_(RootedFs(), host_options(options, readers_)),
-      records_(host_, options.records, stays_ ? state_folder(options.iocs) : ""),
+      trace_maps_(trace_options(options)),
+      records_(host_, options.records, stays_ ? state_folder(options.iocs) : "", trace_maps_.use()),
       put_ring_(put_log_options(options)),
-      puts_(host_, ca_setup(options, records_.entry_seconds(), put_ring_.use())),
-      pva_(host_, pva_setup(options, records_.entry_seconds(), put_ring_.use())),
+      puts_(host_, ca_setup(options, records_.entry_seconds(), put_ring_.use(), trace_maps_.use())),
+      pva_(host_, pva_setup(options, records_.entry_seconds(), put_ring_.use(), trace_maps_.use())),
       policy_(host_, puts_, pva_),
       outlets_(std::move(outlets)),
       put_log_(host_, put_ring_, puts_, pva_, outlets_.get(), exemplars_),
+      trace_ring_(trace_outlets ? ring_of_traces(options) : nullptr),
+      trace_outlets_(std::move(trace_outlets)),
+      trace_exemplars_(exemplars_),
+      traces_(host_, options.traces, trace_maps_, records_, puts_,
+              outlets_ ? outlets_->ring() : nullptr,
+              {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}, trace_outlets_.get()),
       iocs_(host_, iocs_options(options)),
-      collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_},
+      collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_, &traces_},
       interval_(options.iocs.interval) {}
+
+Daemon::~Daemon() {
+  readers_->stop();
+  if (trace_ring_) trace_ring_->end();
+}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   auto forker = iocs::ReaderForker::start(
@@ -116,7 +144,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
     if (!made) return std::move(made).error();
     outlets = std::move(*made);
   }
-  std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(readers), std::move(outlets)));
+  std::unique_ptr<traces::Outlets> trace_outlets;
+  if (trace_options(options).enabled) {
+    auto made = traces::Outlets::make(options.trace_outlets, build_info().version);
+    if (!made) return std::move(made).error();
+    trace_outlets = std::move(*made);
+  }
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(options, std::move(readers), std::move(outlets), std::move(trace_outlets)));
   bool any_works = false, any_failed = false;
   for (const Collector* collector : daemon->collectors_)
     for (const ProbeState& probe : collector->probes()) {

@@ -30,6 +30,11 @@
 #include "putlog/collector.h"
 #include "pva/collector.h"
 #include "records/collector.h"
+#include "traces/collector.h"
+#include "traces/demand.h"
+#include "traces/exemplars.h"
+#include "traces/outlets.h"
+#include "traces/ring.h"
 
 namespace ioc_exporter::app {
 
@@ -40,7 +45,7 @@ class Daemon {
   using Clock = std::chrono::steady_clock;
 
   // Waits for no reading.
-  ~Daemon() { readers_->stop(); }
+  ~Daemon();
 
   // Loads the probes. One that fails leaves the others running, and shows on /metrics; it is an
   // error when all fail, or any with --strict.
@@ -70,6 +75,11 @@ class Daemon {
   ca::CaCollector& puts() { return puts_; }
   pva::PvaCollector& pva() { return pva_; }
   putlog::Outlets* outlets() { return outlets_.get(); }
+  // The newest traces, where they go, and who takes demands for live ones; null while there are
+  // none.
+  const std::shared_ptr<traces::TraceRing>& trace_ring() const { return trace_ring_; }
+  traces::Outlets* trace_outlets() { return trace_outlets_.get(); }
+  traces::DemandTaker* trace_demands() { return trace_ring_ ? &traces_ : nullptr; }
   iocs::IocsCollector& iocs() { return iocs_; }
   const std::shared_ptr<iocs::ReaderPool>& readers() const { return readers_; }
 
@@ -93,7 +103,7 @@ class Daemon {
 
  private:
   Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers,
-         std::unique_ptr<putlog::Outlets> outlets);
+         std::unique_ptr<putlog::Outlets> outlets, std::unique_ptr<traces::Outlets> trace_outlets);
 
   void collect(Collector& collector, exposition::Page& page);
 
@@ -101,6 +111,7 @@ class Daemon {
   bool stays_;                                 // no --check, no --once
   exposition::ExemplarBook exemplars_;         // what collectors know of single series
   iocs::Host host_;
+  traces::TraceMaps trace_maps_;
   records::RecordsCollector records_;  // loaded first: it forks
   putlog::PutLogRing put_ring_;
   ca::CaCollector puts_;
@@ -108,6 +119,11 @@ class Daemon {
   policy::PolicyCollector policy_;
   std::unique_ptr<putlog::Outlets> outlets_;  // null: the put log is off
   putlog::PutLogCollector put_log_;
+  std::shared_ptr<traces::TraceRing>
+      trace_ring_;  // null: traces are off; who follows has a part in it
+  std::unique_ptr<traces::Outlets> trace_outlets_;
+  traces::TraceExemplars trace_exemplars_;
+  traces::TracesCollector traces_;
   iocs::IocsCollector iocs_;
   std::vector<Collector*> collectors_;  // in the order of the page
   std::chrono::milliseconds interval_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/refuse.h"
 #include "base/query.h"
 #include "base/result.h"
 #include "records/graph_command.h"
@@ -34,13 +35,6 @@ struct Place {
   const IocSample* ioc = nullptr;
   std::uint32_t record = 0;
 };
-
-web::Response refuse(int status, const std::string& why) {
-  web::Response response;
-  response.status = status;
-  response.body = std::to_string(status) + " " + why + "\n";
-  return response;
-}
 
 Result<Question> read_question(const std::string& query) {
   Question question;

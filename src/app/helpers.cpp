@@ -43,25 +43,31 @@ std::function<Result<void>()> confine_to(const Options& options,
   };
 }
 
-// As who owns their folder, and with no rights besides.
-Result<std::shared_ptr<Helper>> start_log_helper(putlog::Outlets& outlets, const Options& options) {
-  const auto owner = outlets.owner_of_files();
+// Who opens the files of the put log, or of traces: as who owns their folder, and with no rights
+// besides. Null: there are none.
+template <class Outlets>
+Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::string& name,
+                                                 const Options& options) {
+  if (outlets == nullptr || !outlets->has_files()) return std::shared_ptr<Helper>();
+  const auto owner = outlets->owner_of_files();
   if (!owner) return owner.error();
   auto helper = Helper::start(
-      {"ioc_exp-log",
+      {name,
        confine_to(options, {}, {.probes = false, .net_namespaces = false, .log_files = true},
                   std::to_string(*owner)),
-       [&outlets](const HelperRequest& request, const UniqueFd& none) {
-         return outlets.serve(request, none);
+       [outlets](const HelperRequest& request, const UniqueFd& none) {
+         return outlets->serve(request, none);
        }});
-  if (helper) outlets.use_helper(*helper);
+  if (!helper) return helper;
+  outlets->use_helper(*helper);
+  if (auto opened = outlets->open_files(); !opened) return opened.error();
   return helper;
 }
 
 }  // namespace
 
 std::string Helpers::gone() const {
-  for (const auto& helper : {attach, net, log})
+  for (const auto& helper : {attach, net, log, traces})
     if (helper && helper->is_gone()) return helper->name();
   return readers && readers->is_gone() ? "ioc_exp-fork" : "";
 }
@@ -110,12 +116,12 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
        }});
   if (!net) return std::move(net).error();
   helpers.net = *net;
-  if (putlog::Outlets* const outlets = daemon.outlets(); outlets && outlets->has_files()) {
-    auto log = start_log_helper(*outlets, options);
-    if (!log) return std::move(log).error();
-    helpers.log = *log;
-    if (auto opened = outlets->open_files(); !opened) return opened.error();
-  }
+  auto log = start_log_helper(daemon.outlets(), "ioc_exp-log", options);
+  if (!log) return std::move(log).error();
+  helpers.log = *log;
+  auto traces = start_log_helper(daemon.trace_outlets(), "ioc_exp-traces", options);
+  if (!traces) return std::move(traces).error();
+  helpers.traces = *traces;
   helpers.readers = daemon.readers();
   open_netlink_by(helpers.net);
   if (taps != nullptr) taps->use_helper(helpers.net);

@@ -17,7 +17,8 @@ namespace ioc_exporter::app {
 struct Helpers {
   std::shared_ptr<Helper> attach;  // null: there are no probes to attach
   std::shared_ptr<Helper> net;
-  std::shared_ptr<Helper> log;  // opens the put log's files; null: there are none
+  std::shared_ptr<Helper> log;     // opens the put log's files; null: there are none
+  std::shared_ptr<Helper> traces;  // opens those of traces; the same
   std::shared_ptr<iocs::ReaderPool> readers;
 
   // The name of one that has ended, which none does by itself; "": there is none.

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "traces/trace_query.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 // All that a server refuses with, so that a first one is an increase.
 constexpr const char* kReasons[] = {"answers",   "host",          "lifecycle_user", "origin",
                                     "password",  "password_turn", "requests",       "rate_limit",
-                                    "not_taken", "tls_handshake"};
-constexpr const char* kActions[] = {"/-/attach", "/-/detach", "/-/reload"};
+                                    "not_local", "not_taken",     "tls_handshake"};
+constexpr const char* kActions[] = {"/-/attach", "/-/detach", "/-/reload", traces::kTracesPath};
 constexpr std::size_t kLongestPath = 100;  // bytes, of a line in the log
 
 }  // namespace

@@ -40,6 +40,14 @@ Who wrote to that PV last. It asks the exporter that runs; see
 What is written now, or was a while ago, by whom, from what to what. It asks the exporter that runs; see
 .BR "ioc_exporter puts \-\-help" .
 .TP
+.BI "ioc_exporter trace " RECORD
+What that record sets in motion, as it happens: trees with the time of each record. It asks the exporter that runs; see
+.BR "ioc_exporter trace \-\-help" .
+.TP
+.B "ioc_exporter top"
+Which records, IOCs and clients are busy now. It asks the exporter that runs; see
+.BR "ioc_exporter top \-\-help" .
+.TP
 .BI "ioc_exporter graph " RECORD
 Which records that record processes through its links, and what they cost. It asks the exporter that runs; see
 .BR "ioc_exporter graph \-\-help" .
@@ -158,7 +166,7 @@ constexpr std::string_view kCompletionEnd = R"(    --*)
       ;;
   esac
   local words=$options
-  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts graph policy iocs"
+  [[ $COMP_CWORD -eq 1 && $cur != -* ]] && words="who-wrote puts trace top graph policy iocs"
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   return 0

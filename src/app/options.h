@@ -16,6 +16,9 @@
 #include "putlog/options.h"
 #include "pva/options.h"
 #include "records/options.h"
+#include "traces/memory_options.h"
+#include "traces/options.h"
+#include "traces/outlet_options.h"
 #include "web/options.h"
 
 namespace ioc_exporter::app {
@@ -29,6 +32,9 @@ struct Options {
   ca::Options ca;
   pva::Options pva;
   putlog::Options putlog;
+  traces::Options traces;
+  traces::MemoryOptions trace_memory;
+  traces::OutletOptions trace_outlets;
   exposition::Limits limits;
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 

@@ -6,12 +6,14 @@
 #include "app/graph_request.h"
 #include "app/puts_request.h"
 #include "app/runbooks.h"
+#include "app/traces_request.h"
 #include "app/version.h"
 #include "base/process_stats.h"
 #include "base/query.h"
 #include "iocs/ioc_list.h"
 #include "putlog/put_query.h"
 #include "records/graph_command.h"
+#include "traces/trace_query.h"
 #include "web/landing_page.h"
 #include "web/scraper.h"
 
@@ -37,6 +39,7 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
   page.links = {
       {telemetry_path, "Metrics", "for Prometheus"},
       {kPutsPagePath, "Puts", "what is written, live, with --collector.putlog"},
+      {kFlamePath, "Flame", "where the time of records goes, with --collector.traces"},
       {records::kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
       {kRunbooksPath, "Runbooks", "what each alert means, and what to do"},
       {"/-/healthy", "Health", "200 while the exporter runs"}};
@@ -74,6 +77,13 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
     return answer_puts_page(ring, request);
   };
   table[kPutsScriptPath] = [](const web::Request&) { return answer_puts_script(); };
+  const auto traces = daemon.trace_ring();
+  table[traces::kTracesPath] = [traces](const web::Request& request) {
+    return answer_traces(traces, request);
+  };
+  table[kFlamePath] = [traces](const web::Request& request) {
+    return answer_flame_page(traces, request);
+  };
   std::string names;
   for (const Runbook& page : runbooks()) {
     names.append(page.name) += '\n';
@@ -100,6 +110,14 @@ std::set<std::string, std::less<>> open_routes() {
   std::set<std::string, std::less<>> paths = {"/-/healthy", "/-/ready"};
   for (const Runbook& page : runbooks()) paths.insert(kRunbooksPath + std::string(page.name));
   return paths;
+}
+
+std::map<std::string, web::Handler, std::less<>> local_actions(Daemon& daemon) {
+  std::map<std::string, web::Handler, std::less<>> table;
+  table[traces::kTracesPath] = [&daemon](const web::Request& request) {
+    return answer_demand(daemon.trace_demands(), request);
+  };
+  return table;
 }
 
 std::map<std::string, web::Handler, std::less<>> actions(Daemon& daemon, Reload& reload) {

@@ -11,13 +11,17 @@
 
 namespace ioc_exporter::app {
 
-// Handlers for "/", the metrics, who-wrote, the put log, the graph, the runbooks, "/-/healthy" and
+// Handlers for "/", the metrics, who-wrote, the put log, traces, the graph, the runbooks,
+// "/-/healthy" and
 // "/-/ready". They use `daemon` until the server stops.
 std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
                                                         const std::string& telemetry_path);
 
 // Those of them that cost nothing and tell nothing of the host.
 std::set<std::string, std::less<>> open_routes();
+
+// Handlers of POST for who is on this host: of live traces; the same.
+std::map<std::string, web::Handler, std::less<>> local_actions(Daemon& daemon);
 
 // Handlers of POST "/-/detach", "/-/attach" and "/-/reload"; the same.
 std::map<std::string, web::Handler, std::less<>> actions(Daemon& daemon, Reload& reload);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/follow_stream.h"
 #include "base/query.h"
 #include "exposition/json_text.h"
 #include "putlog/json.h"
@@ -20,66 +21,19 @@ using Clock = std::chrono::steady_clock;
 using putlog::Ring;
 using putlog::SharedEvent;
 
-constexpr std::chrono::milliseconds kPatience{250};
-// Without puts a comment goes out, so that who has gone is seen, and who waits sees us.
-constexpr std::chrono::seconds kSilence{5};
 constexpr std::size_t kOnThePage = 200;
 // How long patterns are matched with what is in memory, for one answer.
 constexpr std::chrono::seconds kMatchFor{2};
 constexpr const char* kTooLong =
     "it takes too long to find these puts: ask for a shorter time, or by simpler patterns";
 
-web::Response refuse(int status, const std::string& why) {
-  web::Response response;
-  response.status = status;
-  response.body = std::to_string(status) + " " + why + "\n";
-  return response;
-}
-
 web::Response no_log() {
   return refuse(404, "puts are not logged: start ioc_exporter with --collector.putlog");
 }
 
-class PutStream : public web::BodyStream {
- public:
-  PutStream(std::shared_ptr<Ring> ring, std::unique_ptr<Ring::Follower> follower)
-      : ring_(std::move(ring)), follower_(std::move(follower)) {}
-
-  std::optional<std::string> next() override {
-    if (ended_) return std::nullopt;
-    std::string text;
-    if (std::exchange(first_, false)) text = "retry: 3000\n\n";
-    const Ring::Follower::News news = follower_->next(text.empty() ? kPatience : kPatience * 0);
-    for (const SharedEvent& event : news.events) {
-      text += "id: " + std::to_string(event->seq) + "\ndata: ";
-      putlog::append_json(text, {event});
-      text += "\n\n";
-    }
-    if (news.lost > 0)
-      text += "event: lost\ndata: {\"lost\":" + std::to_string(news.lost) + "}\n\n";
-    ended_ = news.ended || news.lost > 0;
-    const auto now = Clock::now();
-    if (text.empty() && now - last_ >= kSilence) text = ":\n\n";
-    if (!text.empty()) last_ = now;
-    return text;
-  }
-
- private:
-  std::shared_ptr<Ring> ring_;  // outlives its follower
-  std::unique_ptr<Ring::Follower> follower_;
-  Clock::time_point last_ = Clock::now();
-  bool first_ = true, ended_ = false;
-};
-
-web::Response follow(const std::shared_ptr<Ring>& ring, putlog::PutQuery query,
-                     const std::string& remote) {
-  auto follower = ring->follow(std::move(query.filter), query.since, web::holder_of(remote, ""));
-  if (!follower) return refuse(503, "too many follow the put log, of all or from one address");
-  web::Response response;
-  response.content_type = "text/event-stream";
-  response.headers["Cache-Control"] = "no-store";
-  response.stream = std::make_shared<PutStream>(ring, std::move(follower));
-  return response;
+void append_event(std::string& text, const SharedEvent& event) {
+  text += "id: " + std::to_string(event->seq) + "\ndata: ";
+  putlog::append_json(text, {event});
 }
 
 // What the store has, and then what was in memory when it was asked.
@@ -142,13 +96,15 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
   if (!ring) return no_log();
   auto query = putlog::parse_put_query(request.query, std::chrono::system_clock::now());
   if (!query) return refuse(400, query.error().message());
-  if (query->follow) return follow(ring, std::move(*query), request.remote);
+  if (query->follow)
+    return follow(ring, std::move(query->filter), query->since, request.remote, "the put log",
+                  append_event);
   web::Response response;
   response.content_type = "application/x-ndjson";
   response.headers["Cache-Control"] = "no-store";
-  std::uint64_t first = 0;  // from there on memory has them
+  SharedEvent oldest;  // from there on memory has them
   const auto found =
-      ring->find(query->filter, query->since, query->limit, &first, Clock::now() + kMatchFor);
+      ring->find(query->filter, query->since, query->limit, &oldest, Clock::now() + kMatchFor);
   if (!found) return refuse(503, kTooLong);
   for (const SharedEvent& event : *found) {
     putlog::append_json(response.body, {event});
@@ -158,9 +114,10 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
   if (query->limit < SIZE_MAX) query->limit -= found->size();
   auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
   if (!place) return refuse(503, "too many ask the store or follow, of all or from one address");
-  response.stream = std::make_shared<StoreStream>(StoreStream::Place{ring, std::move(place)}, store,
-                                                  store->read(std::move(*query), first),
-                                                  std::exchange(response.body, {}));
+  response.stream = std::make_shared<StoreStream>(
+      StoreStream::Place{ring, std::move(place)}, store,
+      store->read(std::move(*query), oldest ? oldest->seq : UINT64_MAX),
+      std::exchange(response.body, {}));
   return response;
 }
 

@@ -78,7 +78,7 @@ void allow_files(SyscallFilter& filter) {
     filter.allow("ioctl", {is(1, static_cast<unsigned>(request))});
 }
 
-// What base/owned_file.h and putlog/log_file.h do.
+// What base/owned_file.h and delivery/log_file.h do.
 void allow_log_files(SyscallFilter& filter) {
   for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
                            "unlinkat", "fchmod", "flock"})

@@ -135,6 +135,16 @@ Result<std::string> ask_exporter(const CommandLine& line, const std::string& tar
   return body_of(line, fetch_as(line, url_to(line, target)));
 }
 
+Result<std::string> tell_exporter(const CommandLine& line, const std::string& target) {
+  auto as = asker_of(line);
+  if (!as) return as.error();
+  return body_of(line, send_post({.url = url_to(line, target),
+                                  .content_type = "text/plain",
+                                  .body = "",
+                                  .as = std::move(*as)},
+                                 std::chrono::seconds(10)));
+}
+
 Result<void> follow_exporter(const CommandLine& line, const std::string& target,
                              const std::function<bool(std::string_view)>& read) {
   const auto as = asker_of(line);

@@ -42,6 +42,9 @@ Result<std::string> read_login(const std::string& file);
 // status than 200 is an error too, in the exporter's own words.
 Result<std::string> ask_exporter(const CommandLine& line, const std::string& target);
 
+// The same of a POST there, without a body.
+Result<std::string> tell_exporter(const CommandLine& line, const std::string& target);
+
 // The same of an answer that goes on: `read` is given what comes of it, until it returns false or
 // the exporter ends it.
 Result<void> follow_exporter(const CommandLine& line, const std::string& target,

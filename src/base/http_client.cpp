@@ -121,17 +121,32 @@ class Line {
   std::unique_ptr<TlsClient> tls_;
 };
 
-// The announced length, when there is one; `head` ends with its last header's line end.
-std::optional<std::size_t> content_length(std::string head) {
-  std::transform(head.begin(), head.end(), head.begin(), lower);
-  constexpr std::string_view kName = "\r\ncontent-length:";
-  const std::size_t at = head.find(kName);
-  if (at == std::string::npos) return std::nullopt;
-  const char* begin = head.data() + at + kName.size();
-  const char* const end = head.data() + head.size();
-  while (begin != end && *begin == ' ') ++begin;
+// `head`: from the end of the first line on, each header with its line end.
+std::map<std::string, std::string> parse_headers(std::string_view head) {
+  std::map<std::string, std::string> headers;
+  while (!head.empty()) {
+    const std::string_view line = head.substr(0, head.find("\r\n"));
+    head.remove_prefix(std::min(head.size(), line.size() + 2));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    std::string name(line.substr(0, colon));
+    std::transform(name.begin(), name.end(), name.begin(), lower);
+    std::string_view value = line.substr(colon + 1);
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    while (value.ends_with(' ')) value.remove_suffix(1);
+    headers[std::move(name)] = value;
+  }
+  return headers;
+}
+
+// The announced length, when there is one.
+std::optional<std::size_t> content_length(const std::map<std::string, std::string>& headers) {
+  const auto header = headers.find("content-length");
+  if (header == headers.end()) return std::nullopt;
+  const std::string& text = header->second;
   std::size_t length = 0;
-  if (std::from_chars(begin, end, length).ec != std::errc()) return std::nullopt;
+  if (std::from_chars(text.data(), text.data() + text.size(), length).ec != std::errc())
+    return std::nullopt;
   return length;
 }
 
@@ -144,7 +159,8 @@ Result<Fetched> parse_answer(std::string bytes, const std::string& what) {
       std::from_chars(bytes.data() + space + 1, bytes.data() + head_end, fetched.status).ec ==
           std::errc();
   if (!is_http) return error_in_words(what + ": it is no HTTP");
-  const auto length = content_length(bytes.substr(0, head_end + 2));
+  fetched.headers = parse_headers(std::string_view(bytes).substr(0, head_end + 2));
+  const auto length = content_length(fetched.headers);
   fetched.body = bytes.substr(head_end + 4);
   if (length && *length != fetched.body.size())
     return error_in_words(what + ": " + std::to_string(fetched.body.size()) + " of " +

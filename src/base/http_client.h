@@ -23,6 +23,7 @@ namespace ioc_exporter {
 struct Fetched {
   int status = 0;
   std::string body;
+  std::map<std::string, std::string> headers = {};  // names in lower case; the last one of a name
 };
 
 // Who asks.

@@ -27,6 +27,9 @@ class TlsClient {
   // Waits until the socket, which does not block, is ready for POLLIN or POLLOUT.
   using Wait = std::function<Result<void>(short events)>;
 
+  // Whether this build has TLS.
+  static bool is_there();
+
   // `host`: a name, or an address in figures. `fd` and what `wait` refers to outlive it.
   static Result<std::unique_ptr<TlsClient>> open(int fd, const std::string& host,
                                                  const TlsClientFiles& files, Wait wait);

@@ -12,6 +12,10 @@ struct TlsClient::State {};
 TlsClient::TlsClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TlsClient::~TlsClient() = default;
 
+bool TlsClient::is_there() {
+  return false;
+}
+
 Result<std::unique_ptr<TlsClient>> TlsClient::open(int, const std::string&, const TlsClientFiles&,
                                                    Wait) {
   return error_in_words("this ioc_exporter does not speak TLS (that of a release does)");

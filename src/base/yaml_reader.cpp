@@ -75,6 +75,13 @@ std::optional<std::string> Reader::text(const std::string& key, const char* expe
   return std::nullopt;
 }
 
+void Reader::check(const std::string& key,
+                   const std::function<Result<void>(const std::string&)>& use) {
+  const auto text = this->text(key);
+  if (!text) return;
+  if (const auto good = use(*text); !good) complain(key, good.error().message());
+}
+
 std::optional<bool> Reader::flag(const std::string& key) {
   const auto text = this->text(key, "true or false");
   if (!text) return std::nullopt;

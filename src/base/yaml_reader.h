@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/pattern.h"
+#include "base/result.h"
 #include "base/yaml_problems.h"
 
 namespace ioc_exporter {
@@ -39,6 +40,8 @@ class Reader {
   bool has(const std::string& key);
   // Nothing: there is no such key, or it was a problem.
   std::optional<std::string> text(const std::string& key, const char* expected = "a text");
+  // The text at `key`, where there is one, is a problem when `use` says so.
+  void check(const std::string& key, const std::function<Result<void>(const std::string&)>& use);
   std::optional<bool> flag(const std::string& key);
   std::optional<std::uint64_t> number(const std::string& key, std::uint64_t least,
                                       std::uint64_t most);

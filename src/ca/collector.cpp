@@ -114,6 +114,7 @@ Result<void> CaCollector::load_witness(const Setup& setup) {
   options.budget = setup.overhead_budget;
   options.hit_seconds = setup.hit_seconds;
   options.ring = setup.ring;
+  options.traces = setup.traces;
   auto witness = CaWitness::start(options, *tap_, ledger_);
   if (!witness) return std::move(witness).error();
   witness_.emplace(std::move(*witness));

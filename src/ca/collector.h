@@ -58,6 +58,7 @@ class CaCollector final : public Collector {
     double overhead_budget = 0;  // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;      // what a hit of an entry probe costs
     kernel::RingUse ring = {};   // for the put log
+    kernel::TraceUse traces = {};
   };
   CaCollector(iocs::Host& host, const Setup& setup);
 

@@ -66,7 +66,7 @@ CaWitness::CaWitness(CaWitnessObject object, const Options& options, CaTap& tap,
 }
 
 Result<CaWitness> CaWitness::start(const Options& options, CaTap& tap, CaPutLedger& ledger) {
-  auto object = CaWitnessObject::load(options.slots, options.ring);
+  auto object = CaWitnessObject::load(options.slots, options.ring, options.traces);
   if (!object) return std::move(object).error();
   tap.set_ledger(&ledger);
   return CaWitness(std::move(*object), options, tap, ledger);

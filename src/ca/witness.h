@@ -61,6 +61,7 @@ class CaWitness {
     double budget = 0;             // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;        // what a hit costs the IOC
     kernel::RingUse ring;          // for the put log
+    kernel::TraceUse traces;
   };
 
   // Loads the programs. The ledger and the tap outlive it.

@@ -63,7 +63,8 @@ CaWitnessObject::CaWitnessObject(CaWitnessObject&&) noexcept = default;
 CaWitnessObject& CaWitnessObject::operator=(CaWitnessObject&&) noexcept = default;
 CaWitnessObject::~CaWitnessObject() = default;
 
-Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel::RingUse& ring) {
+Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel::RingUse& ring,
+                                              const kernel::TraceUse& traces) {
   kernel::capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->slots = slots;
@@ -80,6 +81,10 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
   loaded->skeleton->rodata->cfg_slots = slots;
   if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_witness"); !ok) return ok.error();
+  const kernel::SharedMap shared[] = {{loaded->skeleton->maps.trace_puts, traces.puts}};
+  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "ca_witness"); !ok)
+    return ok.error();
+  loaded->skeleton->rodata->cfg_traces = traces.on();
   if (const int err = ca_witness_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ca_witness");
   WitnessMaps& views = loaded->views;

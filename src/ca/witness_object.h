@@ -40,7 +40,8 @@ struct WitnessPlace {
 class CaWitnessObject {
  public:
   // `slots`: who writes to what, some 600 bytes each. `ring`: for the put log's events.
-  static Result<CaWitnessObject> load(std::uint32_t slots, const kernel::RingUse& ring = {});
+  static Result<CaWitnessObject> load(std::uint32_t slots, const kernel::RingUse& ring = {},
+                                      const kernel::TraceUse& traces = {});
   CaWitnessObject(CaWitnessObject&&) noexcept;
   CaWitnessObject& operator=(CaWitnessObject&&) noexcept;
   ~CaWitnessObject();

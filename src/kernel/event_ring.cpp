@@ -39,10 +39,10 @@ EventRing::EventRing(EventRing&&) noexcept = default;
 EventRing& EventRing::operator=(EventRing&&) noexcept = default;
 EventRing::~EventRing() = default;
 
-Result<EventRing> EventRing::create(std::uint32_t bytes) {
+Result<EventRing> EventRing::create(const char* name, std::uint32_t bytes) {
   capture_libbpf_messages();
   auto opened = std::make_unique<Opened>();
-  const int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "putlog_events", 0, 0, bytes, nullptr);
+  const int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, name, 0, 0, bytes, nullptr);
   if (fd < 0) return libbpf_error(fd, "make a ring buffer of " + std::to_string(bytes) + " bytes");
   opened->fd.reset(fd);
   opened->size = bytes;

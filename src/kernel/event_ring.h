@@ -20,13 +20,21 @@ struct RingUse {
   std::uint32_t wake_at = 0;      // bytes that wait, from which on the reader is woken
 };
 
+// What an object is loaded with that has a part in traces (bpf/traces): maps that several share.
+struct TraceUse {
+  int ring = -1;                 // -1: traces are off, and its programs go without
+  std::uint32_t wake_at = 0;     // bytes that wait in it, from which on the reader is woken
+  int puts = -1, pva_puts = -1;  // bpf/traces/puts.bpf.h
+  bool on() const { return ring >= 0; }
+};
+
 class EventRing {
  public:
   // In order, on the thread that reads. The bytes are good for the call only.
   using Each = std::function<void(std::span<const std::byte> event)>;
 
-  // `bytes`: a power of two, and pages.
-  static Result<EventRing> create(std::uint32_t bytes);
+  // `name`: of the map, 15 characters at most; `bytes`: a power of two, and pages.
+  static Result<EventRing> create(const char* name, std::uint32_t bytes);
   EventRing(EventRing&&) noexcept;
   EventRing& operator=(EventRing&&) noexcept;
   ~EventRing();

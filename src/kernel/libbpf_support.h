@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,14 @@ bool allocates_entries_on_demand();
 Result<void> size_map(bpf_map* map, std::uint32_t entries);
 // The map is the one of `fd`, another object's; before it is created. `object` is for the error.
 Result<void> share_map(bpf_map* map, int fd, const char* object);
+
+// Before an object is loaded that has a part in traces: its maps of them, which are the ones of
+// `fds`, are not made while traces are off.
+struct SharedMap {
+  bpf_map* map;
+  int fd;
+};
+Result<void> share_or_leave_out(std::span<const SharedMap> maps, bool traces, const char* object);
 
 // Before an object is loaded whose programs write to a ring as bpf/putlog/events.bpf.h does.
 // Without a ring the map is not made: nothing that uses it is left once cfg_putlog_bytes is 0.

@@ -154,4 +154,12 @@ Result<std::vector<std::uint64_t>> sum_per_cpu_counters(
   return sums;
 }
 
+Result<UniqueFd> make_lru_hash(const char* name, std::uint32_t key_size, std::uint32_t value_size,
+                               std::uint32_t entries) {
+  const int fd =
+      bpf_map_create(BPF_MAP_TYPE_LRU_HASH, name, key_size, value_size, entries, nullptr);
+  if (fd < 0) return detail::map_error(fd, "create", name);
+  return UniqueFd(fd);
+}
+
 }  // namespace ioc_exporter::kernel

@@ -132,6 +132,11 @@ struct OwnedMap {
   MapView<K, V> view;
 };
 
+// A hash in which the entries that were used the longest time ago make room. For objects to share;
+// `name`: 15 characters at most.
+Result<UniqueFd> make_lru_hash(const char* name, std::uint32_t key_size, std::uint32_t value_size,
+                               std::uint32_t entries);
+
 // Sums one per-CPU array of 64-bit counters, by index. Used for every drop counter.
 Result<std::vector<std::uint64_t>> sum_per_cpu_counters(
     const MapView<std::uint32_t, std::uint64_t>& map, std::uint32_t counters);

@@ -28,7 +28,7 @@ constexpr std::uint32_t kMiB = 1024 * 1024;
 
 PutLogRing::PutLogRing(const Options& options) : options_(options) {
   if (!options_.enabled) return;
-  auto ring = kernel::EventRing::create(options_.buffer_mib * kMiB);
+  auto ring = kernel::EventRing::create("putlog_events", options_.buffer_mib * kMiB);
   if (ring)
     ring_.emplace(std::move(*ring));
   else

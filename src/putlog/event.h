@@ -26,7 +26,8 @@ struct Value {
 struct PutEvent {
   // Wall clock of the put, from the kernel's monotonic clock.
   std::chrono::sys_time<std::chrono::nanoseconds> time{};
-  std::uint64_t seq = 0;  // of this exporter, from 1 on: a hole is a loss
+  std::uint64_t kernel_ns = 0;  // the same by that clock; of no use to others than this exporter
+  std::uint64_t seq = 0;        // of this exporter, from 1 on: a hole is a loss
   std::string ioc;
   std::string server;  // address:port that the client is connected to
   std::string client;  // address:port of the client

@@ -228,6 +228,7 @@ bool EventReader::waits(const Waiting& put, std::uint64_t now_ns) const {
 void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
   PutEvent& event = put.event;
   event.seq = ++seq_;
+  event.kernel_ns = put.head.time;
   const auto when = now.realtime_ns + static_cast<std::int64_t>(put.head.time) - now.monotonic_ns;
   event.time = std::chrono::sys_time<nanoseconds>(nanoseconds(when));
   if (!put.known) put.known = std::make_shared<Known>();

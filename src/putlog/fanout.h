@@ -8,7 +8,6 @@
 #include "putlog/privacy.h"
 #include "putlog/ring.h"
 #include "putlog/sink.h"
-#include "putlog/sink_runner.h"
 
 namespace ioc_exporter::putlog {
 

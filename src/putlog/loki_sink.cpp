@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "base/utf8.h"
+#include "delivery/receiver.h"
 #include "exposition/json_text.h"
 #include "putlog/json.h"
 
@@ -11,7 +11,6 @@ namespace ioc_exporter::putlog {
 namespace {
 
 constexpr std::size_t kLargestPush = 512u << 10;
-constexpr std::chrono::seconds kPatience{5};
 
 void append_metadata(std::string& out, const PutEvent& event) {
   out += ",{";
@@ -24,12 +23,6 @@ void append_metadata(std::string& out, const PutEvent& event) {
     exposition::append_json_text(out, *text);
   }
   out += '}';
-}
-
-// What another try does not help.
-bool is_refused_for_good(int status) {
-  return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
-         status != 429;
 }
 
 }  // namespace
@@ -65,27 +58,12 @@ LokiPush loki_push(std::span<const Entry> entries, bool metadata) {
   return push;
 }
 
-Sink::Delivered LokiSink::deliver(std::span<const Entry> entries) {
-  Delivered done;
-  if (entries.empty()) return done;
+delivery::Delivered LokiSink::deliver(std::span<const Entry> entries) {
   const LokiPush push = loki_push(entries, options_.metadata);
   HttpPost post{options_.url + "/loki/api/v1/push", "application/json", push.body, {}, {}};
   post.as.login = options_.login;
   if (!options_.tenant.empty()) post.headers["X-Scope-OrgID"] = options_.tenant;
-  const auto answer = send_post(post, kPatience);
-  if (!answer) {
-    done.problem = answer.error();
-    return done;
-  }
-  if (answer->status / 100 == 2) {
-    done.entries = push.entries;
-    return done;
-  }
-  const std::string said = printable_utf8(answer->body, 200);
-  done.problem = error_in_words("push to " + options_.url + ": status " +
-                                std::to_string(answer->status) + (said.empty() ? "" : ": ") + said);
-  if (is_refused_for_good(answer->status)) done.refused = push.entries;
-  return done;
+  return delivery::push({std::move(post), push.entries, "push to " + options_.url});
 }
 
 }  // namespace ioc_exporter::putlog

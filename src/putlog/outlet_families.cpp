@@ -1,8 +1,6 @@
 #include "putlog/outlet_families.h"
 
-#include <string>
-#include <utility>
-
+#include "delivery/sink_families.h"
 #include "exposition/merged_series.h"
 
 namespace ioc_exporter::putlog {
@@ -31,21 +29,7 @@ constexpr Family kFollowersDropped{"ioc_exporter_putlog_followers_dropped_total"
 
 void encode_outlets(const std::vector<SinkSample>& sinks, const FollowerSample& followers,
                     exposition::Encoder& encoder) {
-  const auto encode = [&](const Family& family, auto value) {
-    exposition::SeriesList<std::uint64_t> series;
-    for (const SinkSample& sink : sinks)
-      series.emplace_back(encoder.labels({{"sink", sink.sink}}), value(sink));
-    exposition::encode_counts(family, std::move(series), encoder);
-  };
-  encode(kEvents, [](const SinkSample& sink) { return sink.delivered; });
-  encode(kFiltered, [](const SinkSample& sink) { return sink.filtered; });
-  exposition::SeriesList<std::uint64_t> dropped;
-  for (const SinkSample& sink : sinks)
-    for (const auto& [reason, count] : sink.dropped)
-      dropped.emplace_back(encoder.labels({{"sink", sink.sink}, {"reason", reason}}), count);
-  exposition::encode_counts(kDropped, std::move(dropped), encoder);
-  encode(kWaiting, [](const SinkSample& sink) { return sink.waiting; });
-  encode(kFailures, [](const SinkSample& sink) { return sink.failures; });
+  delivery::encode_sinks({kEvents, kFiltered, kDropped, kWaiting, kFailures}, sinks, encoder);
   exposition::encode_counts(kFollowers, {{encoder.labels({}), followers.followers}}, encoder);
   exposition::encode_counts(kFollowersDropped,
                             {{encoder.labels({{"reason", "too_slow"}}), followers.too_slow},

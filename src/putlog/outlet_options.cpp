@@ -3,60 +3,44 @@
 #include <map>
 #include <utility>
 
-#include "base/utf8.h"
 #include "base/value_text.h"
 #include "base/yaml_reader.h"
+#include "delivery/log_file.h"
+#include "delivery/receiver.h"
 
 namespace ioc_exporter::putlog {
 namespace {
 
 constexpr std::uint64_t kMostOld = 1000, kMostEvents = 1'000'000;
 
-Result<void> check_file(const std::string& path) {
-  if (path.empty() || (path.starts_with('/') && !path.ends_with('/'))) return {};
-  return error_in_words(shown(path) + " is no absolute path of a file");
-}
-
 Result<void> check_tcp(const std::string& text) {
   if (text.empty()) return {};
-  const auto parsed = parse_host_and_port(text);
+  const auto parsed = delivery::parse_host_and_port(text);
   return parsed ? Result<void>() : Result<void>(parsed.error());
 }
 
 Result<void> check_loki(const std::string& url) {
-  if (url.starts_with("http://") && !url.ends_with('/')) return {};
-  return error_in_words(shown(url) + " is no URL such as http://loki:3100");
-}
-
-// It goes into a header.
-Result<void> check_tenant(const std::string& text) {
-  if (text == printable_utf8(text, text.size())) return {};
-  return error_in_words(shown(text) + " is no name of a tenant");
-}
-
-// A text of the mapping, checked.
-template <class Use>
-void take(Reader& item, const std::string& key, const Use& use) {
-  const auto text = item.text(key);
-  if (!text) return;
-  if (const Result<void> good = use(*text); !good) item.complain(key, good.error().message());
+  return delivery::check_url(url, false, "http://loki:3100");
 }
 
 void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
   sink.name = item.text("name").value_or("");
-  take(item, "file", [&](const std::string& text) { return check_file(sink.file = text); });
-  take(item, "tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
-  take(item, "loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
-  take(item, "tenant", [&](const std::string& text) { return check_tenant(sink.tenant = text); });
+  item.check("file",
+             [&](const std::string& text) { return delivery::check_log_path(sink.file = text); });
+  item.check("tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
+  item.check("loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
+  item.check("tenant", [&](const std::string& text) {
+    return delivery::check_header(sink.tenant = text, "name of a tenant");
+  });
   sink.login_file = item.text("login_file").value_or("");
   sink.metadata = item.flag("metadata").value_or(true);
-  take(item, "format", [&](const std::string& text) -> Result<void> {
+  item.check("format", [&](const std::string& text) -> Result<void> {
     sink.full_lines = text == "full";
     if (text == "full" || text == "caputlog") return {};
     return error_in_words(shown(text) + " is neither caputlog nor full");
   });
-  take(item, "size", [&](const std::string& text) -> Result<void> {
+  item.check("size", [&](const std::string& text) -> Result<void> {
     const auto size = parse_bytes(text);
     if (!size) return size.error();
     sink.size = *size;
@@ -79,21 +63,6 @@ void read_sink(Reader& item, OutletOptions& options) {
 }
 
 }  // namespace
-
-Result<HostAndPort> parse_host_and_port(const std::string& text) {
-  const auto refuse = [&text] {
-    return error_in_words(shown(text) + " is no HOST:PORT, such as loghost:7011");
-  };
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return refuse();
-  HostAndPort parsed{text.substr(0, colon), text.substr(colon + 1)};
-  if (parsed.host.starts_with('[') && parsed.host.ends_with(']'))
-    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
-  else if (parsed.host.find(':') != std::string::npos)
-    return refuse();
-  if (parsed.host.empty() || !parse_whole_number(parsed.port, 1, 65'535)) return refuse();
-  return parsed;
-}
 
 std::vector<SinkOptions> OutletOptions::all_sinks() const {
   std::vector<SinkOptions> all;
@@ -123,7 +92,7 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
         .argument = "FILE",
         .key = "putlog.file",
         .help = "Write puts to this file, a line of JSON each; its folder is its owner's only",
-        .value = text(options.file.file, check_file)},
+        .value = text(options.file.file, delivery::check_log_path)},
        {.flag = "putlog.file-size",
         .argument = "BYTES",
         .key = "putlog.file_size",
@@ -149,7 +118,7 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
         .key = "putlog.store",
         .help = "Keep puts of days in a database in this folder, its owner's only, for "
                 "ioc_exporter puts --since",
-        .value = text(options.store.store, check_file)},
+        .value = text(options.store.store, delivery::check_log_path)},
        {.flag = "putlog.store-size",
         .argument = "BYTES",
         .key = "putlog.store_size",

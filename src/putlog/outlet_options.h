@@ -61,10 +61,4 @@ void add_outlet_options(OptionTable& table, OutletOptions& options);
 // putlog.sinks of the site's file.
 void read_sinks(Reader& section, OutletOptions& options);
 
-// "HOST:PORT", "[::1]:7011".
-struct HostAndPort {
-  std::string host, port;
-};
-Result<HostAndPort> parse_host_and_port(const std::string& text);
-
 }  // namespace ioc_exporter::putlog

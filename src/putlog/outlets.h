@@ -7,9 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/helper.h"
+#include "delivery/log_files.h"
 #include "putlog/fanout.h"
 #include "putlog/file_sink.h"
 #include "putlog/outlet_options.h"
@@ -19,9 +21,6 @@ namespace ioc_exporter::putlog {
 
 class Outlets : public PutReceiver {
  public:
-  // What the helper that opens files is asked for; the file's number stands in `number`.
-  enum class Ask : std::uint32_t { open = 1, rotate, open_store, open_store_log };
-
   // Reads the salt. Opens no files yet.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options);
   ~Outlets() override { ring_->end(); }
@@ -36,8 +35,10 @@ class Outlets : public PutReceiver {
   bool has_files() const { return !files_.empty() || !store_options_.store.empty(); }
   // Makes their folders where they are missing; whom they belong to. The error: to several.
   Result<uid_t> owner_of_files() const;
-  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none);  // in the helper
-  void use_helper(std::shared_ptr<Helper> helper);
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none) {  // in the helper
+    return files_.serve(request, none);
+  }
+  void use_helper(std::shared_ptr<Helper> helper) { files_.use_helper(std::move(helper)); }
   // Before the first event, so that what is wrong is told at the start.
   Result<void> open_files();
 
@@ -45,14 +46,14 @@ class Outlets : public PutReceiver {
   explicit Outlets(const OutletOptions& options);
 
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
-  OpenLog opener_of(std::size_t number);
-  Result<UniqueFd> ask(Ask what, std::size_t number = 0);
+  Result<UniqueFd> serve_store(const HelperRequest& request) const;
   Result<void> open_store();
 
   std::shared_ptr<Ring> ring_;  // who follows has a part in it
-  std::vector<LogFile> files_;
+  delivery::LogFiles files_{PutKind::kLog, [this](const HelperRequest& request, const UniqueFd&) {
+                              return serve_store(request);
+                            }};
   std::vector<FileSink*> file_sinks_;  // that the fanout has
-  std::shared_ptr<Helper> helper_;
   SinkOptions store_options_;
   std::shared_ptr<Store> store_;    // who asks has a part in it
   std::unique_ptr<Fanout> fanout_;  // last: its threads use the others

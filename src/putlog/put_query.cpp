@@ -20,6 +20,8 @@ constexpr double kFarInTheFuture =
     9e9;  // seconds since 1970; nanoseconds of 64 bits end soon after
 constexpr double kFirstTimeOfDay = 1e9;  // less is a span, more a time since 1970
 
+}  // namespace
+
 Result<std::optional<Pattern>> pattern_of(std::string_view query, const char* name) {
   const auto text = query_value(query, name);
   if (!text || text->empty()) return std::optional<Pattern>();
@@ -32,7 +34,7 @@ Result<std::optional<Pattern>> pattern_of(std::string_view query, const char* na
   return std::optional(std::move(*pattern));
 }
 
-Result<Since> since_of(const std::string& text, std::chrono::system_clock::time_point now) {
+Result<Since> parse_since(const std::string& text, std::chrono::system_clock::time_point now) {
   using Nanoseconds = std::chrono::nanoseconds;
   if (const auto time = parse_number(text, kFirstTimeOfDay, kFarInTheFuture)) {
     const double whole = std::floor(*time);
@@ -58,7 +60,11 @@ Result<Since> since_of(const std::string& text, std::chrono::system_clock::time_
   return Since(std::chrono::time_point_cast<Nanoseconds>(now) - *span);
 }
 
-}  // namespace
+Result<std::size_t> parse_limit(const std::string& text) {
+  const auto limit = parse_whole_number(text, 1, UINT32_MAX);
+  if (!limit) return error_in_words("limit: " + limit.error().message());
+  return static_cast<std::size_t>(*limit);
+}
 
 Result<bool> parse_yes(const std::string& name, const std::string& word) {
   if (word.empty() || word == "1" || word == "true") return true;
@@ -85,13 +91,13 @@ Result<PutQuery> parse_put_query(std::string_view query,
       *flag = *yes;
     }
   if (const auto text = query_value(query, "since"); text && !text->empty()) {
-    auto since = since_of(*text, now);
+    auto since = parse_since(*text, now);
     if (!since) return std::move(since).error();
     asked.since = *since;
   }
   if (const auto text = query_value(query, "limit"); text && !text->empty()) {
-    const auto limit = parse_whole_number(*text, 1, UINT32_MAX);
-    if (!limit) return error_in_words("limit: " + limit.error().message());
+    const auto limit = parse_limit(*text);
+    if (!limit) return limit.error();
     asked.limit = *limit;
   }
   return asked;

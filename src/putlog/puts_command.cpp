@@ -199,39 +199,9 @@ class Printer {
   PutsTable table_;
 };
 
-// Lines of JSON, from pieces of them.
-class Lines {
- public:
-  // False: one is none, or says what went wrong.
-  bool take(std::string_view piece, std::vector<std::string>& lines) {
-    rest_ += piece;
-    std::size_t at = 0;
-    for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
-      std::string line = rest_.substr(at, end - at);
-      at = end + 1;
-      if (line.empty()) continue;  // it is still looking
-      const Json json = Json::parse(line, nullptr, false);
-      if (json.is_discarded()) problem_ = "a line is no JSON";
-      if (json.is_object() && json.contains("error")) problem_ = text_of(json, "error");
-      if (!problem_.empty()) return false;
-      lines.push_back(std::move(line));
-    }
-    rest_.erase(0, at);
-    if (rest_.size() > kLongestLine) problem_ = "a line is longer than 16 MiB";
-    return problem_.empty();
-  }
-  // "" = there is none, after the last piece.
-  std::string problem() const {
-    return problem_.empty() && !rest_.empty() ? "a line is cut" : problem_;
-  }
-
- private:
-  std::string rest_, problem_;
-};
-
 int print_those_since(const CommandLine& line, const std::string& target, Printer& printer,
                       std::FILE* err) {
-  Lines lines;
+  LineStream lines;
   bool written = true, any = false;
   const auto answered = follow_exporter(line, target, [&](std::string_view piece) {
     std::vector<std::string> events;
@@ -324,6 +294,24 @@ std::vector<std::string> EventStream::take(std::string_view piece) {
   rest_.erase(0, at);
   if (rest_.size() > kLongestLine) rest_.clear();
   return events;
+}
+
+bool LineStream::take(std::string_view piece, std::vector<std::string>& lines) {
+  rest_ += piece;
+  std::size_t at = 0;
+  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', at)) {
+    std::string line = rest_.substr(at, end - at);
+    at = end + 1;
+    if (line.empty()) continue;  // it is still looking
+    const Json json = Json::parse(line, nullptr, false);
+    if (json.is_discarded()) problem_ = "a line is no JSON";
+    if (json.is_object() && json.contains("error")) problem_ = text_of(json, "error");
+    if (!problem_.empty()) return false;
+    lines.push_back(std::move(line));
+  }
+  rest_.erase(0, at);
+  if (rest_.size() > kLongestLine) problem_ = "a line is longer than 16 MiB";
+  return problem_.empty();
 }
 
 int puts_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {

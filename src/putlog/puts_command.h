@@ -44,4 +44,18 @@ class EventStream {
   bool too_slow_ = false;
 };
 
+// Lines of JSON, from pieces of them; one with the key "error" says what went wrong.
+class LineStream {
+ public:
+  // False: one is none, or says what went wrong.
+  bool take(std::string_view piece, std::vector<std::string>& lines);
+  // "" = there is none, after the last piece.
+  std::string problem() const {
+    return problem_.empty() && !rest_.empty() ? "a line is cut" : problem_;
+  }
+
+ private:
+  std::string rest_, problem_;
+};
+
 }  // namespace ioc_exporter::putlog

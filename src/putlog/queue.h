@@ -1,53 +1,20 @@
-// Queue: the events that wait for one sink, bounded by their number and by what they take in
-// memory. Who puts in never waits. Not thread-safe.
+// What an event takes in memory, about: by which queues and the ring are bounded.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <utility>
-#include <vector>
+#include <optional>
+#include <string>
 
-#include "putlog/entry.h"
+#include "delivery/queue.h"
+#include "putlog/event.h"
 
 namespace ioc_exporter::putlog {
 
-struct QueueBounds {
-  std::size_t events = 20'000;
-  std::size_t bytes = 16u << 20;
-};
+using delivery::QueueBounds;
 
-// What an event takes in memory, about.
 std::size_t footprint(const PutEvent& event);
-
-class Queue {
- public:
-  explicit Queue(QueueBounds bounds) : bounds_(bounds) {}
-
-  // False: there is no room for it.
-  bool push(SharedEvent event, std::size_t bytes) {
-    if (waiting_.size() >= bounds_.events || bytes_ + bytes > bounds_.bytes) return false;
-    bytes_ += bytes;
-    waiting_.emplace_back(std::move(event), bytes);
-    return true;
-  }
-  // The first ones, at most `most`.
-  std::vector<SharedEvent> take(std::size_t most) {
-    std::vector<SharedEvent> taken;
-    while (!waiting_.empty() && taken.size() < most) {
-      bytes_ -= waiting_.front().second;
-      taken.push_back(std::move(waiting_.front().first));
-      waiting_.pop_front();
-    }
-    return taken;
-  }
-  bool empty() const { return waiting_.empty(); }
-  std::size_t size() const { return waiting_.size(); }
-
- private:
-  QueueBounds bounds_;
-  std::deque<std::pair<SharedEvent, std::size_t>> waiting_;
-  std::size_t bytes_ = 0;
-};
+// What a text, or a value, takes beside itself.
+std::size_t footprint_of(const std::string& text);
+std::size_t footprint_of(const std::optional<Value>& value);
 
 }  // namespace ioc_exporter::putlog

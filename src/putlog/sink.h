@@ -1,56 +1,49 @@
-// Sink: where events go for good: a file, a log server. Each has a thread of its own.
+// Sinks of the put log: where events go for good.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
+#include <utility>
 
-#include "base/result.h"
+#include "delivery/sink.h"
+#include "delivery/sink_runner.h"
+#include "putlog/bursts.h"
 #include "putlog/entry.h"
 #include "putlog/filter.h"
 #include "putlog/queue.h"
 
 namespace ioc_exporter::putlog {
 
-class Sink {
- public:
-  struct Delivered {
-    std::size_t entries = 0;            // the first ones of those that were given
-    std::optional<Error> problem = {};  // why not all; it is asked again, later each time
-    std::size_t refused = 0;  // of the first ones when `entries` is 0: that will never be taken
-  };
-
-  virtual ~Sink() = default;
-
-  // Called in the sink's thread only, again and again with those that are left. May wait for a
-  // second or so, not for ever.
-  virtual Delivered deliver(std::span<const Entry> entries) = 0;
-  // Called in the sink's thread from time to time, also while no put comes.
-  virtual Result<void> tend() { return {}; }
+// As delivery::Sink has it.
+struct PutKind {
+  using Item = SharedEvent;
+  using Entry = putlog::Entry;
+  using Filter = EventFilter;
+  using Stage = Bursts;
+  static std::size_t bytes(const PutEvent& event) { return footprint(event); }
+  static std::uint64_t weight(const Entry& entry) { return entry.puts; }
+  static constexpr const char* kLog = "put log";
+  static constexpr const char* kItems = "puts";
 };
 
-struct SinkSetup {
-  std::string name;  // the label `sink`
-  EventFilter filter = {};
+using delivery::kAtEnd;
+using delivery::kQueueFull;
+using delivery::kRefused;
+using delivery::SinkSample;
+using Sink = delivery::Sink<Entry>;
+
+struct SinkSetup : delivery::SinkSetup<PutKind> {
   std::chrono::milliseconds burst{5000};  // 0: each put is told
-  QueueBounds queue = {};
-  std::chrono::milliseconds tend_every{60'000};
-  std::unique_ptr<Sink> sink = {};
 };
 
-// Puts. Of all that came: received = delivered + filtered + waiting + dropped.
-struct SinkSample {
-  std::string sink;
-  std::uint64_t received = 0, delivered = 0, filtered = 0;
-  std::uint64_t waiting = 0;                     // queued, in a burst or under way
-  std::map<std::string, std::uint64_t> dropped;  // by reason
-  std::uint64_t failures = 0;                    // of deliver()
-  std::string problem;                           // of the last one; "" = it works
+class SinkRunner : public delivery::SinkRunner<PutKind> {
+ public:
+  // What is moved on is what delivery knows of; `burst` stays.
+  explicit SinkRunner(SinkSetup setup)
+      : delivery::SinkRunner<PutKind>(std::move(setup), Bursts(setup.burst)) {}
 };
 
 }  // namespace ioc_exporter::putlog
+
+extern template class ioc_exporter::delivery::SinkRunner<ioc_exporter::putlog::PutKind>;

@@ -38,8 +38,10 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup)
     : host_(host), enabled_(setup.options.witness), put_expiry_(setup.put_expiry) {
   if (!enabled_) return;
   auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
-  auto witness = place ? PvaWitness::start({setup.overhead_budget, setup.hit_seconds, setup.ring})
-                       : Result<PvaWitness>(place.error());
+  auto witness =
+      place
+          ? PvaWitness::start({setup.overhead_budget, setup.hit_seconds, setup.ring, setup.traces})
+          : Result<PvaWitness>(place.error());
   if (witness)
     witness_.emplace(std::move(*witness));
   else

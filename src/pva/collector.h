@@ -29,6 +29,7 @@ class PvaCollector final : public Collector {
     double overhead_budget = 0;              // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;                  // what a hit of an entry probe costs
     kernel::RingUse ring = {};               // for the put log
+    kernel::TraceUse traces = {};
   };
   // Loads the programs, what fails shows in probes(). `host` must outlive it.
   PvaCollector(iocs::Host& host, const Setup& setup);

@@ -49,7 +49,7 @@ PvaWitness::PvaWitness(PvaWitnessObject object, const Options& options)
 }
 
 Result<PvaWitness> PvaWitness::start(const Options& options) {
-  auto object = PvaWitnessObject::load(options.ring);
+  auto object = PvaWitnessObject::load(options.ring, options.traces);
   if (!object) return std::move(object).error();
   return PvaWitness(std::move(*object), options);
 }

@@ -55,6 +55,7 @@ class PvaWitness {
     double budget = 0;          // fraction of one core for each IOC; 0: no bound
     double hit_seconds = 0;     // what a hit costs the IOC
     kernel::RingUse ring = {};  // for the put log
+    kernel::TraceUse traces = {};
   };
 
   static Result<PvaWitness> start(const Options& options);

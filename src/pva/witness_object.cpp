@@ -57,7 +57,8 @@ PvaWitnessObject::PvaWitnessObject(PvaWitnessObject&&) noexcept = default;
 PvaWitnessObject& PvaWitnessObject::operator=(PvaWitnessObject&&) noexcept = default;
 PvaWitnessObject::~PvaWitnessObject() = default;
 
-Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring) {
+Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring,
+                                                const kernel::TraceUse& traces) {
   kernel::capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->skeleton.reset(pva_witness_bpf__open());
@@ -68,6 +69,14 @@ Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring) {
     bpf_object__for_each_program(program, loaded->skeleton->obj)
         kernel::set_attach_type(program, loaded->links->multi);
   if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "pva_witness"); !ok) return ok.error();
+  const kernel::SharedMap shared[] = {{loaded->skeleton->maps.trace_pva_puts, traces.pva_puts}};
+  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "pva_witness"); !ok)
+    return ok.error();
+  loaded->skeleton->rodata->cfg_traces = traces.on();
+  if (!traces.on())
+    if (const int err = bpf_map__set_autocreate(loaded->skeleton->maps.zero_trace_put, false);
+        err < 0)
+      return kernel::libbpf_error(err, "leave out a BPF map");
   if (const int err = pva_witness_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object pva_witness");
   const auto& maps = loaded->skeleton->maps;

@@ -35,7 +35,8 @@ struct PvaPlace {
 class PvaWitnessObject {
  public:
   // `ring`: for the put log's events.
-  static Result<PvaWitnessObject> load(const kernel::RingUse& ring = {});
+  static Result<PvaWitnessObject> load(const kernel::RingUse& ring = {},
+                                       const kernel::TraceUse& traces = {});
   PvaWitnessObject(PvaWitnessObject&&) noexcept;
   PvaWitnessObject& operator=(PvaWitnessObject&&) noexcept;
   ~PvaWitnessObject();

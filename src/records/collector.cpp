@@ -27,8 +27,8 @@ std::uint32_t records_of(const Database& database) {
 }  // namespace
 
 RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
-                                   const std::string& state_folder)
-    : host_(host), options_(options), memory_(host.reader(), options.stuck_after) {
+                                   const std::string& state_folder, const kernel::TraceUse& traces)
+    : host_(host), options_(options), traces_(traces), memory_(host.reader(), options.stuck_after) {
   set_bounds({});
   if (options_.enabled)
     if (auto loaded = load(); !loaded)
@@ -55,6 +55,7 @@ Result<void> RecordsCollector::load() {
   probe.timed_rate = options_.timed_rate;
   probe.causes = options_.causes ? kMostRecordCauses : 0;
   probe.links = options_.links;
+  probe.traces = traces_;
   probe.kernel_memory =
       options_.kernel_memory > 0 ? options_.kernel_memory : usual_kernel_memory(host_.fs());
   auto process = RecordProcess::start(probe);
@@ -263,6 +264,20 @@ std::optional<Collector::TimePoint> RecordsCollector::next_due() {
 void RecordsCollector::act_on_due(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
   if (limiter_) limiter_->look(now);
+}
+
+std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {
+  std::vector<Counted> all;
+  for (const auto& [id, watched] : watched_) {
+    const iocs::LiveIoc* const live = host_.find(id, watched.serial);
+    if (watched.slot && live != nullptr)
+      all.push_back({live, *watched.slot, process_->generation(*watched.slot)});
+  }
+  return all;
+}
+
+void RecordsCollector::time_all(std::uint32_t slot, bool all) {
+  if (limiter_) limiter_->set_wanted(slot, all);
 }
 
 void RecordsCollector::detach() {

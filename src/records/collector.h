@@ -38,7 +38,8 @@ class RecordsCollector final : public Collector {
   // while the process has one thread. `host` must outlive it. What is to outlive the exporter is in
   // `state_folder`, "" = nothing: opened here, before the rights for it are given up, and written
   // for the last time by the destructor.
-  RecordsCollector(iocs::Host& host, const Options& options, const std::string& state_folder = "");
+  RecordsCollector(iocs::Host& host, const Options& options, const std::string& state_folder = "",
+                   const kernel::TraceUse& traces = {});
   ~RecordsCollector() override;
 
   std::string_view name() const override { return "records"; }
@@ -60,6 +61,15 @@ class RecordsCollector final : public Collector {
   double entry_seconds() const { return assumed_cost_.entry_seconds; }
   // The probes, for who attaches them in our place; null: there are none.
   RecordProcess* process() { return process_ ? &*process_ : nullptr; }
+
+  // For traces, under the host's mutex. The IOCs whose records are counted now.
+  struct Counted {
+    const iocs::LiveIoc* live = nullptr;
+    std::uint32_t slot = 0, generation = 0;  // of RecordProcess
+  };
+  std::vector<Counted> counted() const;
+  // All processings of that IOC are to be timed, as far as the budget goes, or no more than usual.
+  void time_all(std::uint32_t slot, bool all);
 
   // The IOCs with all their records, without bounds. In any thread.
   std::vector<IocSample> read();
@@ -106,6 +116,7 @@ class RecordsCollector final : public Collector {
 
   iocs::Host& host_;
   Options options_;
+  kernel::TraceUse traces_;
   std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
   // All that follows: under the host's mutex, unless it says otherwise.
   std::optional<RecordProcess> process_;

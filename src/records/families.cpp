@@ -15,7 +15,7 @@ constexpr exposition::Family kProcess{
     "epics_record_process_total", exposition::FamilyType::counter,
     "Times that the record processed: calls of dbProcess that were not skipped."};
 constexpr exposition::Family kDuration{
-    "epics_record_process_duration_seconds", exposition::FamilyType::histogram,
+    kProcessDurations, exposition::FamilyType::histogram,
     "Duration of dbProcess for the record, with the records that it processed "
     "in turn."};
 constexpr exposition::Family kSelf{

@@ -1,6 +1,7 @@
 // Families about records: epics_record_*.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "exposition/encoder.h"
@@ -8,6 +9,8 @@
 #include "records/samples.h"
 
 namespace ioc_exporter::records {
+
+inline constexpr std::string_view kProcessDurations = "epics_record_process_duration_seconds";
 
 // Of all that are up. A record that was never processed has its info and a process_total of 0 (so
 // that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.

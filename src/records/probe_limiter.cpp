@@ -69,6 +69,11 @@ void ProbeLimiter::set_traced_or_stopped(std::uint32_t slot, bool is) {
   away_or_back(slot, watched, was_away);
 }
 
+void ProbeLimiter::set_wanted(std::uint32_t slot, bool wanted) {
+  if (const auto found = watched_.find(slot); found != watched_.end())
+    found->second.timing.set_wanted(wanted, Clock::now());
+}
+
 void ProbeLimiter::set_detached(bool detached) {
   const bool before = std::exchange(detached_, detached);
   if (detached && !before)

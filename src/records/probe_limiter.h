@@ -58,6 +58,8 @@ class ProbeLimiter {
 
   void set_traced_or_stopped(std::uint32_t slot, bool is);
   void set_detached(bool detached);
+  // All its calls are wanted to be timed: then the target does not hold, but the budget does.
+  void set_wanted(std::uint32_t slot, bool wanted);
   bool detached() const { return detached_; }
 
   // Looks at the IOCs that are due.

@@ -469,6 +469,11 @@ Result<ProbeHits> RecordProcess::hits(std::uint32_t slot) const {
   return found == all->end() ? ProbeHits{} : found->second;
 }
 
+std::uint32_t RecordProcess::generation(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  return found == watched_.end() ? 0 : found->second.generation;
+}
+
 Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
   auto seen = object_.maps().asynchronous.lookup(slot);
   if (!seen) return std::move(seen).error();

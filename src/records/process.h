@@ -185,6 +185,8 @@ class RecordProcess {
   // By session probes: calls of one record that are timed in a second, about.
   Result<void> set_timed_rate(std::uint32_t slot, std::uint32_t rate);
 
+  // Of the IOC in the slot: another one each time that a slot is taken; 0: nobody's.
+  std::uint32_t generation(std::uint32_t slot) const;
   // CPU time that the IOC's process has taken; nothing when that cannot be read.
   std::optional<double> cpu_seconds(std::uint32_t slot) const;
   // Whether any of its calls are timed, now or at times.

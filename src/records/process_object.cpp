@@ -135,6 +135,13 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
+  if (loaded.skeleton->rodata->cfg_traces != 0) {
+    RecordTraceMaps& traces = views.traces;
+    if (auto ok = kernel::open_view(traces.config, maps.trace_config); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.tokens, maps.trace_tokens); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.wishes, maps.trace_wishes); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.counts, maps.trace_counts); !ok) return ok;
+  }
   auto mapped = kernel::MappedArray<iocx_thread>::map(
       loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
   if (!mapped) return std::move(mapped).error();
@@ -146,6 +153,23 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
       RecordShares::map(bpf_map__fd(maps.record_shares), bpf_map__name(maps.record_shares));
   if (!shares) return std::move(shares).error();
   views.shares = std::move(*shares);
+  return {};
+}
+
+Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel::TraceUse& traces) {
+  auto& skeleton = *loaded.skeleton;
+  const auto& maps = skeleton.maps;
+  const kernel::SharedMap shared[] = {{maps.trace_events, traces.ring},
+                                      {maps.trace_puts, traces.puts},
+                                      {maps.trace_pva_puts, traces.pva_puts}};
+  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "record_process"); !ok) return ok;
+  skeleton.rodata->cfg_traces = traces.on();
+  skeleton.rodata->cfg_trace_wake = traces.wake_at;
+  if (traces.on()) return kernel::size_map(maps.trace_threads, skeleton.rodata->thread_mask + 1);
+  for (bpf_map* map : {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
+                       maps.trace_pending, maps.trace_counts})
+    if (const int err = bpf_map__set_autocreate(map, false); err < 0)
+      return kernel::libbpf_error(err, "leave out a BPF map");
   return {};
 }
 
@@ -176,6 +200,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
       kernel::set_attach_type(program,
                               name == kSession ? loaded.links->session : loaded.links->multi);
   }
+  if (auto ok = configure_traces(loaded, options.traces); !ok) return ok;
   const auto& maps = skeleton.maps;
   // A record takes its place when it is processed for the first time, not when the map is made.
   if (options.on_demand && kernel::allocates_entries_on_demand())

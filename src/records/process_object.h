@@ -12,6 +12,7 @@
 
 #include "base/helper.h"
 #include "base/result.h"
+#include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
@@ -23,6 +24,7 @@
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
 #include "shared/scan_lists.h"
+#include "shared/traces.h"
 
 namespace ioc_exporter::records {
 
@@ -35,6 +37,14 @@ struct RecordPutMaps {
   kernel::MapView<std::uint32_t, iocx_put_config> config;  // by slot
   kernel::MapView<iocx_put_client_key, std::uint64_t> clients;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;  // per CPU, by enum iocx_put_drop
+};
+
+// Of bpf/traces/maps.bpf.h; while traces are off there are none.
+struct RecordTraceMaps {
+  kernel::MapView<std::uint32_t, iocx_trace_config> config;  // by slot
+  kernel::MapView<std::uint32_t, std::uint64_t> tokens;      // by slot
+  kernel::MapView<iocx_trace_wish_key, iocx_trace_wish> wishes;
+  kernel::MapView<std::uint32_t, std::uint64_t> counts;  // per CPU: IOCX_TRACE_SENT, drops
 };
 
 // Of bpf/records/process.bpf.c. Those of one IOC are by slot.
@@ -58,6 +68,7 @@ struct RecordMaps {
   RecordShares shares;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
+  RecordTraceMaps traces;
 };
 
 // Where a probe goes: to code in a file, for one process or for all.
@@ -109,6 +120,7 @@ struct RecordProcessOptions {
   std::uint32_t put_client_pairs = IOCX_MAX_PUT_CLIENTS;
   std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
+  kernel::TraceUse traces = {};            // of chains of records
   bool on_demand = true;  // let entries of these take memory when they are added, where that works
 };
 
@@ -181,6 +193,7 @@ class RecordProcessObject {
   Result<UniqueFd> attach_here(const Place& place) const;
   Result<UniqueFd> attach_hook(const Place& place) const;
   static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
+  static Result<void> configure_traces(Loaded& loaded, const kernel::TraceUse& traces);
   static Result<void> open_views(Loaded& loaded);
   static Result<std::unique_ptr<Loaded>> load_once(const RecordProcessOptions& options);
   std::unique_ptr<Loaded> loaded_;

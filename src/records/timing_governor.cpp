@@ -45,12 +45,20 @@ void TimingGovernor::measure(Clock::time_point now, ProbeHits hits) {
   has_ratio_ = true;
 }
 
+void TimingGovernor::set_wanted(bool wanted, Clock::time_point now) {
+  if (std::exchange(wanted_, wanted) || !wanted) return;
+  if (state_ != State::before_window && state_ != State::resting) return;
+  if (choose() > 1) return;
+  state_ = State::resting;
+  due_ = now;
+}
+
 // The least n that is within the target and the budget.
 unsigned TimingGovernor::choose() const {
   const double entry = entry_load(), timing = timing_load();
   unsigned n = 1;
   const double target = limits_.target * (n_ > 1 ? kCalm : 1);
-  if (limits_.target > 0 && entry + timing > target) {
+  if (limits_.target > 0 && !wanted_ && entry + timing > target) {
     const double room = std::max(limits_.target - entry, limits_.target / 1000);
     n = std::max(2u, ceiled(timing / room, kMostForTarget));
   }
@@ -131,7 +139,7 @@ TimingGovernor::Do TimingGovernor::look(Clock::time_point now, ProbeHits hits) {
     case State::closing:
       return close(now);
     case State::resting:
-      if (now < cycle_end_) {
+      if (now < cycle_end_ && !(wanted_ && choose() == 1)) {
         due_ = std::min(cycle_end_, now + kLook);
         return Do::nothing;
       }

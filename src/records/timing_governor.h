@@ -67,6 +67,11 @@ class TimingGovernor {
   // All calls have been timed meanwhile, if any were.
   void restart(Clock::time_point now, ProbeHits hits);
 
+  // While somebody wants all calls to be timed, the target does not hold, but the budget does.
+  // Where that lets all be timed, a cycle ends at once, but for a window that is under way: which
+  // slot of it was chosen does not depend on when that is, so that the timed calls stay unbiased.
+  void set_wanted(bool wanted, Clock::time_point now);
+
   // What hits cost is known better now.
   void set_cost(HitCost cost) { cost_ = cost; }
 
@@ -100,6 +105,7 @@ class TimingGovernor {
   Clock::duration window_{};
   ProbeHits marked_;
   bool has_mark_ = false, has_load_ = false, has_ratio_ = false;
+  bool wanted_ = false;
   double entries_ = 0, returns_per_entry_ = 0;  // a second; means
   unsigned n_ = 1;
   std::uint32_t rate_;

@@ -22,10 +22,6 @@ using Json = nlohmann::json;
 constexpr std::array<std::pair<SpanKind, std::string_view>, 3> kKinds{
     {{SpanKind::process, "process"}, {SpanKind::put, "put"}, {SpanKind::link_put, "link_put"}}};
 
-std::string_view kind_text(SpanKind kind) {
-  return kKinds[static_cast<std::size_t>(kind)].second;
-}
-
 // Names of what is absent are left out.
 void append_flag(JsonObject& object, std::string_view name, bool flag) {
   if (flag) object.key(name) += "true";
@@ -185,6 +181,10 @@ void append_list(std::string& out, const Range& range, Append append) {
 }
 
 }  // namespace
+
+std::string_view kind_text(SpanKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)].second;
+}
 
 std::string id_text(const TraceId& id) {
   std::string text;

@@ -14,6 +14,9 @@ namespace ioc_exporter::traces {
 std::string id_text(const TraceId& id);
 std::string id_text(SpanId id);
 
+// "process", "put", "link_put".
+std::string_view kind_text(SpanKind kind);
+
 // An object, without a line end.
 void append_json(std::string& out, const Trace& trace);
 std::string to_json(const Trace& trace);

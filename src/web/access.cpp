@@ -2,15 +2,13 @@
 
 #include <utility>
 
+#include "web/answers.h"
+
 namespace ioc_exporter::web {
 namespace {
 
-Admission refused(int status, const char* reason, const char* text) {
-  Response response;
-  response.status = status;
-  response.body = std::to_string(status) + " " + text + "\n";
-  response.refused = reason;
-  return {.refusal = std::move(response)};
+Admission refusal(int status, const char* reason, const char* text) {
+  return {.refusal = refused(status, reason, text)};
 }
 
 }  // namespace
@@ -40,7 +38,7 @@ Admission Access::admit(const Request& request) {
   if (now->limits) {
     const std::scoped_lock lock(now->mutex);
     if (!now->limits->allows(holder_of(request.remote, user.value_or("")), RateLimit::Clock::now()))
-      return refused(429, "rate_limit",
+      return refusal(429, "rate_limit",
                      "more requests than rate_limit of --web.config.file allows");
   }
   if (user) return {.user = std::move(*user)};
@@ -48,11 +46,11 @@ Admission Access::admit(const Request& request) {
     case BasicAuth::Verdict::allowed:
       return {.user = now->auth->known_user(request.authorization).value_or("")};
     case BasicAuth::Verdict::busy:
-      return refused(503, "password_turn", "other passwords are being checked: try again");
+      return refusal(503, "password_turn", "other passwords are being checked: try again");
     case BasicAuth::Verdict::refused:
       break;
   }
-  Admission answer = refused(401, "password", "a user and a password are needed");
+  Admission answer = refusal(401, "password", "a user and a password are needed");
   answer.refusal->headers["WWW-Authenticate"] = "Basic realm=\"ioc_exporter\", charset=\"UTF-8\"";
   return answer;
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/wall_clock.h"
 #include "web/allowed_hosts.h"
+#include "web/answers.h"
 #include "web/connection.h"
 #include "web/idle_connection_reaper.h"
 #include "web/listen_address.h"
@@ -48,25 +49,6 @@ void give_memory_back() {
   ::mallopt(M_MMAP_THRESHOLD, kGivenBackFrom);
   ::mallopt(M_TRIM_THRESHOLD, kGivenBackFrom);
   ::mallopt(M_ARENA_MAX, kHeaps);
-}
-
-Response plain(int status, std::string text) {
-  Response response;
-  response.status = status;
-  response.body = std::move(text) + "\n";
-  return response;
-}
-
-Response refused(int status, const char* reason, const char* text) {
-  Response response = plain(status, std::to_string(status) + " " + text);
-  response.refused = reason;
-  return response;
-}
-
-Response not_allowed(const Request& request, const char* allowed) {
-  Response response = plain(405, "405 " + request.method + " is not allowed here");
-  response.allow = allowed;
-  return response;
 }
 
 std::string join(const std::vector<std::string>& parts) {
@@ -124,7 +106,11 @@ struct Server::State {
 
   void refuse_handshake(const mg_connection* connection, std::string_view why) const;
   Response respond(const Request& request, const std::string& user);
+  bool may_act(const std::string& user) const;
   Response act(const Handler& action, const Request& request, const std::string& user) const;
+  Response act_locally(const Handler& action, const Request& request,
+                       const std::string& user) const;
+  Response do_it(const Handler& action, const Request& request, const std::string& user) const;
   Response show(const Handler& handler, const Request& request, const std::string& holder);
   static Response call(const Handler& handler, const Request& request);
   void answer(mg_connection* connection);
@@ -149,7 +135,11 @@ struct Server::State {
 Response Server::State::respond(const Request& request, const std::string& user) {
   const auto action = options.actions.find(request.path);
   if (action != options.actions.end()) return act(action->second, request, user);
-  if (request.method != "GET" && request.method != "HEAD") return not_allowed(request, "GET, HEAD");
+  const auto local = options.local_actions.find(request.path);
+  const bool is_local = local != options.local_actions.end();
+  if (is_local && request.method == "POST") return act_locally(local->second, request, user);
+  if (request.method != "GET" && request.method != "HEAD")
+    return not_allowed(request, is_local ? "GET, HEAD, POST" : "GET, HEAD");
   const auto route = options.routes.find(request.path);
   if (route == options.routes.end()) return plain(404, "404 nothing is served at this path");
   if (options.unlimited.contains(request.path)) return call(route->second, request);
@@ -166,14 +156,33 @@ Response Server::State::show(const Handler& handler, const Request& request,
                  "more requests at a time than --web.max-requests allows, of all or of one client");
 }
 
+bool Server::State::may_act(const std::string& user) const {
+  return options.action_users.empty() || options.action_users.contains(user);
+}
+
 // Not among those that are limited: what is asked for when the host is in trouble must be done.
 Response Server::State::act(const Handler& action, const Request& request,
                             const std::string& user) const {
   if (request.method != "POST") return not_allowed(request, "POST");
-  if (!request.origin.empty())
-    return refused(403, "origin", "this is for scripts and the command line, not for pages");
-  if (!options.action_users.empty() && !options.action_users.contains(user))
+  if (!request.origin.empty()) return not_for_pages();
+  if (!may_act(user))
     return refused(403, "lifecycle_user", "--web.lifecycle-users does not name this user");
+  return do_it(action, request, user);
+}
+
+Response Server::State::act_locally(const Handler& action, const Request& request,
+                                    const std::string& user) const {
+  if (!request.origin.empty()) return not_for_pages();
+  const bool may = options.is_own(request.remote) || (!options.actions.empty() && may_act(user));
+  if (may) return do_it(action, request, user);
+  return refused(
+      403, "not_local",
+      "only who is on this host, or may use the paths of --web.enable-lifecycle, may ask "
+      "for this");
+}
+
+Response Server::State::do_it(const Handler& action, const Request& request,
+                              const std::string& user) const {
   if (options.acted) options.acted(request, user);
   return call(action, request);
 }

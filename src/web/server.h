@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "web/message.h"
+#include "web/own_addresses.h"
 #include "web/tls.h"
 
 namespace ioc_exporter::web {
@@ -28,6 +29,11 @@ struct ServerOptions {
   // Answered to POST only, and not to a browser: what is done must not depend on which page
   // somebody looks at.
   std::map<std::string, Handler, std::less<>> actions;
+  // The same, also where there are no actions: done for who asks from this host, and for whom
+  // actions would be done. A route may have the same path: GET is for that.
+  std::map<std::string, Handler, std::less<>> local_actions;
+  // Whether an address, as Request::remote has it, is this host's.
+  std::function<bool(const std::string&)> is_own = is_own_address;
   // Routes that are there for Prometheus: they have places of their own.
   std::set<std::string, std::less<>> scrapes;
   // Routes that cost nothing and tell nothing of the host: they need no place, and may be asked for

@@ -4,8 +4,8 @@
  *
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>
  * <of dbProcessNotify>", then obeys lines:
- *   set <record> <field> <value>    fields: pact disa disv stat sevr link self_disable async sdis_type sdis_value
- *                                  wait_us
+ *   set <record> <field> <value>    fields: pact disa disv stat sevr link also self_disable async sdis_type sdis_value
+ *                                  wait_us raises; `also`: a second link
  *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
  *   leave <record> <times>          the same, and back by longjmp() when a record leaves that way
@@ -61,8 +61,10 @@ struct record {
 	int16_t sdis_value;
 	uint8_t leaves;
 	uint8_t notify;
+	uint8_t raises;
 	int events;
 	int link;
+	int also;
 	int wait_us;
 	uint64_t processed;
 };
@@ -131,11 +133,15 @@ long dbProcess(struct record *record)
 		record->pact = 1;
 	else
 		record->stat = 0;
+	if (record->raises)
+		record->sevr = record->raises;
 	if (record->self_disable)
 		record->disa = record->disv;
 	support(record);
 	if (record->link >= 0)
 		status = process_in_turn(&records[record->link]);
+	if (record->also >= 0)
+		status = process_in_turn(&records[record->also]);
 done:
 	if (trace) /* as Base does: a jump, which shows that the end has come */
 		trace = 0;
@@ -311,6 +317,10 @@ static void set_field(struct record *record, const char *field, int value)
 		record->sevr = (uint16_t)value;
 	else if (!strcmp(field, "link"))
 		record->link = value;
+	else if (!strcmp(field, "also"))
+		record->also = value;
+	else if (!strcmp(field, "raises"))
+		record->raises = (uint8_t)value;
 	else if (!strcmp(field, "self_disable"))
 		record->self_disable = (uint8_t)value;
 	else if (!strcmp(field, "sdis_type"))
@@ -339,6 +349,7 @@ static void make_more(int count)
 	for (int i = 0; i < count; i++) {
 		more[i].disv = 1;
 		more[i].link = -1;
+		more[i].also = -1;
 	}
 }
 
@@ -422,6 +433,7 @@ int main(void)
 		records[i].disv = 1;
 		records[i].sdis.record = &records[i];
 		records[i].link = -1;
+		records[i].also = -1;
 	}
 	dl_iterate_phdr(find_offset, &process);
 	dl_iterate_phdr(find_offset, &scan);

@@ -125,12 +125,14 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   ca_witness_bpf* witness = ca_witness_bpf__open();
   ASSERT_NE(witness, nullptr);
   witness->rodata->cfg_putlog_bytes = kLoggedBytes;
+  witness->rodata->cfg_traces = 1;
   expect_little_stack(witness->obj);
   ca_witness_bpf__destroy(witness);
 
   pva_witness_bpf* pva = pva_witness_bpf__open();
   ASSERT_NE(pva, nullptr);
   pva->rodata->cfg_putlog_bytes = kLoggedBytes;
+  pva->rodata->cfg_traces = 1;
   expect_little_stack(pva->obj);
   pva_witness_bpf__destroy(pva);
 }

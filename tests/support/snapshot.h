@@ -24,6 +24,8 @@
 #include "records/all_families.h"
 #include "records/bounds.h"
 #include "records/samples.h"
+#include "traces/families.h"
+#include "traces/outlet_families.h"
 
 namespace ioc_exporter {
 
@@ -33,6 +35,8 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   PolicySamples pva_policy;
   std::vector<putlog::SinkSample> sinks;
   putlog::FollowerSample followers;
+  std::optional<traces::TracesSample> traces;
+  std::vector<delivery::SinkSample> trace_sinks;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
   std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
@@ -52,6 +56,8 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   pva::encode_pva(snapshot.pva, encoder);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
   if (!snapshot.sinks.empty()) putlog::encode_outlets(snapshot.sinks, snapshot.followers, encoder);
+  if (snapshot.traces) traces::encode_traces(*snapshot.traces, encoder);
+  traces::encode_outlets(snapshot.trace_sinks, encoder);
   exposition::encode_all(app::self_families(snapshot, exporter), encoder);
 }
 

@@ -11,6 +11,7 @@
 #include "shared/ca_witness.h"
 #include "shared/pva_witness.h"
 #include "shared/record_process.h"
+#include "shared/traces.h"
 
 namespace ioc_exporter::app {
 namespace {
@@ -38,6 +39,7 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("ca_udp", iocx_ca_udp_drop_labels);
   expect_documented("ca_witness", iocx_witness_drop_labels);
   expect_documented("pva_witness", iocx_pva_drop_labels);
+  expect_documented("traces", iocx_trace_drop_labels);
 }
 
 }  // namespace

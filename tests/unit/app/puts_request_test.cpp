@@ -58,7 +58,7 @@ class PutsRequestTest : public testing::Test {
   }
 
   std::shared_ptr<putlog::Store> store_;  // none
-  std::shared_ptr<putlog::Ring> ring_ = std::make_shared<putlog::Ring>(putlog::QueueBounds{100});
+  std::shared_ptr<putlog::Ring> ring_ = std::make_shared<putlog::Ring>(delivery::RingBounds{100});
   std::string url_;
 };
 

@@ -72,7 +72,7 @@ class FanoutTest : public testing::Test {
  protected:
   StateOfSink open_ = std::make_shared<GatedSink::State>();
   StateOfSink shut_ = std::make_shared<GatedSink::State>();
-  Ring ring_{{.events = 100, .bytes = 1 << 20}};
+  Ring ring_{{.items = 100, .bytes = 1 << 20}};
   std::vector<SinkSetup> sinks_;
 };
 

@@ -1,17 +1,12 @@
 // Loki's HTTP API, written from its description (POST /loki/api/v1/push): there is no Loki here.
 #include "putlog/loki_sink.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
-#include "base/unique_fd.h"
 #include "events.h"
+#include "support/answering_server.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -25,47 +20,15 @@ std::vector<Entry> entries(std::uint64_t first, std::uint64_t count) {
 // Answers one request with that status.
 class Loki {
  public:
-  explicit Loki(int status)
-      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-        answer_("HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Length: 3\r\n\r\nwhy") {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 1), 0);
-    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~Loki() { thread_.join(); }
+  explicit Loki(int status) : server_({http_answer(status, "why")}) {}
 
   Sink::Delivered deliver(std::size_t count, bool metadata = true) const {
-    return LokiSink({url_, "ada:secret", "site", metadata}).deliver(entries(1, count));
+    return LokiSink({server_.url(), "ada:secret", "site", metadata}).deliver(entries(1, count));
   }
-  const std::string& request() {
-    thread_.join();
-    thread_ = std::thread([] {});
-    return request_;
-  }
+  const std::string& request() { return server_.requests().at(0); }
 
  private:
-  void serve() {
-    const UniqueFd stream(::accept(listener_.get(), nullptr, nullptr));
-    char bytes[4096];
-    for (std::size_t length = SIZE_MAX; request_.size() < length;) {
-      const ssize_t got = ::recv(stream.get(), bytes, sizeof bytes, 0);
-      if (got <= 0) return;
-      request_.append(bytes, static_cast<std::size_t>(got));
-      const std::size_t end = request_.find("\r\n\r\n"), at = request_.find("Content-Length: ");
-      if (end != std::string::npos) length = end + 4 + std::stoul(request_.substr(at + 16));
-    }
-    ::send(stream.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL);
-  }
-
-  UniqueFd listener_;
-  std::string answer_, url_, request_;
-  std::thread thread_;
+  AnsweringServer server_;
 };
 
 TEST(LokiSinkTest, PushesAStreamForEachIoc) {

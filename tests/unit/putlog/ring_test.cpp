@@ -36,7 +36,7 @@ class RingTest : public testing::Test {
   }
 
   using Numbers = std::vector<std::uint64_t>;
-  Ring ring_{{.events = 5, .bytes = 1 << 20}};
+  Ring ring_{{.items = 5, .bytes = 1 << 20}};
 };
 
 TEST_F(RingTest, KeepsTheNewest) {
@@ -50,7 +50,7 @@ TEST_F(RingTest, KeepsTheNewest) {
 }
 
 TEST_F(RingTest, MemoryBoundsItToo) {
-  Ring ring({.events = 1000, .bytes = 200'000});
+  Ring ring({.items = 1000, .bytes = 200'000});
   PutEvent large = event(1);
   large.value = Value{std::vector<Element>(1000, 0.5), true};
   for (int i = 0; i < 50; ++i) ring.add(std::vector{shared(large)});
@@ -62,18 +62,18 @@ TEST_F(RingTest, MemoryBoundsItToo) {
 TEST_F(RingTest, AFollowerSeesWhatComes) {
   add(1, 2);
   const auto follower = ring_.follow({}, {}, "a");
-  EXPECT_TRUE(follower->next(kAtOnce).events.empty());
+  EXPECT_TRUE(follower->next(kAtOnce).items.empty());
   std::thread adds([this] { add(3, 2); });
-  EXPECT_EQ(numbers(follower->next(kSoon).events), (Numbers{3, 4}));
+  EXPECT_EQ(numbers(follower->next(kSoon).items), (Numbers{3, 4}));
   adds.join();
-  EXPECT_TRUE(follower->next(kAtOnce).events.empty());
+  EXPECT_TRUE(follower->next(kAtOnce).items.empty());
 }
 
 TEST_F(RingTest, AFollowerMayBeginWithWhatWas) {
   add(1, 4);
   const auto follower = ring_.follow(even(), event(0).time + 2s, "a");
   add(5, 2);
-  EXPECT_EQ(numbers(follower->next(kAtOnce).events), (Numbers{2, 4, 6}));
+  EXPECT_EQ(numbers(follower->next(kAtOnce).items), (Numbers{2, 4, 6}));
 }
 
 TEST_F(RingTest, OneThatIsTooSlowIsToldSoAndCounted) {
@@ -81,9 +81,9 @@ TEST_F(RingTest, OneThatIsTooSlowIsToldSoAndCounted) {
   add(1, 8);
   const auto news = follower->next(kAtOnce);
   EXPECT_EQ(news.lost, 3u);
-  EXPECT_TRUE(news.events.empty());
+  EXPECT_TRUE(news.items.empty());
   EXPECT_EQ(ring_.sample().too_slow, 1u);
-  EXPECT_EQ(numbers(follower->next(kAtOnce).events), (Numbers{4, 5, 6, 7, 8}));
+  EXPECT_EQ(numbers(follower->next(kAtOnce).items), (Numbers{4, 5, 6, 7, 8}));
 }
 
 TEST_F(RingTest, NobodyHasAllPlaces) {

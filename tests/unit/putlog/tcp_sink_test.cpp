@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "events.h"
-#include "putlog/sink_runner.h"
+#include "putlog/sink.h"
 
 namespace ioc_exporter::putlog {
 namespace {

@@ -45,6 +45,8 @@ class Ioc {
     }
   }
 
+  void want(bool wanted) { governor.set_wanted(wanted, at(now)); }
+
   TimingGovernor governor;
   bool attached = true;
   double now = 0, truth = 0, shown = 0, idle_returns = 0;
@@ -122,6 +124,22 @@ TEST(TimingGovernor, TimesStillLessForTheBudget) {
   EXPECT_EQ(ioc.governor.one_in(), 48u);
   ioc.run(60, 80'000);  // too much whatever is timed
   EXPECT_EQ(ioc.governor.one_in(), TimingGovernor::kMostForBudget);
+}
+
+TEST(TimingGovernor, TimesAllWhileSomebodyWantsItWithinTheBudget) {
+  Ioc ioc(kLimits, half);
+  ioc.run(30, 5000);
+  ASSERT_TRUE(ioc.governor.in_windows());
+  ioc.want(true);
+  ioc.run(4, 5000);  // a window that has begun ends first
+  EXPECT_FALSE(ioc.governor.in_windows());
+  ioc.run(30, 50'000);
+  EXPECT_TRUE(ioc.governor.in_windows());
+  ioc.run(60, 5000);
+  EXPECT_FALSE(ioc.governor.in_windows());
+  ioc.want(false);
+  ioc.run(30, 5000);
+  EXPECT_TRUE(ioc.governor.in_windows());
 }
 
 TEST(TimingGovernor, TimesAllAgainWhenTheLoadIsGone) {

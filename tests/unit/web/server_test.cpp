@@ -2,12 +2,16 @@
 #include "web/server.h"
 
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 
 #include "http_client.h"
 #include "inflate.h"
 #include "test_server.h"
+#include "web/own_addresses.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -70,6 +74,63 @@ TEST(Server, AsksWhoIsLetInBeforeAnythingIsDone) {
   EXPECT_EQ(allowed.headers.at("x-frame-options"), "deny");
   EXPECT_EQ(allowed.headers.at("content-security-policy"), "a");
   EXPECT_FALSE(allowed.headers.contains("x-content-type-options"));
+}
+
+// What costs others something is done for who is here, or may do actions.
+TEST(Server, LocalActionsAreDoneForWhoIsHere) {
+  const auto server_of = [](bool here, bool actions) {
+    ServerOptions options = options_on({"127.0.0.1:0"});
+    options.local_actions["/small"] = [](const Request& request) {
+      return Response{200, "text/plain; charset=utf-8", "asked for " + request.query};
+    };
+    if (!actions) options.actions.clear();
+    options.is_own = [here](const std::string& address) { return here && address == "127.0.0.1"; };
+    options.admit = [](const Request& request) -> Admission {
+      return {.refusal = {}, .user = request.authorization};
+    };
+    options.action_users = {"ada"};
+    return start(std::move(options));
+  };
+  const auto post = [](Server& server, const std::string& headers = "") {
+    return ask(server.port(), "POST", "/small?x", headers).status;
+  };
+  const std::string ada = "Authorization: ada\r\n", eve = "Authorization: eve\r\n",
+                    page = "Origin: http://localhost\r\n";
+  const auto here = server_of(true, false);
+  EXPECT_EQ(ask(here->port(), "POST", "/small?x").body, "asked for x");
+  EXPECT_EQ(post(*here, eve), 200);
+  EXPECT_EQ(post(*here, page), 403);
+  EXPECT_EQ(ask(here->port(), "GET", "/small").body, "GET /small ");
+  const Answer put = ask(here->port(), "PUT", "/small");
+  EXPECT_EQ(put.status, 405);
+  EXPECT_EQ(put.headers.at("allow"), "GET, HEAD, POST");
+  const auto elsewhere = server_of(false, true);
+  EXPECT_EQ(post(*elsewhere), 403);
+  EXPECT_EQ(post(*elsewhere, eve), 403);
+  EXPECT_EQ(post(*elsewhere, ada), 200);
+  EXPECT_EQ(post(*elsewhere, ada + page), 403);
+  EXPECT_EQ(ask(elsewhere->port(), "GET", "/small").status, 200);
+  const auto off = server_of(false, false);  // nobody may detach it either
+  EXPECT_EQ(post(*off, ada), 403);
+}
+
+TEST(OwnAddresses, AreThoseOfThisHost) {
+  for (const char* own : {"127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"})
+    EXPECT_TRUE(is_own_address(own)) << own;
+  for (const char* other : {"", "192.0.2.1", "2001:db8::1", "localhost", "0.0.0.0", "12"})
+    EXPECT_FALSE(is_own_address(other)) << other;
+  ifaddrs* all = nullptr;
+  ASSERT_EQ(::getifaddrs(&all), 0);
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    char text[64];
+    ASSERT_EQ(::getnameinfo(one->ifa_addr, sizeof(sockaddr_in), text, sizeof text, nullptr, 0,
+                            NI_NUMERICHOST),
+              0);
+    EXPECT_TRUE(is_own_address(text)) << text;
+    EXPECT_TRUE(is_own_address("::ffff:" + std::string(text))) << text;
+  }
+  ::freeifaddrs(all);
 }
 
 TEST_F(ServerTest, CompressesWhenAsked) {

@@ -10,12 +10,15 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace ioc_exporter::putlog {
+namespace ioc_exporter::delivery {
 
 struct LogFile {
   std::string path;
   unsigned count = 10;  // of older ones that are kept
 };
+
+// Whether that may be one: an absolute path, or "" for none.
+Result<void> check_log_path(const std::string& path);
 
 // Opens the file to append to it, and makes it where it is missing: mode 0640, nobody but the owner
 // of its folder may write to that. One exporter has it at a time: device_or_resource_busy.
@@ -26,4 +29,4 @@ Result<UniqueFd> rotate_log(const LogFile& file);
 // Either, as FileSink asks for it.
 using OpenLog = std::function<Result<UniqueFd>(bool rotate)>;
 
-}  // namespace ioc_exporter::putlog
+}  // namespace ioc_exporter::delivery

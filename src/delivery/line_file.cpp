@@ -1,4 +1,4 @@
-#include "putlog/file_sink.h"
+#include "delivery/line_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "putlog/json.h"
-
-namespace ioc_exporter::putlog {
+namespace ioc_exporter::delivery {
 namespace {
 
 constexpr std::size_t kOneWrite = 256u << 10;
@@ -55,11 +53,11 @@ std::optional<HalfLine> find_half_line(int file, std::uint64_t size) {
 
 }  // namespace
 
-Result<void> FileSink::open() {
+Result<void> LineFile::open() {
   return file_ ? Result<void>() : use(open_(false));
 }
 
-Result<void> FileSink::use(Result<UniqueFd> opened) {
+Result<void> LineFile::use(Result<UniqueFd> opened) {
   if (!opened) return std::move(opened).error();
   file_ = std::move(*opened);
   struct stat status {};
@@ -71,7 +69,7 @@ Result<void> FileSink::use(Result<UniqueFd> opened) {
   return mended;
 }
 
-Result<void> FileSink::mend_end() {
+Result<void> LineFile::mend_end() {
   char last = '\n';
   if (size_ > 0 && ::pread(file_.get(), &last, 1, static_cast<off_t>(size_ - 1)) != 1)
     return last_error("read the end of " + path_);
@@ -89,31 +87,31 @@ Result<void> FileSink::mend_end() {
   return {};
 }
 
-bool FileSink::is_old() const {
+bool LineFile::is_old() const {
   return bounds_.age.count() > 0 && std::chrono::system_clock::now() - begun_ >= bounds_.age;
 }
 
 // Somebody has removed it.
-bool FileSink::is_gone() const {
+bool LineFile::is_gone() const {
   struct stat status {};
   return ::fstat(file_.get(), &status) != 0 || status.st_nlink == 0;
 }
 
-Result<void> FileSink::rotate_for(std::size_t more) {
+Result<void> LineFile::rotate_for(std::size_t more) {
   if (size_ == 0 || (size_ + more <= bounds_.size && !is_old())) return {};
   file_.reset();
   return use(open_(true));
 }
 
-Sink::Delivered FileSink::deliver(std::span<const Entry> entries) {
+Delivered LineFile::deliver(std::size_t lines, const AppendLine& append) {
   if (file_ && is_gone()) file_.reset();
   Delivered done;
-  while (done.entries < entries.size() && !done.problem) {
+  while (done.entries < lines && !done.problem) {
     if (auto opened = open(); !opened) {
       done.problem = opened.error();
       break;
     }
-    Delivered more = write(entries.subspan(done.entries));
+    Delivered more = write(done.entries, lines, append);
     done.entries += more.entries;
     done.problem = std::move(more.problem);
   }
@@ -121,12 +119,12 @@ Sink::Delivered FileSink::deliver(std::span<const Entry> entries) {
 }
 
 // One write of whole lines.
-Sink::Delivered FileSink::write(std::span<const Entry> entries) {
+Delivered LineFile::write(std::size_t first, std::size_t end, const AppendLine& append) {
   std::string text;
   std::vector<std::size_t> ends;
-  for (const Entry& entry : entries) {
+  for (std::size_t line = first; line < end; ++line) {
     if (text.size() >= kOneWrite) break;
-    append_json(text, entry);
+    append(text, line);
     text += '\n';
     // Lines that would make the file too large go into the next one.
     if (!ends.empty() && size_ + text.size() > bounds_.size) {
@@ -153,4 +151,4 @@ Sink::Delivered FileSink::write(std::span<const Entry> entries) {
   return {whole, std::move(problem)};
 }
 
-}  // namespace ioc_exporter::putlog
+}  // namespace ioc_exporter::delivery

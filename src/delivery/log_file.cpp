@@ -1,4 +1,4 @@
-#include "putlog/log_file.h"
+#include "delivery/log_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,8 +8,9 @@
 #include <cstdio>
 
 #include "base/owned_file.h"
+#include "base/value_text.h"
 
-namespace ioc_exporter::putlog {
+namespace ioc_exporter::delivery {
 namespace {
 
 struct Place {
@@ -49,6 +50,11 @@ Result<void> move_on(int folder, const LogFile& file, const std::string& name) {
 
 }  // namespace
 
+Result<void> check_log_path(const std::string& path) {
+  if (path.empty() || (path.starts_with('/') && !path.ends_with('/'))) return {};
+  return error_in_words(shown(path) + " is no absolute path of a file");
+}
+
 Result<UniqueFd> open_log(const LogFile& file) {
   const auto place = place_of(file.path);
   if (!place) return place.error();
@@ -66,4 +72,4 @@ Result<UniqueFd> rotate_log(const LogFile& file) {
   return open_in(folder->get(), file, place->name);
 }
 
-}  // namespace ioc_exporter::putlog
+}  // namespace ioc_exporter::delivery

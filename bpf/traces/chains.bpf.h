@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Chains of records: all that the outermost dbProcess of a thread sets in motion on that thread, until it ends. Whether
+ * one may be chosen is decided at its begin, and whether it is, then or at its end. Its spans wait in a buffer of the
+ * thread, and are sent at the end as one event, or thrown away; one that is chosen and outgrows the buffer is sent in
+ * parts. Only calls that are timed are looked at: no frame but theirs has an end.
+ *
+ * Global functions with numbers only, as discard_lost(): the verifier reads each once. What the caller knows they look up
+ * again, which costs less than it takes to verify it.
+ */
+#ifndef IOC_EXPORTER_BPF_TRACES_CHAINS_BPF_H
+#define IOC_EXPORTER_BPF_TRACES_CHAINS_BPF_H
+
+/* The end of one chain was not seen, and the next begins. */
+static __always_inline void leave_trace(struct iocx_trace_thread *trace, __u64 id)
+{
+	if (!trace->chain.id)
+		return;
+	if (trace->chain.owner == id && trace->chain.why) {
+		trace->chain.lost += 1;
+		trace_send(id, 1);
+	}
+	trace->chain.id = 0;
+}
+
+/* A call that is timed has its frame, on top. */
+__noinline int trace_entered(__u64 id)
+{
+	const struct iocx_trace_config *config;
+	struct iocx_trace_thread *trace;
+	struct iocx_thread *thread;
+	struct iocx_frame *frame;
+	int continued;
+	__u32 depth;
+
+	if (!cfg_traces)
+		return 0;
+	thread = thread_of(id);
+	if (!thread)
+		return 0;
+	depth = thread->depth;
+	if (depth == 0 || depth > IOCX_MAX_DEPTH)
+		return 0;
+	trace = trace_place(id);
+	config = bpf_map_lookup_elem(&trace_config, &thread->slot);
+	if (!trace || !config || config->generation != thread->generation)
+		return 0;
+	if (!traced_thread(id)) { /* another thread has its place */
+		if (depth == 1)
+			count_trace(IOCX_TRACE_DROP_NO_BUFFER);
+		return 0;
+	}
+	frame = frame_at(thread, depth - 1);
+	*number_at(trace, depth - 1) = 0;
+	if (depth == 1) {
+		leave_trace(trace, id);
+		continued = is_continued(trace, id, frame->sp);
+		if (!begin_trace(trace, thread, config, frame, continued))
+			return 0;
+	} else if (!trace->chain.id || trace->chain.owner != id || !*number_at(trace, depth - 2)) {
+		return 0;
+	}
+	if (trace->started == (__u16)~0) {
+		trace->chain.lost += 1;
+		return 0;
+	}
+	trace->started += 1;
+	*number_at(trace, depth - 1) = trace->started;
+	if (config->settings & IOCX_TRACE_HAS_WISHES)
+		look_for_wish(trace, config, frame->record, frame->start_ns);
+	return 0;
+}
+
+/* Room for one more span; NULL: there is none, and it is not known yet whether the chain is chosen. */
+static __always_inline struct iocx_trace_span *add_span(struct iocx_trace_thread *trace, __u64 id, __u64 now)
+{
+	__u32 at = trace->chain.spans;
+
+	if (at >= IOCX_TRACE_SPANS) {
+		trace->chain.why = why_at(trace, now);
+		if (!trace->chain.why) {
+			trace->chain.lost += 1;
+			return NULL;
+		}
+		trace_send(id, 0);
+		at = 0;
+	}
+	trace->chain.spans = (__u16)(at + 1);
+	IOCX_CA_OPAQUE(at);
+	return &trace->spans[at & (IOCX_TRACE_SPANS - 1)];
+}
+
+/* How the record is after the call: SEVR, and STAT above it. */
+static __always_inline __u32 alarm_of(const struct iocx_ioc_config *config, __u64 record)
+{
+	__u16 alarm[2] = {0, IOCX_SEVERITIES}; /* STAT and SEVR, which are neighbours in every version of Base */
+
+	if (config->sevr != config->stat + 2 ||
+	    bpf_probe_read_user(alarm, sizeof(alarm), (void *)(record + config->stat)))
+		return IOCX_SEVERITIES;
+	return (__u32)alarm[0] << 16 | alarm[1];
+}
+
+/*
+ * A timed call is over, and its frame was just popped. `flags`: IOCX_TRACE_SPAN_DISABLED or _CUT, where that is so.
+ * Returns 1 when the record is active, as it is to complete later.
+ */
+__noinline int trace_left(__u64 id, __u64 now, __u32 flags)
+{
+	const struct iocx_ioc_config *config;
+	struct iocx_trace_thread *trace;
+	const struct iocx_frame *frame;
+	struct iocx_trace_span *span;
+	struct iocx_thread *thread;
+	__u32 index, alarm, active = 0;
+	__u16 number;
+
+	if (!cfg_traces)
+		return 0;
+	trace = open_trace(id);
+	thread = traced_thread(id);
+	if (!trace || !thread)
+		return 0;
+	index = thread->depth;
+	if (index >= IOCX_MAX_DEPTH)
+		return 0;
+	number = *number_at(trace, index);
+	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!number || !config)
+		return 0;
+	frame = frame_at(thread, index);
+	if (!flags)
+		active = read_pact(config, frame->record) != 0;
+	alarm = flags & IOCX_TRACE_SPAN_CUT ? IOCX_SEVERITIES : alarm_of(config, frame->record);
+	if ((alarm & 0xFFFF) < IOCX_SEVERITIES && frame->severity < (alarm & 0xFFFF))
+		trace->raised = 1;
+	span = add_span(trace, id, now);
+	if (span) {
+		span->record = frame->record;
+		span->start_ns = frame->start_ns;
+		span->end_ns = now;
+		span->child_ns = frame->child_ns;
+		span->number = number;
+		span->parent = index ? *number_at(trace, index - 1) : 0;
+		span->status = (__u16)(alarm >> 16);
+		span->severity = (__u8)((alarm & 0xFFFF) < IOCX_SEVERITIES ? alarm & 0xFFFF : IOCX_SEVERITIES);
+		span->flags = (__u8)(flags | (active ? IOCX_TRACE_SPAN_ASYNCHRONOUS : 0));
+		if (active)
+			trace->asynchronous = 1;
+	}
+	if (index == 0) {
+		trace->chain.why = why_at(trace, now);
+		if (trace->chain.why) {
+			if (trace->chain.lost)
+				count_trace(IOCX_TRACE_DROP_TOO_LONG);
+			trace_send(id, 1);
+		}
+		trace->chain.id = 0;
+	}
+	return (int)active;
+}
+
+/* A call that does not process its record, within another one; it has no frame yet. */
+__noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
+{
+	struct iocx_trace_thread *trace;
+	struct iocx_trace_span *span;
+	struct iocx_thread *thread;
+	__u32 depth;
+	__u16 parent;
+	__u64 now;
+
+	if (!cfg_traces)
+		return 0;
+	trace = open_trace(id);
+	thread = traced_thread(id);
+	if (!trace || !thread)
+		return 0;
+	depth = thread->depth;
+	if (depth == 0 || depth > IOCX_MAX_DEPTH)
+		return 0;
+	parent = *number_at(trace, depth - 1);
+	if (!parent)
+		return 0;
+	if (trace->started == (__u16)~0) {
+		trace->chain.lost += 1;
+		return 0;
+	}
+	trace->started += 1;
+	if (flags & IOCX_TRACE_SPAN_ACTIVE)
+		trace->met_active = 1;
+	now = bpf_ktime_get_ns();
+	span = add_span(trace, id, now);
+	if (!span)
+		return 0;
+	span->record = record;
+	span->start_ns = now;
+	span->end_ns = now;
+	span->child_ns = 0;
+	span->number = trace->started;
+	span->parent = parent;
+	span->status = 0;
+	span->severity = IOCX_SEVERITIES; /* dbProcess may set it yet */
+	span->flags = (__u8)flags;
+	return 0;
+}
+
+/* A call that nests so deep that it has no frame. */
+static __always_inline void trace_too_deep(__u64 id)
+{
+	struct iocx_trace_thread *trace = open_trace(id);
+
+	if (trace)
+		trace->chain.lost += 1;
+}
+
+/* recGblFwdLink(record), of a record that is not within its dbProcess. */
+__noinline int trace_completed(__u64 id, __u64 record, __u64 sp)
+{
+	struct iocx_trace_wish_key key = {.record = record};
+	const struct iocx_trace_pending *pending;
+	struct iocx_trace_thread *trace;
+	struct iocx_trace_chain *event;
+	struct iocx_thread *thread;
+	__u64 now;
+
+	if (!cfg_traces)
+		return 0;
+	thread = thread_of(id);
+	if (!thread)
+		return 0;
+	trace = traced_thread(id) ? trace_place(id) : NULL;
+	if (trace)
+		trace->resumed.id = 0;
+	key.generation = thread->generation;
+	pending = bpf_map_lookup_elem(&trace_pending, &key);
+	if (!pending)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (trace && now - pending->since_ns < IOCX_TRACE_PATIENCE_NS) {
+		trace->resumed.since_ns = pending->since_ns;
+		trace->resumed.owner = id;
+		trace->resumed.sp = sp;
+		trace->resumed.returns_to = return_address_on_stack(sp);
+		trace->resumed.number = pending->number;
+		trace->resumed.id = pending->id;
+	}
+	event = bpf_ringbuf_reserve(&trace_events, sizeof(*event), 0);
+	if (event) {
+		__builtin_memset(event, 0, sizeof(*event));
+		event->kind = IOCX_TRACE_COMPLETION;
+		event->slot = thread->slot;
+		event->generation = thread->generation;
+		event->id = pending->id;
+		event->parent_span = (__u16)pending->number;
+		event->owner = id;
+		event->now_ns = now;
+		__builtin_memcpy(event->comm, thread->comm, sizeof(event->comm));
+		bpf_ringbuf_submit(event, trace_wakes());
+	} else {
+		count_trace(IOCX_TRACE_DROP_COMPLETION_LOST);
+	}
+	bpf_map_delete_elem(&trace_pending, &key);
+	return 0;
+}
+
+#endif

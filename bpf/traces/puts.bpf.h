@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Which put a thread of a server does: the witness of the server notes it (bpf/ca/witness.bpf.c, bpf/pva/witness.bpf.c),
+ * and the chain that it begins on the same thread takes it (bpf/traces/chains.bpf.h). User space makes the maps and gives
+ * them to both objects; while traces are off there are none, and cfg_traces is 0: the verifier takes out what uses them.
+ */
+#ifndef IOC_EXPORTER_BPF_TRACES_PUTS_BPF_H
+#define IOC_EXPORTER_BPF_TRACES_PUTS_BPF_H
+
+#include "shared/traces.h"
+
+/* 0: off. */
+const volatile __u32 cfg_traces;
+
+#ifndef TRACES_WITHOUT_CA
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, IOCX_TRACE_PUTS);
+	__type(key, __u64); /* tgid << 32 | tid */
+	__type(value, struct iocx_trace_put);
+} trace_puts SEC(".maps");
+#endif
+
+#ifndef TRACES_WITHOUT_PVA
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, IOCX_TRACE_PUTS);
+	__type(key, __u64); /* the same */
+	__type(value, struct iocx_trace_pva_put);
+} trace_pva_puts SEC(".maps");
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+// FollowStream: what comes to a ring, as server-sent events.
+//
+// Each has an "id" and its JSON as "data". The event "lost" says that the client was too slow, and
+// how many it did not see; then the stream ends.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/refuse.h"
+#include "delivery/ring.h"
+#include "web/message.h"
+
+namespace ioc_exporter::app {
+
+// How long a stream waits for news before it looks whether it should end.
+inline constexpr std::chrono::milliseconds kPatience{250};
+// Without news a comment goes out, so that who has gone is seen, and who waits sees us.
+inline constexpr std::chrono::seconds kSilence{5};
+
+template <class Ring>
+class FollowStream : public web::BodyStream {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // Appends "id: ...\ndata: {...}".
+  using Append = void (*)(std::string&, const typename Ring::Item&);
+
+  FollowStream(std::shared_ptr<Ring> ring, std::unique_ptr<typename Ring::Follower> follower,
+               Append append, Clock::time_point until)
+      : ring_(std::move(ring)), follower_(std::move(follower)), append_(append), until_(until) {}
+
+  std::optional<std::string> next() override {
+    if (ended_) return std::nullopt;
+    std::string text;
+    if (std::exchange(first_, false)) text = "retry: 3000\n\n";
+    const auto news = follower_->next(text.empty() ? kPatience : kPatience * 0);
+    for (const auto& item : news.items) {
+      append_(text, item);
+      text += "\n\n";
+    }
+    if (news.lost > 0)
+      text += "event: lost\ndata: {\"lost\":" + std::to_string(news.lost) + "}\n\n";
+    const auto now = Clock::now();
+    ended_ = news.ended || news.lost > 0 || now >= until_;
+    if (text.empty() && now - last_ >= kSilence) text = ":\n\n";
+    if (!text.empty()) last_ = now;
+    return text;
+  }
+
+ private:
+  std::shared_ptr<Ring> ring_;  // outlives its follower
+  std::unique_ptr<typename Ring::Follower> follower_;
+  const Append append_;
+  const Clock::time_point until_;
+  Clock::time_point last_ = Clock::now();
+  bool first_ = true, ended_ = false;
+};
+
+// `what` is followed, in the words of a refusal: there are only so many places.
+template <class Ring>
+web::Response follow(
+    const std::shared_ptr<Ring>& ring, typename Ring::Filter filter, const delivery::Since& since,
+    const std::string& remote, const char* what, typename FollowStream<Ring>::Append append,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
+  auto follower = ring->follow(std::move(filter), since, web::holder_of(remote, ""));
+  if (!follower)
+    return refuse(503, std::string("too many follow ") + what + ", of all or from one address");
+  web::Response response;
+  response.content_type = "text/event-stream";
+  response.headers["Cache-Control"] = "no-store";
+  response.stream = std::make_shared<FollowStream<Ring>>(ring, std::move(follower), append, until);
+  return response;
+}
+
+}  // namespace ioc_exporter::app

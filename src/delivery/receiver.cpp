@@ -1,0 +1,101 @@
+#include "delivery/receiver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/tcp.h"
+#include "base/utf8.h"
+#include "base/value_text.h"
+
+namespace ioc_exporter::delivery {
+namespace {
+
+constexpr std::string_view kHttp = "http://", kHttps = "https://";
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::uint64_t kLongestPause = 600;  // s
+constexpr std::size_t kMostWords = 200;
+
+// Of a receiver that says how many seconds; what says a date is asked again as others are.
+std::optional<std::chrono::milliseconds> retry_after(const Fetched& answer) {
+  const auto header = answer.headers.find("retry-after");
+  if (header == answer.headers.end()) return std::nullopt;
+  const auto seconds = parse_whole_number(header->second, 0, UINT32_MAX);
+  if (!seconds) return std::nullopt;
+  // 0 would be "go on": what was refused is to be asked again, not at once.
+  return std::chrono::seconds(std::clamp<std::uint64_t>(*seconds, 1, kLongestPause));
+}
+
+}  // namespace
+
+Result<HostAndPort> parse_host_and_port(const std::string& text) {
+  const auto refuse = [&text] {
+    return error_in_words(shown(text) + " is no HOST:PORT, such as loghost:7011");
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return refuse();
+  HostAndPort parsed{text.substr(0, colon), text.substr(colon + 1)};
+  if (parsed.host.starts_with('[') && parsed.host.ends_with(']'))
+    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  else if (parsed.host.find(':') != std::string::npos)
+    return refuse();
+  if (parsed.host.empty() || !parse_whole_number(parsed.port, 1, 65'535)) return refuse();
+  return parsed;
+}
+
+Result<void> check_url(const std::string& url, bool tls, const std::string& example) {
+  const bool known = url.starts_with(kHttp) || (tls && url.starts_with(kHttps));
+  if (known && !url.ends_with('/')) return {};
+  return error_in_words(shown(url) + " is no URL such as " + example);
+}
+
+Result<void> check_header(const std::string& text, const std::string& what) {
+  if (text == printable_utf8(text, text.size())) return {};
+  return error_in_words(shown(text) + " is no " + what);
+}
+
+void look_up_once(const std::string& host, const std::string& log) {
+  if (auto found = look_up(host); !found) log::warn("{}: {}", log, found.error().message());
+}
+
+void look_up_host_of(const std::string& url, const std::string& log) {
+  const std::size_t begin = url.find("://") + 3;
+  const std::string place = url.substr(begin, url.find('/', begin) - begin);
+  // The port does not matter here: where there is none, one is put there.
+  auto parsed = parse_host_and_port(place);
+  if (!parsed) parsed = parse_host_and_port(place + ":80");
+  look_up_once(parsed ? parsed->host : place, log);
+}
+
+bool is_refused_for_good(int status) {
+  return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
+         status != 429;
+}
+
+Delivered push(const Push& push) {
+  Delivered done;
+  if (push.entries == 0) return done;
+  const auto answer = send_post(push.post, kPatience);
+  if (!answer) {
+    done.problem = answer.error();
+    return done;
+  }
+  if (answer->status / 100 == 2) {
+    done.entries = push.entries;
+    if (push.read) push.read(*answer, done);
+    return done;
+  }
+  const std::string said = push.words ? push.words(*answer) : answer->body;
+  const std::string words = printable_utf8(said, kMostWords);
+  done.problem = error_in_words(push.where + ": status " + std::to_string(answer->status) +
+                                (words.empty() ? "" : ": ") + words);
+  if (push.is_refused(answer->status))
+    done.refused = push.entries;
+  else
+    done.pause = retry_after(*answer);
+  return done;
+}
+
+}  // namespace ioc_exporter::delivery

@@ -1,0 +1,47 @@
+// Receivers over the network: where they are, and one POST to those that acknowledge by HTTP.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "base/http_client.h"
+#include "base/result.h"
+#include "delivery/sink.h"
+
+namespace ioc_exporter::delivery {
+
+// "HOST:PORT", "[::1]:7011".
+struct HostAndPort {
+  std::string host, port;
+};
+Result<HostAndPort> parse_host_and_port(const std::string& text);
+
+// http://HOST[:PORT][/PATH] without a slash at its end, or where `tls` https://... `example`: one
+// that is right, for the error.
+Result<void> check_url(const std::string& url, bool tls, const std::string& example);
+// A text that goes into a header: printable, without a line end. `what`: "name of a tenant".
+Result<void> check_header(const std::string& text, const std::string& what);
+
+// To be called at the start, see look_up() in base/tcp.h. That there is no such host now is no
+// reason not to start: it is logged.
+void look_up_once(const std::string& host, const std::string& log);
+void look_up_host_of(const std::string& url, const std::string& log);
+
+// What another try does not help.
+bool is_refused_for_good(int status);
+
+struct Push {
+  HttpPost post;
+  std::size_t entries = 0;  // that it carries
+  std::string where;        // for errors: "push to http://loki:3100"
+  bool (*is_refused)(int status) = is_refused_for_good;
+  // What an answer with status 2xx says besides.
+  std::function<void(const Fetched& answer, Delivered& done)> read = {};
+  // The words of an answer with another status, where it is no text.
+  std::function<std::string(const Fetched& answer)> words = {};
+};
+// Within some seconds. A Retry-After of the answer is kept to.
+Delivered push(const Push& push);
+
+}  // namespace ioc_exporter::delivery

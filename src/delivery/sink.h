@@ -1,0 +1,72 @@
+// Sink: where events or traces go for good: a file, a server. Each has a thread of its own.
+//
+// A Kind says what goes there:
+//
+//   Item     a shared pointer to what is handed on, and never changed then
+//   Entry    what a sink is given: an item, or what some came to
+//   Filter   wants() what an item points to
+//   Stage    what is between the queue and the sink, in the sink's thread, and is told the time:
+//            take(Item, now, entries&), end_due(now, entries&), end_all(entries&) append entries
+//            that are to be delivered now; next_due()
+//   bytes()  what an item takes in memory, about
+//   weight() how many items an entry stands for
+//   kLog     how messages begin; kItems: what items are called in them
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "delivery/queue.h"
+
+namespace ioc_exporter::delivery {
+
+struct Delivered {
+  std::size_t entries = 0;            // the first ones of those that were given
+  std::optional<Error> problem = {};  // why not all; it is asked again, later each time
+  std::size_t refused = 0;            // of those behind them: that will never be taken
+  // When it is asked again after a problem, where the receiver says so; 0: at once, with those that
+  // are left.
+  std::optional<std::chrono::milliseconds> pause = {};
+};
+
+template <class Entry>
+class Sink {
+ public:
+  using Delivered = delivery::Delivered;
+
+  virtual ~Sink() = default;
+
+  // Called in the sink's thread only, again and again with those that are left. May wait for a
+  // second or so, not for ever.
+  virtual Delivered deliver(std::span<const Entry> entries) = 0;
+  // Called in the sink's thread from time to time, also while nothing comes.
+  virtual Result<void> tend() { return {}; }
+};
+
+template <class Kind>
+struct SinkSetup {
+  std::string name;  // the label `sink`
+  typename Kind::Filter filter = {};
+  QueueBounds queue = {};
+  std::chrono::milliseconds tend_every{60'000};
+  std::unique_ptr<Sink<typename Kind::Entry>> sink = {};
+};
+
+// Items. Of all that came: received = delivered + filtered + waiting + dropped.
+struct SinkSample {
+  std::string sink;
+  std::uint64_t received = 0, delivered = 0, filtered = 0;
+  std::uint64_t waiting = 0;                     // queued, in a stage or under way
+  std::map<std::string, std::uint64_t> dropped;  // by reason
+  std::uint64_t failures = 0;                    // of deliver()
+  std::string problem;                           // of the last one; "" = it works
+};
+
+}  // namespace ioc_exporter::delivery

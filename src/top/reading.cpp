@@ -1,0 +1,97 @@
+#include "top/reading.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace ioc_exporter::top {
+namespace {
+
+struct FamilyRow {
+  Family family;
+  std::string_view name;
+  std::vector<std::string_view> labels;
+  // What the IOC or the kernel counted before the exporter came is no growth.
+  bool begins_at_0 = true;
+};
+
+const std::array<FamilyRow, kFamilies>& rows() {
+  static const std::array<FamilyRow, kFamilies> kRows = {{
+      {Family::record_calls, "epics_record_process_total", {"ioc", "record"}},
+      {Family::record_self, "epics_record_process_self_seconds_total", {"ioc", "record"}},
+      {Family::ioc_up, "epics_ioc_up", {"ioc"}},
+      {Family::ioc_cpu, "epics_ioc_cpu_seconds_total", {"ioc", "thread_class"}, false},
+      {Family::ioc_calls, "epics_ioc_processings_total", {"ioc", "cause", "period"}},
+      {Family::ioc_memory, "epics_ioc_resident_memory_bytes", {"ioc"}},
+      {Family::ca_circuits, "epics_ca_circuits", {"ioc"}},
+      {Family::ca_puts,
+       "epics_ca_puts_total",
+       {"ioc", "pv", "client", "user", "client_host", "op"}},
+      {Family::pva_puts,
+       "epics_pva_puts_total",
+       {"ioc", "pv", "client", "user", "client_host", "op"}},
+  }};
+  return kRows;
+}
+
+const FamilyRow& row_of(Family family) {
+  return rows()[static_cast<std::size_t>(family)];
+}
+
+// No label has a NUL in it: what is no text stands as \xNN.
+std::string joined(const FamilyRow& row, const Series& series) {
+  std::string key;
+  for (const std::string_view label : row.labels) key.append(series.label(label)).push_back('\0');
+  return key;
+}
+
+Labels labels_of(std::string_view key) {
+  Labels labels;
+  while (!key.empty()) {
+    labels.emplace_back(key.substr(0, key.find('\0')));
+    key.remove_prefix(labels.back().size() + 1);
+  }
+  return labels;
+}
+
+}  // namespace
+
+std::set<std::string, std::less<>> family_names() {
+  std::set<std::string, std::less<>> names;
+  for (const FamilyRow& row : rows()) names.emplace(row.name);
+  return names;
+}
+
+void Reading::take(const Series& series) {
+  const auto row = std::ranges::find(rows(), series.name, &FamilyRow::name);
+  if (row == rows().end() || !std::isfinite(series.value)) return;
+  if (count_ >= most_) {
+    ++left_out_;
+    return;
+  }
+  ++count_;
+  series_[static_cast<std::size_t>(row->family)][joined(*row, series)] = series.value;
+}
+
+std::vector<Value> Reading::values(Family family) const {
+  std::vector<Value> all;
+  for (const auto& [key, value] : series_[static_cast<std::size_t>(family)])
+    all.push_back({labels_of(key), value});
+  return all;
+}
+
+std::vector<Value> Reading::rates(Family family, const Reading& before) const {
+  std::vector<Value> all;
+  const double seconds = std::chrono::duration<double>(time_ - before.time_).count();
+  if (seconds <= 0) return all;
+  const auto& earlier = before.series_[static_cast<std::size_t>(family)];
+  for (const auto& [key, value] : series_[static_cast<std::size_t>(family)]) {
+    const auto found = earlier.find(key);
+    if (found == earlier.end() && !row_of(family).begins_at_0) continue;
+    const double from = found == earlier.end() || found->second > value ? 0 : found->second;
+    all.push_back({labels_of(key), (value - from) / seconds});
+  }
+  return all;
+}
+
+}  // namespace ioc_exporter::top

@@ -1,0 +1,66 @@
+// What top takes from a scrape, and what changed from one to the next.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "top/metric_lines.h"
+
+namespace ioc_exporter::top {
+
+enum class Family : std::uint8_t {
+  record_calls,
+  record_self,
+  ioc_up,
+  ioc_cpu,
+  ioc_calls,
+  ioc_memory,
+  ca_circuits,
+  ca_puts,
+  pva_puts,
+};
+inline constexpr std::size_t kFamilies = 9;
+
+// The labels of a series that tell it from others of its family, in the family's order.
+using Labels = std::vector<std::string>;
+
+struct Value {
+  Labels labels;
+  double value = 0;
+};
+
+// The names of the families, as series have them.
+std::set<std::string, std::less<>> family_names();
+
+class Reading {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // More series than these are left out: a host with so many is not looked at by eye.
+  static constexpr std::size_t kMostSeries = 400'000;
+
+  explicit Reading(Clock::time_point time = {}, std::size_t most = kMostSeries)
+      : time_(time), most_(most) {}
+
+  void take(const Series& series);
+  std::uint64_t left_out() const { return left_out_; }
+  // Of a gauge.
+  std::vector<Value> values(Family family) const;
+  // How fast a counter of `before` has grown, a second. One that shrank has begun anew, at 0; so
+  // has one that was not there, but for those that were counted before the exporter saw them.
+  std::vector<Value> rates(Family family, const Reading& before) const;
+
+ private:
+  Clock::time_point time_;
+  std::size_t most_, count_ = 0;
+  std::uint64_t left_out_ = 0;
+  // By their labels' values, joined.
+  std::array<std::unordered_map<std::string, double>, kFamilies> series_;
+};
+
+}  // namespace ioc_exporter::top

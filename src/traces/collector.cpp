@@ -1,0 +1,198 @@
+#include "traces/collector.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "exposition/page.h"
+#include "kernel/map.h"
+#include "traces/outlet_families.h"
+
+namespace ioc_exporter::traces {
+namespace {
+
+constexpr const char* kProbe = "traces";
+// How long chains lie in the ring where there are few.
+constexpr std::chrono::milliseconds kPause{50};
+constexpr std::size_t kMostAtOnce = 4096;
+// Chains of an IOC that has ended may still be on their way.
+constexpr std::chrono::seconds kKeepEnded{15};
+
+std::uint64_t random_salt() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
+}  // namespace
+
+TracesCollector::TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
+                                 records::RecordsCollector& records, ca::CaCollector& puts,
+                                 std::shared_ptr<putlog::Ring> log,
+                                 const std::vector<TraceReceiver*>& receivers, Outlets* outlets)
+    : host_(host),
+      maps_(maps),
+      records_(records),
+      puts_(puts),
+      outlets_(outlets),
+      counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
+      wishes_(options, counters_),
+      values_(std::move(log)),
+      reader_(*this, random_salt()) {
+  for (TraceReceiver* receiver : receivers)
+    if (receiver != nullptr) receivers_.push_back(receiver);
+  for (const char* why : {"rate", "asked", "slower", "alarm", "active"}) sample_.made[why] = 0;
+}
+
+TracesCollector::~TracesCollector() = default;  // the thread is the first to end
+
+std::vector<ProbeState> TracesCollector::probes() const {
+  if (!is_enabled()) return {};
+  const bool no_records = maps_.problem().empty() && records_.process() == nullptr;
+  return {
+      {kProbe, no_records ? "traces need --collector.records, and its probes" : maps_.problem()}};
+}
+
+void TracesCollector::follow(TimePoint now) {
+  if (!works()) return;
+  const std::scoped_lock lock(mutex_);
+  for (auto& [place, known] : known_) known.counted = false;
+  for (const auto& [live, slot, generation] : records_.counted()) {
+    Known& known = known_[{slot, generation}];
+    known.counted = true;
+    known.gone = now;
+    const bool changed = known.ioc.name != live->ioc.name || known.ioc.database != live->database;
+    if (!changed) continue;
+    known.ioc = {live->ioc.name, live->ioc.id.pid, live->database};
+    known.told = true;
+    trouble_.report("choose chains of ioc " + live->ioc.name,
+                    wishes_.add(slot, generation, live->ioc.name, live->database, now));
+  }
+  for (auto& [place, known] : known_)
+    if (!known.counted && std::exchange(known.told, false))
+      trouble_.report("forget an IOC's chains", wishes_.remove(place.first, place.second));
+  std::erase_if(known_, [now](const auto& entry) {
+    return !entry.second.counted && now - entry.second.gone > kKeepEnded;
+  });
+}
+
+// The thread starts with the first tick: before that, helper processes are still to be forked.
+void TracesCollector::tick(TimePoint now) {
+  if (!works()) return;
+  {
+    const std::scoped_lock host(host_.mutex());
+    const std::scoped_lock lock(mutex_);
+    trouble_.report("end what was asked for", wishes_.look(now));
+    for (const auto& [place, known] : known_)
+      if (known.counted) records_.time_all(place.first, wishes_.wants_all(place.first));
+  }
+  if (!thread_.joinable())
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void TracesCollector::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    reader_trouble_.report("wait for traces", maps_.ring()->wait(kPause));
+    while (read_some(false) && !stop.stop_requested()) {
+    }
+    // What came in between is there next time, and not in a hurry.
+    std::this_thread::sleep_for(kPause / 10);
+  }
+  while (read_some(true)) {
+  }
+}
+
+// Whether there is more to read.
+bool TracesCollector::read_some(bool last) {
+  std::size_t read = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    auto taken = maps_.ring()->read(kMostAtOnce, [this](auto event) { reader_.take(event); });
+    reader_trouble_.report("read traces", taken ? Result<void>() : taken.error());
+    if (taken) read = *taken;
+    values_.look();  // each time: who falls behind is let go
+    sample_.waiting = reader_.waiting();
+    if (reader_.waiting() == 0) return read == kMostAtOnce;
+  }
+  std::vector<SharedTrace> traces;
+  {
+    const std::scoped_lock host(host_.mutex());
+    const std::scoped_lock lock(mutex_);
+    for (Trace& trace : reader_.finish(WallClock::read(), last && read < kMostAtOnce)) {
+      ++sample_.made[trace.why.empty() ? "continued" : trace.why.front()];
+      traces.push_back(std::make_shared<const Trace>(std::move(trace)));
+    }
+    sample_.waiting = reader_.waiting();
+  }
+  if (!traces.empty())
+    for (TraceReceiver* receiver : receivers_) receiver->receive(traces);
+  return read == kMostAtOnce;
+}
+
+const TraceDirectory::Ioc* TracesCollector::ioc(std::uint32_t slot,
+                                                std::uint32_t generation) const {
+  const auto known = known_.find({slot, generation});
+  return known == known_.end() ? nullptr : &known->second.ioc;
+}
+
+bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
+  iocx_putlog_event event{};
+  event.time = put.time;
+  event.id = put.id;
+  event.slot = put.slot;
+  event.generation = put.generation;
+  event.sid = put.sid;
+  event.source = IOCX_PUTLOG_CA_SERVER;
+  event.op = put.op;
+  std::copy(std::begin(put.address), std::end(put.address), std::begin(event.address));
+  event.port = put.port;
+  cause.op = put.op == 0 ? "write" : "write_notify";
+  auto who = puts_.identify(event);
+  if (!who) return false;
+  cause.client = who->labels.client + ":" + std::to_string(who->place.port);
+  if (!values_.is_known()) cause.user = std::move(who->labels.user);
+  cause.client_host = std::move(who->labels.host);
+  cause.pv = std::move(who->labels.pv);
+  if (const putlog::PutEvent* const logged = values_.find(put.time)) {
+    cause.value = logged->value;
+    cause.seq = logged->seq;
+    cause.user = logged->user;  // hashed, where users are in the log
+  } else if (values_.is_known()) {
+    return false;
+  }
+  return !cause.pv.empty();
+}
+
+Result<std::size_t> TracesCollector::ask(const Demand& demand) {
+  if (!works())
+    return error_in_words("trace " + demand.records.text() + ": " +
+                          (is_enabled() ? probes().front().problem : "--collector.traces is off"));
+  const std::scoped_lock lock(mutex_);
+  return wishes_.ask(demand, Clock::now());
+}
+
+std::vector<DropSample> TracesCollector::count_drops() {
+  const auto counted = kernel::sum_per_cpu_counters(counters_.counts, IOCX_TRACE_COUNTS);
+  const std::vector<std::uint64_t> counts =
+      counted ? *counted : std::vector<std::uint64_t>(IOCX_TRACE_COUNTS);
+  sample_.chosen = counts[IOCX_TRACE_SENT] + counts[IOCX_TRACE_DROP_RING_FULL];
+  sample_.dropped["ring_full"] = counts[IOCX_TRACE_DROP_RING_FULL];
+  sample_.dropped["unknown_ioc"] = reader_.counts().unknown_ioc;
+  auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
+  drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});
+  drops.push_back({kProbe, "malformed", reader_.counts().malformed, true});
+  return drops;
+}
+
+void TracesCollector::collect(exposition::Page& page) {
+  if (!is_enabled()) return;
+  const std::scoped_lock lock(mutex_);
+  if (works())
+    for (DropSample& drop : count_drops()) page.self.drops.push_back(std::move(drop));
+  sample_.spans = reader_.counts().spans;
+  sample_.cut = reader_.counts().cut;
+  sample_.joined = reader_.counts().joined;
+  encode_traces(sample_, page.encoder);
+  if (outlets_ != nullptr) encode_outlets(outlets_->samples(), page.encoder);
+}
+
+}  // namespace ioc_exporter::traces

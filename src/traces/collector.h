@@ -1,0 +1,87 @@
+// TracesCollector: which chains of records the kernel is to tell of, and who is given what becomes
+// of them.
+//
+// A thread of its own takes events out of the ring, and asks for names under the host's mutex.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/trouble_log.h"
+#include "ca/collector.h"
+#include "exposition/collector.h"
+#include "exposition/self_samples.h"
+#include "iocs/host.h"
+#include "records/collector.h"
+#include "traces/chain_reader.h"
+#include "traces/demand.h"
+#include "traces/event_maps.h"
+#include "traces/families.h"
+#include "traces/outlets.h"
+#include "traces/put_values.h"
+#include "traces/wishes.h"
+
+namespace ioc_exporter::traces {
+
+class TracesCollector final : public Collector, public DemandTaker, private TraceDirectory {
+ public:
+  // All must outlive it. `log`: null while the put log is off. `receivers`: those that are null are
+  // none; `outlets`: the one that says what became of them, or null.
+  TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
+                  records::RecordsCollector& records, ca::CaCollector& puts,
+                  std::shared_ptr<putlog::Ring> log, const std::vector<TraceReceiver*>& receivers,
+                  Outlets* outlets);
+  ~TracesCollector() override;
+
+  std::string_view name() const override { return "traces"; }
+  bool is_enabled() const override { return maps_.is_enabled(); }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  void tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+
+  Result<std::size_t> ask(const Demand& demand) override;
+
+ private:
+  using Place = std::pair<std::uint32_t, std::uint32_t>;  // slot and generation
+  struct Known {
+    Ioc ioc;
+    bool counted = true;
+    bool told = false;  // to wishes_
+    TimePoint gone{};
+  };
+
+  const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const override;
+  bool name_put(const iocx_trace_put& put, Cause& cause) override;
+  std::vector<DropSample> count_drops();
+  bool works() { return maps_.ring() && records_.process() != nullptr; }
+  void run(const std::stop_token& stop);
+  bool read_some(bool last);
+
+  iocs::Host& host_;
+  TraceMaps& maps_;
+  records::RecordsCollector& records_;
+  ca::CaCollector& puts_;
+  Outlets* outlets_;
+  std::vector<TraceReceiver*> receivers_;
+  records::RecordTraceMaps counters_;
+  mutable std::mutex mutex_;  // of what follows; taken after the host's
+  Wishes wishes_;
+  std::map<Place, Known> known_;
+  TracesSample sample_;
+  TroubleLog trouble_;
+  PutValues values_;           // the same
+  ChainReader reader_;         // for the thread, under the mutex
+  TroubleLog reader_trouble_;  // for the thread
+  std::jthread thread_;
+};
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,44 @@
+#include "traces/event_maps.h"
+
+#include <utility>
+
+#include "kernel/load_error.h"
+#include "kernel/map.h"
+#include "shared/traces.h"
+
+namespace ioc_exporter::traces {
+namespace {
+
+constexpr std::uint32_t kMiB = 1024 * 1024;
+
+}  // namespace
+
+TraceMaps::TraceMaps(const Options& options) {
+  if (!options.enabled) return;
+  if (auto made = make(options); !made) {
+    problem_ = kernel::explain_load_error("traces", made.error());
+    ring_.reset();
+  }
+}
+
+Result<void> TraceMaps::make(const Options& options) {
+  auto puts = kernel::make_lru_hash("trace_puts", sizeof(std::uint64_t), sizeof(iocx_trace_put),
+                                    IOCX_TRACE_PUTS);
+  if (!puts) return std::move(puts).error();
+  puts_ = std::move(*puts);
+  auto pva_puts = kernel::make_lru_hash("trace_pva_puts", sizeof(std::uint64_t),
+                                        sizeof(iocx_trace_pva_put), IOCX_TRACE_PUTS);
+  if (!pva_puts) return std::move(pva_puts).error();
+  pva_puts_ = std::move(*pva_puts);
+  auto ring = kernel::EventRing::create("trace_events", options.buffer_mib * kMiB);
+  if (!ring) return std::move(ring).error();
+  ring_.emplace(std::move(*ring));
+  return {};
+}
+
+kernel::TraceUse TraceMaps::use() const {
+  if (!ring_) return {};
+  return {ring_->fd(), ring_->size() / 4, puts_.get(), pva_puts_.get()};
+}
+
+}  // namespace ioc_exporter::traces

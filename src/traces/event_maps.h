@@ -1,0 +1,31 @@
+// TraceMaps: what the programs of several objects share of traces, made before any of them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "kernel/event_ring.h"
+#include "traces/options.h"
+
+namespace ioc_exporter::traces {
+
+class TraceMaps {
+ public:
+  explicit TraceMaps(const Options& options);
+  // What objects are loaded with.
+  kernel::TraceUse use() const;
+  // None: traces are off, or the maps could not be made.
+  std::optional<kernel::EventRing>& ring() { return ring_; }
+  const std::string& problem() const { return problem_; }
+  bool is_enabled() const { return ring_ || !problem_.empty(); }
+
+ private:
+  Result<void> make(const Options& options);
+
+  std::optional<kernel::EventRing> ring_;
+  UniqueFd puts_, pva_puts_;
+  std::string problem_;
+};
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,24 @@
+#include "traces/memory_options.h"
+
+namespace ioc_exporter::traces {
+namespace {
+
+constexpr std::uint32_t kMostTraces = 1'000'000;
+
+}  // namespace
+
+void add_memory_options(OptionTable& table, MemoryOptions& options) {
+  table.add("Traces",
+            {{.flag = "traces.kept",
+              .argument = "N",
+              .key = "traces.kept",
+              .help = "Newest traces that are kept in memory, for ioc_exporter trace and /flame",
+              .value = whole_number(options.traces, 1, kMostTraces)},
+             {.flag = "traces.memory",
+              .argument = "BYTES",
+              .key = "traces.memory",
+              .help = "The memory that they may take",
+              .value = bytes(options.bytes)}});
+}
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,156 @@
+#include "traces/outlet_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/value_text.h"
+#include "base/yaml_reader.h"
+#include "delivery/log_file.h"
+#include "delivery/receiver.h"
+
+namespace ioc_exporter::traces {
+namespace {
+
+constexpr std::uint64_t kMostOld = 1000;
+
+Result<void> check_zipkin(const std::string& url) {
+  if (url.empty()) return {};
+  return delivery::check_url(url, true, "http://zipkin:9411");
+}
+
+Result<void> check_otlp(const std::string& url) {
+  if (url.empty()) return {};
+  return delivery::check_url(url, true, "http://collector:4318");
+}
+
+// Letters, digits and dashes: no line of its own.
+bool is_header_name(const std::string& name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    c = lower(c);
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+Result<void> check_header(const std::string& name, const std::string& value) {
+  if (!is_header_name(name)) return error_in_words(shown(name) + " is no name of a header");
+  return delivery::check_header(value, "value of a header");
+}
+
+void read_server(Reader& item, SinkOptions& sink) {
+  item.check("zipkin", [&](const std::string& text) { return check_zipkin(sink.zipkin = text); });
+  item.check("otlp", [&](const std::string& text) { return check_otlp(sink.otlp = text); });
+  item.check("tenant", [&](const std::string& text) {
+    return delivery::check_header(sink.tenant = text, "name of a tenant");
+  });
+  sink.login_file = item.text("login_file").value_or("");
+  item.check("ca_file", [&](const std::string& text) {
+    return delivery::check_log_path(sink.ca_file = text);
+  });
+  item.pairs("headers", [&](const Pair& header) {
+    sink.headers[header.name] = header.value;
+    if (const auto good = check_header(header.name, header.value); !good)
+      item.complain("headers", good.error().message());
+  });
+  item.check("span_names", [&](const std::string& text) -> Result<void> {
+    sink.names = text == "type" ? SpanNames::type : SpanNames::record;
+    if (text == "type" || text == "record") return {};
+    return none_of(text, {"record", "type"});
+  });
+}
+
+void read_file(Reader& item, SinkOptions& sink) {
+  item.check("file",
+             [&](const std::string& text) { return delivery::check_log_path(sink.file = text); });
+  item.check("size", [&](const std::string& text) -> Result<void> {
+    const auto size = parse_bytes(text);
+    if (!size) return size.error();
+    sink.size = *size;
+    return {};
+  });
+  if (const auto age = item.duration("age")) sink.age = *age;
+  if (const auto count = item.number("count", 0, kMostOld))
+    sink.count = static_cast<unsigned>(*count);
+}
+
+void read_sink(Reader& item, OutletOptions& options) {
+  SinkOptions sink;
+  sink.name = item.text("name").value_or("");
+  read_file(item, sink);
+  read_server(item, sink);
+  sink.filter.record = item.pattern("record");
+  sink.filter.ioc = item.pattern("ioc");
+  sink.filter.cause = item.text("cause").value_or("");
+  if (const auto slower = item.duration("slower")) sink.filter.slower = *slower;
+  if (!sink.file.empty() + !sink.zipkin.empty() + !sink.otlp.empty() != 1)
+    return item.complain("file", "a sink has one of file, zipkin and otlp");
+  options.sinks.push_back(std::move(sink));
+}
+
+}  // namespace
+
+std::vector<SinkOptions> OutletOptions::all_sinks() const {
+  std::vector<SinkOptions> all;
+  if (!file.file.empty()) all.push_back(file);
+  if (!zipkin.zipkin.empty()) all.push_back(zipkin);
+  if (!otlp.otlp.empty()) all.push_back(otlp);
+  all.insert(all.end(), sinks.begin(), sinks.end());
+  std::map<std::string, unsigned> seen;
+  for (SinkOptions& sink : all) {
+    if (sink.name.empty())
+      sink.name = !sink.file.empty() ? "file" : !sink.zipkin.empty() ? "zipkin" : "otlp";
+    if (const unsigned number = ++seen[sink.name]; number > 1)
+      sink.name += "-" + std::to_string(number);
+    if (!sink.names) sink.names = names;
+  }
+  return all;
+}
+
+void add_outlet_options(OptionTable& table, OutletOptions& options) {
+  table.add(
+      "Traces",
+      {{.flag = "traces.zipkin",
+        .argument = "URL",
+        .key = "traces.zipkin",
+        .help = "Send traces to Zipkin there, such as http://zipkin:9411, or to who takes its JSON",
+        .value = text(options.zipkin.zipkin, check_zipkin)},
+       {.flag = "traces.otlp",
+        .argument = "URL",
+        .key = "traces.otlp",
+        .help = "Send traces by OpenTelemetry's protocol over HTTP (protobuf) there, such as "
+                "http://collector:4318: an OpenTelemetry Collector, Jaeger, Tempo",
+        .value = text(options.otlp.otlp, check_otlp)},
+       {.flag = "traces.file",
+        .argument = "FILE",
+        .key = "traces.file",
+        .help = "Write traces to this file, a line of JSON each; its folder is its owner's only",
+        .value = text(options.file.file, delivery::check_log_path)},
+       {.flag = "traces.file-size",
+        .argument = "BYTES",
+        .key = "traces.file_size",
+        .help = "Begin a new file when it is larger",
+        .value = bytes(options.file.size)},
+       {.flag = "traces.file-age",
+        .argument = "DURATION",
+        .key = "traces.file_age",
+        .help = "Begin a new file when it is older; 0: whatever its age",
+        .value = duration(options.file.age)},
+       {.flag = "traces.file-count",
+        .argument = "N",
+        .key = "traces.file_count",
+        .help = "Old files that are kept, FILE.1 to FILE.N",
+        .value = whole_number(options.file.count, 0, kMostOld)},
+       {.flag = "traces.span-names",
+        .argument = "WHAT",
+        .key = "traces.span_names",
+        .help = "What names the spans that are sent: the record, or its type, of which there are "
+                "few, for who makes an index or a metric of each name",
+        .value =
+            one_of(options.names, {{"record", SpanNames::record}, {"type", SpanNames::type}})}});
+}
+
+void read_sinks(Reader& section, OutletOptions& options) {
+  section.list("sinks", [&options](Reader& item) { read_sink(item, options); });
+}
+
+}  // namespace ioc_exporter::traces

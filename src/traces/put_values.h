@@ -1,0 +1,36 @@
+// PutValues: the put log's newest puts by the moment that the kernel saw them, for the traces that
+// they began. Follows the log like anybody else: what it hides is hidden here.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+
+#include "putlog/ring.h"
+
+namespace ioc_exporter::traces {
+
+class PutValues {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  // Null: there is no put log.
+  explicit PutValues(std::shared_ptr<putlog::Ring> log) : log_(std::move(log)) {}
+
+  bool is_known() const { return follower_ != nullptr; }
+  // Takes note of what was logged since the last call.
+  void look();
+  // `time`: CLOCK_MONOTONIC. Null: it is not logged, or not yet, or not any more.
+  const putlog::PutEvent* find(std::uint64_t time) const;
+
+ private:
+  std::shared_ptr<putlog::Ring> log_;
+  std::unique_ptr<putlog::Ring::Follower> follower_;  // null: there is none, or no place to follow
+  std::deque<std::uint64_t> order_;
+  std::unordered_map<std::uint64_t, putlog::SharedEvent> events_;
+};
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,28 @@
+// TraceRing: the newest traces in memory, for who asks what was, and for who follows.
+#pragma once
+
+#include <cstddef>
+
+#include "delivery/ring.h"
+#include "traces/filter.h"
+#include "traces/footprint.h"
+#include "traces/trace.h"
+
+namespace ioc_exporter::traces {
+
+struct RingOfTraces {
+  using Item = SharedTrace;
+  using Filter = TraceFilter;
+  static std::size_t bytes(const Trace& trace) { return footprint(trace); }
+  static Time time(const Trace& trace) { return start_of(trace); }
+};
+
+class TraceRing : public TraceReceiver, public delivery::Ring<RingOfTraces> {
+ public:
+  using Ring::Ring;
+  void receive(std::span<const SharedTrace> traces) override { add(traces); }
+};
+
+}  // namespace ioc_exporter::traces
+
+extern template class ioc_exporter::delivery::Ring<ioc_exporter::traces::RingOfTraces>;

@@ -1,0 +1,74 @@
+// Sinks of traces: where they go for good.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/tls_client.h"
+#include "delivery/sink.h"
+#include "delivery/sink_runner.h"
+#include "traces/filter.h"
+#include "traces/footprint.h"
+#include "traces/out_span.h"
+#include "traces/trace.h"
+
+namespace ioc_exporter::traces {
+
+// Traces wait until there are enough for one request, or for a while.
+class Batch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr std::size_t kSpans = 512;
+
+  // `window`: for how long; 0: none waits.
+  explicit Batch(std::chrono::milliseconds window) : window_(window) {}
+
+  void take(SharedTrace trace, Clock::time_point now, std::vector<SharedTrace>& out);
+  void end_due(Clock::time_point now, std::vector<SharedTrace>& out);
+  void end_all(std::vector<SharedTrace>& out);
+  std::optional<Clock::time_point> next_due() const { return due_; }
+
+ private:
+  const std::chrono::milliseconds window_;
+  std::vector<SharedTrace> held_;
+  std::size_t spans_ = 0;
+  std::optional<Clock::time_point> due_;  // nothing: it holds none
+};
+
+// As delivery::Sink has it.
+struct TraceKind {
+  using Item = SharedTrace;
+  using Entry = SharedTrace;
+  using Filter = TraceFilter;
+  using Stage = Batch;
+  static std::size_t bytes(const Trace& trace) { return footprint(trace); }
+  static std::uint64_t weight(const SharedTrace&) { return 1; }
+  static constexpr const char* kLog = "traces";
+  static constexpr const char* kItems = "traces";
+};
+
+using delivery::SinkSample;
+using Sink = delivery::Sink<SharedTrace>;
+using SinkRunner = delivery::SinkRunner<TraceKind>;
+using SinkSetup = delivery::SinkSetup<TraceKind>;
+
+// A server that takes traces by HTTP.
+struct Receiver {
+  std::string url;    // "http://zipkin:9411"; the path of its API may stand in it
+  std::string login;  // "USER:PASSWORD", "" = none
+  TlsClientFiles tls;
+  std::map<std::string, std::string> headers;
+  SpanNames names = SpanNames::record;
+};
+// Its URL, which ends with `path`.
+std::string url_of(const Receiver& receiver, const std::string& path);
+
+}  // namespace ioc_exporter::traces
+
+extern template class ioc_exporter::delivery::SinkRunner<ioc_exporter::traces::TraceKind>;

@@ -1,0 +1,18 @@
+// The tree of a trace's spans, from the lists that the kernel gives in the order of their ends.
+#pragma once
+
+#include <vector>
+
+#include "traces/trace.h"
+
+namespace ioc_exporter::traces {
+
+// The root first, each one before those that it set in motion, which are by their start. Spans
+// whose parent is not there become the root's. Returns whether there were such.
+bool order_spans(std::vector<Span>& spans);
+
+// EPICS' names of severities and alarms: "MAJOR", "HIHI"; "" for none, and for what has no name.
+const char* severity_name(unsigned severity);
+const char* status_name(unsigned status);
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,286 @@
+#include "traces/trace_command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/command_line.h"
+#include "base/duration.h"
+#include "base/query.h"
+#include "putlog/puts_command.h"
+#include "traces/flame.h"
+#include "traces/json.h"
+#include "traces/trace_query.h"
+#include "traces/tree_text.h"
+
+namespace ioc_exporter::traces {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+
+constexpr int kFailed = 1, kUsage = 2, kNone = 3;
+constexpr std::chrono::seconds kWriteEvery{1};
+
+constexpr const char* kHelp = R"help(NAME
+  ioc_exporter trace - what records set in motion, as it happens
+
+SYNOPSIS
+  ioc_exporter trace [--for=DURATION | --since=TIME] [--slower=DURATION] [--cause=CAUSE] [--ioc=REGEX]
+                     [--json | --flame=FILE] [--url=URL] RECORD
+
+DESCRIPTION
+  Asks the ioc_exporter that runs on the IOC's host with --collector.traces for traces of the chains
+  in which a record of that name (a regular expression for the whole of it) processes, and prints
+  each as a tree when it is whole:
+
+    first line  when, in which IOC, and what began it: a scan, a callback, or who put what
+    second line the trace's identifier, the thread, and why it was chosen: asked, rate, slower, ...
+    START       from the beginning of the trace
+    DURATION    of dbProcess, with all that it set in motion; of an asynchronous record to its end
+    SELF        of that, without the records that it processed in turn
+    *           the slowest branch: at each record, what took longest of what it set in motion
+
+  Behind a name stand the record's type, its alarm, why it did not process (skipped), and of an
+  asynchronous record when dbProcess returned and when it completed. What was not seen to its end is
+  marked cut.
+
+  Only who is on the exporter's host, or may detach it over HTTP, may ask for live traces, since calls
+  are timed for them; --since needs no such right.
+
+OPTIONS
+  --for=DURATION    for how long, 10m at most (default: 10s)
+  --since=TIME      print what the exporter has in memory since then ("10m", "today", or seconds since
+                    1970), and end
+  --slower=DURATION only chains that take at least so long: 5ms, 250us
+  --cause=CAUSE     only what this began: scan, callback, once, ca, pva, main or other
+  --ioc=REGEX       only of IOCs with such names
+  --json            one line of JSON for each trace (docs/traces.md has the keys)
+  --flame=FILE      print nothing, but write a file of folded stacks: own time in nanoseconds of each
+                    record by the way that led to it, for flamegraph.pl or speedscope. It is written
+                    anew each second, so that it is there also after Ctrl-C
+@exporter@
+  --help            print this text
+
+EXIT STATUS
+  0 done, 1 no exporter answered, 2 wrong usage, 3 there were no such traces
+
+EXAMPLES
+  ioc_exporter trace --for=1m --slower=5ms 'SR:.*'
+  ioc_exporter trace --since=10m --cause=ca SR:I
+  ioc_exporter trace --for=1m --flame=sr.folded 'SR:.*' && flamegraph.pl sr.folded > sr.svg
+)help";
+
+int fail(std::FILE* err, int status, const std::string& why) {
+  std::fprintf(err, "ioc_exporter trace: %s\n", why.c_str());
+  return status;
+}
+
+bool write(std::FILE* out, const std::string& text) {
+  return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
+}
+
+// A file of folded stacks. Another program never sees half of it where it is a file that can be
+// put in place; else (a pipe, a terminal) it is written at the end only.
+class FlameFile {
+ public:
+  explicit FlameFile(std::string path) : path_(std::move(path)) {
+    std::error_code none;
+    const auto status = std::filesystem::status(path_, none);
+    replaced_ = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  }
+
+  void add(const Trace& trace) { flame_.add(trace); }
+  std::uint64_t traces() const { return flame_.traces(); }
+
+  Result<void> write_sometimes() {
+    if (!replaced_ || Clock::now() < next_) return {};
+    next_ = Clock::now() + kWriteEvery;
+    return write_now();
+  }
+
+  Result<void> write_now() const {
+    const std::string to = replaced_ ? path_ + ".new" : path_;
+    std::FILE* const file = std::fopen(to.c_str(), "we");
+    if (file == nullptr) return last_error("write " + to);
+    const bool written = write(file, flame_.folded());
+    if (std::fclose(file) != 0 || !written) return last_error("write " + to);
+    if (replaced_ && std::rename(to.c_str(), path_.c_str()) != 0)
+      return last_error("rename " + to + " to " + path_);
+    return {};
+  }
+
+ private:
+  const std::string path_;
+  bool replaced_ = false;
+  Flame flame_;
+  Clock::time_point next_{};
+};
+
+// What traces are printed on, as they come. Where that fails it is enough.
+class Printer {
+ public:
+  Printer(const CommandLine& line, std::FILE* out)
+      : out_(out),
+        json_(line.given.contains("json")),
+        coloured_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr) {
+    if (const std::string& file = line.values.at("flame"); !file.empty()) flame_.emplace(file);
+  }
+
+  // False: no more are wanted.
+  bool take(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      const auto trace = trace_from_json(line);
+      if (!trace) {
+        problem_ = trace.error().message();
+        return false;
+      }
+      ++count_;
+      if (flame_)
+        flame_->add(*trace);
+      else if (!write(out_, json_ ? putlog::json_lines({line}) : tree_text(*trace, coloured_)))
+        closed_ = true;
+      if (closed_) return false;
+    }
+    if (flame_ && !lines.empty()) note(flame_->write_sometimes());
+    return problem_.empty();
+  }
+  void end() {
+    if (flame_ && count_ > 0) note(flame_->write_now());
+  }
+  std::uint64_t count() const { return count_; }
+  bool closed() const { return closed_; }  // a pipe: enough
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void note(const Result<void>& written) {
+    if (!written) problem_ = written.error().message();
+  }
+
+  std::FILE* out_;
+  const bool json_, coloured_;
+  std::optional<FlameFile> flame_;
+  std::uint64_t count_ = 0;
+  bool closed_ = false;
+  std::string problem_;
+};
+
+// Those of the query's words that were given.
+std::string query_of(const CommandLine& line, std::initializer_list<const char*> names) {
+  std::string query = "record=" + percent_encoded(line.words.front());
+  for (const char* name : names)
+    if (const std::string& word = line.values.at(name); !word.empty())
+      query.append("&").append(name).append("=").append(percent_encoded(word));
+  return query;
+}
+
+// How many records an answer to a demand tells of.
+Result<std::uint64_t> asked_records(const std::string& answer) {
+  const Json json = Json::parse(answer, nullptr, false);
+  if (!json.is_object() || !json.contains("records") || !json["records"].is_number_unsigned())
+    return error_in_words("it does not say for how many records");
+  return json["records"].get<std::uint64_t>();
+}
+
+int result_of(const CommandLine& line, const Printer& printer, const std::string& problem,
+              std::FILE* err) {
+  if (printer.closed()) return 0;
+  if (!problem.empty()) return fail(err, kFailed, problem);
+  if (!printer.problem().empty())
+    return fail(err, kFailed,
+                line.values.at("flame").empty() ? not_an_exporter(line, printer.problem()).message()
+                                                : printer.problem());
+  return printer.count() > 0 ? 0 : kNone;
+}
+
+int print_those_since(const CommandLine& line, Printer& printer, std::FILE* err) {
+  const std::string target =
+      std::string(kTracesPath) + "?" + query_of(line, {"ioc", "cause", "slower", "since"});
+  putlog::LineStream stream;
+  const auto answered = follow_exporter(line, target, [&](std::string_view piece) {
+    std::vector<std::string> lines;
+    const bool good = stream.take(piece, lines);
+    return printer.take(lines) && good;
+  });
+  if (!answered) return fail(err, kFailed, answered.error().message());
+  printer.end();
+  std::string problem = stream.problem();
+  if (!problem.empty()) problem = not_an_exporter(line, problem).message();
+  return result_of(line, printer, printer.problem().empty() ? problem : "", err);
+}
+
+// Follows first, and asks then, so that none is missed.
+int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts, Printer& printer,
+                       std::FILE* err) {
+  const std::string query = query_of(line, {"ioc", "cause", "slower"});
+  const std::string target =
+      std::string(kTracesPath) + "?" + query + "&for=" + duration_text(lasts);
+  const auto ask = [&]() -> Result<std::uint64_t> {
+    auto answer = tell_exporter(line, target);
+    if (!answer) return std::move(answer).error();
+    auto records = asked_records(*answer);
+    if (!records) return not_an_exporter(line, records.error().message());
+    return records;
+  };
+  putlog::EventStream stream;
+  std::string problem;
+  std::optional<std::uint64_t> records;
+  auto until = Clock::time_point::max();
+  const auto followed = follow_exporter(line, target + "&follow=1", [&](std::string_view piece) {
+    if (!records) {
+      auto asked = ask();
+      if (!asked) problem = asked.error().message();
+      if (!asked || *asked == 0) return false;
+      records = *asked;
+      until = Clock::now() + lasts;
+    }
+    if (!printer.take(stream.take(piece))) return false;
+    if (stream.was_too_slow())
+      problem = "more traces came than were taken here: the exporter let go; give --slower";
+    return problem.empty();
+  });
+  if (!followed) return fail(err, kFailed, followed.error().message());
+  printer.end();
+  if (problem.empty() && !records)
+    return fail(err, kNone, "no IOC has such a record: " + terminal_cell(line.words.front()));
+  if (problem.empty() && printer.problem().empty() && !printer.closed() && Clock::now() < until)
+    problem = "the exporter has ended the connection";
+  return result_of(line, printer, problem, err);
+}
+
+}  // namespace
+
+int trace_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err) {
+  const auto line = parse_command(
+      with_exporter_options(
+          {{{"for", ""}, {"since", ""}, {"slower", ""}, {"cause", ""}, {"ioc", ""}, {"flame", ""}},
+           {"json"}}),
+      count, arguments);
+  const auto usage = [err](const std::string& why) {
+    return fail(err, kUsage, why + " (see ioc_exporter trace --help)");
+  };
+  if (!line) return usage(line.error().message());
+  if (line->given.contains("help")) return write(out, with_exporter_help(kHelp)) ? 0 : kFailed;
+  if (line->words.size() != 1) return usage(line->words.empty() ? "which RECORD?" : "one RECORD");
+  const bool since = !line->values.at("since").empty();
+  if (since && line->given.contains("for")) return usage("--since and --for exclude each other");
+  if (line->given.contains("json") && line->given.contains("flame"))
+    return usage("--json and --flame exclude each other");
+  // What is wrong with it is told as wrong usage, not as the exporter's refusal.
+  const std::string query = query_of(*line, {"ioc", "cause", "slower", "since", "for"});
+  if (const auto good = parse_trace_query(query, {}); !good) return usage(good.error().message());
+  const auto demand = parse_demand(query);
+  if (!demand) return usage(demand.error().message());
+  Printer printer(*line, out);
+  return since ? print_those_since(*line, printer, err)
+               : print_as_they_come(*line, demand->lasts, printer, err);
+}
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,12 @@
+// ioc_exporter trace: what records set in motion, live, as trees.
+#pragma once
+
+#include <cstdio>
+
+namespace ioc_exporter::traces {
+
+// Statuses: 0 done, 1 no exporter answered (as it should), 2 wrong usage, 3 there were no such
+// traces. `arguments` are those after "trace". Prints as traces come.
+int trace_command(int count, const char* const* arguments, std::FILE* out, std::FILE* err);
+
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,396 @@
+// Chains of records as the kernel tells of them, on a process whose every call is known.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/wall_clock.h"
+#include "fake_ioc.h"
+#include "kernel/map.h"
+#include "kernel/uprobe_link.h"
+#include "traces/chain_reader.h"
+#include "traces/event_maps.h"
+#include "traces/wishes.h"
+
+namespace ioc_exporter::traces {
+namespace {
+
+using records::Durations;
+using test::FakeIoc;
+
+constexpr int kRecords = 128;
+
+struct Mode {
+  Durations durations;
+  bool session;
+};
+
+// What the kernel holds, for all tests of a mode: to load it takes longer than most of them.
+struct Loaded {
+  TraceMaps maps;
+  records::RecordProcess probe;
+  Loaded(TraceMaps made, records::RecordProcess started)
+      : maps(std::move(made)), probe(std::move(started)) {}
+};
+
+Options options_of_maps() {
+  Options options;
+  options.enabled = true;
+  options.buffer_mib = 1;
+  return options;
+}
+
+std::shared_ptr<Loaded> load(const Mode& mode) {
+  static std::map<std::tuple<Durations, bool>, std::shared_ptr<Loaded>> all;
+  auto& loaded = all[{mode.durations, mode.session}];
+  if (loaded) return loaded;
+  TraceMaps maps(options_of_maps());
+  EXPECT_EQ(maps.problem(), "");
+  records::RecordProcessOptions options;
+  options.durations = mode.durations;
+  options.session = mode.session;
+  options.traces = maps.use();
+  auto started = records::RecordProcess::start(options);
+  EXPECT_TRUE(started) << started.error().message();
+  if (started) loaded = std::make_shared<Loaded>(std::move(maps), std::move(*started));
+  return loaded;
+}
+
+// A line for each span: how deep it is, its record, and what became of it.
+std::vector<std::string> lines(const Trace& trace) {
+  std::map<SpanId, std::string> indents;
+  std::vector<std::string> lines;
+  for (const Span& span : trace.spans) {
+    const auto parent = indents.find(span.parent);
+    const std::string indent = parent == indents.end() ? "" : parent->second + "  ";
+    indents[span.id] = indent;
+    std::string line = indent + span.name;
+    if (!span.skipped.empty()) line += " " + span.skipped;
+    if (!span.alarm.empty()) line += " " + span.alarm;
+    if (span.until_return) line += " asynchronous";
+    if (span.cut) line += " cut";
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+class TracesTest : public ::testing::TestWithParam<Mode>, protected TraceDirectory {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    if (GetParam().session && !kernel::uprobe_link_types())
+      GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
+    loaded_ = load(GetParam());
+    ASSERT_TRUE(loaded_);
+    auto slot = loaded_->probe.watch(fake_.target(kRecords, true));
+    ASSERT_TRUE(slot) << slot.error().message();
+    slot_ = *slot;
+    auto database = std::make_shared<Database>();
+    database->types = {"fake"};
+    for (int i = 0; i < kRecords; ++i)
+      database->records.push_back({fake_.record(i), "FAKE:" + std::to_string(i), 0});
+    ioc_ = {"fake", fake_.pid(), database};
+    while (!traces().empty()) {
+    }
+    before_ = counts();
+  }
+  void TearDown() override {
+    if (!loaded_) return;
+    if (wishes_) {
+      EXPECT_TRUE(wishes_->remove(slot_, generation()));
+    }
+    loaded_->probe.unwatch(slot_);
+    EXPECT_TRUE(
+        loaded_->probe.free_ended_threads([](std::int32_t, std::int32_t) { return false; }));
+    EXPECT_EQ(reader_.counts().malformed, 0u);
+  }
+  void choose(const Options& options) {
+    wishes_.emplace(options, loaded_->probe.object().maps().traces);
+    auto told = wishes_->add(slot_, generation(), ioc_.name, ioc_.database, Wishes::Clock::now());
+    ASSERT_TRUE(told) << told.error().message();
+  }
+  // None of the bucket, but those who are asked for.
+  static Options none() {
+    Options options;
+    options.rate = 0;
+    return options;
+  }
+  static Options all() {
+    Options options;
+    options.rate = 100'000;
+    return options;
+  }
+  // So many, and then no more for an hour.
+  void choose_first(std::uint32_t number) {
+    iocx_trace_config config{};
+    config.generation = generation();
+    config.causes = (1u << IOCX_CAUSES) - 1;
+    config.interval_ns = 3600 * IOCX_NS_PER_SECOND;
+    config.burst_ns = config.interval_ns * (number - 1);
+    choose(none());
+    ASSERT_TRUE(loaded_->probe.object().maps().traces.config.update(slot_, config));
+  }
+  // All that have come, and what waits is not waited for.
+  std::vector<Trace> traces() {
+    const auto read = loaded_->maps.ring()->read(
+        SIZE_MAX, [this](auto event) { EXPECT_TRUE(reader_.take(event)); });
+    EXPECT_TRUE(read);
+    return reader_.finish(WallClock::read(), true);
+  }
+  Trace only_trace() {
+    auto all = traces();
+    EXPECT_EQ(all.size(), 1u);
+    return all.empty() ? Trace() : all.front();
+  }
+  std::uint32_t generation() const { return loaded_->probe.generation(slot_); }
+  std::vector<std::uint64_t> counts() const {
+    auto counts = kernel::sum_per_cpu_counters(loaded_->probe.object().maps().traces.counts,
+                                               IOCX_TRACE_COUNTS);
+    EXPECT_TRUE(counts);
+    return *counts;
+  }
+  std::uint64_t counted(std::uint32_t what) const { return counts()[what] - before_[what]; }
+
+  const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const override {
+    return slot == slot_ && generation == this->generation() ? &ioc_ : nullptr;
+  }
+  bool name_put(const iocx_trace_put&, Cause&) override { return false; }
+
+  FakeIoc fake_;
+  std::shared_ptr<Loaded> loaded_;
+  std::uint32_t slot_ = 0;
+  Ioc ioc_;
+  std::optional<Wishes> wishes_;
+  ChainReader reader_{*this, 0x1234};
+  std::vector<std::uint64_t> before_;
+};
+
+TEST_P(TracesTest, AChainIsATreeOfItsCalls) {
+  fake_.ask("set 0 link 1");
+  fake_.ask("set 0 also 2");
+  fake_.ask("set 1 link 3");
+  fake_.ask("set 2 wait_us 2000");
+  choose(all());
+  fake_.ask("call 0 1");
+  const Trace trace = only_trace();
+  EXPECT_EQ(lines(trace), (Lines{"FAKE:0", "  FAKE:1", "    FAKE:3", "  FAKE:2"}));
+  EXPECT_EQ(trace.ioc, "fake");
+  EXPECT_EQ(trace.pid, fake_.pid());
+  EXPECT_EQ(trace.tid, fake_.pid());
+  EXPECT_EQ(trace.thread, "fake_ioc");
+  EXPECT_EQ(trace.cause.kind, "main");
+  EXPECT_EQ(trace.why, Lines{"rate"});
+  EXPECT_FALSE(trace.cut);
+  ASSERT_EQ(trace.spans.size(), 4u);
+  const Span &root = trace.spans[0], &first = trace.spans[1], &second = trace.spans[3];
+  EXPECT_EQ(root.record_type, "fake");
+  EXPECT_EQ(root.self, root.duration - first.duration - second.duration);
+  EXPECT_GE(second.duration, std::chrono::milliseconds(2));
+  EXPECT_LE(root.start, first.start);
+  EXPECT_LE(first.start + first.duration, second.start);
+  EXPECT_LE(second.start + second.duration, root.start + root.duration);
+}
+
+TEST_P(TracesTest, TheCauseIsTheThreads) {
+  choose(all());
+  fake_.ask("name scan-0.1");
+  fake_.ask("threads 1 1");
+  const Trace scan = only_trace();
+  EXPECT_EQ(scan.cause.kind, "scan");
+  EXPECT_EQ(scan.cause.scan, ".1 second");
+  EXPECT_EQ(scan.thread, "scan-0.1");
+  Options only_callbacks = all();
+  only_callbacks.causes = 1u << IOCX_CAUSE_CALLBACK;
+  choose(only_callbacks);
+  fake_.ask("threads 1 3");
+  fake_.ask("name cbLow");
+  fake_.ask("threads 1 1");
+  EXPECT_EQ(only_trace().cause.kind, "callback");
+}
+
+TEST_P(TracesTest, TheRateIsKeptExactly) {
+  choose_first(7);
+  fake_.ask("set 0 link 1");
+  fake_.ask("call 0 100");
+  EXPECT_EQ(traces().size(), 7u);
+  EXPECT_EQ(counted(IOCX_TRACE_SENT), 7u);
+  choose(none());
+  fake_.ask("call 0 100");
+  EXPECT_TRUE(traces().empty());
+}
+
+TEST_P(TracesTest, WhatDoesNotProcessIsASkippedSpan) {
+  fake_.ask("set 0 link 1");
+  fake_.ask("set 0 also 2");
+  fake_.ask("set 1 disa 1");
+  fake_.ask("set 2 pact 1");
+  fake_.ask("set 3 link 4");
+  Options options = none();
+  options.active = true;
+  choose(options);
+  fake_.ask("call 3 1");
+  fake_.ask("call 0 1");
+  const Trace trace = only_trace();
+  EXPECT_EQ(lines(trace), (Lines{"FAKE:0", "  FAKE:1 disabled", "  FAKE:2 active"}));
+  EXPECT_EQ(trace.why, Lines{"active"});
+  EXPECT_FALSE(trace.cut);
+}
+
+TEST_P(TracesTest, TheEndOfAChainChoosesIt) {
+  fake_.ask("set 0 link 1");
+  fake_.ask("set 2 link 3");
+  fake_.ask("set 3 wait_us 20000");
+  fake_.ask("set 4 link 5");
+  fake_.ask("set 5 raises 2");
+  Options options = none();
+  options.slower = std::chrono::milliseconds(20);
+  options.alarms = true;
+  choose(options);
+  fake_.ask("call 0 10");
+  fake_.ask("call 2 1");
+  fake_.ask("call 4 3");  // it is in alarm already the second time
+  const auto all = traces();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(lines(all[0]), (Lines{"FAKE:2", "  FAKE:3"}));
+  EXPECT_EQ(all[0].why, Lines{"slower"});
+  EXPECT_EQ(lines(all[1]), (Lines{"FAKE:4", "  FAKE:5 MAJOR"}));
+  EXPECT_EQ(all[1].why, Lines{"alarm"});
+}
+
+TEST_P(TracesTest, WhoAsksForARecordIsGivenItsChainsOnly) {
+  fake_.ask("set 0 link 1");
+  fake_.ask("set 1 link 2");
+  fake_.ask("set 5 wait_us 1000");
+  choose(none());
+  const auto now = Wishes::Clock::now();
+  Demand demand{*Pattern::compile("FAKE:2|FAKE:5"), {}, std::chrono::minutes(1), {}, ""};
+  EXPECT_EQ(*wishes_->ask(demand, now), 2u);
+  EXPECT_TRUE(wishes_->wants_all(slot_));
+  fake_.ask("call 0 3");
+  fake_.ask("call 3 5");
+  auto all = traces();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(lines(all[0]), (Lines{"FAKE:0", "  FAKE:1", "    FAKE:2"}));
+  EXPECT_EQ(all[0].why, Lines{"asked"});
+
+  EXPECT_TRUE(wishes_->look(now + std::chrono::minutes(2)));
+  EXPECT_FALSE(wishes_->wants_all(slot_));
+  fake_.ask("call 0 3");
+  EXPECT_TRUE(traces().empty());
+
+  demand.slower = std::chrono::milliseconds(1);
+  EXPECT_EQ(*wishes_->ask(demand, now), 2u);
+  fake_.ask("call 2 3");
+  fake_.ask("call 5 1");
+  EXPECT_EQ(lines(only_trace()), Lines{"FAKE:5"});
+
+  demand.records = *Pattern::compile("NONE");
+  EXPECT_EQ(*wishes_->ask(demand, now), 0u);
+  demand.cause = "weather";
+  EXPECT_FALSE(wishes_->ask(demand, now));
+}
+
+TEST_P(TracesTest, TheRateMayBeForSomeRecordsOnly) {
+  fake_.ask("set 0 link 1");
+  Options options = all();
+  options.records = *Pattern::compile("FAKE:1");
+  choose(options);
+  fake_.ask("call 3 5");
+  fake_.ask("call 0 1");
+  EXPECT_EQ(lines(only_trace()), (Lines{"FAKE:0", "  FAKE:1"}));
+}
+
+// A tree of 127 records: more than the buffer of a thread holds.
+TEST_P(TracesTest, ALongChainComesInParts) {
+  for (int i = 0; i < 63; ++i) {
+    fake_.ask("set " + std::to_string(i) + " link " + std::to_string(2 * i + 1));
+    fake_.ask("set " + std::to_string(i) + " also " + std::to_string(2 * i + 2));
+  }
+  choose(all());
+  fake_.ask("call 0 1");
+  const Trace whole = only_trace();
+  EXPECT_FALSE(whole.cut);
+  ASSERT_EQ(whole.spans.size(), 127u);
+  std::map<SpanId, int> records;
+  for (const Span& span : whole.spans) {
+    const int record = std::stoi(span.name.substr(5));
+    records[span.id] = record;
+    EXPECT_EQ(span.parent == 0 ? 0 : records.at(span.parent), record == 0 ? 0 : (record - 1) / 2);
+  }
+  EXPECT_EQ(records.size(), 127u);
+
+  // One that is slow while the buffer has room is chosen in time; of one that is slow at its end
+  // only, the buffer has the beginning.
+  Options by_its_time = none();
+  by_its_time.slower = std::chrono::milliseconds(50);
+  choose(by_its_time);
+  fake_.ask("set 2 wait_us 50000");
+  fake_.ask("call 0 1");
+  EXPECT_EQ(only_trace().spans.size(), 127u);
+  EXPECT_EQ(counted(IOCX_TRACE_DROP_TOO_LONG), 0u);
+  fake_.ask("set 2 wait_us 0");
+  fake_.ask("set 126 wait_us 50000");
+  fake_.ask("call 0 1");
+  const Trace cut = only_trace();
+  EXPECT_TRUE(cut.cut);
+  EXPECT_EQ(cut.spans.size(), 64u + 7u);
+  EXPECT_EQ(counted(IOCX_TRACE_DROP_TOO_LONG), 1u);
+}
+
+TEST_P(TracesTest, WhatAnExceptionLeavesIsCut) {
+  if (GetParam().durations == Durations::by_returns)
+    GTEST_SKIP() << "a return probe does not survive it";
+  fake_.ask("set 0 link 1");
+  fake_.ask("set 1 leaves 1");
+  choose(all());
+  fake_.ask("leave 0 1");
+  EXPECT_TRUE(traces().empty());
+  fake_.ask("call 5 1");
+  const auto all = traces();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(lines(all[0]), (Lines{"FAKE:0 cut", "  FAKE:1 cut"}));
+  EXPECT_TRUE(all[0].cut);
+  EXPECT_EQ(lines(all[1]), Lines{"FAKE:5"});
+}
+
+TEST_P(TracesTest, AnAsynchronousRecordKeepsItsTraceWaiting) {
+  fake_.ask("set 0 link 1");
+  fake_.ask("set 1 async 1");
+  choose(all());
+  fake_.ask("call 0 1");
+  ASSERT_TRUE(loaded_->maps.ring()->read(SIZE_MAX, [this](auto event) { reader_.take(event); }));
+  auto now = WallClock::read();
+  EXPECT_TRUE(reader_.finish(now).empty());
+  EXPECT_EQ(reader_.waiting(), 1u);
+  now.monotonic_ns += std::chrono::nanoseconds(ChainReader::kPatience).count();
+  const auto all = reader_.finish(now);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(lines(all[0]), (Lines{"FAKE:0", "  FAKE:1 asynchronous cut"}));
+  EXPECT_TRUE(all[0].cut);
+}
+
+TEST_P(TracesTest, EveryChosenChainIsReadOrCounted) {
+  choose(all());
+  // As many as the ring has no room for.
+  fake_.ask("set 0 link 1");
+  fake_.ask("call 0 10000");
+  const std::uint64_t lost = counted(IOCX_TRACE_DROP_RING_FULL), sent = counted(IOCX_TRACE_SENT);
+  EXPECT_GT(lost, 0u);
+  EXPECT_EQ(traces().size(), sent);
+  fake_.ask("call 0 1");
+  EXPECT_EQ(counted(IOCX_TRACE_DROP_RING_FULL), lost);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, TracesTest,
+                         ::testing::Values(Mode{Durations::by_ends, true},
+                                           Mode{Durations::by_returns, true},
+                                           Mode{Durations::by_returns, false}));
+
+}  // namespace
+}  // namespace ioc_exporter::traces

@@ -1,0 +1,61 @@
+"""A receiver of OpenTelemetry's protocol over HTTP: requests are read by the protocol's own generated code."""
+import http.server
+import threading
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (ExportTraceServiceRequest,
+                                                                      ExportTraceServiceResponse)
+
+
+def value_of(any_value):
+    return getattr(any_value, any_value.WhichOneof("value"))
+
+
+def attributes_of(pairs) -> dict:
+    found = {pair.key: value_of(pair.value) for pair in pairs}
+    assert len(found) == len(pairs), f"twice: {[pair.key for pair in pairs]}"
+    return found
+
+
+class OtlpReceiver(http.server.ThreadingHTTPServer):
+    """`answers`: what the next requests are told, (status, headers, body) each; 200 when there are no more."""
+
+    def __init__(self, port: int = 0):
+        self.answers: list[tuple[int, dict, bytes]] = []
+        self.requests: list[ExportTraceServiceRequest] = []  # that were answered with 200
+        self.refused = 0
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                assert (self.path, self.headers["Content-Type"]) == ("/v1/traces", "application/x-protobuf")
+                request = ExportTraceServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = (200, {}, ExportTraceServiceResponse().SerializeToString())
+                status, headers, body = receiver.answers.pop(0) if receiver.answers else answer
+                if status == 200:
+                    receiver.requests.append(request)
+                else:
+                    receiver.refused += 1
+                self.send_response(status)
+                for name, value in {"Content-Type": "application/x-protobuf", **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", port), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def spans(self) -> list[tuple[dict, object, object]]:
+        """(attributes of the resource, the scope, the span) of all that came."""
+        return [(attributes_of(resource.resource.attributes), scope.scope, span) for request in list(self.requests)
+                for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans]

@@ -1,0 +1,134 @@
+"""ioc_exporter trace: what is asked for is shown as the tree that it was; who may ask; /flame."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from harness import env
+from harness.exporter import run_exporter
+from harness.waiting import wait_until
+
+DATABASE = """
+    record(ao,"C:set"){field(FLNK,"C:fan") field(HIGH,"5") field(HSV,"MINOR")}
+    record(fanout,"C:fan"){field(LNK1,"C:a") field(LNK2,"C:off") field(FLNK,"C:tail")}
+    record(calc,"C:a"){field(CALC,"VAL+1") field(FLNK,"C:a2")}
+    record(calc,"C:a2"){field(CALC,"VAL+1")}
+    record(calc,"C:off"){field(CALC,"VAL+1") field(DISA,"1")}
+    record(calc,"C:tail"){field(CALC,"VAL+1")}
+    record(ao,"C:other"){}
+"""
+PATH = "/api/v1/traces"
+ACTIONS = "ioc_exporter_http_actions_total"
+# Times differ; which branch is the slowest, too.
+TREE = """\
+TIME  trace-command  ca: operator@console1 (127.0.0.1:PORT) put VALUE to C:set, write
+  trace ID on CAS-client; chosen: asked
+  START µs  DURATION µs  SELF µs
+  N  N  -  put C:set
+  N  N  N  └─ C:set aoALARM
+  N  N  N  └─ C:fan fanout
+  N  N  N  ├─ C:a calc
+  N  N  N  │  └─ C:a2 calc
+  N  N  N  ├─ C:off calc  skipped: disabled
+  N  N  N  └─ C:tail calc
+"""
+
+
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("trace-command", DATABASE)
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, ioc):
+    exporter = shared.exporter("--collector.traces", "--traces.rate=0", "--collector.putlog", "--ca.witness", sees=[ioc])
+    wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
+    return exporter
+
+
+def command(exporter, *options):
+    return [str(env.exporter_binary()), "trace", f"--url=http://127.0.0.1:{exporter.port}", *options]
+
+
+def asked(exporter) -> float:
+    return exporter.scrape().value(ACTIONS, path=PATH)
+
+
+def while_asked(exporter, work, *options, status=0) -> str:
+    """What the command prints of what is done once it has asked."""
+    before = asked(exporter)
+    with subprocess.Popen(command(exporter, "--for=3s", *options), stdout=subprocess.PIPE, text=True) as shows:
+        wait_until(lambda: asked(exporter) > before, "it has asked")
+        work()
+        text, _ = shows.communicate(timeout=60)
+        assert shows.returncode == status
+    return text
+
+
+def without_times(text: str) -> str:
+    text = re.sub(r"(?m)^\d\d:\d\d:\d\d\.\d{6}  ", "TIME  ", text)
+    text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
+    text = re.sub(r"trace [0-9a-f]{32} on CAS-client\S*;", "trace ID on CAS-client;", text)
+    text = re.sub(r"(?m)^ +\d+\.\d+ +\d+\.\d+ +(\d+\.\d+|-)  [ *] +",
+                  lambda row: "  N  N  N  " if row[1] != "-" else "  N  N  -  ", text)
+    text = re.sub(r"(?<=\S) {2,}(?=(skipped|MINOR))", "  ", text)
+    return re.sub(r"START (µs|ms)  DURATION (µs|ms)  SELF (µs|ms)", "START µs  DURATION µs  SELF µs", text)
+
+
+def write(client, record, values):
+    channel = client.create(record)
+    for value in values:
+        client.write(channel, value)
+
+
+def test_a_put_is_shown_as_its_tree(ioc, exporter, raw_client):
+    client = raw_client(ioc)
+    text = while_asked(exporter, lambda: write(client, "C:set", [1, 7]) or write(client, "C:other", [1]), "C:fan",
+                       "--cause=ca")
+    trees = [TREE.replace("VALUE", value).replace("ALARM", alarm) for value, alarm in [("1", ""), ("7", "  MINOR HIGH")]]
+    assert without_times(text) == "".join(tree + "\n" for tree in trees)
+    assert text.count("  * ") >= 10  # of each tree a branch, which is three records deep at least
+
+    # The same from memory, as lines of JSON and as a flame.
+    done = run_exporter(*command(exporter, "--since=1h", "--json", "C:a2")[1:], user=65534)
+    assert done.returncode == 0, done.stderr
+    traces = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [trace["cause"]["value"] for trace in traces] == [1, 7]
+    own = sum(span["self_ns"] for trace in traces for span in trace["spans"] if span["name"] == "C:a2")
+    folded = run_exporter(*command(exporter, "--since=1h", "--flame=/dev/stdout", "C:a2")[1:])
+    assert f"trace-command;put C:set;C:set;C:fan;C:a;C:a2 {own}\n" in folded.stdout
+    page = exporter.request("/flame?record=C:a2")[2].decode()
+    assert "<p>2 traces</p>" in page and "title=\"C:a2: " in page and "<script" not in page
+    assert "/flame" in exporter.request("/")[2].decode()
+
+
+def test_slower_and_cause_choose(ioc, exporter, raw_client):
+    client = raw_client(ioc)
+    before = asked(exporter)
+    with subprocess.Popen(command(exporter, "--for=10s", "--slower=1m", "C:.*"), stdout=subprocess.PIPE, text=True) as none:
+        wait_until(lambda: asked(exporter) > before, "it has asked")
+        for cause, count in [("ca", 1), ("scan", 0)]:
+            text = while_asked(exporter, lambda: write(client, "C:set", [2]), f"--cause={cause}", "C:tail", status=3 * (1 - count))
+            assert text.count("C:tail calc\n") == count
+        assert (none.communicate(timeout=60)[0], none.returncode) == ("", 3)
+
+
+def test_what_is_wrong_is_said(exporter):
+    for options, status, why in [(["C:none"], 3, "no IOC has such a record: C:none"),
+                                 (["(C"], 2, "record: "), (["--for=1h", "C:a"], 2, "not from 1ms to 10m"),
+                                 (["--since=1m", "C:none"], 3, "")]:
+        done = run_exporter(*command(exporter, *options)[1:])
+        assert done.returncode == status and why in done.stderr and done.stdout == "", done
+
+
+def test_no_page_asks(exporter):
+    status, _, body = exporter.request(f"{PATH}?record=C:a", "POST", {"Origin": "http://localhost"})
+    assert (status, b"not for pages" in body) == (403, True)
+    assert exporter.request(f"{PATH}?record=(", "POST")[0] == 400
+    assert exporter.request(f"{PATH}?record=C:a&for=1ms", "POST")[2] == b'{"records":1,"seconds":0.001}'
+
+
+def test_without_traces_the_command_says_so(start_exporter):
+    done = run_exporter(*command(start_exporter("--no-collector.records"), "C:a")[1:])
+    assert done.returncode == 1 and "--collector.traces" in done.stderr, done

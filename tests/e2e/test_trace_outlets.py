@@ -1,0 +1,303 @@
+"""Where traces go: a real Zipkin, a receiver that reads OpenTelemetry's protocol by its own code, a file. Traces are
+made here, and given to the exporter's outlets by a small program."""
+import calendar
+import contextlib
+import json
+import time
+
+import pytest
+
+from harness.otlp_receiver import OtlpReceiver, attributes_of
+from harness.ports import free_port
+from harness.trace_feed import TraceFeed, Traces, process
+from harness.waiting import wait_until
+from harness.zipkin import Zipkin
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.proto.trace.v1 import trace_pb2
+
+ODD = "Sβ:µ \u2028 \"q\" \\x41 'r'"
+PUT = {"kind": "ca", "client": "10.0.0.7:40112", "user": "ada", "client_host": "console", "pv": "M:SET", "op": "write",
+       "value": [1.5, 2, "three"], "seq": 77}
+
+
+def forest() -> list[dict]:
+    """A put that sets much in motion, a link to a second IOC, and what is odd."""
+    make = Traces(seed=19)
+    put = make.trace([
+        (None, {"kind": "put", "name": "M:SET", "offset_ns": 0, "duration_ns": 903_211, "self_ns": 0}),
+        (0, process("M:SET", "ao", 1_001, 900_000, alarm="MAJOR", status="HIHI")),
+        (1, process("M:FAN", "fanout", 2_500, 1_999)),
+        (2, process("M:A", "calc", 2_600, 999, skipped="disabled")),
+        (2, process("M:B", "calc", 3_700, 1, skipped="active")),
+        (2, process("M:C", "ai", 3_800, 650, alarm="INVALID", status="READ")),
+        (1, process("M:SLOW", "bo", 5_000, 890_000, self_ns=700, until_return_ns=900, thread="cbLow")),
+        (1, {"kind": "link_put", "name": "V:IN", "offset_ns": 6_000, "duration_ns": 200, "self_ns": 0,
+             "peer": "[::1]:5064"})], cause=PUT, why=["rate", "alarm"])
+    far = make.trace([(None, {"kind": "put", "name": "V:IN", "offset_ns": 0, "duration_ns": 5_000, "self_ns": 0}),
+                      (0, process("V:IN", "longin", 500, 4_000))],
+                     time="2026-11-23T06:00:00.123470000Z", ioc="VAC", pid=4711, thread="CAS-client",
+                     cause={"kind": "ca", "client": "[::1]:40200", "value": "text", "op": "write"})
+    far |= {"trace_id": put["trace_id"], "parent_id": put["spans"][-1]["span_id"]}
+    odd = make.trace([(None, process(ODD, "calc", 0, 5, cut=True))], cut=True, why=["slower"],
+                     cause={"kind": "callback"})
+    del odd["ioc"]  # it is not known
+    deep = make.trace([(place - 1 if place else None, process(f"D:{place}", "calc", place, 2_000 - place))
+                       for place in range(900)])
+    return [put, far, odd, deep]
+
+
+FOREST = forest()
+
+
+def expected(traces: list[dict]) -> list[dict]:
+    """All spans, with the attributes that docs/traces.md promises."""
+    told = []
+    for trace in traces:
+        second, nanoseconds = trace["time"].rstrip("Z").split(".")
+        begin = calendar.timegm(time.strptime(second, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(nanoseconds)
+        for place, span in enumerate(trace["spans"]):
+            start = begin + span["offset_ns"]
+            is_record = span["kind"] == "process"
+            tags = {"epics.span": span["kind"], "epics.record" if is_record else "epics.pv": span["name"]}
+            for key, tag in (("record_type", "record_type"), ("self_ns", "self_ns"), ("skipped", "skipped"),
+                             ("until_return_ns", "until_return_ns"), ("alarm", "alarm"), ("status", "status"),
+                             ("thread", "completed_by"), ("peer", "peer"), ("cut", "cut")):
+                if key in span and (is_record or key not in ("self_ns", "until_return_ns")):
+                    tags[f"epics.{tag}"] = span[key]
+            parent, peer = span.get("parent_id"), span.get("peer")
+            if place == 0:
+                parent, cause = trace.get("parent_id"), trace["cause"]
+                for key in ("scan", "client", "client_host", "user", "op", "pv"):
+                    if key in cause:
+                        tags[f"epics.{key}"] = cause[key]
+                tags |= {"epics.cause": cause["kind"], "epics.thread": trace["thread"], "epics.tid": trace["tid"],
+                         "epics.why": ",".join(trace["why"])}
+                if "value" in cause:
+                    value = cause["value"]
+                    tags["epics.value"] = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+                if "seq" in cause:
+                    tags["epics.put_seq"] = cause["seq"]
+                if "cut" in trace:
+                    tags["epics.trace_cut"] = True
+                peer = cause.get("client")
+            host, port = peer.rsplit(":", 1) if peer else (None, None)
+            told.append({"trace": trace, "id": span["span_id"], "parent": parent, "name": span["name"], "start": start,
+                         "end": start + span["duration_ns"], "tags": tags, "kind": span["kind"],
+                         "peer": (host.strip("[]"), int(port)) if peer else None,
+                         "error": f"INVALID {span['status']}" if span.get("alarm") == "INVALID" else None})
+    return told
+
+
+def as_zipkin(span: dict) -> dict:
+    """Its API has names in lower case, and all tags are texts."""
+    text = lambda value: str(value).lower() if isinstance(value, bool) else str(value)
+    zipkin = {"traceId": span["trace"]["trace_id"], "id": span["id"], "name": span["name"].lower(),
+              "timestamp": span["start"] // 1000, "duration": max(1, span["end"] // 1000 - span["start"] // 1000),
+              "localEndpoint": {"serviceName": span["trace"].get("ioc", "unknown_service").lower()},
+              "tags": {key: text(value) for key, value in span["tags"].items()}}
+    if span["parent"]:
+        zipkin["parentId"] = span["parent"]
+    if span["kind"] != "process":
+        zipkin["kind"] = "SERVER" if span["kind"] == "put" else "CLIENT"
+    if span["peer"]:
+        host, port = span["peer"]
+        zipkin["remoteEndpoint"] = {"ipv6" if ":" in host else "ipv4": host, "port": port}
+    if span["error"]:
+        zipkin["tags"]["error"] = span["error"]
+    return zipkin
+
+
+def by_id(spans, key) -> dict:
+    found = {key(span): span for span in spans}
+    assert len(found) == len(spans), "a span came twice"
+    return found
+
+
+@pytest.fixture(scope="module")
+def zipkin(shared):
+    return shared.started.add(Zipkin(shared._directory))
+
+
+@pytest.fixture
+def feed(started, log_dir):
+    return lambda *options: started.add(TraceFeed(log_dir, *options))
+
+
+@pytest.fixture
+def otlp():
+    with contextlib.closing(OtlpReceiver()) as receiver:
+        yield receiver
+
+
+def small_traces(seed: int, count: int) -> list[dict]:
+    make = Traces(seed)
+    return [make.trace([(None, process("S:1", "calc", 0, 3_000)), (0, process("S:2", "calc", 500, 2_000))])
+            for _ in range(count)]
+
+
+def test_zipkin_has_exactly_the_trees(zipkin, feed):
+    running = feed(f"--traces.zipkin={zipkin.url}")
+    running.send(*FOREST)
+    running.wait_count(len(FOREST), "delivered_total", sink="zipkin")
+    for trace_id in {trace["trace_id"] for trace in FOREST}:
+        told = expected([trace for trace in FOREST if trace["trace_id"] == trace_id])
+        wait_until(lambda: len(zipkin.trace(trace_id)) >= len(told), "Zipkin has stored the trace")
+        assert by_id(zipkin.trace(trace_id), lambda span: span["id"]) == {span["id"]: as_zipkin(span) for span in told}
+
+
+def test_a_flood_is_in_zipkin_or_counted(zipkin, feed):
+    before = zipkin.metric("counter.zipkin_collector.spans.http")
+    traces = small_traces(1, 5_000)
+    running = feed(f"--traces.zipkin={zipkin.url}")
+    running.send(*traces)
+    running.wait_count(0, "waiting")
+    delivered, dropped = (running.count(name) for name in ("delivered_total", "dropped_total"))
+    assert delivered + dropped == 5_000 and delivered > 0
+    wait_until(lambda: zipkin.metric("counter.zipkin_collector.spans.http") - before == 2 * delivered,
+               "Zipkin counts what was delivered")
+    assert len(zipkin.trace(traces[0]["trace_id"])) == 2
+
+
+def test_otlp_has_exactly_the_trees(otlp, feed):
+    running = feed(f"--traces.otlp={otlp.url}", "--traces.span-names=type")
+    running.send(*FOREST)
+    running.wait_count(len(FOREST), "delivered_total", sink="otlp")
+    came = by_id(otlp.spans(), lambda one: one[2].span_id.hex())
+    told = expected(FOREST)
+    assert came.keys() == {span["id"] for span in told}
+    kinds = {"process": trace_pb2.Span.SPAN_KIND_INTERNAL, "put": trace_pb2.Span.SPAN_KIND_SERVER,
+             "link_put": trace_pb2.Span.SPAN_KIND_CLIENT}
+    for span in told:
+        resource, scope, got = came[span["id"]]
+        ioc, pid = span["trace"].get("ioc", "unknown_service"), span["trace"]["pid"]
+        host = resource["host.name"]
+        assert host and resource == {
+            "service.name": ioc, "service.instance.id": f"{host}:{pid}", "host.name": host,
+            "process.pid": pid, "telemetry.sdk.name": "ioc_exporter", "telemetry.sdk.language": "cpp",
+            "telemetry.sdk.version": "1.2.3"}
+        assert (scope.name, scope.version) == ("ioc_exporter", "1.2.3")
+        assert got.trace_id.hex() == span["trace"]["trace_id"]
+        assert got.parent_span_id.hex() == (span["parent"] or "")
+        assert (got.start_time_unix_nano, got.end_time_unix_nano) == (span["start"], span["end"])
+        assert got.kind == kinds[span["kind"]]
+        few = {"put": span["trace"]["cause"].get("op"), "link_put": "link_put"}
+        assert got.name == few.get(span["kind"], span["tags"].get("epics.record_type"))
+        tags = dict(span["tags"])
+        if span["peer"]:
+            side = "client" if span["kind"] == "put" else "server"
+            tags |= {f"{side}.address": span["peer"][0], f"{side}.port": span["peer"][1]}
+        assert attributes_of(got.attributes) == tags
+        failed = trace_pb2.Status.STATUS_CODE_ERROR if span["error"] else trace_pb2.Status.STATUS_CODE_UNSET
+        assert (got.status.code, got.status.message) == (failed, span["error"] or "")
+    for request in otlp.requests:  # a process stands once in a request
+        processes = [attributes_of(one.resource.attributes)["service.instance.id"] for one in request.resource_spans]
+        assert len(set(processes)) == len(processes)
+
+
+def test_a_receiver_that_is_away_or_killed_and_comes_back_has_all(feed):
+    port = free_port()
+    traces = small_traces(2, 900)
+    running = feed(f"--traces.otlp=http://127.0.0.1:{port}")
+    running.send(*traces[:300])
+    wait_until(lambda: running.count("failures_total") > 0, "it was tried")
+    running.wait_count(300, "waiting")
+    came: set[str] = set()
+    for end in (300, 600, 900):
+        running.send(*traces[max(300, end - 300):end])
+        with contextlib.closing(OtlpReceiver(port)) as receiver:
+            running.wait_count(end, "delivered_total")
+        came |= {span.trace_id.hex() for _, _, span in receiver.spans()}
+    assert came == {trace["trace_id"] for trace in traces}
+    assert running.count("dropped_total") == running.count("waiting") == 0
+
+
+def test_what_a_receiver_says_is_done(otlp, feed):
+    partial = ExportTraceServiceResponse()
+    partial.partial_success.rejected_spans = 3
+    partial.partial_success.error_message = "odd spans"
+    otlp.answers = [(503, {"Retry-After": "1"}, b""), (429, {"Retry-After": "1"}, b""),
+                    (200, {}, partial.SerializeToString())]
+    running = feed(f"--traces.otlp={otlp.url}")
+    traces = small_traces(3, 20)
+    running.send(*traces[:10])
+    running.wait_count(0, "waiting")
+    assert (otlp.refused, len(otlp.requests)) == (2, 1)
+    assert running.count("delivered_total") == 7
+    assert running.count("dropped_total", reason="refused") == 3
+    assert "3 spans were refused: odd spans" in running.process.stderr()
+    otlp.answers = [(400, {}, b"\x12\x03why")]
+    running.send(*traces[10:])
+    running.wait_count(0, "waiting")
+    assert running.count("dropped_total", reason="refused") == 13
+    assert "status 400: why" in running.process.stderr()
+
+
+def test_a_file_has_the_lines_and_filters_leave_out(otlp, feed, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir(0o755)
+    running = feed(f"--traces.file={folder}/all.jsonl",
+                   f"--sinks=[{{file: {folder}/vac.jsonl, ioc: VAC}}, {{otlp: '{otlp.url}', cause: callback}}]")
+    running.send(*FOREST)
+    running.wait_count(0, "waiting")
+    running.wait_count(4, "delivered_total", sink="file")
+    read = lambda name: [json.loads(line) for line in (folder / name).read_text().splitlines()]
+    assert read("all.jsonl") == FOREST
+    assert read("vac.jsonl") == [FOREST[1]]
+    assert running.count("filtered_total", sink="file-2") == running.count("filtered_total", sink="otlp") == 3
+    assert [span.name for _, _, span in otlp.spans()] == [ODD]
+    # At the end what waits for company is sent.
+    running.send(FOREST[2])
+    running.end()
+    assert len(otlp.spans()) == 2
+
+
+DATABASE = """
+    record(ao,"Z:set"){field(FLNK,"Z:fan")}
+    record(fanout,"Z:fan"){field(LNK1,"Z:a") field(LNK2,"Z:off") field(LNK3,"Z:slow")}
+    record(calc,"Z:a"){field(CALC,"VAL+1")}
+    record(calc,"Z:off"){field(CALC,"VAL+1") field(DISA,"1")}
+    record(calcout,"Z:slow"){field(CALC,"VAL+1") field(ODLY,"0.2") field(FLNK,"Z:after")}
+    record(calc,"Z:after"){field(CALC,"VAL+1")}
+"""
+PUTS = 5
+
+
+def test_a_real_put_is_a_tree_in_zipkin(zipkin, start_ioc, start_exporter, raw_client, tmp_path):
+    ioc = start_ioc("zipkin", DATABASE)
+    folder = tmp_path / "files"
+    folder.mkdir(0o755)
+    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--traces.causes=ca", "--ca.witness",
+                              f"--traces.zipkin={zipkin.url}", f"--traces.file={folder}/traces.jsonl", sees=[ioc])
+    wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
+    # The probe of completions comes with the first asynchronous record.
+    exporter.wait_scrape(lambda page: page.series("epics_record_completion_duration_seconds_count", ioc=ioc.name) or
+                         ioc.process_once("Z:slow"), "the probe of completions")
+    client = raw_client(ioc)
+    channel = client.create("Z:set")
+    for value in range(PUTS):
+        wait_until(lambda: ioc.get("Z:slow.PACT") == 0, "the record has completed")
+        client.write(channel, value)
+        wait_until(lambda: ioc.get("Z:set") == value, "the put has come")
+    read = lambda: [json.loads(line) for line in (folder / "traces.jsonl").read_text().splitlines()]
+    wait_until(lambda: sum(trace["cause"].get("pv") == "Z:set" for trace in read()) == PUTS, "all traces are made", 60)
+    count = len(read())
+    page = exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_sink_delivered_total", sink="zipkin") == count,
+                                "Zipkin was given all")
+    assert page.total("ioc_exporter_traces_sink_dropped_total") == page.total("ioc_exporter_traces_sink_waiting") == 0
+    for trace in read():
+        told = {span["id"]: as_zipkin(span) for span in expected([trace])}
+        wait_until(lambda: len(zipkin.trace(trace["trace_id"])) == len(told), "Zipkin has stored the trace")
+        assert by_id(zipkin.trace(trace["trace_id"]), lambda span: span["id"]) == told
+    spans = by_id(zipkin.trace(read()[-1]["trace_id"]), lambda span: span["id"])
+    above = lambda span: spans[span["parentId"]]["name"] if "parentId" in span else None
+    assert sorted((span["name"], above(span), span["tags"].get("epics.skipped")) for span in spans.values()
+                  if span["tags"]["epics.span"] == "process") == [
+        ("z:a", "z:fan", None), ("z:after", "z:slow", None), ("z:fan", "z:set", None), ("z:off", "z:fan", "disabled"),
+        ("z:set", "z:set", None), ("z:slow", "z:fan", None)]
+    (root,) = [span for span in spans.values() if "parentId" not in span]
+    assert root["kind"] == "SERVER" and root["remoteEndpoint"]["ipv4"] == "127.0.0.1"
+    assert root["localEndpoint"]["serviceName"] == ioc.name
+    assert (root["tags"]["epics.user"], root["tags"]["epics.op"]) == ("operator", "write")
+    (slow,) = [span for span in spans.values() if span["name"] == "z:slow"]
+    assert slow["duration"] > 200_000 > int(slow["tags"]["epics.until_return_ns"]) / 1000

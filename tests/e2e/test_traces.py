@@ -1,0 +1,133 @@
+"""Traces: what a put or a scan set in motion is told as exactly the tree that it was."""
+import pytest
+
+from harness import clients
+from harness.traces import TraceFile, root_record, tree
+from harness.waiting import wait_until
+
+DATABASE = """
+    record(ao,"T:set"){field(FLNK,"T:fan")}
+    record(fanout,"T:fan"){field(LNK1,"T:a") field(LNK2,"T:b") field(LNK3,"T:off") field(FLNK,"T:tail")}
+    record(calc,"T:a"){field(CALC,"VAL+1") field(FLNK,"T:a2")}
+    record(calc,"T:a2"){field(CALC,"VAL+1")}
+    record(calc,"T:b"){field(CALC,"VAL+1")}
+    record(calc,"T:off"){field(CALC,"VAL+1") field(DISA,"1") field(FLNK,"T:b")}
+    record(calc,"T:tail"){field(CALC,"VAL+1")}
+    record(ao,"T:level"){field(HIGH,"3") field(HSV,"MINOR") field(HIHI,"5") field(HHSV,"MAJOR") field(FLNK,"T:b")}
+    record(ao,"T:go"){field(FLNK,"T:slow")}
+    record(calcout,"T:slow"){field(CALC,"VAL+1") field(ODLY,"0.3") field(FLNK,"T:after")}
+    record(ao,"T:after"){field(FLNK,"T:after2")}
+    record(calc,"T:after2"){field(CALC,"VAL+1")}
+    record(calc,"T:scan"){field(CALC,"VAL+1") field(SCAN,".1 second") field(FLNK,"T:scanned")}
+    record(calc,"T:scanned"){field(CALC,"VAL+1")}
+"""
+FAN = ["T:set put", "  T:set", "    T:fan", "      T:a", "        T:a2", "      T:b", "      T:off disabled", "      T:tail"]
+PUTS = 23
+
+
+@pytest.fixture(scope="module")
+def ioc(shared):
+    return shared.ioc("traces", DATABASE)
+
+
+@pytest.fixture(scope="module")
+def pva_ioc(shared):
+    return shared.ioc("traces-pva", 'record(ao,"TP:set"){field(FLNK,"TP:next")} record(calc,"TP:next"){}', qsrv=2)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    return TraceFile(tmp_path_factory.mktemp("traces") / "traces.json")
+
+
+@pytest.fixture(scope="module")
+def exporter(shared, ioc, pva_ioc, told, tmp_path_factory):
+    log = tmp_path_factory.mktemp("log") / "puts.json"
+    exporter = shared.exporter(*told.options, "--collector.putlog", f"--putlog.file={log}", sees=[ioc, pva_ioc])
+    wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
+    # The probe of completions comes with the first asynchronous record.
+    ioc.process_once("T:slow")
+    exporter.wait_scrape(lambda page: page.series("epics_record_completion_duration_seconds_count", ioc=ioc.name) or
+                         ioc.process_once("T:slow"), "the probe of completions")
+    wait_until(lambda: ioc.get("T:slow.PACT") == 0, "the record has completed")
+    return exporter
+
+
+def begins_with(record: str):
+    return lambda trace: root_record(trace) == record and trace["cause"]["kind"] == "ca"
+
+
+def test_a_put_is_the_root_of_what_it_set_in_motion(ioc, exporter, told, raw_client):
+    client = raw_client(ioc)
+    channel = client.create("T:set")
+    for value in range(PUTS):
+        client.write(channel, value)
+    traces = sorted(told.wait(PUTS, begins_with("T:set")), key=lambda trace: trace["time"])
+    assert [trace["cause"]["value"] for trace in traces] == list(range(PUTS))
+    assert [tree(trace) for trace in traces] == [FAN] * PUTS
+    for trace in traces:
+        cause, spans = trace["cause"], {span["name"]: span for span in trace["spans"] if span["kind"] == "process"}
+        assert (cause["pv"], cause["op"]) == ("T:set", "write")
+        assert cause["client"].startswith("127.0.0.1:")
+        assert (cause["user"], cause["client_host"]) == ("operator", "console1")
+        assert cause["seq"] > 0
+        assert (trace["ioc"], trace["pid"], trace["why"]) == (ioc.name, ioc.pid, ["rate"])
+        assert trace["thread"].startswith("CAS-client")
+        assert "cut" not in trace
+        assert spans["T:fan"]["record_type"] == "fanout" and spans["T:a"]["record_type"] == "calc"
+        inner = ["T:a", "T:b", "T:tail"]
+        assert spans["T:fan"]["self_ns"] == spans["T:fan"]["duration_ns"] - sum(spans[name]["duration_ns"] for name in inner)
+    assert len({trace["trace_id"] for trace in traces}) == PUTS
+    assert len({span["span_id"] for trace in traces for span in trace["spans"]}) == PUTS * len(FAN)
+
+
+def test_an_asynchronous_record_goes_on_with_its_trace(ioc, exporter, told, raw_client):
+    client = raw_client(ioc)
+    channel = client.create("T:go")
+    client.write(channel, 1)
+    client.write(channel, 2)  # meets the record while it is active
+    traces = told.wait(2, begins_with("T:go"))
+    met, whole = sorted(traces, key=lambda trace: len(trace["spans"]))
+    assert tree(met) == ["T:go put", "  T:go", "    T:slow active"]
+    assert tree(whole) == ["T:go put", "  T:go", "    T:slow asynchronous", "      T:after", "        T:after2"]
+    slow, after = whole["spans"][2], whole["spans"][3]
+    assert slow["until_return_ns"] < 250_000_000 < slow["duration_ns"]
+    assert after["offset_ns"] >= slow["offset_ns"] + slow["duration_ns"]
+    assert slow["thread"].startswith("cb")
+
+
+def test_an_alarm_is_the_records_after_it_processed(ioc, exporter, told, raw_client):
+    client = raw_client(ioc)
+    channel = client.create("T:level")
+    for value in (1, 4, 7):
+        client.write(channel, value)
+    traces = told.wait(3, begins_with("T:level"))
+    assert [tree(trace)[1:] for trace in sorted(traces, key=lambda trace: trace["time"])] == [
+        ["  T:level" + alarm, "    T:b"] for alarm in ("", " MINOR HIGH", " MAJOR HIHI")]
+
+
+def test_a_scan_has_its_period(exporter, told):
+    scans = [trace for trace in wait_until(lambda: told.all(lambda trace: root_record(trace) == "T:scan")[3:], "scans")]
+    for trace in scans:
+        assert tree(trace) == ["T:scan", "  T:scanned"]
+        assert trace["cause"] == {"kind": "scan", "scan": ".1 second"}
+        assert trace["thread"] == "scan-0.1"
+
+
+def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect):
+    client = connect(lambda log_dir, _ports, _pvs, n: clients.p4p(log_dir, [pva_ioc], {"TP:set": 1}, n), [pva_ioc],
+                     ["TP:set"], 7)
+    client.send()
+    traces = told.wait(7, lambda trace: trace["cause"]["kind"] == "pva")
+    for trace in traces:
+        assert tree(trace) == ["TP:set put", "  TP:set", "    TP:next"]
+        assert (trace["ioc"], trace["cause"]["pv"], trace["cause"]["client"]) == (pva_ioc.name, "TP:set", "127.0.0.1")
+
+
+def test_what_was_chosen_was_told(exporter):
+    def adds_up(page):
+        parts = (page.total("ioc_exporter_traces_total"), page.count("ioc_exporter_traces_joined_total"),
+                 page.total("ioc_exporter_traces_dropped_total"), page.count("ioc_exporter_traces_waiting"))
+        return page.count("ioc_exporter_traces_chosen_total") == sum(parts) > 0
+
+    exporter.wait_scrape(adds_up, "what was chosen was made")
