@@ -67,12 +67,29 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
   return {};
 }
 
-// For an IOC that is paused. Without it, its records are estimated by time.
+// For an IOC that is paused. Without it, its records are estimated by time: counts_passes().
 void RecordProcess::attach_passes(Attached& to, const Watched& watched) const {
   for (const ProbePoint& point : watched.target.extras)
     if (point.program == RecordProgram::scan_list)
       if (auto ok = attach_function(to, watched.target, point, watched.target.pid); !ok)
         log::debug("{}", ok.error().message());
+}
+
+// An attachment to a process whose main thread has ended is made, and sees nothing.
+void RecordProcess::note_missed_passes(const Library& library, std::uint32_t slot) {
+  Watched& watched = watched_.at(slot);
+  if (!watched.keeps_passes || library.mode == Attachment::all_processes) return;
+  const auto own = library.by_slot.find(slot);
+  const bool attached =
+      own != library.by_slot.end() && own->second.contains(RecordProgram::scan_list);
+  watched.misses_passes |= !attached || watched.target.main_thread_ended;
+}
+
+bool RecordProcess::counts_passes(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return false;
+  const Watched& watched = found->second;
+  return !watched.paused || (watched.keeps_passes && !watched.misses_passes);
 }
 
 // As the library's other IOCs are attached.
@@ -150,6 +167,7 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
     if (watched_.at(slot).keeps_passes) attach_passes(by_slot[slot], watched_.at(slot));
   library.by_slot = std::move(by_slot);
   library.mode = Attachment::per_process;
+  for (const std::uint32_t slot : library.slots) note_missed_passes(library, slot);
   constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
   if (auto ok = let_calls_return(library); !ok) return ok;
@@ -175,7 +193,9 @@ Result<void> RecordProcess::note_main_thread_ended(std::uint32_t slot) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   found->second.target.main_thread_ended = true;
-  return rebalance(libraries_.at(found->second.library));
+  Library& library = libraries_.at(found->second.library);
+  note_missed_passes(library, slot);
+  return rebalance(library);
 }
 
 Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
@@ -205,6 +225,7 @@ Result<bool> RecordProcess::pause(std::uint32_t slot, bool keeps_passes) {
   Watched& watched = found->second;
   watched.paused = true;
   watched.keeps_passes = keeps_passes;
+  watched.misses_passes = false;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
   Library& library = libraries_.at(watched.library);
   if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
@@ -216,6 +237,7 @@ Result<bool> RecordProcess::pause(std::uint32_t slot, bool keeps_passes) {
     else
       library.by_slot.erase(own);
   }
+  note_missed_passes(library, slot);
   if (auto ok = rebalance(library); !ok) return ok.error();
   return library.mode == Attachment::per_process;
 }

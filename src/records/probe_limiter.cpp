@@ -280,8 +280,9 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
             watched.name, percent(governor.overhead()));
 }
 
+// None where some have gone by uncounted: then nothing holds that was learned from them.
 PassModel::Lists ProbeLimiter::passes(std::uint32_t slot, Watched& watched) {
-  if (watched.passes_too_dear) return {};
+  if (watched.passes_too_dear || !records_.counts_passes(slot)) return {};
   auto lists = read_passes(records_.object().maps(), slot);
   if (lists) return std::move(*lists);
   report(watched, "read the passes of scans", lists.error());

@@ -138,6 +138,9 @@ class RecordProcess {
   Result<void> pause_all();
   Result<void> resume(std::uint32_t slot);
   bool paused(std::uint32_t slot) const;
+  // False: since it was paused passes through its scan lists have gone by uncounted, though they
+  // were to be kept, since their probe could not be attached, or sees nothing.
+  bool counts_passes(std::uint32_t slot) const;
   // When the last resume() began to count: before it returns, as others on the library may have to
   // be attached in another way then. The epoch when there was none.
   std::chrono::steady_clock::time_point counting_since(std::uint32_t slot) const;
@@ -231,6 +234,7 @@ class RecordProcess {
     iocx_holder holder{};  // of shares of the tables that all IOCs share
     bool paused = false;
     bool keeps_passes = false;  // while it is paused
+    bool misses_passes = false;  // while it is to keep them
     std::chrono::steady_clock::time_point counting_since{};
     std::chrono::steady_clock::time_point scans_since{};  // without a pause for them
     std::uint32_t capacity = 0;
@@ -286,6 +290,7 @@ class RecordProcess {
                                std::int32_t pid) const;
   Result<void> attach_target(Attached& to, const Watched& watched, std::int32_t pid) const;
   void attach_passes(Attached& to, const Watched& watched) const;
+  void note_missed_passes(const Library& library, std::uint32_t slot);
   Result<void> attach_target(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);

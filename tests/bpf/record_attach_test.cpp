@@ -126,6 +126,43 @@ TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
 }
 
+// To the kernel, a process whose main thread has ended is nobody that could be attached to alone.
+TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
+  FakeIoc ioc;
+  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  target.extras.push_back(
+      {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
+  const auto slot = probe_->watch(target);
+  ASSERT_TRUE(slot) << slot.error().message();
+  ioc.ask("name scan-0.1");
+  const auto passes = [&] {
+    const auto lists = read_passes(probe_->object().maps(), *slot);
+    EXPECT_TRUE(lists);
+    std::uint64_t ended = 0;
+    for (const auto& [thread, list] : *lists) ended += list.ended;
+    return ended;
+  };
+  const std::uint64_t each = times_any() ? 1 : 0;
+  EXPECT_TRUE(probe_->counts_passes(*slot));
+  ASSERT_TRUE(probe_->pause(*slot, true));
+  ioc.ask("scan 1 3");
+  EXPECT_EQ(passes(), 3 * each);
+  EXPECT_TRUE(probe_->counts_passes(*slot));
+  ASSERT_TRUE(probe_->resume(*slot));
+  ioc.ask("end_main");
+  ASSERT_TRUE(probe_->note_main_thread_ended(*slot));
+  EXPECT_TRUE(probe_->counts_passes(*slot));
+  ASSERT_TRUE(probe_->pause(*slot, true));
+  ioc.ask("scan 1 5");
+  EXPECT_EQ(passes(), 3 * each);
+  EXPECT_FALSE(probe_->counts_passes(*slot));
+  ASSERT_TRUE(probe_->resume(*slot));
+  EXPECT_TRUE(probe_->counts_passes(*slot));
+  ioc.ask("scan 1 7");
+  EXPECT_EQ(passes(), 10 * each);
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
+}
+
 // pthread_exit() in main. To the kernel, the process is then nobody that could be attached to
 // alone.
 TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
