@@ -48,12 +48,18 @@ Result<void> CaTap::observe_channels(Clock::time_point now) {
   const std::uint32_t slots = object_.max_channels();
   const auto* const channels = object_.channels();
   names_.reset();
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+  const std::uint32_t before = std::exchange(used_end_, slots);
+  std::uint32_t slot = 0, found = 0;
+  // When as many were found as are held the others are free.
+  for (; slot < slots && found < object_.held(IOCX_CA_SHARE_CHANNELS); ++slot) {
     const auto& channel = channels[slot];
     used_[slot] = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE) != IOCX_CA_SLOT_FREE;
     if (!used_[slot]) continue;
+    ++found;
     if (auto ok = observe_channel(slot, now); !ok) return ok;
   }
+  used_end_ = slot;
+  for (; slot < before; ++slot) used_[slot] = false;
   return {};
 }
 

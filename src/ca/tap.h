@@ -324,6 +324,7 @@ class CaTap {
   std::unordered_map<std::uint64_t, std::size_t> likenesses_;  // by channel, of those compared
   std::uint64_t joined_late_ = 0;                 // circuits of servers that were candidates first
   std::vector<bool> used_;                        // slots that hold a channel, as of the last look
+  std::uint32_t used_end_ = 0;                    // none of them from here on
   std::map<std::uint32_t, Since> gone_channels_;  // slot
   std::map<std::uint32_t, Since> gone_orphans_;   // slot, of channels whose IOC is not known yet
   std::map<std::uint64_t, Since> gone_requests_;  // channel

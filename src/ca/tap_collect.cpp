@@ -11,7 +11,7 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
   if (auto ok = observe_outcomes(); !ok) return ok.error();
   CaOpenCounts open;
   if (auto ok = observe_flows(open); !ok) return ok.error();
-  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const iocx_ca_channel channel = object_.channels()[slot];
     if (channel.state == IOCX_CA_SLOT_LIVE) open.add_channel(channel);

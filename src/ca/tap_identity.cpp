@@ -8,7 +8,7 @@ namespace ioc_exporter::ca {
 
 // What was shown already stays under the labels that it was shown with.
 Result<void> CaTap::relabel_circuits(const std::set<std::uint64_t>& circuits) {
-  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const iocx_ca_channel& element = object_.channels()[slot];
     if (!circuits.contains(element.circuit) || !totals_.is_open(slot, element.channel)) continue;

@@ -329,10 +329,12 @@ void CaTapObject::give_share(iocx_ca_share_of table, std::uint64_t circuit,
   if (circuit != 0) subtract(iocx_ca_share_of_circuit(circuit));
 }
 
+std::uint32_t CaTapObject::held(iocx_ca_share_of table) const {
+  return __atomic_load_n(&loaded_->share(IOCX_CA_SHARE_ALL).held[table], __ATOMIC_ACQUIRE);
+}
+
 bool CaTapObject::is_crowded(iocx_ca_share_of table) const {
-  const std::uint32_t held =
-      __atomic_load_n(&loaded_->share(IOCX_CA_SHARE_ALL).held[table], __ATOMIC_RELAXED);
-  return held > loaded_->skeleton->rodata->cfg_room[table] / 2;
+  return held(table) > loaded_->skeleton->rodata->cfg_room[table] / 2;
 }
 
 void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {

@@ -112,6 +112,8 @@ class CaTapObject {
   bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
   void add_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
   void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  // Of the table, by all: at least what is there, since shares are taken before.
+  std::uint32_t held(iocx_ca_share_of table) const;
   // More than half of the table is held.
   bool is_crowded(iocx_ca_share_of table) const;
   // The connection was taken out of its map: it waits for no acknowledgements any more.

@@ -179,7 +179,7 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
   unnamed_.clear();
   std::uint64_t circuit = 0;  // the last one asked for: neighbours mostly share theirs
   bool alive = false;
-  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const auto& channel = object_.channels()[slot];
     const std::uint32_t state = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE);

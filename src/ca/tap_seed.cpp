@@ -172,7 +172,7 @@ void CaTap::end_missing(std::uint64_t circuit, const CaSeedCircuit& memory) {
   if (!is_from_before(circuit)) return;
   std::set<std::uint32_t> sids;
   for (const CaSeedChannel& channel : memory.channels) sids.insert(channel.sid);
-  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     iocx_ca_channel& element = object_.channels()[slot];
     if (!used_[slot] || element.circuit != circuit || !is_from_before(element.channel) ||
         sids.contains(element.sid))
@@ -209,6 +209,7 @@ Result<CaTap::SeedOutcome> CaTap::add_channel(const iocx_ca_channel_info& info,
   // Before its SID leads here: a CLEAR must find it open.
   __atomic_store_n(&element.state, IOCX_CA_SLOT_LIVE, __ATOMIC_RELEASE);
   used_[**slot] = true;
+  used_end_ = std::max(used_end_, **slot + 1);
   const iocx_ca_channel_key by_sid{info.circuit, channel.sid, 0};
   const iocx_ca_channel_key by_cid{info.circuit, channel.cid, 0};
   auto made = object_.maps().sids.update(by_sid, **slot, kernel::UpdateMode::only_new);
@@ -251,7 +252,7 @@ Result<CaTap::SeedOutcome> CaTap::name_slot(std::uint32_t slot, const iocx_ca_ch
 // has been used by more than one channel: then it is not known whose name this is.
 Result<void> CaTap::name_ended(const iocx_ca_channel_info& info, const CaSeedChannel& channel) {
   std::optional<std::uint32_t> only;
-  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+  for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const iocx_ca_channel& element = object_.channels()[slot];
     if (element.circuit != info.circuit || element.sid != channel.sid ||

@@ -227,8 +227,11 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
   // In this order: all that the server was asked for has travelled before.
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     trouble_.report("read the server's last puts", observe(index, true, now));
-  for (Watched* watched : ended)
-    trouble_.report("read the server's last puts", observe_rest(*watched));
+  for (Watched* watched : ended) {
+    const auto rest = object_.maps().rest.lookup(watched->generation);
+    trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
+    if (rest && *rest) observe_rest(*watched, **rest);
+  }
   trouble_.report("read the puts that the tap has seen", tap_->tell_ledger(now));
   for (Watched* watched : ended) tap_->take_over(ledger_->end(watched->number));
 }

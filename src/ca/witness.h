@@ -137,7 +137,7 @@ class CaWitness {
   void forget(const Watched& watched);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
-  Result<void> observe_rest(Watched& watched);
+  void observe_rest(Watched& watched, const iocx_witness_rest& rest);
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   void look_at_budget(Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
@@ -152,7 +152,8 @@ class CaWitness {
   std::map<std::uint64_t, Watched> watched_;        // by serial
   std::map<std::uint32_t, std::uint64_t> serials_;  // by generation
   std::vector<Slot> slots_;
-  std::size_t used_ = 0;  // of them, as of the last collect()
+  std::size_t used_ = 0;        // of them, as of the last collect()
+  std::uint32_t used_end_ = 0;  // none that is used from here on
   TroubleLog trouble_;
   std::map<std::uint32_t, std::string> unheard_;
   std::uint32_t last_generation_ = 0;

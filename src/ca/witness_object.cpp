@@ -158,6 +158,11 @@ const iocx_witness_channel* CaWitnessObject::channels() const {
   return loaded_->slots_memory();
 }
 
+std::uint64_t CaWitnessObject::held() const {
+  const auto* const held = static_cast<const std::uint64_t*>(loaded_->shares.data());
+  return __atomic_load_n(&held[IOCX_WITNESS_SHARE_ALL], __ATOMIC_ACQUIRE);
+}
+
 void CaWitnessObject::give_up(std::uint32_t slot) const {
   __atomic_store_n(&loaded_->slots_memory()[slot].state, IOCX_WITNESS_GIVEN_UP, __ATOMIC_RELEASE);
 }

@@ -61,6 +61,8 @@ class CaWitnessObject {
   std::uint32_t max_slots() const;
   // As the program writes them, max_slots() of them: use atomic operations.
   const iocx_witness_channel* channels() const;
+  // Slots that are not free, at least: one is counted before it is taken.
+  std::uint64_t held() const;
   // From now on no put finds the slot that had no other way to it than its key.
   void give_up(std::uint32_t slot) const;
   // Zeroes a slot that the program no longer uses, and lets it be taken again.

@@ -25,12 +25,14 @@ CaPuts puts_of(const iocx_witness_channel& channel) {
 
 Result<void> CaWitness::collect(Clock::time_point now) {
   used_ = 0;
-  for (std::uint32_t index = 0; index < slots_.size(); ++index)
-    if (auto ok = observe(index, false, now); !ok) return ok;
-  for (auto& [serial, watched] : watched_)
-    if (watched.probes)
-      if (auto ok = observe_rest(watched); !ok) return ok;
-  return {};
+  // When as many were found as are held the others are free.
+  for (used_end_ = 0; used_end_ < slots_.size() && used_ < object_.held(); ++used_end_)
+    if (auto ok = observe(used_end_, false, now); !ok) return ok;
+  return object_.maps().rest.for_each(
+      [this](std::uint32_t generation, const iocx_witness_rest& rest) {
+        Watched* const watched = of_generation(generation);
+        if (watched != nullptr && watched->probes) observe_rest(*watched, rest);
+      });
 }
 
 // `last`: what is not known of it by now will not be.
@@ -130,22 +132,18 @@ std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event)
 }
 
 // Puts of nobody in particular. The tap knows whose they are, so that they are no disagreement.
-Result<void> CaWitness::observe_rest(Watched& watched) {
-  auto rest = object_.maps().rest.lookup(watched.generation);
-  if (!rest) return std::move(rest).error();
-  if (!*rest) return {};
-  const CaPuts growth = watched.rest.advance({(*rest)->puts[0], (*rest)->puts[1]});
-  if (growth == CaPuts{}) return {};
+void CaWitness::observe_rest(Watched& watched, const iocx_witness_rest& rest) {
+  const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
+  if (growth == CaPuts{}) return;
   watched.hits += growth[0] + growth[1];
-  tap_->totals().add({watched.number, "", "", "", ""}, growth, (*rest)->last_put & ~1ULL);
+  tap_->totals().add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
   ledger_->pass_over(watched.number);
-  return {};
 }
 
 Result<void> CaWitness::reap(Clock::time_point now) {
   look_at_budget(now);
   const auto idle = used_ > slots_.size() / 2 ? kIdleWhenCrowded : kIdle;
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+  for (std::uint32_t index = 0; index < used_end_; ++index) {
     Slot& slot = slots_[index];
     const iocx_witness_channel& channel = object_.channels()[index];
     const std::uint32_t state = __atomic_load_n(&channel.state, __ATOMIC_ACQUIRE);
