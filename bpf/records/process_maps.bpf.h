@@ -123,6 +123,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, IOCX_MAX_IOCS);
 	__type(key, __u32); /* slot */
 	__type(value, struct iocx_asynchronous);

@@ -104,6 +104,8 @@ class Finder {
   // The last poll looked for signs of change only, and there were none: no process or thread was
   // started on the host.
   bool rested() const { return rested_; }
+  // How many polls found that threads had started or ended on the host since the one before.
+  std::uint64_t task_changes() const { return task_changes_; }
   // A process' files are being read: the next poll may see more, and should be soon.
   bool waits_for_files() const;
   // The IOCs that run, as of the last poll, oldest first.
@@ -210,6 +212,7 @@ class Finder {
   std::map<pid_t, Process> processes_;
   std::set<pid_t> kernel_threads_;
   std::optional<ProcessSigns> signs_;  // at the last listing
+  std::uint64_t task_changes_ = 0;
   bool rested_ = false;
   bool settled_ = false;           // nothing is young, nothing changes
   Clock::time_point last_poll_{};  // that looked at all

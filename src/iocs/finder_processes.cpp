@@ -10,8 +10,9 @@
 namespace ioc_exporter::iocs {
 namespace {
 
-// Without any sign of a new process: for those that were given their pid (a restored checkpoint).
-constexpr std::chrono::seconds kListingInterval{3};
+// Without any sign of a new process: for one that was given its pid (a restored checkpoint) while
+// another one ended.
+constexpr std::chrono::seconds kListingInterval{15};
 // A process that is there for longer than `young` is glanced at so often; for its exec, or for a
 // library that it loads.
 constexpr std::chrono::seconds kRecheckInterval{3};
@@ -118,7 +119,9 @@ std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
   for (auto& [pid, process] : processes_)
     if (must_read(proc, process, now)) pids.push_back(pid);
   const std::optional<ProcessSigns> signs = read_process_signs(proc);
-  if (!signs || signs != signs_ || now >= next_listing_) {
+  const bool changed = !signs || signs != signs_;
+  if (changed) ++task_changes_;
+  if (changed || now >= next_listing_) {
     next_listing_ = now + kListingInterval;
     if (now >= next_kernel_threads_) kernel_threads_.clear();
     if (kernel_threads_.empty()) next_kernel_threads_ = now + kKernelThreadInterval;

@@ -91,6 +91,8 @@ class Host {
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
   // How long the last look took, and when it was done; a look that is under way is not.
   double look_seconds() const { return look_seconds_; }
+  // Finder::task_changes(), as of the last look.
+  std::uint64_t task_changes() const { return task_changes_; }
   // A look or a reading is under way, or done and not taken over.
   bool is_busy() const { return is_looking_ || is_reading_; }
   // The next look may see more than the last one, and should be soon.
@@ -170,6 +172,7 @@ class Host {
     LeftOut left_out;
     Result<void> result;
     double seconds = 0;
+    std::uint64_t task_changes = 0;
     bool waits_for_files = false;
   };
 
@@ -203,6 +206,7 @@ class Host {
   std::vector<Listener> speaking_;  // for the next look
   Result<void> looked_;
   double look_seconds_ = 0;
+  std::uint64_t task_changes_ = 0;
   Changes changes_;  // of the last look
   LeftOut left_out_seen_;
   LeftOut left_out_;

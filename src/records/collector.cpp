@@ -247,8 +247,11 @@ void RecordsCollector::report_refused() {
 void RecordsCollector::free_ended_threads(TimePoint now) {
   const auto use = process_->use();
   const bool crowded = use && use->threads * 2 > use->threads_capacity;
-  if (now < next_thread_check_ && !crowded) return;
+  const bool some_may_have_ended =
+      now >= next_thread_check_ && host_.task_changes() != threads_checked_at_;
+  if (!some_may_have_ended && !crowded) return;
   next_thread_check_ = now + kThreadCheckInterval;
+  threads_checked_at_ = host_.task_changes();
   const auto alive = [this](std::int32_t pid, std::int32_t tid) {
     const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
     return ::access(host_.fs().path(task).c_str(), F_OK) == 0;

@@ -128,6 +128,7 @@ class RecordsCollector final : public Collector {
   ProbeSeconds probe_seconds_;
   TroubleLog trouble_;
   TimePoint next_thread_check_{};
+  std::uint64_t threads_checked_at_ = 0;  // Host::task_changes()
   HabitsKeeper habits_keeper_;
   MemoryWatch memory_;  // in any thread
   Rates rates_;         // in any thread

@@ -9,9 +9,7 @@ static_assert(sizeof(iocx_completion) == 8 + IOCX_PUT_HIST_SLOTS * 8);
 Result<void> RecordCompletions::follow(RecordProcess& records, std::uint32_t slot,
                                        const ProbePoint& point, std::uint32_t count) {
   if (maps_.contains(slot)) return {};
-  auto seen = records.saw_asynchronous(slot);
-  if (!seen) return std::move(seen).error();
-  if (!*seen) return {};
+  if (!records.saw_asynchronous(slot)) return {};
   constexpr std::uint32_t kLeast = 64, kMost = IOCX_MAX_COMPLETIONS;
   auto map = records.make_completions_map(slot, std::clamp(count, kLeast, kMost));
   if (!map) return std::move(map).error();

@@ -443,9 +443,10 @@ Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
     if (!threadless) return std::move(threadless).error();
     if (*threadless && **threadless > 0) of_slot.causes["other"] += **threadless;
   }
-  auto read = for_each_thread(object_, Frames::left_out, [&](const iocx_thread& thread) {
-    if (watched_by(thread) != nullptr) add_thread(counts[thread.slot], thread);
-  });
+  auto read =
+      for_each_thread(object_, thread_places_, ThreadPart::counts, [&](const iocx_thread& thread) {
+        if (watched_by(thread) != nullptr) add_thread(counts[thread.slot], thread);
+      });
   if (!read) return read.error();
   return counts;
 }
@@ -453,11 +454,12 @@ Result<std::map<std::uint32_t, IocCounts>> RecordProcess::counts() const {
 Result<std::map<std::uint32_t, ProbeHits>> RecordProcess::hits() const {
   std::map<std::uint32_t, ProbeHits> hits;
   for (const auto& [slot, watched] : watched_) hits.emplace(slot, watched.ended.hits);
-  auto read = for_each_thread(object_, Frames::left_out, [&](const iocx_thread& thread) {
-    if (watched_by(thread) == nullptr) return;
-    hits[thread.slot].entries += thread.counts.entries;
-    hits[thread.slot].returns += thread.counts.returns;
-  });
+  auto read =
+      for_each_thread(object_, thread_places_, ThreadPart::hits, [&](const iocx_thread& thread) {
+        if (watched_by(thread) == nullptr) return;
+        hits[thread.slot].entries += thread.counts.entries;
+        hits[thread.slot].returns += thread.counts.returns;
+      });
   if (!read) return read.error();
   return hits;
 }
@@ -474,10 +476,14 @@ std::uint32_t RecordProcess::generation(std::uint32_t slot) const {
   return found == watched_.end() ? 0 : found->second.generation;
 }
 
-Result<bool> RecordProcess::saw_asynchronous(std::uint32_t slot) const {
-  auto seen = object_.maps().asynchronous.lookup(slot);
-  if (!seen) return std::move(seen).error();
-  return *seen && (**seen).seen != 0;
+iocx_asynchronous RecordProcess::asynchronous(std::uint32_t slot) const {
+  iocx_asynchronous now{};
+  object_.maps().asynchronous_now.read(slot, &now, sizeof now);
+  return now;
+}
+
+bool RecordProcess::saw_asynchronous(std::uint32_t slot) const {
+  return asynchronous(slot).seen != 0;
 }
 
 // A thread that ended within a call has not returned from it: by pthread_exit() or
@@ -507,9 +513,10 @@ void RecordProcess::count_ended(const iocx_thread& thread) {
 
 Result<void> RecordProcess::free_ended_threads(
     const std::function<bool(std::int32_t, std::int32_t)>& alive) {
-  return records::free_ended_threads(object_, alive, [this](const iocx_thread& thread) {
-    if (watched_by(thread) != nullptr) count_ended(thread);
-  });
+  return records::free_ended_threads(object_, thread_places_, alive,
+                                     [this](const iocx_thread& thread) {
+                                       if (watched_by(thread) != nullptr) count_ended(thread);
+                                     });
 }
 
 Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
@@ -519,12 +526,9 @@ Result<std::vector<std::uint64_t>> RecordProcess::drops() const {
 }
 
 Result<RecordProcessUse> RecordProcess::use() const {
-  auto threads = object_.maps().thread_owners.keys();
-  if (!threads) return std::move(threads).error();
-  auto overflow = object_.maps().overflow_threads.keys();
-  if (!overflow) return std::move(overflow).error();
   RecordProcessUse use;
-  use.threads = threads->size() + overflow->size();
+  use.threads = object_.maps().shares.held(IOCX_SHARE_THREADS) +
+                object_.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS);
   use.threads_capacity =
       object_.maps().thread_owners.capacity() + object_.maps().overflow_threads.capacity();
   for (const auto& [file, library] : libraries_) {

@@ -167,7 +167,7 @@ class RecordProcess {
   void release_completions_map(std::uint32_t slot);
 
   // Whether a record was seen to complete later than its dbProcess returned.
-  Result<bool> saw_asynchronous(std::uint32_t slot) const;
+  bool saw_asynchronous(std::uint32_t slot) const;
 
   // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
@@ -233,7 +233,7 @@ class RecordProcess {
     std::uint32_t epoch = 0;
     iocx_holder holder{};  // of shares of the tables that all IOCs share
     bool paused = false;
-    bool keeps_passes = false;  // while it is paused
+    bool keeps_passes = false;   // while it is paused
     bool misses_passes = false;  // while it is to keep them
     std::chrono::steady_clock::time_point counting_since{};
     std::chrono::steady_clock::time_point scans_since{};  // without a pause for them
@@ -303,7 +303,7 @@ class RecordProcess {
   Result<void> let_calls_return(const Library& library) const;
   Attached* attached_of(std::uint32_t slot);
   Result<bool> write_timing(std::uint32_t slot, const Timing& timing);
-  std::optional<std::int64_t> pending_completions(std::uint32_t slot) const;
+  iocx_asynchronous asynchronous(std::uint32_t slot) const;
 
   void take_off_all();
   void take_off_of(const std::vector<std::uint32_t>& slots);
@@ -312,6 +312,7 @@ class RecordProcess {
   bool has_causes_;
   bool has_links_;
   RecordProcessObject object_;  // before the attachments: they die first
+  mutable ThreadPlaces thread_places_;
   KernelMemory memory_;
   ShareHolders holders_;
   std::map<LibraryKey, Library> libraries_;

@@ -146,6 +146,10 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
       loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
   if (!mapped) return std::move(mapped).error();
   views.threads = std::move(*mapped);
+  auto asynchronous = kernel::MappedArray<iocx_asynchronous>::map(
+      views.asynchronous.fd(), views.asynchronous.capacity(), views.asynchronous.name());
+  if (!asynchronous) return std::move(asynchronous).error();
+  views.asynchronous_now = std::move(*asynchronous);
   auto rooms = RecordRooms::map(bpf_map__fd(maps.record_rooms), bpf_map__name(maps.record_rooms));
   if (!rooms) return std::move(rooms).error();
   views.rooms = std::move(*rooms);

@@ -58,7 +58,8 @@ struct RecordMaps {
   kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
   kernel::MapView<std::uint32_t, std::uint64_t>
       threadless;  // processings by threads without a stack
-  kernel::MapView<std::uint32_t, iocx_asynchronous> asynchronous;
+  kernel::MapView<std::uint32_t, iocx_asynchronous> asynchronous;  // and its values in place
+  kernel::MappedArray<iocx_asynchronous> asynchronous_now;
   kernel::MapView<iocx_scan_name, std::uint8_t> scan_names;
   kernel::MapView<iocx_cause_key, std::uint64_t> causes;
   kernel::MapView<iocx_link_key, std::uint64_t> links;

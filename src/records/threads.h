@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "records/process_object.h"
@@ -36,14 +38,29 @@ std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
 // Adds what the thread counted.
 void add_thread(IocCounts& into, const iocx_thread& thread);
 
-// Calls each() for every thread that has a stack. The frames, most of its size, are there only on
-// demand.
-enum class Frames { left_out, read };
-Result<void> for_each_thread(const RecordProcessObject& object, Frames frames,
-                             const std::function<void(const iocx_thread&)>& each);
+// The places in the array of threads that are taken, by whom. They are asked for only when a thread
+// has taken one since, as the shares of the table tell without a system call.
+class ThreadPlaces {
+ public:
+  using Places = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // place, owner
+  // Good until the next call.
+  Result<const Places*> taken(const RecordProcessObject& object);
+  // To be called when one was freed.
+  void forget() { are_known_ = false; }
+
+ private:
+  Places places_;
+  bool are_known_ = false;
+};
+
+// Calls each() for every thread that has a stack, of which so much is there. The frames are most of
+// its size, and the hits what is in its first cache line.
+enum class ThreadPart { hits, counts, frames };
+Result<void> for_each_thread(const RecordProcessObject& object, ThreadPlaces& places,
+                             ThreadPart part, const std::function<void(const iocx_thread&)>& each);
 
 // Frees the stacks of the threads that are gone, and calls ended() for each before that.
-Result<void> free_ended_threads(const RecordProcessObject& object,
+Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces& places,
                                 const std::function<bool(std::int32_t, std::int32_t)>& alive,
                                 const std::function<void(const iocx_thread&)>& ended);
 

@@ -25,14 +25,15 @@ std::uint64_t monotonic_ns() {
 Result<RecordProcess::TimedCalls> RecordProcess::timed_calls(
     const std::vector<std::uint32_t>& slots) const {
   TimedCalls calls;
-  auto read = for_each_thread(object_, Frames::read, [&](const iocx_thread& thread) {
-    const Watched* const watched = watched_by(thread);
-    if (watched == nullptr || thread.epoch != watched->epoch) return;
-    if (std::ranges::find(slots, thread.slot) == slots.end()) return;
-    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
-      if (thread.frames[i].state <= IOCX_FRAME_UNDECIDED)
-        calls.emplace(thread.owner, thread.frames[i].sp, thread.frames[i].start_ns);
-  });
+  auto read =
+      for_each_thread(object_, thread_places_, ThreadPart::frames, [&](const iocx_thread& thread) {
+        const Watched* const watched = watched_by(thread);
+        if (watched == nullptr || thread.epoch != watched->epoch) return;
+        if (std::ranges::find(slots, thread.slot) == slots.end()) return;
+        for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
+          if (thread.frames[i].state <= IOCX_FRAME_UNDECIDED)
+            calls.emplace(thread.owner, thread.frames[i].sp, thread.frames[i].start_ns);
+      });
   if (!read) return read.error();
   return calls;
 }
@@ -124,19 +125,13 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
   return true;
 }
 
-std::optional<std::int64_t> RecordProcess::pending_completions(std::uint32_t slot) const {
-  auto asynchronous = object_.maps().asynchronous.lookup(slot);
-  if (!asynchronous || !*asynchronous) return std::nullopt;
-  return (**asynchronous).pending;
-}
-
 Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
   if (watched.timing.ends) return false;
   if (!watched.timing.completions) return true;
-  const std::int64_t pending = pending_completions(slot).value_or(0);
+  const std::int64_t pending = asynchronous(slot).pending;
   watched.timing.given_up = anyhow ? pending : std::min(watched.timing.given_up, pending);
   if (pending > watched.timing.given_up && pending > 0) return false;
   watched.timing.completions = false;

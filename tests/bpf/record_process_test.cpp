@@ -187,10 +187,10 @@ TEST_P(RecordProcessTest, AnAsynchronousRecordIsNoticed) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
   ioc.ask("call 1 100");
-  EXPECT_FALSE(*probe_->saw_asynchronous(slot));
+  EXPECT_FALSE(probe_->saw_asynchronous(slot));
   ioc.ask("set 3 async 1");
   ioc.ask("call 3 1");
-  EXPECT_TRUE(*probe_->saw_asynchronous(slot));
+  EXPECT_TRUE(probe_->saw_asynchronous(slot));
   const auto seen = stats(slot, ioc.record(3));
   EXPECT_EQ(seen.asynchronous, 1u);
   EXPECT_GT(seen.async_start_ns, 0u);
