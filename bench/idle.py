@@ -2,7 +2,8 @@
 """What the exporter costs when nothing happens: many IOCs that only scan empty lists, and no clients.
 
 Prints how long it took from the first IOC found to the last one counted, the exporter's CPU time in percent of a
-core without a scrape, and the CPU time of a scrape.
+core without a scrape, and the CPU time of a scrape. Several exporters run beside each other on the same IOCs, so that
+whatever else the machine does is the same for all.
 """
 
 import argparse
@@ -70,34 +71,62 @@ def wait_counted(log, count):
     sys.exit(f"idle.py: not all IOCs are counted:\n{log.read_text()[-3000:]}")
 
 
+class Exporter:
+    def __init__(self, args, program, log):
+        self.program, self.idle, self.scrapes = program, [], []
+        with open(log, "w") as out:
+            self.process = subprocess.Popen([program, "--web.listen-address=127.0.0.1:0", "--state.pin=none",
+                                             "--ioc.include=idle-.*", *args.options], stdout=out, stderr=out)
+        self.attached, self.address = wait_counted(log, args.iocs)
+
+    def begin_round(self):
+        self.before, self.began = cpu_ns(self.process.pid), time.monotonic()
+
+    def end_round(self):
+        used = cpu_ns(self.process.pid) - self.before
+        self.idle.append(used / (time.monotonic() - self.began) / 1e7)
+
+    def scrape(self):
+        before = cpu_ns(self.process.pid)
+        with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=60) as page:
+            page.read()
+        self.scrapes.append((cpu_ns(self.process.pid) - before) / 1e6)
+
+    def report(self, args):
+        print(f"{self.program}: from the first IOC found to all {args.iocs} counted: {self.attached:.2f} s; "
+              f"idle: {statistics.median(self.idle):.3f} % of a core (rounds: "
+              f"{', '.join(f'{x:.3f}' for x in self.idle)}); "
+              f"a scrape: {statistics.median(self.scrapes):.1f} ms of CPU time")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
 def measure(args, folder):
-    log = folder / "exporter.log"
-    with open(log, "w") as out:
-        exporter = subprocess.Popen([args.exporter, "--web.listen-address=127.0.0.1:0", "--state.pin=none",
-                                     "--ioc.include=idle-.*", *args.options], stdout=out, stderr=out)
+    exporters = []
     try:
-        attached, address = wait_counted(log, args.iocs)
-        print(f"from the first IOC found to all {args.iocs} counted: {attached:.2f} s", flush=True)
+        for program in args.exporter:
+            exporters.append(Exporter(args, program, folder / f"exporter-{len(exporters)}.log"))
         time.sleep(SETTLED)
-        idle, scrape = [], []
         for _ in range(args.rounds):
-            before, began = cpu_ns(exporter.pid), time.monotonic()
+            for exporter in exporters:
+                exporter.begin_round()
             time.sleep(args.seconds)
-            idle.append((cpu_ns(exporter.pid) - before) / (time.monotonic() - began) / 1e7)
-            before = cpu_ns(exporter.pid)
-            with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as page:
-                page.read()
-            scrape.append((cpu_ns(exporter.pid) - before) / 1e6)
-        print(f"idle: {statistics.median(idle):.3f} % of a core (rounds: {', '.join(f'{x:.3f}' for x in idle)})")
-        print(f"a scrape: {statistics.median(scrape):.1f} ms of CPU time")
+            for exporter in exporters:
+                exporter.end_round()
+            for exporter in exporters:
+                exporter.scrape()
+        for exporter in exporters:
+            exporter.report(args)
     finally:
-        exporter.terminate()
-        exporter.wait()
+        for exporter in exporters:
+            exporter.stop()
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--exporter", required=True)
+    parser.add_argument("--exporter", required=True, action="append", help="several: beside each other")
     parser.add_argument("--ioc", required=True)
     parser.add_argument("--base", required=True, type=pathlib.Path)
     parser.add_argument("--iocs", type=int, default=100)
