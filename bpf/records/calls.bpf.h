@@ -24,7 +24,10 @@ static __noinline int count_without_stack(struct pt_regs *ctx, __u64 id, __u64 r
 	return 0;
 }
 
-/* The thread that has entered dbProcess; NULL when it is not watched, or by another attachment only. */
+/*
+ * The thread that has entered dbProcess; NULL when it is not watched, or by another attachment only. Of an IOC that is
+ * paused, while others need the attachment, only the hit is counted.
+ */
 static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, __u64 id, __u64 record,
 							  struct iocx_ioc_config **config, __u8 attach)
 {
@@ -34,7 +37,13 @@ static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, _
 	thread = watched_thread(id, config, &no_room);
 	if (no_room)
 		count_without_stack(ctx, id, record, attach);
-	return thread && (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
+	if (!thread)
+		return NULL;
+	if (!(*config)->attach) {
+		thread->counts.entries += 1;
+		return NULL;
+	}
+	return (*config)->attach & kind_of_attachment(ctx, *config, attach) ? thread : NULL;
 }
 
 /* Pushes a frame for the call, which `kind` of attachment sees. NULL: the stack of the thread is full. */

@@ -85,6 +85,12 @@ void RecordProcess::note_missed_passes(const Library& library, std::uint32_t slo
   watched.misses_passes |= !attached || watched.target.main_thread_ended;
 }
 
+bool RecordProcess::shares_probes(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  return found != watched_.end() && found->second.paused &&
+         libraries_.at(found->second.library).mode == Attachment::all_processes;
+}
+
 bool RecordProcess::counts_passes(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return false;

@@ -167,7 +167,8 @@ void ProbeLimiter::calibrate(std::uint32_t slot, Watched& watched, bool slices,
                          static_cast<double>(hits->returns) * cost_.return_seconds;
   const CostCalibration::Moment moment{now, *cpu, assumed};
   calibration.end(moment);
-  if (begins) calibration.begin(*begins, moment);
+  // A pause with the traps of others' probes shows nothing.
+  if (begins && (*begins || !records_.shares_probes(slot))) calibration.begin(*begins, moment);
   watched.governor.set_cost(cost_ * calibration.factor());
   watched.timing.set_cost(cost_ * calibration.factor(kDearAtFirst));
 }
@@ -216,6 +217,14 @@ void ProbeLimiter::time_all(std::uint32_t slot, Watched& watched) {
   if (auto ok = records_.time_all(slot); !ok) report(watched, "time all calls", ok.error());
 }
 
+// In slices. The breakpoints where calls end would be hit by all IOCs on the library.
+void ProbeLimiter::time_none(std::uint32_t slot, Watched& watched) {
+  if (records_.durations() != Durations::by_ends) return;
+  watched.untimed = true;
+  if (auto ended = records_.end_window(slot, true); !ended)
+    report(watched, "take off the probes for durations", ended.error());
+}
+
 void ProbeLimiter::begin_window(std::uint32_t slot, Watched& watched) {
   calibrate(slot, watched, false, std::nullopt);
   auto began = records_.time_window(slot, watched.timing.one_in(), watched.timing.window());
@@ -244,7 +253,7 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
         "looked at for {:.1f} % of the time, and its counts become estimates",
         watched.name, percent(limits_.budget), percent(governor.attached_share()));
   if (step.slice_ends || step.cycle_begins) calibrate(slot, watched, true, std::nullopt);
-  if (step.slice_begins)
+  if (step.slice_begins && !records_.shares_probes(slot))
     watched.dear_pauses =
         governor.pause_load() > limits_.budget * kMostForPasses ? watched.dear_pauses + 1 : 0;
   if (watched.dear_pauses >= kDearPauses && !watched.passes_too_dear) {
@@ -259,9 +268,10 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
-  if (!governor.wants_probes() && !records_.paused(slot) &&
-      !pause(slot, watched, !watched.passes_too_dear))
-    return leave_unbound(slot, watched);
+  if (!governor.wants_probes() && !records_.paused(slot)) {
+    if (!pause(slot, watched, !watched.passes_too_dear)) return leave_unbound(slot, watched);
+    if (records_.shares_probes(slot)) time_none(slot, watched);
+  }
   if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
     calibrate(slot, watched, true, false);
   if (step.slice_ends) end_slice(slot, watched, stopped, around);
@@ -271,6 +281,7 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (step.slice_begins) begin_slice(slot, watched, stopped, std::move(around));
   if (!step.cycle_ends || step.cycle_begins) return;
   if (records_.paused(slot)) resume(slot, watched);
+  if (std::exchange(watched.untimed, false)) time_all(slot, watched);
   watched.slice_began.reset();
   watched.hidden.end();
   watched.passes.clear();
@@ -348,7 +359,7 @@ void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
   watched.unbound_until = Clock::now() + kRetry;
 }
 
-// Whether the probes are off.
+// Whether nothing is counted from now on, as the probes are off or their programs return at once.
 bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, bool keeps_passes) {
   auto done = records_.pause(slot, keeps_passes);
   if (!done) {
@@ -356,9 +367,10 @@ bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, bool keeps_passes
     return false;
   }
   if (!*done)
-    report(watched, "take off the record probes",
-           error_in_words("other IOCs on the same library need them; they cost nearly the same"));
-  return *done;
+    report(
+        watched, "take off the record probes",
+        error_in_words("other IOCs on the same library need them: each hit still costs the trap"));
+  return true;
 }
 
 void ProbeLimiter::resume(std::uint32_t slot, Watched& watched) {
@@ -408,7 +420,8 @@ std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
   if (found == watched_.end()) return std::nullopt;
   const Watched& watched = found->second;
   if (is_away(watched)) return OverheadSample{.attached_share = 0, .timed_share = 0};
-  const double timed = watched.governor.in_slices() ? 1 : watched.timing.timed_share();
+  const double in_slice = watched.untimed ? 0 : 1;
+  const double timed = watched.governor.in_slices() ? in_slice : watched.timing.timed_share();
   return OverheadSample{.core_share = watched.governor.overhead(),
                         .attached_share = watched.governor.attached_share(),
                         .timed_share = records_.is_timed(slot) ? timed : 0,

@@ -1,8 +1,9 @@
 // ProbeLimiter: decides, for each IOC whose records are counted, when its probes are attached. They
 // are detached while the operator wants it, while the IOC is stopped or under a debugger, and for a
 // part of the time when they would cost it more than the budget (records/overhead_governor.h). Only
-// the last hides calls that would have been counted; estimates make up for these. Before that, and
-// above the target, fewer calls are timed (records/timing_governor.h).
+// the last hides calls that would have been counted; estimates make up for these. Where other IOCs
+// need the attachment, the programs return at once instead, which spares what is not the trap.
+// Before that, and above the target, fewer calls are timed (records/timing_governor.h).
 //
 // Not thread-safe: under the same mutex as the RecordProcess that it pauses.
 #pragma once
@@ -88,6 +89,7 @@ class ProbeLimiter {
     PassModel passes = {};
     unsigned dear_pauses = 0;
     bool passes_too_dear = false;  // while it is looked at in slices
+    bool untimed = false;          // the same
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
     Clock::time_point cycle_began = {};
@@ -119,6 +121,7 @@ class ProbeLimiter {
   void begin_window(std::uint32_t slot, Watched& watched);
   void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now, bool anyhow);
   void time_all(std::uint32_t slot, Watched& watched);
+  void time_none(std::uint32_t slot, Watched& watched);
   // Moments of the calibration, with the hits as of now.
   void calibrate(std::uint32_t slot, Watched& watched, bool slices, std::optional<bool> begins);
   void account(Watched& watched, Clock::time_point now, ProbeHits seen) const;

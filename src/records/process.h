@@ -130,14 +130,16 @@ class RecordProcess {
 
   // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
   // duration. `keeps_passes`: but for the one that counts passes through its scan lists. False: the
-  // probes stay, though they count nothing, since more than kMostBesidePaused other IOCs on the
-  // same library are counted, by an attachment for all processes; each hit then costs a little less
-  // only. On an error they count nothing either.
+  // probes stay, though they count nothing but the hits, since more than kMostBesidePaused other
+  // IOCs on the same library are counted, by an attachment for all processes; each hit then costs
+  // the trap. On an error they count nothing either.
   Result<bool> pause(std::uint32_t slot, bool keeps_passes = false);
   // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
   Result<void> pause_all();
   Result<void> resume(std::uint32_t slot);
   bool paused(std::uint32_t slot) const;
+  // It is paused, and its probes are there for others.
+  bool shares_probes(std::uint32_t slot) const;
   // False: since it was paused passes through its scan lists have gone by uncounted, though they
   // were to be kept, since their probe could not be attached, or sees nothing.
   bool counts_passes(std::uint32_t slot) const;

@@ -1,5 +1,6 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
 #include "record_process_fixture.h"
+#include "records/probe_limiter.h"
 #include "records/scan_passes.h"
 
 namespace ioc_exporter::records {
@@ -259,6 +260,88 @@ TEST_P(RecordProcessTest, OneOfManyIsPausedAlone) {
   for (auto& ioc : iocs) ioc->ask("call 1 4");
   for (std::size_t i = 0; i < slots.size(); ++i)
     EXPECT_EQ(all_processed(slots[i]), i == 2 ? 4u : 11u);
+}
+
+// More than can be attached alone. The others pay nothing for it: nothing is attached anew.
+TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
+  constexpr std::size_t kMany = kMostBesidePaused + 2;
+  std::vector<std::unique_ptr<FakeIoc>> iocs;
+  std::vector<RecordTarget> targets;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    iocs.push_back(std::make_unique<FakeIoc>());
+    targets.push_back(iocs.back()->target(128, GetParam().one_read));
+    targets.back().extras.push_back(
+        {RecordProgram::scan_list, iocs.back()->scan_list_offset(), FakeIoc::ending("scanList")});
+  }
+  ASSERT_TRUE(probe_->prepare(coming(targets)));
+  std::vector<std::uint32_t> slots;
+  for (const RecordTarget& target : targets) {
+    const auto slot = probe_->watch(target);
+    ASSERT_TRUE(slot) << slot.error().message();
+    slots.push_back(*slot);
+  }
+  const std::uint64_t attachments = probe_->use()->attachments;
+  iocs[2]->ask("name scan-0.1");
+  for (auto& ioc : iocs) ioc->ask("call 1 3");
+  const auto off = probe_->pause(slots[2], true);
+  ASSERT_TRUE(off) << off.error().message();
+  EXPECT_FALSE(*off);
+  EXPECT_TRUE(probe_->paused(slots[2]));
+  EXPECT_TRUE(probe_->shares_probes(slots[2]));
+  EXPECT_TRUE(probe_->counts_passes(slots[2]));
+  EXPECT_EQ(probe_->use()->attachments, attachments);
+  for (auto& ioc : iocs) ioc->ask("call 1 7");
+  iocs[2]->ask("scan 1 5");
+  EXPECT_EQ(probe_->hits(slots[2])->entries, 3u + 7 + 2 * 5);
+  const auto lists = read_passes(probe_->object().maps(), slots[2]);
+  ASSERT_TRUE(lists);
+  EXPECT_EQ(lists->empty() ? 0 : lists->begin()->second.ended, times_any() ? 5u : 0u);
+  ASSERT_TRUE(probe_->resume(slots[2]));
+  EXPECT_FALSE(probe_->shares_probes(slots[2]));
+  EXPECT_EQ(probe_->use()->attachments, attachments);
+  for (auto& ioc : iocs) ioc->ask("call 1 4");
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    EXPECT_EQ(all_processed(slots[i]), i == 2 ? 7u : 14u);
+  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), slots[2]));
+}
+
+// Each hit of which would cost a hundredth of a second: by far too dear.
+TEST_P(RecordProcessTest, AnIocAmongVeryManyStaysWithinItsBudgetInSlices) {
+  constexpr std::size_t kMany = kMostBesidePaused + 2;
+  std::vector<std::unique_ptr<FakeIoc>> iocs;
+  std::vector<RecordTarget> targets;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    iocs.push_back(std::make_unique<FakeIoc>());
+    targets.push_back(iocs.back()->target(128, GetParam().one_read));
+  }
+  ASSERT_TRUE(probe_->prepare(coming(targets)));
+  ProbeLimiter limiter(*probe_, {.target = 0, .budget = 1e-6}, {0.01, 0.01});
+  std::vector<std::uint32_t> slots;
+  for (const RecordTarget& target : targets) {
+    const auto slot = probe_->watch(target);
+    ASSERT_TRUE(slot) << slot.error().message();
+    slots.push_back(*slot);
+    limiter.watch(*slot, "fake " + std::to_string(slots.size()));
+  }
+  const auto now = ProbeLimiter::Clock::now();
+  limiter.look(now);
+  iocs[2]->ask("call 1 101");
+  limiter.look(now + 2 * OverheadGovernor::kLook);
+  // In all but one of a million slots of time.
+  EXPECT_TRUE(probe_->paused(slots[2]));
+  EXPECT_TRUE(probe_->shares_probes(slots[2]));
+  EXPECT_LT(limiter.sample(slots[2])->attached_share, 0.5);
+  // Nobody else is to hit the breakpoints where its calls end.
+  EXPECT_EQ(limiter.sample(slots[2])->timed_share,
+            GetParam().durations == Durations::by_returns ? 1 : 0);
+  iocs[2]->ask("call 1 50");
+  EXPECT_EQ(all_processed(slots[2]), 101u);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (i == 2) continue;
+    EXPECT_FALSE(probe_->paused(slots[i]));
+    iocs[i]->ask("call 1 3");
+    EXPECT_EQ(all_processed(slots[i]), 3u);
+  }
 }
 
 TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
