@@ -1,0 +1,189 @@
+// Boundaries of messages that are lost, or were never known: where they are found again.
+#include <algorithm>
+
+#include "bpf/ca_tap_stream_fixture.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::testing;
+
+class CaTapResyncTest : public CaTapStreamTest {};
+
+// The receiver has what was not seen here: nobody sends it again.
+TEST_P(CaTapResyncTest, AcknowledgedHoleStaysOpen) {
+  RawCircuit circuit(port());
+  open(circuit);
+  const Bytes bytes = stream(repeat(write(100), 300));
+  circuit.part(kForth, bytes, forth_, forth_ + 2400);         // 100 puts
+  circuit.part(kForth, bytes, forth_ + 3600, forth_ + 4800);  // 50 puts, after 50 that are not seen
+  circuit.part(kForth, bytes, forth_ + 6000, forth_ + 7200);  // and once more
+  EXPECT_EQ(puts("A"), 100u);
+  circuit.acknowledge(kForth, forth_ + 2400);  // as it does when it misses them too
+  circuit.acknowledge(kForth, forth_ + 3000);
+  EXPECT_EQ(puts("A"), 100u);
+  EXPECT_EQ(drop("stream_gap"), 0u);
+  circuit.acknowledge(kForth, forth_ + 4800);
+  EXPECT_EQ(puts("A"), 150u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("resync"), 1u);
+  EXPECT_EQ(pages(), 1u);  // the second hole may still be filled
+  circuit.part(kForth, bytes, forth_ + 4800, forth_ + 6000);
+  EXPECT_EQ(puts("A"), 250u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("hole_filled"), 1u);
+  EXPECT_EQ(pages(), 0u);
+}
+
+// The first bytes after the hole are the rest of a message.
+TEST_P(CaTapResyncTest, BoundariesAreFoundInTheMiddleOfASegment) {
+  for (const std::size_t cut : {1u, 8u, 13u, 16u, 23u}) {
+    SCOPED_TRACE(cut);
+    RawCircuit circuit(port(), static_cast<std::uint16_t>(43000 + cut));
+    const auto before = puts("A");
+    open(circuit);
+    const Bytes bytes = stream(repeat(write(100), 5000));
+    circuit.part(kForth, bytes, forth_ + 4800 + cut,
+                 forth_ + 60000);  // 200 puts and one are not seen
+    circuit.acknowledge(kForth, forth_ + 60000);
+    EXPECT_EQ(puts("A") - before, 2500u - 201u);
+    circuit.part(kForth, bytes, forth_ + 60000, bytes.size());
+    EXPECT_EQ(puts("A") - before, 5000u - 201u);
+  }
+  EXPECT_EQ(drop("stream_gap"), 5u);
+  EXPECT_EQ(drop("resync"), 5u);
+  EXPECT_EQ(drop("unnamed_put"), 0u);
+}
+
+TEST_P(CaTapResyncTest, OnlyChannelsOfTheCircuitAreBelievedAfterAGap) {
+  RawCircuit circuit(port());
+  open(circuit);
+  // An array that holds messages: some with a SID that the circuit has not.
+  const Bytes values = repeat(write(555), 400) + Bytes(400, 0);
+  const Bytes array = message(4, 4, static_cast<std::uint32_t>(values.size()), 101, 0, values);
+  const Bytes bytes = stream(array + repeat(write(100), 23));
+  circuit.part(kForth, bytes, forth_ + 960, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(puts("A"), 23u);
+  EXPECT_EQ(puts("B"), 0u);
+  EXPECT_EQ(puts(""), 0u);
+  EXPECT_GT(drop("orphan_message"), 0u);
+  EXPECT_EQ(drop("resync"), 1u);
+}
+
+TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesFromItsFirstSegmentsOn) {
+  RawCircuit circuit(port());
+  const Bytes bytes = repeat(write(300), 500);
+  circuit.part(kForth, bytes, 4, 40);  // not at a multiple of 8: nobody knows that yet
+  EXPECT_EQ(puts(""), 0u);
+  circuit.part(kForth, bytes, 40, 2400);
+  give_up_on_seed();
+  EXPECT_EQ(puts(""), 99u);
+  // Now it is known where messages can start.
+  circuit.part(kForth, bytes, 4803, bytes.size());
+  circuit.acknowledge(kForth, bytes.size());
+  EXPECT_EQ(puts(""), 99u + 299u);
+  EXPECT_EQ(drop("joined_late"), 1u);
+  EXPECT_EQ(drop("stream_gap"), 1u);
+  EXPECT_EQ(drop("resync"), 2u);
+}
+
+// A late start in the middle of a header; all segments that follow start there as well.
+TEST_P(CaTapResyncTest, JoinedCircuitFindsBoundariesWhereverSegmentsStart) {
+  const Bytes bytes = repeat(write(300), 1000);
+  for (std::uint16_t start = 1; start < 24; start = static_cast<std::uint16_t>(start + 2)) {
+    SCOPED_TRACE(start);
+    RawCircuit circuit(port(), static_cast<std::uint16_t>(45000 + start));
+    circuit.part(kForth, bytes, start, start + 5u);
+    // With the server's first word the circuit is known.
+    circuit.segment(kBack, 0, Bytes(16, 0));
+    for (std::size_t at = start; at < bytes.size(); at += 2400)
+      circuit.part(kForth, bytes, at, std::min(at + 2400, bytes.size()));
+  }
+  give_up_on_seed();
+  // Of each connection the first message, and few that look like one where they overlap.
+  EXPECT_LE(puts(""), 12u * 999u);
+  EXPECT_GT(puts(""), 12u * 990u);
+}
+
+// Of the circuit, its last bytes before the first whole message, and then segments of `each` bytes.
+void send_cut(RawCircuit& circuit, const Bytes& bytes, std::size_t start, std::size_t first,
+              std::size_t each) {
+  circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
+  for (std::size_t at = start, to = start + first; at < bytes.size(); at = to, to += each) {
+    to = std::min(to, bytes.size());
+    circuit.part(kForth, bytes, at, to);
+  }
+}
+
+TEST_P(CaTapResyncTest, JoinedCircuitFindsHeadersThatAreAllCut) {
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0;
+  for (const std::size_t in_each : {1u, 3u, 7u}) {
+    for (const std::size_t cut : {1u, 7u, 8u, 15u}) {
+      RawCircuit circuit(port(), ++client_port);
+      send_cut(circuit, repeat(write(300), 101), 24 - 8, 8 + cut, 24 * in_each);
+      sent += 100;
+      give_up_on_seed();
+      EXPECT_EQ(puts(""), sent) << in_each << " messages in each segment, cut at " << cut;
+    }
+  }
+}
+
+TEST_P(CaTapResyncTest, JoinedCircuitFindsHeadersOfArraysThatAreAllCut) {
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0, unread = 0;
+  for (const std::size_t size : {800u, 8000u, 60000u}) {
+    for (const std::size_t cut : {1u, 7u, 8u, 15u}) {
+      RawCircuit circuit(port(), ++client_port);
+      const Bytes array =
+          message(4, 6, static_cast<std::uint32_t>(size / 8), 300, 0, Bytes(size, 1));
+      send_cut(circuit, repeat(array, 21), array.size() - 8, 8 + cut, array.size());
+      sent += 18;  // two that prove it do not count
+      unread += 2 * array.size();
+      give_up_on_seed();
+      EXPECT_EQ(puts(""), sent) << array.size() << " bytes, cut at " << cut;
+      EXPECT_GE(collect().servers.at(0).unread_bytes, unread);
+    }
+  }
+}
+
+TEST_P(CaTapResyncTest, JoinedCircuitFindsArraysOfManySegmentsWhoseHeadersAreCut) {
+  const Bytes array = long_message(4, 6, 12500, 300, 0, Bytes(100000, 1));
+  const Bytes bytes = repeat(array, 6);
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0;
+  for (const std::size_t cut : {1u, 15u, 16u, 23u}) {
+    RawCircuit circuit(port(), ++client_port);
+    circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
+    for (std::size_t at = 0; at < bytes.size(); at += array.size()) {
+      if (at > 0) circuit.part(kForth, bytes, at + cut, at + cut + 1);
+      circuit.part(kForth, bytes, at > 0 ? at + cut + 1 : 0, at + 60000);
+      circuit.part(kForth, bytes, at + 60000, std::min(at + array.size() + cut, bytes.size()));
+    }
+    sent += 6;
+    give_up_on_seed();
+    EXPECT_EQ(puts(""), sent) << "cut at " << cut;
+  }
+}
+
+TEST_P(CaTapResyncTest, WhatIsNotReadIsCountedInBytesAndInTime) {
+  RawCircuit circuit(port());
+  circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
+  circuit.segment(kForth, 0, Bytes(1000, 0xFF));
+  EXPECT_EQ(collect().servers.at(0).unread_ns, 0u);
+  circuit.segment(kForth, 1000, Bytes(1000, 0xFF));
+  const auto lost = collect().servers.at(0);
+  EXPECT_EQ(lost.unread_bytes, 2000u);
+  EXPECT_GT(lost.unread_ns, 0u);
+  circuit.segment(kForth, 2000, repeat(write(300), 500));
+  const auto found = collect().servers.at(0);
+  EXPECT_GT(found.unread_ns, lost.unread_ns);
+  circuit.segment(kForth, 14000, repeat(write(300), 500));
+  EXPECT_EQ(collect().servers.at(0).unread_ns, found.unread_ns);
+  EXPECT_EQ(collect().servers.at(0).unread_bytes, 2000u);
+}
+
+IOCX_WITH_BOTH_LOCKS(CaTapResyncTest);
+
+}  // namespace
