@@ -91,12 +91,14 @@ static __always_inline __u64 new_id(struct work *w)
 #include "ca/tap_slots.bpf.h"
 #include "ca/tap_channels.bpf.h"
 #include "putlog/ca_tap.bpf.h"
+#include "ca/tap_proof.bpf.h"
 #include "ca/tap_puts.bpf.h"
 #include "ca/tap_outcomes.bpf.h"
 #include "ca/tap_packet.bpf.h"
 #include "ca/tap_window.bpf.h"
 #include "ca/tap_resync.bpf.h"
 #include "ca/tap_messages.bpf.h"
+#include "ca/tap_urgent.bpf.h"
 #include "ca/tap_stream.bpf.h"
 #include "ca/tap_lock.bpf.h"
 
@@ -127,6 +129,12 @@ static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struc
 		count_drop(IOCX_CA_DROP_DOUBTFUL);
 	if (!flow->address && segment->direction == IOCX_CA_TO_SERVER)
 		ca_know_client(skb);
+	if (segment->length && !d->next_known) {
+		d->next = segment->seq;
+		d->next_known = 1;
+	}
+	if (segment->flags & TCP_URG)
+		ca_note_urgent(skb);
 	if (segment->length)
 		read_segment(skb, w, flow, d, segment);
 	end_at_fin(w, flow, d, segment);
@@ -156,7 +164,7 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 
 /*
  * Whether the segment may matter. A SYN does not, nor what it carries: without TCP Fast Open that is not delivered.
- * Without ACK, nothing is (RFC 9293, 3.10.7.4). A mere ACK matters where acknowledgements are wanted, and when this
+ * Without ACK, nothing is (RFC 9293, 3.10.7.4). An urgent byte is told without data as well. A mere ACK matters where acknowledgements are wanted, and when this
  * host's server sends it over a network: that makes its connection known.
  */
 static __always_inline int says_something(const struct segment *segment)
@@ -165,7 +173,7 @@ static __always_inline int says_something(const struct segment *segment)
 		return (segment->flags & TCP_ACK) != 0;
 	if (!(segment->flags & (TCP_ACK | TCP_RST)))
 		return 0;
-	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) || windows ||
+	return segment->length || (segment->flags & (TCP_FIN | TCP_RST | TCP_URG)) || windows ||
 	       (segment->outgoing && !segment->loopback && segment->source_watched);
 }
 
@@ -196,7 +204,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 			flow->ended = 1;
 		return;
 	}
-	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST));
+	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST | TCP_URG));
 	w->doubtful = says && (has_wrong_sum(skb, w) || (!(segment->flags & TCP_RST) && has_odd_ack(flow, segment)));
 	if (w->doubtful && (segment->flags & TCP_RST)) {
 		count_drop(IOCX_CA_DROP_DOUBTFUL);

@@ -47,6 +47,7 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 	d->next_known = 1;
 	d->fin = 0;
 	d->urgent_known = 0;
+	d->urgent_passed = 0;
 	d->stamped = 0;
 	d->lost_ns = 0;
 	d->behind = 0;
@@ -85,6 +86,7 @@ static __always_inline struct iocx_ca_flow *join_flow(struct work *w, __u32 ioc)
 	struct iocx_ca_flow *flow;
 
 	w->fresh_flow.joined = 1;
+	w->fresh_flow.unproven_ns = w->now;
 	flow = enter_flow(w, ioc);
 	/* User space counts those of candidates that turn out to be CA servers. */
 	if (flow && flow->circuit == w->fresh_flow.circuit && ioc != IOCX_CA_IOC_CANDIDATE)
@@ -116,6 +118,7 @@ static __always_inline struct iocx_ca_flow *begin_flow(struct work *w, const str
 	if ((segment->flags & TCP_RST) || ahead > FIRST_AHEAD || acked > FIRST_AHEAD || (!segment->length && !acked))
 		return 0;
 	fresh->joined = 0;
+	fresh->unproven_ns = 0;
 	fresh->first_seq[0] = to_server;
 	fresh->first_seq[1] = to_client;
 	start_direction(&fresh->directions[IOCX_CA_TO_SERVER], IOCX_CA_TO_SERVER, to_server);

@@ -8,43 +8,6 @@
  * part of it that one page of the window holds.
  */
 
-/*
- * Linux leaves the urgent byte out of the stream (tcp_recvmsg_locked(), unless SO_OOBINLINE, which no server of
- * Channel Access sets). Notes where it is, as tcp_check_urg() does: the pointer is one too high, and a later one
- * replaces it as long as the byte has not come.
- */
-static __always_inline void note_urgent(struct iocx_ca_direction *d, const struct segment *segment)
-{
-	const __u32 at = segment->seq + (segment->urgent ? segment->urgent - 1 : 0);
-
-	if ((__s32)(at - d->next) < 0 || (d->urgent_known && (__s32)(at - d->urgent) <= 0))
-		return;
-	d->urgent = at;
-	d->urgent_known = 1;
-}
-
-static __always_inline int is_at_urgent(const struct iocx_ca_direction *d)
-{
-	return d->urgent_known && d->urgent == d->next;
-}
-
-/* The next byte has come, and is the urgent one. Messages start one byte later from there on. */
-static __always_inline void pass_urgent(struct iocx_ca_direction *d)
-{
-	d->urgent_known = 0;
-	d->next++;
-	if (d->boundary)
-		d->boundary = 8 | ((d->boundary + 1) & 7);
-}
-
-/* How many of `length` bytes can be read at once. */
-static __always_inline __u32 readable(const struct iocx_ca_direction *d, __u32 length)
-{
-	const __u32 before = d->urgent - d->next;
-
-	return d->urgent_known && before < length ? before : length;
-}
-
 /* The next piece is the data of the packet, without bytes that were read before. Returns 0 when some are left over. */
 static __always_inline int set_up_packet(struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d)
 {
@@ -90,16 +53,25 @@ static __always_inline void note_boundary(struct iocx_ca_direction *d)
 static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				      struct iocx_ca_direction *d, __u32 missing)
 {
+	const int urgent = d->urgent_known && d->urgent - d->next < missing;
+
+	/* Whether a byte of it is left out is not known. */
+	if (urgent) {
+		ca_lose_place(skb, w->window.direction);
+		count_unread(flow, w->window.direction, missing);
+		d->next += missing;
+		miss_urgent(d);
+		return;
+	}
 	note_boundary(d);
 	if (iocx_ca_gap(&d->stream, &w->event, missing)) {
 		count_drop(IOCX_CA_DROP_GAP);
 		count_unread(flow, w->window.direction, missing);
+		forget_proof(w, flow, w->window.direction);
 	}
 	if (w->event.kind == IOCX_CA_PUT)
 		ca_finished_put(skb);
 	d->next += missing;
-	if (d->urgent_known && (__s32)(d->urgent - d->next) < 0)
-		d->urgent_known = 0;
 }
 
 /* Data that came is not stored: from now on the receiver tells how far the stream is. */
@@ -118,12 +90,8 @@ static __always_inline void place_doubtful(struct __sk_buff *skb, struct work *w
 		w->segment.data_at -= ahead;
 		w->segment.length += ahead;
 	}
-	if (w->segment.flags & TCP_URG) {
-		d->boundary = 0; /* whether a byte is left out is not known */
+	if (!ca_store(skb))
 		fall_behind(d);
-	} else if (!ca_store(skb)) {
-		fall_behind(d);
-	}
 }
 
 /*
@@ -145,7 +113,7 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 		if ((__u32)-ahead >= w->segment.length)
 			return 0;
 		if (is_at_urgent(d)) {
-			pass_urgent(d);
+			pass_urgent(skb, flow, d, w->window.direction);
 			if ((__u32)-ahead + 1 >= w->segment.length)
 				return 0;
 		}
@@ -227,7 +195,7 @@ __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 	if (!choose_stored(skb, w, flow, d, window))
 		return 0;
 	if (is_at_urgent(d)) {
-		pass_urgent(d);
+		pass_urgent(skb, flow, d, w->window.direction);
 		return 2;
 	}
 	set_up_page(w, flow, d, window);
@@ -315,19 +283,10 @@ static __always_inline void count_lost_time(const struct work *w, struct iocx_ca
 static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					 struct iocx_ca_direction *d, const struct segment *segment)
 {
-	__s32 ahead;
+	const __s32 ahead = (__s32)(segment->seq - d->next);
 
-	if (!d->next_known) {
-		d->next = segment->seq;
-		d->next_known = 1;
-	}
-	ahead = (__s32)(segment->seq - d->next);
-	/* In its turn only: one out of the window would leave out a byte that the receiver has. */
-	if (ahead <= 0 && ahead > -FAR_OFF && !w->doubtful) {
-		if (segment->flags & TCP_URG)
-			note_urgent(d, segment);
+	if (ahead <= 0 && ahead > -FAR_OFF && !w->doubtful)
 		note_stamp(d, segment);
-	}
 	w->waits = ahead > 0 || ahead <= -FAR_OFF || d->urgent_known || w->doubtful || segment->length > LARGEST_PIECE;
 	if (ahead <= 0 && ahead > -FAR_OFF && (__u32)-ahead >= segment->length)
 		return;
@@ -337,8 +296,10 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	}
 	if (flow->refused_ns && segment->direction == IOCX_CA_TO_SERVER && w->now - flow->refused_ns > REFUSED_NS) {
 		flow->refused_ns = 0;
-		if (iocx_ca_is_refused(&d->stream))
+		if (iocx_ca_is_refused(&d->stream)) {
 			iocx_ca_read_on(&d->stream);
+			forget_proof(w, flow, segment->direction);
+		}
 	}
 	if (!w->waits) {
 		set_up_packet(w, flow, d);

@@ -109,7 +109,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 		return IOCX_CA_DONE;
 	if (s->skip) {
 		iocx_ca_finish(s, w, e);
-		return s->sync == IOCX_CA_TENTATIVE ? IOCX_CA_OUT_OF_SYNC : IOCX_CA_MORE;
+		return s->sync < IOCX_CA_REGAINED ? IOCX_CA_OUT_OF_SYNC : IOCX_CA_MORE;
 	}
 	w->left = w->end - w->pos;
 	e->at = iocx_ca_at(w, w->pos);
@@ -123,7 +123,7 @@ IOCX_CA_INLINE int iocx_ca_step(struct iocx_ca_stream *s, struct iocx_ca_window 
 	}
 	total = iocx_ca_total(w->direction, h);
 	if (s->sync != IOCX_CA_FOLLOWED) {
-		if (!iocx_ca_plausible(w->direction, h))
+		if (!iocx_ca_plausible(w->direction, h) || (w->direction == IOCX_CA_TO_SERVER && total > IOCX_CA_FAR))
 			return iocx_ca_distrust(s, w);
 		if (s->to_check)
 			s->to_check--;

@@ -20,9 +20,8 @@
 
 #include "shared/ca_parser.h"
 
-#define IOCX_CA_CHAIN 3u        /* messages in a row that prove the boundaries */
-#define IOCX_CA_FAR (64u << 20) /* a message that ends further off is not accepted on its own */
-#define IOCX_CA_TAIL 248u       /* so many bytes are carried over, and up to 7 more: those before are multiples of 8 */
+#define IOCX_CA_CHAIN 3u  /* messages in a row that prove the boundaries */
+#define IOCX_CA_TAIL 248u /* so many bytes are carried over, and up to 7 more: those before are multiples of 8 */
 
 enum iocx_ca_seek_result {
 	IOCX_CA_SEEK_ON,
@@ -260,6 +259,10 @@ IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window 
 	}
 	if (trust == IOCX_CA_REFUSED)
 		return iocx_ca_seek_next(s, w);
+	/* It would hide all that comes in its place. */
+	total = (__u64)w->header.length + w->header.size;
+	if (total > IOCX_CA_FAR)
+		return iocx_ca_seek_next(s, w);
 	seek->messages++;
 	if (trust == IOCX_CA_TRUSTED)
 		seek->trusted++;
@@ -268,9 +271,6 @@ IOCX_CA_INLINE int iocx_ca_seek(struct iocx_ca_stream *s, struct iocx_ca_window 
 		return iocx_ca_seek_found(s, w);
 	if (seek->messages > IOCX_CA_CHAIN * 4)
 		return iocx_ca_seek_next(s, w); /* only messages without a channel: they prove nothing */
-	total = (__u64)w->header.length + w->header.size;
-	if (total > 0x7FFFFFFF)
-		return iocx_ca_seek_next(s, w);
 	seek->at += (__u32)total;
 	IOCX_CA_FORGET();
 	if (iocx_ca_seek_wants(w))

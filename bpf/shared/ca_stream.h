@@ -19,6 +19,7 @@
 
 /* After boundaries were found again, the headers of so many messages are checked for plausibility. */
 #define IOCX_CA_CHECKED_MESSAGES 64u
+#define IOCX_CA_FAR (64u << 20) /* a message that is longer, or ends further off, is not believed then */
 
 /* How well the direction's message boundaries are known. */
 enum iocx_ca_sync {
@@ -120,6 +121,16 @@ IOCX_CA_INLINE int iocx_ca_finish_put(struct iocx_ca_stream *s, struct iocx_ca_e
 	return IOCX_CA_MORE;
 }
 
+/* It is not known any more which byte of a message comes next. */
+IOCX_CA_INLINE void iocx_ca_lose_place(struct iocx_ca_stream *s)
+{
+	s->skip = 0;
+	s->have = 0;
+	s->first = 0;
+	s->unfinished = 0;
+	s->sync = IOCX_CA_LOST;
+}
+
 /*
  * `missing` bytes were not seen. Returns 0 when all of them belong to the payload of one message, so that nothing
  * is lost; 1 when the boundaries are lost. A put that ends among them counts: the sender has sent it and gone on.
@@ -138,10 +149,7 @@ IOCX_CA_INLINE int iocx_ca_gap(struct iocx_ca_stream *s, struct iocx_ca_event *e
 		s->skip = 0;
 		return 0;
 	}
-	s->skip = 0;
-	s->have = 0;
-	s->first = 0;
-	s->sync = IOCX_CA_LOST;
+	iocx_ca_lose_place(s);
 	return 1;
 }
 

@@ -4,7 +4,7 @@ import struct
 import pytest
 
 from harness import databases
-from harness.forger import ACK, FIN, PUSH, RST, SYN, Forger, inside
+from harness.forger import ACK, FIN, PUSH, RST, SYN, URGENT, Forger, inside
 from harness.network import run
 from harness.put_counts import Counts
 from harness.wire import Wire, write
@@ -68,6 +68,18 @@ def test_urgent_byte_over_a_network(far, counts):
     wire.send_urgent(b"!")
     wire.send(write(sid)[7:], write(other) * 23).settle(sid)
     counts.check({("T:set1", "urgent-far"): 5, ("T:set2", "urgent-far"): 23})
+
+
+@pytest.mark.parametrize("ahead", [0, 12], ids=["in-its-turn", "before-its-turn"])
+def test_urgent_byte_that_is_marked_without_data(far, counts, ahead):
+    """The kernel leaves it out; whether it does before its turn is not known from packets, so that the next message is
+    looked for."""
+    user = f"marked-{ahead}"
+    wire, (sid, other), forger = far(user)
+    at, message = forger.place(wire.port), write(sid)
+    forger.send(wire.port, at.client + ahead, at.server, flags=ACK | URGENT, urgent=len(message) - ahead + 1)
+    wire.send(message, b"!", write(other) * 23).settle(sid)
+    counts.check({("T:set1", user): 2, ("T:set2", user): 23})
 
 
 def test_addresses_that_are_local_by_route(started, network, ioc, counts):

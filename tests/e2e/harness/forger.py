@@ -78,11 +78,11 @@ class Forger:
             numbers[not to_server] = end
 
     def send(self, client_port: int, seq: int, ack: int, payload: bytes = b"", flags: int = PUSH | ACK, words: int = 5,
-             broadcast: bool = False, checksum: str = "right", options: bytes = b"") -> None:
-        """`words`: the length of the header, as it says; `checksum`: "wrong", "pseudo" as if a device were to complete
+             broadcast: bool = False, checksum: str = "right", options: bytes = b"", urgent: int = 0) -> None:
+        """`words`: the length of the header, as it says; `urgent`: the pointer that URGENT is about; `checksum`: "wrong", "pseudo" as if a device were to complete
         it, or "ip" when that of the IP header is wrong."""
         header = struct.pack(">HHIIBBHHH", client_port, self._port, seq & 0xFFFFFFFF, ack & 0xFFFFFFFF,
-                             (words + len(options) // 4) << 4, flags, 0xFFFF, 0, 0) + options
+                             (words + len(options) // 4) << 4, flags, 0xFFFF, 0, urgent) + options
         pseudo = self._source + self._server + struct.pack(">HH", socket.IPPROTO_TCP, len(header) + len(payload))
         tcp = _sum(pseudo) if checksum == "pseudo" else ~_sum(pseudo + header + payload) & 0xFFFF
         tcp ^= checksum == "wrong"
