@@ -133,18 +133,21 @@ __attribute__((noinline)) int ca_keep_tail(struct __sk_buff *skb)
 	return 0;
 }
 
-/* The segment has more candidates than can be looked at: what was found in it decides. */
+/*
+ * The segment has more candidates than can be looked at: what was found in it decides. Its end is searched together with
+ * the next one all the same.
+ */
 static __always_inline void stop_seek(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d)
 {
 	struct iocx_ca_resync *seek = &w->window.seek;
 
 	iocx_ca_lose(&d->stream, &w->window);
-	if (!seek->active || !seek->cut_row)
-		return;
+	if (seek->active && seek->cut_row) {
+		seek->at = seek->cut_at;
+		d->stream.sync = IOCX_CA_TENTATIVE;
+		d->stream.row = seek->cut_row;
+	}
 	seek->active = 0;
-	seek->at = seek->cut_at;
-	d->stream.sync = IOCX_CA_TENTATIVE;
-	d->stream.row = seek->cut_row;
 	ca_keep_tail(skb);
 }
 

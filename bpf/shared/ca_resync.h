@@ -201,6 +201,13 @@ IOCX_CA_INLINE int iocx_ca_seek_next(struct iocx_ca_stream *s, struct iocx_ca_wi
 	return IOCX_CA_SEEK_END;
 }
 
+/* Whether the candidate is a put whose header is cut in two by the start of the segment. */
+IOCX_CA_INLINE int iocx_ca_seek_straddles(const struct iocx_ca_window *w)
+{
+	return w->glued && w->pos < w->carried && w->carried - w->pos < w->header.length &&
+	       iocx_ca_is_put(w->direction, &w->header);
+}
+
 /*
  * Decides about a candidate whose row of messages reaches the end of the segment. `strict`: all channels of the
  * circuit are known, so that a known one proves more.
@@ -226,7 +233,7 @@ IOCX_CA_INLINE int iocx_ca_seek_edge(struct iocx_ca_stream *s, struct iocx_ca_wi
 		seek->cut_at = seek->at;
 	}
 	if (seek->at < w->end || seek->at - w->end > IOCX_CA_FAR || tentative || seek->messages != 1 ||
-	    !seek->trusted || !(first || (strict && w->direction == IOCX_CA_TO_SERVER)))
+	    !seek->trusted || !(first || iocx_ca_seek_straddles(w) || (strict && w->direction == IOCX_CA_TO_SERVER)))
 		return iocx_ca_seek_next(s, w);
 	/* One message whose end is in a later segment: the message behind it will decide. */
 	s->sync = IOCX_CA_TENTATIVE;

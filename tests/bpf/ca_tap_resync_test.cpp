@@ -167,6 +167,24 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsArraysOfManySegmentsWhoseHeadersAreCut
   }
 }
 
+// Each header is cut in two, and each message goes on through more segments.
+TEST_P(CaTapResyncTest, JoinedCircuitFindsLongArraysWhoseHeadersAreAllCut) {
+  const Bytes array = message(4, 6, 7500, 300, 0, Bytes(60000, 1));
+  const Bytes bytes = repeat(array, 8);
+  std::uint16_t client_port = 46000;
+  std::uint64_t sent = 0;
+  for (const std::size_t cut : {1u, 7u, 8u, 15u}) {
+    RawCircuit circuit(port(), ++client_port);
+    circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
+    constexpr std::size_t kPiece = 15004;     // four for each array
+    for (std::size_t at = 2 * kPiece + cut; at < bytes.size(); at += kPiece)
+      circuit.part(kForth, bytes, at, std::min(at + kPiece, bytes.size()));
+    sent += 7;
+    give_up_on_seed();
+    EXPECT_EQ(puts(""), sent) << "cut at " << cut;
+  }
+}
+
 TEST_P(CaTapResyncTest, WhatIsNotReadIsCountedInBytesAndInTime) {
   RawCircuit circuit(port());
   circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
