@@ -62,7 +62,8 @@ Result<CaNamespaces> CaNamespaces::start(const CaTapObject& object) {
   return namespaces;
 }
 
-Result<std::uint32_t> CaNamespaces::add(int ns_fd) {
+Result<std::uint32_t> CaNamespaces::add(int ns_fd,
+                                        const std::function<Result<void>(std::uint32_t)>& prepare) {
   const auto id = identity(ns_fd);
   if (!id) return id.error();
   for (const auto& [net, one] : all_)
@@ -73,6 +74,7 @@ Result<std::uint32_t> CaNamespaces::add(int ns_fd) {
                           " are watched already");
   UniqueFd ns(::fcntl(ns_fd, F_DUPFD_CLOEXEC, 0));
   if (!ns) return last_error("keep a network namespace");
+  if (auto ok = prepare(*net); !ok) return ok.error();
   auto tapped = detached_ ? taps_.load(*net) : taps_.open(*net, ns_fd);
   if (!tapped) {
     taps_.drop(*net);

@@ -25,7 +25,8 @@ class CaNamespaces {
 
   // Attaches in the namespace of `ns_fd` (an open /proc/PID/ns/net; not kept) and gives its number;
   // one that is there already keeps its number. While it is there it outlives its last process.
-  Result<std::uint32_t> add(int ns_fd);
+  // `prepare(number)` is called before the first packet of it is looked at.
+  Result<std::uint32_t> add(int ns_fd, const std::function<Result<void>(std::uint32_t)>& prepare);
   bool contains(std::uint32_t net) const { return all_.contains(net); }
   // No packet of the namespace is looked at after this.
   void detach(std::uint32_t net);

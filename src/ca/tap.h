@@ -275,6 +275,8 @@ class CaTap {
   void end_missing(std::uint64_t circuit, const CaSeedCircuit& memory);
   bool is_from_before(std::uint64_t id) const;
   Result<void> note_for_next_run(const Ends& ends);
+  Result<void> note_sockets(const Ends& fresh, std::uint32_t net, int ns);
+  Result<void> place_circuits_of_before(std::uint32_t net, int ns_fd);
   std::uint64_t new_id() { return IOCX_CA_USER_IDS | ++last_id_; }
   Result<void> read_flows(Ends& ends);
   Result<void> look_at_sockets(Ends& ends, Clock::time_point now);

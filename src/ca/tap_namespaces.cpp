@@ -7,7 +7,29 @@
 namespace ioc_exporter::ca {
 
 Result<std::uint32_t> CaTap::add_namespace(int ns_fd) {
-  return namespaces_.add(ns_fd);
+  return namespaces_.add(ns_fd,
+                         [&](std::uint32_t net) { return place_circuits_of_before(net, ns_fd); });
+}
+
+// Those of an earlier run whose sockets are in the namespace. Without inet_diag there are none.
+Result<void> CaTap::place_circuits_of_before(std::uint32_t net, int ns_fd) {
+  if (kept_.elsewhere.empty()) return {};
+  auto sockets = SocketCookies::open_in(ns_fd);
+  if (!sockets) return {};
+  for (auto one = kept_.elsewhere.begin(); one != kept_.elsewhere.end();) {
+    iocx_ca_flow_key key = one->key;
+    key.net = net;
+    auto cookie = sockets->find(key);
+    if (!cookie) return {};
+    if (*cookie != one->cookie) {
+      ++one;
+      continue;
+    }
+    if (auto ok = object_.maps().flows.update(key, one->flow); !ok) return ok;
+    object_.add_share(IOCX_CA_SHARE_CIRCUITS, 0, one->flow.address);
+    one = kept_.elsewhere.erase(one);
+  }
+  return {};
 }
 
 Result<void> CaTap::remove_namespace(std::uint32_t net) {

@@ -65,6 +65,7 @@ class TakeOver {
 
  private:
   Result<void> read();
+  void begin_anew(iocx_ca_flow& flow) const;
   Result<void> keep_circuits();
   void keep_channels();
   Result<void> keep_keys();
@@ -101,35 +102,51 @@ Result<void> TakeOver::read() {
   });
 }
 
+// As if it had been joined on its way.
+void TakeOver::begin_anew(iocx_ca_flow& flow) const {
+  flow.ioc = IOCX_CA_IOC_TO_COME;
+  if (!flow.joined && flow.channels > 0) flow.said = flow.taken;
+  flow.joined = 1;
+  flow.since_ns = flow.unproven_ns = clock_ns(CLOCK_MONOTONIC);
+  flow.cleared = 0;
+  std::fill(std::begin(flow.counts), std::end(flow.counts), 0);
+  std::fill(std::begin(flow.directions), std::end(flow.directions), iocx_ca_direction{});
+  const auto identity = identities_.find(flow.circuit);
+  if (flow.said.user[0] == 0 && flow.said.host[0] == 0 && identity != identities_.end())
+    flow.said = identity->second;
+  flow.unnamed = 0;
+  flow.unnamed_slot = IOCX_CA_NO_SLOT;
+}
+
 Result<void> TakeOver::keep_circuits() {
   for (auto& [key, flow] : flows_) {
-    bool stays = key.net == 0 && !flow.ended;
-    if (stays) {
+    bool stays = false;
+    std::optional<std::uint64_t> cookie;
+    if (!flow.ended && key.net == 0) {
       auto has_socket = sockets_.has(key, flow.circuit);
       if (!has_socket) return std::move(has_socket).error();
       stays = *has_socket;
+    } else if (!flow.ended) {
+      auto noted = pins_.cookies().lookup(flow.circuit);
+      if (!noted) return std::move(noted).error();
+      cookie = *noted;
+      stays = cookie.has_value();
     }
+    if (!stays || cookie)
+      if (auto erased = object_.maps().flows.erase(key); !erased) return std::move(erased).error();
     if (!stays) {
       if (!flow.ended) ++taken_.circuits_ended;
-      if (auto erased = object_.maps().flows.erase(key); !erased) return std::move(erased).error();
       continue;
     }
-    flow.ioc = IOCX_CA_IOC_TO_COME;
-    if (!flow.joined && flow.channels > 0) flow.said = flow.taken;
-    flow.joined = 1;
-    flow.since_ns = flow.unproven_ns = clock_ns(CLOCK_MONOTONIC);
-    flow.cleared = 0;
-    std::fill(std::begin(flow.counts), std::end(flow.counts), 0);
-    std::fill(std::begin(flow.directions), std::end(flow.directions), iocx_ca_direction{});
-    const auto identity = identities_.find(flow.circuit);
-    if (flow.said.user[0] == 0 && flow.said.host[0] == 0 && identity != identities_.end())
-      flow.said = identity->second;
-    flow.unnamed = 0;
-    flow.unnamed_slot = IOCX_CA_NO_SLOT;
+    begin_anew(flow);
     circuits_.insert(flow.circuit);
+    ++taken_.circuits;
+    if (cookie) {
+      taken_.elsewhere.push_back({key, flow, *cookie});
+      continue;
+    }
     if (auto ok = object_.maps().flows.update(key, flow); !ok) return ok;
     object_.add_share(IOCX_CA_SHARE_CIRCUITS, 0, flow.address);
-    ++taken_.circuits;
   }
   return {};
 }
@@ -228,16 +245,17 @@ Result<CaTapObject> load_kept_tables(const CaTapOptions& options, CaKeptTables& 
         kept.report += "; that of an earlier run was dropped: " + pins->why_anew();
     } else if (object) {
       auto taken = take_over(*object, *pins, options.fs);
-      if (taken)
+      if (taken) {
+        kept.elsewhere = std::move(taken->elsewhere);
         kept.report = describe(*taken, pins->last_alive_ns(), clock_ns(CLOCK_BOOTTIME));
-      else
+      } else {
         trouble = taken.error();
+      }
     } else {
       trouble = object.error();
     }
     if (!trouble) {
       kept.pins = std::make_unique<CaPins>(std::move(*pins));
-      if (auto sockets = SocketCookies::open()) kept.sockets.emplace(std::move(*sockets));
       return object;
     }
   } else {

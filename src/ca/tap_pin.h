@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
@@ -15,15 +16,24 @@
 
 namespace ioc_exporter::ca {
 
+// A circuit in another network namespace than the exporter's. Namespaces have other numbers in each
+// run: it is in none of the programs' tables until the one that has its socket is looked into.
+struct CaKeptElsewhere {
+  iocx_ca_flow_key key;  // with the number of the earlier run
+  iocx_ca_flow flow;
+  std::uint64_t cookie;  // of its socket
+};
+
 struct CaTakenOver {
   std::uint64_t circuits = 0;
-  std::uint64_t channels = 0;        // of which the name is known
-  std::uint64_t circuits_ended = 0;  // while no exporter ran
+  std::uint64_t channels = 0;              // of which the name is known
+  std::uint64_t circuits_ended = 0;        // while no exporter ran
+  std::vector<CaKeptElsewhere> elsewhere;  // among `circuits`
 };
 
 // Leaves what is whole and still there. All counters are 0 again: what they held is the earlier
-// run's. Circuits are as if joined on their way, whose IOCs are still to be told. Those in other
-// network namespaces go, since those have no lasting numbers.
+// run's. Circuits are as if joined on their way, whose IOCs are still to be told. Of those in other
+// network namespaces, such go whose sockets were not noted.
 Result<CaTakenOver> take_over(const CaTapObject& object, const CaPins& pins, const RootedFs& fs);
 
 // One line for the log; times of CLOCK_BOOTTIME, the first of which is 0 when it is not known.
@@ -33,8 +43,9 @@ std::string describe(const CaTakenOver& taken, std::uint64_t last_alive_ns, std:
 struct CaKeptTables {
   std::unique_ptr<CaPins> pins;             // null: nothing is kept
   std::string report;                       // one line for the log; "": not asked for
-  std::optional<SocketCookies> sockets;     // nothing where the kernel has no inet_diag
+  bool has_sockets = true;                  // the kernel has inet_diag, as far as is known
   std::unordered_set<std::uint64_t> noted;  // circuits whose sockets are noted, or have none
+  std::vector<CaKeptElsewhere> elsewhere;   // that wait for their namespaces
 };
 
 struct CaTapOptions;

@@ -50,6 +50,7 @@ struct CaTap::UnownedEntries {
 Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
   if (auto ok = tell_ledger(now); !ok) return ok;
+  if (now - started_ >= kKeepServer) kept_.elsewhere.clear();  // their namespaces are gone
   UnownedEntries unowned;
   const bool sweeps = !swept_ || now - *swept_ >= kSweep ||
                       object_.is_crowded(IOCX_CA_SHARE_REQUESTS) ||
@@ -139,6 +140,7 @@ Result<void> CaTap::read_flows(Ends& ends) {
       });
   if (!read) return read;
   look_at_candidates(circuits, candidates);
+  for (const CaKeptElsewhere& one : kept_.elsewhere) ends.alive.insert(one.flow.circuit);
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
   std::erase_if(iocs_, is_gone);
   std::erase_if(identities_, is_gone);
@@ -288,21 +290,41 @@ Result<void> CaTap::remove_flow(const iocx_ca_flow_key& key, std::uint64_t circu
   return {};
 }
 
+// Of circuits in one namespace, `ns` as of CaNamespaces::for_each().
+Result<void> CaTap::note_sockets(const Ends& fresh, std::uint32_t net, int ns) {
+  std::optional<SocketCookies> sockets;
+  for (const auto& [key, circuit] : fresh.flows) {
+    if (key.net != net || !kept_.has_sockets) continue;
+    if (!sockets) {
+      auto opened = SocketCookies::open_in(ns);
+      if (!opened) return {};  // the next look tries again
+      sockets.emplace(std::move(*opened));
+    }
+    auto cookie = sockets->find(key);
+    if (!cookie) {  // no inet_diag: the next run asks for connections by their addresses alone
+      kept_.has_sockets = false;
+      break;
+    }
+    kept_.noted.insert(circuit);
+    if (!*cookie) continue;
+    auto noted = kept_.pins->cookies().update(circuit, **cookie);
+    if (!noted && noted.error().code != std::errc::argument_list_too_long) return noted;
+  }
+  return {};
+}
+
 // Notes the sockets of new circuits, and that we are here.
 Result<void> CaTap::note_for_next_run(const Ends& ends) {
   if (!kept_.pins) return {};
   const CaPins& pins = *kept_.pins;
-  for (const auto& [key, circuit] : ends.flows) {
-    if (key.net != 0 || !kept_.sockets || !ends.alive.contains(circuit)) continue;
-    if (!kept_.noted.insert(circuit).second) continue;
-    auto cookie = kept_.sockets->find(key);
-    if (!cookie) {  // no inet_diag: the next run asks for connections by their addresses alone
-      kept_.sockets.reset();
-      break;
-    }
-    if (!*cookie) continue;
-    auto noted = pins.cookies().update(circuit, **cookie);
-    if (!noted && noted.error().code != std::errc::argument_list_too_long) return noted;
+  Ends fresh;
+  for (const auto& flow : ends.flows)
+    if (ends.alive.contains(flow.circuit) && !kept_.noted.contains(flow.circuit))
+      fresh.flows.push_back(flow);
+  if (!fresh.flows.empty() && kept_.has_sockets) {
+    auto ok = namespaces_.for_each(
+        [&](std::uint32_t net, int ns) { return note_sockets(fresh, net, ns); });
+    if (!ok) return ok;
   }
   std::vector<std::uint64_t> gone;
   for (const std::uint64_t circuit : kept_.noted)
