@@ -90,9 +90,24 @@ Result<void> CaRedirects::read_sockets(const Tap& tap) {
     return table->for_each(SocketKind::connected, [&](const InetSocket& socket) {
       found.ports.insert(socket.local_port);
       const iocx_ca_flow_key key = ca_flow_key(socket, net);
-      if (socket.inode != 0 && tap.ioc_of(key)) found.connections.insert(key);
+      ++found.clients[client_end(key)];
+      if (tap.ioc_of(key)) (socket.inode != 0 ? found.connections : found.unaccepted).insert(key);
     });
   });
+}
+
+// Whether one more of the client has a place: who holds most gives one up for who holds fewer.
+bool CaRedirects::make_room(Holders& holders, const iocx_ca_address& client) {
+  if (missing_.size() < kMostMissing) return true;
+  const auto most = std::ranges::max_element(holders, {}, &Holders::value_type::second);
+  if (most == holders.end() || holders[client] + 1 >= most->second) return false;
+  const auto given = std::ranges::find_if(missing_, [&most](const auto& entry) {
+    return !entry.second.sought && std::ranges::equal(entry.first.client.bytes, most->first.bytes);
+  });
+  if (given == missing_.end()) return false;
+  missing_.erase(given);
+  --most->second;
+  return true;
 }
 
 // One that says nothing misses nothing. Where the kernel does not tell, all may.
@@ -109,12 +124,15 @@ Result<void> CaRedirects::find_missing(const Tap& tap, const CaPorts& known,
     }
     entry = gone ? missing_.erase(entry) : std::next(entry);
   }
+  Holders holders;
+  for (const auto& [key, missing] : missing_) ++holders[key.client];
   for (const auto& [net, sockets] : sockets_) {
     for (const auto& key : sockets.connections) {
-      if (missing_.contains(key) || missing_.size() >= kMostMissing) continue;
+      if (missing_.contains(key)) continue;
       auto flow = tap.object.maps().flows.lookup(key);
       if (!flow) return std::move(flow).error();
-      if (*flow && is_found(key, **flow)) continue;
+      if ((*flow && is_found(key, **flow)) || !make_room(holders, key.client)) continue;
+      ++holders[key.client];
       const auto bytes = received(tap, key);
       const bool from_before = !known.contains({key.net, key.server_port, 0});
       missing_.emplace(key, Missing{now, from_before ? bytes.value_or(0) : 0, bytes});
@@ -190,20 +208,6 @@ Result<void> CaRedirects::stop(const CaTapObject& object, const iocx_ca_flow_key
   return {};
 }
 
-Result<bool> CaRedirects::is_only_one(const Tap& tap, const iocx_ca_flow_key& key) {
-  unsigned sockets = 0;
-  auto ok = tap.namespaces.for_each([&](std::uint32_t net, int ns) -> Result<void> {
-    if (net != key.net) return {};
-    auto table = table_of(tap.fs, ns);
-    if (!table) return std::move(table).error();
-    return table->for_each(SocketKind::connected, [&](const InetSocket& socket) {
-      if (is_same(client_end(ca_flow_key(socket, net)), client_end(key))) ++sockets;
-    });
-  });
-  if (!ok) return ok.error();
-  return sockets == 1;
-}
-
 // Whether it is a redirect that was not known. A client may have other connections from the same
 // port: what they reach has a socket of its own, and what was seen may be theirs.
 Result<bool> CaRedirects::judge(const Tap& tap, const iocx_ca_flow_key& key,
@@ -214,8 +218,7 @@ Result<bool> CaRedirects::judge(const Tap& tap, const iocx_ca_flow_key& key,
   if (auto ok = read_sockets(tap); !ok) return ok.error();
   if (sockets_[key.net].ports.contains(wire.port)) return false;
   if (!sockets_[key.net].connections.contains(key)) return false;
-  const auto only = is_only_one(tap, key);
-  if (!only || !*only) return only;
+  if (sockets_[key.net].clients[client_end(key)] != 1) return false;
   iocx_ca_redirect redirect{};
   redirect.address = key.server;
   redirect.port = key.server_port;
@@ -228,8 +231,29 @@ Result<bool> CaRedirects::judge(const Tap& tap, const iocx_ca_flow_key& key,
   return true;
 }
 
+Result<std::set<iocx_ca_end, CaKeyLess>> CaRedirects::misled(const Tap& tap) {
+  const auto before = std::exchange(without_socket_, {});
+  std::set<iocx_ca_end, CaKeyLess> servers;
+  if (redirects_.empty()) return servers;
+  auto ok = tap.object.maps().flows.for_each([&](const auto& key, const iocx_ca_flow& flow) {
+    if (flow.ended || !is_redirected(key)) return;
+    const auto there = sockets_.find(key.net);
+    if (there == sockets_.end() || there->second.connections.contains(key) ||
+        there->second.unaccepted.contains(key))
+      return;
+    const std::uint64_t received = flow.counts[IOCX_CA_COUNT_RECEIVED];
+    const auto last = before.find(key);
+    if (last != before.end() && last->second != received) servers.insert(server_end(key));
+    without_socket_.emplace(key, received);
+  });
+  if (!ok) return std::move(ok).error();
+  return servers;
+}
+
 Result<void> CaRedirects::forget_unused(const Tap& tap) {
   const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  const auto elsewhere = misled(tap);
+  if (!elsewhere) return elsewhere.error();
   std::vector<iocx_ca_end> gone;
   for (const auto& [wire, server] : redirects_) {
     auto used = tap.object.maps().redirects.lookup(wire);
@@ -239,7 +263,8 @@ Result<void> CaRedirects::forget_unused(const Tap& tap) {
     any.server = server.address;
     any.server_port = server.port;
     any.net = server.net;
-    if (!*used || idle >= kKeep || !tap.ioc_of(any) || sockets_[wire.net].ports.contains(wire.port))
+    if (!*used || idle >= kKeep || !tap.ioc_of(any) || elsewhere->contains(server) ||
+        sockets_[wire.net].ports.contains(wire.port))
       gone.push_back(wire);
   }
   for (const iocx_ca_end& wire : gone)

@@ -5,8 +5,8 @@
 // from one look to the next, of which the tap has not seen packets both ways, is sought for
 // kSeekFor: whatever its client is sent from, which is no socket's own address and port, is the
 // server's from then on, for all clients. What the connection carried until then is unread. A
-// redirect ends when something of this host uses its port, when its server goes, and when nobody
-// has used it for kKeep.
+// redirect ends when something of this host uses its port, when its server goes, when a circuit by
+// it goes on for which the server has no socket, and when nobody has used it for kKeep.
 //
 // Not thread-safe.
 #pragma once
@@ -81,20 +81,26 @@ class CaRedirects {
   };
   // Sockets of a namespace.
   struct Sockets {
-    std::set<std::uint16_t> ports;  // that any of them has
-    CaFlowKeys connections;         // of IOCs' servers
+    std::set<std::uint16_t> ports;                       // that any of them has
+    CaFlowKeys connections;                              // of IOCs' servers
+    CaFlowKeys unaccepted;                               // of these, too
+    std::map<iocx_ca_end, unsigned, CaKeyLess> clients;  // how many have that far end
   };
 
+  // How many of missing_ each client has.
+  using Holders = std::map<iocx_ca_address, std::size_t, CaKeyLess>;
+
   Result<void> read_sockets(const Tap& tap);
+  bool make_room(Holders& holders, const iocx_ca_address& client);
   Result<void> find_missing(const Tap& tap, const CaPorts& known, Clock::time_point now);
   Result<void> look_at_missing(const Tap& tap, Clock::time_point now, Found& found);
   Result<void> seek(const Tap& tap, const iocx_ca_flow_key& key, Missing& missing,
                     Clock::time_point now);
   Result<void> stop(const CaTapObject& object, const iocx_ca_flow_key& key, Missing& missing);
-  // Whether no other socket of its namespace has the same client's port.
-  Result<bool> is_only_one(const Tap& tap, const iocx_ca_flow_key& key);
   Result<bool> judge(const Tap& tap, const iocx_ca_flow_key& key, const iocx_ca_end& wire);
   Result<void> forget_unused(const Tap& tap);
+  // The servers whose redirects lead elsewhere now.
+  Result<std::set<iocx_ca_end, CaKeyLess>> misled(const Tap& tap);
   Result<void> forget(const CaTapObject& object, const iocx_ca_end& wire);
   std::optional<std::uint64_t> received(const Tap& tap, const iocx_ca_flow_key& key);
   Result<std::uint64_t> unread_of(const Tap& tap, const iocx_ca_flow_key& key,
@@ -106,6 +112,8 @@ class CaRedirects {
   std::map<iocx_ca_end, iocx_ca_end, CaKeyLess> redirects_;  // the server's own, by the packets'
   std::map<iocx_ca_flow_key, Missing, CaKeyLess> missing_;
   std::size_t sought_ = 0;
+  // Bytes of circuits of redirected servers that had no socket at the last look.
+  std::map<iocx_ca_flow_key, std::uint64_t, CaKeyLess> without_socket_;
   std::map<std::uint32_t, Sockets> sockets_;                    // by namespace, as of the last look
   CaPorts known_ports_;                                         // of servers, as of the last look
   std::map<std::uint32_t, std::optional<SocketCookies>> diag_;  // by namespace

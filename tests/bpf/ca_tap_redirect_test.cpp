@@ -1,4 +1,6 @@
 // Servers whose clients come by another port, which the host redirects: packets carry that one.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -176,10 +178,38 @@ TEST_P(CaTapRedirectTest, APortThatIsUsedAgainIsForgotten) {
   EXPECT_EQ(all_puts(), 0u);
 }
 
+// Its clients would write under this server's name.
+TEST_P(CaTapRedirectTest, ARedirectThatLeadsElsewhereIsForgotten) {
+  Circuit late = far();
+  late.to_server(version());
+  notice(late);
+  late.to_client(kEcho);
+  look(std::chrono::seconds(1));
+  EXPECT_EQ(entries("ca_redirects"), 1u);
+  const Listener other("0.0.0.0", kElsewhere, network_.server.fd());
+  ASSERT_TRUE(network_.server.try_command(REDIRECT " " + std::to_string(kWire) + " " +
+                                          std::to_string(kElsewhere)));
+  Circuit moved(other, kServers[0], network_.client.fd(), kWire);
+  moved.open("u", "h", {"A"});
+  look();
+  EXPECT_EQ(entries("ca_redirects"), 1u);  // it may have ended in this moment
+  moved.to_server(repeat(write(100), 23));
+  look();
+  EXPECT_EQ(entries("ca_redirects"), 0u);
+  const auto counted = all_puts();
+  moved.to_server(repeat(write(100), 29));
+  EXPECT_EQ(all_puts(), counted);
+}
+
 // Who connects and says nothing keeps nobody from being found.
 TEST_P(CaTapRedirectTest, IdleConnectionsOfOneClientKeepNobodyElse) {
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit before = files;
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
   std::vector<std::unique_ptr<Circuit>> idle;
-  for (int i = 0; i < 200; ++i)
+  for (std::size_t i = 0; i < CaRedirects::kMostMissing + 7; ++i)
     idle.push_back(std::make_unique<Circuit>(*server_, kServers[0], network_.client.fd()));
   Circuit late(*server_, "127.0.0.1", network_.server.fd(), kWire);
   late.to_server(version());
@@ -194,6 +224,8 @@ TEST_P(CaTapRedirectTest, IdleConnectionsOfOneClientKeepNobodyElse) {
   idle.front()->open("v", "h", {"A"});
   idle.front()->to_server(repeat(write(100), 23));
   EXPECT_EQ(puts("A"), 23u);
+  idle.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 IOCX_WITH_CHOSEN_LOCK(CaTapRedirectTest);

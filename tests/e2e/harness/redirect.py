@@ -7,7 +7,7 @@ _NETLINK_NETFILTER = 12
 _NFNL_NFTABLES = 10
 _BATCH_BEGIN, _BATCH_END = 16, 17
 _NEWTABLE, _NEWCHAIN, _NEWRULE = 0, 3, 6
-_REQUEST, _ACK, _CREATE, _APPEND = 1, 4, 0x400, 0x800
+_REQUEST, _ACK, _CREATE = 1, 4, 0x400
 _PREROUTING, _LOCAL_OUT = 0, 3
 _DSTNAT = -100
 
@@ -44,7 +44,7 @@ def _message(kind: int, sequence: int, body: bytes = b"", flags: int = 0, family
 
 
 def redirect(port: int, to: int) -> bool:
-    """False: the kernel has no such rules."""
+    """Before all rules that are there. False: the kernel has no such rules."""
     subsystem = _NFNL_NFTABLES << 8
     rule = _nest(4, _expression("meta", _number(1, 1), _number(2, 16)), _bytes_are(bytes([socket.IPPROTO_TCP])),
                  _expression("payload", _number(1, 1), _number(2, 2), _number(3, 2), _number(4, 2)),
@@ -58,7 +58,7 @@ def redirect(port: int, to: int) -> bool:
                            _text(1, "test") + _text(3, chain) + _nest(4, _number(1, hook), _number(2, _DSTNAT)) +
                            _text(7, "nat"), _ACK | _CREATE),
                   _message(subsystem | _NEWRULE, 3 + 2 * sequence, _text(1, "test") + _text(2, chain) + rule,
-                           _ACK | _CREATE | _APPEND)]
+                           _ACK | _CREATE)]
     parts.append(_message(_BATCH_END, 6, family=0, resource=_NFNL_NFTABLES))
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
         netlink.bind((0, 0))
