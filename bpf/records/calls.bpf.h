@@ -91,8 +91,9 @@ static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *th
 }
 
 /* Counts a call whose end will not be seen. Its frame is there for the records that it processes in turn. */
-static __always_inline int count_by_entry(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
-					  __u64 record, const struct entry_facts *facts)
+static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_thread *thread,
+					  const struct iocx_ioc_config *config, __u64 record,
+					  const struct entry_facts *facts)
 {
 	struct iocx_frame *frame;
 
@@ -100,15 +101,11 @@ static __always_inline int count_by_entry(struct iocx_thread *thread, const stru
 	if (facts->verdict == UNDECIDED && was_disabled(config, record))
 		return count_skipped(thread->slot, record, 1);
 	count_untimed(thread, record, parent_at(thread, thread->depth), facts->severity);
-#if defined(__TARGET_ARCH_x86)
-	frame = push_frame(thread, sp, record, facts, 0);
+	frame = push_frame(thread, PT_REGS_SP(ctx), record, facts, 0);
 	if (frame) {
 		frame->state = IOCX_FRAME_UNTIMED;
-		frame->start_ns = return_address_on_stack(sp);
+		frame->start_ns = return_address(ctx);
 	}
-#else
-	(void)frame; /* nothing would show that the call is over */
-#endif
 	return 0;
 }
 
@@ -158,24 +155,24 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	thread = entered_thread(ctx, id, record, &config, attach);
 	if (!thread || is_second(ctx, thread, config, sp, attach))
 		return 0;
-	settle_frames(thread, config, sp);
+	settle_frames(thread, config, ctx);
 	thread->counts.entries += 1;
 
 	facts = facts_of(config, record);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		skip_call(thread, id, record, facts.verdict);
 	else if (!(weight = weight_at_entry(thread, config)))
-		return count_by_entry(thread, config, sp, record, &facts);
+		return count_by_entry(ctx, thread, config, record, &facts);
 	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach));
 	if (frame) {
 		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
 			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED
 							    : IOCX_FRAME_SKIPPED;
 		frame->weight = weight;
-		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address_on_stack(sp) : 0;
+		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address(ctx) : 0;
 		frame->start_ns = bpf_ktime_get_ns();
 		if (cfg_traces && frame->state <= IOCX_FRAME_UNDECIDED)
-			trace_entered(id);
+			trace_entered(id, CALLERS(ctx));
 	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
 		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
 		if (cfg_traces)

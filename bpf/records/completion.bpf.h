@@ -65,7 +65,7 @@ static __noinline int count_completion(__u32 slot, __u64 record, __u64 duration,
 static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid(), start;
-	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
+	__u64 record = PT_REGS_PARM1(ctx);
 	struct iocx_record_stats *stats;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
@@ -77,11 +77,11 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	if (!thread || !is_counted_by(ctx, config, attach))
 		return 0;
 	thread->counts.returns += 1; /* as the ends, it is there for durations only */
-	frame = live_frame(thread, config, sp);
+	frame = live_frame(thread, config, ctx);
 	if (frame && frame->record == record)
 		return 0; /* within dbProcess of the record: synchronous */
 	if (cfg_traces)
-		trace_completed(id, record, sp);
+		trace_completed(id, record, PT_REGS_SP(ctx), return_address(ctx));
 	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
 	if (!stats || !stats->async_start_ns)

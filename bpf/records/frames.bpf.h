@@ -14,18 +14,27 @@
 #endif
 
 /*
- * The return address of a function that was just entered; 0 when it cannot be read. On x86 it is on the stack, where
- * it shows later whether the call is over; on other processors a register holds it.
+ * The return address of a function that was just entered; 0 when it cannot be read. On x86 it is on the stack, where it
+ * shows later whether the call is over. On arm64 a register holds it, and the function saves it where it likes, with
+ * the frame pointer of its caller: such frame records are linked, from the callers of a function, which begin at
+ * CALLERS(), up the stack.
  */
-static __always_inline __u64 return_address_on_stack(__u64 sp)
+#if defined(__TARGET_ARCH_x86)
+#define CALLERS(ctx) 0
+#define OUTERMOST_FIRST 1 /* one look at the stack says whether all calls are over */
+
+static __always_inline __u64 return_address(struct pt_regs *ctx)
 {
 	__u64 address = 0;
 
-#if defined(__TARGET_ARCH_x86)
-	bpf_probe_read_user(&address, sizeof(address), (void *)sp);
-#endif
+	bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx));
 	return address;
 }
+#else
+#define CALLERS(ctx) PT_REGS_FP(ctx)
+#define OUTERMOST_FIRST 0 /* it is the farthest, and under way when the innermost is */
+#define return_address(ctx) PT_REGS_RET(ctx)
+#endif
 
 #define MINIMUM_PAGE 4096
 
@@ -149,22 +158,54 @@ __noinline int is_trampoline(__u64 address)
  * return probe on the call: another tool, or the session probe of another IOC on the same library, for which the kernel
  * assumes a return probe when its program does not run.
  */
-static __always_inline int return_is_gone(__u64 sp, __u64 before)
+#if defined(__TARGET_ARCH_x86)
+static __always_inline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
 {
 	__u64 now = 0;
 
+	(void)callers;
 	if (bpf_probe_read_user(&now, sizeof(now), (void *)sp))
 		return 1;
 	return now != before && !is_trampoline(now);
 }
+#else
+#define MOST_CALLERS 64 /* between two calls of dbProcess that have a frame; beyond, the outer one is left */
+#define CODE_ADDRESS(address) ((address) & ((1ULL << 48) - 1)) /* without its signature (pointer authentication) */
 
-static __always_inline int is_over(const struct iocx_frame *frame)
+/*
+ * The same where a register holds the return address: of those that call now, the last that is below `sp` is that call
+ * if it returns to the same place. Needs frame pointers, which compilers leave out on demand only; without them a call
+ * is taken to be over too early, so that what it processes in turn has no parent. A global function like discard_lost().
+ */
+__noinline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
+{
+	struct {
+		__u64 next, returns_to;
+	} record;
+	__u32 i;
+
+	for (i = 0; i < MOST_CALLERS; i++) {
+		if (callers >= sp || bpf_probe_read_user(&record, sizeof(record), (void *)callers))
+			return 1;
+		if (record.next >= sp || !record.next)
+			return CODE_ADDRESS(record.returns_to) != CODE_ADDRESS(before) &&
+			       !is_trampoline(CODE_ADDRESS(record.returns_to));
+		if (record.next <= callers)
+			return 1;
+		callers = record.next;
+	}
+	return 0;
+}
+#endif
+
+static __always_inline int is_over(const struct iocx_frame *frame, __u64 callers)
 {
 	__u64 before = known_return_address(frame);
 
-	return before && return_is_gone(frame->sp, before);
+	return before && return_is_gone(frame->sp, before, callers);
 }
 
+#if defined(__TARGET_ARCH_x86)
 /* Learns the address of the trampoline, which is on the stack as the return address of a timed call. */
 static __always_inline void learn_trampoline(struct iocx_thread *thread, const struct iocx_frame *timed)
 {
@@ -186,14 +227,23 @@ static __always_inline void learn_trampoline(struct iocx_thread *thread, const s
  */
 static __always_inline void learn_foreign_trampoline(struct iocx_thread *thread, const struct iocx_frame *ending)
 {
+	__u64 address;
+
 	if (thread->counts.returns & 63)
 		return;
-	if (ending->returns_to && return_address_on_stack(ending->sp) != ending->returns_to)
+	if (ending->returns_to && !bpf_probe_read_user(&address, sizeof(address), (void *)ending->sp) &&
+	    address != ending->returns_to)
 		learn_trampoline(thread, ending);
 }
 
+#else
+/* Only the function knows where on the stack it is. */
+#define learn_trampoline(thread, timed) ((void)(timed))
+#define learn_foreign_trampoline(thread, ending) ((void)(ending))
+#endif
+
 /* Pops calls that are over though their end was not seen: all if the outermost is, else from the innermost on. */
-static __noinline int drop_finished(struct iocx_thread *thread)
+static __noinline int drop_finished(struct iocx_thread *thread, __u64 callers)
 {
 	struct iocx_frame *frame;
 	__u64 sp = ~0ULL;
@@ -201,14 +251,14 @@ static __noinline int drop_finished(struct iocx_thread *thread)
 
 	if (!thread)
 		return 0;
-	if (!is_over(frame_at(thread, 0))) {
+	if (!OUTERMOST_FIRST || !is_over(frame_at(thread, 0), callers)) {
 		sp = 0;
 		for (i = 0; i < IOCX_MAX_DEPTH; i++) {
 			depth = depth_of(thread);
-			if (depth < 2 || depth > IOCX_MAX_DEPTH)
+			if (depth < 1 + OUTERMOST_FIRST || depth > IOCX_MAX_DEPTH)
 				return 0;
 			frame = frame_at(thread, depth - 1);
-			if (!is_over(frame))
+			if (!is_over(frame, callers))
 				return 0;
 			if (frame->state < IOCX_FRAME_SKIPPED) { /* counted there; those outside of it at later calls */
 				sp = frame->sp;
@@ -225,10 +275,11 @@ static __noinline int drop_finished(struct iocx_thread *thread)
  * Discards the frames of finished calls when a function is entered: those at or below its stack pointer; all frames
  * after the probes were detached for a while.
  */
-static __always_inline void settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp)
+static __always_inline void settle_frames(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+					  struct pt_regs *ctx)
 {
 	__u32 depth = depth_of(thread), stale = config->epoch != thread->epoch;
-	__u64 limit = stale ? ~0ULL : sp;
+	__u64 limit = stale ? ~0ULL : PT_REGS_SP(ctx);
 
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH && frame_at(thread, depth - 1)->sp <= limit) {
 		discard_frames(thread, limit, stale);
@@ -237,7 +288,7 @@ static __always_inline void settle_frames(struct iocx_thread *thread, const stru
 	thread->epoch = config->epoch;
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH &&
 	    (known_return_address(frame_at(thread, 0)) || known_return_address(frame_at(thread, depth - 1))))
-		drop_finished(thread);
+		drop_finished(thread, CALLERS(ctx));
 }
 
 /* Pops the frame of the call that was entered with stack pointer `sp`; NULL when there is none. */
@@ -263,20 +314,22 @@ static __always_inline struct iocx_frame *pop_frame(struct iocx_thread *thread, 
 }
 
 /*
- * The innermost dbProcess that a function, entered with the stack pointer `sp`, is called within; or NULL. For
- * probes on other functions: does not change the frames.
+ * The innermost dbProcess that the function is called within that was just entered; or NULL. For probes on other
+ * functions: does not change the frames.
  */
 static __always_inline struct iocx_frame *live_frame(struct iocx_thread *thread, const struct iocx_ioc_config *config,
-						     __u64 sp)
+						     struct pt_regs *ctx)
 {
+	__u64 sp = PT_REGS_SP(ctx), callers = CALLERS(ctx);
 	__u32 depth = depth_of(thread), i;
 	struct iocx_frame *frame;
 
-	if (config->epoch != thread->epoch || depth == 0 || depth > IOCX_MAX_DEPTH || is_over(frame_at(thread, 0)))
+	if (config->epoch != thread->epoch || depth == 0 || depth > IOCX_MAX_DEPTH ||
+	    (OUTERMOST_FIRST && is_over(frame_at(thread, 0), callers)))
 		return NULL;
 	for (i = 0; i < IOCX_MAX_DEPTH && i < depth; i++) {
 		frame = frame_at(thread, depth - 1 - i);
-		if (frame->sp > sp && !is_over(frame))
+		if (frame->sp > sp && !is_over(frame, callers))
 			return frame;
 	}
 	return NULL;

@@ -20,19 +20,6 @@ static __always_inline void count_put_drop(enum iocx_put_drop reason)
 /* The frames of dbPutLink, dbDbPutValue and dbPut take less stack than this. */
 #define PUT_LINK_STACK 1024
 
-/* The return address of a function that was just entered. */
-static __always_inline __u64 return_address(struct pt_regs *ctx)
-{
-#if defined(__TARGET_ARCH_x86)
-	__u64 address = 0;
-
-	bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx));
-	return address;
-#else
-	return PT_REGS_RET(ctx);
-#endif
-}
-
 /* Whether the function that was entered returns into the `size` bytes of code that start `from` bytes behind it. */
 static __always_inline int returns_into(struct pt_regs *ctx, __u64 from, __u32 size)
 {
@@ -58,26 +45,26 @@ static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
 }
 
 /* Whether the thread is within dbpf, and not within a dbProcess that dbpf called. */
-static __always_inline int in_shell(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
-				    const struct iocx_frame *frame)
+static __always_inline int in_shell(struct pt_regs *ctx, struct iocx_thread *thread,
+				    const struct iocx_ioc_config *config, const struct iocx_frame *frame)
 {
 	__u64 returns_to = thread->puts.shell_returns_to;
 
 	/* The probe may have been detached before dbpf returned, or an exception may have left it. */
-	if (sp >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
+	if (PT_REGS_SP(ctx) >= thread->puts.shell_sp || thread->puts.shell_epoch != config->epoch)
 		return 0;
-	if (returns_to && return_is_gone(thread->puts.shell_sp, returns_to))
+	if (returns_to && return_is_gone(thread->puts.shell_sp, returns_to, CALLERS(ctx)))
 		return 0;
 	return !frame || frame->sp > thread->puts.shell_sp;
 }
 
 /* The source of a write that is not made by a link, and the thread that serves its client. */
-static __always_inline __u32 source_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
-					    __u32 *client)
+static __always_inline __u32 source_of_call(struct pt_regs *ctx, struct iocx_thread *thread,
+					    const struct iocx_ioc_config *config, __u32 *client)
 {
-	const struct iocx_frame *frame = live_frame(thread, config, sp);
+	const struct iocx_frame *frame = live_frame(thread, config, ctx);
 
-	if (in_shell(thread, config, sp, frame))
+	if (in_shell(ctx, thread, config, frame))
 		return IOCX_PUT_SHELL;
 	if (frame)
 		return IOCX_PUT_OTHER;

@@ -100,7 +100,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	if (returns_into(ctx, puts->link_from, puts->link_size) || passed_on_by_link(thread, sp, PT_REGS_PARM3(ctx))) {
 		source = IOCX_PUT_LINK;
 	} else {
-		source = source_of_call(thread, config, sp, &client);
+		source = source_of_call(ctx, thread, config, &client);
 		if (source == IOCX_PUT_OTHER)
 			source = source_of_waiting(puts, thread, record, address, &client);
 	}
@@ -114,7 +114,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u64 sp = PT_REGS_SP(ctx), record = 0;
+	__u64 record = 0;
 	const struct iocx_put_config *puts;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
@@ -131,7 +131,7 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 		count_put_drop(IOCX_PUT_DROP_READ);
 		return 0;
 	}
-	source = source_of_call(thread, config, sp, &client);
+	source = source_of_call(ctx, thread, config, &client);
 	return count_put(thread->slot, record, source, client);
 }
 
@@ -141,7 +141,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	struct {
 		__u64 record, field, description;
 	} address = {};
-	__u64 id = bpf_get_current_pid_tgid(), sp = PT_REGS_SP(ctx);
+	__u64 id = bpf_get_current_pid_tgid();
 	const struct iocx_put_config *puts;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
@@ -163,7 +163,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	}
 	if (type < IOCX_DBF_INLINK_BEFORE_3_16 || type > IOCX_DBF_FWDLINK_BEFORE_3_16 || disp)
 		return 0;
-	source = source_of_call(thread, config, sp, &client);
+	source = source_of_call(ctx, thread, config, &client);
 	return count_put(thread->slot, address.record, source, client);
 }
 
@@ -189,7 +189,7 @@ int put_notify(struct pt_regs *ctx)
 	if (bpf_probe_read_user(&notify.address, sizeof(notify.address), (void *)(key.notify + puts->notify_address)))
 		return 0;
 	notify.address += puts->address_in;
-	notify.source = source_of_call(thread, config, PT_REGS_SP(ctx), &notify.tid);
+	notify.source = source_of_call(ctx, thread, config, &notify.tid);
 	key.tgid = id >> 32;
 	notifies = notifies_of(puts);
 	if (notifies)
@@ -222,8 +222,7 @@ int put_shell(struct pt_regs *ctx)
 		return 0;
 	thread->puts.shell_sp = PT_REGS_SP(ctx);
 	thread->puts.shell_epoch = config->epoch;
-	thread->puts.shell_returns_to =
-		config->timing == IOCX_TIMED_BY_RETURN ? 0 : return_address_on_stack(thread->puts.shell_sp);
+	thread->puts.shell_returns_to = config->timing == IOCX_TIMED_BY_RETURN ? 0 : return_address(ctx);
 	return 0;
 }
 

@@ -34,9 +34,6 @@ static __noinline int take_sample(struct iocx_record_stats *stats, __u64 now, __
 static __always_inline __u32 weight_of_call(struct iocx_thread *thread, const struct iocx_ioc_config *config,
 					    struct iocx_record_stats *stats, __u64 now)
 {
-#if !defined(__TARGET_ARCH_x86)
-	return 1; /* the return address is in a register: is_over() needs it on the stack */
-#endif
 	if (!cfg_timed_rate)
 		return 1;
 	if (iocx_sample_is_first(&stats->sampler, now, config->quiet_ns) || stats->asynchronous ||
@@ -66,8 +63,9 @@ static __always_inline __u32 decide(struct iocx_thread *thread, const struct ioc
 }
 
 /* The entry of a call that processes its record, or may. */
-static __always_inline int session_processes(struct iocx_thread *thread, const struct iocx_ioc_config *config, __u64 sp,
-					     __u64 record, const struct entry_facts *facts, __u8 kind)
+static __always_inline int session_processes(struct pt_regs *ctx, struct iocx_thread *thread,
+					     const struct iocx_ioc_config *config, __u64 record,
+					     const struct entry_facts *facts)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct iocx_frame *frame;
@@ -81,12 +79,13 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 	}
 	if (facts->verdict == PROCESSES)
 		weight = decide(thread, config, record, facts, now);
-	frame = push_frame(thread, sp, record, facts, kind);
+	frame = push_frame(thread, PT_REGS_SP(ctx), record, facts, kind_of_attachment(ctx, config, 0));
 	if (!frame)
 		return NO_RETURN;
 	if (!weight) {
 		frame->state = IOCX_FRAME_UNTIMED;
-		if (bpf_probe_read_user(&frame->start_ns, sizeof(frame->start_ns), (void *)sp))
+		frame->start_ns = return_address(ctx);
+		if (!frame->start_ns)
 			count_drop(IOCX_RECORD_DROP_READ);
 		return NO_RETURN;
 	}
@@ -94,7 +93,7 @@ static __always_inline int session_processes(struct iocx_thread *thread, const s
 	frame->weight = weight;
 	frame->start_ns = now;
 	if (cfg_traces)
-		trace_entered(thread->owner);
+		trace_entered(thread->owner, CALLERS(ctx));
 	return WANT_RETURN;
 }
 
@@ -112,14 +111,14 @@ static __always_inline int session_entry(struct pt_regs *ctx)
 		return NO_RETURN;
 	if (is_second(ctx, thread, config, sp, 0))
 		return WANT_RETURN;
-	settle_frames(thread, config, sp);
+	settle_frames(thread, config, ctx);
 	thread->counts.entries += 1;
 	/* From the outermost call only: calls that nest too deep get no return probe. */
 	if (cfg_timed_rate && thread->depth == 1 && parent_is_timed(thread))
 		learn_trampoline(thread, frame_at(thread, 0));
 	facts = facts_of(config, record);
 	if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED)
-		return session_processes(thread, config, sp, record, &facts, kind_of_attachment(ctx, config, 0));
+		return session_processes(ctx, thread, config, record, &facts);
 	skip_call(thread, id, record, facts.verdict);
 	if (!(config->attach & IOCX_ATTACH_SWITCHING))
 		return NO_RETURN;

@@ -24,7 +24,7 @@ static __always_inline void leave_trace(struct iocx_trace_thread *trace, __u64 i
 }
 
 /* A call that is timed has its frame, on top. */
-__noinline int trace_entered(__u64 id)
+__noinline int trace_entered(__u64 id, __u64 callers)
 {
 	const struct iocx_trace_config *config;
 	struct iocx_trace_thread *trace;
@@ -33,6 +33,7 @@ __noinline int trace_entered(__u64 id)
 	int continued;
 	__u32 depth;
 
+	asm volatile("" : "+r"(callers)); /* else callers leave it out where nothing reads it, and the verifier minds */
 	if (!cfg_traces)
 		return 0;
 	thread = thread_of(id);
@@ -54,7 +55,7 @@ __noinline int trace_entered(__u64 id)
 	*number_at(trace, depth - 1) = 0;
 	if (depth == 1) {
 		leave_trace(trace, id);
-		continued = is_continued(trace, id, frame->sp);
+		continued = is_continued(trace, id, frame->sp, callers);
 		if (!begin_trace(trace, thread, config, frame, continued))
 			return 0;
 	} else if (!trace->chain.id || trace->chain.owner != id || !*number_at(trace, depth - 2)) {
@@ -215,7 +216,7 @@ static __always_inline void trace_too_deep(__u64 id)
 }
 
 /* recGblFwdLink(record), of a record that is not within its dbProcess. */
-__noinline int trace_completed(__u64 id, __u64 record, __u64 sp)
+__noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_to)
 {
 	struct iocx_trace_wish_key key = {.record = record};
 	const struct iocx_trace_pending *pending;
@@ -241,7 +242,7 @@ __noinline int trace_completed(__u64 id, __u64 record, __u64 sp)
 		trace->resumed.since_ns = pending->since_ns;
 		trace->resumed.owner = id;
 		trace->resumed.sp = sp;
-		trace->resumed.returns_to = return_address_on_stack(sp);
+		trace->resumed.returns_to = returns_to;
 		trace->resumed.number = pending->number;
 		trace->resumed.id = pending->id;
 	}

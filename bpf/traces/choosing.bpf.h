@@ -20,13 +20,13 @@ static __always_inline int take_token(__u32 slot, const struct iocx_trace_config
 #define WHOLE_CHAIN_DECIDES (IOCX_TRACE_BY_ALARM | IOCX_TRACE_BY_ACTIVE | IOCX_TRACE_BY_TIME | IOCX_TRACE_HAS_WISHES)
 
 /* Whether the call is made by recGblFwdLink() of a record of a chosen chain. There it makes one at most. */
-static __always_inline int is_continued(struct iocx_trace_thread *trace, __u64 id, __u64 sp)
+static __always_inline int is_continued(struct iocx_trace_thread *trace, __u64 id, __u64 sp, __u64 callers)
 {
 	struct iocx_trace_resumed *resumed = &trace->resumed;
 
 	if (!resumed->id || resumed->owner != id)
 		return 0;
-	return sp < resumed->sp && !return_is_gone(resumed->sp, resumed->returns_to);
+	return sp < resumed->sp && !return_is_gone(resumed->sp, resumed->returns_to, callers);
 }
 
 /* The outermost call of a thread: whether its chain is looked at. */

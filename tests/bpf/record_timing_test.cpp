@@ -64,6 +64,33 @@ TEST_P(RecordTimingTest, ATimedCallTakesThoseWithinItAlong) {
   EXPECT_EQ(outer.self_ns, outer.sum_ns - inner.sum_ns);
 }
 
+// A call that is not timed is over when its caller goes on, be the next call deeper on the stack or
+// not; while it is under way, it is what sets off the calls within it.
+TEST_P(RecordTimingTest, CallsThatAreNotTimedAreParentsWhileTheyAreUnderWay) {
+  RecordProcessOptions options;
+  options.links = 64;
+  start(options);
+  FakeIoc ioc;
+  const auto slot = watch(ioc);
+  ASSERT_TRUE(done(probe_->end_window(slot, false)));
+  ioc.ask("set 0 link 1");
+  ioc.ask("set 1 link 2");
+  for (int i = 0; i < 3; ++i) {
+    ioc.ask("call 0 17");
+    ioc.ask("leave 5 7");
+    ioc.ask("call 6 11");
+    ioc.ask("leave 1 5");
+  }
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> links;
+  const auto all_links = probe_->links();
+  ASSERT_TRUE(all_links);
+  for (const RawLink& link : all_links->at(slot)) links[{link.source, link.address}] += link.count;
+  const std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> expected = {
+      {{ioc.record(0), ioc.record(1)}, 51}, {{ioc.record(1), ioc.record(2)}, 66}};
+  EXPECT_EQ(links, expected);
+  EXPECT_EQ(timed(stats(slot, ioc.record(2))), 0u);
+}
+
 // Only calls that have begun keep the probes.
 TEST_P(RecordTimingTest, ACallThatIsUnderWayIsWaitedFor) {
   FakeIoc ioc;

@@ -80,7 +80,7 @@ TEST_F(FinderOnTree, AFileThatIsBeingReadDelaysItsProcessOnly) {
   const auto put_big = [&](int pid, long stack) {
     put({.pid = pid, .start = 101, .stack = stack, .executable = big});
     const std::string number = std::to_string(pid);
-    folder_.write("/proc/" + number + "/maps", "600000-700000 r-xp 00001000 fe:00 5 " + big + "\n");
+    folder_.write("/proc/" + number + "/maps", "600000-700000 r-xp 00000000 fe:00 5 " + big + "\n");
     folder_.link("/proc/" + number + "/map_files/600000-700000", big);
   };
   put_big(8, 150);
@@ -133,9 +133,9 @@ TEST_F(FinderOnTree, LateLibraryIsFound) {
   EXPECT_TRUE(poll().empty());
   put({.pid = 7, .vsize = 1500000, .executable = TARGET_PLAIN});
   folder_.write("/proc/7/maps", std::string("400000-500000 r-xp 00001000 fe:00 5 ") + TARGET_PLAIN +
-                                    "\n7f0000000000-7f0000001000 r-xp 00001000 fe:00 6 " +
+                                    "\n7f0000000000-7f0000010000 r-xp 00000000 fe:00 6 " +
                                     TARGET_LIB + "\n");
-  folder_.link("/proc/7/map_files/7f0000000000-7f0000001000", TARGET_LIB);
+  folder_.link("/proc/7/map_files/7f0000000000-7f0000010000", TARGET_LIB);
   const Changes changes = poll(2);
   ASSERT_EQ(changes.started.size(), 1u);
   EXPECT_EQ(changes.started[0].target->display_path, TARGET_LIB);
