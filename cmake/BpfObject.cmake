@@ -15,6 +15,12 @@ else()
   message(FATAL_ERROR "ioc_exporter has no probes for the processor ${CMAKE_SYSTEM_PROCESSOR}")
 endif()
 
+# A cross-build has the kernel's headers for the processor that it builds for.
+set(BPF_SYSROOT "")
+if(CMAKE_SYSROOT)
+  set(BPF_SYSROOT --sysroot=${CMAKE_SYSROOT})
+endif()
+
 function(ioc_exporter_bpf_object name)
   cmake_parse_arguments(ARG "" "SOURCE;CPU" "" ${ARGN})
   if(NOT ARG_CPU)
@@ -28,7 +34,7 @@ function(ioc_exporter_bpf_object name)
     COMMAND ${BPF_CLANG} -O2 -g -target bpf -mcpu=${ARG_CPU} -D__TARGET_ARCH_${BPF_TARGET_ARCH}
             -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-compilation-dir=.
             -Wall -Wextra -Werror -I${PROJECT_SOURCE_DIR}/bpf
-            -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+            ${BPF_SYSROOT} -idirafter ${CMAKE_SYSROOT}/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
     COMMAND ${LLVM_STRIP} -g ${object}
     DEPENDS ${source}

@@ -10,12 +10,23 @@ set -euo pipefail
 build=$1 target=$2
 mkdir -p "$target/common"
 
-# The archives that it is linked with, and what is compiled into it from headers alone.
+# The archives that it is linked with, and what is compiled into it from headers alone. Those of a cross-build are in a
+# root of scripts/make-cross-root.sh.
 archives=$(xargs -a "$build/static_archives" readlink -f)
-packages=$(xargs dpkg -S <<<"$archives" | sed 's/:.*//' | sort -u)
+root=${archives%%/usr/lib/*}
+if [ -n "$root" ]; then
+  packages=$(cd "$root/packages" && while read -r archive; do
+    grep -lxF -e "${archive#"$root"}" -- * || die "no package has $archive"
+  done <<<"$archives" | sort -u)
+else
+  packages=$(xargs dpkg -S <<<"$archives" | sed 's/:.*//' | sort -u)
+fi
 for package in $packages libc6-dev libstdc++-12-dev libgcc-12-dev prometheus-cpp-dev nlohmann-json3-dev libcxxopts-dev \
   libprotozero-dev; do
-  cp "/usr/share/doc/$package/copyright" "$target/$package"
+  copyright=$root/usr/share/doc/$package/copyright
+  # The compiler is the host's own.
+  [ -e "$copyright" ] || copyright=/usr/share/doc/$package/copyright
+  cp "$copyright" "$target/$package"
 done
 cp "$build/third_party/civetweb/LICENSE.md" "$target/civetweb"
 cp "$build/third_party/zydis/LICENSE" "$target/zydis"

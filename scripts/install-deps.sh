@@ -2,7 +2,9 @@
 # Installs the packages that are missing, and says which. Never asks, may be run again at any time.
 #
 #   scripts/install-deps.sh GROUP...     GROUP: build, release, demo, bench, test, or of that only a label of the tests:
-#                                        unit, bpf, e2e, vm, fuzz, monitoring, package, lint
+#                                        unit, bpf, e2e, vm, fuzz, monitoring, package, lint; or cross: what
+#                                        builds for arm64 here, and vm-arm64: what emulates a host of it
+#   scripts/install-deps.sh --names GROUP...             only says which packages they are (apt)
 #
 # Debian and Ubuntu (apt) have all of them. Fedora and the RHEL family (dnf) lack some: those are named,
 # with where they can come from.
@@ -19,12 +21,15 @@ apt_packages() {
       "libcap-dev libseccomp-dev libsqlite3-dev libssl-dev libzydis-dev $(apt_bpftool)" ;;
     # What is built from source packages besides: civetweb with TLS, and the static binary.
     release) echo "patch xz-utils" ;;
+    # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
+    cross) echo "g++-aarch64-linux-gnu qemu-user-static" ;;
     test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
     unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
     bpf) echo "python3 iproute2" ;;
     e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
       "zstd runc $(apt_fuzzer)" ;;
     vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
+    vm-arm64) echo "qemu-system-arm" ;;
     fuzz) echo "python3 $(apt_fuzzer)" ;;
     monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager" ;;
     package) echo "python3 dpkg-dev rpm groff-base binutils iproute2 debian-archive-keyring" ;;
@@ -154,6 +159,11 @@ with_dnf() {
 }
 
 [ $# -gt 0 ] || die "usage: scripts/install-deps.sh build|test|demo..."
+if [ "$1" = --names ]; then
+  shift
+  for group in "$@"; do apt_packages "$group"; done
+  exit
+fi
 if command -v apt-get >/dev/null; then
   with_apt "$@"
 elif command -v dnf >/dev/null; then

@@ -3,26 +3,49 @@
 # SHA256SUMS beside it. On Debian 12, whose static libraries it is linked with; the same sources and packages give the
 # same bytes, wherever they are.
 #
-#   scripts/make-release.sh [--build DIRECTORY] [OUTPUT_DIRECTORY]      output: dist/
+#   scripts/make-release.sh [--arch ARCH] [--build DIRECTORY] [OUTPUT_DIRECTORY]      output: dist/
 #
+#   --arch ARCH         amd64 or arm64; another one than this host's is built by Debian's cross-compiler, with Debian's
+#                       libraries of it (scripts/make-cross-root.sh), and asked for its manual under qemu-user
 #   --build DIRECTORY   take ioc_exporter_static from there (a build with -DIOC_EXPORTER_STATIC=ON) instead of building it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-build=
-if [ "${1:-}" = --build ]; then
-  [ $# -ge 2 ] || die "--build wants a directory"
-  build=$2
+case $(uname -m) in
+  x86_64) host=amd64 ;;
+  aarch64) host=arm64 ;;
+  *) host=$(uname -m) ;;
+esac
+arch=$host build=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --arch) arch=${2:-} ;;
+    --build) build=${2:-} ;;
+    *) break ;;
+  esac
+  [ -n "${2:-}" ] || die "$1 wants a value"
   shift 2
-fi
+done
 output=${1:-dist}
+run=()
+if [ "$arch" != "$host" ]; then
+  [ "$arch" = arm64 ] || die "this host builds for $host and arm64, not for $arch"
+  run=(qemu-aarch64-static)
+fi
 
 if [ -z "$build" ]; then
-  build=build/release
   scripts/install-deps.sh build release
-  configure "$build" -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_STATIC=ON
+  options=(-DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_STATIC=ON)
+  build=build/release
+  if [ "$arch" != "$host" ]; then
+    scripts/install-deps.sh cross
+    scripts/make-cross-root.sh "$arch" ".cache/cross/$arch"
+    build=build/release-$arch
+    options+=("-DCMAKE_TOOLCHAIN_FILE=cmake/linux-$arch.cmake")
+  fi
+  configure "$build" "${options[@]}"
   build_targets "$build" ioc_exporter_static
 fi
 binary=$build/ioc_exporter_static
@@ -30,12 +53,7 @@ binary=$build/ioc_exporter_static
 
 # The time of the sources, not of today.
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
-version=$("$binary" --version | sed -n '1s/^ioc_exporter \([^ ]*\) .*/\1/p')
-case $(uname -m) in
-  x86_64) arch=amd64 ;;
-  aarch64) arch=arm64 ;;
-  *) arch=$(uname -m) ;;
-esac
+version=$("${run[@]}" "$binary" --version | sed -n '1s/^ioc_exporter \([^ ]*\) .*/\1/p')
 name=ioc_exporter-$version.linux-$arch
 mkdir -p "$output"
 work=$(mktemp -d)
@@ -44,8 +62,8 @@ top=$work/$name
 mkdir -p "$top/docs"
 
 install -m 755 "$binary" "$top/ioc_exporter"
-"$binary" --help-man >"$top/ioc_exporter.8"
-"$binary" --completion-script-bash >"$top/ioc_exporter.bash"
+"${run[@]}" "$binary" --help-man >"$top/ioc_exporter.8"
+"${run[@]}" "$binary" --completion-script-bash >"$top/ioc_exporter.bash"
 sed 's|@IOC_EXPORTER_PROGRAM@|/usr/local/sbin/ioc_exporter|' packaging/ioc_exporter.service.in >"$top/ioc_exporter.service"
 cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default LICENSE README.md CHANGELOG.md "$top"
 cp -r LICENSES alerts dashboards "$top"
@@ -61,5 +79,7 @@ scripts/collect-licences.sh "$build" "$top/licences"
 (cd "$top" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
 tar --create --directory "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
   --mode=u+rw,go=rX --format=gnu "$name" | gzip -9n >"$output/$name.tar.gz"
-(cd "$output" && sha256sum "$name.tar.gz" >SHA256SUMS)
+touch "$output/SHA256SUMS"
+sums=$(cd "$output" && { grep -v "  $name.tar.gz\$" SHA256SUMS || true; } && sha256sum "$name.tar.gz")
+printf '%s\n' "$sums" >"$output/SHA256SUMS"
 say "made $output/$name.tar.gz ($(stat -c %s "$output/$name.tar.gz") bytes)"
