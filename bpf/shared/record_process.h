@@ -121,9 +121,9 @@ enum iocx_frame_state {
 struct iocx_frame {
 	__u64 sp;         /* stack pointer at entry: identifies the call when it returns */
 	__u64 record;     /* struct dbCommon * */
-	__u64 start_ns;   /* CLOCK_MONOTONIC; of an untimed call, the return address at `sp` */
+	__u64 start_ns;   /* CLOCK_MONOTONIC; of an untimed call, its return address */
 	__u64 child_ns;   /* time of the records that it processed in turn */
-	__u64 returns_to; /* return address at `sp`; 0: not known, or a return probe has replaced it */
+	__u64 returns_to; /* return address; 0: not known, or a return probe has replaced it */
 	__u16 state;      /* enum iocx_frame_state */
 	__u8 severity;    /* SEVR at entry */
 	__u8 seen_by;     /* kinds of attachment (IOCX_ATTACH_...) that have seen the entry */
