@@ -1,5 +1,5 @@
-# Packages of other suites of Debian, from this host's own mirror; to be sourced after lib.sh, with $directory set,
-# or begin_debian asked to.
+# Packages of other suites of Debian, and of other processors, from this host's own mirror; to be sourced after lib.sh,
+# with $directory set, or begin_debian asked to.
 #
 # apt checks the signatures with lists of its own, in $directory/apt: the host's package sources are neither changed nor
 # asked for more than where its mirror is. Nothing is installed.
@@ -13,7 +13,7 @@ mirror() {
     awk -F'|' '$1 == "Debian" && $2 == "main" && $3 !~ /security/ { print $3; exit }'
 }
 
-# apt_of SUITE ARGUMENT...: apt-get with that suite as its only source.
+# apt_of SUITE ARGUMENT...: apt-get with that suite as its only source, for the processor $arch.
 apt_of() {
   local suite=$1 state=$directory/apt/$1
   shift
@@ -22,12 +22,13 @@ apt_of() {
   apt-get -q -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
     -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts="$state/preferences.d" \
     -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
-    -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+    -o Acquire::Languages=none -o APT::Sandbox::User=root -o APT::Architecture="$arch" -o APT::Architectures::="$arch" "$@"
 }
 
-# begin_debian WHAT DIRECTORY: sets $directory, which it makes, and $uri. Where this host's package sources are not
-# Debian's it ends the script, and says that there is no WHAT.
+# begin_debian WHAT DIRECTORY [ARCH]: sets $directory, which it makes, $uri and $arch. Where this host's package sources
+# are not Debian's it ends the script, and says that there is no WHAT.
 begin_debian() {
+  arch=${3:-$(dpkg --print-architecture 2>/dev/null || true)}
   mkdir -p "$2"
   directory=$(cd "$2" && pwd)
   uri=

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Fetches the kernels that tests/vm boots, once, from this host's own Debian mirror:
 #
-#   scripts/make-vm-kernels.sh DIRECTORY
+#   scripts/make-vm-kernels.sh DIRECTORY [ARCH [SERIES...]]      ARCH: Debian's name, by default this host's
 #
-#   DIRECTORY/SERIES/vmlinuz    for each line of tests/vm/kernels.txt
+#   DIRECTORY/SERIES/vmlinuz    for each line of tests/vm/kernels.txt, or for those SERIES alone
 #
 # apt checks the signatures with lists of its own: the host's package sources are neither changed nor
 # asked for more than where its mirror is. Nothing is installed. On a host that is not Debian there is
@@ -15,7 +15,7 @@ set -euo pipefail
 # shellcheck source=scripts/debian.sh
 . "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 
-[ $# -eq 1 ] || die "usage: scripts/make-vm-kernels.sh DIRECTORY"
+[ $# -ge 1 ] || die "usage: scripts/make-vm-kernels.sh DIRECTORY [ARCH [SERIES...]]"
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # image_of SUITE META: the image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
@@ -38,10 +38,11 @@ fetch() {
   drop_work "$suite"
 }
 
-begin_debian "kernels for the tests in virtual machines" "$1"
-arch=$(dpkg --print-architecture)
+begin_debian "kernels for the tests in virtual machines" "$1" "${2:-}"
+shift $(($# > 1 ? 2 : 1))
 while read -r series suite flavour; do
   case $series in "" | "#"*) continue ;; esac
+  [ $# -eq 0 ] || [[ " $* " == *" $series "* ]] || continue
   fetch "$series" "$suite" "$flavour"
 done <"$project/tests/vm/kernels.txt"
 end_debian

@@ -32,7 +32,7 @@ if [ "$CHECK" = 1 ]; then
   echo $?
 fi
 ioc_exporter --web.listen-address=127.0.0.1:$PORT --collector.putlog --putlog.file=/tmp/puts/puts.jsonl \
-  --putlog.burst=0s --collector.traces --traces.rate=100000 2>/tmp/exporter.log &
+  --putlog.burst=0s --collector.traces --traces.rate=100000 --overhead.target=0 2>/tmp/exporter.log &
 exporter=$!
 wait_for 90 is_up
 

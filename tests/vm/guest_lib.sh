@@ -1,11 +1,11 @@
 # shellcheck shell=dash
-# What the scripts inside of virtual machines share; sourced. They tell what they see on the second serial port, as
+# What the scripts inside of virtual machines share; sourced. They tell what they see on the second serial port, TELL, as
 # "@@ NAME" lines with text between them.
 #
 # PORT is the exporter's, IOC_IN and IOC_LOG are the IOC's shell; show_logs is called when there is trouble.
 tell_through_serial_port() {
-  stty -F /dev/ttyS1 raw
-  exec >/dev/ttyS1 2>/dev/ttyS1 </dev/null
+  stty -F "$TELL" raw
+  exec >"$TELL" 2>"$TELL" </dev/null
 }
 
 fact() { echo "@@ $1"; }

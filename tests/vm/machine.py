@@ -4,14 +4,33 @@ import pathlib
 import platform
 import shutil
 import subprocess
+from typing import NamedTuple
 
 import pytest
 
 from harness import env
 
 VM_DIR = pathlib.Path(__file__).resolve().parent
-BUSYBOX = pathlib.Path("/bin/busybox")
 BOOT_LIMIT = 420  # seconds: emulation takes about one minute on an idle machine
+
+
+class Processor(NamedTuple):
+    """What is emulated."""
+    qemu: list[str]
+    console: str
+    serial: str  # where the scripts inside tell what they see
+
+
+# Where a cross-build has its libraries: the machine is of that processor then, else of this host's.
+ROOT = pathlib.Path(os.environ["IOC_EXPORTER_VM_ROOT"]) if os.environ.get("IOC_EXPORTER_VM_ROOT") else None
+if ROOT:
+    # It has one serial port of its own.
+    PROCESSOR = Processor(["qemu-system-aarch64", "-M", "virt", "-cpu", "neoverse-n1"], "ttyAMA0", "/dev/ttyS0")
+else:
+    PROCESSOR = Processor(["qemu-system-x86_64"], "ttyS0", "/dev/ttyS1")
+LOADER = "/lib/ld-linux-aarch64.so.1"
+HOST_BUSYBOX = pathlib.Path("/bin/busybox")
+BUSYBOX = ROOT / "bin/busybox" if ROOT else HOST_BUSYBOX
 
 
 def kernel_of(series: str) -> pathlib.Path:
@@ -22,8 +41,8 @@ def kernel_of(series: str) -> pathlib.Path:
     if not kernel.exists():
         pytest.skip(f"there is no kernel {series}: scripts/make-vm-kernels.sh fetches it on Debian hosts")
     if platform.machine() != "x86_64":
-        pytest.skip(f"the virtual machines are x86_64, this host is {platform.machine()}")
-    for program in ("qemu-system-x86_64", "busybox"):
+        pytest.skip(f"the virtual machines are emulated on x86_64, this host is {platform.machine()}")
+    for program in (PROCESSOR.qemu[0], "busybox", *(["qemu-aarch64-static"] if ROOT else [])):
         if shutil.which(program) is None:
             pytest.skip(f"there is no {program}: scripts/install-deps.sh test installs it")
     return kernel
@@ -31,10 +50,21 @@ def kernel_of(series: str) -> pathlib.Path:
 
 def shared_libraries(program: pathlib.Path, library_path: pathlib.Path) -> list[pathlib.Path]:
     """The files that the dynamic loader would take, itself included."""
-    listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True,
-                             env={"LD_LIBRARY_PATH": str(library_path)}).stdout
+    if not ROOT:
+        command = ["ldd", program]
+    elif LOADER.encode() in program.read_bytes()[:4096]:
+        command = ["qemu-aarch64-static", "-L", ROOT, ROOT / LOADER.lstrip("/"), "--list", program]
+    else:  # static
+        return []
+    listing = subprocess.run(command, capture_output=True, text=True, check=True,
+                             env={**os.environ, "LD_LIBRARY_PATH": str(library_path)}).stdout
     words = [word for line in listing.splitlines() for word in line.split() if word.startswith("/")]
     return [pathlib.Path(word) for word in words]
+
+
+def on_host(file: pathlib.Path) -> pathlib.Path:
+    """Where a library is that the loader names."""
+    return ROOT / file.relative_to("/") if ROOT and (ROOT / file.relative_to("/")).exists() else file
 
 
 class Initramfs:
@@ -63,7 +93,7 @@ class Initramfs:
         self.add(program, target or f"/bin/{program.name}")
         for library in shared_libraries(program, self.base / "lib"):
             inside = self.base.resolve() in library.resolve().parents
-            self.add(library, f"/epics/lib/{library.name}" if inside else str(library))
+            self.add(on_host(library), f"/epics/lib/{library.name}" if inside else str(library))
 
     def add_ioc(self, database: str) -> None:
         """All that a real IOC and its clients need, and the shell functions that drive them."""
@@ -79,7 +109,7 @@ class Initramfs:
 
     def add_script(self, script: str, target: str, settings: dict[str, int]) -> None:
         lines = (VM_DIR / script).read_text().splitlines()
-        lines[1:1] = [f"{name}={value}" for name, value in settings.items()]
+        lines[1:1] = [f"{name}={value}" for name, value in {**settings, "TELL": PROCESSOR.serial}.items()]
         self.write(target, "\n".join(lines) + "\n", 0o755)
 
     def pack(self, archive: pathlib.Path) -> pathlib.Path:
@@ -87,25 +117,27 @@ class Initramfs:
             (self.root / directory).mkdir(exist_ok=True)
         names = "\0".join(str(p.relative_to(self.root)) for p in sorted(self.root.rglob("*")))
         with archive.open("wb") as out:
-            subprocess.run([BUSYBOX, "cpio", "-o", "-0", "-H", "newc"], input=names.encode(), stdout=out,
+            subprocess.run([HOST_BUSYBOX, "cpio", "-o", "-0", "-H", "newc"], input=names.encode(), stdout=out,
                            stderr=subprocess.DEVNULL, cwd=self.root, check=True)
         return archive
 
 
-def boot(kernel: pathlib.Path, initramfs: pathlib.Path, directory: pathlib.Path) -> dict[str, str]:
+def boot(kernel: pathlib.Path, initramfs: pathlib.Path, directory: pathlib.Path,
+         limit: int = BOOT_LIMIT) -> dict[str, str]:
     """What the scripts inside told: name of the fact -> its text. Fails when they did not come to their end."""
     console, told = directory / "console.log", directory / "told.log"
     # One host thread runs both CPUs in turn: with a thread for each, a CPU may meet the breakpoint of a code
     # patch that the other has just finished, and the kernel, which no longer knows it, panics.
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-m", "1024", "-smp", "2", "-nodefaults",
+    command = [*PROCESSOR.qemu, "-accel", "tcg,thread=single", "-m", "1024", "-smp", "2", "-nodefaults",
                "-no-reboot", "-display", "none", "-kernel", kernel, "-initrd", initramfs,
-               "-append", "console=ttyS0 panic=-1 quiet",
-               "-serial", f"file:{console}", "-serial", f"file:{told}"]
+               "-append", f"console={PROCESSOR.console} panic=-1 quiet", "-serial", f"file:{console}"]
+    command += (["-device", "pci-serial,chardev=told", "-chardev", f"file,id=told,path={told}"] if ROOT
+                else ["-serial", f"file:{told}"])
     try:
-        subprocess.run(command, timeout=BOOT_LIMIT, check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(command, timeout=limit, check=True, stdin=subprocess.DEVNULL)
         problem = "ended"
     except subprocess.TimeoutExpired:
-        problem = f"was still running after {BOOT_LIMIT} s"
+        problem = f"was still running after {limit} s"
     facts: dict[str, str] = {}
     name = ""
     for line in told.read_text(errors="replace").replace("\r", "").splitlines():
