@@ -75,7 +75,10 @@ static __always_inline int find_vector_text(struct cxx_text *text, __u64 vector)
 /* What of the text goes into `size` bytes, up to its first zero byte. Its length, -1: it cannot be read. */
 static __always_inline long copy_text(char *to, __u32 size, const struct cxx_text *text)
 {
-	return bpf_probe_read_user_str(to, size, (const void *)(unsigned long)text->at) - 1;
+	/* The zero byte included; but of an empty text older kernels (6.1) say 0. */
+	const long length = bpf_probe_read_user_str(to, size, (const void *)(unsigned long)text->at);
+
+	return length > 0 ? length - 1 : length;
 }
 
 #endif
