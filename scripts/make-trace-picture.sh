@@ -29,7 +29,7 @@ until http_get "$port" /health >/dev/null; do
 done
 
 # Of the puts, the trace with the most spans; "" while none has MOST.
-readonly most=4
+readonly most=3
 largest() {
   http_get "$port" "/api/v2/traces?annotationQuery=epics.span%3Dput&limit=1000" |
     "$(system_python)" -c '

@@ -65,9 +65,13 @@ Result<std::unique_ptr<ProcMemory>> ProcMemory::open(const RootedFs& fs, const I
   constexpr const char* kFile = "/pagemap";
   const std::string path = folder_of_thread(id.pid, id.pid) + kFile;
   pid_t thread = 0;
-  auto fd = look_through_thread(fs, id.pid, [&](pid_t one) {
+  auto fd = look_through_thread(fs, id.pid, [&](pid_t one) -> Result<UniqueFd> {
     thread = one;
-    return fs.open(folder_of_thread(id.pid, one) + kFile, O_RDONLY);
+    auto opened = fs.open(folder_of_thread(id.pid, one) + kFile, O_RDONLY);
+    // Of a thread that has ended, older kernels open it all the same (Linux 6.1 does).
+    if (char byte; opened && ::pread(opened->get(), &byte, 1, 0) == 0)
+      return error_from_errno(ESRCH, "open " + fs.path(folder_of_thread(id.pid, one) + kFile));
+    return opened;
   });
   if (!fd) return std::move(fd).error();
   // Opened first, then checked: what is checked here is what the descriptor leads to, unless the

@@ -170,7 +170,7 @@ TEST_F(CaSeedingPlan, WithoutSymbolsOnce) {
   unnamed_[23] = 1;
   ioc_.ca_server.clear();
   std::filesystem::create_directories(root_ + "/proc/8");
-  std::ofstream(root_ + "/proc/8/pagemap") << "";
+  std::ofstream(root_ + "/proc/8/pagemap") << std::string(8, '\0');
   std::ofstream(root_ + "/proc/8/stat")
       << "8 (x) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 9 0 100 1000 0 0 94 95 140 0\n";
   EXPECT_EQ(run(2000), (std::vector<int>{}));

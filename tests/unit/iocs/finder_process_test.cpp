@@ -97,11 +97,15 @@ TEST_F(FinderOnHost, AnIocWhoseMainThreadEnds) {
   }
   auto opened_now = ProcMemory::open(host, before.id);
   ASSERT_TRUE(opened_now) << opened_now.error().message();
-  EXPECT_EQ(*(*opened_now)->value<int>(address), 7);
+  auto value = (*opened_now)->value<int>(address);
+  ASSERT_TRUE(value) << value.error().message();
+  EXPECT_EQ(*value, 7);
 
   target.command("end_main");  // and so does the thread that has obeyed since
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(poll().empty());
-  EXPECT_EQ(*(*opened_now)->value<int>(address), 7);
+  value = (*opened_now)->value<int>(address);
+  ASSERT_TRUE(value) << value.error().message();
+  EXPECT_EQ(*value, 7);
 
   // Another one finds it as it is.
   Finder later(RootedFs("/"), only_ours());
