@@ -31,7 +31,9 @@ class TraceFeed:
             parts = self.process.stdout().split("# end\n")
             return parts if len(parts) > self._asked else None
 
-        return Scrape(wait_until(told, "the outlets are told of")[self._asked - 1])
+        text = wait_until(told, "the outlets are told of")[self._asked - 1]
+        # What it logs stands between.
+        return Scrape("".join(line for line in text.splitlines(True) if not line.startswith("[")))
 
     def count(self, name: str, **labels) -> int:
         """Of ioc_exporter_traces_sink_NAME, all series with these labels together."""
