@@ -12,10 +12,10 @@ from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-# Paul Tol's "vibrant" scheme, and the yellow of his "bright" one: colours that people with any kind of colour
+# Paul Tol's "vibrant" scheme, and yellow and green of his "bright" one: colours that people with any kind of colour
 # blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
 TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
-       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888"}
+       "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888", "green": "#228833"}
 # Units that say of what.
 PUTS, PROCESSINGS, WRITES, CALLS = "suffix: puts/s", "suffix: processings/s", "suffix: writes/s", "suffix: calls/s"
 CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: events/s"
@@ -31,9 +31,9 @@ SEVERITIES = {"info": ("info", TOL["cyan"]), "warning": ("warning", WARNING), "c
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
 PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_witness": "magenta", "pva_witness": "cyan",
-          "ioc_exit": "yellow", "putlog": "grey"}
+          "ioc_exit": "yellow", "putlog": "grey", "traces": "green"}
 COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan",
-              "policy": "yellow", "putlog": "grey"}
+              "policy": "yellow", "putlog": "grey", "traces": "green"}
 
 
 
