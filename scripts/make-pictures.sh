@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures in docs/pictures again, from a demo with several IOCs that runs for ten minutes or more:
 #
-#   ./run.sh --demo -- --records.links=1000 --records.causes     and beside it:     demo/more.sh BO TL LI
+#   ./run.sh --demo -- --records.links=1000 --records.causes --collector.putlog     and beside it:     demo/more.sh BO TL LI
 #   scripts/make-pictures.sh [EXPORTER_PORT [PROMETHEUS_PORT]]      default: 10064 9090
 #
 # Needs chromium (Debian: apt-get install chromium), and what scripts/draw-grafana.sh needs for the dashboards. Each
@@ -32,3 +32,6 @@ for drawn in puts-dark iocs-light records-dark exporter-light; do
   cp "$profile/dashboards/$drawn.png" "docs/pictures/dashboard-${drawn%-*}.png"
   say "docs/pictures/dashboard-${drawn%-*}.png: $(stat -c %s "docs/pictures/dashboard-${drawn%-*}.png") bytes"
 done
+
+scripts/record_terminal.py --seconds 60 --columns 150 --shown "ioc_exporter puts --unexpected" docs/pictures/puts-terminal.svg \
+  build/ioc_exporter puts "--url=http://localhost:$exporter" --unexpected

@@ -25,6 +25,7 @@ BACK, TEXT = "#1b1f24", "#d7dbe0"
 # Paul Tol's "bright" scheme, for the colours that are called red, green, yellow, blue, magenta and cyan.
 COLORS = {31: "#EE6677", 32: "#88BB77", 33: "#CCBB44", 34: "#6699CC", 35: "#CC77AA", 36: "#66CCEE", 37: TEXT}
 SEQUENCE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
+WORDS = re.compile(r"\S+(?: \S+)*")  # SVG makes one space of several
 
 
 def run(command: list[str], columns: int, seconds: float) -> list[tuple[float, str]]:
@@ -89,17 +90,16 @@ def draw(lines: list[tuple[float, str]], columns: int) -> str:
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
            f'viewBox="0 0 {width:.0f} {height:.0f}">',
            f'<rect width="100%" height="100%" rx="6" fill="{BACK}"/>',
-           f'<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{SIZE}" xml:space="preserve">']
+           f'<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{SIZE}">']
     for number, (when, line) in enumerate(lines, 1):
         out.append("<g>" if when <= 0 else f'<g><set attributeName="visibility" to="hidden" begin="0s" dur="{when:.2f}s"/>')
         for column, text, color, bold, dim in runs(line, number):
-            if not text.strip():
-                continue
             look = (' font-weight="bold"' if bold else "") + (' opacity="0.6"' if dim else "")
-            # Its width is given, whatever font there is.
-            out.append(f'<text x="{MARGIN + column * CELL:.1f}" y="{MARGIN + number * LINE - 5}" fill="{color}" '
-                       f'textLength="{len(text) * CELL:.1f}" lengthAdjust="spacingAndGlyphs"'
-                       f"{look}>{html.escape(text)}</text>")
+            for words in WORDS.finditer(text):
+                # Its width is given, whatever font there is.
+                out.append(f'<text x="{MARGIN + (column + words.start()) * CELL:.1f}" y="{MARGIN + number * LINE - 5}" '
+                           f'fill="{color}" textLength="{len(words[0]) * CELL:.1f}" lengthAdjust="spacingAndGlyphs"'
+                           f"{look}>{html.escape(words[0])}</text>")
         out.append("</g>")
     return "\n".join([*out, "</g>", "</svg>", ""])
 

@@ -55,7 +55,7 @@ class Exporter:
             return condition(last[0])
 
         try:
-            wait_until(once, what, timeout, every=0.1)
+            wait_until(once, what, timeout, every=0.2)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.process.describe()}\n--- last scrape:\n"
                                  f"{last[0].text[-6000:] if last else 'none'}") from None
