@@ -22,6 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10;
+// How soon a nearer deadline is seen; connecting does not see it.
+constexpr std::chrono::milliseconds kLook{50};
+constexpr std::chrono::seconds kConnect{2};
 
 struct Url {
   bool tls = false;
@@ -66,14 +69,14 @@ Result<Url> parse_url(const std::string& text) {
 // What goes over a connected socket, with TLS or without.
 class Line {
  public:
-  Line(UniqueFd fd, Clock::time_point deadline) : fd_(std::move(fd)), deadline_(deadline) {}
+  Line(UniqueFd fd, Clock::time_point deadline, NearerDeadline nearer)
+      : fd_(std::move(fd)), deadline_(deadline), nearer_(std::move(nearer)) {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
   Result<void> start_tls(const std::string& host, const TlsClientFiles& files) {
-    auto tls = TlsClient::open(fd_.get(), host, files, [this](short events) {
-      return wait_for(fd_.get(), events, deadline_, "speak TLS");
-    });
+    auto tls = TlsClient::open(fd_.get(), host, files,
+                               [this](short events) { return wait(events, "speak TLS"); });
     if (!tls) return tls.error();
     tls_ = std::move(*tls);
     return {};
@@ -83,26 +86,20 @@ class Line {
 
   Result<void> send(std::string_view bytes, const std::string& what) {
     if (tls_) return said(tls_->send(bytes), what);
-    return send_all(fd_.get(), bytes, deadline_, what);
-  }
-
-  Result<std::string> receive_all(const std::string& what) {
-    std::string bytes;
-    char chunk[16384];
-    while (bytes.size() <= kMaxAnswer) {
-      const auto got = receive(chunk, what);
-      if (!got) return got.error();
-      if (*got == 0) return bytes;
-      bytes.append(chunk, *got);
+    while (!bytes.empty()) {
+      if (auto ready = wait(POLLOUT, what); !ready) return ready;
+      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent < 0 && errno != EINTR && errno != EAGAIN) return last_error(what);
+      if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
-    return error_in_words(what + ": it is longer than 64 MiB");
+    return {};
   }
 
   // 0: that was all.
   Result<std::size_t> receive(std::span<char> bytes, const std::string& what) {
     if (tls_) return said(tls_->receive(bytes), what);
     while (true) {
-      if (auto ready = wait_for(fd_.get(), POLLIN, deadline_, what); !ready) return ready.error();
+      if (auto ready = wait(POLLIN, what); !ready) return ready.error();
       const ssize_t got = ::recv(fd_.get(), bytes.data(), bytes.size(), 0);
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno != EINTR && errno != EAGAIN) return last_error(what);
@@ -116,8 +113,20 @@ class Line {
     return error_in_words(what + ": " + result.error().message());
   }
 
+  Result<void> wait(short events, const std::string& what) {
+    if (!nearer_) return wait_for(fd_.get(), events, deadline_, what);
+    while (true) {
+      const auto until = std::min(deadline_, nearer_()),
+                 look = std::min(until, Clock::now() + kLook);
+      auto ready = wait_for(fd_.get(), events, look, what);
+      if (ready || Clock::now() >= until) return ready;
+      if (ready.error().code != std::errc::timed_out) return ready;
+    }
+  }
+
   UniqueFd fd_;
   Clock::time_point deadline_;
+  const NearerDeadline nearer_;
   std::unique_ptr<TlsClient> tls_;
 };
 
@@ -150,22 +159,70 @@ std::optional<std::size_t> content_length(const std::map<std::string, std::strin
   return length;
 }
 
-Result<Fetched> parse_answer(std::string bytes, const std::string& what) {
-  const std::size_t head_end = bytes.find("\r\n\r\n");
+// Of the final answer, whose head stands in `bytes` whole; nothing: it is no HTTP.
+std::optional<Fetched> parse_head(std::string_view bytes) {
   Fetched fetched;
   const std::size_t space = bytes.find(' ');
-  const bool is_http =
-      bytes.starts_with("HTTP/1.") && head_end != std::string::npos && space < head_end &&
-      std::from_chars(bytes.data() + space + 1, bytes.data() + head_end, fetched.status).ec ==
-          std::errc();
-  if (!is_http) return error_in_words(what + ": it is no HTTP");
-  fetched.headers = parse_headers(std::string_view(bytes).substr(0, head_end + 2));
-  const auto length = content_length(fetched.headers);
-  fetched.body = bytes.substr(head_end + 4);
-  if (length && *length != fetched.body.size())
-    return error_in_words(what + ": " + std::to_string(fetched.body.size()) + " of " +
-                          std::to_string(*length) + " bytes came");
+  if (!bytes.starts_with("HTTP/1.") || space == std::string_view::npos ||
+      std::from_chars(bytes.data() + space + 1, bytes.data() + bytes.size(), fetched.status).ec !=
+          std::errc())
+    return std::nullopt;
+  fetched.headers = parse_headers(bytes);
   return fetched;
+}
+
+// 100 Continue, 103 Early Hints: another one follows.
+bool is_interim(int status) {
+  return status >= 100 && status < 200 && status != 101;
+}
+
+// Takes off the head of the final answer, and those of interim ones before it; `bytes` is what came
+// after it, and is empty before.
+Result<Fetched> receive_head(Line& line, std::string& bytes, const std::string& what) {
+  std::size_t heads = 0, seen = 0;
+  char chunk[16384];
+  while (true) {
+    const std::size_t end = bytes.find("\r\n\r\n", seen);
+    if (heads + std::min(end, bytes.size()) > kMaxHead)
+      return error_in_words(what + ": its head is longer than 64 KiB");
+    if (end != std::string::npos) {
+      auto head = parse_head(std::string_view(bytes).substr(0, end + 2));
+      if (!head) return error_in_words(what + ": it is no HTTP");
+      bytes.erase(0, end + 4);
+      if (!is_interim(head->status)) return std::move(*head);
+      heads += end + 4;
+      seen = 0;
+      continue;
+    }
+    seen = bytes.size() - std::min<std::size_t>(bytes.size(), 3);
+    const auto got = line.receive(chunk, what);
+    if (!got) return got.error();
+    if (*got == 0) return error_in_words(what + ": it is no HTTP");
+    bytes.append(chunk, *got);
+  }
+}
+
+// `begin`: what of the body came with the head.
+Result<Fetched> receive_body(Line& line, Fetched answer, std::string begin,
+                             const std::string& what) {
+  const bool has_none = answer.status == 204 || answer.status == 304;
+  const auto length = has_none ? std::optional<std::size_t>(0) : content_length(answer.headers);
+  answer.body = std::move(begin);
+  char chunk[16384];
+  while (!length || answer.body.size() < *length) {
+    if (answer.body.size() > kMaxAnswer || length.value_or(0) > kMaxAnswer)
+      return error_in_words(what + ": it is longer than 64 MiB");
+    const auto got = line.receive(chunk, what);
+    if (!got) return got.error();
+    if (*got == 0) break;
+    answer.body.append(chunk, *got);
+  }
+  if (!length) return answer;
+  if (answer.body.size() < *length)
+    return error_in_words(what + ": " + std::to_string(answer.body.size()) + " of " +
+                          std::to_string(*length) + " bytes came");
+  answer.body.resize(*length);
+  return answer;
 }
 
 std::string head_of(const char* method, const Url& url, const std::string& login) {
@@ -181,10 +238,12 @@ std::string where(const Url& url) {
 
 // Connects and asks; `request` is all that is sent.
 Result<std::unique_ptr<Line>> ask(const Url& url, TcpDeadline deadline, const TlsClientFiles& files,
-                                  const std::string& request) {
-  auto fd = connect_tcp(url.host, url.port, deadline);
+                                  const std::string& request, const NearerDeadline& nearer = {}) {
+  const auto connected =
+      nearer ? std::min({deadline, nearer(), Clock::now() + kConnect}) : deadline;
+  auto fd = connect_tcp(url.host, url.port, connected);
   if (!fd) return std::move(fd).error();
-  auto line = std::make_unique<Line>(std::move(*fd), deadline);
+  auto line = std::make_unique<Line>(std::move(*fd), deadline, nearer);
   if (url.tls)
     if (auto shaken = line->start_tls(url.host, files); !shaken)
       return error_in_words("shake hands with " + where(url) + ": " + shaken.error().message());
@@ -194,13 +253,15 @@ Result<std::unique_ptr<Line>> ask(const Url& url, TcpDeadline deadline, const Tl
 }
 
 Result<Fetched> exchange(const Url& url, std::chrono::milliseconds timeout,
-                         const TlsClientFiles& files, const std::string& request) {
-  auto line = ask(url, Clock::now() + timeout, files, request);
+                         const TlsClientFiles& files, const std::string& request,
+                         const NearerDeadline& nearer = {}) {
+  auto line = ask(url, Clock::now() + timeout, files, request, nearer);
   if (!line) return std::move(line).error();
   const std::string what = "read the answer of " + where(url);
-  auto bytes = (*line)->receive_all(what);
-  if (!bytes) return std::move(bytes).error();
-  return parse_answer(std::move(*bytes), what);
+  std::string bytes;
+  auto head = receive_head(**line, bytes, what);
+  if (!head) return head;
+  return receive_body(**line, std::move(*head), std::move(bytes), what);
 }
 
 }  // namespace
@@ -212,7 +273,8 @@ Result<Fetched> fetch(const std::string& url_text, std::chrono::milliseconds tim
   return exchange(*url, timeout, as.tls, head_of("GET", *url, as.login) + "\r\n");
 }
 
-Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout) {
+Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout,
+                          const NearerDeadline& nearer) {
   const auto url = parse_url(post.url);
   if (!url) return url.error();
   std::string request = head_of("POST", *url, post.as.login);
@@ -220,7 +282,7 @@ Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeou
     request.append(name).append(": ").append(value).append("\r\n");
   request.append("Content-Type: ").append(post.content_type);
   request += "\r\nContent-Length: " + std::to_string(post.body.size()) + "\r\n\r\n";
-  return exchange(*url, timeout, post.as.tls, request + post.body);
+  return exchange(*url, timeout, post.as.tls, request + post.body, nearer);
 }
 
 Result<Fetched> follow(const std::string& url_text, const BodyReader& read,
@@ -230,30 +292,20 @@ Result<Fetched> follow(const std::string& url_text, const BodyReader& read,
   auto line = ask(*url, Clock::now() + silence, as.tls, head_of("GET", *url, as.login) + "\r\n");
   if (!line) return std::move(line).error();
   const std::string what = "read the answer of " + where(*url);
-  std::string head;
-  bool in_body = false;
-  while (true) {
+  std::string bytes;
+  (*line)->set_deadline(Clock::now() + silence);
+  auto head = receive_head(**line, bytes, what);
+  if (!head) return head;
+  if (head->status != 200) return receive_body(**line, std::move(*head), std::move(bytes), what);
+  while (bytes.empty() || read(bytes)) {
     (*line)->set_deadline(Clock::now() + silence);
     char chunk[16384];
     const auto got = (*line)->receive(chunk, what);
     if (!got) return got.error();
-    if (*got == 0 || head.size() > kMaxHead) break;
-    std::string_view bytes(chunk, *got);
-    if (!in_body) {
-      head += bytes;
-      const std::size_t end = head.find("\r\n\r\n");
-      // Of a refusal all that comes is the answer.
-      if (end == std::string::npos || head.find(" 200 ") > head.find("\r\n")) continue;
-      in_body = true;
-      const std::string begin = head.substr(end + 4);
-      head.resize(end + 4);
-      if (!begin.empty() && !read(begin)) break;
-    } else if (!read(bytes)) {
-      break;
-    }
+    if (*got == 0) break;
+    bytes.assign(chunk, *got);
   }
-  if (in_body) return Fetched{200, ""};
-  return parse_answer(std::move(head), what);
+  return Fetched{200, ""};
 }
 
 }  // namespace ioc_exporter

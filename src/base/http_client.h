@@ -34,8 +34,8 @@ struct FetchAs {
 
 // `url`: http://HOST[:PORT][/PATH][?QUERY] or https://..., encoded already; port 80, or 443, where
 // none is given. Any status is an answer. `timeout` is for the whole. Errors say what failed: the
-// URL, the host's name, the connection, the handshake, an answer that is cut short, over 64 MiB or
-// no HTTP.
+// URL, the host's name, the connection, the handshake, an answer that is cut short, over 64 MiB
+// (its head: 64 KiB) or no HTTP. An answer ends where it says so, else with the connection.
 Result<Fetched> fetch(const std::string& url,
                       std::chrono::milliseconds timeout = std::chrono::seconds(10),
                       const FetchAs& as = {});
@@ -45,8 +45,12 @@ struct HttpPost {
   FetchAs as = {};
   std::map<std::string, std::string> headers = {};
 };
-// One POST; the rest as fetch().
-Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout);
+// A deadline that may come nearer while one waits; called again and again.
+using NearerDeadline = std::function<std::chrono::steady_clock::time_point()>;
+// One POST; the rest as fetch(). With `nearer` it ends then at the latest, but for connecting,
+// which cannot ask: that has two seconds at most.
+Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout,
+                          const NearerDeadline& nearer = {});
 
 // What an answer without an end says, as it comes. False: it is enough.
 using BodyReader = std::function<bool(std::string_view)>;

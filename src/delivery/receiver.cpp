@@ -4,11 +4,14 @@
 #include <chrono>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "base/base64.h"
 #include "base/log.h"
 #include "base/tcp.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
+#include "delivery/end_deadline.h"
 
 namespace ioc_exporter::delivery {
 namespace {
@@ -26,6 +29,48 @@ std::optional<std::chrono::milliseconds> retry_after(const Fetched& answer) {
   if (!seconds) return std::nullopt;
   // 0 would be "go on": what was refused is to be asked again, not at once.
   return std::chrono::seconds(std::clamp<std::uint64_t>(*seconds, 1, kLongestPause));
+}
+
+// What nobody is to read in the log, the longest first.
+std::vector<std::string> secrets_of(const HttpPost& post) {
+  std::vector<std::string> secrets;
+  if (const std::string& login = post.as.login; !login.empty()) {
+    secrets = {login, encode_base64(login)};
+    if (const auto colon = login.find(':'); colon != std::string::npos)
+      secrets.push_back(login.substr(colon + 1));
+  }
+  for (const auto& [name, value] : post.headers) {
+    secrets.push_back(value);
+    secrets.push_back(value.substr(value.rfind(' ') + 1));  // "Bearer TOKEN": the token alone
+  }
+  std::erase(secrets, "");
+  std::stable_sort(secrets.begin(), secrets.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return secrets;
+}
+
+// Its begin, more than what is shown of it.
+std::string without(const std::vector<std::string>& secrets, std::string_view text) {
+  std::string out;
+  while (!text.empty() && out.size() <= 2 * kMostWords) {
+    const auto secret = std::find_if(secrets.begin(), secrets.end(),
+                                     [text](const auto& each) { return text.starts_with(each); });
+    if (secret == secrets.end()) {
+      out += text.front();
+      text.remove_prefix(1);
+    } else {
+      out += "***";
+      text.remove_prefix(secret->size());
+    }
+  }
+  return out;
+}
+
+// In what an answer made of it; how it begins is ours.
+void hide_secrets(const Push& push, Error& problem) {
+  const std::size_t ours = problem.context.starts_with(push.where) ? push.where.size() : 0;
+  const std::string said = problem.context.substr(ours);
+  problem.context.replace(ours, std::string::npos, without(secrets_of(push.post), said));
 }
 
 }  // namespace
@@ -77,7 +122,11 @@ bool is_refused_for_good(int status) {
 Delivered push(const Push& push) {
   Delivered done;
   if (push.entries == 0) return done;
-  const auto answer = send_post(push.post, kPatience);
+  if (EndDeadline::of_this_thread() <= EndDeadline::Time::clock::now()) {
+    done.problem = error_in_words(push.where + ": the exporter ends");
+    return done;
+  }
+  const auto answer = send_post(push.post, kPatience, EndDeadline::of_this_thread);
   if (!answer) {
     done.problem = answer.error();
     return done;
@@ -85,10 +134,11 @@ Delivered push(const Push& push) {
   if (answer->status / 100 == 2) {
     done.entries = push.entries;
     if (push.read) push.read(*answer, done);
+    if (done.problem) hide_secrets(push, *done.problem);
     return done;
   }
   const std::string said = push.words ? push.words(*answer) : answer->body;
-  const std::string words = printable_utf8(said, kMostWords);
+  const std::string words = printable_utf8(without(secrets_of(push.post), said), kMostWords);
   done.problem = error_in_words(push.where + ": status " + std::to_string(answer->status) +
                                 (words.empty() ? "" : ": ") + words);
   if (push.is_refused(answer->status))

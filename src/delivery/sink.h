@@ -44,7 +44,7 @@ class Sink {
   virtual ~Sink() = default;
 
   // Called in the sink's thread only, again and again with those that are left. May wait for a
-  // second or so, not for ever.
+  // second or so, not for ever; once the exporter ends, until EndDeadline::of_this_thread().
   virtual Delivered deliver(std::span<const Entry> entries) = 0;
   // Called in the sink's thread from time to time, also while nothing comes.
   virtual Result<void> tend() { return {}; }

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/trouble_log.h"
+#include "delivery/end_deadline.h"
 #include "delivery/sink.h"
 
 namespace ioc_exporter::delivery {
@@ -33,7 +34,7 @@ class SinkRunner {
   static constexpr std::chrono::seconds kEndPatience{2};
 
   SinkRunner(SinkSetup<Kind> setup, Stage stage);
-  // Gives the sink what waits, for a while.
+  // Gives the sink what waits, for a while from begin_end() on.
   ~SinkRunner();
   SinkRunner(const SinkRunner&) = delete;
   SinkRunner& operator=(const SinkRunner&) = delete;
@@ -42,6 +43,9 @@ class SinkRunner {
   // rights that the caller has.
   void receive(std::span<const Item> items);
   SinkSample sample() const;
+
+  // Does not wait. To be called for all before one of them is destroyed, so that they end together.
+  void begin_end();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -63,6 +67,7 @@ class SinkRunner {
   Queue<Item> queue_;
   SinkSample counts_;
   bool ends_ = false;
+  EndDeadline end_;
 
   // The thread's.
   std::unique_ptr<Sink<Entry>> sink_;
@@ -91,12 +96,16 @@ SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup, Stage stage)
 
 template <class Kind>
 SinkRunner<Kind>::~SinkRunner() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ends_ = true;
-  }
-  changed_.notify_all();
+  begin_end();
   if (thread_.joinable()) thread_.join();
+}
+
+template <class Kind>
+void SinkRunner<Kind>::begin_end() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(ends_, true)) return;
+  end_.set(Clock::now() + kEndPatience);
+  changed_.notify_all();
 }
 
 template <class Kind>
@@ -127,6 +136,7 @@ SinkSample SinkRunner<Kind>::sample() const {
 
 template <class Kind>
 void SinkRunner<Kind>::run() {
+  end_.use_in_this_thread();
   std::unique_lock lock(mutex_);
   while (!ends_) {
     tend(lock);
@@ -205,12 +215,11 @@ void SinkRunner<Kind>::tend(std::unique_lock<std::mutex>& lock) {
 
 template <class Kind>
 void SinkRunner<Kind>::end(std::unique_lock<std::mutex>& lock) {
-  const auto deadline = Clock::now() + kEndPatience;
   do {
     take_some(lock);
     if (queue_.empty()) stage_.end_all(entries_);
     if (entries_.empty()) break;
-  } while (deliver_some(lock) && Clock::now() < deadline);
+  } while (deliver_some(lock) && Clock::now() < end_.at());
   counts_.dropped[kAtEnd] += std::exchange(counts_.waiting, 0);
   if (const std::uint64_t lost = counts_.dropped[kAtEnd]; lost > 0)
     log::warn("{}: {}: {} {} were not taken before the end", Kind::kLog, counts_.sink, lost,

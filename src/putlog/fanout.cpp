@@ -9,6 +9,10 @@ Fanout::Fanout(Privacy privacy, Ring& ring, std::vector<SinkSetup> sinks)
   for (SinkSetup& sink : sinks) sinks_.push_back(std::make_unique<SinkRunner>(std::move(sink)));
 }
 
+Fanout::~Fanout() {
+  for (const auto& sink : sinks_) sink->begin_end();
+}
+
 void Fanout::receive(std::span<const PutEvent> events) {
   std::vector<SharedEvent> shared;
   shared.reserve(events.size());

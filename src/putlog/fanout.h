@@ -15,6 +15,8 @@ class Fanout : public PutReceiver {
  public:
   // What `privacy` hides is hidden from all of them. `ring` must outlive this.
   Fanout(Privacy privacy, Ring& ring, std::vector<SinkSetup> sinks);
+  // Gives the sinks what waits, for a while: all at the same time.
+  ~Fanout() override;
 
   void receive(std::span<const PutEvent> events) override;
   // In any thread.

@@ -71,6 +71,10 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   return Made(std::make_unique<OtlpSink>(std::move(*receiver), OtlpSender{host_name(), version}));
 }
 
+Outlets::~Outlets() {
+  for (const auto& sink : sinks_) sink->begin_end();
+}
+
 void Outlets::receive(std::span<const SharedTrace> traces) {
   for (const auto& sink : sinks_) sink->receive(traces);
 }

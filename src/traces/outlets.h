@@ -23,6 +23,8 @@ class Outlets : public TraceReceiver {
   // `version`: of this exporter, for those who are sent traces. Reads logins. Opens no files yet.
   static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options,
                                                const std::string& version);
+  // Gives them what waits, for a while: all at the same time.
+  ~Outlets() override;
 
   void receive(std::span<const SharedTrace> traces) override;
   // In any thread.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "delivery/end_deadline.h"
 #include "support/answering_server.h"
 
 namespace ioc_exporter::delivery {
@@ -40,6 +43,46 @@ TEST(Receiver, WhatItRefusesForGoodIsNotAskedAgain) {
 TEST(Receiver, WithoutEntriesNobodyIsAsked) {
   const Delivered done = push({{"http://127.0.0.1:1/", "text/plain", "", {}, {}}, 0, "push"});
   EXPECT_FALSE(done.problem);
+}
+
+// As those do that repeat the request in their answer.
+TEST(Receiver, WhatItRepeatsOfTheLoginAndTheHeadersIsNotTold) {
+  AnsweringServer server({http_answer(
+      401, "eve:secret, Basic ZXZlOnNlY3JldA==, secret; Bearer to-ken, to-ken; site 1; end")});
+  Push push_of{{server.url(), "text/plain", "hello", {}, {}}, 3, "push"};
+  push_of.post.as.login = "eve:secret";
+  push_of.post.headers = {{"X-Auth", "Bearer to-ken"}, {"X-Empty", ""}, {"X-Tenant", "site 1"}};
+  EXPECT_EQ(push(push_of).problem->message(),
+            "push: status 401: ***, Basic ***, ***; ***, ***; ***; end");
+}
+
+// Nor a part of it where the words are shortened.
+TEST(Receiver, WhatIsNotToldIsTakenOutBeforeTheWordsAreShortened) {
+  AnsweringServer server({http_answer(401, std::string(195, '-') + "eve:secret")});
+  Push push_of{{server.url(), "text/plain", "hello", {}, {}}, 3, "push"};
+  push_of.post.as.login = "eve:secret";
+  EXPECT_EQ(push(push_of).problem->message(), "push: status 401: " + std::string(195, '-') + "***");
+}
+
+TEST(Receiver, WhatItSaysOfThoseItTookIsWithoutThemToo) {
+  AnsweringServer server({http_answer(200, "no room for eve:secret")});
+  Push push_of{{server.url(), "text/plain", "hello", {}, {}}, 3, "push eve:secret"};
+  push_of.post.as.login = "eve:secret";
+  push_of.read = [](const Fetched& answer, Delivered& done) {
+    done.problem = error_in_words("push eve:secret: " + answer.body);
+  };
+  EXPECT_EQ(push(push_of).problem->message(), "push eve:secret: no room for ***");
+}
+
+TEST(Receiver, OnceTheEndIsOverNobodyIsAsked) {
+  std::thread([] {
+    EndDeadline end;
+    end.use_in_this_thread();
+    end.set(std::chrono::steady_clock::now());
+    const Delivered done = push({{"http://127.0.0.1:1/", "text/plain", "x", {}, {}}, 3, "push"});
+    EXPECT_EQ(done.problem->message(), "push: the exporter ends");
+    EXPECT_EQ(done.entries + done.refused, 0u);
+  }).join();
 }
 
 TEST(Receiver, UrlsAreChecked) {

@@ -2,9 +2,16 @@
 #include "delivery/sink_runner.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "delivery/receiver.h"
 
 namespace ioc_exporter::delivery {
 namespace {
@@ -115,6 +122,34 @@ TEST_F(SinkRunnerTest, AtTheEndOneThatWasToldToWaitIsAskedOnceMore) {
   for (int i = 0; i < 3000 && *calls == 0; ++i) std::this_thread::sleep_for(10ms);
   runner_.reset();
   EXPECT_EQ(*calls, 2);
+}
+
+// Each has a listener that accepts and says nothing: one request under way, and more that waits.
+TEST_F(SinkRunnerTest, AllThatAreSilentEndTogether) {
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 16), 0);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+  std::atomic<int> calls = 0;
+  std::vector<std::unique_ptr<SinkRunner<NumberKind>>> runners;
+  for (int i = 0; i < 4; ++i) {
+    start([&](std::span<const NumberKind::Entry>) {
+      ++calls;
+      return push({{url, "text/plain", "x", {}, {}}, 1, "push"});
+    });
+    send(1, 9);
+    runners.push_back(std::move(runner_));
+  }
+  for (int i = 0; i < 3000 && calls < 4; ++i) std::this_thread::sleep_for(10ms);
+  const auto begun = std::chrono::steady_clock::now();
+  for (const auto& runner : runners) runner->begin_end();
+  runners.clear();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 4s);
 }
 
 }  // namespace
