@@ -69,7 +69,7 @@ fetch_rest() {
 }
 fetch_rest &
 rest=$!
-trap 'kill "$rest" 2>/dev/null || true' EXIT
+trap 'pkill -P "$rest" || true; kill "$rest" 2>/dev/null || true' EXIT
 
 targets=()
 if wanted package; then

@@ -16,6 +16,10 @@ constexpr const char* kReasons[] = {"answers",   "host",          "lifecycle_use
 constexpr const char* kActions[] = {"/-/attach", "/-/detach", "/-/reload", traces::kTracesPath};
 constexpr std::size_t kLongestPath = 100;  // bytes, of a line in the log
 
+std::string more_before(std::uint64_t left_out) {
+  return left_out == 0 ? "" : "; " + std::to_string(left_out) + " more before were not logged";
+}
+
 }  // namespace
 
 HttpAudit::HttpAudit() {
@@ -34,16 +38,20 @@ void HttpAudit::refused(const web::Request& request, const std::string& reason) 
   }
   log::warn("refused {} {} from {}: {}{}", request.method,
             printable_utf8(request.path, kLongestPath), request.remote, reason,
-            left_out == 0 ? "" : "; " + std::to_string(left_out) + " more before were not logged");
+            more_before(left_out));
 }
 
 void HttpAudit::acted(const web::Request& request, const std::string& user) {
+  std::uint64_t left_out = 0;
   {
     const std::scoped_lock lock(mutex_);
     ++counts_.actions[request.path];
+    LogBound& lines = lines_.try_emplace(request.path, kMostLines).first->second;
+    if (!lines.allows(LogBound::Clock::now())) return;
+    left_out = lines.take_left_out();
   }
-  log::info("{} {} from {}{}", request.method, request.path, request.remote,
-            user.empty() ? "" : ", user " + user);
+  log::info("{} {} from {}{}{}", request.method, request.path, request.remote,
+            user.empty() ? "" : ", user " + user, more_before(left_out));
 }
 
 HttpSample HttpAudit::sample() const {

@@ -22,11 +22,11 @@ class HttpAudit {
   HttpSample sample() const;
 
  private:
-  static constexpr std::uint64_t kMostLines = 5;  // a minute, for each reason
+  static constexpr std::uint64_t kMostLines = 5;  // a minute, for each reason, and for each action
 
   mutable std::mutex mutex_;
   HttpSample counts_;
-  std::map<std::string, LogBound> lines_;  // by reason
+  std::map<std::string, LogBound> lines_;  // by reason; of actions by path
 };
 
 }  // namespace ioc_exporter::app

@@ -159,8 +159,9 @@ bool write(std::FILE* out, const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
+// `why` may have words of whoever answered.
 int fail(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter puts: %s\n", why.c_str());
+  std::fprintf(err, "ioc_exporter puts: %s\n", terminal_cell(why).c_str());
   return status;
 }
 

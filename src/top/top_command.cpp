@@ -69,8 +69,9 @@ EXAMPLES
   ioc_exporter top --by=clients --interval=10s --once
 )help";
 
+// `why` may have words of whoever answered.
 int fail(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter top: %s\n", why.c_str());
+  std::fprintf(err, "ioc_exporter top: %s\n", terminal_cell(why).c_str());
   return status;
 }
 
