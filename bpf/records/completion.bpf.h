@@ -80,13 +80,13 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	frame = live_frame(thread, config, ctx);
 	if (frame && frame->record == record)
 		return 0; /* within dbProcess of the record: synchronous */
-	if (cfg_traces)
-		trace_completed(id, record, PT_REGS_SP(ctx), return_address(ctx));
 	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
-	if (!stats || !stats->async_start_ns)
+	start = stats ? stats->async_start_ns : 0;
+	if (cfg_traces)
+		trace_completed(id, record, PT_REGS_SP(ctx), return_address(ctx), start);
+	if (!stats || !start)
 		return 0;
-	start = stats->async_start_ns;
 	forget_completion(thread->slot, stats);
 	return count_completion(thread->slot, record, bpf_ktime_get_ns() - start, stats->async_weight);
 }

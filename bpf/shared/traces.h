@@ -148,6 +148,7 @@ struct iocx_trace_pva_put {
 struct iocx_trace_pending {
 	__u64 id;       /* of the chain */
 	__u64 since_ns; /* when the trace began */
+	__u64 start_ns; /* of the call that is to complete */
 	__u32 number;
 	__u32 pad;
 };

@@ -215,8 +215,11 @@ static __always_inline void trace_too_deep(__u64 id)
 		trace->chain.lost += 1;
 }
 
-/* recGblFwdLink(record), of a record that is not within its dbProcess. */
-__noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_to)
+/*
+ * recGblFwdLink(record), of a record that is not within its dbProcess; the call that it completes began at `start_ns`, 0:
+ * that is not known. The completion of an earlier call may have gone by unseen.
+ */
+__noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_to, __u64 start_ns)
 {
 	struct iocx_trace_wish_key key = {.record = record};
 	const struct iocx_trace_pending *pending;
@@ -237,6 +240,10 @@ __noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_t
 	pending = bpf_map_lookup_elem(&trace_pending, &key);
 	if (!pending)
 		return 0;
+	if (pending->start_ns != start_ns) {
+		bpf_map_delete_elem(&trace_pending, &key);
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (trace && now - pending->since_ns < IOCX_TRACE_PATIENCE_NS) {
 		trace->resumed.since_ns = pending->since_ns;

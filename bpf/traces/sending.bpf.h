@@ -62,6 +62,7 @@ static __always_inline void note_pending(struct iocx_trace_thread *trace)
 			continue;
 		key.record = span->record;
 		pending.number = span->number;
+		pending.start_ns = span->start_ns;
 		if (bpf_map_update_elem(&trace_pending, &key, &pending, BPF_ANY))
 			count_trace(IOCX_TRACE_DROP_PENDING_FULL);
 	}

@@ -78,8 +78,8 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   };
   table[kPutsScriptPath] = [](const web::Request&) { return answer_puts_script(); };
   const auto traces = daemon.trace_ring();
-  table[traces::kTracesPath] = [traces](const web::Request& request) {
-    return answer_traces(traces, request);
+  table[traces::kTracesPath] = [traces, &daemon](const web::Request& request) {
+    return answer_traces(traces, request, daemon.trace_demands());
   };
   table[kFlamePath] = [traces](const web::Request& request) {
     return answer_flame_page(traces, request);

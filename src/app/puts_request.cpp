@@ -96,6 +96,7 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
   if (!ring) return no_log();
   auto query = putlog::parse_put_query(request.query, std::chrono::system_clock::now());
   if (!query) return refuse(400, query.error().message());
+  if (query->follow && web::is_of_other_page(request)) return refuse_page();
   if (query->follow)
     return follow(ring, std::move(query->filter), query->since, request.remote, "the put log",
                   append_event);

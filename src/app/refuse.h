@@ -14,4 +14,11 @@ inline web::Response refuse(int status, const std::string& why) {
   return response;
 }
 
+// Any page that somebody looks at would take the places of who follows.
+inline web::Response refuse_page() {
+  web::Response response = refuse(403, "this is not to be followed by pages of other sites");
+  response.refused = "origin";
+  return response;
+}
+
 }  // namespace ioc_exporter::app

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,27 @@ std::string milliseconds_text(traces::Duration duration) {
   return text;
 }
 
+// Following, and at its end that of the demands with the same ticket.
+class DemandStream : public web::BodyStream {
+ public:
+  DemandStream(std::shared_ptr<web::BodyStream> stream, traces::DemandTaker& taker,
+               std::string holder, std::string ticket)
+      : stream_(std::move(stream)),
+        taker_(taker),
+        holder_(std::move(holder)),
+        ticket_(std::move(ticket)) {}
+  ~DemandStream() override { taker_.end(holder_, ticket_); }
+  DemandStream(const DemandStream&) = delete;
+  DemandStream& operator=(const DemandStream&) = delete;
+
+  std::optional<std::string> next() override { return stream_->next(); }
+
+ private:
+  std::shared_ptr<web::BodyStream> stream_;
+  traces::DemandTaker& taker_;
+  const std::string holder_, ticket_;
+};
+
 // A record's name as a regular expression for itself alone.
 std::string quoted_pattern(const std::string& name) {
   std::string quoted;
@@ -86,15 +108,22 @@ web::FlameFrame page_frame(const Flame& flame, const std::string& ioc) {
 
 }  // namespace
 
-web::Response answer_traces(const std::shared_ptr<TraceRing>& ring, const web::Request& request) {
+web::Response answer_traces(const std::shared_ptr<TraceRing>& ring, const web::Request& request,
+                            traces::DemandTaker* taker) {
   if (!ring) return no_traces();
   auto query = traces::parse_trace_query(request.query, std::chrono::system_clock::now());
   if (!query) return refuse(400, query.error().message());
+  if (query->follow && web::is_of_other_page(request)) return refuse_page();
   if (query->follow) {
     const auto until =
         query->lasts ? Clock::now() + *query->lasts + traces::kGrace : Clock::time_point::max();
-    return follow(ring, std::move(query->filter), query->since, request.remote, "traces",
-                  append_trace, until);
+    auto response = follow(ring, std::move(query->filter), query->since, request.remote, "traces",
+                           append_trace, until);
+    if (response.stream && taker != nullptr && !query->ticket.empty())
+      response.stream = std::make_shared<DemandStream>(std::move(response.stream), *taker,
+                                                       web::holder_of(request.remote, ""),
+                                                       std::move(query->ticket));
+    return response;
   }
   const auto found =
       ring->find(query->filter, query->since, query->limit, nullptr, Clock::now() + kMatchFor);
@@ -111,8 +140,9 @@ web::Response answer_traces(const std::shared_ptr<TraceRing>& ring, const web::R
 
 web::Response answer_demand(traces::DemandTaker* taker, const web::Request& request) {
   if (taker == nullptr) return no_traces();
-  const auto demand = traces::parse_demand(request.query);
+  auto demand = traces::parse_demand(request.query);
   if (!demand) return refuse(400, demand.error().message());
+  demand->holder = web::holder_of(request.remote, "");
   const auto records = taker->ask(*demand);
   if (!records) return refuse(503, records.error().message());
   web::Response response;

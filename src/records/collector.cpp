@@ -59,6 +59,11 @@ Result<void> RecordsCollector::load() {
   probe.kernel_memory =
       options_.kernel_memory > 0 ? options_.kernel_memory : usual_kernel_memory(host_.fs());
   auto process = RecordProcess::start(probe);
+  if (!process && traces_.on()) {  // what is counted does not depend on what is traced
+    trace_problem_ = process.error().message();
+    probe.traces = {};
+    process = RecordProcess::start(probe);
+  }
   if (!process) return std::move(process).error();
   process_.emplace(std::move(*process));
   measure_hit_cost();

@@ -61,6 +61,8 @@ class RecordsCollector final : public Collector {
   double entry_seconds() const { return assumed_cost_.entry_seconds; }
   // The probes, for who attaches them in our place; null: there are none.
   RecordProcess* process() { return process_ ? &*process_ : nullptr; }
+  // Why the probes were loaded without what traces need; "" = they were not, or with it.
+  const std::string& trace_problem() const { return trace_problem_; }
 
   // For traces, under the host's mutex. The IOCs whose records are counted now.
   struct Counted {
@@ -117,6 +119,7 @@ class RecordsCollector final : public Collector {
   iocs::Host& host_;
   Options options_;
   kernel::TraceUse traces_;
+  std::string trace_problem_;
   std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
   // All that follows: under the host's mutex, unless it says otherwise.
   std::optional<RecordProcess> process_;

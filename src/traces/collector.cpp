@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kProbe = "traces";
 // How long chains lie in the ring where there are few.
 constexpr std::chrono::milliseconds kPause{50};
+// How long a demand's pattern is matched with the names of records.
+constexpr std::chrono::seconds kMatchFor{2};
 constexpr std::size_t kMostAtOnce = 4096;
 // Chains of an IOC that has ended may still be on their way.
 constexpr std::chrono::seconds kKeepEnded{15};
@@ -47,9 +49,10 @@ TracesCollector::~TracesCollector() = default;  // the thread is the first to en
 
 std::vector<ProbeState> TracesCollector::probes() const {
   if (!is_enabled()) return {};
-  const bool no_records = maps_.problem().empty() && records_.process() == nullptr;
-  return {
-      {kProbe, no_records ? "traces need --collector.records, and its probes" : maps_.problem()}};
+  if (!maps_.problem().empty()) return {{kProbe, maps_.problem()}};
+  if (!records_.trace_problem().empty()) return {{kProbe, records_.trace_problem()}};
+  const bool no_records = records_.process() == nullptr;
+  return {{kProbe, no_records ? "traces need --collector.records, and its probes" : ""}};
 }
 
 void TracesCollector::follow(TimePoint now) {
@@ -61,11 +64,12 @@ void TracesCollector::follow(TimePoint now) {
     known.counted = true;
     known.gone = now;
     const bool changed = known.ioc.name != live->ioc.name || known.ioc.database != live->database;
-    if (!changed) continue;
+    if (!changed && known.chosen) continue;
     known.ioc = {live->ioc.name, live->ioc.id.pid, live->database};
     known.told = true;
-    trouble_.report("choose chains of ioc " + live->ioc.name,
-                    wishes_.add(slot, generation, live->ioc.name, live->database, now));
+    const auto added = wishes_.add(slot, generation, live->ioc.name, live->database, now);
+    known.chosen = added.ok();  // else there may be room the next time
+    trouble_.report("choose chains of ioc " + live->ioc.name, added);
   }
   for (auto& [place, known] : known_)
     if (!known.counted && std::exchange(known.told, false))
@@ -149,7 +153,7 @@ bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
   auto who = puts_.identify(event);
   if (!who) return false;
   cause.client = who->labels.client + ":" + std::to_string(who->place.port);
-  if (!values_.is_known()) cause.user = std::move(who->labels.user);
+  if (!values_.is_logged()) cause.user = std::move(who->labels.user);  // else as the log has it
   cause.client_host = std::move(who->labels.host);
   cause.pv = std::move(who->labels.pv);
   if (const putlog::PutEvent* const logged = values_.find(put.time)) {
@@ -166,8 +170,24 @@ Result<std::size_t> TracesCollector::ask(const Demand& demand) {
   if (!works())
     return error_in_words("trace " + demand.records.text() + ": " +
                           (is_enabled() ? probes().front().problem : "--collector.traces is off"));
+  if (detached_)
+    return error_in_words("trace " + demand.records.text() + ": all probes are detached");
+  std::vector<Wishes::Place> places;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (auto may = wishes_.may_ask(demand, Clock::now()); !may) return may.error();
+    places = wishes_.places();
+  }
+  auto matches = Wishes::match(demand, places, Clock::now() + kMatchFor);  // scrapes go on
+  if (!matches) return std::move(matches).error();
   const std::scoped_lock lock(mutex_);
-  return wishes_.ask(demand, Clock::now());
+  return wishes_.ask(demand, std::move(*matches), Clock::now());
+}
+
+void TracesCollector::end(const std::string& holder, const std::string& ticket) {
+  if (!works()) return;
+  const std::scoped_lock lock(mutex_);
+  trouble_.report("end what was asked for", wishes_.end(holder, ticket));
 }
 
 std::vector<DropSample> TracesCollector::count_drops() {

@@ -4,6 +4,7 @@
 // A thread of its own takes events out of the ring, and asks for names under the host's mutex.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -47,22 +48,28 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   void follow(TimePoint now) override;
   void tick(TimePoint now) override;
   void collect(exposition::Page& page) override;
+  void detach() override { detached_ = true; }
+  void attach() override { detached_ = false; }
 
   Result<std::size_t> ask(const Demand& demand) override;
+  void end(const std::string& holder, const std::string& ticket) override;
 
  private:
   using Place = std::pair<std::uint32_t, std::uint32_t>;  // slot and generation
   struct Known {
     Ioc ioc;
     bool counted = true;
-    bool told = false;  // to wishes_
+    bool told = false;    // to wishes_
+    bool chosen = false;  // and it had room
     TimePoint gone{};
   };
 
   const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const override;
   bool name_put(const iocx_trace_put& put, Cause& cause) override;
   std::vector<DropSample> count_drops();
-  bool works() { return maps_.ring() && records_.process() != nullptr; }
+  bool works() {
+    return maps_.ring() && records_.process() != nullptr && records_.trace_problem().empty();
+  }
   void run(const std::stop_token& stop);
   bool read_some(bool last);
 
@@ -81,6 +88,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   PutValues values_;           // the same
   ChainReader reader_;         // for the thread, under the mutex
   TroubleLog reader_trouble_;  // for the thread
+  std::atomic<bool> detached_ = false;
   std::jthread thread_;
 };
 

@@ -16,7 +16,9 @@ struct Demand {
   std::optional<Pattern> ioc;  // nothing: of any
   std::chrono::milliseconds lasts{10'000};
   std::optional<std::chrono::nanoseconds> slower;  // only chains that take at least so long
-  std::string cause;  // only those that this began, as Cause::kind has it; "" = any
+  std::string cause;        // only those that this began, as Cause::kind has it; "" = any
+  std::string holder = {};  // whose it is: each has a few at a time
+  std::string ticket = {};  // by which its holder ends it before its time; "" = not at all
 };
 
 class DemandTaker {
@@ -25,6 +27,8 @@ class DemandTaker {
   // In any thread. How many records it is for: 0, none has such a name. A demand ends by itself;
   // too many at a time, or for too long, is an error in words.
   virtual Result<std::size_t> ask(const Demand& demand) = 0;
+  // In any thread: ends the holder's demands with that ticket.
+  virtual void end(const std::string& holder, const std::string& ticket) = 0;
 };
 
 }  // namespace ioc_exporter::traces

@@ -21,6 +21,7 @@ class PutValues {
   explicit PutValues(std::shared_ptr<putlog::Ring> log) : log_(std::move(log)) {}
 
   bool is_known() const { return follower_ != nullptr; }
+  bool is_logged() const { return log_ != nullptr; }
   // Takes note of what was logged since the last call.
   void look();
   // `time`: CLOCK_MONOTONIC. Null: it is not logged, or not yet, or not any more.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,8 +79,15 @@ EXAMPLES
   ioc_exporter trace --for=1m --flame=sr.folded 'SR:.*' && flamegraph.pl sr.folded > sr.svg
 )help";
 
+// Of one's own, by which what was asked for ends with the connection that follows.
+std::string word() {
+  std::random_device device;
+  return id_text(SpanId{device()} << 32 | device());
+}
+
+// `why` may have words of whoever answered.
 int fail(std::FILE* err, int status, const std::string& why) {
-  std::fprintf(err, "ioc_exporter trace: %s\n", why.c_str());
+  std::fprintf(err, "ioc_exporter trace: %s\n", terminal_cell(why).c_str());
   return status;
 }
 
@@ -221,7 +229,7 @@ int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts,
                        std::FILE* err) {
   const std::string query = query_of(line, {"ioc", "cause", "slower"});
   const std::string target =
-      std::string(kTracesPath) + "?" + query + "&for=" + duration_text(lasts);
+      std::string(kTracesPath) + "?" + query + "&for=" + duration_text(lasts) + "&demand=" + word();
   const auto ask = [&]() -> Result<std::uint64_t> {
     auto answer = tell_exporter(line, target);
     if (!answer) return std::move(answer).error();

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kCauses = {"scan", "callback", "once", "ca",
                                                      "pva",  "main",     "other"};
+constexpr std::size_t kLongestTicket = 64;
 constexpr double kLongestShort = 1e15;  // of "us" and "ns"
 
 // "" where it is not there, or empty: the same.
@@ -51,6 +52,14 @@ Result<std::optional<std::chrono::milliseconds>> lasts_of(std::string_view query
     return error_in_words("for: " + shown(text) + " is not from 1ms to " +
                           duration_text(kLongestDemand));
   return Lasts(*lasts);
+}
+
+// A word of the client's own, which joins following and a demand.
+Result<std::string> ticket_of(std::string_view query) {
+  std::string ticket = word_of(query, "demand");
+  if (ticket.size() > kLongestTicket)
+    return error_in_words("demand: more than " + std::to_string(kLongestTicket) + " characters");
+  return ticket;
 }
 
 }  // namespace
@@ -91,6 +100,9 @@ Result<TraceQuery> parse_trace_query(std::string_view query,
   const auto lasts = lasts_of(query);
   if (!lasts) return lasts.error();
   asked.lasts = *lasts;
+  auto ticket = ticket_of(query);
+  if (!ticket) return std::move(ticket).error();
+  asked.ticket = std::move(*ticket);
   return asked;
 }
 
@@ -101,10 +113,13 @@ Result<Demand> parse_demand(std::string_view query) {
     return error_in_words("which records? ask for ?record=REGEX, for the whole of a name");
   const auto lasts = lasts_of(query);
   if (!lasts) return lasts.error();
+  auto ticket = ticket_of(query);
+  if (!ticket) return std::move(ticket).error();
   Demand demand{.records = std::move(*filter->record),
                 .ioc = std::move(filter->ioc),
                 .slower = filter->slower,
-                .cause = std::move(filter->cause)};
+                .cause = std::move(filter->cause),
+                .ticket = std::move(*ticket)};
   if (*lasts) demand.lasts = **lasts;
   return demand;
 }

@@ -1,5 +1,6 @@
-// What GET /api/v1/traces is asked: ?record=&ioc=&cause=&slower=&since=&limit=&follow=&for=; and
-// what POST there asks for: ?record=&ioc=&cause=&slower=&for=. Pure.
+// What GET /api/v1/traces is asked:
+// ?record=&ioc=&cause=&slower=&since=&limit=&follow=&for=&demand=; and what POST there asks for:
+// ?record=&ioc=&cause=&slower=&for=&demand=. Pure.
 #pragma once
 
 #include <chrono>
@@ -27,6 +28,7 @@ struct TraceQuery {
   std::size_t limit = SIZE_MAX;  // the last ones
   bool follow = false;
   std::optional<std::chrono::milliseconds> lasts;  // of following; nothing: until either side ends
+  std::string ticket;  // of the demands that end when following does; "" = none
 };
 
 // `since` as of puts. The error names the word.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace ioc_exporter::traces {
@@ -22,14 +24,33 @@ std::uint32_t causes_of(const Demand& demand) {
   return 0;
 }
 
-// Of each record, whether the expression matches its name or an alias of it.
-std::vector<bool> matching(const Pattern& pattern, const Database& database) {
+// How many names are matched between looks at the clock.
+constexpr std::size_t kAtATime = 256;
+
+// The records whose name, or an alias of it, the expression matches. Nothing: it was not done
+// `until` then.
+std::optional<std::vector<std::uint64_t>> matching(const Pattern& pattern, const Database& database,
+                                                   Wishes::Clock::time_point until) {
   std::vector<bool> matches(database.records.size());
-  for (std::size_t i = 0; i < matches.size(); ++i)
+  std::size_t names = 0;
+  const auto late = [&] { return names++ % kAtATime == 0 && Wishes::Clock::now() >= until; };
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (late()) return std::nullopt;
     matches[i] = pattern.matches(database.records[i].name);
-  for (const RecordAlias& alias : database.aliases)
+  }
+  for (const RecordAlias& alias : database.aliases) {
+    if (late()) return std::nullopt;
     if (alias.record < matches.size() && pattern.matches(alias.name)) matches[alias.record] = true;
-  return matches;
+  }
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t i = 0; i < matches.size(); ++i)
+    if (matches[i]) addresses.push_back(database.records[i].address);
+  return addresses;
+}
+
+Error too_long(const Demand& demand) {
+  return error_in_words("trace " + demand.records.text() +
+                        ": it takes too long to find these records: ask by a simpler pattern");
 }
 
 // Both may be for the same record: then whoever wants more has it.
@@ -50,24 +71,28 @@ bool is_same(const iocx_trace_wish& one, const iocx_trace_wish& other) {
 
 }  // namespace
 
-std::unordered_map<std::uint64_t, iocx_trace_wish> Wishes::wished(const Ioc& ioc,
+const Wishes::Matched* Wishes::match_of(const Asked& one, std::uint32_t slot, const Ioc& ioc) {
+  const auto found = one.matches.find(slot);
+  return found != one.matches.end() && found->second.database == ioc.database ? &found->second
+                                                                              : nullptr;
+}
+
+std::unordered_map<std::uint64_t, iocx_trace_wish> Wishes::wished(std::uint32_t slot,
+                                                                  const Ioc& ioc,
                                                                   bool& asked) const {
   std::unordered_map<std::uint64_t, iocx_trace_wish> wishes;
   asked = false;
   if (!ioc.database) return wishes;
-  const auto add = [&](const Pattern& pattern, const auto& to_wish) {
-    const auto matches = matching(pattern, *ioc.database);
-    for (std::size_t i = 0; i < matches.size(); ++i)
-      if (matches[i]) to_wish(wishes[ioc.database->records[i].address]);
-  };
-  if (options_.records)
-    add(*options_.records, [](iocx_trace_wish& wish) { wish.flags |= IOCX_TRACE_WISH_NAMED; });
-  for (const Asked& one : demands_)
-    if (!one.demand.ioc || one.demand.ioc->matches(ioc.name))
-      add(one.demand.records, [&](iocx_trace_wish& wish) {
-        asked = true;
-        add_demand(wish, one.demand, one.until);
-      });
+  for (const std::uint64_t address : ioc.named) wishes[address].flags |= IOCX_TRACE_WISH_NAMED;
+  for (const Asked& one : demands_) {
+    const Matched* const matched = match_of(one, slot, ioc);
+    if (matched == nullptr) continue;
+    wishes.reserve(matched->addresses.size());
+    for (const std::uint64_t address : matched->addresses) {
+      asked = true;
+      add_demand(wishes[address], one.demand, one.until);
+    }
+  }
   return wishes;
 }
 
@@ -91,24 +116,25 @@ Result<void> Wishes::tell_settings(std::uint32_t slot, const Ioc& ioc) const {
 
 // The records first: the settings say whether they are looked up.
 Result<void> Wishes::tell(std::uint32_t slot, Ioc& ioc) {
-  auto wishes = wished(ioc, ioc.asked);
+  auto wishes = wished(slot, ioc, ioc.asked);
+  if (maps_.config.fd() < 0) return {};
   Result<void> problem;
+  const std::size_t others = told_ - ioc.told.size();
+  const std::size_t room = IOCX_TRACE_WISHES - std::min<std::size_t>(others, IOCX_TRACE_WISHES);
+  if (wishes.size() > room)
+    return error_in_words("trace " + std::to_string(wishes.size()) + " records of ioc " + ioc.name +
+                          ": there is room for " + std::to_string(room) + " more");
   for (const auto& [address, wish] : ioc.told) {
     if (wishes.contains(address)) continue;
     if (auto erased = maps_.wishes.erase({address, ioc.generation, 0}); !erased)
       problem = erased.error();
   }
-  told_ -= ioc.told.size();
-  const std::size_t room = IOCX_TRACE_WISHES - std::min<std::size_t>(told_, IOCX_TRACE_WISHES);
-  if (wishes.size() > room)
-    return error_in_words("trace " + std::to_string(wishes.size()) + " records of ioc " + ioc.name +
-                          ": there is room for " + std::to_string(room) + " more");
   for (const auto& [address, wish] : wishes) {
     const auto before = ioc.told.find(address);
     if (before != ioc.told.end() && is_same(before->second, wish)) continue;
     if (auto ok = maps_.wishes.update({address, ioc.generation, 0}, wish); !ok) problem = ok;
   }
-  told_ += wishes.size();
+  told_ = others + wishes.size();
   ioc.told = std::move(wishes);
   if (auto ok = tell_settings(slot, ioc); !ok) problem = ok;
   return problem;
@@ -119,14 +145,36 @@ Result<void> Wishes::add(std::uint32_t slot, std::uint32_t generation, const std
   if (const auto known = iocs_.find(slot);
       known != iocs_.end() && known->second.generation != generation)
     if (auto ok = remove(slot, known->second.generation); !ok) return ok;
-  if (!iocs_.contains(slot))  // what another IOC had of the rate there
+  if (!iocs_.contains(slot) && maps_.tokens.fd() >= 0)  // what another IOC had of the rate there
     if (auto ok = maps_.tokens.update(slot, 0); !ok) return ok;
   Ioc& ioc = iocs_[slot];
+  if (ioc.name != name)
+    for (Asked& one : demands_) one.matches.erase(slot);
   ioc.generation = generation;
   ioc.name = name;
+  const bool changed = ioc.database != database;
   ioc.database = std::move(database);
-  std::erase_if(demands_, [now](const Asked& one) { return one.until <= now; });
-  return tell(slot, ioc);
+  if (changed && options_.records)
+    ioc.named = ioc.database ? matching(*options_.records, *ioc.database, Clock::time_point::max())
+                                   .value_or(std::vector<std::uint64_t>())
+                             : std::vector<std::uint64_t>();
+  Result<void> problem;
+  const auto until = Clock::now() + kMatchNewFor;
+  for (Asked& one : demands_)
+    if (one.until > now)
+      if (auto ok = match_new(one, slot, ioc, until); !ok) problem = ok;
+  auto told = tell(slot, ioc);
+  return told ? problem : told;
+}
+
+Result<void> Wishes::match_new(Asked& one, std::uint32_t slot, const Ioc& ioc,
+                               Clock::time_point until) {
+  if (match_of(one, slot, ioc) != nullptr) return {};
+  auto matches = match(one.demand, {{slot, ioc.name, ioc.database}}, until);
+  one.matches.erase(slot);
+  if (!matches) return std::move(matches).error();
+  one.matches.merge(*matches);
+  return {};
 }
 
 Result<void> Wishes::remove(std::uint32_t slot, std::uint32_t generation) {
@@ -136,43 +184,103 @@ Result<void> Wishes::remove(std::uint32_t slot, std::uint32_t generation) {
   ioc.database.reset();
   auto told = tell(slot, ioc);
   iocs_.erase(known);
+  for (Asked& one : demands_) one.matches.erase(slot);
+  if (maps_.config.fd() < 0) return {};
   if (auto ok = maps_.config.update(slot, {}); !ok) return ok;
   return told;
 }
 
-Result<std::size_t> Wishes::ask(const Demand& demand, Clock::time_point now) {
+std::vector<Wishes::Place> Wishes::places() const {
+  std::vector<Place> places;
+  for (const auto& [slot, ioc] : iocs_) places.push_back({slot, ioc.name, ioc.database});
+  return places;
+}
+
+Result<Wishes::Matches> Wishes::match(const Demand& demand, const std::vector<Place>& places,
+                                      Clock::time_point until) {
+  Matches matches;
+  for (const Place& place : places) {
+    if (!place.database) continue;
+    Matched& matched = matches[place.slot];
+    matched.database = place.database;
+    if (demand.ioc && !demand.ioc->matches(place.ioc)) continue;
+    auto addresses = matching(demand.records, *place.database, until);
+    if (!addresses) return too_long(demand);
+    matched.addresses = std::move(*addresses);
+  }
+  return matches;
+}
+
+Result<void> Wishes::may_ask(const Demand& demand, Clock::time_point now) {
   if (causes_of(demand) == 0)
     return error_in_words("trace what " + demand.cause + " begins: there is no such cause");
   if (demand.lasts.count() <= 0 || demand.lasts > kLongest)
     return error_in_words("trace for " + std::to_string(demand.lasts.count()) +
                           " ms: from 1 ms to an hour is possible");
-  std::erase_if(demands_, [now](const Asked& one) { return one.until <= now; });
-  if (demands_.size() >= kMostDemands)
-    return error_in_words("trace " + demand.records.text() + ": " + std::to_string(kMostDemands) +
-                          " others are traced already");
+  const auto there = [now](const Asked& one) { return one.until > now; };
+  const auto own = [&](const Asked& one) {
+    return there(one) && one.demand.holder == demand.holder;
+  };
+  const auto full = [&](std::size_t most, const char* whose) {
+    return error_in_words("trace " + demand.records.text() + ": " + std::to_string(most) +
+                          " others" + whose + " are traced already");
+  };
+  if (std::ranges::count_if(demands_, there) >= static_cast<std::ptrdiff_t>(kMostDemands))
+    return full(kMostDemands, "");
+  if (std::ranges::count_if(demands_, own) >= static_cast<std::ptrdiff_t>(kMostOfOne))
+    return full(kMostOfOne, " of this user or address");
+  return {};
+}
+
+Result<std::size_t> Wishes::ask(const Demand& demand, Matches matches, Clock::time_point now) {
+  if (auto may = may_ask(demand, now); !may) return may.error();
+  Asked asked{demand, now + demand.lasts, std::move(matches)};
+  const auto until = Clock::now() + kMatchNewFor;
   std::size_t records = 0;
-  for (const auto& [slot, ioc] : iocs_) {
-    if (!ioc.database || (demand.ioc && !demand.ioc->matches(ioc.name))) continue;
-    records +=
-        static_cast<std::size_t>(std::ranges::count(matching(demand.records, *ioc.database), true));
+  for (const auto& [slot, ioc] : iocs_) {  // one that came meanwhile
+    if (auto ok = match_new(asked, slot, ioc, until); !ok) return ok.error();
+    if (const Matched* const matched = match_of(asked, slot, ioc))
+      records += matched->addresses.size();
   }
   if (records == 0) return records;
-  demands_.push_back({demand, now + demand.lasts});
-  for (auto& [slot, ioc] : iocs_)
+  demands_.push_back(std::move(asked));
+  for (auto& [slot, ioc] : iocs_) {
+    const Matched* const matched = match_of(demands_.back(), slot, ioc);
+    if (matched == nullptr || matched->addresses.empty()) continue;
     if (auto ok = tell(slot, ioc); !ok) {
       demands_.pop_back();
       for (auto& [again, other] : iocs_) static_cast<void>(tell(again, other));
       return ok.error();
     }
+  }
   return records;
 }
 
-Result<void> Wishes::look(Clock::time_point now) {
-  if (std::erase_if(demands_, [now](const Asked& one) { return one.until <= now; }) == 0) return {};
+// Of those that are over only the IOCs that they were for are told.
+template <class Over>
+Result<void> Wishes::forget(const Over& over) {
+  std::set<std::uint32_t> slots;
+  for (const Asked& one : demands_) {
+    if (!over(one)) continue;
+    for (const auto& [slot, matched] : one.matches)
+      if (!matched.addresses.empty()) slots.insert(slot);
+  }
+  std::erase_if(demands_, over);
   Result<void> problem;
-  for (auto& [slot, ioc] : iocs_)
-    if (auto ok = tell(slot, ioc); !ok) problem = ok;
+  for (const std::uint32_t slot : slots)
+    if (const auto ioc = iocs_.find(slot); ioc != iocs_.end())
+      if (auto ok = tell(slot, ioc->second); !ok) problem = ok;
   return problem;
+}
+
+Result<void> Wishes::end(const std::string& holder, const std::string& ticket) {
+  if (ticket.empty()) return {};
+  return forget(
+      [&](const Asked& one) { return one.demand.holder == holder && one.demand.ticket == ticket; });
+}
+
+Result<void> Wishes::look(Clock::time_point now) {
+  return forget([now](const Asked& one) { return one.until <= now; });
 }
 
 bool Wishes::wants_all(std::uint32_t slot) const {

@@ -151,7 +151,8 @@ Request read_request(const mg_connection* connection) {
           header(info, "Origin"),
           header(info, "Host"),
           plain_address(info.remote_addr),
-          info.remote_port};
+          info.remote_port,
+          header(info, "Sec-Fetch-Site")};
 }
 
 void drain_body(mg_connection* connection) {

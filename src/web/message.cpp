@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "web/own_sockets.h"
 
 namespace ioc_exporter::web {
@@ -26,6 +28,16 @@ std::string holder_of(const std::string& remote, const std::string& user) {
 
 bool is_user(const std::string& holder) {
   return holder.starts_with(' ');
+}
+
+bool is_of_other_page(const Request& request) {
+  if (request.fetch_site == "cross-site") return true;
+  if (request.origin.empty()) return false;
+  const std::size_t scheme = request.origin.find("://");
+  const std::string_view from = scheme == std::string::npos
+                                    ? std::string_view()  // "null"
+                                    : std::string_view(request.origin).substr(scheme + 3);
+  return from.empty() || !std::ranges::equal(from, request.host, {}, lower, lower);
 }
 
 }  // namespace ioc_exporter::web

@@ -23,6 +23,7 @@ struct Request {
   std::string host = {};  // the header, "" when the client sent none
   std::string remote = {};  // the address that the request came from
   int remote_port = 0;
+  std::string fetch_site = {};  // the header Sec-Fetch-Site, of browsers
 };
 
 // A body that goes on until it ends itself, or its client does.
@@ -61,6 +62,9 @@ std::string place_of(const std::string& address);
 // Who has a share of what the server has to give: a user, or all who ask from one place.
 std::string holder_of(const std::string& remote, const std::string& user);
 bool is_user(const std::string& holder);
+
+// Whether a browser says that a page of another site asks.
+bool is_of_other_page(const Request& request);
 
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.
 using Handler = std::function<Response(const Request&)>;

@@ -86,6 +86,11 @@ AllowedHosts allowed_hosts(const ServerOptions& options) {
 }
 [[maybe_unused]] void give_place(unsigned&, unsigned&) {}
 
+Response too_many() {
+  return refused(503, "requests",
+                 "more requests at a time than --web.max-requests allows, of all or of one client");
+}
+
 double thread_cpu_seconds() {
   return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
 }
@@ -108,8 +113,7 @@ struct Server::State {
   Response respond(const Request& request, const std::string& user);
   bool may_act(const std::string& user) const;
   Response act(const Handler& action, const Request& request, const std::string& user) const;
-  Response act_locally(const Handler& action, const Request& request,
-                       const std::string& user) const;
+  Response act_locally(const Handler& action, const Request& request, const std::string& user);
   Response do_it(const Handler& action, const Request& request, const std::string& user) const;
   Response show(const Handler& handler, const Request& request, const std::string& holder);
   static Response call(const Handler& handler, const Request& request);
@@ -151,9 +155,7 @@ Response Server::State::show(const Handler& handler, const Request& request,
   const auto kind = options.scrapes.contains(request.path) ? RequestSlots::Kind::scrape
                                                            : RequestSlots::Kind::page;
   const RequestSlots::Slot slot(slots, kind, holder);
-  if (slot.has_place()) return call(handler, request);
-  return refused(503, "requests",
-                 "more requests at a time than --web.max-requests allows, of all or of one client");
+  return slot.has_place() ? call(handler, request) : too_many();
 }
 
 bool Server::State::may_act(const std::string& user) const {
@@ -170,15 +172,18 @@ Response Server::State::act(const Handler& action, const Request& request,
   return do_it(action, request, user);
 }
 
+// Limited as pages are: what is done may take a while.
 Response Server::State::act_locally(const Handler& action, const Request& request,
-                                    const std::string& user) const {
+                                    const std::string& user) {
   if (!request.origin.empty()) return not_for_pages();
   const bool may = options.is_own(request.remote) || (!options.actions.empty() && may_act(user));
-  if (may) return do_it(action, request, user);
-  return refused(
-      403, "not_local",
-      "only who is on this host, or may use the paths of --web.enable-lifecycle, may ask "
-      "for this");
+  if (!may)
+    return refused(
+        403, "not_local",
+        "only who is on this host, or may use the paths of --web.enable-lifecycle, may ask "
+        "for this");
+  const RequestSlots::Slot slot(slots, RequestSlots::Kind::page, holder_of(request.remote, user));
+  return slot.has_place() ? do_it(action, request, user) : too_many();
 }
 
 Response Server::State::do_it(const Handler& action, const Request& request,

@@ -115,6 +115,11 @@ class TracesTest : public ::testing::TestWithParam<Mode>, protected TraceDirecto
     auto told = wishes_->add(slot_, generation(), ioc_.name, ioc_.database, Wishes::Clock::now());
     ASSERT_TRUE(told) << told.error().message();
   }
+  Result<std::size_t> ask(const Demand& demand, Wishes::Clock::time_point now) {
+    auto matches =
+        Wishes::match(demand, wishes_->places(), Wishes::Clock::now() + std::chrono::minutes(1));
+    return wishes_->ask(demand, std::move(*matches), now);
+  }
   // None of the bucket, but those who are asked for.
   static Options none() {
     Options options;
@@ -270,7 +275,7 @@ TEST_P(TracesTest, WhoAsksForARecordIsGivenItsChainsOnly) {
   choose(none());
   const auto now = Wishes::Clock::now();
   Demand demand{*Pattern::compile("FAKE:2|FAKE:5"), {}, std::chrono::minutes(1), {}, ""};
-  EXPECT_EQ(*wishes_->ask(demand, now), 2u);
+  EXPECT_EQ(*ask(demand, now), 2u);
   EXPECT_TRUE(wishes_->wants_all(slot_));
   fake_.ask("call 0 3");
   fake_.ask("call 3 5");
@@ -285,15 +290,15 @@ TEST_P(TracesTest, WhoAsksForARecordIsGivenItsChainsOnly) {
   EXPECT_TRUE(traces().empty());
 
   demand.slower = std::chrono::milliseconds(1);
-  EXPECT_EQ(*wishes_->ask(demand, now), 2u);
+  EXPECT_EQ(*ask(demand, now), 2u);
   fake_.ask("call 2 3");
   fake_.ask("call 5 1");
   EXPECT_EQ(lines(only_trace()), Lines{"FAKE:5"});
 
   demand.records = *Pattern::compile("NONE");
-  EXPECT_EQ(*wishes_->ask(demand, now), 0u);
+  EXPECT_EQ(*ask(demand, now), 0u);
   demand.cause = "weather";
-  EXPECT_FALSE(wishes_->ask(demand, now));
+  EXPECT_FALSE(ask(demand, now));
 }
 
 TEST_P(TracesTest, TheRateMayBeForSomeRecordsOnly) {

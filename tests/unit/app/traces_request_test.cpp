@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -62,6 +63,14 @@ class Taker : public traces::DemandTaker {
     ring_->receive(std::vector{trace_of(7, "A"), trace_of(8, "B")});
     return std::size_t{2};
   }
+  void end(const std::string& holder, const std::string& ticket) override {
+    const std::scoped_lock lock(mutex_);
+    ended_.push_back(holder + " " + ticket);
+  }
+  std::vector<std::string> ended() const {
+    const std::scoped_lock lock(mutex_);
+    return ended_;
+  }
   std::vector<traces::Demand> asked() const {
     const std::scoped_lock lock(mutex_);
     return asked_;
@@ -71,6 +80,7 @@ class Taker : public traces::DemandTaker {
   std::shared_ptr<traces::TraceRing> ring_;
   mutable std::mutex mutex_;
   std::vector<traces::Demand> asked_;
+  std::vector<std::string> ended_;
 };
 
 class TracesRequestTest : public testing::Test {
@@ -153,6 +163,66 @@ TEST_F(TracesRequestTest, ADemandIsPassedOn) {
   EXPECT_EQ(answer_demand(&taker_, request("for=1s")).status, 400);
   EXPECT_EQ(taker_.asked().size(), 2u);
   EXPECT_EQ(taker_.asked().front().lasts, 90s);
+}
+
+TEST_F(TracesRequestTest, ADemandEndsWithItsFollower) {
+  auto answer = answer_traces(ring_, request("record=A&follow=1&demand=t7"), &taker_);
+  ASSERT_TRUE(answer.stream);
+  EXPECT_EQ(answer_demand(&taker_, request("record=A&demand=t7")).status, 200);
+  EXPECT_EQ(taker_.asked().front().ticket, "t7");
+  EXPECT_EQ(taker_.asked().front().holder, "10.0.0.7");
+  EXPECT_TRUE(answer.stream->next());
+  EXPECT_TRUE(taker_.ended().empty());
+  answer.stream.reset();
+  EXPECT_EQ(taker_.ended(), std::vector<std::string>{taker_.asked().front().holder + " t7"});
+  EXPECT_TRUE(answer_traces(ring_, request("record=A&follow=1"), &taker_).stream);
+  EXPECT_EQ(taker_.ended().size(), 1u);
+  EXPECT_EQ(ask("demand=" + std::string(65, 'a')).status, 400);
+}
+
+// As pages: with two scrapes at a time, one.
+TEST_F(TracesRequestTest, DemandsTakePlacesOfPages) {
+  std::promise<void> began, may_end;
+  web::ServerOptions options;
+  options.listen = {"127.0.0.1:0"};
+  options.max_requests = 2;
+  options.local_actions[traces::kTracesPath] = [&](const web::Request&) {
+    began.set_value();
+    may_end.get_future().wait();
+    return web::Response();
+  };
+  const auto server = *web::Server::start(std::move(options));
+  const auto post = [&] {
+    const HttpPost demand{
+        "http://127.0.0.1:" + std::to_string(server->port()) + traces::kTracesPath + "?record=A",
+        "text/plain",
+        "",
+        {},
+        {}};
+    return send_post(demand, 10s)->status;
+  };
+  auto first = std::async(std::launch::async, post);
+  began.get_future().wait();
+  EXPECT_EQ(post(), 503);
+  may_end.set_value();
+  EXPECT_EQ(first.get(), 200);
+}
+
+TEST_F(TracesRequestTest, PagesOfOtherSitesFollowNothing) {
+  const auto status = [this](const std::string& site, const std::string& origin) {
+    web::Request asked = request("follow=1");
+    asked.host = "ioc-host:10064";
+    asked.fetch_site = site;
+    asked.origin = origin;
+    return answer_traces(ring_, asked).status;
+  };
+  EXPECT_EQ(status("", ""), 200);
+  EXPECT_EQ(status("same-origin", ""), 200);
+  EXPECT_EQ(status("", "http://IOC-host:10064"), 200);
+  EXPECT_EQ(status("cross-site", ""), 403);
+  EXPECT_EQ(status("", "http://evil.example"), 403);
+  EXPECT_EQ(status("", "http://ioc-host"), 403);
+  EXPECT_EQ(status("", "null"), 403);
 }
 
 TEST_F(TracesRequestTest, FollowingEndsWhenItWasToEnd) {

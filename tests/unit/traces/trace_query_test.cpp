@@ -74,6 +74,8 @@ TEST(TraceQuery, ADemandNamesItsRecords) {
   EXPECT_EQ(demand->slower, 5ms);
   EXPECT_EQ(demand->lasts, 1min);
   EXPECT_EQ(parse_demand("record=A")->lasts, 10s);
+  EXPECT_EQ(parse_demand("record=A")->ticket, "");
+  EXPECT_EQ(parse_demand("record=A&demand=t7")->ticket, "t7");
   for (const char* query : {"", "record=", "ioc=ps", "record=A&for=11m", "record=("})
     EXPECT_FALSE(parse_demand(query)) << query;
 }
