@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from harness.waiting import wait_until
+
 SCRAPES = 25
 TIMEOUT = 10  # seconds: what Prometheus waits
 # Of "secret", with the cost that htpasswd -nBC 10 gives it: a check takes some 70 ms.
@@ -151,5 +153,5 @@ def test_what_was_refused_is_counted(exporter, tmp_path):
     # Another page's name for this host.
     before = refused["host"]
     assert exporter.request("/metrics", headers=dict([scraper, ("Host", "evil.example")]))[0] == 403
-    body = exporter.request("/metrics", headers=dict([scraper]))[2].decode()
-    assert f'ioc_exporter_http_refused_total{{reason="host"}} {before + 1}\n' in body
+    wait_until(lambda: f'ioc_exporter_http_refused_total{{reason="host"}} {before + 1}\n'
+               in exporter.request("/metrics", headers=dict([scraper]))[2].decode(), "it is counted, once it is answered")
