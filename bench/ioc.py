@@ -112,7 +112,7 @@ def ways(args, pid):
         # Of the load "5,000 records at 10 Hz" 500 is one chain in a hundred.
         "traces, one a second": exporter_way("--collector.traces"),
         "traces, 500 a second": exporter_way("--collector.traces", "--traces.rate=500"),
-        "traces, all": exporter_way("--collector.traces", "--traces.rate=1000000", "--overhead.target=0"),
+        "traces, all": exporter_way("--collector.traces", "--traces.rate=100000", "--overhead.target=0"),
     }
     if not args.no_bpftrace:
         table["bpftrace"] = lambda: Held(["bpftrace", "-p", str(pid), "-e", bpftrace_script(pid)], lambda log: "Attaching" in log,
