@@ -5,6 +5,7 @@
 # asked for more than where its mirror is. Nothing is installed.
 # shellcheck shell=bash
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+arch=$(dpkg --print-architecture 2>/dev/null || true) # this host's, unless begin_debian is told another
 
 # Nothing where this host's package sources are not Debian's.
 mirror() {
@@ -28,7 +29,7 @@ apt_of() {
 # begin_debian WHAT DIRECTORY [ARCH]: sets $directory, which it makes, $uri and $arch. Where this host's package sources
 # are not Debian's it ends the script, and says that there is no WHAT.
 begin_debian() {
-  arch=${3:-$(dpkg --print-architecture 2>/dev/null || true)}
+  arch=${3:-$arch}
   mkdir -p "$2"
   directory=$(cd "$2" && pwd)
   uri=
