@@ -72,15 +72,4 @@ Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
   return why ? std::move(*why) : error_in_words(what + ": it has no address");
 }
 
-Result<void> send_all(int fd, std::string_view bytes, TcpDeadline deadline,
-                      const std::string& what) {
-  while (!bytes.empty()) {
-    if (auto ready = wait_for(fd, POLLOUT, deadline, what); !ready) return ready;
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR && errno != EAGAIN) return last_error(what);
-    if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return {};
-}
-
 }  // namespace ioc_exporter

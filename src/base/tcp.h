@@ -24,7 +24,4 @@ Result<void> look_up(const std::string& host);
 // Waits until the socket is ready for `events` (poll(2)), or says why it will not be.
 Result<void> wait_for(int fd, short events, TcpDeadline deadline, const std::string& what);
 
-Result<void> send_all(int fd, std::string_view bytes, TcpDeadline deadline,
-                      const std::string& what);
-
 }  // namespace ioc_exporter
