@@ -59,6 +59,10 @@ std::uint32_t EventRing::size() const {
   return opened_->size;
 }
 
+std::size_t EventRing::most_events(std::size_t bytes) const {
+  return opened_->size / (bytes + BPF_RINGBUF_HDR_SZ) + 1;
+}
+
 Result<void> EventRing::wait(std::chrono::milliseconds patience) const {
   pollfd waiting{ring_buffer__epoll_fd(opened_->ring.get()), POLLIN, 0};
   if (::poll(&waiting, 1, static_cast<int>(patience.count())) < 0 && errno != EINTR)

@@ -41,6 +41,8 @@ class EventRing {
 
   int fd() const;
   std::uint32_t size() const;
+  // That it can hold, if each has so many bytes at least.
+  std::size_t most_events(std::size_t bytes) const;
   // Returns when the programs wake the reader, or after `patience`, or at once when there is
   // something to read.
   Result<void> wait(std::chrono::milliseconds patience) const;

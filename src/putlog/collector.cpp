@@ -73,17 +73,19 @@ void PutLogCollector::tick(TimePoint) {
 void PutLogCollector::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     trouble_.report("wait for puts to log", ring_.ring()->wait(kPause));
-    while (read_some(false) && !stop.stop_requested()) {
+    while (read_some(nullptr) && !stop.stop_requested()) {
     }
     // What came in between is there next time, and not in a hurry.
     std::this_thread::sleep_for(kPause / 10);
   }
-  while (read_some(true)) {
+  // What was told by now: a flood goes on.
+  std::size_t rest = ring_.ring()->most_events(sizeof(iocx_putlog_event));
+  while (read_some(&rest)) {
   }
 }
 
-// Whether there is more to read.
-bool PutLogCollector::read_some(bool last) {
+// Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.
+bool PutLogCollector::read_some(std::size_t* rest) {
   {
     const std::scoped_lock lock(policy_mutex_);
     if (std::exchange(policy_changed_, false)) reader_.set_policy(policy_);
@@ -91,17 +93,18 @@ bool PutLogCollector::read_some(bool last) {
   const EventReader::Losses lost = losses();  // before: all that came before them is read
   const std::size_t of_one =
       std::size_t{2} * ring_.use().value_bytes * sizeof(Element) + sizeof(PutEvent);
-  const std::size_t most =
-      std::min({kMostAtOnce, std::max(kLeastAtOnce, kMostBytesAtOnce / of_one), reader_.room()});
+  const std::size_t most = std::min({kMostAtOnce, std::max(kLeastAtOnce, kMostBytesAtOnce / of_one),
+                                     reader_.room(), rest == nullptr ? kMostAtOnce : *rest});
   std::size_t read = 0;
   if (most > 0) {
     auto taken = ring_.ring()->read(most, [this](auto event) { reader_.take(event); });
     trouble_.report("read puts to log", taken ? Result<void>() : taken.error());
     if (taken) read = *taken;
   }
-  const bool more = most > 0 && read == most;
+  if (rest != nullptr) *rest -= read;
+  const bool more = most > 0 && read == most && (rest == nullptr || *rest > 0);
   if (!more) reader_.note_losses(lost);
-  const auto events = reader_.finish(WallClock::read(), last && !more);
+  const auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
   note_numbers(events);
   if (!events.empty()) outlets_->receive(events);
   events_ += events.size();

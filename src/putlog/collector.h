@@ -66,7 +66,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   std::optional<PutWho> find_one(const iocx_putlog_event& put,
                                  const std::map<std::uint32_t, std::string>& names) const;
   void run(const std::stop_token& stop);
-  bool read_some(bool last);
+  bool read_some(std::size_t* rest);
   void note_numbers(std::span<const PutEvent> events);
   EventReader::Losses losses() const;
 

@@ -96,32 +96,37 @@ void TracesCollector::tick(TimePoint now) {
 void TracesCollector::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     reader_trouble_.report("wait for traces", maps_.ring()->wait(kPause));
-    while (read_some(false) && !stop.stop_requested()) {
+    while (read_some(nullptr) && !stop.stop_requested()) {
     }
     // What came in between is there next time, and not in a hurry.
     std::this_thread::sleep_for(kPause / 10);
   }
-  while (read_some(true)) {
+  // What was told by now: a flood goes on.
+  std::size_t rest = maps_.ring()->most_events(sizeof(iocx_trace_chain));
+  while (read_some(&rest)) {
   }
 }
 
-// Whether there is more to read.
-bool TracesCollector::read_some(bool last) {
-  std::size_t read = 0;
+// Whether there is more to read. `rest`: at the end, how many events still are; else nullptr.
+bool TracesCollector::read_some(std::size_t* rest) {
+  const std::size_t most = rest == nullptr ? kMostAtOnce : std::min(kMostAtOnce, *rest);
+  bool more = false;
   {
     const std::scoped_lock lock(mutex_);
-    auto taken = maps_.ring()->read(kMostAtOnce, [this](auto event) { reader_.take(event); });
+    auto taken = maps_.ring()->read(most, [this](auto event) { reader_.take(event); });
     reader_trouble_.report("read traces", taken ? Result<void>() : taken.error());
-    if (taken) read = *taken;
+    const std::size_t read = taken ? *taken : 0;
+    if (rest != nullptr) *rest -= read;
+    more = read == most && (rest == nullptr || *rest > 0);
     values_.look();  // each time: who falls behind is let go
     sample_.waiting = reader_.waiting();
-    if (reader_.waiting() == 0) return read == kMostAtOnce;
+    if (reader_.waiting() == 0) return more;
   }
   std::vector<SharedTrace> traces;
   {
     const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
-    for (Trace& trace : reader_.finish(WallClock::read(), last && read < kMostAtOnce)) {
+    for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
       ++sample_.made[trace.why.empty() ? "continued" : trace.why.front()];
       traces.push_back(std::make_shared<const Trace>(std::move(trace)));
     }
@@ -129,7 +134,7 @@ bool TracesCollector::read_some(bool last) {
   }
   if (!traces.empty())
     for (TraceReceiver* receiver : receivers_) receiver->receive(traces);
-  return read == kMostAtOnce;
+  return more;
 }
 
 const TraceDirectory::Ioc* TracesCollector::ioc(std::uint32_t slot,

@@ -71,7 +71,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
     return maps_.ring() && records_.process() != nullptr && records_.trace_problem().empty();
   }
   void run(const std::stop_token& stop);
-  bool read_some(bool last);
+  bool read_some(std::size_t* rest);
 
   iocs::Host& host_;
   TraceMaps& maps_;

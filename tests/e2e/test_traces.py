@@ -131,3 +131,12 @@ def test_what_was_chosen_was_told(exporter):
         return page.count("ioc_exporter_traces_chosen_total") == sum(parts) > 0
 
     exporter.wait_scrape(adds_up, "what was chosen was made")
+
+
+def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
+    """More chains than the exporter can tell: what comes while it ends is not waited for."""
+    flood = start_ioc("traces-flood", "".join(f'record(calc,"TF:{i}"){{field(SCAN,".1 second")}}' for i in range(8000)))
+    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--overhead.budget=0", "--overhead.target=0",
+                              f"--traces.file={tmp_path}/traces.json", sees=[flood])
+    exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_chosen_total") > 100_000, "a flood of chains")
+    assert exporter.stop() == 0
