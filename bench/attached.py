@@ -113,7 +113,7 @@ def empty_probes(build, pid, *how):
     return Held(command, lambda log: "attached" in log)
 
 
-def bpftrace_script(pid):
-    """records.bt for a process."""
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "records.bt"), encoding="utf-8") as file:
+def bpftrace_script(pid, name="records.bt"):
+    """A script of this folder for a process."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8") as file:
         return file.read().replace("LIBRARY", library_of(pid)).replace("PID", str(pid))
