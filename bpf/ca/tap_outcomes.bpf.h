@@ -98,7 +98,7 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	prove(flow, pending->since_ns);
 	add_put_duration(w, flow, pending);
 	if (cfg_putlog_bytes)
-		putlog_answer(w, pending, ioid, status);
+		putlog_answer(w, flow, pending, ioid, status);
 	if (status != IOCX_CA_NORMAL)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {

@@ -21,7 +21,7 @@ struct putlog_put {
 	__u32 slot;
 	__u32 old_bytes; /* that are wanted */
 	__u32 is_array;
-	__u32 pad;
+	__u32 places;
 	struct channel_address address;
 };
 
@@ -57,7 +57,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	__u32 wanted = put->header.size;
 
 	event->time = now_and_op & ~1ULL;
-	event->lost = putlog_lost;
+	event->lost = putlog_all_lost();
 	event->id = slot ? slot->id : 0;
 	event->slot = put->slot;
 	event->generation = slot ? slot->key.generation : key->generation;
@@ -78,6 +78,7 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 	event->op = now_and_op & 1;
 	__builtin_memcpy(event->address, key->address, sizeof event->address);
 	event->port = key->port;
+	event->pad = 0;
 	if (wanted > room)
 		wanted = room;
 	IOCX_CA_OPAQUE(wanted);
@@ -85,7 +86,15 @@ static __always_inline void putlog_fill(struct iocx_putlog_event *event, struct 
 		event->value_bytes = wanted;
 	if (put->address.field_size)
 		putlog_add_old(event, slot, put, room);
-	putlog_submit(event);
+	putlog_submit(event, put->places, 2 * room);
+}
+
+/* Clients on this host are told apart by their circuits. */
+static __always_inline __u32 putlog_places_of(const struct iocx_witness_key *key, __u32 generation)
+{
+	const __u64 port = key->address[0] == 127 ? key->port : 0;
+
+	return iocx_putlog_places(IOCX_PUTLOG_CA_SERVER, generation, port << 32 | *(const __u32 *)key->address);
 }
 
 /* `slot`: NULL when there is none for the key. The lowest bit of `now_and_op` is the operation. */
@@ -97,6 +106,7 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 	__u64 bytes;
 
 	put.slot = index;
+	put.places = putlog_places_of(key, slot ? slot->key.generation : key->generation);
 	read_at(&put.header, sizeof put.header, PT_REGS_PARM1(ctx));
 	if (slot && !putlog_find_value(slot, &put.address, key->sid, &put.is_array)) {
 		bytes = (__u64)put.address.elements * (__u16)put.address.field_size;
@@ -105,11 +115,11 @@ static __attribute__((noinline)) int putlog_ca_server(struct pt_regs *ctx, const
 		put.address.field_size = 0;
 	}
 	if (put.header.size <= IOCX_PUTLOG_SMALL && put.old_bytes <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small();
+		event = putlog_small(put.places);
 		if (event)
 			putlog_fill(event, ctx, slot, key, now_and_op, &put, IOCX_PUTLOG_SMALL);
 	} else {
-		event = putlog_large();
+		event = putlog_large(put.places);
 		if (event)
 			putlog_fill(event, ctx, slot, key, now_and_op, &put, cfg_putlog_bytes);
 	}

@@ -12,6 +12,14 @@ __u32 putlog_silent_ports[65536 / 32];
 
 __u64 putlog_lost_answers;
 
+/* Clients on this host are told apart by their circuits. */
+static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
+{
+	const int is_here = flow->address == IOCX_CA_SHARE_LOCAL || flow->address >= IOCX_CA_SHARE_USERS;
+
+	return iocx_putlog_places(IOCX_PUTLOG_CA_TAP, flow->ioc, is_here ? flow->circuit << 32 : flow->address);
+}
+
 static __always_inline int putlog_is_silent(__u16 port)
 {
 	__u64 word = port >> 5;
@@ -50,11 +58,11 @@ static __always_inline void putlog_add_value(struct __sk_buff *skb, struct work 
 }
 
 static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, const struct iocx_ca_flow *flow,
-					struct iocx_putlog_event *event, int whole, __u32 room)
+					struct iocx_putlog_event *event, __u32 places, int whole, __u32 room)
 {
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = w->now;
-	event->lost = putlog_lost;
+	event->lost = putlog_all_lost();
 	event->id = w->pending.channel;
 	event->slot = w->pending.slot;
 	event->generation = flow->ioc;
@@ -68,7 +76,7 @@ static __always_inline void putlog_tell(struct __sk_buff *skb, struct work *w, c
 		putlog_add_value(skb, w, event, room);
 	else
 		event->type = IOCX_PUTLOG_NO_TYPE;
-	putlog_submit(event);
+	putlog_submit(event, places, 2 * room);
 }
 
 /* The put of w->event, which was counted. */
@@ -77,42 +85,46 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	struct work *w;
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_putlog_event *event;
+	__u32 places;
 	int whole;
 
 	if (!cfg_putlog_bytes || !flow || putlog_is_silent(w->key.server_port))
 		return 0;
+	places = putlog_places_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;
 	if (!whole || w->window.header.size <= IOCX_PUTLOG_SMALL) {
-		event = putlog_small();
+		event = putlog_small(places);
 		if (event)
-			putlog_tell(skb, w, flow, event, whole, IOCX_PUTLOG_SMALL);
+			putlog_tell(skb, w, flow, event, places, whole, IOCX_PUTLOG_SMALL);
 	} else {
-		event = putlog_large();
+		event = putlog_large(places);
 		if (event)
-			putlog_tell(skb, w, flow, event, whole, cfg_putlog_bytes);
+			putlog_tell(skb, w, flow, event, places, whole, cfg_putlog_bytes);
 	}
 	return 0;
 }
 
 /* The server has answered the put of `pending`. */
-static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_pending *pending, __u32 ioid,
-					  __u32 status)
+static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow,
+					  const struct iocx_ca_pending *pending, __u32 ioid, __u32 status)
 {
-	struct iocx_putlog_event *event;
+	const __u32 places = putlog_places_of(flow);
+	struct iocx_putlog_event *event = 0;
 
-	event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
+	if (putlog_may(places))
+		event = bpf_ringbuf_reserve(&putlog_events, sizeof *event, 0);
 	if (!event) {
 		__sync_fetch_and_add(&putlog_lost_answers, 1);
 		return;
 	}
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = w->now;
-	event->lost = putlog_lost;
+	event->lost = putlog_all_lost();
 	event->id = pending->since_ns;
 	event->ioid = ioid;
 	event->count = status;
 	event->source = IOCX_PUTLOG_CA_TAP;
 	event->op = IOCX_PUTLOG_ANSWER;
 	putlog_set_client(event, w);
-	putlog_submit(event);
+	putlog_submit(event, places, 0);
 }

@@ -3,11 +3,13 @@
  * The put log's ring buffer, and room in it. An object that includes this is loaded with the ring of all, or, while
  * the put log is off, without: cfg_putlog_bytes is 0 then, and the verifier takes out what follows from it.
  *
- * Nobody waits: an event without room is counted, and the next one that has room tells how many were before it.
+ * Nobody waits: an event without room is counted, and the next one that has room tells how many were before it. So is
+ * one whose client, or IOC, has more in the ring than others leave to it.
  */
 #ifndef IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
 #define IOC_EXPORTER_BPF_PUTLOG_EVENTS_BPF_H
 
+#include "base/ring_shares.bpf.h"
 #include "shared/putlog.h"
 
 struct {
@@ -15,37 +17,83 @@ struct {
 	__uint(max_entries, 4096);
 } putlog_events SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 2 * IOCX_PUTLOG_PLACES);
+	__type(key, __u32);
+	__type(value, __u64); /* shared/ring_shares.h */
+} putlog_shares SEC(".maps");
+
 /* Of a value that are kept, a multiple of 8; 0: the put log is off. */
 const volatile __u32 cfg_putlog_bytes;
 /* The reader looks by itself every few milliseconds, and is woken when more than this waits for it. */
 const volatile __u32 cfg_putlog_wake;
+const volatile __u32 cfg_putlog_ring; /* its size */
 
-__u64 putlog_lost;
+__u64 putlog_lost[IOCX_PUTLOG_LOSSES];
+
+/* Events that were lost, of all reasons. */
+static __always_inline __u64 putlog_all_lost(void)
+{
+	return putlog_lost[IOCX_PUTLOG_NO_ROOM] + putlog_lost[IOCX_PUTLOG_NO_SHARE];
+}
+
+/* Whether they, as iocx_putlog_places() has them, may have one more event. */
+static __noinline int putlog_may(__u32 places)
+{
+	const __u32 reserve = IOCX_RING_RESERVE(cfg_putlog_ring) / IOCX_RING_UNIT;
+	const __s32 left = ring_left(&putlog_events, cfg_putlog_ring);
+	__u32 own, all;
+
+	if (left > (__s32)reserve)
+		return 1;
+	own = ring_held(&putlog_shares, IOCX_PUTLOG_PLACES, IOCX_PUTLOG_CLIENT_OF(places));
+	all = ring_held(&putlog_shares, IOCX_PUTLOG_PLACES, IOCX_PUTLOG_IOC_OF(places));
+	return iocx_one_may(own, left, reserve) && iocx_group_may(all, own, left, reserve);
+}
 
 static __always_inline struct iocx_putlog_event *putlog_count_loss(struct iocx_putlog_event *event)
 {
 	if (!event)
-		__sync_fetch_and_add(&putlog_lost, 1);
+		__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_ROOM], 1);
 	return event;
 }
 
-/* Sizes of events are constants to the verifier, as Linux 5.10 asks for. */
-static __always_inline struct iocx_putlog_event *putlog_small(void)
+static __always_inline int putlog_has_share(__u32 places)
 {
+	if (putlog_may(places))
+		return 1;
+	__sync_fetch_and_add(&putlog_lost[IOCX_PUTLOG_NO_SHARE], 1);
+	return 0;
+}
+
+/* Sizes of events are constants to the verifier, as Linux 5.10 asks for. */
+static __always_inline struct iocx_putlog_event *putlog_small(__u32 places)
+{
+	if (!putlog_has_share(places))
+		return 0;
 	return putlog_count_loss(
 		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + 2 * IOCX_PUTLOG_SMALL, 0));
 }
 
-static __always_inline struct iocx_putlog_event *putlog_large(void)
+static __always_inline struct iocx_putlog_event *putlog_large(__u32 places)
 {
+	if (!putlog_has_share(places))
+		return 0;
 	return putlog_count_loss(
 		bpf_ringbuf_reserve(&putlog_events, sizeof(struct iocx_putlog_event) + 2 * cfg_putlog_bytes, 0));
 }
 
-static __always_inline void putlog_submit(struct iocx_putlog_event *event)
+/* `payload`: bytes behind the event. */
+static __always_inline void putlog_submit(struct iocx_putlog_event *event, __u32 places, __u32 payload)
 {
 	const int many = bpf_ringbuf_query(&putlog_events, BPF_RB_AVAIL_DATA) > cfg_putlog_wake;
+	const __u64 bytes = iocx_ring_bytes(sizeof(struct iocx_putlog_event) + payload);
 
+	event->places = places;
+	ring_told(&putlog_shares, IOCX_PUTLOG_IOC_OF(places), bytes);
+	ring_told(&putlog_shares, IOCX_PUTLOG_CLIENT_OF(places), bytes);
 	bpf_ringbuf_submit(event, many ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 

@@ -193,7 +193,7 @@ static __always_inline int count_asked(const struct iocx_pva_ioc *ioc, struct io
 	if (cfg_traces)
 		trace_pva_put(key);
 	if (cfg_putlog_bytes)
-		putlog_pva(key);
+		putlog_pva(key, bucket_of_client(key));
 	return 0;
 }
 

@@ -33,6 +33,33 @@ enum iocx_putlog_flag {
 #define IOCX_PUTLOG_CHOICE 8u
 #define IOCX_PUTLOG_CHOICE_SIZE 41u
 
+/* Why an event is lost. */
+enum iocx_putlog_loss {
+	IOCX_PUTLOG_NO_ROOM,  /* the ring is full */
+	IOCX_PUTLOG_NO_SHARE, /* it is nearly so, and most is of this client or this IOC: shared/ring_shares.h */
+	IOCX_PUTLOG_LOSSES
+};
+
+/*
+ * Places in putlog_shares, for IOCs and, behind these, for clients at an IOC. Two that have the same by chance are
+ * reckoned as one: of a ring that is nearly full, they get less than they might.
+ */
+#define IOCX_PUTLOG_IOC_BITS 10
+#define IOCX_PUTLOG_CLIENT_BITS 12
+#define IOCX_PUTLOG_PLACES ((1u << IOCX_PUTLOG_IOC_BITS) + (1u << IOCX_PUTLOG_CLIENT_BITS))
+#define IOCX_PUTLOG_IOC_OF(places) ((places)&0xFFFF)
+#define IOCX_PUTLOG_CLIENT_OF(places) ((places) >> 16)
+
+/* `ioc`: as the source (enum iocx_putlog_source) calls it. */
+static inline __attribute__((always_inline)) __u32 iocx_putlog_places(__u32 source, __u32 ioc, __u64 client)
+{
+	const __u64 whose = ((__u64)ioc << 8 | (source + 1)) * 0x9E3779B97F4A7C15ULL;
+	const __u64 who = (whose ^ client) * 0x243F6A8885A308D3ULL;
+
+	return ((1u << IOCX_PUTLOG_IOC_BITS) + (__u32)(who >> (64 - IOCX_PUTLOG_CLIENT_BITS))) << 16 |
+	       (__u32)(whose >> (64 - IOCX_PUTLOG_IOC_BITS));
+}
+
 struct iocx_putlog_event {
 	__u64 time; /* CLOCK_MONOTONIC */
 	__u64 lost; /* events of the same source that had no room, until now */
@@ -57,6 +84,8 @@ struct iocx_putlog_event {
 	__u8 op;          /* 0: WRITE, 1: WRITE_NOTIFY */
 	__u8 address[4];  /* of the client; IOCX_PUTLOG_CA_SERVER only */
 	__u16 port;
+	__u32 places; /* iocx_putlog_places() */
+	__u32 pad;
 #ifndef __cplusplus /* which has no such arrays: they follow */
 	__u8 bytes[];
 #endif

@@ -138,8 +138,8 @@ struct iocx_trace_chain {
 
 struct iocx_trace_pva_put {
 	__u32 kind;
-	__u32 pad;
-	__u64 id; /* of the chain that comes */
+	__u32 slot; /* of the chain that comes, at the same place as there */
+	__u64 id;   /* of the chain that comes */
 	__u64 time;
 	struct iocx_pva_key key;
 };
@@ -179,23 +179,25 @@ struct iocx_trace_thread {
 	__u8 named;                    /* a record with IOCX_TRACE_WISH_NAMED was there */
 	__u8 raised;                   /* one went into alarm */
 	__u8 met_active;
-	__u8 broken;       /* a part had no room: nothing more is sent */
+	__u8 broken;       /* 1 + why a part had no room, enum iocx_trace_drop: nothing more is sent */
 	__u8 asynchronous; /* spans are, in the buffer */
 };
 
 /* Index into the per-CPU array trace_counts, and beyond these: IOCX_TRACE_SENT. */
-#define IOCX_TRACE_DROP_LIST(ROW)                                                          \
-	/* chains that were chosen, and had no room in the ring */                         \
-	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                  \
-	/* chains longer than the buffer, before it was known that they are chosen: cut */ \
-	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                    \
-	/* chains that might have been chosen: their thread has no buffer */               \
-	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                  \
-	/* completions that cannot be waited for: the span of their record stays open */   \
-	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                            \
-	/* completions that had no room in the ring: the same */                           \
-	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                      \
-	/* puts of PV Access that had no room: their chains do not tell who put */         \
+#define IOCX_TRACE_DROP_LIST(ROW)                                                                \
+	/* chains that were chosen, and had no room in the ring */                               \
+	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                        \
+	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */ \
+	ROW(IOCX_TRACE_DROP_SHARE, "share", LOST)                                                \
+	/* chains longer than the buffer, before it was known that they are chosen: cut */       \
+	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                          \
+	/* chains that might have been chosen: their thread has no buffer */                     \
+	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                        \
+	/* completions that cannot be waited for: the span of their record stays open */         \
+	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                  \
+	/* completions that had no room in the ring: the same */                                 \
+	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                            \
+	/* puts of PV Access that had no room: their chains do not tell who put */               \
 	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)
 IOCX_DROP_ENUM(iocx_trace_drop, IOCX_TRACE_DROP_LIST, IOCX_TRACE_DROPS)
 #define IOCX_TRACE_SENT IOCX_TRACE_DROPS /* whole chains */

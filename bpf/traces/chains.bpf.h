@@ -253,7 +253,7 @@ __noinline int trace_completed(__u64 id, __u64 record, __u64 sp, __u64 returns_t
 		trace->resumed.number = pending->number;
 		trace->resumed.id = pending->id;
 	}
-	event = bpf_ringbuf_reserve(&trace_events, sizeof(*event), 0);
+	event = trace_reserve(thread->slot);
 	if (event) {
 		__builtin_memset(event, 0, sizeof(*event));
 		event->kind = IOCX_TRACE_COMPLETION;

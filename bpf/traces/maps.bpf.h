@@ -3,15 +3,26 @@
 #ifndef IOC_EXPORTER_BPF_TRACES_MAPS_BPF_H
 #define IOC_EXPORTER_BPF_TRACES_MAPS_BPF_H
 
+#include "base/ring_shares.bpf.h"
 #include "traces/puts.bpf.h"
 
 /* The reader looks by itself every few milliseconds, and is woken when more than this waits for it. */
 const volatile __u32 cfg_trace_wake;
+const volatile __u32 cfg_trace_ring; /* its size */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } trace_events SEC(".maps");
+
+/* What IOCs have in it, by their slots. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 2 * IOCX_MAX_IOCS);
+	__type(key, __u32);
+	__type(value, __u64); /* shared/ring_shares.h */
+} trace_shares SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -15,6 +15,38 @@ static __always_inline __u64 trace_wakes(void)
 	return many ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
+/* Whether the IOC at the slot may have one more event in the ring. */
+static __always_inline int trace_may(__u32 slot)
+{
+	const __u32 reserve = IOCX_RING_RESERVE(cfg_trace_ring) / IOCX_RING_UNIT;
+	const __s32 left = ring_left(&trace_events, cfg_trace_ring);
+
+	return left > (__s32)reserve || iocx_one_may(ring_held(&trace_shares, IOCX_MAX_IOCS, slot), left, reserve);
+}
+
+/* 0: it is in the ring; else 1 + why it is not, as enum iocx_trace_drop has it. */
+static __always_inline __u8 trace_output(__u32 slot, void *event, __u32 size, __u64 flags)
+{
+	if (!trace_may(slot))
+		return 1 + IOCX_TRACE_DROP_SHARE;
+	if (bpf_ringbuf_output(&trace_events, event, size, flags))
+		return 1 + IOCX_TRACE_DROP_RING_FULL;
+	ring_told(&trace_shares, slot, iocx_ring_bytes(size));
+	return 0;
+}
+
+/* For an event without spans, which is sent then. */
+static __always_inline struct iocx_trace_chain *trace_reserve(__u32 slot)
+{
+	struct iocx_trace_chain *event = NULL;
+
+	if (trace_may(slot))
+		event = bpf_ringbuf_reserve(&trace_events, sizeof(*event), 0);
+	if (event)
+		ring_told(&trace_shares, slot, iocx_ring_bytes(sizeof(*event)));
+	return event;
+}
+
 static __always_inline struct iocx_trace_thread *trace_place(__u64 id)
 {
 	__u32 index = (__u32)id & thread_mask;
@@ -85,7 +117,8 @@ static __always_inline void take_put(struct iocx_trace_thread *trace, __u64 id)
 		if (!pva)
 			return;
 		pva->id = trace->chain.id;
-		if (bpf_ringbuf_output(&trace_events, pva, sizeof(*pva), BPF_RB_NO_WAKEUP))
+		pva->slot = trace->chain.slot;
+		if (trace_output(pva->slot, pva, sizeof(*pva), BPF_RB_NO_WAKEUP))
 			count_trace(IOCX_TRACE_DROP_PUT_LOST);
 		bpf_map_delete_elem(&trace_pva_puts, &id);
 	}
@@ -109,9 +142,9 @@ __noinline int trace_send(__u64 id, __u32 last)
 		take_put(trace, id);
 	trace->chain.now_ns = bpf_ktime_get_ns();
 	trace->chain.last = (__u16)last;
-	if (!trace->broken && bpf_ringbuf_output(&trace_events, trace,
-						 sizeof(trace->chain) + spans * sizeof(trace->spans[0]), trace_wakes()))
-		trace->broken = 1;
+	if (!trace->broken)
+		trace->broken = trace_output(trace->chain.slot, trace,
+					     sizeof(trace->chain) + spans * sizeof(trace->spans[0]), trace_wakes());
 	/* The record's lock set is locked until the outermost dbProcess returns: nothing completes before this. */
 	if (trace->asynchronous && !trace->broken)
 		note_pending(trace);
@@ -119,7 +152,7 @@ __noinline int trace_send(__u64 id, __u32 last)
 	trace->chain.spans = 0;
 	trace->chain.part += 1;
 	if (last) {
-		count_trace(trace->broken ? IOCX_TRACE_DROP_RING_FULL : IOCX_TRACE_SENT);
+		count_trace(trace->broken ? trace->broken - 1 : IOCX_TRACE_SENT);
 		trace->chain.id = 0;
 	}
 	return 0;
@@ -127,7 +160,7 @@ __noinline int trace_send(__u64 id, __u32 last)
 
 static __always_inline void tell_that_it_goes_on(const struct iocx_trace_thread *trace)
 {
-	struct iocx_trace_chain *event = bpf_ringbuf_reserve(&trace_events, sizeof(*event), 0);
+	struct iocx_trace_chain *event = trace_reserve(trace->chain.slot);
 
 	if (!event)
 		return; /* then its end comes as it comes */

@@ -105,8 +105,8 @@ class CaCollector final : public Collector {
   std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
     return witness_ ? witness_->heard_since(ioc) : std::nullopt;
   }
-  // Events of that source that had no room, so far; and answers to puts.
-  std::uint64_t lost_events(iocx_putlog_source source) const;
+  // Events of that source that were lost, so far; and answers to puts.
+  kernel::LostEvents lost_events(iocx_putlog_source source) const;
   std::uint64_t lost_answers() const { return tap_ ? tap_->object().lost_answers() : 0; }
 
  private:

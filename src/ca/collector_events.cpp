@@ -43,9 +43,9 @@ void CaCollector::look_for_names() {
   trouble_.report("look for the names of channels", tap_->tell_ledger(now));
 }
 
-std::uint64_t CaCollector::lost_events(iocx_putlog_source source) const {
+kernel::LostEvents CaCollector::lost_events(iocx_putlog_source source) const {
   if (source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->lost_events();
-  return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->object().lost_events() : 0;
+  return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->object().lost_events() : kernel::LostEvents();
 }
 
 }  // namespace ioc_exporter::ca

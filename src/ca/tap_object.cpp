@@ -217,7 +217,7 @@ Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, b
   return object;
 }
 
-std::uint64_t CaTapObject::lost_events() const {
+kernel::LostEvents CaTapObject::lost_events() const {
   return kernel::lost_events(*loaded_->skeleton);
 }
 

@@ -85,8 +85,8 @@ class CaTapObject {
 
   CaSharedMaps shared_maps() const;
 
-  // Of the put log: events that had no room in the ring, and answers that had none, so far.
-  std::uint64_t lost_events() const;
+  // Of the put log: events that were lost, and answers, so far.
+  kernel::LostEvents lost_events() const;
   std::uint64_t lost_answers() const;
   // TCP ports, of which puts need not be told: all servers there tell of them themselves.
   void set_silent_ports(const std::set<std::uint16_t>& ports) const;

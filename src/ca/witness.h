@@ -87,7 +87,7 @@ class CaWitness {
   // Whose the event of a put is; nothing: that is not known, or not any more. Its name may be told
   // later. For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
-  std::uint64_t lost_events() const { return object_.lost_events(); }
+  kernel::LostEvents lost_events() const { return object_.lost_events(); }
   // Since when the IOC's server is heard; nothing: it is not.
   std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }

@@ -177,7 +177,7 @@ Result<void> CaWitnessObject::give_slot(std::uint32_t slot) const {
   return loaded_->push_free(slot);
 }
 
-std::uint64_t CaWitnessObject::lost_events() const {
+kernel::LostEvents CaWitnessObject::lost_events() const {
   return kernel::lost_events(*loaded_->skeleton);
 }
 

@@ -68,8 +68,8 @@ class CaWitnessObject {
   // Zeroes a slot that the program no longer uses, and lets it be taken again.
   Result<void> give_slot(std::uint32_t slot) const;
   std::optional<kernel::ProgramStats> stats() const;
-  // Of the put log, that had no room in the ring, so far.
-  std::uint64_t lost_events() const;
+  // Of the put log, so far.
+  kernel::LostEvents lost_events() const;
 
  private:
   struct Loaded;

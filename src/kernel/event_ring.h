@@ -16,6 +16,8 @@ namespace ioc_exporter::kernel {
 // What an object is loaded with that is to write to a ring.
 struct RingUse {
   int fd = -1;                    // -1: there is none, and its programs go without
+  int shares = -1;                // RingShares of it
+  std::uint32_t size = 0;         // of the ring
   std::uint32_t value_bytes = 0;  // that an event may hold of each value
   std::uint32_t wake_at = 0;      // bytes that wait, from which on the reader is woken
 };
@@ -23,9 +25,17 @@ struct RingUse {
 // What an object is loaded with that has a part in traces (bpf/traces): maps that several share.
 struct TraceUse {
   int ring = -1;                 // -1: traces are off, and its programs go without
+  int shares = -1;               // RingShares of it
+  std::uint32_t size = 0;        // of the ring
   std::uint32_t wake_at = 0;     // bytes that wait in it, from which on the reader is woken
   int puts = -1, pva_puts = -1;  // bpf/traces/puts.bpf.h
   bool on() const { return ring >= 0; }
+};
+
+// Events that were lost, so far.
+struct LostEvents {
+  std::uint64_t no_room = 0, no_share = 0;
+  std::uint64_t all() const { return no_room + no_share; }
 };
 
 class EventRing {

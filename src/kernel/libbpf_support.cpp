@@ -80,9 +80,9 @@ Result<void> share_map(bpf_map* map, int fd, const char* object) {
   return {};
 }
 
-Result<void> share_or_leave_out(std::span<const SharedMap> maps, bool traces, const char* object) {
+Result<void> share_or_leave_out(std::span<const SharedMap> maps, bool on, const char* object) {
   for (const SharedMap& shared : maps) {
-    if (traces) {
+    if (on) {
       if (auto ok = share_map(shared.map, shared.fd, object); !ok) return ok;
     } else if (const int err = bpf_map__set_autocreate(shared.map, false); err < 0) {
       return libbpf_error(err, "leave out a BPF map");

@@ -15,6 +15,7 @@
 #include "kernel/event_ring.h"
 #include "kernel/map.h"
 #include "kernel/program_stats.h"
+#include "shared/putlog.h"
 
 namespace ioc_exporter::kernel {
 
@@ -41,32 +42,33 @@ Result<void> size_map(bpf_map* map, std::uint32_t entries);
 // The map is the one of `fd`, another object's; before it is created. `object` is for the error.
 Result<void> share_map(bpf_map* map, int fd, const char* object);
 
-// Before an object is loaded that has a part in traces: its maps of them, which are the ones of
-// `fds`, are not made while traces are off.
+// Before an object is loaded that has a part in what may be off: its maps of that, which are the
+// ones of `fds`, are not made then.
 struct SharedMap {
   bpf_map* map;
   int fd;
 };
-Result<void> share_or_leave_out(std::span<const SharedMap> maps, bool traces, const char* object);
+Result<void> share_or_leave_out(std::span<const SharedMap> maps, bool on, const char* object);
 
 // Before an object is loaded whose programs write to a ring as bpf/putlog/events.bpf.h does.
-// Without a ring the map is not made: nothing that uses it is left once cfg_putlog_bytes is 0.
+// Without a ring its maps are not made: nothing that uses them is left once cfg_putlog_bytes is 0.
 template <class Skeleton>
 Result<void> use_ring(Skeleton& skeleton, const RingUse& ring, const char* object) {
-  bpf_map* const map = skeleton.maps.putlog_events;
-  if (ring.fd < 0) {
-    const int err = bpf_map__set_autocreate(map, false);
-    return err < 0 ? libbpf_error(err, "leave out a BPF map") : Result<void>();
-  }
+  const SharedMap shared[] = {{skeleton.maps.putlog_events, ring.fd},
+                              {skeleton.maps.putlog_shares, ring.shares}};
+  if (auto ok = share_or_leave_out(shared, ring.fd >= 0, object); !ok) return ok;
   skeleton.rodata->cfg_putlog_bytes = ring.value_bytes;
   skeleton.rodata->cfg_putlog_wake = ring.wake_at;
-  return share_map(map, ring.fd, object);
+  skeleton.rodata->cfg_putlog_ring = ring.size;
+  return {};
 }
 
-// Events that had no room, so far.
+// Of the put log, so far.
 template <class Skeleton>
-std::uint64_t lost_events(const Skeleton& skeleton) {
-  return __atomic_load_n(&skeleton.bss->putlog_lost, __ATOMIC_RELAXED);
+LostEvents lost_events(const Skeleton& skeleton) {
+  const auto& lost = skeleton.bss->putlog_lost;
+  return {__atomic_load_n(&lost[IOCX_PUTLOG_NO_ROOM], __ATOMIC_RELAXED),
+          __atomic_load_n(&lost[IOCX_PUTLOG_NO_SHARE], __ATOMIC_RELAXED)};
 }
 
 // A created map as `view`.

@@ -162,4 +162,12 @@ Result<UniqueFd> make_lru_hash(const char* name, std::uint32_t key_size, std::ui
   return UniqueFd(fd);
 }
 
+Result<UniqueFd> make_mapped_array(const char* name, std::uint32_t entries) {
+  LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+  const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(std::uint32_t),
+                                sizeof(std::uint64_t), entries, &options);
+  if (fd < 0) return detail::map_error(fd, "create", name);
+  return UniqueFd(fd);
+}
+
 }  // namespace ioc_exporter::kernel

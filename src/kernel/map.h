@@ -137,6 +137,9 @@ struct OwnedMap {
 Result<UniqueFd> make_lru_hash(const char* name, std::uint32_t key_size, std::uint32_t value_size,
                                std::uint32_t entries);
 
+// An array of 64-bit numbers, all 0, that can be mapped into memory (MapMemory).
+Result<UniqueFd> make_mapped_array(const char* name, std::uint32_t entries);
+
 // Sums one per-CPU array of 64-bit counters, by index. Used for every drop counter.
 Result<std::vector<std::uint64_t>> sum_per_cpu_counters(
     const MapView<std::uint32_t, std::uint64_t>& map, std::uint32_t counters);

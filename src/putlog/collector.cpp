@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -28,16 +29,34 @@ constexpr std::uint32_t kMiB = 1024 * 1024;
 
 PutLogRing::PutLogRing(const Options& options) : options_(options) {
   if (!options_.enabled) return;
+  if (auto made = make(); !made) {
+    problem_ = kernel::explain_load_error(kProbe, made.error());
+    ring_.reset();
+  }
+}
+
+Result<void> PutLogRing::make() {
+  auto shares = kernel::RingShares::create("putlog_shares", IOCX_PUTLOG_PLACES);
+  if (!shares) return std::move(shares).error();
+  shares_ = std::move(*shares);
   auto ring = kernel::EventRing::create("putlog_events", options_.buffer_mib * kMiB);
-  if (ring)
-    ring_.emplace(std::move(*ring));
-  else
-    problem_ = kernel::explain_load_error(kProbe, ring.error());
+  if (!ring) return std::move(ring).error();
+  ring_.emplace(std::move(*ring));
+  return {};
 }
 
 kernel::RingUse PutLogRing::use() const {
   if (!ring_) return {};
-  return {ring_->fd(), options_.value_bytes / 8 * 8, ring_->size() / 4};
+  return {ring_->fd(), shares_.fd(), ring_->size(), options_.value_bytes / 8 * 8,
+          ring_->size() / 4};
+}
+
+void PutLogRing::note_read(std::span<const std::byte> event) const {
+  std::uint32_t places;
+  if (event.size() < sizeof(iocx_putlog_event)) return;
+  std::memcpy(&places, event.data() + offsetof(iocx_putlog_event, places), sizeof places);
+  shares_.note_read(IOCX_PUTLOG_IOC_OF(places), event.size());
+  shares_.note_read(IOCX_PUTLOG_CLIENT_OF(places), event.size());
 }
 
 PutLogCollector::PutLogCollector(iocs::Host& host, PutLogRing& ring, ca::CaCollector& puts,
@@ -97,7 +116,10 @@ bool PutLogCollector::read_some(std::size_t* rest) {
                                      reader_.room(), rest == nullptr ? kMostAtOnce : *rest});
   std::size_t read = 0;
   if (most > 0) {
-    auto taken = ring_.ring()->read(most, [this](auto event) { reader_.take(event); });
+    auto taken = ring_.ring()->read(most, [this](auto event) {
+      reader_.take(event);
+      ring_.note_read(event);
+    });
     trouble_.report("read puts to log", taken ? Result<void>() : taken.error());
     if (taken) read = *taken;
   }
@@ -125,11 +147,14 @@ void PutLogCollector::note_numbers(std::span<const PutEvent> events) {
   }
 }
 
+kernel::LostEvents PutLogCollector::lost_of(std::size_t source) const {
+  return source == IOCX_PUTLOG_PVA ? pva_.lost_events()
+                                   : puts_.lost_events(static_cast<iocx_putlog_source>(source));
+}
+
 EventReader::Losses PutLogCollector::losses() const {
   EventReader::Losses lost{};
-  for (std::uint8_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source)
-    lost[source] = puts_.lost_events(static_cast<iocx_putlog_source>(source));
-  lost[IOCX_PUTLOG_PVA] = pva_.lost_events();
+  for (std::size_t source = 0; source < lost.size(); ++source) lost[source] = lost_of(source).all();
   return lost;
 }
 
@@ -174,16 +199,19 @@ std::optional<PutWho> PutLogCollector::find_one(
 
 void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
-  const EventReader::Losses lost = losses();
-  SinkSample kernel;
-  kernel.sink = "kernel";
-  kernel.delivered = events_;
-  kernel.dropped["ring_full"] = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
+  SinkSample ring;
+  ring.sink = "kernel";
+  ring.delivered = ring.received = events_;
+  for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
+    const kernel::LostEvents lost = lost_of(source);
+    ring.dropped["ring_full"] += lost.no_room;
+    ring.dropped["share"] += lost.no_share;
+    ring.received += lost.all();
+  }
   page.self.drops.push_back({kProbe, "answer_lost", puts_.lost_answers(), true});
-  kernel.received = kernel.delivered + kernel.dropped["ring_full"];
   std::vector<SinkSample> sinks;
   if (outlets_ != nullptr) sinks = outlets_->samples();
-  sinks.insert(sinks.begin(), std::move(kernel));
+  sinks.insert(sinks.begin(), std::move(ring));
   encode_outlets(sinks, outlets_ != nullptr ? outlets_->ring()->sample() : FollowerSample(),
                  page.encoder);
 }

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +21,7 @@
 #include "exposition/exemplar_book.h"
 #include "iocs/host.h"
 #include "kernel/event_ring.h"
+#include "kernel/ring_shares.h"
 #include "policy/policy.h"
 #include "putlog/event_reader.h"
 #include "putlog/options.h"
@@ -36,9 +39,14 @@ class PutLogRing {
   std::optional<kernel::EventRing>& ring() { return ring_; }
   const std::string& problem() const { return problem_; }
   std::chrono::milliseconds answer_patience() const { return options_.answer_patience; }
+  // An event is not in the ring any more.
+  void note_read(std::span<const std::byte> event) const;
 
  private:
+  Result<void> make();
+
   Options options_;
+  kernel::RingShares shares_;
   std::optional<kernel::EventRing> ring_;  // none: it is off, or could not be made
   std::string problem_;
 };
@@ -68,6 +76,7 @@ class PutLogCollector final : public Collector, private PutDirectory {
   void run(const std::stop_token& stop);
   bool read_some(std::size_t* rest);
   void note_numbers(std::span<const PutEvent> events);
+  kernel::LostEvents lost_of(std::size_t source) const;
   EventReader::Losses losses() const;
 
   iocs::Host& host_;

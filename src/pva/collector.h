@@ -55,9 +55,11 @@ class PvaCollector final : public Collector {
   // Has the observer see what was counted until now. Under the host's mutex.
   void show_puts() { static_cast<void>(read_witness()); }
 
-  // For the put log: events that had no room, so far; and, under the host's mutex, the IOC's number
+  // For the put log: events that were lost, so far; and, under the host's mutex, the IOC's number
   // by what the programs call it.
-  std::uint64_t lost_events() const { return witness_ ? witness_->lost_events() : 0; }
+  kernel::LostEvents lost_events() const {
+    return witness_ ? witness_->lost_events() : kernel::LostEvents();
+  }
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const {
     return witness_ ? witness_->number_of(generation) : std::nullopt;
   }

@@ -85,7 +85,7 @@ class PvaWitness {
   Result<std::vector<DropSample>> drops() const;
   MapSample map() const;
   PvaWitnessObject& object() { return object_; }
-  std::uint64_t lost_events() const { return object_.lost_events(); }
+  kernel::LostEvents lost_events() const { return object_.lost_events(); }
   // The IOC that the programs call so.
   std::optional<std::uint32_t> number_of(std::uint32_t generation) const;
   std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }

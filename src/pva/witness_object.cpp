@@ -135,7 +135,7 @@ iocx_pva_holder* PvaWitnessObject::holders() const {
   return static_cast<iocx_pva_holder*>(loaded_->holders.data());
 }
 
-std::uint64_t PvaWitnessObject::lost_events() const {
+kernel::LostEvents PvaWitnessObject::lost_events() const {
   return kernel::lost_events(*loaded_->skeleton);
 }
 

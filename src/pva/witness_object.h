@@ -55,8 +55,8 @@ class PvaWitnessObject {
   // Of pva_holders, as the program writes them: use atomic operations.
   iocx_pva_holder* holders() const;
   std::optional<kernel::ProgramStats> stats() const;
-  // Of the put log, that had no room in the ring, so far.
-  std::uint64_t lost_events() const;
+  // Of the put log, so far.
+  kernel::LostEvents lost_events() const;
 
  private:
   struct Loaded;

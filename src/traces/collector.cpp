@@ -113,7 +113,10 @@ bool TracesCollector::read_some(std::size_t* rest) {
   bool more = false;
   {
     const std::scoped_lock lock(mutex_);
-    auto taken = maps_.ring()->read(most, [this](auto event) { reader_.take(event); });
+    auto taken = maps_.ring()->read(most, [this](auto event) {
+      reader_.take(event);
+      maps_.note_read(event);
+    });
     reader_trouble_.report("read traces", taken ? Result<void>() : taken.error());
     const std::size_t read = taken ? *taken : 0;
     if (rest != nullptr) *rest -= read;
@@ -199,8 +202,10 @@ std::vector<DropSample> TracesCollector::count_drops() {
   const auto counted = kernel::sum_per_cpu_counters(counters_.counts, IOCX_TRACE_COUNTS);
   const std::vector<std::uint64_t> counts =
       counted ? *counted : std::vector<std::uint64_t>(IOCX_TRACE_COUNTS);
-  sample_.chosen = counts[IOCX_TRACE_SENT] + counts[IOCX_TRACE_DROP_RING_FULL];
+  sample_.chosen =
+      counts[IOCX_TRACE_SENT] + counts[IOCX_TRACE_DROP_RING_FULL] + counts[IOCX_TRACE_DROP_SHARE];
   sample_.dropped["ring_full"] = counts[IOCX_TRACE_DROP_RING_FULL];
+  sample_.dropped["share"] = counts[IOCX_TRACE_DROP_SHARE];
   sample_.dropped["unknown_ioc"] = reader_.counts().unknown_ioc;
   auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
   drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});

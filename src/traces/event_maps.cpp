@@ -1,5 +1,7 @@
 #include "traces/event_maps.h"
 
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "kernel/load_error.h"
@@ -30,6 +32,9 @@ Result<void> TraceMaps::make(const Options& options) {
                                         sizeof(iocx_trace_pva_put), IOCX_TRACE_PUTS);
   if (!pva_puts) return std::move(pva_puts).error();
   pva_puts_ = std::move(*pva_puts);
+  auto shares = kernel::RingShares::create("trace_shares", IOCX_MAX_IOCS);
+  if (!shares) return std::move(shares).error();
+  shares_ = std::move(*shares);
   auto ring = kernel::EventRing::create("trace_events", options.buffer_mib * kMiB);
   if (!ring) return std::move(ring).error();
   ring_.emplace(std::move(*ring));
@@ -38,7 +43,16 @@ Result<void> TraceMaps::make(const Options& options) {
 
 kernel::TraceUse TraceMaps::use() const {
   if (!ring_) return {};
-  return {ring_->fd(), ring_->size() / 4, puts_.get(), pva_puts_.get()};
+  return {ring_->fd(),       shares_.fd(), ring_->size(),
+          ring_->size() / 4, puts_.get(),  pva_puts_.get()};
+}
+
+void TraceMaps::note_read(std::span<const std::byte> event) const {
+  static_assert(offsetof(iocx_trace_chain, slot) == offsetof(iocx_trace_pva_put, slot));
+  std::uint32_t slot;
+  if (event.size() < offsetof(iocx_trace_chain, slot) + sizeof slot) return;
+  std::memcpy(&slot, event.data() + offsetof(iocx_trace_chain, slot), sizeof slot);
+  shares_.note_read(slot, event.size());
 }
 
 }  // namespace ioc_exporter::traces

@@ -1,11 +1,14 @@
 // TraceMaps: what the programs of several objects share of traces, made before any of them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/unique_fd.h"
 #include "kernel/event_ring.h"
+#include "kernel/ring_shares.h"
 #include "traces/options.h"
 
 namespace ioc_exporter::traces {
@@ -19,10 +22,13 @@ class TraceMaps {
   std::optional<kernel::EventRing>& ring() { return ring_; }
   const std::string& problem() const { return problem_; }
   bool is_enabled() const { return ring_ || !problem_.empty(); }
+  // An event is not in the ring any more.
+  void note_read(std::span<const std::byte> event) const;
 
  private:
   Result<void> make(const Options& options);
 
+  kernel::RingShares shares_;
   std::optional<kernel::EventRing> ring_;
   UniqueFd puts_, pva_puts_;
   std::string problem_;

@@ -5,11 +5,19 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <map>
+#include <optional>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "ca/witness_object.h"
+#include "kernel/event_ring.h"
+#include "kernel/ring_shares.h"
 #include "pva_server.h"
+#include "shared/putlog.h"
+#include "shared/ring_shares.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -41,9 +49,10 @@ class CaWitnessTest : public ::testing::Test {
   static constexpr std::uint32_t kRoom = 1024, kFlood = 3 * kRoom;
   static constexpr std::uint32_t kUser = IOCX_WITNESS_SHARE_USER + 7;
 
-  void SetUp() override {
+  void SetUp() override { start({}); }
+  void start(const kernel::RingUse& ring) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto loaded = CaWitnessObject::load(kRoom);
+    auto loaded = CaWitnessObject::load(kRoom, ring);
     ASSERT_TRUE(loaded) << loaded.error().message();
     object_.emplace(std::move(*loaded));
     file_ = UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
@@ -182,6 +191,89 @@ TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
     if (const auto& channel = object_->channels()[slot]; channel.state != IOCX_WITNESS_FREE)
       puts[channel.key.address[3]] += channel.puts[0];
   EXPECT_EQ(puts, (std::map<std::uint8_t, std::uint64_t>{{7, 2}, {66, 2}}));
+}
+
+class PutsInTheRingTest : public CaWitnessTest {
+ protected:
+  static constexpr std::uint32_t kSize = 1u << 20;
+  static constexpr std::uint32_t kEvent = sizeof(iocx_putlog_event) + 2 * IOCX_PUTLOG_SMALL;
+
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
+    auto shares = kernel::RingShares::create("test_shares", IOCX_PUTLOG_PLACES);
+    ASSERT_TRUE(shares) << shares.error().message();
+    shares_ = std::move(*shares);
+    auto ring = kernel::EventRing::create("test_events", kSize);
+    ASSERT_TRUE(ring) << ring.error().message();
+    ring_.emplace(std::move(*ring));
+    start({ring_->fd(), shares_.fd(), kSize, IOCX_PUTLOG_SMALL, kSize});
+  }
+  // How many puts of each client's last number of its address were in the ring, which then is
+  // empty.
+  std::map<int, std::uint64_t> told() {
+    std::map<int, std::uint64_t> told;
+    const auto read = ring_->read(SIZE_MAX, [&](std::span<const std::byte> event) {
+      iocx_putlog_event head;
+      std::memcpy(&head, event.data(), sizeof head);
+      ++told[head.address[3]];
+      EXPECT_EQ(event.size(), kEvent);
+      for (const std::uint32_t place :
+           {IOCX_PUTLOG_IOC_OF(head.places), IOCX_PUTLOG_CLIENT_OF(head.places)})
+        shares_.note_read(place, event.size());
+    });
+    EXPECT_TRUE(read);
+    for (std::uint32_t place = 0; place < IOCX_PUTLOG_PLACES; ++place)
+      EXPECT_EQ(shares_.held(place), 0u);
+    return told;
+  }
+
+  kernel::RingShares shares_;
+  std::optional<kernel::EventRing> ring_;
+};
+
+// Without a reader: what one has is what he gets.
+TEST_F(PutsInTheRingTest, OneWhoWritesWithoutEndTakesNoPutFromAnother) {
+  constexpr std::uint64_t kFlooding = 10'000;
+  const std::uint64_t fits = kSize / iocx_ring_bytes(kEvent);
+  Client greedy = client({192, 0, 2, 66}), quiet = client({192, 0, 2, 7}),
+         elsewhere = client({192, 0, 2, 8});
+  for (int round = 0; round < 2; ++round) {
+    const kernel::LostEvents before = object_->lost_events();
+    become(1, kUser);
+    put(greedy, kFlooding / 2);
+    const kernel::LostEvents lost = object_->lost_events();
+    EXPECT_EQ(lost.no_room, 0u);
+    put(quiet, 25);  // to the same IOC
+    become(2, kUser);
+    put(elsewhere, 25);
+    EXPECT_EQ(object_->lost_events().all(), lost.all());
+    auto puts = told();
+    EXPECT_EQ(puts[66] + lost.no_share - before.no_share, kFlooding);
+    EXPECT_GE(puts[66], fits * 3 / 4);
+    EXPECT_LE(puts[66], fits * 3 / 4 + 2);
+    EXPECT_EQ(puts[7], 50u);
+    EXPECT_EQ(puts[8], 50u);
+  }
+}
+
+// Who has many addresses, as on his own host, leaves something to other IOCs all the same.
+TEST_F(PutsInTheRingTest, AnIocThatManyWriteToTakesNoPutFromAnother) {
+  for (std::uint8_t i = 0; i < 200; ++i) {
+    const Client one = client({10, 9, 0, i});
+    put(one, 25);
+  }
+  const kernel::LostEvents lost = object_->lost_events();
+  EXPECT_GT(lost.no_share, 0u);
+  EXPECT_EQ(lost.no_room, 0u);
+  become(2, kUser);
+  const Client other = client({192, 0, 2, 250});
+  put(other, 15);
+  EXPECT_EQ(object_->lost_events().all(), lost.all());
+  auto puts = told();
+  EXPECT_EQ(puts[250], 30u);
+  std::uint64_t all = 0;
+  for (const auto& [address, count] : puts) all += count;
+  EXPECT_EQ(all + lost.all(), 200u * 50 + 30);
 }
 
 // As with an IOC that is no friend: its clients are what it says.

@@ -143,8 +143,10 @@ class TracesTest : public ::testing::TestWithParam<Mode>, protected TraceDirecto
   }
   // All that have come, and what waits is not waited for.
   std::vector<Trace> traces() {
-    const auto read = loaded_->maps.ring()->read(
-        SIZE_MAX, [this](auto event) { EXPECT_TRUE(reader_.take(event)); });
+    const auto read = loaded_->maps.ring()->read(SIZE_MAX, [this](auto event) {
+      EXPECT_TRUE(reader_.take(event));
+      loaded_->maps.note_read(event);
+    });
     EXPECT_TRUE(read);
     return reader_.finish(WallClock::read(), true);
   }
@@ -380,16 +382,29 @@ TEST_P(TracesTest, AnAsynchronousRecordKeepsItsTraceWaiting) {
   EXPECT_TRUE(all[0].cut);
 }
 
-TEST_P(TracesTest, EveryChosenChainIsReadOrCounted) {
+TEST_P(TracesTest, OneWhoFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   choose(all());
-  // As many as the ring has no room for.
+  FakeIoc quiet;
+  const auto place = loaded_->probe.watch(quiet.target(kRecords, true));
+  ASSERT_TRUE(place) << place.error().message();
+  const std::uint32_t generation = loaded_->probe.generation(*place);
+  ASSERT_TRUE(wishes_->add(*place, generation, "quiet", nullptr, Wishes::Clock::now()));
   fake_.ask("set 0 link 1");
   fake_.ask("call 0 10000");
-  const std::uint64_t lost = counted(IOCX_TRACE_DROP_RING_FULL), sent = counted(IOCX_TRACE_SENT);
+  const std::uint64_t sent = counted(IOCX_TRACE_SENT), lost = counted(IOCX_TRACE_DROP_SHARE);
+  EXPECT_EQ(sent + lost, 10'000u);
   EXPECT_GT(lost, 0u);
+  EXPECT_GT(sent, (768u << 10) / 216 - 2);  // three quarters, of two spans each
+  quiet.ask("call 0 100");
+  EXPECT_EQ(counted(IOCX_TRACE_SENT), sent + 100);
+  EXPECT_EQ(counted(IOCX_TRACE_DROP_SHARE), lost);
+  EXPECT_EQ(counted(IOCX_TRACE_DROP_RING_FULL), 0u);
   EXPECT_EQ(traces().size(), sent);
-  fake_.ask("call 0 1");
-  EXPECT_EQ(counted(IOCX_TRACE_DROP_RING_FULL), lost);
+  EXPECT_EQ(reader_.counts().unknown_ioc, 100u);
+  fake_.ask("call 0 1");  // there is room again
+  EXPECT_EQ(counted(IOCX_TRACE_DROP_SHARE), lost);
+  EXPECT_TRUE(wishes_->remove(*place, generation));
+  loaded_->probe.unwatch(*place);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, TracesTest,

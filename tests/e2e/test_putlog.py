@@ -188,18 +188,23 @@ def dropped(scrape):
 def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connect):
     exporter = start_exporter(*put_log.options, "--putlog.buffer=1", sees=[ioc])
     wait_heard(exporter, ioc)
-    sent = connect(clients.libca, [ioc], ["L:flood"], 40_000, batch=1000).send()
+    quiet = connect(clients.libca, [ioc], ["L:long"], 50)
+    flood = connect(clients.libca, [ioc], ["L:flood"], 40_000, batch=1000)
+    flood.start_sending()
+    quiet.send()
+    sent = flood.wait_sent() + 50
     exporter.wait_scrape(lambda scrape: len(put_log.puts()) + dropped(scrape) >= sent, "all puts are told or counted")
     scrape = exporter.scrape()
     told = put_log.puts()
     assert len(told) + dropped(scrape) == sent
     assert scrape.value("ioc_exporter_putlog_events_total", sink="kernel") + \
-        scrape.value(DROPPED, sink="kernel", reason="ring_full") == sent
+        sum(scrape.value(DROPPED, sink="kernel", reason=reason) for reason in ("ring_full", "share")) == sent
     # What the kernel had no room for is a hole in the numbers, and what was put is told in order.
     numbers = [put["seq"] for put in told]
     assert numbers == sorted(set(numbers)) and numbers[-1] <= sent
-    values = [put["value"] for put in told]
+    values = [put["value"] for put in told if put["pv"] == "L:flood"]
     assert values == sorted(values)
+    assert len(told) - len(values) == 50
 
 
 def ask_since_yesterday(exporter, *options):

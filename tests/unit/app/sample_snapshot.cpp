@@ -184,7 +184,7 @@ Snapshot sample_snapshot() {
   putlog::SinkSample kernel, file;
   kernel.sink = "kernel";
   kernel.delivered = 23;
-  kernel.dropped["ring_full"] = 2;
+  kernel.dropped = {{"ring_full", 2}, {"share", 0}};
   file.sink = "file";
   file.delivered = 19;
   file.filtered = 1;
@@ -194,7 +194,7 @@ Snapshot sample_snapshot() {
   snapshot.followers = {1, 5, 7};
   traces::TracesSample traces;
   traces.made = {{"rate", 17}, {"asked", 2}};
-  traces.dropped = {{"ring_full", 3}, {"unknown_ioc", 0}};
+  traces.dropped = {{"ring_full", 3}, {"share", 0}, {"unknown_ioc", 0}};
   traces.chosen = 23;
   traces.cut = 1;
   traces.spans = 101;
