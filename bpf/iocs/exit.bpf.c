@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * How the processes that user space names end: their status, as their parent's wait(2) gets it.
+ * How the processes that user space names end: their status, as their parent's wait(2) gets it. And that somebody
+ * may have taken one in hand (holds.bpf.h).
  *
  * Nobody but a parent is told otherwise, at least before Linux 6.15. Reads structs of the kernel, as ca/users.bpf.c
  * does; where their members are comes from the kernel's BTF (CO-RE). The members are the same from 5.10 on.
@@ -28,6 +29,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	int exit_code; /* of the thread */
+	int tgid;
 } __attribute__((preserve_access_index));
 
 struct {
@@ -36,6 +38,8 @@ struct {
 	__type(key, __u32); /* process id, in the initial namespace */
 	__type(value, struct iocx_ioc_exit);
 } ioc_exits SEC(".maps");
+
+#include "iocs/holds.bpf.h"
 
 SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)

@@ -36,6 +36,7 @@ IocsCollector::IocsCollector(Host& host, const Options& options)
       health_(host.fs()) {
   seen_.open(Clock::now());
   if (options.watches_exits) exit_watch_.open();
+  host_.ask_hold_changes([this] { return exit_watch_.hold_changes(); });
   reserve_names();  // before the first look
 }
 

@@ -35,7 +35,7 @@ Result<ExitObject> ExitObject::load() {
   if (const int err = ioc_exit_bpf__load(loaded->skeleton.get()); err < 0)
     return kernel::libbpf_error(err, "load BPF object ioc_exit");
   if (const int err = ioc_exit_bpf__attach(loaded->skeleton.get()); err < 0)
-    return kernel::libbpf_error(err, "attach to the tracepoint sched_process_exit");
+    return kernel::libbpf_error(err, "attach to the tracepoints of exits and signals");
   if (auto ok = kernel::open_view(loaded->exits, loaded->skeleton->maps.ioc_exits); !ok)
     return ok.error();
   return ExitObject(std::move(loaded));
@@ -43,6 +43,10 @@ Result<ExitObject> ExitObject::load() {
 
 const kernel::MapView<std::uint32_t, iocx_ioc_exit>& ExitObject::exits() const {
   return loaded_->exits;
+}
+
+std::uint64_t ExitObject::hold_changes() const {
+  return __atomic_load_n(&loaded_->skeleton->bss->hold_changes, __ATOMIC_RELAXED);
 }
 
 std::optional<kernel::ProgramStats> ExitObject::stats() const {

@@ -23,6 +23,8 @@ class ExitObject {
   ~ExitObject();
 
   const kernel::MapView<std::uint32_t, iocx_ioc_exit>& exits() const;  // by process id
+  // How often one of these processes may have been stopped, or traced anew, by now.
+  std::uint64_t hold_changes() const;
   std::optional<kernel::ProgramStats> stats() const;
 
  private:

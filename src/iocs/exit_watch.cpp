@@ -50,11 +50,19 @@ std::vector<ExitWatch::Ended> ExitWatch::follow(const Live& live, Clock::time_po
     if (live_.contains(id)) continue;
     // Its number may have been another one's, whose end will not be told any more.
     std::erase_if(gone_, [pid = id.pid](const auto& gone) { return gone.first.pid == pid; });
-    if (auto noted = object_->exits().update(pid_of(id), {}); !noted)
+    if (auto noted = object_->exits().update(pid_of(id), {}); !noted) {
       log::debug("{}", noted.error().message());
+      unnoted_.insert(id);
+    }
   }
+  std::erase_if(unnoted_, [&live](const IocId& id) { return !live.contains(id); });
   live_ = live;
   return ended;
+}
+
+std::optional<std::uint64_t> ExitWatch::hold_changes() const {
+  if (!object_ || !unnoted_.empty()) return std::nullopt;
+  return object_->hold_changes();
 }
 
 std::optional<ProbeSample> ExitWatch::sample() const {

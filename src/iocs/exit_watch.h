@@ -1,9 +1,11 @@
-// ExitWatch: how the IOCs that run now will have ended, by their names. Not thread-safe.
+// ExitWatch: how the IOCs that run now will have ended, by their names, and whether somebody may
+// have taken one in hand. Not thread-safe.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,9 @@ class ExitWatch {
   // Those that run now. What is told of those that do not any more, since the last call.
   std::vector<Ended> follow(const Live& live, Clock::time_point now);
 
+  // ExitObject::hold_changes(), of those that run. Nothing: not told of all of them.
+  std::optional<std::uint64_t> hold_changes() const;
+
   // "": it works, or was not opened.
   const std::string& problem() const { return problem_; }
   // Nothing: the kernel cannot, or nobody asked for it.
@@ -53,6 +58,7 @@ class ExitWatch {
   std::optional<ExitObject> object_;
   std::string problem_;
   bool is_possible_ = false;
+  std::set<IocId> unnoted_;  // that the kernel had no room for
   Live live_;
   std::map<IocId, Gone> gone_;  // whose end is still to be told
 };

@@ -101,6 +101,9 @@ class Finder {
   // normal; an error means that /proc itself cannot be read. `now` is an argument for tests.
   Result<Changes> poll(Clock::time_point now = Clock::now());
 
+  // How often an IOC may have been stopped or traced anew by now. While it stays the same, IOCs are
+  // asked seldom who holds them; nothing: it is not known, and they are asked all the time.
+  void tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time_point now);
   // The last poll looked for signs of change only, and there were none: no process or thread was
   // started on the host.
   bool rested() const { return rested_; }
@@ -133,7 +136,7 @@ class Finder {
     bool told = false;      // of its start
     bool changed = false;   // since it was told
     Clock::time_point found;
-    Clock::time_point next_held = Clock::time_point::min();
+    std::optional<Clock::time_point> asked_who_holds;
     KeptFile memory;  // pagemap, status
     KeptFile status;
     OwnedSockets sockets;
@@ -171,6 +174,7 @@ class Finder {
   void judge(Process& process, Clock::time_point now, Changes& changes);
   void keep_open(Process& process) const;
   void ask_who_holds(Process& process, Clock::time_point now) const;
+  Clock::duration rest_of_holds(const Tracked& tracked, Clock::time_point now) const;
   bool is_mere_fork(Process& process, Clock::time_point now) const;
   void note_put_off(Process& process, const Error& why, Clock::time_point now);
   bool start(Process& process, IocKind kind, Clock::time_point now);
@@ -213,6 +217,8 @@ class Finder {
   std::set<pid_t> kernel_threads_;
   std::optional<ProcessSigns> signs_;  // at the last listing
   std::uint64_t task_changes_ = 0;
+  std::optional<std::uint64_t> hold_changes_;
+  Clock::time_point hold_changed_{};
   bool rested_ = false;
   bool settled_ = false;           // nothing is young, nothing changes
   Clock::time_point last_poll_{};  // that looked at all

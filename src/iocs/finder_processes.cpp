@@ -20,6 +20,8 @@ constexpr std::chrono::seconds kRecheckInterval{3};
 // more of the same.
 constexpr std::chrono::seconds kIocRecheckInterval{15};
 constexpr std::chrono::milliseconds kHeldInterval{1500};
+// For what the kernel does not tell: see bpf/iocs/holds.bpf.h.
+constexpr std::chrono::milliseconds kUntoldHeldInterval{10000};
 constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
 // Kernel threads' pids are given out again as well.
 constexpr std::chrono::seconds kKernelThreadInterval{30};
@@ -159,10 +161,26 @@ bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point n
   return !sizes || std::exchange(process.sizes, sizes) != sizes;
 }
 
+// A tracer that lets go is not told, and who is told to stop may take a while.
+Finder::Clock::duration Finder::rest_of_holds(const Tracked& tracked, Clock::time_point now) const {
+  if (now - tracked.found < options_.young) return {};
+  const bool told = hold_changes_ && now - hold_changed_ >= options_.young;
+  return told && tracked.ioc.traced_or_stopped.empty() ? Clock::duration(kUntoldHeldInterval)
+                                                       : Clock::duration(kHeldInterval);
+}
+
+void Finder::tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time_point now) {
+  if (changes == hold_changes_) return;
+  hold_changes_ = changes;
+  hold_changed_ = now;
+  settled_ = false;
+}
+
 void Finder::ask_who_holds(Process& process, Clock::time_point now) const {
   Tracked& tracked = *process.tracked;
-  if (now < tracked.next_held) return;
-  if (now - tracked.found >= options_.young) tracked.next_held = now + kHeldInterval;
+  const bool asked = tracked.asked_who_holds.has_value();
+  if (asked && now - *tracked.asked_who_holds < rest_of_holds(tracked, now)) return;
+  tracked.asked_who_holds = now;
   auto held = why_traced_or_stopped(fs_, folder_of(process), tracked.status);
   // The thread that shows the process has ended, and others may not have.
   if (!held) process.next_recheck = Clock::time_point::min();

@@ -75,6 +75,7 @@ Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   if (was_looking) return looked_;
   told_ = std::exchange(speaking_, {});
   told_reserved_ = std::exchange(reserved_, std::nullopt);
+  hold_changes_ = ask_hold_changes_ ? ask_hold_changes_() : std::nullopt;
   is_looking_ = true;
   looker_.start([this, now] { look(now); });
   take_over_look(patience);
@@ -86,6 +87,7 @@ void Host::look(Clock::time_point now) {
   const auto began = Clock::now();
   for (const Listener& listener : told_) finder_.speaks_ca(listener);
   if (told_reserved_) finder_.reserve_names(std::move(*told_reserved_));
+  finder_.tell_hold_changes(hold_changes_, now);
   look_ = {};
   auto changes = finder_.poll(now);
   if (!changes) {

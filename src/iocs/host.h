@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/log_bound.h"
@@ -83,6 +85,10 @@ class Host {
   const RootedFs& fs() const { return fs_; }
   const std::shared_ptr<ProcessReader>& reader() const { return reader_; }
   std::uint64_t own_namespace() const { return own_namespace_; }
+  // What tells Finder::tell_hold_changes(), at each poll() and in its thread.
+  void ask_hold_changes(std::function<std::optional<std::uint64_t>()> ask) {
+    ask_hold_changes_ = std::move(ask);
+  }
   // In the thread that changes it. The next look takes that listener's process for a CA server.
   const ListenersSeen& listeners() const { return listeners_; }
   void speaks_ca(const Listener& listener) { speaking_.push_back(listener); }
@@ -202,6 +208,7 @@ class Host {
   std::uint64_t own_namespace_;
   mutable std::mutex mutex_;
   std::atomic<bool> hands_off_ = false;
+  std::function<std::optional<std::uint64_t>()> ask_hold_changes_;
   ListenersSeen listeners_;
   std::vector<Listener> speaking_;  // for the next look
   Result<void> looked_;
@@ -217,6 +224,7 @@ class Host {
   bool waits_for_files_ = false;
   Look look_;                                                      // of the worker, while it looks
   std::vector<Due> reading_;                                       // the same, while it reads
+  std::optional<std::uint64_t> hold_changes_;                      // the same
   std::vector<Listener> told_;                                     // the same: who speaks CA
   std::optional<std::map<std::string, NameClaim>> reserved_;       // for the next look
   std::optional<std::map<std::string, NameClaim>> told_reserved_;  // the same, while it looks

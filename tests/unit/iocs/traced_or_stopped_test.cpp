@@ -86,8 +86,8 @@ class FinderOfHeld : public testing::Test {
     }
     FAIL() << "not in state " << wanted;
   }
-  std::string held_after_poll(std::size_t changes) {
-    const auto seen = finder_.poll();
+  std::string held_after_poll(std::size_t changes, Finder::Clock::duration later = {}) {
+    const auto seen = finder_.poll(began_ + later);
     EXPECT_TRUE(seen);
     EXPECT_EQ(seen->changed.size(), changes);
     return finder_.iocs().at(0).traced_or_stopped;
@@ -95,6 +95,7 @@ class FinderOfHeld : public testing::Test {
 
   TargetProcess target_;
   Finder finder_;
+  const Finder::Clock::time_point began_ = Finder::Clock::now();
 };
 
 TEST_F(FinderOfHeld, StoppedAndContinued) {
@@ -106,6 +107,43 @@ TEST_F(FinderOfHeld, StoppedAndContinued) {
   ::kill(target_.pid(), SIGCONT);
   wait_for_state('S');
   EXPECT_EQ(held_after_poll(1), "");
+}
+
+// Of one that is not young any more. Told times, not waited for.
+TEST_F(FinderOfHeld, IsAskedSeldomWhileTheKernelTellsOfNoChange) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  finder_.tell_hold_changes(7, began_);
+  EXPECT_EQ(held_after_poll(0), "");
+  EXPECT_EQ(held_after_poll(0, seconds(20)), "");
+  ::kill(target_.pid(), SIGSTOP);
+  wait_for_state('T');
+  finder_.tell_hold_changes(7, began_ + seconds(29));
+  EXPECT_EQ(held_after_poll(0, seconds(29)), "") << "no change was told";
+  finder_.tell_hold_changes(8, began_ + seconds(29));
+  EXPECT_EQ(held_after_poll(1, seconds(29)), "stopped by a signal");
+  ::kill(target_.pid(), SIGCONT);
+  wait_for_state('S');
+  EXPECT_EQ(held_after_poll(1, milliseconds(30500)), "") << "while it is held it is asked often";
+  ::kill(target_.pid(), SIGSTOP);
+  wait_for_state('T');
+  EXPECT_EQ(held_after_poll(1, seconds(32)), "stopped by a signal") << "soon after a change, too";
+  ::kill(target_.pid(), SIGCONT);
+  wait_for_state('S');
+  EXPECT_EQ(held_after_poll(1, seconds(34)), "");
+  EXPECT_EQ(held_after_poll(0, seconds(50)), "");
+  ::kill(target_.pid(), SIGSTOP);
+  wait_for_state('T');
+  EXPECT_EQ(held_after_poll(1, seconds(60)), "stopped by a signal") << "what was not told";
+  ::kill(target_.pid(), SIGCONT);
+  wait_for_state('S');
+  EXPECT_EQ(held_after_poll(1, seconds(62)), "");
+  finder_.tell_hold_changes(std::nullopt, began_ + seconds(80));
+  EXPECT_EQ(held_after_poll(0, seconds(90)), "");
+  ::kill(target_.pid(), SIGSTOP);
+  wait_for_state('T');
+  EXPECT_EQ(held_after_poll(1, milliseconds(91500)), "stopped by a signal") << "nobody tells";
+  ::kill(target_.pid(), SIGCONT);
 }
 
 TEST_F(FinderOfHeld, TracedThoughItRuns) {
