@@ -86,7 +86,7 @@ class Sleeper {
   }
 
  private:
-  volatile unsigned& over() { return *static_cast<volatile unsigned*>(own_.at()); }
+  std::atomic_ref<unsigned> over() { return std::atomic_ref(*static_cast<unsigned*>(own_.at())); }
 
   Page own_{-1, 0};
   std::atomic<unsigned> wakes_ = 0;
