@@ -14,6 +14,8 @@
 namespace ioc_exporter::putlog {
 namespace {
 
+using delivery::DatabaseFile;
+
 constexpr auto kOpenStore = static_cast<std::uint32_t>(delivery::LogFiles::Ask::others);
 constexpr std::uint32_t kOpenStoreLog = kOpenStore + 1;
 
@@ -77,7 +79,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
 Result<UniqueFd> Outlets::serve_store(const HelperRequest& request) const {
   if (request.what > kOpenStoreLog) return error_in_words("put log: no such request");
   if (store_options_.store.empty()) return error_in_words("put log: there is no store");
-  return open_store_file(store_options_.store, request.what == kOpenStoreLog);
+  return open_store_file(store_options_.store, request.what == kOpenStoreLog ? DatabaseFile::log : DatabaseFile::database);
 }
 
 Result<uid_t> Outlets::owner_of_files() const {

@@ -15,12 +15,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "putlog/descriptor_vfs.h"
+#include "delivery/database.h"
 #include "putlog/entry.h"
 #include "putlog/put_query.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
 
 namespace ioc_exporter::putlog {
 
@@ -29,15 +26,14 @@ struct StoreBounds {
   std::chrono::milliseconds age = std::chrono::hours(24 * 30);  // 0: whatever its age
 };
 
-// Opens puts.sqlite and puts.sqlite-wal in the folder, and makes what is missing; mode 0640, the
-// folder its owner's only to write to. One exporter has them at a time: device_or_resource_busy.
-Result<UniqueFd> open_store_file(const std::string& folder, bool log);
+// Opens puts.sqlite, or its log, in the folder, as open_database_file() does.
+Result<UniqueFd> open_store_file(const std::string& folder, delivery::DatabaseFile file);
 
 class Store {
  public:
   // `path` is for errors.
-  static Result<std::shared_ptr<Store>> open(const std::string& path, StoreFiles files,
-                                             StoreBounds bounds);
+  static Result<std::shared_ptr<Store>> open(const std::string& path,
+                                             delivery::DatabaseFiles files, StoreBounds bounds);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -86,24 +82,17 @@ class Store {
   std::unique_ptr<Reader> read(PutQuery query, std::uint64_t before);
 
  private:
-  class Statement;
   class Turn;
 
-  Store(std::string path, StoreFiles files, StoreBounds bounds);
-  Result<void> begin();
-  Result<void> run(const char* sql);
-  Result<std::int64_t> ask(const char* sql);
+  Store(std::unique_ptr<delivery::Database> database, StoreBounds bounds, std::int64_t run);
   Result<std::int64_t> remove(const char* sql, std::int64_t oldest);
-  Error problem(const std::string& action) const;
 
-  const std::string path_;
   const StoreBounds bounds_;
-  DescriptorVfs vfs_;
   std::mutex mutex_;
   std::atomic<int> writers_ =
       0;  // that wait or write: readers, who come again at once, let them go first
-  sqlite3* database_ = nullptr;
-  std::int64_t run_ = 1;  // the number of this exporter among those that wrote here
+  const std::unique_ptr<delivery::Database> database_;
+  const std::int64_t run_;  // the number of this exporter among those that wrote here
 };
 
 }  // namespace ioc_exporter::putlog

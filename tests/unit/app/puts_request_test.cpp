@@ -79,8 +79,8 @@ TEST_F(PutsRequestTest, AQueryIsAnsweredWithLines) {
 TEST_F(PutsRequestTest, SinceATimeTheStoreIsAskedToo) {
   std::string folder = testing::TempDir() + "store.XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  auto database = putlog::open_store_file(folder, false),
-       log = putlog::open_store_file(folder, true);
+  auto database = putlog::open_store_file(folder, delivery::DatabaseFile::database),
+       log = putlog::open_store_file(folder, delivery::DatabaseFile::log);
   ASSERT_TRUE(database && log);
   auto opened = putlog::Store::open(folder, {std::move(*database), std::move(*log)}, {});
   ASSERT_TRUE(opened) << opened.error().message();

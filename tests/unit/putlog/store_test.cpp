@@ -35,9 +35,9 @@ class StoreTest : public testing::Test {
   ~StoreTest() override { std::filesystem::remove_all(folder_); }
 
   Result<std::shared_ptr<Store>> try_open(StoreBounds bounds = {}) const {
-    auto database = open_store_file(folder_, false);
+    auto database = open_store_file(folder_, delivery::DatabaseFile::database);
     if (!database) return database.error();
-    auto log = open_store_file(folder_, true);
+    auto log = open_store_file(folder_, delivery::DatabaseFile::log);
     if (!log) return log.error();
     return Store::open(folder_, {std::move(*database), std::move(*log)}, bounds);
   }

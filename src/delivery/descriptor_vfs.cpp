@@ -1,4 +1,4 @@
-#include "putlog/descriptor_vfs.h"
+#include "delivery/descriptor_vfs.h"
 
 #include <sqlite3.h>
 #include <sys/random.h>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-namespace ioc_exporter::putlog {
+namespace ioc_exporter::delivery {
 namespace {
 
 // What SQLite takes for an open file; it gives the memory.
@@ -115,15 +115,15 @@ constexpr sqlite3_io_methods methods_of_files() {
 }
 constexpr sqlite3_io_methods kMethods = methods_of_files();
 
-const StoreFiles& files_of(sqlite3_vfs* vfs) {
-  return *static_cast<const StoreFiles*>(vfs->pAppData);
+const DatabaseFiles& files_of(sqlite3_vfs* vfs) {
+  return *static_cast<const DatabaseFiles*>(vfs->pAppData);
 }
 
 bool is_log(const char* path) {
   return std::string_view(path).ends_with("-wal");
 }
 
-// No other files: rollback journals and what is temporary stay in memory (Store's pragmas).
+// No other files: rollback journals and what is temporary stay in memory (Database's pragmas).
 int open_file(sqlite3_vfs* vfs, const char*, sqlite3_file* file, int flags, int* given) {
   file->pMethods = nullptr;
   const bool log = (flags & SQLITE_OPEN_WAL) != 0;
@@ -174,7 +174,7 @@ int last_problem(sqlite3_vfs*, int, char*) {
 
 }  // namespace
 
-DescriptorVfs::DescriptorVfs(StoreFiles files)
+DescriptorVfs::DescriptorVfs(DatabaseFiles files)
     : files_(std::move(files)), vfs_(std::make_unique<sqlite3_vfs>()) {
   static std::atomic<unsigned> number = 0;
   name_ = "ioc_exporter-" + std::to_string(++number);
@@ -199,4 +199,4 @@ DescriptorVfs::~DescriptorVfs() {
   sqlite3_vfs_unregister(vfs_.get());
 }
 
-}  // namespace ioc_exporter::putlog
+}  // namespace ioc_exporter::delivery

@@ -12,15 +12,15 @@
 
 struct sqlite3_vfs;
 
-namespace ioc_exporter::putlog {
+namespace ioc_exporter::delivery {
 
-struct StoreFiles {
+struct DatabaseFiles {
   UniqueFd database, log;  // to read and to write; SQLite's write-ahead log
 };
 
 class DescriptorVfs {
  public:
-  explicit DescriptorVfs(StoreFiles files);
+  explicit DescriptorVfs(DatabaseFiles files);
   ~DescriptorVfs();  // after the connection that uses it is closed
   DescriptorVfs(const DescriptorVfs&) = delete;
   DescriptorVfs& operator=(const DescriptorVfs&) = delete;
@@ -29,9 +29,9 @@ class DescriptorVfs {
   const char* name() const { return name_.c_str(); }
 
  private:
-  StoreFiles files_;
+  DatabaseFiles files_;
   std::string name_;
   std::unique_ptr<sqlite3_vfs> vfs_;
 };
 
-}  // namespace ioc_exporter::putlog
+}  // namespace ioc_exporter::delivery
