@@ -55,14 +55,15 @@ class Database {
   // The same: that another try does not help, since the file is no good.
   bool is_broken() const;
 
-  std::int64_t changes() const;    // rows of the last statement
-  Result<std::int64_t> size();     // bytes, without pages that are free
+  std::int64_t changes() const;       // rows of the last statement
+  Result<std::int64_t> size();        // bytes, without pages that are free
   Result<void> give_back(int pages);  // to the disk; of those that are free, where they are many
 
   class Statement;
 
  private:
-  Database(std::string path, DatabaseFiles files) : path_(std::move(path)), vfs_(std::move(files)) {}
+  Database(std::string path, DatabaseFiles files)
+      : path_(std::move(path)), vfs_(std::move(files)) {}
   Result<void> begin(const Tables& tables);
   void take_back();
 

@@ -27,6 +27,12 @@
 
 namespace ioc_exporter::delivery {
 
+// Why an item never comes to its sink.
+inline constexpr const char* kQueueFull = "queue_full";
+inline constexpr const char* kRefused = "refused";
+inline constexpr const char* kAtEnd = "at_end";
+inline constexpr const char* kSpoolBroken = "spool_broken";
+
 struct Delivered {
   std::size_t entries = 0;            // the first ones of those that were given
   std::optional<Error> problem = {};  // why not all; it is asked again, later each time
@@ -34,6 +40,24 @@ struct Delivered {
   // When it is asked again after a problem, where the receiver says so; 0: at once, with those that
   // are left.
   std::optional<std::chrono::milliseconds> pause = {};
+};
+
+// What a sink keeps on disk, in items.
+struct SpoolSample {
+  std::uint64_t waiting = 0;
+  std::uint64_t found = 0;  // at the start, from the exporter before
+  std::uint64_t bytes = 0;  // that they take
+};
+
+// Items. Of all that came: received + spool's found = delivered + filtered + waiting + dropped.
+struct SinkSample {
+  std::string sink;
+  std::uint64_t received = 0, delivered = 0, filtered = 0;
+  std::uint64_t waiting = 0;                     // queued, in a stage, on disk or under way
+  std::map<std::string, std::uint64_t> dropped;  // by reason
+  std::uint64_t failures = 0;                    // of deliver()
+  std::string problem;                           // of the last one; "" = it works
+  std::optional<SpoolSample> spool = {};         // nothing: it has none
 };
 
 template <class Entry>
@@ -46,8 +70,14 @@ class Sink {
   // Called in the sink's thread only, again and again with those that are left. May wait for a
   // second or so, not for ever; once the exporter ends, until EndDeadline::of_this_thread().
   virtual Delivered deliver(std::span<const Entry> entries) = 0;
-  // Called in the sink's thread from time to time, also while nothing comes.
+  // Called in the sink's thread: first of all, and from time to time, also while nothing comes.
+  virtual void begin() {}
   virtual Result<void> tend() { return {}; }
+
+  // Of a sink that only keeps what it is given, to send it on by itself (SpoolSink). Both are
+  // called in any thread.
+  virtual void begin_end(std::chrono::steady_clock::time_point) {}  // has time until then
+  virtual std::optional<SinkSample> behind() const { return {}; }
 };
 
 template <class Kind>
@@ -57,16 +87,6 @@ struct SinkSetup {
   QueueBounds queue = {};
   std::chrono::milliseconds tend_every{60'000};
   std::unique_ptr<Sink<typename Kind::Entry>> sink = {};
-};
-
-// Items. Of all that came: received = delivered + filtered + waiting + dropped.
-struct SinkSample {
-  std::string sink;
-  std::uint64_t received = 0, delivered = 0, filtered = 0;
-  std::uint64_t waiting = 0;                     // queued, in a stage or under way
-  std::map<std::string, std::uint64_t> dropped;  // by reason
-  std::uint64_t failures = 0;                    // of deliver()
-  std::string problem;                           // of the last one; "" = it works
 };
 
 }  // namespace ioc_exporter::delivery

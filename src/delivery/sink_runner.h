@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -13,15 +12,11 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/trouble_log.h"
+#include "delivery/courier.h"
 #include "delivery/end_deadline.h"
 #include "delivery/sink.h"
 
 namespace ioc_exporter::delivery {
-
-inline constexpr const char* kQueueFull = "queue_full";
-inline constexpr const char* kRefused = "refused";
-inline constexpr const char* kAtEnd = "at_end";
 
 template <class Kind>
 class SinkRunner {
@@ -51,15 +46,12 @@ class SinkRunner {
   using Clock = std::chrono::steady_clock;
 
   static constexpr std::size_t kBatch = 1024;
-  static constexpr std::chrono::milliseconds kFirstPause{100}, kLongestPause{10'000};
 
   void run();
   void take_some(std::unique_lock<std::mutex>& lock);
   bool deliver_some(std::unique_lock<std::mutex>& lock);
   void tend(std::unique_lock<std::mutex>& lock);
-  std::uint64_t take_off(std::size_t entries);
   void end(std::unique_lock<std::mutex>& lock);
-  static std::string told(const std::string& what) { return std::string(Kind::kLog) + ": " + what; }
 
   const typename Kind::Filter filter_;
   mutable std::mutex mutex_;
@@ -70,12 +62,8 @@ class SinkRunner {
   EndDeadline end_;
 
   // The thread's.
-  std::unique_ptr<Sink<Entry>> sink_;
+  Courier<Kind> courier_;
   Stage stage_;
-  std::vector<Entry> entries_;         // that are to be delivered now
-  std::chrono::milliseconds pause_{};  // the last one of its own
-  Clock::time_point again_at_{};       // after a problem
-  TroubleLog trouble_;
   const std::chrono::milliseconds tend_every_;
   Clock::time_point tend_at_;
 
@@ -86,7 +74,7 @@ template <class Kind>
 SinkRunner<Kind>::SinkRunner(SinkSetup<Kind> setup, Stage stage)
     : filter_(std::move(setup.filter)),
       queue_(setup.queue),
-      sink_(std::move(setup.sink)),
+      courier_(std::move(setup.sink), setup.name),
       stage_(std::move(stage)),
       tend_every_(setup.tend_every),
       tend_at_(Clock::now() + tend_every_) {
@@ -105,6 +93,7 @@ void SinkRunner<Kind>::begin_end() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(ends_, true)) return;
   end_.set(Clock::now() + kEndPatience);
+  courier_.sink().begin_end(end_.at());
   changed_.notify_all();
 }
 
@@ -130,22 +119,37 @@ void SinkRunner<Kind>::receive(std::span<const Item> items) {
 
 template <class Kind>
 SinkSample SinkRunner<Kind>::sample() const {
-  const std::scoped_lock lock(mutex_);
-  return counts_;
+  // First: what it is told of now, was received before what is read then.
+  const auto behind = courier_.sink().behind();
+  std::unique_lock lock(mutex_);
+  SinkSample all = counts_;
+  lock.unlock();
+  if (!behind) return all;
+  all.waiting += all.delivered + behind->spool.value_or(SpoolSample()).found - behind->delivered;
+  for (const auto& [reason, count] : behind->dropped) {
+    all.waiting -= count;
+    all.dropped[reason] += count;
+  }
+  all.delivered = behind->delivered;
+  all.failures += behind->failures;
+  if (!behind->problem.empty()) all.problem = behind->problem;
+  all.spool = behind->spool;
+  return all;
 }
 
 template <class Kind>
 void SinkRunner<Kind>::run() {
   end_.use_in_this_thread();
+  courier_.sink().begin();
   std::unique_lock lock(mutex_);
   while (!ends_) {
     tend(lock);
     take_some(lock);
-    if (entries_.empty()) {
+    if (courier_.entries().empty()) {
       const auto wakes = [this] { return ends_ || !queue_.empty(); };
       changed_.wait_until(lock, std::min(stage_.next_due().value_or(tend_at_), tend_at_), wakes);
     } else if (!deliver_some(lock)) {
-      changed_.wait_until(lock, again_at_, [this] { return ends_; });
+      changed_.wait_until(lock, courier_.again_at(), [this] { return ends_; });
     }
   }
   end(lock);
@@ -154,61 +158,35 @@ void SinkRunner<Kind>::run() {
 // Nothing more while some could not be delivered: they wait in the queue, which has its bound.
 template <class Kind>
 void SinkRunner<Kind>::take_some(std::unique_lock<std::mutex>& lock) {
-  if (!entries_.empty()) return;
+  std::vector<Entry>& entries = courier_.entries();
+  if (!entries.empty()) return;
   std::vector<Item> items = queue_.take(kBatch);
   lock.unlock();
   const auto now = Clock::now();
-  for (Item& item : items) stage_.take(std::move(item), now, entries_);
-  stage_.end_due(now, entries_);
+  for (Item& item : items) stage_.take(std::move(item), now, entries);
+  stage_.end_due(now, entries);
   lock.lock();
 }
 
-// The first ones of those that are to be delivered; how many items they stood for.
-template <class Kind>
-std::uint64_t SinkRunner<Kind>::take_off(std::size_t entries) {
-  const auto end =
-      entries_.begin() + static_cast<std::ptrdiff_t>(std::min(entries, entries_.size()));
-  std::uint64_t items = 0;
-  for (auto entry = entries_.begin(); entry != end; ++entry) items += Kind::weight(*entry);
-  entries_.erase(entries_.begin(), end);
-  return items;
-}
-
-// False: the sink is to be left alone until again_at_.
+// False: the sink is to be left alone until again_at().
 template <class Kind>
 bool SinkRunner<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  Delivered done;
-  try {
-    done = sink_->deliver(entries_);
-  } catch (const std::exception& failure) {  // memory, mostly
-    done.problem = error_in_words(failure.what());
-  }
-  const std::uint64_t taken = take_off(done.entries), refused = take_off(done.refused);
-  trouble_.report(told(counts_.sink), done.problem ? Result<void>(*done.problem) : Result<void>());
+  const auto round = courier_.deliver_some();
   lock.lock();
-  counts_.delivered += taken;
-  counts_.waiting -= taken + refused;
-  counts_.dropped[kRefused] += refused;
-  counts_.failures += done.problem ? 1u : 0u;
-  counts_.problem = done.problem ? done.problem->message() : "";
-  if (!done.problem) {
-    pause_ = kFirstPause;
-    again_at_ = Clock::now() + pause_;
-    return entries_.empty() || taken > 0;
-  }
-  // Who was told to go on has not failed to reach the receiver.
-  const bool goes_on = done.pause && done.pause->count() == 0;
-  pause_ = goes_on ? kFirstPause : std::clamp(pause_ * 2, kFirstPause, kLongestPause);
-  again_at_ = Clock::now() + done.pause.value_or(pause_);
-  return goes_on;
+  counts_.delivered += round.delivered;
+  counts_.waiting -= round.delivered + round.refused;
+  counts_.dropped[kRefused] += round.refused;
+  counts_.failures += round.problem.empty() ? 0u : 1u;
+  counts_.problem = round.problem;
+  return round.goes_on;
 }
 
 template <class Kind>
 void SinkRunner<Kind>::tend(std::unique_lock<std::mutex>& lock) {
   if (Clock::now() < tend_at_) return;
   lock.unlock();
-  trouble_.report(told("tend " + counts_.sink), sink_->tend());
+  courier_.report("tend " + counts_.sink, courier_.sink().tend());
   lock.lock();
   tend_at_ = Clock::now() + tend_every_;
 }
@@ -217,8 +195,8 @@ template <class Kind>
 void SinkRunner<Kind>::end(std::unique_lock<std::mutex>& lock) {
   do {
     take_some(lock);
-    if (queue_.empty()) stage_.end_all(entries_);
-    if (entries_.empty()) break;
+    if (queue_.empty()) stage_.end_all(courier_.entries());
+    if (courier_.entries().empty()) break;
   } while (deliver_some(lock) && Clock::now() < end_.at());
   counts_.dropped[kAtEnd] += std::exchange(counts_.waiting, 0);
   if (const std::uint64_t lost = counts_.dropped[kAtEnd]; lost > 0)

@@ -1,6 +1,6 @@
 #include "putlog/outlet_options.h"
 
-#include <map>
+#include <set>
 #include <utility>
 
 #include "base/value_text.h"
@@ -70,7 +70,7 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   if (!tcp.tcp.empty()) all.push_back(tcp);
   if (!store.store.empty()) all.push_back(store);
   all.insert(all.end(), sinks.begin(), sinks.end());
-  std::map<std::string, unsigned> seen;
+  std::set<std::string> taken;
   for (SinkOptions& sink : all) {
     if (sink.name.empty())
       sink.name = !sink.file.empty()    ? "file"
@@ -78,8 +78,9 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
                   : !sink.store.empty() ? "store"
                   : sink.journald       ? "journald"
                                         : "loki";
-    if (const unsigned number = ++seen[sink.name]; number > 1)
-      sink.name += "-" + std::to_string(number);
+    const std::string name = sink.name;
+    for (unsigned number = 2; !taken.insert(sink.name).second; ++number)
+      sink.name = name + "-" + std::to_string(number);
     if (!sink.burst) sink.burst = burst;
   }
   return all;
@@ -129,6 +130,17 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
         .key = "putlog.store_age",
         .help = "How long puts are kept in the database; 0: whatever their age",
         .value = duration(options.store.age)},
+       {.flag = "putlog.spool",
+        .argument = "DIR",
+        .key = "putlog.spool",
+        .help = "What waits for receivers and has no room in memory waits in this folder, its "
+                "owner's only, also while there is no exporter",
+        .value = text(options.spool, delivery::check_log_path)},
+       {.flag = "putlog.spool-size",
+        .argument = "BYTES",
+        .key = "putlog.spool_size",
+        .help = "What may wait there for each of them",
+        .value = bytes(options.spool_size)},
        {.flag = "putlog.burst",
         .argument = "DURATION",
         .key = "putlog.burst",

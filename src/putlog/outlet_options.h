@@ -32,6 +32,9 @@ struct SinkOptions {
   bool metadata = true;
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
   EventFilter filter;
+
+  // It goes over the network: what waits for it may wait on disk.
+  bool is_remote() const { return !tcp.empty() || !loki.empty(); }
 };
 
 inline SinkOptions store_defaults() {
@@ -50,6 +53,8 @@ struct OutletOptions {
   std::uint64_t memory_bytes = 32u << 20;
   std::optional<Pattern> hidden_values;
   std::string salt_file;
+  std::string spool;  // a folder; "" = what waits for a receiver waits in memory only
+  std::uint64_t spool_size = 256u << 20;  // of each receiver
 
   // All of them, with their names.
   std::vector<SinkOptions> all_sinks() const;

@@ -17,13 +17,20 @@ namespace {
 using delivery::DatabaseFile;
 
 constexpr auto kOpenStore = static_cast<std::uint32_t>(delivery::LogFiles::Ask::others);
-constexpr std::uint32_t kOpenStoreLog = kOpenStore + 1;
+constexpr std::uint32_t kOpenStoreLog = kOpenStore + 1, kOpenSpool = kOpenStore + 2,
+                        kOpenSpoolLog = kOpenStore + 3;
+
+DatabaseFile file_of(std::uint32_t what) {
+  return what == kOpenStoreLog || what == kOpenSpoolLog ? DatabaseFile::log
+                                                        : DatabaseFile::database;
+}
 
 }  // namespace
 
 Outlets::Outlets(const OutletOptions& options)
     : ring_(std::make_shared<Ring>(delivery::RingBounds{
-          options.memory_events, static_cast<std::size_t>(options.memory_bytes)})) {}
+          options.memory_events, static_cast<std::size_t>(options.memory_bytes)})),
+      spools_(PutKind::kLog, options.spool, options.spool_size) {}
 
 Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
   std::optional<std::string> salt;
@@ -40,6 +47,7 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
     setup.filter = each.filter;
     setup.burst = *each.burst;
     auto sink = outlets->make_sink(each);
+    if (sink && each.is_remote()) sink = outlets->with_spool(each.name, std::move(*sink));
     if (!sink) return std::move(sink).error();
     setup.sink = std::move(*sink);
     sinks.push_back(std::move(setup));
@@ -76,20 +84,39 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
       place->host, place->port, options.full_lines ? LineFormat::full : LineFormat::caputlog));
 }
 
-Result<UniqueFd> Outlets::serve_store(const HelperRequest& request) const {
-  if (request.what > kOpenStoreLog) return error_in_words("put log: no such request");
+Result<std::unique_ptr<Sink>> Outlets::with_spool(const std::string& name,
+                                                  std::unique_ptr<Sink> sink) {
+  if (spools_.folder().empty()) return sink;
+  const auto number = spools_.add(name);
+  if (!number) return number.error();
+  return std::unique_ptr<Sink>(std::make_unique<SpoolSink>(
+      name, std::move(sink), QueueBounds(), [this, at = *number] { return spools_.at(at); }));
+}
+
+Result<UniqueFd> Outlets::serve_other(const HelperRequest& request) const {
+  if (request.what > kOpenSpoolLog) return error_in_words("put log: no such request");
+  const DatabaseFile file = file_of(request.what);
+  if (request.what >= kOpenSpool) return spools_.serve(request.number, file);
   if (store_options_.store.empty()) return error_in_words("put log: there is no store");
-  return open_store_file(store_options_.store, request.what == kOpenStoreLog ? DatabaseFile::log : DatabaseFile::database);
+  return open_store_file(store_options_.store, file);
 }
 
 Result<uid_t> Outlets::owner_of_files() const {
-  if (store_options_.store.empty()) return files_.owner();
-  return files_.owner({store_options_.store});
+  std::vector<std::string> folders;
+  if (!store_options_.store.empty()) folders.push_back(store_options_.store);
+  if (!spools_.empty()) folders.push_back(spools_.folder());
+  return files_.owner(folders);
 }
 
 Result<void> Outlets::open_files() {
   for (FileSink* sink : file_sinks_)
     if (auto opened = sink->open(); !opened) return opened;
+  if (!spools_.empty())
+    if (auto opened = spools_.open([this](std::size_t number, DatabaseFile file) {
+          return files_.ask(file == DatabaseFile::log ? kOpenSpoolLog : kOpenSpool, number);
+        });
+        !opened)
+      return opened;
   return store_options_.store.empty() ? Result<void>() : open_store();
 }
 

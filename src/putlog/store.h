@@ -32,8 +32,8 @@ Result<UniqueFd> open_store_file(const std::string& folder, delivery::DatabaseFi
 class Store {
  public:
   // `path` is for errors.
-  static Result<std::shared_ptr<Store>> open(const std::string& path,
-                                             delivery::DatabaseFiles files, StoreBounds bounds);
+  static Result<std::shared_ptr<Store>> open(const std::string& path, delivery::DatabaseFiles files,
+                                             StoreBounds bounds);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

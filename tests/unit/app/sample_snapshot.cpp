@@ -190,7 +190,12 @@ Snapshot sample_snapshot() {
   file.filtered = 1;
   file.waiting = 2;
   file.dropped["queue_full"] = 1;
-  snapshot.sinks = {kernel, file};
+  putlog::SinkSample loki;
+  loki.sink = "loki";
+  loki.delivered = 13;
+  loki.waiting = 17;
+  loki.spool = delivery::SpoolSample{11, 7, 24'576};
+  snapshot.sinks = {kernel, file, loki};
   snapshot.followers = {1, 5, 7};
   traces::TracesSample traces;
   traces.made = {{"rate", 17}, {"asked", 2}};
