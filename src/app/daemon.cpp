@@ -140,7 +140,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
   readers->let_go_first(iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()}));
   std::unique_ptr<putlog::Outlets> outlets;
   if (put_log_options(options).enabled) {
-    auto made = putlog::Outlets::make(options.putlog.outlets);
+    auto made = putlog::Outlets::make(options.putlog.outlets, build_info().version);
     if (!made) return std::move(made).error();
     outlets = std::move(*made);
   }

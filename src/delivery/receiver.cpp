@@ -114,6 +114,10 @@ void look_up_host_of(const std::string& url, const std::string& log) {
   look_up_once(parsed ? parsed->host : place, log);
 }
 
+HttpPost HttpReceiver::post(const std::string& path, const std::string& content_type) const {
+  return {url.ends_with(path) ? url : url + path, content_type, {}, as, headers};
+}
+
 bool is_refused_for_good(int status) {
   return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
          status != 429;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "base/http_client.h"
@@ -30,6 +31,16 @@ void look_up_host_of(const std::string& url, const std::string& log);
 
 // What another try does not help.
 bool is_refused_for_good(int status);
+
+// One that takes requests by HTTP.
+struct HttpReceiver {
+  std::string url;  // "http://loki:3100"; the path of its API may stand in it
+  FetchAs as = {};
+  std::map<std::string, std::string> headers = {};
+
+  // To its URL, which ends with `path`; without a body.
+  HttpPost post(const std::string& path, const std::string& content_type) const;
+};
 
 struct Push {
   HttpPost post;

@@ -9,16 +9,15 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/utf8.h"
 #include "exposition/label_text.h"
 #include "putlog/filter.h"
+#include "putlog/in_words.h"
 #include "putlog/json.h"
 
 namespace ioc_exporter::putlog {
 namespace {
 
-constexpr int kRoom = 256 << 10;  // the kernel doubles it
-constexpr std::size_t kLongestInWords = 120;
+constexpr int kRoom = 256 << 10;                      // the kernel doubles it
 constexpr char kWarning = '4', kInformational = '6';  // as of syslog(3)
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
@@ -40,26 +39,13 @@ std::string json_of(const std::optional<Value>& value) {
   return text;
 }
 
-// For who reads the journal as it is.
-std::string in_words(const PutEvent& event, const std::string& value, const std::string& old) {
-  const auto shown = [](const std::string& text) {
-    return text.empty() ? "?" : printable_utf8(text, kLongestInWords);
-  };
-  std::string text = shown(event.pv) + ": " + shown(old) + " -> " + shown(value) + " by " +
-                     shown(event.user.empty() ? event.client : event.user);
-  if (!event.client_host.empty()) text += "@" + shown(event.client_host);
-  if (!event.status.empty()) text += ", " + event.status;
-  if (is_unexpected(event)) text += ", " + event.action + ": " + shown(event.rule);
-  return text;
-}
-
 }  // namespace
 
 std::string journal_fields(const Entry& entry) {
   const PutEvent& event = *entry.event;
   const std::string value = json_of(event.value), old = json_of(event.old);
   std::string out;
-  append_field(out, "MESSAGE", in_words(event, value, old));
+  append_field(out, "MESSAGE", in_words(event));
   append_field(out, "PRIORITY", std::string(1, is_unexpected(event) ? kWarning : kInformational));
   append_field(out, "SYSLOG_IDENTIFIER", "ioc_exporter-puts");
   append_field(out, "EPICS_TIME", time_text(event.time));

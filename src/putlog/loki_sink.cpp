@@ -59,11 +59,10 @@ LokiPush loki_push(std::span<const Entry> entries, bool metadata) {
 }
 
 delivery::Delivered LokiSink::deliver(std::span<const Entry> entries) {
-  const LokiPush push = loki_push(entries, options_.metadata);
-  HttpPost post{options_.url + "/loki/api/v1/push", "application/json", push.body, {}, {}};
-  post.as.login = options_.login;
-  if (!options_.tenant.empty()) post.headers["X-Scope-OrgID"] = options_.tenant;
-  return delivery::push({std::move(post), push.entries, "push to " + options_.url});
+  LokiPush push = loki_push(entries, metadata_);
+  HttpPost post = receiver_.post("/loki/api/v1/push", "application/json");
+  post.body = std::move(push.body);
+  return delivery::push({std::move(post), push.entries, "push to " + receiver_.url});
 }
 
 }  // namespace ioc_exporter::putlog

@@ -1,19 +1,15 @@
 // LokiSink: lines to Loki's HTTP API (POST /loki/api/v1/push), which acknowledges each push.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
+#include <utility>
 
-#include "base/http_client.h"
+#include "delivery/receiver.h"
 #include "putlog/sink.h"
 
 namespace ioc_exporter::putlog {
-
-struct LokiOptions {
-  std::string url;       // "http://loki:3100"
-  std::string login;     // "USER:PASSWORD", "" = none
-  std::string tenant;    // X-Scope-OrgID, "" = none
-  bool metadata = true;  // pv, user and client as structured metadata
-};
 
 // A push: a stream for each IOC. `entries`: with how many of the first ones it is large enough.
 struct LokiPush {
@@ -24,12 +20,15 @@ LokiPush loki_push(std::span<const Entry> entries, bool metadata);
 
 class LokiSink : public Sink {
  public:
-  explicit LokiSink(LokiOptions options) : options_(std::move(options)) {}
+  // `metadata`: pv, user and client as structured metadata.
+  LokiSink(delivery::HttpReceiver receiver, bool metadata)
+      : receiver_(std::move(receiver)), metadata_(metadata) {}
 
   Delivered deliver(std::span<const Entry> entries) override;
 
  private:
-  const LokiOptions options_;
+  const delivery::HttpReceiver receiver_;
+  const bool metadata_;
 };
 
 }  // namespace ioc_exporter::putlog

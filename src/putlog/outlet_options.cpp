@@ -20,7 +20,11 @@ Result<void> check_tcp(const std::string& text) {
 }
 
 Result<void> check_loki(const std::string& url) {
-  return delivery::check_url(url, false, "http://loki:3100");
+  return delivery::check_url(url, true, "http://loki:3100");
+}
+
+Result<void> check_otlp(const std::string& url) {
+  return delivery::check_url(url, true, "http://collector:4318");
 }
 
 void read_sink(Reader& item, OutletOptions& options) {
@@ -30,10 +34,8 @@ void read_sink(Reader& item, OutletOptions& options) {
              [&](const std::string& text) { return delivery::check_log_path(sink.file = text); });
   item.check("tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
   item.check("loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
-  item.check("tenant", [&](const std::string& text) {
-    return delivery::check_header(sink.tenant = text, "name of a tenant");
-  });
-  sink.login_file = item.text("login_file").value_or("");
+  item.check("otlp", [&](const std::string& text) { return check_otlp(sink.otlp = text); });
+  delivery::read_receiver(item, sink.receiver);
   sink.metadata = item.flag("metadata").value_or(true);
   item.check("format", [&](const std::string& text) -> Result<void> {
     sink.full_lines = text == "full";
@@ -57,8 +59,13 @@ void read_sink(Reader& item, OutletOptions& options) {
   sink.filter.ioc.include = item.pattern("ioc");
   sink.filter.unexpected = item.flag("unexpected").value_or(false);
   sink.journald = item.flag("journald").value_or(false);
-  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + sink.journald != 1)
-    return item.complain("file", "a sink has one of file, tcp, loki and journald");
+  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + !sink.otlp.empty() +
+          sink.journald !=
+      1)
+    return item.complain("file", "a sink has one of file, tcp, loki, otlp and journald");
+  if (!sink.receiver.empty() && sink.loki.empty() && sink.otlp.empty())
+    return item.complain("name",
+                         "only a sink of loki or otlp has login_file, ca_file, tenant and headers");
   options.sinks.push_back(std::move(sink));
 }
 
@@ -77,6 +84,7 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
                   : !sink.tcp.empty()   ? "tcp"
                   : !sink.store.empty() ? "store"
                   : sink.journald       ? "journald"
+                  : !sink.otlp.empty()  ? "otlp"
                                         : "loki";
     const std::string name = sink.name;
     for (unsigned number = 2; !taken.insert(sink.name).second; ++number)

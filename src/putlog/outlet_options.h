@@ -9,6 +9,7 @@
 
 #include "base/option_table.h"
 #include "base/pattern.h"
+#include "delivery/receiver_options.h"
 #include "putlog/filter.h"
 
 namespace ioc_exporter {
@@ -17,24 +18,24 @@ class Reader;
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki, the
-// journal; or the store.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki,
+// OpenTelemetry, the journal; or the store.
 struct SinkOptions {
   std::string name;  // "" = by what it is
-  std::string file, tcp, loki;
+  std::string file, tcp, loki, otlp;
   std::string store;  // a folder
   bool journald = false;
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;
-  bool full_lines = false;         // over TCP: our keys, not caPutLog's
-  std::string login_file, tenant;  // of Loki
-  bool metadata = true;
+  bool full_lines = false;                         // over TCP: our keys, not caPutLog's
+  delivery::ReceiverOptions receiver;              // of Loki and OpenTelemetry
+  bool metadata = true;                            // of Loki
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
   EventFilter filter;
 
   // It goes over the network: what waits for it may wait on disk.
-  bool is_remote() const { return !tcp.empty() || !loki.empty(); }
+  bool is_remote() const { return !tcp.empty() || !loki.empty() || !otlp.empty(); }
 };
 
 inline SinkOptions store_defaults() {

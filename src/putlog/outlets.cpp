@@ -3,11 +3,12 @@
 #include <optional>
 #include <utility>
 
-#include "base/command_line.h"
 #include "base/log.h"
-#include "delivery/receiver.h"
+#include "delivery/otlp.h"
+#include "delivery/receiver_options.h"
 #include "putlog/journald_sink.h"
 #include "putlog/loki_sink.h"
+#include "putlog/otlp_sink.h"
 #include "putlog/store_sink.h"
 #include "putlog/tcp_sink.h"
 
@@ -32,7 +33,8 @@ Outlets::Outlets(const OutletOptions& options)
           options.memory_events, static_cast<std::size_t>(options.memory_bytes)})),
       spools_(PutKind::kLog, options.spool, options.spool_size) {}
 
-Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
+Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
+                                               const std::string& version) {
   std::optional<std::string> salt;
   if (!options.salt_file.empty()) {
     auto read = Privacy::read_salt(options.salt_file);
@@ -46,7 +48,7 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
     setup.name = each.name;
     setup.filter = each.filter;
     setup.burst = *each.burst;
-    auto sink = outlets->make_sink(each);
+    auto sink = outlets->make_sink(each, version);
     if (sink && each.is_remote()) sink = outlets->with_spool(each.name, std::move(*sink));
     if (!sink) return std::move(sink).error();
     setup.sink = std::move(*sink);
@@ -57,7 +59,8 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options) {
   return outlets;
 }
 
-Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
+Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
+                                                 const std::string& version) {
   using Made = std::unique_ptr<Sink>;
   if (!options.file.empty()) {
     auto sink = std::make_unique<FileSink>(options.file, FileBounds{options.size, options.age},
@@ -65,12 +68,13 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options) {
     file_sinks_.push_back(sink.get());
     return Made(std::move(sink));
   }
-  if (!options.loki.empty()) {
-    auto login = read_login(options.login_file);
-    if (!login) return std::move(login).error();
-    delivery::look_up_host_of(options.loki, PutKind::kLog);
-    return Made(std::make_unique<LokiSink>(
-        LokiOptions{options.loki, std::move(*login), options.tenant, options.metadata}));
+  if (const std::string& url = options.loki.empty() ? options.otlp : options.loki; !url.empty()) {
+    auto receiver = delivery::open_receiver(PutKind::kLog, url, options.receiver);
+    if (!receiver) return std::move(receiver).error();
+    if (!options.loki.empty())
+      return Made(std::make_unique<LokiSink>(std::move(*receiver), options.metadata));
+    return Made(std::make_unique<OtlpSink>(std::move(*receiver),
+                                           delivery::otlp::Sender::of_this_host(version)));
   }
   if (!options.store.empty()) {
     store_options_ = options;

@@ -22,8 +22,10 @@ namespace ioc_exporter::putlog {
 
 class Outlets : public PutReceiver {
  public:
-  // Reads the salt. Opens no files yet.
-  static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options);
+  // `version`: of this exporter, for those who are sent puts. Reads the salt, and logins. Opens no
+  // files yet.
+  static Result<std::unique_ptr<Outlets>> make(const OutletOptions& options,
+                                               const std::string& version);
   ~Outlets() override { ring_->end(); }
 
   void receive(std::span<const PutEvent> events) override { fanout_->receive(events); }
@@ -48,7 +50,7 @@ class Outlets : public PutReceiver {
  private:
   explicit Outlets(const OutletOptions& options);
 
-  Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options);
+  Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options, const std::string& version);
   Result<UniqueFd> serve_other(const HelperRequest& request) const;
   Result<void> open_store();
   // The sink, behind what waits on disk where that is asked for.

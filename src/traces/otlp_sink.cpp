@@ -1,48 +1,26 @@
 #include "traces/otlp_sink.h"
 
-#include <algorithm>
 #include <map>
-#include <optional>
-#include <protozero/pbf_reader.hpp>
-#include <string_view>
-#include <utility>
 #include <variant>
+#include <vector>
 
-#include "base/utf8.h"
-#include "delivery/receiver.h"
-#include "exposition/label_text.h"
-#include "exposition/protobuf_buffer.h"
 #include "traces/json.h"
 
 namespace ioc_exporter::traces {
 namespace {
 
-using exposition::ProtobufWriter;
-
-constexpr std::size_t kLargestBody = 512u << 10;
-constexpr const char* kContentType = "application/x-protobuf";
+namespace otlp = delivery::otlp;
+using otlp::Writer;
 
 // Of the messages that are written.
 namespace request {
 constexpr int kResourceSpans = 1;
 }
 namespace resource_spans {
-constexpr int kResource = 1, kScopeSpans = 2;
-}
-namespace resource {
-constexpr int kAttributes = 1;
+constexpr int kScopeSpans = 2;
 }
 namespace scope_spans {
-constexpr int kScope = 1, kSpans = 2;
-}
-namespace scope {
-constexpr int kName = 1, kVersion = 2;
-}
-namespace key_value {
-constexpr int kKey = 1, kValue = 2;
-}
-namespace any_value {
-constexpr int kString = 1, kBool = 2, kInt = 3;
+constexpr int kSpans = 2;
 }
 namespace span_fields {
 constexpr int kTraceId = 1, kSpanId = 2, kParent = 4, kName = 5, kKind = 6, kStart = 7, kEnd = 8,
@@ -52,30 +30,9 @@ constexpr int kInternal = 1, kServer = 2, kClient = 3;
 namespace status {
 constexpr int kMessage = 2, kCode = 3, kError = 2;
 }
-// And of those that are read.
-namespace response {
-constexpr int kPartialSuccess = 1, kRejectedSpans = 1, kErrorMessage = 2;
-}
-namespace rpc_status {
-constexpr int kMessage = 2;
-}
-
-// Others refuse a whole request for one text that is no UTF-8.
-void add_text(ProtobufWriter& to, int field, std::string_view text) {
-  const std::string safe = exposition::utf8_safe(text);
-  to.add_string(static_cast<protozero::pbf_tag_type>(field), safe);
-}
-
-void add_number(ProtobufWriter& to, int field, std::uint64_t number) {
-  to.add_fixed64(static_cast<protozero::pbf_tag_type>(field), number);
-}
-
-ProtobufWriter begin(ProtobufWriter& in, int field) {
-  return {in, static_cast<protozero::pbf_tag_type>(field)};
-}
 
 // Eight bytes, as they are written: the first one first.
-void add_id(ProtobufWriter& to, int field, SpanId id) {
+void add_id(Writer& to, int field, SpanId id) {
   char bytes[8];
   for (char& byte : bytes) {
     byte = static_cast<char>(id >> 56);
@@ -84,25 +41,17 @@ void add_id(ProtobufWriter& to, int field, SpanId id) {
   to.add_bytes(static_cast<protozero::pbf_tag_type>(field), bytes, sizeof bytes);
 }
 
-void add_attribute(ProtobufWriter& to, int field, const Attribute& attribute) {
-  ProtobufWriter pair = begin(to, field);
-  add_text(pair, key_value::kKey, attribute.name);
-  ProtobufWriter value = begin(pair, key_value::kValue);
-  if (const auto* text = std::get_if<std::string>(&attribute.value))
-    add_text(value, any_value::kString, *text);
-  else if (const auto* number = std::get_if<std::int64_t>(&attribute.value))
-    value.add_int64(any_value::kInt, *number);
-  else
-    value.add_bool(any_value::kBool, std::get<bool>(attribute.value));
+otlp::Scalar scalar_of(const Attribute& attribute) {
+  return std::visit([](const auto& value) { return otlp::Scalar(value); }, attribute.value);
 }
 
 // By OpenTelemetry's conventions: of a put its client, of a put through a link its server.
-void add_peer(ProtobufWriter& to, const Span& span, const Peer& peer) {
+void add_peer(Writer& to, const Span& span, const Peer& peer) {
   const bool is_client = span.kind == SpanKind::put;
-  add_attribute(to, span_fields::kAttributes,
-                {is_client ? "client.address" : "server.address", peer.address});
-  add_attribute(to, span_fields::kAttributes,
-                {is_client ? "client.port" : "server.port", std::int64_t{peer.port}});
+  otlp::add_attribute(to, span_fields::kAttributes, is_client ? "client.address" : "server.address",
+                      peer.address);
+  otlp::add_attribute(to, span_fields::kAttributes, is_client ? "client.port" : "server.port",
+                      std::int64_t{peer.port});
 }
 
 int kind_of(const Span& span) {
@@ -110,138 +59,59 @@ int kind_of(const Span& span) {
   return span.kind == SpanKind::put ? span_fields::kServer : span_fields::kClient;
 }
 
-void add_span(ProtobufWriter& to, const Trace& trace, const Span& span, SpanNames names) {
+void add_span(Writer& to, const Trace& trace, const Span& span, SpanNames names) {
   using namespace span_fields;
-  ProtobufWriter out = begin(to, scope_spans::kSpans);
+  Writer out = otlp::begin(to, scope_spans::kSpans);
   out.add_bytes(kTraceId, reinterpret_cast<const char*>(trace.id.data()), trace.id.size());
   add_id(out, kSpanId, span.id);
   if (const SpanId parent = parent_of(trace, span); parent != 0) add_id(out, kParent, parent);
-  add_text(out, kName, name_of(trace, span, names));
+  otlp::add_text(out, kName, name_of(trace, span, names));
   out.add_enum(kKind, kind_of(span));
-  const auto start = span.start.time_since_epoch();
-  add_number(out, kStart, static_cast<std::uint64_t>(start.count()));
-  add_number(out, kEnd, static_cast<std::uint64_t>((start + span.duration).count()));
+  otlp::add_time(out, kStart, span.start);
+  otlp::add_time(out, kEnd, span.start + span.duration);
   for (const Attribute& attribute : attributes_of(trace, span))
-    add_attribute(out, kAttributes, attribute);
+    otlp::add_attribute(out, kAttributes, attribute.name, scalar_of(attribute));
   if (const auto peer = peer_of(trace, span)) add_peer(out, span, *peer);
   const std::string failure = failure_of(span);
   if (failure.empty()) return;
-  ProtobufWriter state = begin(out, kStatus);
-  add_text(state, status::kMessage, failure);
+  Writer state = otlp::begin(out, kStatus);
+  otlp::add_text(state, status::kMessage, failure);
   state.add_enum(status::kCode, status::kError);
 }
 
 // Those of one process: the IOC's name, and its pid.
 using Process = std::pair<std::string, std::int32_t>;
 
-void add_resource(ProtobufWriter& to, const Process& process, const OtlpSender& sender) {
-  const auto& [ioc, pid] = process;
-  ProtobufWriter out = begin(to, resource_spans::kResource);
-  const auto add = [&out](std::string_view name, auto value) {
-    add_attribute(out, resource::kAttributes, {name, std::move(value)});
-  };
-  add("service.name", ioc.empty() ? std::string(kUnknownService) : ioc);
-  add("service.instance.id", sender.host + ":" + std::to_string(pid));
-  add("host.name", sender.host);
-  add("process.pid", std::int64_t{pid});
-  add("telemetry.sdk.name", std::string("ioc_exporter"));
-  add("telemetry.sdk.language", std::string("cpp"));
-  add("telemetry.sdk.version", sender.version);
-}
-
-void add_process(ProtobufWriter& to, const Process& process, std::span<const SharedTrace> traces,
-                 SpanNames names, const OtlpSender& sender) {
-  ProtobufWriter out = begin(to, request::kResourceSpans);
-  add_resource(out, process, sender);
-  ProtobufWriter spans = begin(out, resource_spans::kScopeSpans);
-  {
-    ProtobufWriter scope = begin(spans, scope_spans::kScope);
-    add_text(scope, scope::kName, "ioc_exporter");
-    add_text(scope, scope::kVersion, sender.version);
-  }
+void add_process(Writer& to, const Process& process, std::span<const SharedTrace> traces,
+                 SpanNames names, const otlp::Sender& sender) {
+  Writer out = otlp::begin(to, request::kResourceSpans);
+  otlp::add_resource(out, {process.first, process.second}, sender);
+  Writer spans = otlp::begin(out, resource_spans::kScopeSpans);
+  otlp::add_scope(spans, sender);
   for (const SharedTrace& trace : traces)
     for (const Span& span : trace->spans) add_span(spans, *trace, span, names);
 }
 
-// What the answer holds at `field`, a text or a message; nothing: there is no such thing.
-std::optional<std::string_view> find(std::string_view message, int field) {
-  protozero::pbf_reader reader(message.data(), message.size());
-  if (!reader.next(static_cast<protozero::pbf_tag_type>(field),
-                   protozero::pbf_wire_type::length_delimited))
-    return std::nullopt;
-  const auto view = reader.get_view();
-  return std::string_view(view.data(), view.size());
-}
-
-bool is_protobuf(const Fetched& answer) {
-  const auto type = answer.headers.find("content-type");
-  return type != answer.headers.end() && type->second.starts_with(kContentType);
-}
-
-// A request that was taken, but for some spans: which, and of which traces, is not said.
-void read_answer(const Fetched& answer, const std::string& where, delivery::Delivered& done) {
-  if (!is_protobuf(answer)) return;
-  try {
-    const auto partial = find(answer.body, response::kPartialSuccess);
-    if (!partial) return;
-    protozero::pbf_reader reader(partial->data(), partial->size());
-    if (!reader.next(response::kRejectedSpans, protozero::pbf_wire_type::varint)) return;
-    const std::int64_t spans = reader.get_int64();
-    if (spans <= 0) return;
-    const std::string words(find(*partial, response::kErrorMessage).value_or(""));
-    done.refused = static_cast<std::size_t>(
-        std::min<std::uint64_t>(done.entries, static_cast<std::uint64_t>(spans)));
-    done.entries -= done.refused;
-    done.problem = error_in_words(where + ": " + std::to_string(spans) +
-                                  " spans were refused: " + printable_utf8(words, 200));
-    done.pause = std::chrono::milliseconds(0);
-  } catch (const protozero::exception&) {  // it was taken all the same
-  }
-}
-
-std::string words_of(const Fetched& answer) {
-  if (!is_protobuf(answer)) return answer.body;
-  try {
-    return std::string(find(answer.body, rpc_status::kMessage).value_or(""));
-  } catch (const protozero::exception&) {
-    return "";
-  }
-}
-
-// By the protocol another try helps with 429 and 502 to 504 only; a login or a proxy can be
-// repaired, too.
-bool is_refused(int status) {
-  return status != 401 && status != 403 && status != 408 && status != 429 &&
-         !(status >= 502 && status <= 504);
-}
-
 }  // namespace
 
-OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names, const OtlpSender& sender) {
+OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
+                   const otlp::Sender& sender) {
   OtlpBody body;
   std::map<Process, std::vector<SharedTrace>> by_process;
-  for (std::size_t size = 0; body.traces < traces.size() && size < kLargestBody; ++body.traces) {
+  for (std::size_t size = 0; body.traces < traces.size() && size < otlp::kLargestBody;
+       ++body.traces) {
     const SharedTrace& trace = traces[body.traces];
     by_process[{trace->ioc, trace->pid}].push_back(trace);
     size += footprint(*trace);  // which is somewhat more
   }
-  ProtobufWriter out(body.protobuf);
+  Writer out(body.protobuf);
   for (const auto& [process, own] : by_process) add_process(out, process, own, names, sender);
   return body;
 }
 
 delivery::Delivered OtlpSink::deliver(std::span<const SharedTrace> traces) {
   const OtlpBody body = otlp_body(traces, receiver_.names, sender_);
-  const HttpPost post{url_of(receiver_, "/v1/traces"),
-                      kContentType,
-                      std::string(body.protobuf.view()),
-                      {receiver_.login, receiver_.tls},
-                      receiver_.headers};
-  const std::string where = "send traces to " + post.url;
-  const auto read = [&where](const Fetched& answer, delivery::Delivered& done) {
-    read_answer(answer, where, done);
-  };
-  return delivery::push({post, body.traces, where, is_refused, read, words_of});
+  return otlp::send({receiver_.http, "/v1/traces", "traces", "spans", body.protobuf, body.traces});
 }
 
 }  // namespace ioc_exporter::traces

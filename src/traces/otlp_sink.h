@@ -1,8 +1,7 @@
 // OtlpSink: spans by OpenTelemetry's protocol over HTTP (POST /v1/traces, protobuf), which an
 // OpenTelemetry Collector, Jaeger and Tempo take.
 //
-// Field numbers are those of opentelemetry-proto 1.x (trace/v1/trace.proto,
-// collector/trace/v1/trace_service.proto), which are stable.
+// Field numbers are those of opentelemetry-proto 1.x (trace/v1/trace.proto), which are stable.
 #pragma once
 
 #include <span>
@@ -10,14 +9,10 @@
 #include <utility>
 
 #include "base/byte_buffer.h"
+#include "delivery/otlp.h"
 #include "traces/sink.h"
 
 namespace ioc_exporter::traces {
-
-// Who sends.
-struct OtlpSender {
-  std::string host, version;
-};
 
 // A request: resource spans for each process. `traces`: with how many of the first ones it is large
 // enough.
@@ -25,18 +20,19 @@ struct OtlpBody {
   ByteBuffer protobuf;
   std::size_t traces = 0;
 };
-OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names, const OtlpSender& sender);
+OtlpBody otlp_body(std::span<const SharedTrace> traces, SpanNames names,
+                   const delivery::otlp::Sender& sender);
 
 class OtlpSink : public Sink {
  public:
-  OtlpSink(Receiver receiver, OtlpSender sender)
+  OtlpSink(Receiver receiver, delivery::otlp::Sender sender)
       : receiver_(std::move(receiver)), sender_(std::move(sender)) {}
 
   Delivered deliver(std::span<const SharedTrace> traces) override;
 
  private:
   const Receiver receiver_;
-  const OtlpSender sender_;
+  const delivery::otlp::Sender sender_;
 };
 
 }  // namespace ioc_exporter::traces

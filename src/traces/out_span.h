@@ -40,7 +40,4 @@ std::vector<Attribute> attributes_of(const Trace& trace, const Span& span);
 // That the record could not do its work, as its alarm says it: "INVALID READ"; "": it could.
 std::string failure_of(const Span& span);
 
-// Of an IOC without a name, as OpenTelemetry has it.
-inline constexpr const char* kUnknownService = "unknown_service";
-
 }  // namespace ioc_exporter::traces

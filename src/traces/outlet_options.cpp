@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/value_text.h"
 #include "base/yaml_reader.h"
 #include "delivery/log_file.h"
@@ -24,34 +23,10 @@ Result<void> check_otlp(const std::string& url) {
   return delivery::check_url(url, true, "http://collector:4318");
 }
 
-// Letters, digits and dashes: no line of its own.
-bool is_header_name(const std::string& name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    c = lower(c);
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
-}
-
-Result<void> check_header(const std::string& name, const std::string& value) {
-  if (!is_header_name(name)) return error_in_words(shown(name) + " is no name of a header");
-  return delivery::check_header(value, "value of a header");
-}
-
 void read_server(Reader& item, SinkOptions& sink) {
   item.check("zipkin", [&](const std::string& text) { return check_zipkin(sink.zipkin = text); });
   item.check("otlp", [&](const std::string& text) { return check_otlp(sink.otlp = text); });
-  item.check("tenant", [&](const std::string& text) {
-    return delivery::check_header(sink.tenant = text, "name of a tenant");
-  });
-  sink.login_file = item.text("login_file").value_or("");
-  item.check("ca_file", [&](const std::string& text) {
-    return delivery::check_log_path(sink.ca_file = text);
-  });
-  item.pairs("headers", [&](const Pair& header) {
-    sink.headers[header.name] = header.value;
-    if (const auto good = check_header(header.name, header.value); !good)
-      item.complain("headers", good.error().message());
-  });
+  delivery::read_receiver(item, sink.receiver);
   item.check("span_names", [&](const std::string& text) -> Result<void> {
     sink.names = text == "type" ? SpanNames::type : SpanNames::record;
     if (text == "type" || text == "record") return {};

@@ -3,12 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/option_table.h"
+#include "delivery/receiver_options.h"
 #include "traces/sink.h"
 
 namespace ioc_exporter {
@@ -24,9 +24,8 @@ struct SinkOptions {
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;
-  std::string login_file, ca_file, tenant;     // of a server
-  std::map<std::string, std::string> headers;  // the same
-  std::optional<SpanNames> names;              // the same; nothing: as the others
+  delivery::ReceiverOptions receiver;  // of a server
+  std::optional<SpanNames> names;      // the same; nothing: as the others
   TraceFilter filter;
 };
 

@@ -1,11 +1,9 @@
 #include "traces/outlets.h"
 
-#include <sys/utsname.h>
-
 #include <chrono>
 
-#include "base/command_line.h"
-#include "delivery/receiver.h"
+#include "delivery/otlp.h"
+#include "delivery/receiver_options.h"
 #include "traces/json.h"
 #include "traces/otlp_sink.h"
 #include "traces/zipkin_sink.h"
@@ -15,28 +13,6 @@ namespace {
 
 // Servers are asked once for many traces; who reads a file sees each at once.
 constexpr std::chrono::milliseconds kServerWindow{1000}, kFileWindow{0};
-
-std::string host_name() {
-  utsname host{};
-  return ::uname(&host) == 0 ? host.nodename : "";
-}
-
-Result<Receiver> receiver_of(const SinkOptions& options) {
-  Receiver receiver;
-  receiver.url = options.zipkin.empty() ? options.otlp : options.zipkin;
-  if (receiver.url.starts_with("https://") && !TlsClient::is_there())
-    return error_in_words("traces: " + receiver.url +
-                          ": this ioc_exporter does not speak TLS (that of a release does)");
-  auto login = read_login(options.login_file);
-  if (!login) return std::move(login).error();
-  receiver.login = std::move(*login);
-  receiver.tls.authorities = options.ca_file;
-  receiver.headers = options.headers;
-  if (!options.tenant.empty()) receiver.headers["X-Scope-OrgID"] = options.tenant;
-  receiver.names = *options.names;
-  delivery::look_up_host_of(receiver.url, TraceKind::kLog);
-  return receiver;
-}
 
 }  // namespace
 
@@ -65,10 +41,13 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
     file_sinks_.push_back(sink.get());
     return Made(std::move(sink));
   }
-  auto receiver = receiver_of(options);
-  if (!receiver) return std::move(receiver).error();
-  if (!options.zipkin.empty()) return Made(std::make_unique<ZipkinSink>(std::move(*receiver)));
-  return Made(std::make_unique<OtlpSink>(std::move(*receiver), OtlpSender{host_name(), version}));
+  auto http = delivery::open_receiver(
+      TraceKind::kLog, options.zipkin.empty() ? options.otlp : options.zipkin, options.receiver);
+  if (!http) return std::move(http).error();
+  Receiver receiver{std::move(*http), *options.names};
+  if (!options.zipkin.empty()) return Made(std::make_unique<ZipkinSink>(std::move(receiver)));
+  return Made(std::make_unique<OtlpSink>(std::move(receiver),
+                                         delivery::otlp::Sender::of_this_host(version)));
 }
 
 Outlets::~Outlets() {

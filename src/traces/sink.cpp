@@ -23,8 +23,4 @@ void Batch::end_all(std::vector<SharedTrace>& out) {
   due_.reset();
 }
 
-std::string url_of(const Receiver& receiver, const std::string& path) {
-  return receiver.url.ends_with(path) ? receiver.url : receiver.url + path;
-}
-
 }  // namespace ioc_exporter::traces

@@ -4,12 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "base/tls_client.h"
+#include "delivery/receiver.h"
 #include "delivery/sink.h"
 #include "delivery/sink_runner.h"
 #include "traces/filter.h"
@@ -60,14 +58,9 @@ using SinkSetup = delivery::SinkSetup<TraceKind>;
 
 // A server that takes traces by HTTP.
 struct Receiver {
-  std::string url;    // "http://zipkin:9411"; the path of its API may stand in it
-  std::string login;  // "USER:PASSWORD", "" = none
-  TlsClientFiles tls;
-  std::map<std::string, std::string> headers;
+  delivery::HttpReceiver http;
   SpanNames names = SpanNames::record;
 };
-// Its URL, which ends with `path`.
-std::string url_of(const Receiver& receiver, const std::string& path);
 
 }  // namespace ioc_exporter::traces
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <variant>
 
+#include "delivery/otlp.h"
 #include "delivery/receiver.h"
 #include "exposition/json_text.h"
 #include "traces/json.h"
@@ -54,7 +56,7 @@ void append_span(std::string& out, const Trace& trace, const Span& span, SpanNam
   object.number("duration", std::max<std::int64_t>(1, (end - start).count()));
   {
     JsonObject endpoint(object.key("localEndpoint"));
-    endpoint.text("serviceName", trace.ioc.empty() ? kUnknownService : trace.ioc);
+    endpoint.text("serviceName", trace.ioc.empty() ? delivery::otlp::kUnknownService : trace.ioc);
   }
   if (const auto peer = peer_of(trace, span)) append_peer(object, *peer);
   append_tags(object.key("tags"), trace, span);
@@ -78,12 +80,10 @@ ZipkinBody zipkin_body(std::span<const SharedTrace> traces, SpanNames names) {
 
 delivery::Delivered ZipkinSink::deliver(std::span<const SharedTrace> traces) {
   ZipkinBody body = zipkin_body(traces, receiver_.names);
-  const HttpPost post{url_of(receiver_, "/api/v2/spans"),
-                      "application/json",
-                      std::move(body.json),
-                      {receiver_.login, receiver_.tls},
-                      receiver_.headers};
-  return delivery::push({post, body.traces, "send traces to " + post.url});
+  HttpPost post = receiver_.http.post("/api/v2/spans", "application/json");
+  post.body = std::move(body.json);
+  const std::string where = "send traces to " + post.url;
+  return delivery::push({std::move(post), body.traces, where});
 }
 
 }  // namespace ioc_exporter::traces

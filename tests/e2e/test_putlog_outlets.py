@@ -1,4 +1,5 @@
 """Where the put log's events go: the command, the API and the page, files that rotate, receivers."""
+import calendar
 import contextlib
 import http.server
 import json
@@ -11,12 +12,14 @@ import socket
 import stat
 import subprocess
 import threading
+import time
 from urllib.parse import quote
 
 import pytest
 
 from harness import clients, env
 from harness.exporter import run_exporter
+from harness.otlp_receiver import OtlpReceiver, attributes_of
 from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
@@ -78,7 +81,7 @@ def place(shared, tmp_path_factory):
     folder.chmod(0o755)
     (folder / "salt").write_text("0123456789abcdef0123456789abcdef\n")
     ioc = shared.ioc("outlets", DATABASE)
-    tcp, mute, loki = LineReceiver(), LineReceiver(reads=False), LokiReceiver()
+    tcp, mute, loki, otlp = LineReceiver(), LineReceiver(reads=False), LokiReceiver(), OtlpReceiver(path="/v1/logs")
     (folder / "site.yml").write_text(f"""
         putlog:
           burst: 0
@@ -88,6 +91,7 @@ def place(shared, tmp_path_factory):
             - {{tcp: 'localhost:{tcp.port}'}}
             - {{name: mute, tcp: '127.0.0.1:{mute.port}'}}
             - {{loki: 'http://localhost:{loki.server_port}'}}
+            - {{otlp: '{otlp.url}/v1/logs', headers: {{api-key: abc}}}}
         policy:
           rules:
             - {{name: machine, action: expect, pvs: ['O:a', 'O:b']}}
@@ -96,7 +100,7 @@ def place(shared, tmp_path_factory):
                                f"--putlog.user-salt={folder}/salt", "--putlog.hide-values=.*:secret", sees=[ioc])
     wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "it is heard", 60)
     return type("Place", (), {"folder": folder, "ioc": ioc, "exporter": exporter, "tcp": tcp, "mute": mute,
-                             "loki": loki})
+                             "loki": loki, "otlp": otlp})
 
 
 def puts_of(exporter, query="") -> list[dict]:
@@ -147,6 +151,27 @@ def test_everybody_is_told_the_same(place, connect):
     assert {put["pv"] for put in told} == {"O:b"} and not any("burst" in put for put in told)
 
 
+def test_a_log_record_says_what_a_line_does(place, connect):
+    puts = send(place, connect, ["O:a", "O:secret"], 3)
+    wait_until(lambda: len(place.otlp.records()) == puts[-1]["seq"], "the receiver has all")
+    for (resource, scope, record), put in zip(place.otlp.records()[-6:], puts):
+        assert resource.items() >= {"service.name": "outlets", "telemetry.sdk.name": "ioc_exporter"}.items()
+        assert resource["host.name"] and scope.name == "ioc_exporter" and scope.version
+        second, nanoseconds = put["time"].rstrip("Z").split(".")
+        moment = calendar.timegm(time.strptime(second, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(nanoseconds)
+        assert record.time_unix_nano == record.observed_time_unix_nano == moment
+        host, port = put["client"].rsplit(":", 1)
+        assert attributes_of(record.attributes) == {
+            "client.address": host, "client.port": int(port),
+            **{f"epics.{key}": value for key, value in put.items() if key not in ("time", "ioc")}}
+        unexpected = put["action"] == "unexpected"
+        assert (record.severity_number, record.severity_text) == ((13, "WARN") if unexpected else (9, "INFO"))
+        assert record.event_name == "epics.put"
+        value, old = ('"***"', '"***"') if unexpected else (f"{put['value']:g}", f"{put['old']:g}")
+        assert record.body.string_value.startswith(f"{put['pv']}: {old} -> {value} by {put['user']}@")
+        assert record.body.string_value.endswith(", unexpected: default") is unexpected
+
+
 def test_people_and_values_are_private(place, connect):
     puts = send(place, connect, ["O:a", "O:secret"], 5)
     for put in puts:
@@ -179,10 +204,10 @@ def test_each_put_is_accounted_for(place, connect):
     received = len(puts_of(place.exporter))
 
     def told(page):
-        return all(page.value(EVENTS, sink=sink) == received for sink in ("small", "tcp", "loki"))
+        return all(page.value(EVENTS, sink=sink) == received for sink in ("small", "tcp", "loki", "otlp"))
 
     page = place.exporter.wait_scrape(told, "the sinks that work took all")
-    for sink in ("small", "b", "tcp", "mute", "loki"):
+    for sink in ("small", "b", "tcp", "mute", "loki", "otlp"):
         dropped = sum(value for _, value in page.series(DROPPED, sink=sink))
         assert sum(page.value(name, sink=sink) for name in (EVENTS, FILTERED, WAITING)) + dropped == received, sink
     assert page.value(FILTERED, sink="b") == sum(put["pv"] != "O:b" for put in puts_of(place.exporter))

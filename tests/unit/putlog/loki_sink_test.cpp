@@ -23,7 +23,8 @@ class Loki {
   explicit Loki(int status) : server_({http_answer(status, "why")}) {}
 
   Sink::Delivered deliver(std::size_t count, bool metadata = true) const {
-    return LokiSink({server_.url(), "ada:secret", "site", metadata}).deliver(entries(1, count));
+    delivery::HttpReceiver receiver{server_.url(), {"ada:secret", {}}, {{"X-Scope-OrgID", "site"}}};
+    return LokiSink(std::move(receiver), metadata).deliver(entries(1, count));
   }
   const std::string& request() { return server_.requests().at(0); }
 

@@ -71,10 +71,14 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
 
 TEST_F(OutletsTest, WhatIsWrongIsTold) {
   for (const auto& [yaml, problem] :
-       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki and journald"},
-        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki and journald"},
-        {"sinks: [{loki: 'http://a:1', journald: true}]", "one of file, tcp, loki and journald"},
+       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki, otlp and journald"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki, otlp and journald"},
+        {"sinks: [{loki: 'http://a:1', journald: true}]",
+         "one of file, tcp, loki, otlp and journald"},
         {"sinks: [{loki: 'loki:3100'}]", "no URL"},
+        {"sinks: [{otlp: 'o:4318'}]", "no URL such as http://collector:4318"},
+        {"sinks: [{otlp: 'http://o:1', headers: {'a b': c}}]", "no name of a header"},
+        {"sinks: [{tcp: 'a:1', tenant: b}]", "only a sink of loki or otlp"},
         {"sinks: [{file: a}]", "no absolute path"},
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
         {"sinks: [{tcp: 'a:b:1'}]", "no HOST:PORT"},
@@ -91,7 +95,7 @@ TEST_F(OutletsTest, FilesAreOpenedByAHelper) {
   options_.file.size = 1000;  // a few lines
   options_.burst = std::chrono::milliseconds(0);
   {
-    auto outlets = Outlets::make(options_);
+    auto outlets = Outlets::make(options_, "1");
     ASSERT_TRUE(outlets);
     EXPECT_EQ(*(*outlets)->owner_of_files(), ::getuid());
     auto helper = Helper::start({"test-files", [] { return Result<void>(); },
@@ -113,7 +117,7 @@ TEST_F(OutletsTest, FilesAreOpenedByAHelper) {
 
 TEST_F(OutletsTest, TheStoreIsOpenedByTheHelperToo) {
   options_.store.store = folder_ + "/store";
-  auto outlets = Outlets::make(options_);
+  auto outlets = Outlets::make(options_, "1");
   ASSERT_TRUE(outlets);
   EXPECT_TRUE((*outlets)->has_files());
   EXPECT_EQ(*(*outlets)->owner_of_files(), ::getuid());
@@ -132,7 +136,7 @@ TEST_F(OutletsTest, TheStoreIsOpenedByTheHelperToo) {
 
 TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
   options_.file.file = folder_ + "/no/such/puts.jsonl";
-  const auto outlets = Outlets::make(options_);
+  const auto outlets = Outlets::make(options_, "1");
   ASSERT_TRUE(outlets);
   EXPECT_FALSE((*outlets)->owner_of_files());
   EXPECT_FALSE((*outlets)->open_files());
@@ -140,11 +144,11 @@ TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
 
 TEST_F(OutletsTest, ASaltIsLongEnoughToBeOne) {
   options_.salt_file = folder_ + "/salt";
-  EXPECT_FALSE(Outlets::make(options_));
+  EXPECT_FALSE(Outlets::make(options_, "1"));
   std::ofstream(options_.salt_file) << "short\n";
-  EXPECT_FALSE(Outlets::make(options_));
+  EXPECT_FALSE(Outlets::make(options_, "1"));
   std::ofstream(options_.salt_file) << "0123456789abcdef\n";
-  EXPECT_TRUE(Outlets::make(options_));
+  EXPECT_TRUE(Outlets::make(options_, "1"));
 }
 
 }  // namespace

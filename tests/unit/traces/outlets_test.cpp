@@ -67,7 +67,7 @@ TEST_F(TraceOutlets, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_FALSE(all[1].filter.wants(trace_of("LI", 6ms)));
   EXPECT_TRUE(all[1].filter.wants(trace_of("SR1", 6ms)));
   EXPECT_EQ(all[2].name, "cloud");
-  EXPECT_EQ(all[2].headers, (std::map<std::string, std::string>{{"Api-Key", "k e y"}}));
+  EXPECT_EQ(all[2].receiver.headers, (std::map<std::string, std::string>{{"Api-Key", "k e y"}}));
   EXPECT_EQ(all[3].count, 3u);
   EXPECT_FALSE(all[3].filter.wants(trace_of("SR", 4ms)));
 }
@@ -89,9 +89,9 @@ TEST_F(TraceOutlets, WhatIsWrongIsTold) {
 
 TEST_F(TraceOutlets, WhatCannotWorkIsToldAtTheStart) {
   options_.otlp.otlp = "http://localhost:4318";
-  options_.otlp.login_file = folder_ + "/none";
+  options_.otlp.receiver.login_file = folder_ + "/none";
   EXPECT_FALSE(Outlets::make(options_, "1"));
-  options_.otlp.login_file.clear();
+  options_.otlp.receiver.login_file.clear();
   EXPECT_TRUE(Outlets::make(options_, "1"));
   options_.otlp.otlp = "https://localhost:4318";
   EXPECT_EQ(Outlets::make(options_, "1").ok(), TlsClient::is_there());

@@ -123,9 +123,9 @@ TEST(TraceSinks, ARequestHasABound) {
 delivery::Delivered otlp_delivered(const std::string& answer, std::string* request = nullptr) {
   AnsweringServer server({answer});
   Receiver receiver;
-  receiver.url = server.url() + "/v1/traces";
-  receiver.login = "ada:secret";
-  receiver.headers["X-Scope-OrgID"] = "site";
+  receiver.http.url = server.url() + "/v1/traces";
+  receiver.http.as.login = "ada:secret";
+  receiver.http.headers["X-Scope-OrgID"] = "site";
   OtlpSink sink(receiver, {"host", "1"});
   auto done = sink.deliver(std::vector<SharedTrace>(4, shared(put_trace())));
   if (request != nullptr) *request = server.requests().at(0);

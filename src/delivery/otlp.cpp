@@ -1,0 +1,170 @@
+#include "delivery/otlp.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <protozero/pbf_reader.hpp>
+#include <utility>
+
+#include "base/utf8.h"
+#include "exposition/label_text.h"
+
+namespace ioc_exporter::delivery::otlp {
+namespace {
+
+constexpr const char* kContentType = "application/x-protobuf";
+
+// Of the messages that are written.
+namespace in_both {
+constexpr int kResource = 1, kScope = 1;
+}
+namespace resource {
+constexpr int kAttributes = 1;
+}
+namespace scope {
+constexpr int kName = 1, kVersion = 2;
+}
+namespace key_value {
+constexpr int kKey = 1, kValue = 2;
+}
+namespace any_value {
+constexpr int kString = 1, kBool = 2, kInt = 3, kDouble = 4, kArray = 5;
+}
+namespace array_value {
+constexpr int kValues = 1;
+}
+// And of those that are read.
+namespace response {
+constexpr int kPartialSuccess = 1, kRejected = 1, kErrorMessage = 2;
+}
+namespace rpc_status {
+constexpr int kMessage = 2;
+}
+
+// What the answer holds at `field`, a text or a message; nothing: there is no such thing.
+std::optional<std::string_view> find(std::string_view message, int field) {
+  protozero::pbf_reader reader(message.data(), message.size());
+  if (!reader.next(static_cast<protozero::pbf_tag_type>(field),
+                   protozero::pbf_wire_type::length_delimited))
+    return std::nullopt;
+  const auto view = reader.get_view();
+  return std::string_view(view.data(), view.size());
+}
+
+bool is_protobuf(const Fetched& answer) {
+  const auto type = answer.headers.find("content-type");
+  return type != answer.headers.end() && type->second.starts_with(kContentType);
+}
+
+// A request that was taken, but for some records: which is not said.
+void read_answer(const Fetched& answer, const std::string& where, const std::string& what,
+                 Delivered& done) {
+  if (!is_protobuf(answer)) return;
+  try {
+    const auto partial = find(answer.body, response::kPartialSuccess);
+    if (!partial) return;
+    protozero::pbf_reader reader(partial->data(), partial->size());
+    if (!reader.next(response::kRejected, protozero::pbf_wire_type::varint)) return;
+    const std::int64_t records = reader.get_int64();
+    if (records <= 0) return;
+    const std::string words(find(*partial, response::kErrorMessage).value_or(""));
+    done.refused = static_cast<std::size_t>(
+        std::min<std::uint64_t>(done.entries, static_cast<std::uint64_t>(records)));
+    done.entries -= done.refused;
+    done.problem = error_in_words(where + ": " + std::to_string(records) + " " + what +
+                                  " were refused: " + printable_utf8(words, 200));
+    done.pause = std::chrono::milliseconds(0);
+  } catch (const protozero::exception&) {  // it was taken all the same
+  }
+}
+
+std::string words_of(const Fetched& answer) {
+  if (!is_protobuf(answer)) return answer.body;
+  try {
+    return std::string(find(answer.body, rpc_status::kMessage).value_or(""));
+  } catch (const protozero::exception&) {
+    return "";
+  }
+}
+
+// By the protocol another try helps with 429 and 502 to 504 only; a login or a proxy can be
+// repaired, too.
+bool is_refused(int status) {
+  return status != 401 && status != 403 && status != 408 && status != 429 &&
+         !(status >= 502 && status <= 504);
+}
+
+}  // namespace
+
+void add_text(Writer& to, int field, std::string_view text) {
+  const std::string safe = exposition::utf8_safe(text);
+  to.add_string(static_cast<protozero::pbf_tag_type>(field), safe);
+}
+
+void add_number(Writer& to, int field, std::uint64_t number) {
+  to.add_fixed64(static_cast<protozero::pbf_tag_type>(field), number);
+}
+
+void add_value(Writer& to, int field, const Scalar& value) {
+  Writer out = begin(to, field);
+  if (const auto* text = std::get_if<std::string>(&value))
+    add_text(out, any_value::kString, *text);
+  else if (const auto* whole = std::get_if<std::int64_t>(&value))
+    out.add_int64(any_value::kInt, *whole);
+  else if (const auto* number = std::get_if<double>(&value))
+    out.add_double(any_value::kDouble, *number);
+  else
+    out.add_bool(any_value::kBool, std::get<bool>(value));
+}
+
+void add_attribute(Writer& to, int field, std::string_view name, const Scalar& value) {
+  Writer pair = begin(to, field);
+  add_text(pair, key_value::kKey, name);
+  add_value(pair, key_value::kValue, value);
+}
+
+void add_attribute(Writer& to, int field, std::string_view name, std::span<const Scalar> values) {
+  Writer pair = begin(to, field);
+  add_text(pair, key_value::kKey, name);
+  Writer value = begin(pair, key_value::kValue);
+  Writer array = begin(value, any_value::kArray);
+  for (const Scalar& each : values) add_value(array, array_value::kValues, each);
+}
+
+Sender Sender::of_this_host(const std::string& version) {
+  utsname host{};
+  return {::uname(&host) == 0 ? host.nodename : "", version};
+}
+
+void add_resource(Writer& to, const Service& service, const Sender& sender) {
+  Writer out = begin(to, in_both::kResource);
+  const auto add = [&out](std::string_view name, Scalar value) {
+    add_attribute(out, resource::kAttributes, name, value);
+  };
+  add("service.name", service.ioc.empty() ? std::string(kUnknownService) : service.ioc);
+  if (service.pid) add("service.instance.id", sender.host + ":" + std::to_string(*service.pid));
+  add("host.name", sender.host);
+  if (service.pid) add("process.pid", std::int64_t{*service.pid});
+  add("telemetry.sdk.name", std::string("ioc_exporter"));
+  add("telemetry.sdk.language", std::string("cpp"));
+  add("telemetry.sdk.version", sender.version);
+}
+
+void add_scope(Writer& to, const Sender& sender) {
+  Writer out = begin(to, in_both::kScope);
+  add_text(out, scope::kName, "ioc_exporter");
+  add_text(out, scope::kVersion, sender.version);
+}
+
+Delivered send(const Request& request) {
+  HttpPost post = request.receiver.post(request.path, kContentType);
+  post.body = request.body.view();
+  const std::string where = "send " + request.what + " to " + post.url;
+  const auto read = [&](const Fetched& answer, Delivered& done) {
+    read_answer(answer, where, request.records, done);
+  };
+  return push({std::move(post), request.entries, where, is_refused, read, words_of});
+}
+
+}  // namespace ioc_exporter::delivery::otlp

@@ -1,0 +1,31 @@
+// How an operator says who a receiver is that takes events or traces by HTTP.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "delivery/receiver.h"
+
+namespace ioc_exporter {
+class Reader;
+}
+
+namespace ioc_exporter::delivery {
+
+struct ReceiverOptions {
+  std::string login_file, ca_file, tenant;  // "" = none
+  std::map<std::string, std::string> headers;
+  bool empty() const {
+    return login_file.empty() && ca_file.empty() && tenant.empty() && headers.empty();
+  }
+};
+
+// Its keys of a sink in the site's file.
+void read_receiver(Reader& item, ReceiverOptions& options);
+
+// To be called at the start: reads the login, and looks the host up. `log`: how messages begin.
+Result<HttpReceiver> open_receiver(const std::string& log, const std::string& url,
+                                   const ReceiverOptions& options);
+
+}  // namespace ioc_exporter::delivery
