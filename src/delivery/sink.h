@@ -9,6 +9,7 @@
 //            take(Item, now, entries&), end_due(now, entries&), end_all(entries&) append entries
 //            that are to be delivered now; next_due()
 //   bytes()  what an item takes in memory, about
+//   owner()  whose it is: in a full queue each has a share
 //   weight() how many items an entry stands for
 //   kLog     how messages begin; kItems: what items are called in them
 #pragma once

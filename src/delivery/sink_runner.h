@@ -109,10 +109,10 @@ void SinkRunner<Kind>::receive(std::span<const Item> items) {
   counts_.filtered += items.size() - wanted.size();
   std::uint64_t& dropped = counts_.dropped[kQueueFull];
   for (const Item* item : wanted) {
-    if (queue_.push(*item, Kind::bytes(**item)))
-      ++counts_.waiting;
-    else
-      ++dropped;
+    const std::size_t gone = queue_.push(*item, Kind::owner(**item), Kind::bytes(**item));
+    ++counts_.waiting;
+    counts_.waiting -= gone;
+    dropped += gone;
   }
   changed_.notify_all();
 }

@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -58,6 +59,7 @@ class SpoolSink : public Sink<typename Kind::Entry> {
 
   static constexpr std::size_t kBatch = 1024;
   static constexpr std::chrono::milliseconds kPause{1000};  // after trouble with the disk
+  static constexpr std::string_view kNobody = "";  // all of it is one's: what is there stays there
 
   bool has_rows() const { return spool_ && !is_lost_ && spool_->rows() > 0; }
   bool stays_in_memory() const { return !has_rows() && (!fails_ || !spool_ || is_lost_); }
@@ -143,7 +145,8 @@ Delivered SpoolSink<Kind>::deliver(std::span<const Entry> entries) {
   std::unique_lock lock(mutex_);
   if (stays_in_memory())
     while (done.entries < entries.size() &&
-           ready_.push(entries[done.entries], Kind::entry_bytes(entries[done.entries])))
+           ready_.push(entries[done.entries], kNobody, Kind::entry_bytes(entries[done.entries])) ==
+               0)
       ++done.entries;
   changed_.notify_all();
   if (done.entries == entries.size()) return done;

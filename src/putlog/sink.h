@@ -27,6 +27,7 @@ struct PutKind {
   using Filter = EventFilter;
   using Stage = Bursts;
   static std::size_t bytes(const PutEvent& event) { return footprint(event); }
+  static std::string_view owner(const PutEvent& event) { return event.ioc; }
   static std::uint64_t weight(const Entry& entry) { return entry.puts; }
   // As delivery::SpoolSink has it.
   static std::size_t entry_bytes(const Entry& entry) { return footprint(*entry.event); }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "delivery/receiver.h"
@@ -46,6 +47,7 @@ struct TraceKind {
   using Filter = TraceFilter;
   using Stage = Batch;
   static std::size_t bytes(const Trace& trace) { return footprint(trace); }
+  static std::string_view owner(const Trace& trace) { return trace.ioc; }
   static std::uint64_t weight(const SharedTrace&) { return 1; }
   static constexpr const char* kLog = "traces";
   static constexpr const char* kItems = "traces";

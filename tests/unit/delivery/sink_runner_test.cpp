@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "delivery/receiver.h"
@@ -32,6 +33,7 @@ struct NumberKind {
     std::optional<Time> next_due() const { return {}; }
   };
   static std::size_t bytes(int) { return 100; }
+  static std::string_view owner(int) { return "one"; }
   static std::uint64_t weight(const Item&) { return 1; }
   static constexpr const char* kLog = "numbers";
   static constexpr const char* kItems = "numbers";

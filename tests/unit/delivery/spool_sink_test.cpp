@@ -36,6 +36,7 @@ struct NumberKind {
     std::optional<Time> next_due() const { return {}; }
   };
   static std::size_t bytes(int) { return 100; }
+  static std::string_view owner(int) { return "one"; }
   static std::uint64_t weight(const Item&) { return 1; }
   static std::size_t entry_bytes(const Item&) { return 100; }
   static std::string to_bytes(const Item& item) {
