@@ -122,6 +122,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       trace_exemplars_(exemplars_),
       traces_(host_, options.traces, trace_maps_, records_, puts_,
               outlets_ ? outlets_->ring() : nullptr,
+              outlets_ ? outlets_->privacy_of_users() : putlog::Privacy(),
               {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}, trace_outlets_.get()),
       iocs_(host_, iocs_options(options)),
       collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_, &traces_},

@@ -68,11 +68,11 @@ class Ring {
 
    private:
     friend class Ring;
-    Follower(Ring& ring, std::string holder, Filter filter, std::uint64_t next)
+    Follower(Ring& ring, std::optional<std::string> holder, Filter filter, std::uint64_t next)
         : ring_(ring), holder_(std::move(holder)), filter_(std::move(filter)), next_(next) {}
 
     Ring& ring_;
-    const std::string holder_;
+    const std::optional<std::string> holder_;  // nothing: the exporter itself
     const Filter filter_;
     std::uint64_t next_;  // the number of the item that comes next
   };
@@ -80,6 +80,8 @@ class Ring {
   // With those since then that are there already; without `since`, from now on. Null: there are too
   // many followers, of all or of this holder.
   std::unique_ptr<Follower> follow(Filter filter, const Since& since, const std::string& holder);
+  // For the exporter itself, from now on: takes no place, and is not counted, nor woken.
+  std::unique_ptr<Follower> follow_inside();
   FollowerSample sample() const;
   // The exporter ends: wakes all who follow.
   void end();
@@ -156,6 +158,12 @@ std::unique_ptr<typename Ring<Kind>::Follower> Ring<Kind>::follow(Filter filter,
 }
 
 template <class Kind>
+std::unique_ptr<typename Ring<Kind>::Follower> Ring<Kind>::follow_inside() {
+  const std::scoped_lock lock(mutex_);
+  return std::unique_ptr<Follower>(new Follower(*this, {}, {}, first_ + kept_.size()));
+}
+
+template <class Kind>
 FollowerSample Ring<Kind>::sample() const {
   const std::scoped_lock lock(mutex_);
   return followers_.sample();
@@ -170,8 +178,9 @@ void Ring<Kind>::end() {
 
 template <class Kind>
 Ring<Kind>::Follower::~Follower() {
+  if (!holder_) return;
   const std::scoped_lock lock(ring_.mutex_);
-  ring_.followers_.leave(holder_);
+  ring_.followers_.leave(*holder_);
 }
 
 template <class Kind>
@@ -184,7 +193,7 @@ typename Ring<Kind>::Follower::News Ring<Kind>::Follower::next(std::chrono::mill
     news.ended = ring_.ended_;
     if (next_ < ring_.first_) {
       news.lost = ring_.first_ - next_;
-      ring_.followers_.note_too_slow();
+      if (holder_) ring_.followers_.note_too_slow();
       next_ = ring_.first_;
       return news;
     }

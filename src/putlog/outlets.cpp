@@ -42,6 +42,7 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
     salt = std::move(*read);
   }
   std::unique_ptr<Outlets> outlets(new Outlets(options));
+  outlets->salt_ = salt;
   std::vector<SinkSetup> sinks;
   for (const SinkOptions& each : options.all_sinks()) {
     SinkSetup setup;

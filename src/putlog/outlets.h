@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "putlog/fanout.h"
 #include "putlog/file_sink.h"
 #include "putlog/outlet_options.h"
+#include "putlog/privacy.h"
 #include "putlog/store.h"
 
 namespace ioc_exporter::putlog {
@@ -30,6 +32,8 @@ class Outlets : public PutReceiver {
 
   void receive(std::span<const PutEvent> events) override { fanout_->receive(events); }
   const std::shared_ptr<Ring>& ring() const { return ring_; }
+  // What hides users as events have them, for who tells of users elsewhere.
+  Privacy privacy_of_users() const { return Privacy({}, salt_); }
   const std::shared_ptr<Store>& store() const { return store_; }  // once files are open; null: none
   // In any thread.
   std::vector<SinkSample> samples() const { return fanout_->samples(); }
@@ -56,6 +60,7 @@ class Outlets : public PutReceiver {
   // The sink, behind what waits on disk where that is asked for.
   Result<std::unique_ptr<Sink>> with_spool(const std::string& name, std::unique_ptr<Sink> sink);
 
+  std::optional<std::string> salt_;
   std::shared_ptr<Ring> ring_;  // who follows has a part in it
   delivery::LogFiles files_{PutKind::kLog, [this](const HelperRequest& request, const UniqueFd&) {
                               return serve_other(request);

@@ -65,7 +65,11 @@ void Privacy::apply(PutEvent& event) {
     hide(event.value);
     hide(event.old);
   }
-  if (salt_ && !event.user.empty()) event.user = hashed(event.user);
+  hide_user(event.user);
+}
+
+void Privacy::hide_user(std::string& user) {
+  if (salt_ && !user.empty()) user = hashed(user);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -20,8 +20,9 @@ class Privacy {
   // A file's first line, which is at least 16 characters long.
   static Result<std::string> read_salt(const std::string& file);
 
-  // One thread at a time.
+  // One thread at a time, both.
   void apply(PutEvent& event);
+  void hide_user(std::string& user);
 
  private:
   const std::string& hashed(const std::string& user);

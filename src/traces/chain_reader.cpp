@@ -140,6 +140,7 @@ ChainReader::Waiting* ChainReader::waiting_of(std::uint64_t chain) {
 
 // A chain that is whole.
 void ChainReader::add(Chain chain) {
+  ++counts_.ended;
   const iocx_trace_chain& head = chain.head;
   Waiting* trace = head.parent_id != 0 ? waiting_of(head.parent_id) : nullptr;
   if (trace != nullptr) {

@@ -54,6 +54,7 @@ class ChainReader {
   static constexpr std::size_t kMostSpans = 1u << 18;  // that may wait, 100 bytes each
 
   struct Counts {
+    std::uint64_t ended = 0;        // chains that are whole
     std::uint64_t spans = 0;        // of traces that were made
     std::uint64_t unknown_ioc = 0;  // traces that were thrown away: their IOC is not known
     std::uint64_t cut = 0;          // traces with cut set
@@ -72,7 +73,9 @@ class ChainReader {
   std::vector<Trace> finish(const WallClock::Reading& now, bool last = false);
 
   const Counts& counts() const { return counts_; }
-  std::size_t waiting() const { return waiting_.size() + partial_.size(); }
+  // Traces of chains that are whole; and whether there is anything that finish() is to look at.
+  std::size_t waiting() const { return waiting_.size(); }
+  bool is_idle() const { return waiting_.empty() && partial_.empty(); }
 
  private:
   using SpanKey = std::pair<std::uint64_t, std::uint16_t>;  // chain and number

@@ -6,6 +6,7 @@
 
 #include "exposition/page.h"
 #include "kernel/map.h"
+#include "pva/families.h"
 #include "traces/outlet_families.h"
 
 namespace ioc_exporter::traces {
@@ -29,7 +30,7 @@ std::uint64_t random_salt() {
 
 TracesCollector::TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
                                  records::RecordsCollector& records, ca::CaCollector& puts,
-                                 std::shared_ptr<putlog::Ring> log,
+                                 std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
                                  const std::vector<TraceReceiver*>& receivers, Outlets* outlets)
     : host_(host),
       maps_(maps),
@@ -39,7 +40,8 @@ TracesCollector::TracesCollector(iocs::Host& host, const Options& options, Trace
       counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
       wishes_(options, counters_),
       values_(std::move(log)),
-      reader_(*this, random_salt()) {
+      reader_(*this, random_salt()),
+      privacy_(std::move(privacy)) {
   for (TraceReceiver* receiver : receivers)
     if (receiver != nullptr) receivers_.push_back(receiver);
   for (const char* why : {"rate", "asked", "slower", "alarm", "active"}) sample_.made[why] = 0;
@@ -122,18 +124,17 @@ bool TracesCollector::read_some(std::size_t* rest) {
     if (rest != nullptr) *rest -= read;
     more = read == most && (rest == nullptr || *rest > 0);
     values_.look();  // each time: who falls behind is let go
-    sample_.waiting = reader_.waiting();
-    if (reader_.waiting() == 0) return more;
+    if (reader_.is_idle()) return more;
   }
   std::vector<SharedTrace> traces;
   {
     const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
     for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
+      if (trace.cause.op == pva::kPutOp) privacy_.hide_user(trace.cause.user);  // others: the log
       ++sample_.made[trace.why.empty() ? "continued" : trace.why.front()];
       traces.push_back(std::make_shared<const Trace>(std::move(trace)));
     }
-    sample_.waiting = reader_.waiting();
   }
   if (!traces.empty())
     for (TraceReceiver* receiver : receivers_) receiver->receive(traces);
@@ -202,8 +203,10 @@ std::vector<DropSample> TracesCollector::count_drops() {
   const auto counted = kernel::sum_per_cpu_counters(counters_.counts, IOCX_TRACE_COUNTS);
   const std::vector<std::uint64_t> counts =
       counted ? *counted : std::vector<std::uint64_t>(IOCX_TRACE_COUNTS);
-  sample_.chosen =
-      counts[IOCX_TRACE_SENT] + counts[IOCX_TRACE_DROP_RING_FULL] + counts[IOCX_TRACE_DROP_SHARE];
+  const std::uint64_t read = reader_.counts().ended;
+  const std::uint64_t sent = std::max(counts[IOCX_TRACE_SENT], read);  // counted once it is there
+  sample_.chosen = sent + counts[IOCX_TRACE_DROP_RING_FULL] + counts[IOCX_TRACE_DROP_SHARE];
+  sample_.waiting = reader_.waiting() + (sent - read);
   sample_.dropped["ring_full"] = counts[IOCX_TRACE_DROP_RING_FULL];
   sample_.dropped["share"] = counts[IOCX_TRACE_DROP_SHARE];
   sample_.dropped["unknown_ioc"] = reader_.counts().unknown_ioc;

@@ -21,6 +21,8 @@
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
+#include "putlog/privacy.h"
+#include "putlog/ring.h"
 #include "records/collector.h"
 #include "traces/chain_reader.h"
 #include "traces/demand.h"
@@ -34,12 +36,13 @@ namespace ioc_exporter::traces {
 
 class TracesCollector final : public Collector, public DemandTaker, private TraceDirectory {
  public:
-  // All must outlive it. `log`: null while the put log is off. `receivers`: those that are null are
-  // none; `outlets`: the one that says what became of them, or null.
+  // All must outlive it. `log`: null while the put log is off; `privacy`: of users, as the log has
+  // it. `receivers`: those that are null are none; `outlets`: the one that says what became of
+  // them, or null.
   TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
                   records::RecordsCollector& records, ca::CaCollector& puts,
-                  std::shared_ptr<putlog::Ring> log, const std::vector<TraceReceiver*>& receivers,
-                  Outlets* outlets);
+                  std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
+                  const std::vector<TraceReceiver*>& receivers, Outlets* outlets);
   ~TracesCollector() override;
 
   std::string_view name() const override { return "traces"; }
@@ -87,6 +90,7 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   TroubleLog trouble_;
   PutValues values_;           // the same
   ChainReader reader_;         // for the thread, under the mutex
+  putlog::Privacy privacy_;    // the same
   TroubleLog reader_trouble_;  // for the thread
   std::atomic<bool> detached_ = false;
   std::jthread thread_;

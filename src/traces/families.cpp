@@ -22,7 +22,8 @@ constexpr Family kJoined{"ioc_exporter_traces_joined_total", FamilyType::counter
 constexpr Family kSpans{"ioc_exporter_traces_spans_total", FamilyType::counter,
                         "Spans of the traces that were made."};
 constexpr Family kWaiting{"ioc_exporter_traces_waiting", FamilyType::gauge,
-                          "Traces that wait for their end, or for a name."};
+                          "Chains of records that were chosen, have ended and are not read yet, "
+                          "and traces that wait for completions, or for a name."};
 
 void encode_by(const Family& family, const char* label,
                const std::map<std::string, std::uint64_t>& counts, exposition::Encoder& encoder) {

@@ -1,15 +1,14 @@
 #include "traces/put_values.h"
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
 namespace ioc_exporter::traces {
 
 void PutValues::look() {
   if (!log_) return;
-  if (!follower_) follower_ = log_->follow({}, std::nullopt, "traces");
-  while (follower_) {
+  if (!follower_) follower_ = log_->follow_inside();
+  for (;;) {
     auto news = follower_->next(std::chrono::milliseconds(0));
     if (news.items.empty() && news.lost == 0) return;
     for (putlog::SharedEvent& event : news.items) {

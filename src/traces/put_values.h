@@ -29,7 +29,7 @@ class PutValues {
 
  private:
   std::shared_ptr<putlog::Ring> log_;
-  std::unique_ptr<putlog::Ring::Follower> follower_;  // null: there is none, or no place to follow
+  std::unique_ptr<putlog::Ring::Follower> follower_;  // null: not yet
   std::deque<std::uint64_t> order_;
   std::unordered_map<std::uint64_t, putlog::SharedEvent> events_;
 };

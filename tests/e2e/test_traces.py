@@ -1,4 +1,7 @@
 """Traces: what a put or a scan set in motion is told as exactly the tree that it was."""
+import getpass
+import hmac
+
 import pytest
 
 from harness import clients
@@ -23,6 +26,7 @@ DATABASE = """
 """
 FAN = ["T:set put", "  T:set", "    T:fan", "      T:a", "        T:a2", "      T:b", "      T:off disabled", "      T:tail"]
 PUTS = 23
+SALT = "sixteen or more letters"
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,9 @@ def told(tmp_path_factory):
 @pytest.fixture(scope="module")
 def exporter(shared, ioc, pva_ioc, told, tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "puts.json"
-    exporter = shared.exporter(*told.options, "--collector.putlog", f"--putlog.file={log}", sees=[ioc, pva_ioc])
+    log.with_name("salt").write_text(SALT)
+    exporter = shared.exporter(*told.options, "--collector.putlog", f"--putlog.file={log}",
+                               f"--putlog.user-salt={log.with_name('salt')}", sees=[ioc, pva_ioc])
     wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
     # The probe of completions comes with the first asynchronous record.
     ioc.process_once("T:slow")
@@ -51,6 +57,10 @@ def exporter(shared, ioc, pva_ioc, told, tmp_path_factory):
                          ioc.process_once("T:slow"), "the probe of completions")
     wait_until(lambda: ioc.get("T:slow.PACT") == 0, "the record has completed")
     return exporter
+
+
+def hashed(user: str) -> str:
+    return "sha256:" + hmac.new(SALT.encode(), user.encode(), "sha256").hexdigest()[:16]
 
 
 def begins_with(record: str):
@@ -69,7 +79,7 @@ def test_a_put_is_the_root_of_what_it_set_in_motion(ioc, exporter, told, raw_cli
         cause, spans = trace["cause"], {span["name"]: span for span in trace["spans"] if span["kind"] == "process"}
         assert (cause["pv"], cause["op"]) == ("T:set", "write")
         assert cause["client"].startswith("127.0.0.1:")
-        assert (cause["user"], cause["client_host"]) == ("operator", "console1")
+        assert (cause["user"], cause["client_host"]) == (hashed("operator"), "console1")
         assert cause["seq"] > 0
         assert (trace["ioc"], trace["pid"], trace["why"]) == (ioc.name, ioc.pid, ["rate"])
         assert trace["thread"].startswith("CAS-client")
@@ -122,15 +132,18 @@ def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect):
     for trace in traces:
         assert tree(trace) == ["TP:set put", "  TP:set", "    TP:next"]
         assert (trace["ioc"], trace["cause"]["pv"], trace["cause"]["client"]) == (pva_ioc.name, "TP:set", "127.0.0.1")
+        assert trace["cause"]["user"] == hashed(getpass.getuser())
+
+
+def adds_up(page):
+    parts = (page.total("ioc_exporter_traces_total"), page.count("ioc_exporter_traces_joined_total"),
+             page.total("ioc_exporter_traces_dropped_total"), page.count("ioc_exporter_traces_waiting"))
+    return page.count("ioc_exporter_traces_chosen_total") == sum(parts) > 0
 
 
 def test_what_was_chosen_was_told(exporter):
-    def adds_up(page):
-        parts = (page.total("ioc_exporter_traces_total"), page.count("ioc_exporter_traces_joined_total"),
-                 page.total("ioc_exporter_traces_dropped_total"), page.count("ioc_exporter_traces_waiting"))
-        return page.count("ioc_exporter_traces_chosen_total") == sum(parts) > 0
-
-    exporter.wait_scrape(adds_up, "what was chosen was made")
+    assert adds_up(exporter.scrape())
+    exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_waiting") == 0, "nothing waits")
 
 
 def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
@@ -139,4 +152,5 @@ def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
     exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--overhead.budget=0", "--overhead.target=0",
                               f"--traces.file={tmp_path}/traces.json", sees=[flood])
     exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_chosen_total") > 100_000, "a flood of chains")
+    assert all(adds_up(exporter.scrape()) for _ in range(5))
     assert exporter.stop() == 0
