@@ -27,6 +27,24 @@ Result<void> check_otlp(const std::string& url) {
   return delivery::check_url(url, true, "http://collector:4318");
 }
 
+void read_kafka(Reader& section, KafkaOptions& kafka) {
+  if (!section.require("brokers") || !section.require("topic")) return;
+  kafka.brokers = section.text("brokers").value_or("");
+  section.check("topic", [&](const std::string& text) -> Result<void> {
+    constexpr std::size_t kLongest = 249;  // as Kafka has it
+    constexpr const char* kMay =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    kafka.topic = text;
+    if (!text.empty() && text.size() <= kLongest &&
+        text.find_first_not_of(kMay) == std::string::npos)
+      return {};
+    return error_in_words(shown(text) + " is no name of a topic");
+  });
+  section.check("config", [&](const std::string& text) {
+    return delivery::check_log_path(kafka.config_file = text);
+  });
+}
+
 void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
   sink.name = item.text("name").value_or("");
@@ -35,6 +53,7 @@ void read_sink(Reader& item, OutletOptions& options) {
   item.check("tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
   item.check("loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
   item.check("otlp", [&](const std::string& text) { return check_otlp(sink.otlp = text); });
+  item.section("kafka", [&sink](Reader& kafka) { read_kafka(kafka, sink.kafka); });
   delivery::read_receiver(item, sink.receiver);
   sink.metadata = item.flag("metadata").value_or(true);
   item.check("format", [&](const std::string& text) -> Result<void> {
@@ -60,9 +79,9 @@ void read_sink(Reader& item, OutletOptions& options) {
   sink.filter.unexpected = item.flag("unexpected").value_or(false);
   sink.journald = item.flag("journald").value_or(false);
   if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + !sink.otlp.empty() +
-          sink.journald !=
+          !sink.kafka.topic.empty() + sink.journald !=
       1)
-    return item.complain("file", "a sink has one of file, tcp, loki, otlp and journald");
+    return item.complain("file", "a sink has one of file, tcp, loki, otlp, kafka and journald");
   if (!sink.receiver.empty() && sink.loki.empty() && sink.otlp.empty())
     return item.complain("name",
                          "only a sink of loki or otlp has login_file, ca_file, tenant and headers");
@@ -80,12 +99,13 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   std::set<std::string> taken;
   for (SinkOptions& sink : all) {
     if (sink.name.empty())
-      sink.name = !sink.file.empty()    ? "file"
-                  : !sink.tcp.empty()   ? "tcp"
-                  : !sink.store.empty() ? "store"
-                  : sink.journald       ? "journald"
-                  : !sink.otlp.empty()  ? "otlp"
-                                        : "loki";
+      sink.name = !sink.file.empty()          ? "file"
+                  : !sink.tcp.empty()         ? "tcp"
+                  : !sink.store.empty()       ? "store"
+                  : sink.journald             ? "journald"
+                  : !sink.otlp.empty()        ? "otlp"
+                  : !sink.kafka.topic.empty() ? "kafka"
+                                              : "loki";
     const std::string name = sink.name;
     for (unsigned number = 2; !taken.insert(sink.name).second; ++number)
       sink.name = name + "-" + std::to_string(number);

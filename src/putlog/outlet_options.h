@@ -11,6 +11,7 @@
 #include "base/pattern.h"
 #include "delivery/receiver_options.h"
 #include "putlog/filter.h"
+#include "putlog/kafka_sink.h"
 
 namespace ioc_exporter {
 class Reader;
@@ -19,11 +20,12 @@ class Reader;
 namespace ioc_exporter::putlog {
 
 // One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki,
-// OpenTelemetry, the journal; or the store.
+// OpenTelemetry, Kafka, the journal; or the store.
 struct SinkOptions {
   std::string name;  // "" = by what it is
   std::string file, tcp, loki, otlp;
-  std::string store;  // a folder
+  KafkaOptions kafka;  // no topic: it is none
+  std::string store;   // a folder
   bool journald = false;
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
@@ -35,7 +37,9 @@ struct SinkOptions {
   EventFilter filter;
 
   // It goes over the network: what waits for it may wait on disk.
-  bool is_remote() const { return !tcp.empty() || !loki.empty() || !otlp.empty(); }
+  bool is_remote() const {
+    return !tcp.empty() || !loki.empty() || !otlp.empty() || !kafka.topic.empty();
+  }
 };
 
 inline SinkOptions store_defaults() {

@@ -81,6 +81,7 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
     store_options_ = options;
     return Made(std::make_unique<StoreSink>([this] { return store_; }));
   }
+  if (!options.kafka.topic.empty()) return make_kafka_sink(options.name, options.kafka);
   if (options.journald) return Made(std::make_unique<JournaldSink>());
   const auto place = delivery::parse_host_and_port(options.tcp);
   if (!place) return place.error();

@@ -71,13 +71,16 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
 
 TEST_F(OutletsTest, WhatIsWrongIsTold) {
   for (const auto& [yaml, problem] :
-       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki, otlp and journald"},
-        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki, otlp and journald"},
+       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki, otlp, kafka and journald"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki, otlp, kafka and journald"},
         {"sinks: [{loki: 'http://a:1', journald: true}]",
-         "one of file, tcp, loki, otlp and journald"},
+         "one of file, tcp, loki, otlp, kafka and journald"},
         {"sinks: [{loki: 'loki:3100'}]", "no URL"},
         {"sinks: [{otlp: 'o:4318'}]", "no URL such as http://collector:4318"},
         {"sinks: [{otlp: 'http://o:1', headers: {'a b': c}}]", "no name of a header"},
+        {"sinks: [{kafka: {brokers: 'a:1'}}]", "topic"},
+        {"sinks: [{kafka: {brokers: 'a:1', topic: 'a b'}}]", "no name of a topic"},
+        {"sinks: [{kafka: {brokers: 'a:1', topic: a, config: b}}]", "no absolute path"},
         {"sinks: [{tcp: 'a:1', tenant: b}]", "only a sink of loki or otlp"},
         {"sinks: [{file: a}]", "no absolute path"},
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
