@@ -40,6 +40,7 @@
 #include "traces/sending.bpf.h"
 #include "traces/choosing.bpf.h"
 #include "traces/chains.bpf.h"
+#include "traces/links.bpf.h"
 #include "records/calls.bpf.h"
 #include "records/session.bpf.h"
 #include "records/put_source.bpf.h"

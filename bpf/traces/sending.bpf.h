@@ -103,14 +103,14 @@ static __always_inline void note_pending(struct iocx_trace_thread *trace)
 /* The put that has begun the chain of the calling thread, if its server has told of one. */
 static __always_inline void take_put(struct iocx_trace_thread *trace, __u64 id)
 {
-	const struct iocx_trace_put *put;
+	const struct iocx_trace_noted_put *noted;
 	struct iocx_trace_pva_put *pva;
 
 	if (trace->chain.cause == IOCX_CAUSE_CA) {
-		put = bpf_map_lookup_elem(&trace_puts, &id);
-		if (!put)
+		noted = bpf_map_lookup_elem(&trace_puts, &id);
+		if (!noted)
 			return;
-		trace->chain.put = *put;
+		trace->chain.put = noted->put;
 		bpf_map_delete_elem(&trace_puts, &id);
 	} else if (trace->chain.cause == IOCX_CAUSE_PVA) {
 		pva = bpf_map_lookup_elem(&trace_pva_puts, &id);

@@ -22,7 +22,7 @@ static_assert(sizeof(iocx_witness_ioc) == 16 && sizeof(iocx_witness_key) == 40);
 static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_channel, puts) == 40 &&
               offsetof(iocx_witness_channel, state) == 72 &&
               offsetof(iocx_witness_channel, application) == 120);
-static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
+static_assert(sizeof(iocx_witness_info) == 448 && offsetof(iocx_witness_info, name) == 168);
 static_assert(sizeof(iocx_witness_rest) == 24);
 
 struct SkeletonDeleter {
@@ -81,7 +81,8 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
   loaded->skeleton->rodata->cfg_slots = slots;
   if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_witness"); !ok) return ok.error();
-  const kernel::SharedMap shared[] = {{loaded->skeleton->maps.trace_puts, traces.puts}};
+  const kernel::SharedMap shared[] = {{maps.trace_puts, traces.puts},
+                                      {maps.trace_sends, traces.sends}};
   if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "ca_witness"); !ok)
     return ok.error();
   loaded->skeleton->rodata->cfg_traces = traces.on();

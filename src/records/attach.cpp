@@ -15,6 +15,12 @@ namespace {
 
 using Attached = std::map<RecordProgram, RecordAttachment>;
 
+// Only traces want them.
+bool is_for_links(RecordProgram program) {
+  return program == RecordProgram::link_put || program == RecordProgram::link_send ||
+         program == RecordProgram::link_notify;
+}
+
 void take_off_together(const std::vector<Attached*>& of) {
   std::vector<RecordAttachment> all;
   for (Attached* attached : of)
@@ -40,10 +46,11 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
                                             const ProbePoint& point, std::int32_t pid) const {
   const auto there = to.find(point.program);
   if (there != to.end() && (there->second.has_ends() || !point.ending)) return {};
-  ProbePlace place{target.code->fd(), target.path, point.offset, pid};
+  const iocs::CodeFile& code = point.code ? *point.code : *target.code;
+  ProbePlace place{code.fd(), point.code ? point.path : target.path, point.offset, pid};
   if (durations() == Durations::by_ends) place.ending = point.ending.get();
-  auto ok = target.code->may_probe(point.offset);
-  if (ok && place.ending != nullptr) ok = place.ending->check(*target.code);
+  auto ok = code.may_probe(point.offset);
+  if (ok && place.ending != nullptr) ok = place.ending->check(code);
   if (!ok)
     return Error{ok.error().code,
                  "attach uprobe " + place.text(point.program) + ": " + ok.error().context};
@@ -62,7 +69,11 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
   if (auto ok = attach_function(to, target, process, pid); !ok) return ok;
   for (const ProbePoint& point : target.extras) {
     if (point.program == RecordProgram::completion && !watched.timing.completions) continue;
-    if (auto ok = attach_function(to, target, point, pid); !ok) return ok;
+    auto ok = attach_function(to, target, point, pid);
+    if (!ok && is_for_links(point.program) && ok.error().code != std::errc::no_such_process)
+      log::warn("traces end at Channel Access links: {}", ok.error().message());
+    else if (!ok)
+      return ok;
   }
   return {};
 }

@@ -197,7 +197,8 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.user = live.ioc.user;
   target.comes_first = live.ioc.goes_first;
   target.scan_periods = live.database->scan_periods;
-  RecordPoints points = record_points(where, offsets, options_.puts, process_->durations());
+  RecordPoints points = record_points(where, offsets, options_.puts, process_->durations(),
+                                      traces_.on() && trace_problem().empty());
   target.ending = std::move(points.process);
   target.extras = std::move(points.extras);
   target.puts = points.puts;

@@ -19,8 +19,9 @@ struct RecordPoints {
 };
 
 // `puts`: writes are to be counted. `durations`: how ends are seen; by ends, the file is read.
+// `traces`: puts through Channel Access links are to be told.
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, Durations durations);
+                           bool puts, Durations durations, bool traces);
 
 // Where asynchronous records complete; nothing: the file does not tell.
 std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);

@@ -141,6 +141,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
     if (auto ok = kernel::open_view(traces.tokens, maps.trace_tokens); !ok) return ok;
     if (auto ok = kernel::open_view(traces.wishes, maps.trace_wishes); !ok) return ok;
     if (auto ok = kernel::open_view(traces.counts, maps.trace_counts); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.links, maps.trace_links); !ok) return ok;
   }
   auto mapped = kernel::MappedArray<iocx_thread>::map(
       loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
@@ -166,14 +167,17 @@ Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel:
   const kernel::SharedMap shared[] = {{maps.trace_events, traces.ring},
                                       {maps.trace_shares, traces.shares},
                                       {maps.trace_puts, traces.puts},
+                                      {maps.trace_sends, traces.sends},
                                       {maps.trace_pva_puts, traces.pva_puts}};
   if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "record_process"); !ok) return ok;
   skeleton.rodata->cfg_traces = traces.on();
   skeleton.rodata->cfg_trace_wake = traces.wake_at;
   skeleton.rodata->cfg_trace_ring = traces.size;
   if (traces.on()) return kernel::size_map(maps.trace_threads, skeleton.rodata->thread_mask + 1);
-  for (bpf_map* map : {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
-                       maps.trace_pending, maps.trace_counts})
+  for (bpf_map* map :
+       {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
+        maps.trace_pending, maps.trace_counts, maps.trace_own_puts, maps.trace_link_tokens,
+        maps.trace_links, maps.zero_trace_link, maps.zero_trace_sends})
     if (const int err = bpf_map__set_autocreate(map, false); err < 0)
       return kernel::libbpf_error(err, "leave out a BPF map");
   return {};
@@ -194,6 +198,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
     // The verifier reads some 100,000 instructions of each that is about dbProcess.
     if (name == kSession) return loaded.has_session();
     if (loaded.has_session() && name.starts_with("record_")) return false;
+    if (name.starts_with("link_") && !options.traces.on()) return false;
     if (name.ends_with("_all")) return !loaded.links;  // a cookie says it
     if (name.ends_with("_return")) return options.durations == Durations::by_returns;
     return !name.ends_with("_end") || options.durations == Durations::by_ends;
@@ -388,7 +393,7 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
                                             std::span<const char* const> functions) const {
   const auto program = static_cast<RecordProgram>(request.number);
   const auto hook = static_cast<Hook>(request.what);
-  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::completion) &&
+  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::link_notify) &&
                         request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
                         (request.pid > 0 || request.pid == kAllProcesses) && file &&
                         (hook != Hook::session || loaded_->has_session());

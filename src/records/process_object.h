@@ -45,6 +45,7 @@ struct RecordTraceMaps {
   kernel::MapView<std::uint32_t, std::uint64_t> tokens;      // by slot
   kernel::MapView<iocx_trace_wish_key, iocx_trace_wish> wishes;
   kernel::MapView<std::uint32_t, std::uint64_t> counts;  // per CPU: IOCX_TRACE_SENT, drops
+  kernel::MapView<iocx_trace_link_key, iocx_trace_link> links;
 };
 
 // Of bpf/records/process.bpf.c. Those of one IOC are by slot.

@@ -25,6 +25,12 @@ constexpr std::array kPrograms = {
                        "scan_return", nullptr, "scan_end", IOCX_ENDING_SCAN},
     RecordProgramNames{RecordProgram::completion, "recGblFwdLink", "completion_process",
                        "completion_all", nullptr},
+    RecordProgramNames{RecordProgram::link_put, "dbCaPutLinkCallback", "link_put_process",
+                       "link_put_all", nullptr},
+    RecordProgramNames{RecordProgram::link_send, "ca_array_put", "link_send_process",
+                       "link_send_all", nullptr},
+    RecordProgramNames{RecordProgram::link_notify, "ca_array_put_callback", "link_send_process",
+                       "link_send_all", nullptr},
 };
 
 constexpr bool is_in_order() {

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "base/utf8.h"
 #include "exposition/page.h"
 #include "kernel/map.h"
 #include "pva/families.h"
@@ -39,12 +40,14 @@ TracesCollector::TracesCollector(iocs::Host& host, const Options& options, Trace
       outlets_(outlets),
       counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
       wishes_(options, counters_),
+      sockets_(host.fs()),
       values_(std::move(log)),
       reader_(*this, random_salt()),
       privacy_(std::move(privacy)) {
   for (TraceReceiver* receiver : receivers)
     if (receiver != nullptr) receivers_.push_back(receiver);
-  for (const char* why : {"rate", "asked", "slower", "alarm", "active"}) sample_.made[why] = 0;
+  for (const char* why : {"rate", "asked", "slower", "alarm", "active", "link"})
+    sample_.made[why] = 0;
 }
 
 TracesCollector::~TracesCollector() = default;  // the thread is the first to end
@@ -65,9 +68,15 @@ void TracesCollector::follow(TimePoint now) {
     Known& known = known_[{slot, generation}];
     known.counted = true;
     known.gone = now;
+    known.ioc.net_namespace = live->ioc.net_namespace;
+    known.ioc.ports.clear();
+    for (const iocs::ListeningSocket& socket : live->ioc.listening)
+      known.ioc.ports.push_back(socket.port);
     const bool changed = known.ioc.name != live->ioc.name || known.ioc.database != live->database;
     if (!changed && known.chosen) continue;
-    known.ioc = {live->ioc.name, live->ioc.id.pid, live->database};
+    known.ioc.name = live->ioc.name;
+    known.ioc.pid = live->ioc.id.pid;
+    known.ioc.database = live->database;
     known.told = true;
     const auto added = wishes_.add(slot, generation, live->ioc.name, live->database, now);
     known.chosen = added.ok();  // else there may be room the next time
@@ -76,8 +85,10 @@ void TracesCollector::follow(TimePoint now) {
   for (auto& [place, known] : known_)
     if (!known.counted && std::exchange(known.told, false))
       trouble_.report("forget an IOC's chains", wishes_.remove(place.first, place.second));
-  std::erase_if(known_, [now](const auto& entry) {
-    return !entry.second.counted && now - entry.second.gone > kKeepEnded;
+  std::erase_if(known_, [&](const auto& entry) {
+    const bool ended = !entry.second.counted && now - entry.second.gone > kKeepEnded;
+    if (ended) sockets_.forget(entry.first.second);
+    return ended;
   });
 }
 
@@ -175,6 +186,28 @@ bool TracesCollector::name_put(const iocx_trace_put& put, Cause& cause) {
   return !cause.pv.empty();
 }
 
+std::string TracesCollector::link_name(std::uint32_t generation, std::uint64_t channel) {
+  const iocx_trace_link_key key{channel, generation, 0};
+  const auto known = counters_.links.lookup(key);
+  if (!known || !*known) return "";
+  const auto& pv = (*known)->pv;
+  return printable_utf8({pv, ::strnlen(pv, sizeof pv)}, sizeof pv);
+}
+
+std::optional<TraceDirectory::Link> TracesCollector::link(const iocx_trace_chain& from,
+                                                          const iocx_trace_chain& to) {
+  const Ioc* const source = ioc(from.slot, from.generation);
+  const Ioc* const target = ioc(to.slot, to.generation);
+  if (source == nullptr || target == nullptr) return Link{};
+  if (to.put.time == 0) return Link{source == target, ""};  // of its own
+  const auto& client = to.put.address;
+  const auto now = static_cast<std::uint64_t>(WallClock::read().monotonic_ns);
+  return sockets_.look({from.generation, source->pid, source->net_namespace, source->ports},
+                       {to.generation, target->pid, target->net_namespace, target->ports},
+                       ipv4_address(client[0], client[1], client[2], client[3]), to.put.port,
+                       to.put.time, now);
+}
+
 Result<std::size_t> TracesCollector::ask(const Demand& demand) {
   if (!works())
     return error_in_words("trace " + demand.records.text() + ": " +
@@ -210,6 +243,7 @@ std::vector<DropSample> TracesCollector::count_drops() {
   sample_.dropped["ring_full"] = counts[IOCX_TRACE_DROP_RING_FULL];
   sample_.dropped["share"] = counts[IOCX_TRACE_DROP_SHARE];
   sample_.dropped["unknown_ioc"] = reader_.counts().unknown_ioc;
+  sample_.dropped["unlinked"] = reader_.counts().unlinked;
   auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
   drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});
   drops.push_back({kProbe, "malformed", reader_.counts().malformed, true});

@@ -41,14 +41,16 @@ class Ioc:
     """One IOC process. `base` says which Base; PYTHON_BASE runs inside Python, others in C.
 
     `prefix` is a command that runs it elsewhere, under the same pid, or with `child` as its only
-    child; `address` the one it serves; `dbd` the directory of base.dbd, instead of its Base's own.
+    child; `address` the one it serves; `dbd` the directory of base.dbd, instead of its Base's own;
+    `links_to` the ports of the servers that its Channel Access links find.
     """
 
     def __init__(self, name: str, database: str, log_dir: pathlib.Path, base: str = env.PYTHON_BASE,
                  macros: str = "", port: int | None = None, late: bool = False, spin: bool = False,
                  lib_dir: pathlib.Path | None = None, access_security: str | None = None,
                  address: str = "127.0.0.1", prefix: Sequence[str] = (), child: bool = False,
-                 qsrv: int | None = None, dbd: pathlib.Path | None = None):
+                 qsrv: int | None = None, dbd: pathlib.Path | None = None,
+                 links_to: Sequence[int] = ()):
         self.name = name
         self.base = base
         self.port = port or free_port()
@@ -56,6 +58,8 @@ class Ioc:
         db_path = log_dir / f"{name}-{self.port}.db"
         db_path.write_text(database)
         environment = {**ca_server_env(self.port, address), "IOCNAME": name}
+        if links_to:
+            environment["EPICS_CA_ADDR_LIST"] = " ".join(f"127.0.0.1:{port}" for port in links_to)
         if qsrv is not None:
             self.pva_port, self.pva_search_port = free_port(), free_port()
             environment |= pva_server_env(self.pva_port, self.pva_search_port)

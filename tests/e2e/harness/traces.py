@@ -40,7 +40,7 @@ def tree(trace: dict) -> list[str]:
     lines = []
     for span in trace["spans"]:
         depths[span["span_id"]] = depth = depths[span["parent_id"]] + 1 if "parent_id" in span else 0
-        words = [span["name"], "put" if span["kind"] == "put" else "", span.get("skipped", ""), span.get("alarm", ""),
+        words = [span["name"], span["kind"] if span["kind"] != "process" else "", span.get("skipped", ""), span.get("alarm", ""),
                  span.get("status", ""), "asynchronous" if "until_return_ns" in span else "",
                  "cut" if span.get("cut") else ""]
         lines.append("  " * depth + " ".join(word for word in words if word))
