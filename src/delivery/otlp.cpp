@@ -79,8 +79,12 @@ void read_answer(const Fetched& answer, const std::string& where, const std::str
   }
 }
 
+// Loki says a Status, too, and that it is bytes.
 std::string words_of(const Fetched& answer) {
-  if (!is_protobuf(answer)) return answer.body;
+  const auto type = answer.headers.find("content-type");
+  const bool is_status = is_protobuf(answer) || (type != answer.headers.end() &&
+                                                 type->second == "application/octet-stream");
+  if (!is_status) return answer.body;
   try {
     return std::string(find(answer.body, rpc_status::kMessage).value_or(""));
   } catch (const protozero::exception&) {

@@ -92,5 +92,15 @@ TEST(OtlpLogsTest, RecordsThatAreRefusedAreCounted) {
   EXPECT_NE(done.problem->message().find("3 log records were refused: odd"), std::string::npos);
 }
 
+// As Loki tells of its limits: google.rpc.Status{code: 3, message: "why"}, said to be bytes.
+TEST(OtlpLogsTest, WordsOfAStatusAreTold) {
+  AnsweringServer server(
+      {http_answer(429, "\x08\x03\x12\x03why", "Content-Type: application/octet-stream\r\n")});
+  OtlpSink sink({server.url()}, {"host", "1"});
+  const auto done = sink.deliver(std::vector<Entry>(4, {shared(event(1))}));
+  EXPECT_EQ(done.refused, 0u);
+  EXPECT_TRUE(done.problem->message().ends_with("status 429: why")) << done.problem->message();
+}
+
 }  // namespace
 }  // namespace ioc_exporter::putlog
