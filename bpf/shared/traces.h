@@ -45,6 +45,10 @@ enum iocx_trace_why {
 	IOCX_TRACE_LINK = 64,      /* of a chain that may be chosen, by a put through a Channel Access link */
 };
 
+/* What began a chain: enum iocx_cause, but for IOCX_CAUSE_LINK, and beyond these: a callback thread, by a record with I/O Intr. */
+#define IOCX_TRACE_IO_INTR IOCX_CAUSES
+#define IOCX_TRACE_CAUSES (IOCX_CAUSES + 1)
+
 enum iocx_trace_setting {
 	/* These make every chain a candidate: whether it is chosen shows at its end. */
 	IOCX_TRACE_BY_ALARM = 1,  /* a record of it has gone into alarm, or to a higher severity */
@@ -59,7 +63,7 @@ enum iocx_trace_setting {
 struct iocx_trace_config {
 	__u32 generation; /* another IOC's chains are not traced; 0: nobody's */
 	__u32 settings;   /* enum iocx_trace_setting */
-	__u32 causes;     /* bits by enum iocx_cause: which chains may be chosen at all */
+	__u32 causes;     /* bits by what begins them: which chains may be chosen at all */
 	__u32 pad;
 	__u64 interval_ns; /* between two that are chosen by the rate; 0: none is */
 	__u64 burst_ns;    /* how far ahead of that they may be */
@@ -79,7 +83,7 @@ enum iocx_trace_wish_flag {
 struct iocx_trace_wish {
 	__u64 until_ns;  /* CLOCK_MONOTONIC: ASKED holds before that */
 	__u64 slower_ns; /* ASKED: only chains that take so long */
-	__u32 causes;    /* ASKED: bits by enum iocx_cause */
+	__u32 causes;    /* ASKED: bits by what begins a chain */
 	__u32 flags;     /* enum iocx_trace_wish_flag */
 };
 
@@ -138,7 +142,7 @@ struct iocx_trace_chain {
 	__u64 now_ns; /* when this was sent */
 	struct iocx_trace_put put;
 	__u32 generation; /* of the IOC, in iocx_ioc_config */
-	__u32 cause;      /* enum iocx_cause */
+	__u32 cause;      /* what began it */
 	__u32 why;        /* enum iocx_trace_why */
 	__u32 lost;       /* spans that had no room */
 	char comm[IOCX_COMM_LEN];

@@ -72,12 +72,33 @@ static __noinline int take_link_token(__u32 slot, __u32 chosen, __u64 now)
 	return 1;
 }
 
+#define MENU_SCAN_IO_INTR 2 /* menuScan.dbd, the same from 3.14 to 7.0 */
+
+/*
+ * What begins the chain of a thread with that record. Callback threads pass through lists of events, too, by the same
+ * function, and what else they process is not in a list of I/O interrupts: so SCAN says it.
+ */
+static __always_inline __u32 trace_cause(const struct iocx_thread *thread, __u64 record)
+{
+	const struct iocx_ioc_config *config;
+	__u16 scan = 0;
+
+	if (thread->cause != IOCX_CAUSE_CALLBACK)
+		return thread->cause;
+	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!config || !config->scan || bpf_probe_read_user(&scan, sizeof(scan), (void *)(record + config->scan)) ||
+	    scan != MENU_SCAN_IO_INTR)
+		return IOCX_CAUSE_CALLBACK;
+	return IOCX_TRACE_IO_INTR;
+}
+
 /* The outermost call of a thread: whether its chain is looked at. */
 static __always_inline int begin_trace(struct iocx_trace_thread *trace, const struct iocx_thread *thread,
 				       const struct iocx_trace_config *config, const struct iocx_frame *frame,
 				       int continued)
 {
-	const int excluded = !(config->causes >> (thread->cause & 31) & 1);
+	const __u32 cause = trace_cause(thread, frame->record);
+	const int excluded = !(config->causes >> (cause & 31) & 1);
 	struct iocx_trace_by_link link = {};
 	__u32 why = 0;
 	int linked;
@@ -100,7 +121,7 @@ static __always_inline int begin_trace(struct iocx_trace_thread *trace, const st
 	trace->chain.id = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
 	trace->chain.owner = thread->owner;
 	trace->chain.start_ns = frame->start_ns;
-	trace->chain.cause = thread->cause;
+	trace->chain.cause = cause;
 	trace->chain.why = why;
 	__builtin_memcpy(trace->chain.comm, thread->comm, sizeof(trace->chain.comm));
 	trace->since_ns = continued ? trace->resumed.since_ns : frame->start_ns;

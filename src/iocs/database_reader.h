@@ -30,6 +30,7 @@ struct FieldOffsets {
   std::uint16_t lcnt = 0;  // epicsUInt8 (char in 3.14): calls since it became active, at most 10
   std::uint16_t ppn = 0;   // struct processNotify * (putNotify * in 3.14)
   std::uint16_t time = 0;  // epicsTimeStamp: two epicsUInt32
+  std::uint16_t scan = 0;  // epicsEnum16; 0: not known
   // SDIS, a struct link, once iocInit has run and only when links are seen to be laid out as in
   // link.h since Base 3.16.1: the owning record's address at 0, a short `type` at 8. (Before,
   // `type` stood behind a union whose size differs between versions.)

@@ -30,10 +30,11 @@ struct WantedField {
   std::string_view name;
   std::int16_t size;
   std::uint16_t* offset;
+  bool needed = true;
 };
 constexpr std::int16_t kAnySize = 0;
 
-std::array<WantedField, 13> wanted_fields(CommonFields& fields) {
+std::array<WantedField, 14> wanted_fields(CommonFields& fields) {
   FieldOffsets& at = fields.offsets;
   return {{{"PACT", 1, &at.pact},
            {"DISA", 2, &at.disa},
@@ -46,6 +47,7 @@ std::array<WantedField, 13> wanted_fields(CommonFields& fields) {
            {"LCNT", 1, &at.lcnt},
            {"PPN", 8, &at.ppn},
            {"TIME", 8, &at.time},
+           {"SCAN", 2, &at.scan, false},
            {"RSET", 8, &fields.rset},
            {"SDIS", kAnySize, &fields.sdis}}};
 }
@@ -123,7 +125,7 @@ Result<RecordType> read_record_type(Memory& memory, std::uint64_t address) {
 
 Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const RecordType& type) {
   CommonFields fields;
-  std::array<WantedField, 13> wanted = wanted_fields(fields);
+  std::array<WantedField, 14> wanted = wanted_fields(fields);
   const std::string what = "fields of record type " + type.name;
   if (type.raw.rec_size == 0) return std::optional<CommonFields>();
   std::size_t found = 0;
@@ -147,7 +149,8 @@ Result<std::optional<CommonFields>> read_common_fields(Memory& memory, const Rec
     ++found;
   }
   for (const WantedField& want : wanted)
-    if (*want.offset == 0) return error_in_words(what + ": no field " + std::string(want.name));
+    if (want.needed && *want.offset == 0)
+      return error_in_words(what + ": no field " + std::string(want.name));
   return std::optional(fields);
 }
 

@@ -192,6 +192,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.disv = offsets.disv;
   target.stat = offsets.stat;
   target.sevr = offsets.sevr;
+  target.scan = offsets.scan;
   target.sdis = offsets.sdis;
   target.records = records_of(*live.database);
   target.user = live.ioc.user;

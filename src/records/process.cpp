@@ -112,6 +112,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.disv = watched.target.disv;
   config.stat = watched.target.stat;
   config.sevr = watched.target.sevr;
+  config.scan = watched.target.scan;
   config.epoch = watched.epoch;
   config.attach = attach;
   config.layout = record_layout(watched.target);

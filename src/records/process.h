@@ -50,6 +50,7 @@ struct RecordTarget {
   std::uint16_t disv = 0;
   std::uint16_t stat = 0;
   std::uint16_t sevr = 0;
+  std::uint16_t scan = 0;  // 0: not known
   // Offset of SDIS when its links are known to be laid out as since Base 3.16.1
   // (iocs/database_reader.h): then one read of the record decides what a call does. Otherwise it
   // takes two.

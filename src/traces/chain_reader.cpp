@@ -7,6 +7,7 @@
 #include "pva/put_labels.h"
 #include "records/samples_by_record.h"
 #include "records/scan_passes.h"
+#include "traces/causes.h"
 #include "traces/json.h"
 #include "traces/span_tree.h"
 
@@ -316,7 +317,7 @@ std::optional<Trace> ChainReader::make(const Waiting& from, const WallClock::Rea
   trace.thread = text_of(first.comm);
   trace.tid = static_cast<std::int32_t>(first.owner);
   trace.cause = from.put;
-  trace.cause.kind = first.cause < IOCX_CAUSES ? iocx_cause_labels[first.cause] : "other";
+  trace.cause.kind = cause_name(first.cause);
   if (first.cause == IOCX_CAUSE_SCAN) trace.cause.scan = scan_text(trace.thread);
   for (const auto& [bit, text] : kWhy)
     if ((first.why & static_cast<std::uint32_t>(bit)) != 0) trace.why.emplace_back(text);

@@ -1,10 +1,9 @@
 #include "traces/options.h"
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "shared/record_process.h"
+#include "traces/causes.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -12,16 +11,13 @@ namespace {
 OptionValue causes(std::uint32_t& into) {
   OptionValue option;
   option.takes = OptionValue::Takes::several;
-  for (std::size_t cause = 0; cause < IOCX_CAUSES; ++cause)
-    if (cause != IOCX_CAUSE_LINK) option.choices.emplace_back(iocx_cause_labels[cause]);
+  option.choices = cause_names();
   option.set = [&into, choices = option.choices](const std::string& word,
                                                  bool first) -> Result<void> {
-    for (std::uint32_t cause = 0; cause < IOCX_CAUSES; ++cause)
-      if (cause != IOCX_CAUSE_LINK && word == iocx_cause_labels[cause]) {
-        into = (first ? 0 : into) | 1u << cause;
-        return {};
-      }
-    return none_of(word, choices);
+    const auto cause = cause_number(word);
+    if (!cause) return none_of(word, choices);
+    into = (first ? 0 : into) | 1u << *cause;
+    return {};
   };
   return option;
 }

@@ -55,8 +55,7 @@ struct Span {
 
 // What made the first record process.
 struct Cause {
-  std::string
-      kind;  // as epics_ioc_process_total has it: scan, callback, once, ca, pva, main, other
+  std::string kind;       // as epics_ioc_process_total has it, and io_intr (causes.h)
   std::string scan = {};  // "1 second", "I/O Intr" where it is known
   // Of a put.
   std::string client = {}, user = {}, client_host = {}, pv = {}, op = {};

@@ -61,7 +61,8 @@ OPTIONS
   --since=TIME      print what the exporter has in memory since then ("10m", "today", or seconds since
                     1970), and end
   --slower=DURATION only chains that take at least so long: 5ms, 250us
-  --cause=CAUSE     only what this began: scan, callback, once, ca, pva, main or other
+  --cause=CAUSE     only what this began: scan, callback, io_intr, once, ca, pva, main or
+                    other
   --ioc=REGEX       only of IOCs with such names
   --json            one line of JSON for each trace (docs/traces.md has the keys)
   --flame=FILE      print nothing, but write a file of folded stacks: own time in nanoseconds of each

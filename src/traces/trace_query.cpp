@@ -1,19 +1,16 @@
 #include "traces/trace_query.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/duration.h"
 #include "base/query.h"
 #include "base/value_text.h"
 #include "putlog/put_query.h"
+#include "traces/causes.h"
 
 namespace ioc_exporter::traces {
 namespace {
 
-constexpr std::array<std::string_view, 7> kCauses = {"scan", "callback", "once", "ca",
-                                                     "pva",  "main",     "other"};
 constexpr std::size_t kLongestTicket = 64;
 constexpr double kLongestShort = 1e15;  // of "us" and "ns"
 
@@ -31,9 +28,11 @@ Result<TraceFilter> filter_of(std::string_view query) {
   filter.record = std::move(*record);
   filter.ioc = std::move(*ioc);
   filter.cause = word_of(query, "cause");
-  if (!filter.cause.empty() && std::ranges::find(kCauses, filter.cause) == kCauses.end())
-    return error_in_words("cause: " + shown(filter.cause) +
-                          " is none of scan, callback, once, ca, pva, main and other");
+  if (!filter.cause.empty() && !cause_number(filter.cause)) {
+    std::string names;
+    for (const std::string& name : cause_names()) names += (names.empty() ? "" : ", ") + name;
+    return error_in_words("cause: " + shown(filter.cause) + " is none of " + names);
+  }
   if (const std::string text = word_of(query, "slower"); !text.empty()) {
     const auto slower = parse_short_duration(text);
     if (!slower) return error_in_words("slower: " + slower.error().message());

@@ -6,10 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "traces/causes.h"
+
 namespace ioc_exporter::traces {
 namespace {
 
-constexpr std::uint32_t kAllCauses = (1u << IOCX_CAUSES) - 1;
+constexpr std::uint32_t kAllCauses = (1u << IOCX_TRACE_CAUSES) - 1;
 
 std::uint64_t ns(Wishes::Clock::time_point time) {
   return static_cast<std::uint64_t>(
@@ -19,9 +21,8 @@ std::uint64_t ns(Wishes::Clock::time_point time) {
 // 0: no such cause.
 std::uint32_t causes_of(const Demand& demand) {
   if (demand.cause.empty()) return kAllCauses;
-  for (std::uint32_t cause = 0; cause < IOCX_CAUSES; ++cause)
-    if (cause != IOCX_CAUSE_LINK && demand.cause == iocx_cause_labels[cause]) return 1u << cause;
-  return 0;
+  const auto cause = cause_number(demand.cause);
+  return cause ? 1u << *cause : 0;
 }
 
 // How many names are matched between looks at the clock.

@@ -4,7 +4,7 @@
  *
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>
  * <of dbProcessNotify>", then obeys lines:
- *   set <record> <field> <value>    fields: pact disa disv stat sevr link also self_disable async sdis_type sdis_value
+ *   set <record> <field> <value>    fields: scan pact disa disv stat sevr link also self_disable async sdis_type sdis_value
  *                                  wait_us raises; `also`: a second link
  *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
@@ -40,7 +40,9 @@ enum { RECORDS = 128, NOTIFIES = 8192, DISABLE_ALARM = 18, CONSTANT = 0 };
 
 /* DISV to PACT lie as in struct dbCommon of Base 7.0.10; the rest is what the process needs itself. */
 struct record {
-	char name[266];
+	char name[132];
+	uint16_t scan;
+	char before[132];
 	int16_t disv;
 	int16_t disa;
 	char pad[2];
@@ -311,6 +313,8 @@ static void set_field(struct record *record, const char *field, int value)
 		record->disa = (int16_t)value;
 	else if (!strcmp(field, "disv"))
 		record->disv = (int16_t)value;
+	else if (!strcmp(field, "scan"))
+		record->scan = (uint16_t)value;
 	else if (!strcmp(field, "stat"))
 		record->stat = (uint16_t)value;
 	else if (!strcmp(field, "sevr"))

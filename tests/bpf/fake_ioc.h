@@ -99,6 +99,7 @@ class FakeIoc {
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
     target.offset = offset_;
+    target.scan = 132;
     target.disv = 266;
     target.disa = 268;
     target.stat = 410;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -352,6 +353,27 @@ TEST_P(TracesTest, ALongChainComesInParts) {
   EXPECT_TRUE(cut.cut);
   EXPECT_EQ(cut.spans.size(), 64u + 7u);
   EXPECT_EQ(counted(IOCX_TRACE_DROP_TOO_LONG), 1u);
+}
+
+TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
+  fake_.ask("set 0 scan 2");
+  fake_.ask("set 0 link 1");
+  choose(all());
+  fake_.ask("name cbLow");
+  fake_.ask("threads 2 1");
+  fake_.ask("name scanOnce");
+  fake_.ask("threads 1 1");
+  std::multiset<std::string> causes;
+  for (const Trace& trace : traces())
+    causes.insert(trace.cause.kind + " " + trace.spans.front().name);
+  EXPECT_EQ(causes,
+            (std::multiset<std::string>{"callback FAKE:1", "io_intr FAKE:0", "once FAKE:0"}));
+  Options of_interrupts = all();
+  of_interrupts.causes = 1u << IOCX_TRACE_IO_INTR;
+  choose(of_interrupts);
+  fake_.ask("name cbLow");
+  fake_.ask("threads 2 1");
+  EXPECT_EQ(lines(only_trace()), (Lines{"FAKE:0", "  FAKE:1"}));
 }
 
 TEST_P(TracesTest, WhatAnExceptionLeavesIsCut) {

@@ -25,10 +25,10 @@ DatabaseImage::Type& DatabaseImage::add_type(const std::string& name, bool regis
   type.name = name;
   type.raw.name = address(type.name.c_str());
   const std::vector<Field> fields{
-      {"NAME", 61, 0},  {"DESC", 41, 61},     {"DISV", 2, 110},     {"DISA", 2, 112},
-      {"STAT", 2, 120}, {"PACT", 1, kPactAt}, {"SEVR", 2, kSevrAt}, {"LCNT", 1, 130},
-      {"PUTF", 1, 132}, {"RPRO", 1, 133},     {"DISP", 1, 134},     {"PPN", 8, 160},
-      {"TIME", 8, 168}, {"RSET", 8, kRsetAt}, {"SDIS", 80, kSdisAt}};
+      {"NAME", 61, 0},  {"DESC", 41, 61},     {"DISV", 2, 110},      {"DISA", 2, 112},
+      {"STAT", 2, 120}, {"PACT", 1, kPactAt}, {"SEVR", 2, kSevrAt},  {"LCNT", 1, 130},
+      {"PUTF", 1, 132}, {"RPRO", 1, 133},     {"DISP", 1, 134},      {"PPN", 8, 160},
+      {"TIME", 8, 168}, {"RSET", 8, kRsetAt}, {"SDIS", 80, kSdisAt}, {"SCAN", 2, 104}};
   for (const Field& field : fields) {
     layout::DbFldDes& description = type.fields.emplace_back();
     description.name = address(type.field_names.emplace_back(field.name).c_str());

@@ -65,6 +65,7 @@ TEST_F(ReadDatabase, RecordsTypesAndOffsets) {
   EXPECT_EQ(reading->offsets.lcnt, 130);
   EXPECT_EQ(reading->offsets.ppn, 160);
   EXPECT_EQ(reading->offsets.time, 168);
+  EXPECT_EQ(reading->offsets.scan, 104);
 }
 
 TEST_F(ReadDatabase, AliasesByNameWithTheirRecord) {
