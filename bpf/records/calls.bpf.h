@@ -100,7 +100,7 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 	/* Whether dbProcess will find it disabled depends on a link: most likely it does what it did last. */
 	if (facts->verdict == UNDECIDED && was_disabled(config, record))
 		return count_skipped(thread->slot, record, 1);
-	count_untimed(thread, record, parent_at(thread, thread->depth), facts->severity);
+	count_at_entry(thread, record, parent_at(thread, thread->depth), facts->severity);
 	frame = push_frame(thread, PT_REGS_SP(ctx), record, facts, 0);
 	if (frame) {
 		frame->state = IOCX_FRAME_UNTIMED;
@@ -138,6 +138,8 @@ static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const s
 static __always_inline void skip_call(const struct iocx_thread *thread, __u64 id, __u64 record, enum verdict verdict)
 {
 	count_skipped(thread->slot, record, verdict == IS_DISABLED);
+	if (verdict == IS_ACTIVE && cfg_lines)
+		leave_line(thread, record);
 	if (cfg_traces)
 		trace_skipped(id, record, verdict == IS_DISABLED ? IOCX_TRACE_SPAN_DISABLED : IOCX_TRACE_SPAN_ACTIVE);
 }
@@ -200,15 +202,81 @@ static __always_inline void note_asynchronous(const struct iocx_ioc_config *conf
 	stats->async_start_ns = start_ns;
 }
 
+/* A timed call of a record, as it ends. */
+struct timed_call {
+	__u64 record, parent;
+	__u64 start_ns, sum_ns, self_ns; /* the last two are for all calls that it stands for */
+	__u32 bucket, weight, severity;
+	int active; /* PACT is known to be set */
+};
+
+/* Counts it in the line of the record, which the thread is at. */
+static __noinline int count_timed_in_line(struct iocx_thread *thread, const struct timed_call *call)
+{
+	struct iocx_record_line *line;
+	struct iocx_record_stats *stats;
+	struct iocx_ioc_config *config;
+	struct iocx_line_times *times;
+	__u32 index;
+
+	if (!thread || !call)
+		return 0;
+	index = thread->lines.last;
+	line = bpf_map_lookup_elem(&record_lines, &index);
+	times = bpf_map_lookup_elem(&line_times, &index);
+	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
+	if (!line || !times || !config)
+		return 0;
+	times->timed += 1;
+	times->sum_ns += call->sum_ns;
+	times->self_ns += call->self_ns;
+	if (!add_to_slot(times, call->bucket, call->weight))
+		count_in_bucket(thread->slot, call->record, call->bucket, call->weight);
+	count_transition(thread, &line->severity, call->severity);
+	count_cause_and_link(thread, call->record, call->parent);
+	if (!call->active && (times->timed & 63 || !read_pact(config, call->record)))
+		return 0;
+	leave_line(thread, call->record);
+	stats = stats_of(thread->slot, call->record);
+	if (stats)
+		note_asynchronous(config, thread->slot, stats, call->record, call->start_ns, call->weight, 1);
+	return 0;
+}
+
+/* Returns 0 when there is no room for the record: the call is counted as dropped. */
+static __always_inline int count_timed(struct iocx_thread *thread, const struct iocx_ioc_config *config,
+				       const struct timed_call *call)
+{
+	struct iocx_record_stats *stats;
+
+	if (!cfg_lines) {
+		stats = stats_of(thread->slot, call->record);
+	} else if (find_line(thread, call->record, &stats)) {
+		count_timed_in_line(thread, call);
+		return 1;
+	}
+	if (!stats)
+		return 0;
+	stats->sum_ns += call->sum_ns;
+	stats->self_ns += call->self_ns;
+	add_to_bucket(stats, call->bucket, call->weight);
+	count_transition(thread, &stats->severity, call->severity);
+	count_processed(thread, stats, call->record, call->parent);
+	note_asynchronous(config, thread->slot, stats, call->record, call->start_ns, call->weight, call->active);
+	if (cfg_lines)
+		try_for_line(thread, stats, call->record);
+	return 1;
+}
+
 /* The call that was entered with the stack pointer `sp` ends now. `by_end`: see enum iocx_timing. */
 static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u64 now, int by_end)
 {
-	struct iocx_record_stats *stats;
+	struct timed_call call = {};
 	struct iocx_ioc_config *config;
 	struct iocx_frame *frame;
-	__u64 duration, record, weight;
-	__u32 depth, bucket;
-	int disabled, active = 0;
+	__u64 duration, record;
+	__u32 depth;
+	int disabled;
 
 	frame = pop_frame(thread, sp);
 	if (!frame)
@@ -219,33 +287,31 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 		thread->counts.returns += 1;
 	if (frame->state >= IOCX_FRAME_SKIPPED)
 		return 0;
-	record = frame->record;
+	call.record = record = frame->record;
 	config = bpf_map_lookup_elem(&ioc_config, &thread->slot);
 	if (!config)
 		return 0;
 	disabled = frame->state == IOCX_FRAME_UNDECIDED && was_disabled(config, record);
 	if (cfg_traces)
-		active = trace_left(thread->owner, now, disabled ? IOCX_TRACE_SPAN_DISABLED : 0);
+		call.active = trace_left(thread->owner, now, disabled ? IOCX_TRACE_SPAN_DISABLED : 0);
 	if (disabled) {
 		count_skipped(thread->slot, record, 1);
 		return 0;
 	}
-	stats = stats_of(thread->slot, record);
-	if (!stats)
-		return 0;
 	duration = now - frame->start_ns;
-	bucket = iocx_hist_slot(duration);
-	if (bucket >= IOCX_HIST_SLOTS)
+	call.bucket = iocx_hist_slot(duration);
+	if (call.bucket >= IOCX_HIST_SLOTS)
 		return 0;
 	depth = thread->depth;
-	weight = frame->weight;
-	stats->sum_ns += duration * weight;
-	stats->self_ns += (duration > frame->child_ns ? duration - frame->child_ns : 0) * weight;
-	stats->buckets[bucket] += weight;
+	call.parent = parent_at(thread, depth);
+	call.start_ns = frame->start_ns;
+	call.weight = frame->weight;
+	call.severity = frame->severity;
+	call.sum_ns = duration * call.weight;
+	call.self_ns = (duration > frame->child_ns ? duration - frame->child_ns : 0) * call.weight;
+	if (!count_timed(thread, config, &call))
+		return 0;
 	thread->counts.timed += 1;
-	count_transition(thread, stats, frame->severity);
-	count_processed(thread, stats, record, parent_at(thread, depth));
-	note_asynchronous(config, thread->slot, stats, record, frame->start_ns, weight, active);
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH)
 		frame_at(thread, depth - 1)->child_ns += duration;
 	return 0;

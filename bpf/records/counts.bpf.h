@@ -147,11 +147,9 @@ static __always_inline void count_link(struct iocx_thread *thread, __u64 record,
 		add_link(ioc_of_thread(thread), parent, record);
 }
 
-/* Counts a processing. `parent`: the record that processes this one, 0 when there is none. */
-static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
-					    __u64 parent)
+/* Of a processing. `parent`: the record that processes this one, 0 when there is none. */
+static __always_inline void count_cause_and_link(struct iocx_thread *thread, __u64 record, __u64 parent)
 {
-	stats->processed += 1;
 	if (parent)
 		thread->counts.nested += 1;
 	else
@@ -162,17 +160,35 @@ static __always_inline void count_processed(struct iocx_thread *thread, struct i
 		count_link(thread, record, parent);
 }
 
-/* The severity of a record when it is processed is the result of its last processing. */
-static __always_inline void count_transition(struct iocx_thread *thread, struct iocx_record_stats *stats,
-					     __u32 severity)
+static __always_inline void count_processed(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
+					    __u64 parent)
+{
+	stats->processed += 1;
+	count_cause_and_link(thread, record, parent);
+}
+
+/*
+ * The severity of a record when it is processed is the result of its last processing. `last`: 1 + that of the call
+ * before; 0: not seen.
+ */
+static __always_inline void count_transition(struct iocx_thread *thread, __u8 *last, __u32 severity)
 {
 	if (severity >= IOCX_SEVERITIES)
 		return;
 	/* Hides the value from the compiler, which would leave out the mask that the verifier needs. */
 	asm volatile("" : "+r"(severity));
-	if (stats->severity && stats->severity != severity + 1)
+	if (*last && *last != severity + 1)
 		thread->counts.transitions[severity & (IOCX_SEVERITIES - 1)] += 1;
-	stats->severity = (__u8)(severity + 1);
+	*last = (__u8)(severity + 1);
+}
+
+/* `bucket` of iocx_hist_slot(). */
+static __always_inline void add_to_bucket(struct iocx_record_stats *stats, __u64 bucket, __u32 weight)
+{
+	/* Hides the value from the compiler, which would check a copy of it: the verifier does not know them for the same. */
+	asm volatile("" : "+r"(bucket));
+	if (bucket < IOCX_HIST_SLOTS)
+		stats->buckets[bucket] += weight;
 }
 
 /* One timed call more, or less, whose completion is still to come. */
@@ -197,6 +213,15 @@ static __always_inline void forget_completion(__u32 slot, struct iocx_record_sta
 	count_pending(slot, -1);
 }
 
+static __always_inline void count_untimed_in(struct iocx_thread *thread, struct iocx_record_stats *stats, __u64 record,
+					     __u64 parent, __u32 severity)
+{
+	stats->untimed += 1;
+	forget_completion(thread->slot, stats);
+	count_transition(thread, &stats->severity, severity);
+	count_processed(thread, stats, record, parent);
+}
+
 /* Counts a processing without a duration. `severity`: at its entry; IOCX_SEVERITIES when that is not known. */
 static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __u64 parent, __u32 severity)
 {
@@ -207,10 +232,7 @@ static __noinline int count_untimed(struct iocx_thread *thread, __u64 record, __
 	stats = stats_of(thread->slot, record);
 	if (!stats)
 		return 0;
-	stats->untimed += 1;
-	forget_completion(thread->slot, stats);
-	count_transition(thread, stats, severity);
-	count_processed(thread, stats, record, parent);
+	count_untimed_in(thread, stats, record, parent, severity);
 	return 0;
 }
 

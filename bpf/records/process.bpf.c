@@ -33,6 +33,7 @@
 #include "traces/maps.bpf.h"
 #include "records/shares.bpf.h"
 #include "records/counts.bpf.h"
+#include "records/lines.bpf.h"
 #include "records/threads.bpf.h"
 #include "records/frames.bpf.h"
 #include "records/ends.bpf.h"

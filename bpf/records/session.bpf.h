@@ -56,7 +56,7 @@ static __always_inline __u32 decide(struct iocx_thread *thread, const struct ioc
 		return 0; /* dropped */
 	weight = weight_of_call(thread, config, stats, now);
 	if (!weight) {
-		count_transition(thread, stats, facts->severity);
+		count_transition(thread, &stats->severity, facts->severity);
 		count_processed(thread, stats, record, parent_of_call(thread));
 	}
 	return weight;

@@ -112,6 +112,7 @@ static __always_inline void reset_thread(struct iocx_thread *thread, __u64 id, _
 {
 	__builtin_memset(&thread->counts, 0, sizeof(thread->counts));
 	__builtin_memset(&thread->puts, 0, sizeof(thread->puts));
+	__builtin_memset(&thread->lines, 0, sizeof(thread->lines));
 	thread->depth = 0; /* frames of an earlier process with the same ids */
 	bpf_get_current_comm(thread->comm, sizeof(thread->comm));
 	thread->cause = cause_of(id, thread->comm);

@@ -35,14 +35,62 @@ struct iocx_record_stats {
 	__u8 severity;     /* 1 + SEVR when it was last processed; 0: not seen yet */
 	__u8 asynchronous; /* 1: dbProcess has returned with PACT set */
 	__u8 pad[2];
-	__u32 async_weight;     /* of the call that async_start_ns is of */
+	__u32 line;             /* 1 + index of the record's iocx_record_line and iocx_line_times; 0: it has none */
 	__u64 async_start_ns;   /* when the timed call began that returned with PACT set; 0: none is under way */
 	__u64 skipped_active;   /* calls that found PACT set */
 	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
 	/* Up to here one cache line: the kernel's hash puts the value at the start of one. */
 	struct iocx_sampler sampler;
+	__u32 async_weight; /* of the call that async_start_ns is of */
+	__u32 pad_too;
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
 	__u64 puts[IOCX_PUT_SOURCES];   /* writes by enum iocx_put_source; atomic */
+};
+
+/*
+ * Counts of one record in addition to its iocx_record_stats, and written as those are (bpf/records/lines.bpf.h). Its calls
+ * that were not timed: half a cache line.
+ */
+struct iocx_record_line {
+	__u64 record; /* struct dbCommon *; 0: nobody's yet */
+	__u64 untimed;
+	__u32 generation; /* of the IOC */
+	__u32 next;       /* index of the line that the thread was at next, the last time */
+	__u8 severity;    /* as in iocx_record_stats */
+	__u8 left;        /* 1: it counts no more; what it has counted counts. User space may say so, too */
+	__u8 pad[6];
+};
+
+/*
+ * And its timed ones, at the same index of another array: a cache line. The first buckets of the histogram that its
+ * durations fall into have slots; those of the others are counted in iocx_record_stats alone.
+ */
+#define IOCX_LINE_SLOTS 10
+struct iocx_line_times {
+	__u64 timed; /* processings; the others as in iocx_record_stats */
+	__u64 sum_ns;
+	__u64 self_ns;
+	__u32 slots[IOCX_LINE_SLOTS]; /* IOCX_LINE_SLOT(bucket) | processings; 0: free */
+};
+#define IOCX_LINE_SLOT(bucket) (((bucket) + 1) << IOCX_LINE_SLOT_SHIFT)
+#define IOCX_LINE_SLOT_SHIFT 24
+#define IOCX_LINE_SLOT_MOST ((1u << IOCX_LINE_SLOT_SHIFT) - 1)
+
+#define IOCX_CHUNK_LINES 64 /* that are taken at once */
+
+/* Whose lines they are. */
+struct iocx_line_chunk {
+	__u64 claims;     /* 0: free; 1: taken */
+	__u32 generation; /* of the IOC */
+	__u32 pad;
+};
+
+/* Of a thread. */
+struct iocx_thread_lines {
+	__u32 next;  /* index of the line that its next call is expected to count in */
+	__u32 last;  /* of that of its last call */
+	__u32 fresh; /* of the first one of its chunk that is nobody's yet */
+	__u32 fresh_end;
 };
 
 /* How a library's probes are attached: see src/records/process.h. */
@@ -171,6 +219,7 @@ struct iocx_thread {
 	char comm[IOCX_COMM_LEN];  /* name of the thread when it was bound */
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
+	struct iocx_thread_lines lines;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 

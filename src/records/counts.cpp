@@ -17,19 +17,38 @@ void add_stats(iocx_record_stats& into, const iocx_record_stats& from) {
 }
 
 Result<void> RecordCounts::for_each(const Each& each) const {
-  if (!outgrown_) return records_->view.for_each(each);
+  if (!outgrown_ && lines_.empty()) return records_->view.for_each(each);
+  // What is known of a record beside its map.
+  const auto add_others = [this](std::uint64_t address, iocx_record_stats& stats) {
+    bool added = false;
+    if (outgrown_)
+      if (const auto before = outgrown_->find(address); before != outgrown_->end()) {
+        add_stats(stats, before->second);
+        added = true;
+      }
+    const auto lines = lines_.equal_range(address);
+    for (auto line = lines.first; line != lines.second; ++line) {
+      line->second.add_to(stats);
+      added = true;
+    }
+    return added;
+  };
   std::unordered_set<std::uint64_t> given;
   auto read = records_->view.for_each([&](std::uint64_t address, const iocx_record_stats& stats) {
-    const auto before = outgrown_->find(address);
-    if (before == outgrown_->end()) return each(address, stats);
-    given.insert(address);
     iocx_record_stats sum = stats;
-    add_stats(sum, before->second);
+    if (add_others(address, sum)) given.insert(address);
     each(address, sum);
   });
   if (!read) return read;
-  for (const auto& [address, stats] : *outgrown_)
-    if (!given.contains(address)) each(address, stats);
+  const auto give = [&](std::uint64_t address) {
+    if (!given.insert(address).second) return;
+    iocx_record_stats sum{};
+    add_others(address, sum);
+    each(address, sum);
+  };
+  if (outgrown_)
+    for (const auto& [address, stats] : *outgrown_) give(address);
+  for (const auto& [address, line] : lines_) give(address);
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "records/process_object.h"
+#include "records/record_lines.h"
 #include "shared/record_process.h"
 
 namespace ioc_exporter::records {
@@ -18,10 +19,11 @@ class RecordCounts {
   using Table = std::unordered_map<std::uint64_t, iocx_record_stats>;  // by the record's address
   using Each = std::function<void(std::uint64_t address, const iocx_record_stats& stats)>;
 
-  // `outgrown`: counts of smaller maps before this one; null: there was none.
+  // `outgrown`: counts of smaller maps before this one; null: there was none. `lines`: those that
+  // are counted beside the map.
   RecordCounts(std::shared_ptr<const OwnedRecordsMap> records,
-               std::shared_ptr<const Table> outgrown)
-      : records_(std::move(records)), outgrown_(std::move(outgrown)) {}
+               std::shared_ptr<const Table> outgrown, RecordLines::Table lines)
+      : records_(std::move(records)), outgrown_(std::move(outgrown)), lines_(std::move(lines)) {}
 
   // Every record that was processed, skipped or written to since the IOC is watched, in any order,
   // none twice. After an error, some may have been given.
@@ -30,6 +32,7 @@ class RecordCounts {
  private:
   std::shared_ptr<const OwnedRecordsMap> records_;
   std::shared_ptr<const Table> outgrown_;
+  RecordLines::Table lines_;
 };
 
 // Adds the counts of `from` to `into`.

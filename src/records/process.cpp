@@ -16,8 +16,11 @@ namespace ioc_exporter::records {
 namespace {
 
 static_assert(sizeof(iocx_sampler) == 32);
-static_assert(sizeof(iocx_record_stats) == 12 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
-static_assert(offsetof(iocx_record_stats, buckets) == 96);
+static_assert(sizeof(iocx_record_stats) == 13 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
+static_assert(offsetof(iocx_record_stats, sampler) == 64);
+static_assert(offsetof(iocx_record_stats, buckets) == 104);
+static_assert(sizeof(iocx_record_line) == 32 && sizeof(iocx_line_times) == 64);
+static_assert(sizeof(iocx_line_chunk) == 16 && IOCX_HIST_SLOTS < 255);
 static_assert(sizeof(iocx_ioc_config) == 64 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
 static_assert(sizeof(iocx_asynchronous) == 8);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
@@ -30,7 +33,7 @@ static_assert(sizeof(iocx_thread_puts) == 5 * 8);
 static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -361,6 +364,9 @@ void RecordProcess::unwatch(const std::vector<std::uint32_t>& slots) {
     memory_.release(object_.maps().rooms, slot);
     // After clear_records_map() no program runs that counts for it.
     report(forget_causes_and_links(found->second));
+    const RecordMaps& maps = object_.maps();
+    for (auto chunks = maps.lines.release(found->second.generation); chunks > 0; --chunks)
+      maps.shares.give(IOCX_SHARE_LINES, found->second.holder);
     holders_.release(found->second.target.user, found->second.holder);
     forget_scan_names(found->second);
     libraries.insert(found->second.library);
@@ -396,7 +402,10 @@ Result<void> RecordProcess::replace_map(std::uint32_t slot, Watched& watched,
                                         std::uint32_t capacity) {
   auto larger = object_.make_records_map(capacity);
   if (!larger) return std::move(larger).error();
+  // Lines go on from what the old map has of their records: they end with it.
+  object_.maps().lines.stop(watched.generation);
   if (auto ok = object_.set_records_map(slot, larger->view); !ok) return ok;
+  object_.maps().lines.stop(watched.generation);  // those that were made meanwhile
   // Nothing writes to the old map any more: its counts move over here, once and for all.
   auto outgrown = watched.outgrown ? std::make_shared<RecordCounts::Table>(*watched.outgrown)
                                    : std::make_shared<RecordCounts::Table>();
@@ -416,7 +425,9 @@ Result<void> RecordProcess::replace_map(std::uint32_t slot, Watched& watched,
 Result<RecordCounts> RecordProcess::counts_of(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
-  return RecordCounts(found->second.records, found->second.outgrown);
+  const Watched& watched = found->second;
+  return RecordCounts(watched.records, watched.outgrown,
+                      object_.maps().lines.read(watched.generation));
 }
 
 Result<std::vector<RawRecord>> RecordProcess::collect(std::uint32_t slot) const {

@@ -158,6 +158,13 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
       RecordShares::map(bpf_map__fd(maps.record_shares), bpf_map__name(maps.record_shares));
   if (!shares) return std::move(shares).error();
   views.shares = std::move(*shares);
+  const auto named = [](const bpf_map* map) {
+    return RecordLines::Map{bpf_map__fd(map), bpf_map__name(map)};
+  };
+  auto lines = RecordLines::map(bpf_map__max_entries(maps.record_lines), named(maps.record_lines),
+                                named(maps.line_times), named(maps.line_chunks));
+  if (!lines) return std::move(lines).error();
+  views.lines = std::move(*lines);
   return {};
 }
 
@@ -193,6 +200,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->cfg_links = options.links > 0;
   skeleton.rodata->cfg_ca_put_clients = options.put_clients;
   if (loaded.has_session()) skeleton.rodata->cfg_timed_rate = options.timed_rate;
+  skeleton.rodata->cfg_lines = skeleton.rodata->cfg_timed_rate == 0;
   skeleton.rodata->cfg_cookies = loaded.links.has_value();
   const auto is_needed = [&](const std::string_view name) {
     // The verifier reads some 100,000 instructions of each that is about dbProcess.
@@ -221,6 +229,8 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
       if (const int err = bpf_map__set_map_flags(like, BPF_F_NO_PREALLOC); err != 0)
         return kernel::libbpf_error(err, "let a BPF map grow with its use");
   const std::uint32_t overflow = std::max(places / 8, 64u);
+  const std::uint32_t lines = RecordLines::lines_for(options.kernel_memory);
+  const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
   auto& room = skeleton.rodata->cfg_room;
   room[IOCX_SHARE_THREADS] = places;
   room[IOCX_SHARE_OVERFLOW_THREADS] = overflow;
@@ -228,6 +238,11 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
   room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
   room[IOCX_SHARE_PUT_CLIENTS] = options.put_client_pairs;
+  room[IOCX_SHARE_LINES] = chunks;
+  skeleton.rodata->chunk_mask = chunks - 1;
+  if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.line_times, lines); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.line_chunks, chunks); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_threads, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;

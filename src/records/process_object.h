@@ -19,6 +19,7 @@
 #include "records/durations.h"
 #include "records/ending_function.h"
 #include "records/programs.h"
+#include "records/record_lines.h"
 #include "records/rooms.h"
 #include "records/shares.h"
 #include "shared/record_completion.h"
@@ -68,6 +69,7 @@ struct RecordMaps {
   kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
   RecordRooms rooms;
   RecordShares shares;
+  RecordLines lines;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
   RecordTraceMaps traces;
