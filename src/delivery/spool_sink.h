@@ -59,6 +59,9 @@ class SpoolSink : public Sink<typename Kind::Entry> {
 
   static constexpr std::size_t kBatch = 1024;
   static constexpr std::chrono::milliseconds kPause{1000};  // after trouble with the disk
+  // That a receiver takes nothing, and says nothing, is slow until then, and a failure from then
+  // on.
+  static constexpr std::chrono::milliseconds kStuck{3000};
   static constexpr std::string_view kNobody = "";  // all of it is one's: what is there stays there
 
   bool has_rows() const { return spool_ && !is_lost_ && spool_->rows() > 0; }
@@ -91,8 +94,9 @@ class SpoolSink : public Sink<typename Kind::Entry> {
 
   // The thread's.
   Courier<Kind> courier_;
-  bool from_disk_ = false;  // the courier's entries are the first ones on disk
-  std::thread thread_;      // last: it ends first
+  bool from_disk_ = false;        // the courier's entries are the first ones on disk
+  Clock::time_point taken_at_{};  // when the receiver last took some, or was to begin
+  std::thread thread_;            // last: it ends first
 };
 
 template <class Kind>
@@ -193,6 +197,7 @@ void SpoolSink<Kind>::run() {
 template <class Kind>
 void SpoolSink<Kind>::take_some(std::unique_lock<std::mutex>& lock) {
   if (!courier_.entries().empty()) return;
+  taken_at_ = Clock::now();
   courier_.entries() = ready_.take(kBatch);
   if (ready_.empty()) room_.notify_all();
   from_disk_ = false;
@@ -254,12 +259,15 @@ bool SpoolSink<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
   counts_.dropped[kRefused] += round.refused;
   counts_.failures += round.problem.empty() ? 0u : 1u;
   counts_.problem = round.problem;
-  fails_ = !round.problem.empty() && !round.goes_on;
+  if (round.entries > 0) taken_at_ = Clock::now();
+  const bool is_stuck = round.entries == 0 && Clock::now() - taken_at_ >= kStuck;
+  fails_ = is_stuck || (!round.problem.empty() && !round.goes_on);
+  const bool keep = fails_ && !from_disk_;
   if (!spool_ || is_lost_) return round.goes_on;
   lock.unlock();
   if (from_disk_ && round.entries > 0)
     remove_from_disk(round.entries, round.delivered + round.refused);
-  if (!round.problem.empty() && !round.goes_on && !from_disk_) keep_on_disk();
+  if (keep) keep_on_disk();
   lock.lock();
   check_lost();
   return round.goes_on;

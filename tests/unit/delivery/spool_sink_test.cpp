@@ -54,7 +54,7 @@ struct NumberKind {
 
 // A receiver that is away, or takes all.
 struct Receiver {
-  std::atomic<bool> is_there = false;
+  std::atomic<bool> is_there = false, is_mute = false;
   std::atomic<int> calls = 0;
   std::mutex mutex;
   Numbers came;
@@ -70,6 +70,7 @@ class ReceiverSink : public Sink<NumberKind::Entry> {
   explicit ReceiverSink(Receiver& receiver) : receiver_(receiver) {}
   Delivered deliver(std::span<const NumberKind::Entry> entries) override {
     ++receiver_.calls;
+    if (receiver_.is_mute) return {};
     if (!receiver_.is_there) return {.problem = error_in_words("away"), .pause = 1ms};
     const std::scoped_lock lock(receiver_.mutex);
     for (const auto& entry : entries) receiver_.came.push_back(*entry);
@@ -190,6 +191,18 @@ TEST_F(SpoolSinkTest, WhatHasNoRoomInMemoryGoesToDisk) {
   }
   wait_until_none_waits();
   EXPECT_EQ(receiver_.all(), from_to(1, 1000));
+}
+
+// Without a word: what waits for it is on disk all the same, in a while.
+TEST_F(SpoolSinkTest, WhatWaitsForOneThatTakesNothingIsOnDisk) {
+  receiver_.is_there = receiver_.is_mute = true;
+  start();
+  begin();
+  send(1, 2'000);
+  wait_until_on_disk(2'000);
+  receiver_.is_mute = false;
+  wait_until_none_waits();
+  EXPECT_EQ(receiver_.all(), from_to(1, 2'000));
 }
 
 TEST_F(SpoolSinkTest, TheNextExporterSendsWhatTheOneBeforeCouldNot) {
