@@ -89,12 +89,13 @@ class Exporter(Tool):
         return sum(float(value) for text, value in lines if labels in text)
 
 
-def start_ioc(args, directory, port):
+def start_ioc(args, directory, port, name="BENCH", more=None):
+    """`more`: of its environment."""
     database = pathlib.Path(directory) / "bench.db"
     database.write_text("".join(f'record(ao,"B:{i}"){{}}\n' for i in range(PVS)) +
                         'record(waveform,"B:WF"){field(FTVL,"DOUBLE") field(NELM,"9000")}\n')
-    environment = {"EPICS_CA_SERVER_PORT": str(port), "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1", "IOCNAME": "BENCH",
-                   "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO", "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1"}
+    environment = {"EPICS_CA_SERVER_PORT": str(port), "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1", "IOCNAME": name,
+                   "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO", "EPICS_CAS_BEACON_ADDR_LIST": "127.0.0.1", **(more or {})}
     ioc = Tool([args.build / "tests/e2e/tools/ioc_launcher_7.0.10", args.dbd, "", database], environment)
     ioc.wait_for("^@running$")
     return ioc

@@ -6,7 +6,7 @@
  * COUNT  puts to each PV           OP     put (WRITE) or notify (WRITE_NOTIFY)
  * TYPE   string, short, float, enum, char, long or double (the DBR type)
  * LENGTH elements a put
- * BATCH  rounds over the PVs between two flushes of libca's buffer (put only)
+ * BATCH  rounds over the PVs between two flushes of libca's buffer (put only); "10@5000": at most so many puts a second
  *
  * Prints "@connected", waits for a line on stdin, sends, and prints "@sent N" when the server has done
  * all of it: a get on each channel follows the puts (one circuit is served in order), a put-callback
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cadef.h>
 
@@ -27,6 +28,7 @@ struct flood {
 	chtype type;
 	unsigned long length;
 	unsigned long batch;
+	unsigned long rate; /* puts a second; 0: as fast as it goes */
 	int pvs;
 	chid channels[MAX_PVS];
 	void *values;
@@ -135,10 +137,29 @@ static void wait_for_server(struct flood *flood)
 		fail("get", "all channels", status);
 }
 
+/* Until so many puts are due. */
+static void pace(const struct flood *flood, const struct timespec *begun, unsigned long puts)
+{
+	struct timespec due = *begun;
+
+	if (!flood->rate)
+		return;
+	due.tv_sec += (time_t)(puts / flood->rate);
+	due.tv_nsec += (long)((double)(puts % flood->rate) / (double)flood->rate * 1e9);
+	if (due.tv_nsec >= 1000000000) {
+		due.tv_nsec -= 1000000000;
+		due.tv_sec++;
+	}
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
 static void send_all(struct flood *flood)
 {
+	struct timespec begun;
 	unsigned long round;
 	int pv;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
 
 	for (round = 0; round < flood->count; round++) {
 		fill(flood, round);
@@ -147,8 +168,10 @@ static void send_all(struct flood *flood)
 		/* A server runs one put-callback a channel at a time: no second one before the first is done. */
 		if (flood->notify)
 			wait_for_answers((round + 1) * (unsigned long)flood->pvs);
-		else if ((round + 1) % flood->batch == 0)
+		else if ((round + 1) % flood->batch == 0) {
 			ca_flush_io();
+			pace(flood, &begun, (round + 1) * (unsigned long)flood->pvs);
+		}
 	}
 	if (!flood->notify)
 		wait_for_server(flood);
@@ -182,7 +205,7 @@ static unsigned long number(const char *text, const char *what)
 int main(int argc, char **argv)
 {
 	static struct flood flood;
-	char line[16];
+	char line[16], *rate;
 
 	if (argc < 7 || argc - 6 > MAX_PVS) {
 		fprintf(stderr, "usage: ca_flood COUNT put|notify TYPE LENGTH BATCH PV...\n");
@@ -192,6 +215,11 @@ int main(int argc, char **argv)
 	flood.notify = strcmp(argv[2], "notify") == 0;
 	flood.type = type_of(argv[3]);
 	flood.length = number(argv[4], "LENGTH");
+	rate = strchr(argv[5], '@');
+	if (rate) {
+		*rate = '\0';
+		flood.rate = number(rate + 1, "BATCH");
+	}
 	flood.batch = number(argv[5], "BATCH");
 	flood.pvs = argc - 6;
 	flood.values = calloc(flood.length, sizeof(dbr_string_t));
