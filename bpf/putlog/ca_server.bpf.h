@@ -94,7 +94,8 @@ static __always_inline __u32 putlog_places_of(const struct iocx_witness_key *key
 {
 	const __u64 port = key->address[0] == 127 ? key->port : 0;
 
-	return iocx_putlog_places(IOCX_PUTLOG_CA_SERVER, generation, port << 32 | *(const __u32 *)key->address);
+	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_SERVER, generation,
+				  port << 32 | *(const __u32 *)key->address);
 }
 
 /* `slot`: NULL when there is none for the key. The lowest bit of `now_and_op` is the operation. */

@@ -17,7 +17,8 @@ static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
 {
 	const int is_here = flow->address == IOCX_CA_SHARE_LOCAL || flow->address >= IOCX_CA_SHARE_USERS;
 
-	return iocx_putlog_places(IOCX_PUTLOG_CA_TAP, flow->ioc, is_here ? flow->circuit << 32 : flow->address);
+	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_TAP, flow->ioc,
+				  is_here ? flow->circuit << 32 : flow->address);
 }
 
 static __always_inline int putlog_is_silent(__u16 port)

@@ -6,7 +6,7 @@
 /* `client`: a number for who it is. */
 static __noinline int putlog_pva(const struct iocx_pva_key *key, __u32 client)
 {
-	const __u32 places = iocx_putlog_places(IOCX_PUTLOG_PVA, key->generation, client);
+	const __u32 places = iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_PVA, key->generation, client);
 	struct iocx_putlog_event *event;
 
 	if (!putlog_has_share(places))

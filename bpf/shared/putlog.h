@@ -50,11 +50,22 @@ enum iocx_putlog_loss {
 #define IOCX_PUTLOG_IOC_OF(places) ((places)&0xFFFF)
 #define IOCX_PUTLOG_CLIENT_OF(places) ((places) >> 16)
 
-/* `ioc`: as the source (enum iocx_putlog_source) calls it. */
-static inline __attribute__((always_inline)) __u32 iocx_putlog_places(__u32 source, __u32 ioc, __u64 client)
+/* MurmurHash3's last step. */
+static inline __attribute__((always_inline)) __u64 iocx_putlog_mix(__u64 value)
 {
-	const __u64 whose = ((__u64)ioc << 8 | (source + 1)) * 0x9E3779B97F4A7C15ULL;
-	const __u64 who = (whose ^ client) * 0x243F6A8885A308D3ULL;
+	value = (value ^ value >> 33) * 0xFF51AFD7ED558CCDULL;
+	value = (value ^ value >> 33) * 0xC4CEB9FE1A85EC53ULL;
+	return value ^ value >> 33;
+}
+
+/*
+ * `ioc`: as the source (enum iocx_putlog_source) calls it. `seed`: drawn at each start, since a client chooses its port,
+ * and might choose another's place.
+ */
+static inline __attribute__((always_inline)) __u32 iocx_putlog_places(__u64 seed, __u32 source, __u32 ioc, __u64 client)
+{
+	const __u64 whose = iocx_putlog_mix(seed ^ ((__u64)ioc << 8 | (source + 1)));
+	const __u64 who = iocx_putlog_mix(whose ^ client);
 
 	return ((1u << IOCX_PUTLOG_IOC_BITS) + (__u32)(who >> (64 - IOCX_PUTLOG_CLIENT_BITS))) << 16 |
 	       (__u32)(whose >> (64 - IOCX_PUTLOG_IOC_BITS));

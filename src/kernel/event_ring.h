@@ -20,6 +20,7 @@ struct RingUse {
   std::uint32_t size = 0;         // of the ring
   std::uint32_t value_bytes = 0;  // that an event may hold of each value
   std::uint32_t wake_at = 0;      // bytes that wait, from which on the reader is woken
+  std::uint64_t seed = 0;         // by chance: who shares a place in `shares`
 };
 
 // What an object is loaded with that has a part in traces (bpf/traces): maps that several share.

@@ -60,6 +60,7 @@ Result<void> use_ring(Skeleton& skeleton, const RingUse& ring, const char* objec
   skeleton.rodata->cfg_putlog_bytes = ring.value_bytes;
   skeleton.rodata->cfg_putlog_wake = ring.wake_at;
   skeleton.rodata->cfg_putlog_ring = ring.size;
+  skeleton.rodata->cfg_putlog_seed = ring.seed;
   return {};
 }
 

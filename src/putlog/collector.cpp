@@ -47,8 +47,8 @@ Result<void> PutLogRing::make() {
 
 kernel::RingUse PutLogRing::use() const {
   if (!ring_) return {};
-  return {ring_->fd(), shares_.fd(), ring_->size(), options_.value_bytes / 8 * 8,
-          ring_->size() / 4};
+  return {ring_->fd(),       shares_.fd(), ring_->size(), options_.value_bytes / 8 * 8,
+          ring_->size() / 4, seed_};
 }
 
 void PutLogRing::note_read(std::span<const std::byte> event) const {

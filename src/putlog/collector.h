@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "base/random_salt.h"
 #include "ca/collector.h"
 #include "exposition/collector.h"
 #include "exposition/exemplar_book.h"
@@ -47,6 +48,7 @@ class PutLogRing {
 
   Options options_;
   kernel::RingShares shares_;
+  const std::uint64_t seed_ = random_salt();
   std::optional<kernel::EventRing> ring_;  // none: it is off, or could not be made
   std::string problem_;
 };

@@ -1,9 +1,9 @@
 #include "traces/collector.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
+#include "base/random_salt.h"
 #include "base/utf8.h"
 #include "exposition/page.h"
 #include "kernel/map.h"
@@ -21,11 +21,6 @@ constexpr std::chrono::seconds kMatchFor{2};
 constexpr std::size_t kMostAtOnce = 4096;
 // Chains of an IOC that has ended may still be on their way.
 constexpr std::chrono::seconds kKeepEnded{15};
-
-std::uint64_t random_salt() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32 | random();
-}
 
 }  // namespace
 
