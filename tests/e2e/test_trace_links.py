@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from harness.exporter import run_exporter
 from harness.ports import free_port
 from harness.traces import TraceFile, root_record, tree
 from harness.waiting import wait_until
@@ -115,6 +116,11 @@ def test_a_trace_goes_through_links_and_back(iocs, exporter, told, raw_client):
         peer = next(span for span in root["spans"] if span["kind"] == "link_put")["peer"]
         assert peer == f"127.0.0.1:{target.port}"
     assert len({root["trace_id"] for root in roots}) == PUTS
+    done = run_exporter("trace", f"--url=http://127.0.0.1:{exporter.port}", "--since=1h", "L:calc")
+    assert done.returncode == 0, done.stderr
+    blocks = re.findall(r"^\S+  (\S+)  ca: .*\n  trace (\w+) ", done.stdout, re.MULTILINE)
+    assert sorted(blocks) == sorted((name, root["trace_id"]) for root in roots
+                                    for name in (source.name, target.name, source.name))
 
 
 def test_a_put_that_the_next_one_overtook_began_nothing(iocs, exporter, told, raw_client):

@@ -159,6 +159,34 @@ def test_a_flood_is_in_zipkin_or_counted(zipkin, feed):
     assert len(zipkin.trace(traces[0]["trace_id"])) == 2
 
 
+def test_zipkin_has_one_trace_of_two_iocs(zipkin, shared, raw_client):
+    ports = [free_port(), free_port()]
+    source = shared.ioc("zipkin-source", '''record(calc,"ZA:calc"){field(CALC,"VAL+1") field(FLNK,"ZA:out")}
+        record(ao,"ZA:out"){field(OMSL,"closed_loop") field(DOL,"ZA:calc") field(OUT,"ZB:in CA PP")}''',
+                        port=ports[0], links_to=ports)
+    target = shared.ioc("zipkin-target", '''record(ao,"ZB:in"){field(FLNK,"ZB:calc")}
+        record(calc,"ZB:calc"){field(CALC,"VAL+1")}''', port=ports[1])
+    exporter = shared.exporter("--collector.traces", "--traces.records=ZA:.*", f"--traces.zipkin={zipkin.url}",
+                               "--ca.witness", sees=[source, target])
+    wait_until(lambda: f"ioc {target.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
+    wait_until(lambda: " 1 connected, 0 not" in source.shell('dbcar "" 0'), "the link is connected", 60)
+    source.process_once("ZA:calc")
+    exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_sink_delivered_total", sink="zipkin") == 2,
+                         "both parts are there")
+    (spans,) = wait_until(lambda: [trace for trace in zipkin.traces(source.name) if len(trace) == 6], "the trace")
+    below = {span["id"]: span for span in spans}
+
+    def told(span: dict) -> tuple:
+        parent = below.get(span.get("parentId"), {}).get("name", "")
+        return (span["localEndpoint"]["serviceName"], span["name"], span.get("kind", ""), parent,
+                span.get("remoteEndpoint", {}).get("port") if span.get("kind") == "CLIENT" else None)
+
+    assert sorted(map(told, spans)) == sorted([
+        (source.name, "za:calc", "", "", None), (source.name, "za:out", "", "za:calc", None),
+        (source.name, "zb:in", "CLIENT", "za:out", target.port), (target.name, "zb:in", "SERVER", "zb:in", None),
+        (target.name, "zb:in", "", "zb:in", None), (target.name, "zb:calc", "", "zb:in", None)])
+
+
 def test_otlp_has_exactly_the_trees(otlp, feed):
     running = feed(f"--traces.otlp={otlp.url}", "--traces.span-names=type")
     running.send(*FOREST)
