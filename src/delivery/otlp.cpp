@@ -93,9 +93,9 @@ std::string words_of(const Fetched& answer) {
 }
 
 // By the protocol another try helps with 429 and 502 to 504 only; a login or a proxy can be
-// repaired, too.
+// repaired, too, and so can what sends elsewhere.
 bool is_refused(int status) {
-  return status != 401 && status != 403 && status != 408 && status != 429 &&
+  return status >= 400 && status != 401 && status != 403 && status != 408 && status != 429 &&
          !(status >= 502 && status <= 504);
 }
 
@@ -122,6 +122,10 @@ void add_value(Writer& to, int field, const Scalar& value) {
     out.add_bool(any_value::kBool, std::get<bool>(value));
 }
 
+void add_words(Writer& to, int field, std::string_view words) {
+  begin(to, field).add_string(any_value::kString, words.data(), words.size());
+}
+
 void add_attribute(Writer& to, int field, std::string_view name, const Scalar& value) {
   Writer pair = begin(to, field);
   add_text(pair, key_value::kKey, name);
@@ -132,6 +136,8 @@ void add_attribute(Writer& to, int field, std::string_view name, std::span<const
   Writer pair = begin(to, field);
   add_text(pair, key_value::kKey, name);
   Writer value = begin(pair, key_value::kValue);
+  // Left out, it would be a value of no kind.
+  if (values.empty()) return value.add_message(any_value::kArray, "", 0);
   Writer array = begin(value, any_value::kArray);
   for (const Scalar& each : values) add_value(array, array_value::kValues, each);
 }

@@ -39,6 +39,8 @@ void add_attribute(Writer& to, int field, std::string_view name, const Scalar& v
 void add_attribute(Writer& to, int field, std::string_view name, std::span<const Scalar> values);
 // An AnyValue in this field.
 void add_value(Writer& to, int field, const Scalar& value);
+// The same of a text that is printable UTF-8 already, as it is.
+void add_words(Writer& to, int field, std::string_view words);
 
 // Who sends.
 struct Sender {

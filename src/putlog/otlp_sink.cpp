@@ -86,7 +86,7 @@ void add_record(Writer& to, const Entry& entry) {
   otlp::add_time(out, record::kObservedTime, event.time);
   out.add_enum(record::kSeverity, warns ? record::kWarn : record::kInfo);
   otlp::add_text(out, record::kSeverityText, warns ? "WARN" : "INFO");
-  otlp::add_value(out, record::kBody, in_words(event));
+  otlp::add_words(out, record::kBody, in_words(event));
   add(out, "epics.seq", static_cast<std::int64_t>(event.seq));
   add_texts(out, event);
   add_client(out, event.client);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "events.h"
+#include "putlog/in_words.h"
 #include "support/answering_server.h"
 
 namespace ioc_exporter::putlog {
@@ -63,6 +64,32 @@ TEST(OtlpLogsTest, ABurstAndAnArrayAreTyped) {
   EXPECT_EQ(elements[0].get_int64(), -3);
   EXPECT_EQ(elements[1].get_double(), 0.5);
   EXPECT_EQ(elements[2].get_string(), "x");
+}
+
+TEST(OtlpLogsTest, AnEmptyArrayIsOneAndABodyIsEscapedOnce) {
+  PutEvent put = event(7);
+  put.old = Value{{}, true};
+  put.value = Value{{Element(std::string("\xff\xfe"))}, false};
+  const std::vector<Entry> entries{{shared(put)}};
+  const OtlpLogs logs = otlp_logs(entries, {"host", "1"});
+  pbf_reader record = records(logs).at(0);
+  pbf_reader old = attribute(record, "epics.old");
+  ASSERT_TRUE(old.next(5));
+  EXPECT_EQ(old.get_view().size(), 0u);
+  ASSERT_TRUE(record.next(5));
+  pbf_reader body = record.get_message();
+  ASSERT_TRUE(body.next(1));
+  EXPECT_EQ(body.get_string(), in_words(put));
+}
+
+// A proxy's redirection is repaired by who runs it: the puts wait.
+TEST(OtlpLogsTest, ARedirectionRefusesNothingForGood) {
+  AnsweringServer server({http_answer(302, "", "Location: http://127.0.0.1:1/\r\n")});
+  OtlpSink sink({server.url()}, {"host", "1"});
+  const auto done = sink.deliver(std::vector<Entry>(4, {shared(event(1))}));
+  EXPECT_EQ(done.refused, 0u);
+  EXPECT_EQ(done.entries, 0u);
+  EXPECT_TRUE(done.problem);
 }
 
 TEST(OtlpLogsTest, AnIocStandsOnceInARequestAndARequestHasABound) {
