@@ -7,7 +7,7 @@
  * Which put is sent: the last, but for one that has begun and has not reached the link yet. The link counts puts that take
  * the place of others (nNoWrite), in the same breath as it takes the value.
  *
- * All but 10 years of Base are two layouts: before 3.16, and since. Which one it is shows in the pointer back to the link.
+ * Base has had two layouts: before 3.16, and since. Which one it is shows in the pointer back to the link.
  */
 #ifndef IOC_EXPORTER_BPF_TRACES_LINKS_BPF_H
 #define IOC_EXPORTER_BPF_TRACES_LINKS_BPF_H
