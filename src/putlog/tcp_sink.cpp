@@ -5,27 +5,27 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
 
 #include "base/tcp.h"
+#include "delivery/end_deadline.h"
 #include "putlog/json.h"
 
 namespace ioc_exporter::putlog {
 namespace {
 
 constexpr std::size_t kAtATime = 64u << 10;
-constexpr std::chrono::seconds kPatience{1};
-constexpr int kForRoom = 100, kForAcknowledgement = 2;  // ms
-
-// Nothing is on its way any more.
-Result<bool> is_acknowledged(int socket, const std::string& what) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return last_error(what);
-  return info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0;
+constexpr std::chrono::seconds kPatience{1}, kSilence{5};
+constexpr std::chrono::milliseconds kPause{1000};  // the connection goes on by itself
+// Of one delivery, or until the exporter has to end.
+std::chrono::steady_clock::time_point patience_from_now() {
+  return std::min(std::chrono::steady_clock::now() + kPatience,
+                  delivery::EndDeadline::of_this_thread());
 }
+constexpr int kForRoom = 100, kForAcknowledgement = 2;  // ms
 
 // A receiver says nothing; that it has closed is seen here.
 Result<void> look_for_end(int socket, const std::string& what) {
@@ -49,15 +49,28 @@ TcpSink::TcpSink(std::string host, std::string port, LineFormat format)
 
 Result<void> TcpSink::connect() {
   if (socket_) return {};
-  auto connected = connect_tcp(host_, port_, std::chrono::steady_clock::now() + kPatience);
+  auto connected = connect_tcp(host_, port_, patience_from_now());
   if (!connected) return connected.error();
   socket_ = std::move(*connected);
   sent_ = 0;
+  acknowledged_ = 0;
+  progress_at_ = std::chrono::steady_clock::now();
   return {};
 }
 
+// Nothing is on its way any more.
+Result<bool> TcpSink::is_acknowledged() {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    return last_error(what_);
+  if (std::exchange(acknowledged_, info.tcpi_bytes_acked) != acknowledged_)
+    progress_at_ = std::chrono::steady_clock::now();
+  return info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0;
+}
+
 Result<bool> TcpSink::send_and_wait() {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = patience_from_now();
   while (std::chrono::steady_clock::now() < deadline) {
     if (auto there = look_for_end(socket_.get(), what_); !there) return there.error();
     pollfd entry{socket_.get(), POLLIN, 0};
@@ -70,11 +83,12 @@ Result<bool> TcpSink::send_and_wait() {
       if (more <= 0) ::poll(&entry, 1, kForRoom);
       continue;
     }
-    const auto all = is_acknowledged(socket_.get(), what_);
+    const auto all = is_acknowledged();
     if (!all || *all) return all;
     ::poll(&entry, 1, kForAcknowledgement);
   }
-  return false;
+  const auto all = is_acknowledged();
+  return all ? *all && sent_ == text_.size() : all;
 }
 
 Sink::Delivered TcpSink::deliver(std::span<const Entry> entries) {
@@ -83,6 +97,7 @@ Sink::Delivered TcpSink::deliver(std::span<const Entry> entries) {
     if (entries_ == 0) {
       text_.clear();
       sent_ = 0;
+      progress_at_ = std::chrono::steady_clock::now();
       for (const Entry& entry : entries.subspan(done.entries)) {
         if (text_.size() >= kAtATime) break;
         format_ == LineFormat::caputlog ? append_caputlog_json(text_, entry)
@@ -101,7 +116,12 @@ Sink::Delivered TcpSink::deliver(std::span<const Entry> entries) {
       done.problem = all.error();
       return done;
     }
-    if (!*all) return done;  // slow
+    if (!*all) {  // slow, or it hangs; its host may have gone without a word
+      if (std::chrono::steady_clock::now() - progress_at_ < kSilence) return done;
+      done.problem = error_in_words(what_ + ": it takes nothing");
+      done.pause = kPause;
+      return done;
+    }
     done.entries += std::exchange(entries_, 0);
   }
   return done;

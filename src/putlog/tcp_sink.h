@@ -4,6 +4,10 @@
 // receiver may see some lines twice. What it has acknowledged, and lost, is not known here.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -21,15 +25,18 @@ class TcpSink : public Sink {
 
  private:
   Result<void> connect();
-  // True: all is acknowledged. False: not yet.
+  // True: all is acknowledged. False: not yet. The error: the connection is of no use.
   Result<bool> send_and_wait();
+  Result<bool> is_acknowledged();
 
   const std::string host_, port_, what_;
   const LineFormat format_;
   UniqueFd socket_;
-  std::string text_;         // of the entries that are under way
-  std::size_t entries_ = 0;  // how many
-  std::size_t sent_ = 0;     // bytes of `text_` on this connection
+  std::string text_;                                     // of the entries that are under way
+  std::size_t entries_ = 0;                              // how many
+  std::size_t sent_ = 0;                                 // bytes of `text_` on this connection
+  std::uint64_t acknowledged_ = 0;                       // bytes of all on this connection
+  std::chrono::steady_clock::time_point progress_at_{};  // when it last took some
 };
 
 }  // namespace ioc_exporter::putlog
