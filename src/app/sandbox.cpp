@@ -83,6 +83,7 @@ void allow_log_files(SyscallFilter& filter) {
   for (const char* call : {"open", "openat", "mkdir", "mkdirat", "rename", "renameat", "renameat2",
                            "unlinkat", "fchmod", "flock"})
     filter.allow(call);
+  for (const char* call : {"fcntl", "fcntl64"}) filter.allow(call, {is(1, F_OFD_SETLK)});
 }
 
 // No code but what is there already.

@@ -1,7 +1,9 @@
 #include "delivery/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -9,6 +11,23 @@
 #include "base/owned_file.h"
 
 namespace ioc_exporter::delivery {
+namespace {
+
+// The bytes that SQLite locks, all of them: to others, SQLite's tools among them, the database is
+// locked. They would find no log in use, and remove it. The lock goes with the descriptor, not with
+// the process, which may be a helper.
+bool lock_as_sqlite(int fd, DatabaseFile file) {
+  constexpr off_t kFirst = 0x40000000, kBytes = 512;
+  if (file == DatabaseFile::log) return true;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kFirst;
+  lock.l_len = kBytes;
+  return ::fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+}  // namespace
 
 Result<UniqueFd> open_database_file(const std::string& folder, const std::string& name,
                                     DatabaseFile file) {
@@ -17,9 +36,12 @@ Result<UniqueFd> open_database_file(const std::string& folder, const std::string
   const std::string own = file == DatabaseFile::log ? name + "-wal" : name;
   const std::string path = folder + "/" + own;
   auto opened = open_owned_file(opened_folder->get(), path, own.c_str());
-  if (!opened || ::flock(opened->get(), LOCK_EX | LOCK_NB) == 0) return opened;
-  return errno == EWOULDBLOCK ? error_from_errno(EBUSY, "use " + path + ": another exporter does")
-                              : last_error("lock " + path);
+  if (!opened) return opened;
+  if (::flock(opened->get(), LOCK_EX | LOCK_NB) == 0 && lock_as_sqlite(opened->get(), file))
+    return opened;
+  return errno == EWOULDBLOCK || errno == EACCES
+             ? error_from_errno(EBUSY, "use " + path + ": another process does")
+             : last_error("lock " + path);
 }
 
 Database::Statement::Statement(Database& database, const char* sql) {
@@ -37,6 +59,11 @@ void Database::Statement::bind(int at, std::int64_t number) {
 void Database::Statement::bind(int at, std::string_view text) {
   sqlite3_bind_text64(statement_, at, text.data() == nullptr ? "" : text.data(), text.size(),
                       SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void Database::Statement::bind_blob(int at, std::string_view bytes) {
+  sqlite3_bind_blob64(statement_, at, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(),
+                      SQLITE_STATIC);
 }
 
 bool Database::Statement::step_to_row() {
@@ -143,7 +170,31 @@ Result<void> Database::begin(const Tables& tables) {
     if (!made) return made;
   }
   sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  return {};
+  if (auto good = check_tables(tables); !good) return good;
+  return use_log();
+}
+
+// Nothing else: a view or a trigger is code of others.
+Result<void> Database::check_tables(const Tables& tables) {
+  Statement all(*this,
+                "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE name NOT "
+                "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid)");
+  if (!all || !all.step_to_row()) return problem("read");
+  const bool is_ours = all.bytes(0) == tables.sql;
+  if (!all.is_good()) return problem("read");
+  return is_ours ? Result<void>()
+                 : error_in_words("use " + path_ + ": its tables are not those of an exporter");
+}
+
+// It may have been made anew from a copy, and other journals need files that there are not.
+Result<void> Database::use_log() {
+  for (const char* sql :
+       {"PRAGMA journal_mode", "PRAGMA journal_mode=MEMORY", "PRAGMA journal_mode=WAL"}) {
+    Statement mode(*this, sql);
+    if (!mode || !mode.step_to_row()) return problem("use");
+    if (mode.bytes(0) == "wal") return {};
+  }
+  return error_in_words("use " + path_ + ": it takes no write-ahead log");
 }
 
 }  // namespace ioc_exporter::delivery

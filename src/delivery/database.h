@@ -18,7 +18,8 @@ namespace ioc_exporter::delivery {
 enum class DatabaseFile { database, log };
 
 // Opens NAME, or NAME-wal, in the folder, and makes what is missing; mode 0640, the folder its
-// owner's only to write to. One exporter has them at a time: device_or_resource_busy.
+// owner's only to write to. One process has them at a time, SQLite's tools included:
+// device_or_resource_busy.
 Result<UniqueFd> open_database_file(const std::string& folder, const std::string& name,
                                     DatabaseFile file);
 
@@ -26,11 +27,11 @@ class Database {
  public:
   struct Tables {
     std::int64_t version;  // of them
-    const char* sql;       // makes them, where there is nothing yet
+    const char* sql;       // makes them, where there is nothing yet; as SQLite tells them then
   };
 
   // `path` is for errors, which all begin with what was to be done with it. Errors besides those of
-  // SQLite: that a newer exporter has written it.
+  // SQLite: that a newer exporter has written it, or that it has other tables.
   static Result<std::unique_ptr<Database>> open(const std::string& path, DatabaseFiles files,
                                                 const Tables& tables);
   ~Database();
@@ -65,6 +66,8 @@ class Database {
   Database(std::string path, DatabaseFiles files)
       : path_(std::move(path)), vfs_(std::move(files)) {}
   Result<void> begin(const Tables& tables);
+  Result<void> check_tables(const Tables& tables);
+  Result<void> use_log();
   void take_back();
 
   const std::string path_;
@@ -82,8 +85,9 @@ class Database::Statement {
 
   explicit operator bool() const { return statement_ != nullptr; }
   void bind(int at, std::int64_t number);
-  // The text must stay until the statement is done.
+  // The text, or the bytes, must stay until the statement is done.
   void bind(int at, std::string_view text);
+  void bind_blob(int at, std::string_view bytes);
   bool step_to_row();
   bool is_done();
   // That steps ended as they should.

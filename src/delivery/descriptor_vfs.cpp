@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -21,6 +22,7 @@ namespace {
 struct File {
   sqlite3_file base;
   int fd;
+  bool is_log;
 };
 
 int fd_of(sqlite3_file* file) {
@@ -54,13 +56,31 @@ int write_file(sqlite3_file* file, const void* from, int size, sqlite3_int64 at)
   for (int done = 0; done < size;) {
     const ssize_t more = ::write(fd_of(file), bytes + done, static_cast<std::size_t>(size - done));
     if (more < 0 && errno == EINTR) continue;
-    if (more <= 0) return errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    if (more <= 0)
+      return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? SQLITE_FULL
+                                                                  : SQLITE_IOERR_WRITE;
     done += static_cast<int>(more);
   }
   return SQLITE_OK;
 }
 
+// Of the log nothing stays but some room, so that something can be removed while the disk is full.
+int empty_log(int fd) {
+  constexpr std::size_t kRoom = 512u << 10;
+  static constexpr std::array<char, 4096> kZeros{};
+  if (::lseek(fd, 0, SEEK_SET) != 0) return SQLITE_IOERR_SEEK;
+  std::size_t done = 0;
+  while (done < kRoom) {
+    const ssize_t more = ::write(fd, kZeros.data(), kZeros.size());
+    if (more < 0 && errno == EINTR) continue;
+    if (more <= 0) break;
+    done += static_cast<std::size_t>(more);
+  }
+  return ::ftruncate(fd, static_cast<off_t>(done)) == 0 ? SQLITE_OK : SQLITE_IOERR_TRUNCATE;
+}
+
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
+  if (size == 0 && reinterpret_cast<File*>(file)->is_log) return empty_log(fd_of(file));
   return ::ftruncate(fd_of(file), size) == 0 ? SQLITE_OK : SQLITE_IOERR_TRUNCATE;
 }
 
@@ -128,7 +148,9 @@ int open_file(sqlite3_vfs* vfs, const char*, sqlite3_file* file, int flags, int*
   file->pMethods = nullptr;
   const bool log = (flags & SQLITE_OPEN_WAL) != 0;
   if (!log && (flags & SQLITE_OPEN_MAIN_DB) == 0) return SQLITE_CANTOPEN;
-  reinterpret_cast<File*>(file)->fd = log ? files_of(vfs).log.get() : files_of(vfs).database.get();
+  auto* const opened = reinterpret_cast<File*>(file);
+  opened->fd = log ? files_of(vfs).log.get() : files_of(vfs).database.get();
+  opened->is_log = log;
   file->pMethods = &kMethods;
   if (given != nullptr) *given = flags;
   return SQLITE_OK;
@@ -136,7 +158,7 @@ int open_file(sqlite3_vfs* vfs, const char*, sqlite3_file* file, int flags, int*
 
 int remove_file(sqlite3_vfs* vfs, const char* path, int) {
   if (!is_log(path)) return SQLITE_OK;
-  return ::ftruncate(files_of(vfs).log.get(), 0) == 0 ? SQLITE_OK : SQLITE_IOERR_DELETE;
+  return empty_log(files_of(vfs).log.get()) == SQLITE_OK ? SQLITE_OK : SQLITE_IOERR_DELETE;
 }
 
 int has_file(sqlite3_vfs* vfs, const char* path, int, int* is_there) {

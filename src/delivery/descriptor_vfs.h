@@ -2,7 +2,7 @@
 //
 // The exporter may open no file for writing once it runs (docs/security.md), and SQLite opens its
 // files itself. Here "opening" the database or its log gives it one of two descriptors, and to
-// remove the log is to make it empty. One connection has them, alone: no locks, no shared memory.
+// remove the log is to make it zeros. One connection has them, alone: no locks, no shared memory.
 #pragma once
 
 #include <memory>

@@ -14,6 +14,8 @@ constexpr std::int64_t kVersion = 1;
 constexpr const char* kTables =
     "CREATE TABLE queue(id INTEGER PRIMARY KEY, items INTEGER NOT NULL, bytes BLOB NOT NULL)";
 constexpr std::size_t kPiece = 4u << 20;  // that is read at a time
+// There is always room for more of them before and behind.
+constexpr std::int64_t kLargestNumber = std::int64_t{1} << 62;
 
 }  // namespace
 
@@ -35,14 +37,16 @@ Result<void> Spool::fail(const std::string& action) {
 Result<void> Spool::count() {
   Statement all(*database_,
                 "SELECT count(*), coalesce(sum(items), 0), coalesce(min(id), 0), "
-                "coalesce(max(id) + 1, 0), coalesce(min(items), 1) FROM queue");
+                "coalesce(max(id) + 1, 0), coalesce(min(items), 1), coalesce(sum(typeof(items) != "
+                "'integer' OR typeof(bytes) != 'blob'), 0) FROM queue");
   if (!all || !all.step_to_row()) return fail("read");
   rows_ = static_cast<std::uint64_t>(all.number(0));
   items_ = static_cast<std::uint64_t>(all.number(1));
   begin_ = removed_to_ = all.number(2);
   end_ = all.number(3);
   // Numbers without holes are what removing the first ones rests on.
-  if (end_ - begin_ != all.number(0) || all.number(4) < 1)
+  if (begin_ < -kLargestNumber || end_ > kLargestNumber || end_ - begin_ != all.number(0) ||
+      all.number(4) < 1 || all.number(5) > 0)
     return error_in_words("use " + path_ + ": its rows are not those of an exporter");
   if (!all.is_good()) return fail("read");
   const auto size = database_->size();
@@ -51,15 +55,13 @@ Result<void> Spool::count() {
   return {};
 }
 
-Result<void> Spool::insert(std::span<const Row> rows, std::int64_t first) {
+Result<void> Spool::insert(std::span<const Row> rows, std::int64_t first, std::uint64_t limit) {
   std::uint64_t items = 0, bytes = 0;
   for (const Row& row : rows) {
     items += row.items;
     bytes += row.bytes.size();
   }
-  // Once it is full, it is until an eighth has left: not again and again.
-  is_full_ = bytes_ + bytes > (is_full_ ? size_ - size_ / 8 : size_);
-  if (is_full_)
+  if (bytes_ + bytes > limit)
     return error_in_words("write " + path_ + ": it has the " + bytes_text(size_) +
                           " that it may take");
   auto done = database_->transact([&]() -> Result<void> {
@@ -69,7 +71,7 @@ Result<void> Spool::insert(std::span<const Row> rows, std::int64_t first) {
     for (const Row& row : rows) {
       insert.bind(1, id++);
       insert.bind(2, static_cast<std::int64_t>(row.items));
-      insert.bind(3, row.bytes);
+      insert.bind_blob(3, row.bytes);
       if (!insert.is_done()) return fail("write");
       (void)insert.is_good();
     }
@@ -82,10 +84,14 @@ Result<void> Spool::insert(std::span<const Row> rows, std::int64_t first) {
   return {};
 }
 
-Result<void> Spool::append(std::span<const Row> rows) {
+Result<void> Spool::append(std::span<const Row> rows, std::uint64_t held) {
   const std::scoped_lock lock(mutex_);
   if (is_broken_) return error_in_words("use " + path_ + ": it is broken");
-  if (auto done = insert(rows, end_); !done) return done;
+  // Once it is full, it is until an eighth has left: not again and again.
+  const std::uint64_t limit = (is_full_ ? size_ - size_ / 8 : size_) - std::min(held, size_ / 2);
+  is_full_ = true;
+  if (auto done = insert(rows, end_, limit); !done) return done;
+  is_full_ = false;
   end_ += static_cast<std::int64_t>(rows.size());
   return {};
 }
@@ -94,7 +100,7 @@ Result<void> Spool::prepend(std::span<const Row> rows) {
   const std::scoped_lock lock(mutex_);
   if (auto done = settle(); !done) return done;
   const auto first = begin_ - static_cast<std::int64_t>(rows.size());
-  if (auto done = insert(rows, first); !done) return done;
+  if (auto done = insert(rows, first, size_); !done) return done;
   begin_ = removed_to_ = first;
   return {};
 }
@@ -123,23 +129,50 @@ Result<void> Spool::remove_first(std::size_t rows, std::uint64_t items) {
   return settle();
 }
 
-// What is done with leaves the database.
-Result<void> Spool::settle() {
-  if (removed_to_ == begin_) return {};
+Result<void> Spool::remove_removed() {
+  const std::scoped_lock lock(mutex_);
+  return settle();
+}
+
+Result<void> Spool::remove_to(std::int64_t end) {
   {
     Statement remove(*database_, "DELETE FROM queue WHERE id < ?1");
     if (!remove) return fail("write");
-    remove.bind(1, begin_);
+    remove.bind(1, end);
     if (!remove.is_done()) return fail("write");
   }
-  removed_to_ = begin_;
+  removed_to_ = end;
+  return {};
+}
+
+// On a full disk: so few at a time that they have place in the log as it is, once all in it stands
+// in the database.
+Result<void> Spool::remove_in_pieces() {
+  constexpr std::int64_t kRows = 64;
+  while (removed_to_ < begin_) {
+    if (auto done = database_->run("PRAGMA wal_checkpoint(RESTART)"); !done) return done;
+    if (auto done = remove_to(std::min(begin_, removed_to_ + kRows)); !done) return done;
+  }
+  return {};
+}
+
+// What is done with leaves the database.
+Result<void> Spool::settle() {
+  if (removed_to_ == begin_) return {};
+  has_removed_ = true;
+  auto removed = remove_to(begin_);
+  if (!removed && !is_broken_) removed = remove_in_pieces();
+  if (!removed) return removed;
+  has_removed_ = false;
   if (const auto size = database_->size()) bytes_ = static_cast<std::uint64_t>(*size);
   // What is empty keeps nothing of what people did, and takes no room.
-  if (rows_ == 0) {
-    if (auto done = database_->run("PRAGMA incremental_vacuum"); !done) return done;
-    return database_->run("PRAGMA wal_checkpoint(TRUNCATE)");
+  // Where the disk is full, what is free is only used again.
+  if (rows_ > 0) {
+    (void)database_->give_back(1024);
+    return {};
   }
-  return database_->give_back(1024);
+  (void)database_->run("PRAGMA incremental_vacuum");
+  return database_->run("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 }  // namespace ioc_exporter::delivery

@@ -29,14 +29,17 @@ class Spool {
                                              std::uint64_t size);
 
   // In any thread. Behind, or before, all that is there: all of them, or none where the spool or
-  // its disk is full.
-  Result<void> append(std::span<const Row> rows);
+  // its disk is full. `held`: bytes that may be prepended later, and have a place then.
+  Result<void> append(std::span<const Row> rows, std::uint64_t held = 0);
   Result<void> prepend(std::span<const Row> rows);
   // The first ones, at most so many, and some MiB. They stay.
   Result<std::vector<Row>> first(std::size_t most);
   // They are done with. Where the error says that they cannot be removed now, they are, later; they
   // are not read again by this exporter.
   Result<void> remove_first(std::size_t rows, std::uint64_t items);
+  // They are removed then, where that is possible now.
+  bool has_removed() const { return has_removed_; }
+  Result<void> remove_removed();
   // Another try does not help: what it holds is lost, and is not to be asked for again.
   bool is_broken() const { return is_broken_; }
 
@@ -48,8 +51,10 @@ class Spool {
   Spool(std::string path, std::unique_ptr<Database> database, std::uint64_t size)
       : path_(std::move(path)), size_(size), database_(std::move(database)) {}
   Result<void> count();
-  Result<void> insert(std::span<const Row> rows, std::int64_t first);
+  Result<void> insert(std::span<const Row> rows, std::int64_t first, std::uint64_t limit);
   Result<void> settle();
+  Result<void> remove_to(std::int64_t end);
+  Result<void> remove_in_pieces();
   Result<void> fail(const std::string& action);
 
   const std::string path_;
@@ -60,7 +65,7 @@ class Spool {
   std::int64_t removed_to_ = 0;       // in the database
   bool is_full_ = false;
   std::atomic<std::uint64_t> rows_ = 0, items_ = 0, bytes_ = 0;
-  std::atomic<bool> is_broken_ = false;
+  std::atomic<bool> is_broken_ = false, has_removed_ = false;
 };
 
 }  // namespace ioc_exporter::delivery

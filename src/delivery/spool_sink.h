@@ -9,8 +9,10 @@
 //   entry_bytes(entry)                   what it takes in memory, about
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -65,6 +67,7 @@ class SpoolSink : public Sink<typename Kind::Entry> {
   static constexpr std::string_view kNobody = "";  // all of it is one's: what is there stays there
 
   bool has_rows() const { return spool_ && !is_lost_ && spool_->rows() > 0; }
+  bool has_removed() const { return spool_ && !is_lost_ && spool_->has_removed(); }
   bool stays_in_memory() const { return !has_rows() && (!fails_ || !spool_ || is_lost_); }
   bool has_work() const {
     return handed_over_ || !ready_.empty() || has_rows() ||
@@ -76,6 +79,7 @@ class SpoolSink : public Sink<typename Kind::Entry> {
   bool deliver_some(std::unique_lock<std::mutex>& lock);
   void keep_on_disk();
   void remove_from_disk(std::size_t rows, std::uint64_t items);
+  void remove_the_rest();
   void check_lost();
   void keep_rest();
 
@@ -85,6 +89,7 @@ class SpoolSink : public Sink<typename Kind::Entry> {
   mutable std::mutex mutex_;
   std::condition_variable changed_, room_;
   Queue<Entry> ready_;        // older than all that is on disk
+  std::size_t taken_ = 0;     // bytes of those that the courier took from there, at most
   bool fails_ = false;        // what comes goes to disk
   bool is_lost_ = false;      // the spool broke
   bool handed_over_ = false;  // nothing comes any more
@@ -155,16 +160,18 @@ Delivered SpoolSink<Kind>::deliver(std::span<const Entry> entries) {
   changed_.notify_all();
   if (done.entries == entries.size()) return done;
   if (spool_ && !is_lost_) {
+    const std::uint64_t held = ready_.bytes() + taken_;
     lock.unlock();
     Rows rows;
     for (const Entry& entry : entries.subspan(done.entries))
       rows.push_back({Kind::weight(entry), Kind::to_bytes(entry)});
-    if (auto kept = spool_->append(rows); !kept) done.problem = kept.error();
+    if (auto kept = spool_->append(rows, held); !kept) done.problem = kept.error();
     lock.lock();
     changed_.notify_all();
     if (!done.problem) return Delivered{entries.size()};
   }
-  room_.wait_for(lock, kPause, [this] { return stays_in_memory() && ready_.empty(); });
+  room_.wait_until(lock, std::min(Clock::now() + kPause, end_.at()),
+                   [this] { return stays_in_memory() && ready_.empty(); });
   done.pause = std::chrono::milliseconds(0);
   return done;
 }
@@ -185,6 +192,11 @@ void SpoolSink<Kind>::run() {
       changed_.wait_for(lock, kPause, [this] { return ends_; });
     } else if (handed_over_) {
       break;
+    } else if (!ends_ && has_removed()) {  // with the disk full, mostly
+      if (changed_.wait_for(lock, kPause, [this] { return ends_ || has_work(); })) continue;
+      lock.unlock();
+      remove_the_rest();
+      lock.lock();
     } else if (ends_) {
       changed_.wait_until(lock, end_.at(), [this] { return has_work(); });
     } else {
@@ -198,7 +210,9 @@ template <class Kind>
 void SpoolSink<Kind>::take_some(std::unique_lock<std::mutex>& lock) {
   if (!courier_.entries().empty()) return;
   taken_at_ = Clock::now();
+  const std::size_t before = ready_.bytes();
   courier_.entries() = ready_.take(kBatch);
+  taken_ = before - ready_.bytes();
   if (ready_.empty()) room_.notify_all();
   from_disk_ = false;
   if (!courier_.entries().empty() || !has_rows()) return;
@@ -251,6 +265,11 @@ void SpoolSink<Kind>::remove_from_disk(std::size_t rows, std::uint64_t items) {
 }
 
 template <class Kind>
+void SpoolSink<Kind>::remove_the_rest() {
+  courier_.report("remove what was sent to " + name_, spool_->remove_removed());
+}
+
+template <class Kind>
 bool SpoolSink<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   const auto round = courier_.deliver_some();
@@ -277,18 +296,22 @@ bool SpoolSink<Kind>::deliver_some(std::unique_lock<std::mutex>& lock) {
 template <class Kind>
 void SpoolSink<Kind>::keep_on_disk() {
   std::vector<Entry>& entries = courier_.entries();
-  {
-    const std::scoped_lock lock(mutex_);
-    for (Entry& entry : ready_.take(ready_.size())) entries.push_back(std::move(entry));
-  }
-  if (entries.empty()) return;
+  std::unique_lock lock(mutex_);
+  const std::vector<Entry> behind = ready_.first(ready_.size());
+  lock.unlock();
+  if (entries.empty() && behind.empty()) return;
   Rows rows;
-  for (const Entry& entry : entries) rows.push_back({Kind::weight(entry), Kind::to_bytes(entry)});
+  for (const auto* some : {&std::as_const(entries), &behind})
+    for (const Entry& entry : *some) rows.push_back({Kind::weight(entry), Kind::to_bytes(entry)});
   const auto kept = spool_->prepend(rows);
   courier_.report("keep what waits for " + name_, kept);
-  if (!kept) return;
+  if (!kept) return;  // it stays where it has its bound
+  lock.lock();
+  (void)ready_.take(behind.size());
+  taken_ = 0;
   from_disk_ = true;
-  if (entries.size() > kBatch) entries.resize(kBatch);
+  const std::size_t more = std::min(behind.size(), kBatch - std::min(kBatch, entries.size()));
+  entries.insert(entries.end(), behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(more));
 }
 
 // At the end.
@@ -296,6 +319,7 @@ template <class Kind>
 void SpoolSink<Kind>::keep_rest() {
   if (spool_ && !is_lost_) {
     if (from_disk_) courier_.entries().clear();
+    if (spool_->has_removed()) remove_the_rest();
     if (!ready_.empty() || !courier_.entries().empty()) {
       from_disk_ = false;
       keep_on_disk();

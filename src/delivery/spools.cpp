@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -33,12 +34,8 @@ Result<UniqueFd> Spools::serve(std::size_t number, DatabaseFile file) const {
 
 Result<void> Spools::open(const Ask& ask) {
   for (std::size_t number = 0; number < spools_.size(); ++number) {
-    auto database = ask(number, DatabaseFile::database);
-    if (!database) return database.error();
-    auto log = ask(number, DatabaseFile::log);
-    if (!log) return log.error();
-    auto spool = Spool::open(folder_ + "/" + spools_[number].file,
-                             {std::move(*database), std::move(*log)}, size_);
+    auto spool = open_one(number, ask);
+    if (!spool && spool.error().code == std::errc::device_or_resource_busy) return spool.error();
     // It is one of the exporter's works, and the others go on without it.
     if (spool)
       spools_[number].open = std::move(*spool);
@@ -48,6 +45,15 @@ Result<void> Spools::open(const Ask& ask) {
   }
   tell_of_others();
   return {};
+}
+
+Result<std::unique_ptr<Spool>> Spools::open_one(std::size_t number, const Ask& ask) const {
+  auto database = ask(number, DatabaseFile::database);
+  if (!database) return std::move(database).error();
+  auto log = ask(number, DatabaseFile::log);
+  if (!log) return std::move(log).error();
+  return Spool::open(folder_ + "/" + spools_[number].file, {std::move(*database), std::move(*log)},
+                     size_);
 }
 
 void Spools::tell_of_others() const {

@@ -24,6 +24,7 @@ class Spools {
   Spools& operator=(const Spools&) = delete;
 
   const std::string& folder() const { return folder_; }
+  std::uint64_t size() const { return size_; }
   bool empty() const { return spools_.empty(); }
 
   // For a sink of this name, which must be good for a file: its number.
@@ -32,8 +33,9 @@ class Spools {
   std::shared_ptr<Spool> at(std::size_t number) const { return spools_[number].open; }
 
   Result<UniqueFd> serve(std::size_t number, DatabaseFile file) const;  // in the helper
-  // `ask`: for a file of the spool with this number, which serve() gives. One that is broken is
-  // left as it is, and told. Of those of no sink, too, is told.
+  // `ask`: for a file of the spool with this number, which serve() gives. One that is broken, or
+  // cannot be opened, is left as it is, and told. Of those of no sink, too, is told. The error:
+  // another process uses one.
   using Ask = std::function<Result<UniqueFd>(std::size_t number, DatabaseFile file)>;
   Result<void> open(const Ask& ask);
 
@@ -42,6 +44,7 @@ class Spools {
     std::string file;
     std::shared_ptr<Spool> open;
   };
+  Result<std::unique_ptr<Spool>> open_one(std::size_t number, const Ask& ask) const;
   void tell_of_others() const;
 
   const std::string log_, folder_;

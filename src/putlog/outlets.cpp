@@ -1,9 +1,13 @@
 #include "putlog/outlets.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "base/value_text.h"
 #include "delivery/otlp.h"
 #include "delivery/receiver_options.h"
 #include "putlog/journald_sink.h"
@@ -24,6 +28,15 @@ constexpr std::uint32_t kOpenStoreLog = kOpenStore + 1, kOpenSpool = kOpenStore 
 DatabaseFile file_of(std::uint32_t what) {
   return what == kOpenStoreLog || what == kOpenSpoolLog ? DatabaseFile::log
                                                         : DatabaseFile::database;
+}
+
+bool is_same_folder(const std::string& one, const std::string& other) {
+  // "/" at the end names the same; symbolic links are followed, and neither may be there yet.
+  const auto plain = [](const std::string& path) {
+    std::error_code none;
+    return std::filesystem::weakly_canonical(path + "/.", none).lexically_normal();
+  };
+  return plain(one) == plain(other);
 }
 
 }  // namespace
@@ -55,6 +68,10 @@ Result<std::unique_ptr<Outlets>> Outlets::make(const OutletOptions& options,
     setup.sink = std::move(*sink);
     sinks.push_back(std::move(setup));
   }
+  if (const std::string& store = outlets->store_options_.store;
+      !store.empty() && !outlets->spools_.empty() && is_same_folder(store, options.spool))
+    return error_in_words("put log: the store and what waits for receivers cannot both be in " +
+                          shown(options.spool));
   outlets->fanout_ = std::make_unique<Fanout>(Privacy(options.hidden_values, std::move(salt)),
                                               *outlets->ring_, std::move(sinks));
   return outlets;
@@ -95,8 +112,11 @@ Result<std::unique_ptr<Sink>> Outlets::with_spool(const std::string& name,
   if (spools_.folder().empty()) return sink;
   const auto number = spools_.add(name);
   if (!number) return number.error();
+  // Memory, and what is taken of it to be sent, goes to a queue on disk at the end, and fits there.
+  QueueBounds memory;
+  memory.bytes = std::min<std::uint64_t>(memory.bytes, spools_.size() / 4);
   return std::unique_ptr<Sink>(std::make_unique<SpoolSink>(
-      name, std::move(sink), QueueBounds(), [this, at = *number] { return spools_.at(at); }));
+      name, std::move(sink), memory, [this, at = *number] { return spools_.at(at); }));
 }
 
 Result<UniqueFd> Outlets::serve_other(const HelperRequest& request) const {

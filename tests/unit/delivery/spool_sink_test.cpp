@@ -38,7 +38,7 @@ struct NumberKind {
   static std::size_t bytes(int) { return 100; }
   static std::string_view owner(int) { return "one"; }
   static std::uint64_t weight(const Item&) { return 1; }
-  static std::size_t entry_bytes(const Item&) { return 100; }
+  static std::size_t entry_bytes(const Item&) { return 300; }
   static std::string to_bytes(const Item& item) {
     const std::string digits = std::to_string(*item);
     return std::string(200 - digits.size(), '0') + digits;
@@ -52,9 +52,9 @@ struct NumberKind {
   static constexpr const char* kItems = "numbers";
 };
 
-// A receiver that is away, or takes all.
+// A receiver that is away, or takes all; or hangs, or takes a few and then fails, again and again.
 struct Receiver {
-  std::atomic<bool> is_there = false, is_mute = false;
+  std::atomic<bool> is_there = false, is_mute = false, hangs = false, flaps = false;
   std::atomic<int> calls = 0;
   std::mutex mutex;
   Numbers came;
@@ -69,8 +69,13 @@ class ReceiverSink : public Sink<NumberKind::Entry> {
  public:
   explicit ReceiverSink(Receiver& receiver) : receiver_(receiver) {}
   Delivered deliver(std::span<const NumberKind::Entry> entries) override {
-    ++receiver_.calls;
+    const int call = ++receiver_.calls;
+    while (receiver_.hangs) std::this_thread::sleep_for(1ms);
     if (receiver_.is_mute) return {};
+    if (receiver_.flaps) {
+      if (call % 2 == 0) return {.entries = std::min<std::size_t>(entries.size(), 10)};
+      std::this_thread::sleep_for(50ms);
+    }
     if (!receiver_.is_there) return {.problem = error_in_words("away"), .pause = 1ms};
     const std::scoped_lock lock(receiver_.mutex);
     for (const auto& entry : entries) receiver_.came.push_back(*entry);
@@ -106,9 +111,10 @@ class SpoolSinkTest : public testing::Test {
     EXPECT_TRUE(spool) << spool.error().message();
     return spool ? std::move(*spool) : nullptr;
   }
-  void start(QueueBounds memory = {}, std::uint64_t size = 1u << 30) {
+  void start(QueueBounds memory = {}, std::uint64_t size = 1u << 30, QueueBounds queue = {}) {
     SinkSetup<NumberKind> setup;
     setup.name = "test";
+    setup.queue = queue;
     setup.sink =
         std::make_unique<SpoolSink<NumberKind>>("test", std::make_unique<ReceiverSink>(receiver_),
                                                 memory, [spool = open(size)] { return spool; });
@@ -142,6 +148,25 @@ class SpoolSinkTest : public testing::Test {
   }
   void wait_until_none_waits() {
     wait_until([](const SinkSample& told) { return told.waiting == 0; });
+  }
+
+  // In a process of its own, which may limit itself. `check`: it went well.
+  void in_child(const std::function<bool()>& check) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGXFSZ, SIG_IGN);
+      ::_exit(check() && !HasFailure() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  // RLIMIT_FSIZE stands for a disk that is full: nothing can be written behind so many bytes.
+  static void limit_files(rlim_t size) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = size;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
   }
 
   std::string folder_;
@@ -257,23 +282,74 @@ TEST_F(SpoolSinkTest, WhatDoesNotFitItsBoundIsCounted) {
   EXPECT_EQ(came.size(), sample().delivered);
 }
 
-// RLIMIT_FSIZE stands for a disk that is full: nothing can be written any more.
 TEST_F(SpoolSinkTest, ADiskThatIsFullLeavesItToMemory) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
+  in_child([this] {
     start({.events = 100});
-    const rlimit limit{8192, 8192};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
+    limit_files(8192);
     send(1, 5'000);
     for (int i = 0; i < 3000 && sample().failures == 0; ++i) ::usleep(10'000);
     receiver_.is_there = true;
     wait_until_none_waits();
-    ::_exit(receiver_.all() == from_to(1, 5'000) && !HasFailure() ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return receiver_.all() == from_to(1, 5'000);
+  });
+}
+
+TEST_F(SpoolSinkTest, MemoryHasItsBoundWhileTheDiskIsFullAndTheReceiverFailsNowAndThen) {
+  in_child([this] {
+    start({.events = 5000}, 1u << 30, {.events = 1000});
+    begin();
+    limit_files(8192);
+    receiver_.flaps = true;
+    std::uint64_t most = 0;
+    for (int i = 0; receiver_.calls < 140; i += 1000) {
+      send(i + 1, i + 1000);
+      most = std::max(most, sample().waiting);
+      ::usleep(1000);
+    }
+    // Both queues, and what is under way from each.
+    EXPECT_LE(most, 1000 + 1024 + 5000 + 1024u);
+    receiver_.flaps = false;
+    receiver_.is_there = true;
+    wait_until_none_waits();
+    return true;
+  });
+}
+
+// Nobody asks the spool for anything any more once all is sent.
+TEST_F(SpoolSinkTest, WhatWasSentWhileTheDiskWasFullLeavesItOnceThereIsRoom) {
+  in_child([this] {
+    start();
+    begin();
+    send(1, 5'000);
+    wait_until_on_disk(5'000);
+    limit_files(8192);
+    receiver_.is_there = true;
+    wait_until_none_waits();
+    wait_until_on_disk(0);
+    EXPECT_GT(sample().spool->bytes, 1'000'000u);
+    limit_files(RLIM_INFINITY);
+    wait_until([](const SinkSample& told) { return told.spool->bytes < 100'000; });
+    return true;
+  });
+  EXPECT_EQ(open(1u << 30)->rows(), 0u);
+}
+
+// What came last has no place on disk that what is older in memory needs.
+TEST_F(SpoolSinkTest, OneThatIsStoppedWithAFullQueueOnDiskKeepsTheOldest) {
+  receiver_.hangs = true;
+  start({.bytes = 256u << 10}, 1u << 20);
+  begin();
+  for (int sent = 0; sample().dropped.at(kQueueFull) == 0 && sent < 500'000; sent += 500)
+    send(sent + 1, sent + 500);
+  EXPECT_GT(sample().spool->waiting, 0u);
+  receiver_.hangs = false;
+  runner_.reset();
+  const auto spool = open(1u << 30);
+  const auto first = spool->first(1000);
+  ASSERT_TRUE(first);
+  for (std::size_t i = 0; i < first->size(); ++i)
+    ASSERT_EQ(**NumberKind::from_bytes(first->at(i).bytes), static_cast<int>(i) + 1);
+  EXPECT_GT(spool->rows(), 500u);
 }
 
 TEST_F(SpoolSinkTest, RowsThatAreNoneAreCountedAndTheOthersSent) {

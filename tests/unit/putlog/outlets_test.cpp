@@ -145,6 +145,21 @@ TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
   EXPECT_FALSE((*outlets)->open_files());
 }
 
+TEST_F(OutletsTest, TheStoreAndWhatWaitsAreInFoldersOfTheirOwn) {
+  std::filesystem::create_directory(folder_ + "/a");
+  std::filesystem::create_directory_symlink(folder_ + "/a", folder_ + "/link");
+  options_.store.store = folder_ + "/a";
+  options_.tcp.tcp = "127.0.0.1:1";
+  for (const char* same : {"/a", "/a/", "/./a", "/link"}) {
+    options_.spool = folder_ + same;
+    const auto outlets = Outlets::make(options_, "1");
+    ASSERT_FALSE(outlets) << same;
+    EXPECT_NE(outlets.error().message().find("cannot both be in"), std::string::npos);
+  }
+  options_.spool = folder_ + "/a/b";
+  EXPECT_TRUE(Outlets::make(options_, "1"));
+}
+
 TEST_F(OutletsTest, ASaltIsLongEnoughToBeOne) {
   options_.salt_file = folder_ + "/salt";
   EXPECT_FALSE(Outlets::make(options_, "1"));
