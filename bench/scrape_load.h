@@ -70,7 +70,8 @@ inline records::RecordCounts make_counts(std::size_t records) {
     if (auto ok = view->update(address_of(i), make_stats(i)); !ok) fail(ok.error().message());
   return {std::make_shared<const records::OwnedRecordsMap>(
               records::OwnedRecordsMap{std::move(fd), std::move(*view)}),
-          nullptr};
+          nullptr,
+          {}};
 }
 
 // What Daemon::snapshot() gives of these records, read from the map.
