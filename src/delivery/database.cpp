@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -124,6 +125,15 @@ Result<std::int64_t> Database::ask(const char* sql) {
 
 void Database::take_back() {
   if (sqlite3_get_autocommit(database_) == 0) (void)run("ROLLBACK");
+}
+
+bool Database::has_room_on_disk(std::uint64_t bytes) const {
+  constexpr std::uint64_t kRest = 1u << 20;
+  struct statfs disk {};
+  // Where it does not say how large it is, writing does.
+  if (::fstatfs(vfs_.database(), &disk) != 0 || disk.f_blocks == 0) return true;
+  return static_cast<std::uint64_t>(disk.f_bavail) * static_cast<std::uint64_t>(disk.f_bsize) >=
+         2 * bytes + kRest;
 }
 
 std::int64_t Database::changes() const {

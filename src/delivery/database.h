@@ -56,6 +56,8 @@ class Database {
   // The same: that another try does not help, since the file is no good.
   bool is_broken() const;
 
+  // For so many bytes, in the log and then in the database, and for what is removed later.
+  bool has_room_on_disk(std::uint64_t bytes) const;
   std::int64_t changes() const;       // rows of the last statement
   Result<std::int64_t> size();        // bytes, without pages that are free
   Result<void> give_back(int pages);  // to the disk; of those that are free, where they are many

@@ -64,6 +64,8 @@ Result<void> Spool::insert(std::span<const Row> rows, std::int64_t first, std::u
   if (bytes_ + bytes > limit)
     return error_in_words("write " + path_ + ": it has the " + bytes_text(size_) +
                           " that it may take");
+  if (!database_->has_room_on_disk(bytes))
+    return error_in_words("write " + path_ + ": the disk is full");
   auto done = database_->transact([&]() -> Result<void> {
     Statement insert(*database_, "INSERT INTO queue(id, items, bytes) VALUES(?1, ?2, ?3)");
     if (!insert) return fail("write");
@@ -145,13 +147,12 @@ Result<void> Spool::remove_to(std::int64_t end) {
   return {};
 }
 
-// On a full disk: so few at a time that they have place in the log as it is, once all in it stands
-// in the database.
-Result<void> Spool::remove_in_pieces() {
-  constexpr std::int64_t kRows = 64;
+Result<void> Spool::remove_in_pieces(std::int64_t rows) {
+  constexpr std::int64_t kFew = 1024;
   while (removed_to_ < begin_) {
+    if (auto done = remove_to(std::min(begin_, removed_to_ + rows)); !done) return done;
+    if (rows > kFew) continue;
     if (auto done = database_->run("PRAGMA wal_checkpoint(RESTART)"); !done) return done;
-    if (auto done = remove_to(std::min(begin_, removed_to_ + kRows)); !done) return done;
   }
   return {};
 }
@@ -160,8 +161,13 @@ Result<void> Spool::remove_in_pieces() {
 Result<void> Spool::settle() {
   if (removed_to_ == begin_) return {};
   has_removed_ = true;
-  auto removed = remove_to(begin_);
-  if (!removed && !is_broken_) removed = remove_in_pieces();
+  auto removed = remove_in_pieces(4096);
+  // On a full disk: so few at a time that they have place in the log as it is, once all in it
+  // stands in the database.
+  if (!removed && !is_broken_) {
+    removed = database_->run("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (removed) removed = remove_in_pieces(64);
+  }
   if (!removed) return removed;
   has_removed_ = false;
   if (const auto size = database_->size()) bytes_ = static_cast<std::uint64_t>(*size);

@@ -54,7 +54,7 @@ class Spool {
   Result<void> insert(std::span<const Row> rows, std::int64_t first, std::uint64_t limit);
   Result<void> settle();
   Result<void> remove_to(std::int64_t end);
-  Result<void> remove_in_pieces();
+  Result<void> remove_in_pieces(std::int64_t rows);
   Result<void> fail(const std::string& action);
 
   const std::string path_;
