@@ -168,6 +168,22 @@ TEST(TcpSinkTest, AReceiverThatDoesNotReadCostsTheQueueAlone) {
   EXPECT_EQ(sample.delivered + sample.waiting + sample.dropped.at(kQueueFull), sent);
 }
 
+TEST(TcpSinkTest, AReceiverThatTakesNothingIsTold) {
+  const Receiver receiver(0, 4096);
+  const auto sink = receiver.sink();
+  const auto all = entries(1, 5'000);
+  Sink::Delivered done;
+  std::size_t delivered = 0;
+  for (int i = 0; i < 30 && !done.problem; ++i) {
+    done = sink->deliver(std::span(all).subspan(delivered));
+    delivered += done.entries;
+  }
+  ASSERT_TRUE(done.problem);
+  EXPECT_TRUE(done.problem->message().ends_with(": it takes nothing"));
+  EXPECT_EQ(done.refused, 0u);
+  EXPECT_LT(delivered, all.size());
+}
+
 TEST(TcpSinkTest, AReceiverThatIsKilledInAFloodAndComesBackHasAllThatFitsTheQueue) {
   auto receiver = std::make_unique<Receiver>();
   const std::uint16_t port = receiver->port();
