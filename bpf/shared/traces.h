@@ -225,6 +225,9 @@ struct iocx_trace_sends {
 	__u32 seen;   /* losses that the server knows of */
 	__u32 server; /* the generation of its witness; 0: none yet */
 	__u32 trust;
+	__u32 unsure; /* how often the server lost trust */
+	__u32 unsure_counted;
+	__u64 busy_ns; /* when the first was sent since when some were always under way; 0: none were */
 	struct iocx_trace_send sends[IOCX_TRACE_SENDS];
 };
 /*
@@ -236,6 +239,11 @@ struct iocx_trace_sends {
 #define IOCX_TRACE_APART_NS (IOCX_NS_PER_SECOND / 20)
 /* What has not come by then is lost, and with it the count. */
 #define IOCX_TRACE_LATE_NS IOCX_NS_PER_SECOND
+/*
+ * Nor has one that came while others were under way for so long: the server may have heard nothing of one before, and
+ * each would be taken for the one before it.
+ */
+#define IOCX_TRACE_BUSY_NS (IOCX_NS_PER_SECOND / 20)
 /* How long ca_array_put() may take. */
 #define IOCX_TRACE_SENDING_NS (IOCX_NS_PER_SECOND / 10)
 /* Chains that puts through links begin in an IOC, in a second at most, of chains that are chosen and of others. */
@@ -281,25 +289,27 @@ struct iocx_trace_thread {
 };
 
 /* Index into the per-CPU array trace_counts, and beyond these: IOCX_TRACE_SENT. */
-#define IOCX_TRACE_DROP_LIST(ROW)                                                                \
-	/* chains that were chosen, and had no room in the ring */                               \
-	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                        \
-	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */ \
-	ROW(IOCX_TRACE_DROP_SHARE, "share", LOST)                                                \
-	/* chains longer than the buffer, before it was known that they are chosen: cut */       \
-	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                          \
-	/* chains that might have been chosen: their thread has no buffer */                     \
-	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                        \
-	/* completions that cannot be waited for: the span of their record stays open */         \
-	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                  \
-	/* completions that had no room in the ring: the same */                                 \
-	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                            \
-	/* puts of PV Access that had no room: their chains do not tell who put */               \
-	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)                                          \
-	/* puts through links that began too many chains: their traces end there */              \
-	ROW(IOCX_TRACE_DROP_LINK_RATE, "link_rate", LOST)                                        \
-	/* puts through links that the IOC's memory did not tell: their traces lack them */      \
-	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "link_unreadable", LOST)
+#define IOCX_TRACE_DROP_LIST(ROW)                                                                    \
+	/* chains that were chosen, and had no room in the ring */                                   \
+	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                            \
+	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */     \
+	ROW(IOCX_TRACE_DROP_SHARE, "share", LOST)                                                    \
+	/* chains longer than the buffer, before it was known that they are chosen: cut */           \
+	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                              \
+	/* chains that might have been chosen: their thread has no buffer */                         \
+	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                            \
+	/* completions that cannot be waited for: the span of their record stays open */             \
+	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                      \
+	/* completions that had no room in the ring: the same */                                     \
+	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                                \
+	/* puts of PV Access that had no room: their chains do not tell who put */                   \
+	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)                                              \
+	/* puts through links that began too many chains: their traces end there */                  \
+	ROW(IOCX_TRACE_DROP_LINK_RATE, "link_rate", LOST)                                            \
+	/* puts through links that the IOC's memory did not tell: their traces lack them */          \
+	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "link_unreadable", LOST)                                \
+	/* times that it was not sure which put through a link is which: not followed for a while */ \
+	ROW(IOCX_TRACE_DROP_LINK_UNSURE, "link_unsure", KEPT)
 IOCX_DROP_ENUM(iocx_trace_drop, IOCX_TRACE_DROP_LIST, IOCX_TRACE_DROPS)
 #define IOCX_TRACE_SENT IOCX_TRACE_DROPS /* whole chains */
 #define IOCX_TRACE_COUNTS (IOCX_TRACE_DROPS + 1)

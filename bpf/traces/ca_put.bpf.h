@@ -27,7 +27,7 @@ static __always_inline int take_send(struct iocx_trace_by_link *by, __u64 name, 
 	const struct iocx_trace_send *send;
 	__u32 under_way, tail, trusted;
 	struct iocx_trace_by_link found;
-	__u64 waited;
+	__u64 now, waited;
 
 	if (!sends)
 		return 0;
@@ -45,11 +45,20 @@ static __always_inline int take_send(struct iocx_trace_by_link *by, __u64 name, 
 	under_way = sends->head - tail;
 	trusted = sends->trust >= IOCX_TRACE_TRUSTED;
 	send = &sends->sends[tail & (IOCX_TRACE_SENDS - 1)];
-	waited = bpf_ktime_get_ns() - send->time_ns;
+	now = bpf_ktime_get_ns();
+	waited = now - send->time_ns;
+	if (under_way <= 1)
+		sends->busy_ns = 0;
+	else if (!sends->busy_ns)
+		sends->busy_ns = send->time_ns;
 	if (under_way == 0 || (!trusted && under_way > 1) ||
-	    (under_way <= IOCX_TRACE_SENDS && waited > IOCX_TRACE_LATE_NS)) {
+	    (under_way <= IOCX_TRACE_SENDS && waited > IOCX_TRACE_LATE_NS) ||
+	    (sends->busy_ns && now - sends->busy_ns > IOCX_TRACE_BUSY_NS)) {
+		if (trusted)
+			sends->unsure += 1;
 		sends->tail = tail + under_way;
 		sends->trust = 0;
+		sends->busy_ns = 0;
 		return 0;
 	}
 	sends->tail = tail + 1;

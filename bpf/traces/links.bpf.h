@@ -331,6 +331,10 @@ static __always_inline int add_send(struct iocx_trace_link *known, const struct 
 		sends->disconnects = disconnects;
 		known->missed = 0;
 	}
+	if (sends->unsure + sends->losses != sends->unsure_counted) {
+		sends->unsure_counted = sends->unsure + sends->losses;
+		count_trace(IOCX_TRACE_DROP_LINK_UNSURE);
+	}
 	send = &sends->sends[(head - 1) & (IOCX_TRACE_SENDS - 1)];
 	before_ns = send->time_ns;
 	send = &sends->sends[head & (IOCX_TRACE_SENDS - 1)];

@@ -23,7 +23,7 @@ static_assert(sizeof(iocx_trace_noted_put) == 56 && sizeof(iocx_trace_sends_key)
 static_assert(sizeof(iocx_trace_link_key) == 16 && sizeof(iocx_trace_link_put) == 32);
 static_assert(sizeof(iocx_trace_send) == 32);
 static_assert(offsetof(iocx_trace_link, pv) == 128 && sizeof(iocx_trace_link) == 208);
-static_assert(sizeof(iocx_trace_sends) == 48 + IOCX_TRACE_SENDS * sizeof(iocx_trace_send));
+static_assert(sizeof(iocx_trace_sends) == 64 + IOCX_TRACE_SENDS * sizeof(iocx_trace_send));
 static_assert(sizeof(iocx_trace_pva_put) == 24 + sizeof(iocx_pva_key));
 
 constexpr std::pair<iocx_trace_why, const char*> kWhy[] = {

@@ -29,6 +29,7 @@ SOURCE = """
 
     record(ao,"L:forward"){field(FLNK,"K:scanned.PROC CA")}
     record(ao,"L:nobody"){field(OUT,"K:none CA")}
+    record(aao,"L:array"){field(FTVL,"DOUBLE") field(NELM,"6000") field(OUT,"K:array CA")}
 """
 TARGET = """
     record(ao,"K:in"){field(FLNK,"K:calc")}
@@ -38,7 +39,9 @@ TARGET = """
     record(calcout,"K:slow"){field(CALC,"A") field(ODLY,"0.05") field(FLNK,"K:slower")}
     record(calc,"K:slower"){field(CALC,"VAL+1")}
     record(calc,"K:scanned"){field(CALC,"VAL+1")}
+    record(waveform,"K:array"){field(FTVL,"DOUBLE") field(NELM,"6000")}
 """
+SMALL_ARRAYS = ("env", "EPICS_CA_AUTO_ARRAY_BYTES=NO", "EPICS_CA_MAX_ARRAY_BYTES=16384")
 PUTS = 23
 
 
@@ -47,7 +50,7 @@ def iocs(shared):
     """The one whose records are asked for, and the one that its links lead to."""
     ports = [free_port(), free_port()]
     return [shared.ioc("trace-links", SOURCE, port=ports[0], links_to=ports),
-            shared.ioc("trace-linked", TARGET, port=ports[1], links_to=ports)]
+            shared.ioc("trace-linked", TARGET, port=ports[1], links_to=ports, prefix=SMALL_ARRAYS)]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,7 @@ def exporter(shared, iocs, told, tmp_path_factory):
         wait_until(lambda ioc=ioc: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(),
                    "its server is heard", 60)
     source, target = iocs
-    wait_until(lambda: re.search(r" 5 connected, 1 not", source.shell('dbcar "" 0')), "links are connected", 60)
+    wait_until(lambda: re.search(r" 6 connected, 1 not", source.shell('dbcar "" 0')), "links are connected", 60)
     wait_until(lambda: re.search(r" 1 connected, 0 not", target.shell('dbcar "" 0')), "the link is connected")
     return exporter
 
@@ -125,15 +128,41 @@ def test_a_trace_goes_through_links_and_back(iocs, exporter, told, raw_client):
 
 def test_a_put_that_the_next_one_overtook_began_nothing(iocs, exporter, told, raw_client):
     """The link keeps the last value: whether the first was sent by then is for the IOC's other thread to say."""
+    def times_unsure() -> int:
+        return int(exporter.scrape().count("ioc_exporter_dropped_total", probe="traces", reason="link_unsure"))
+
+    before = times_unsure()
     put(raw_client, iocs[0], "L:twice", range(PUTS))
-    roots = told.wait(PUTS, begins_with("L:twice"))
+    told.wait(PUTS, begins_with("L:twice"))
+    put(raw_client, iocs[0], "L:twice", [0])  # with this one it is counted where those before were not sure
+    roots = told.wait(PUTS + 1, begins_with("L:twice"))
+    exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_waiting") == 0 ==
+                         page.total("ioc_exporter_traces_sink_waiting"), "all is told")
     puts = [span for root in roots for span in root["spans"] if span["kind"] == "link_put"]
-    assert len(puts) == 2 * PUTS
+    assert len(puts) == 2 * (PUTS + 1)
     sent = {span["span_id"] for span in puts if span.get("skipped") != "overtaken"}
-    parts = told.wait(len(sent), begins_with("K:one"))
-    assert {part["parent_id"] for part in parts} == sent
+    parts = told.all(begins_with("K:one"))
+    parents = {part["parent_id"] for part in parts}
     traces = {span["span_id"]: root["trace_id"] for root in roots for span in root["spans"]}
     assert all(traces[part["parent_id"]] == part["trace_id"] for part in parts)
+    assert len(parents) == len(parts) and parents <= sent
+    assert parents == sent or times_unsure() > before
+
+
+def test_a_put_that_the_server_throws_away_shifts_no_other(iocs, exporter, told, raw_client):
+    """It is too large, and never heard of: those behind it are not taken for the ones before them."""
+    client = raw_client(iocs[0])
+    channel = client.create("L:array")
+    for number in range(16):
+        client.write(channel, number, count=4000 if number == 4 else 3)
+        told.wait(number + 1, begins_with("L:array"))
+    exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_waiting") == 0 ==
+                         page.total("ioc_exporter_traces_sink_waiting"), "all is told")
+    values = {span["span_id"]: root["cause"]["value"] for root in told.all(begins_with("L:array"))
+              for span in root["spans"]}
+    parts = told.all(begins_with("K:array"))
+    assert all(values[part["parent_id"]] == part["cause"]["value"] for part in parts)
+    assert {part["cause"]["value"][0] for part in parts} >= {0, 1, 2, 3, 15}
 
 
 def test_a_link_to_the_same_ioc(iocs, exporter, told, raw_client):

@@ -51,8 +51,9 @@ class RawClient:
         self._send(CLEAR_CHANNEL, p1=channel.sid, p2=channel.cid)
         self._wait(lambda: (CLEAR_CHANNEL, channel.cid) in self._answers)
 
-    def write(self, channel: Channel, value: float) -> None:
-        self._send(WRITE, DOUBLE, 1, channel.sid, self._new_id(), struct.pack(">d", value))
+    def write(self, channel: Channel, value: float, count: int = 1) -> None:
+        """An array of so many elements that are all the same."""
+        self._send(WRITE, DOUBLE, count, channel.sid, self._new_id(), struct.pack(">d", value) * count)
 
     def write_text(self, channel: Channel, text: str) -> None:
         self._send(WRITE, STRING, 1, channel.sid, self._new_id(), text.encode() + b"\0")
