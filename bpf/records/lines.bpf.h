@@ -95,6 +95,7 @@ static __noinline int make_line(struct iocx_thread *thread, struct iocx_record_s
 {
 	struct iocx_record_line *line;
 	struct iocx_line_chunk *chunk;
+	struct iocx_line_times *times;
 	__u32 index, of;
 
 	if (!thread || !stats || stats->asynchronous || stats->skipped_active)
@@ -104,13 +105,18 @@ static __noinline int make_line(struct iocx_thread *thread, struct iocx_record_s
 	index = thread->lines.fresh;
 	of = index / IOCX_CHUNK_LINES;
 	line = bpf_map_lookup_elem(&record_lines, &index);
+	times = bpf_map_lookup_elem(&line_times, &index);
 	chunk = bpf_map_lookup_elem(&line_chunks, &of);
 	/* Not the thread's any more: a call ends whose IOC is not watched any more. */
-	if (!line || !chunk || chunk->generation != thread->generation)
+	if (!line || !times || !chunk || chunk->generation != thread->generation)
 		return 0;
 	thread->lines.fresh = index + 1;
 	line->next = index + 1; /* to begin with */
 	line->severity = stats->severity;
+	/* It was emptied when it was given back, but a call of the IOC before may have ended since. */
+	line->untimed = 0;
+	line->left = 0;
+	__builtin_memset(times, 0, sizeof(*times));
 	line->generation = thread->generation;
 	barrier(); /* with a record, it counts */
 	line->record = record;
