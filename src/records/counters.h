@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "records/pause_estimates.h"
@@ -18,6 +19,8 @@ PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records);
 
 // What was hidden of each record, by address; one of which nothing was hidden is not among them.
 using HiddenCounts = PausedRecordEstimates::Table;
-HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress);
+// `live`: see PauseEstimates::for_each().
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
+                           const std::function<double(std::uint64_t)>& live);
 
 }  // namespace ioc_exporter::records
