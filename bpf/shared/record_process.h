@@ -140,7 +140,7 @@ struct iocx_ioc_config {
 	/* By session probes: about how many calls of one record are timed a second, and the time between two of them. */
 	__u32 timed_rate;
 	__u32 quiet_ns;
-	__u16 passes;         /* enum iocx_triggers (shared/record_triggers.h) */
+	__u16 passes;         /* 1: passes through scan lists are counted while no attachment counts anything else */
 	__u16 scan;           /* epicsEnum16; 0: not known */
 	__u64 scans_since_ns; /* a pass that was noted before is not timed: its end may have gone by unseen */
 };

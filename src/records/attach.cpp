@@ -78,30 +78,22 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
   return {};
 }
 
-bool RecordProcess::is_kept(const Watched& watched, RecordProgram program) {
-  if (program == RecordProgram::scan_list) return watched.keeps != Keeps::nothing;
-  return program == RecordProgram::put && watched.keeps == Keeps::passes_and_puts;
-}
-
-// For an IOC that is paused. Without these, its records are estimated by time: counts_passes().
-void RecordProcess::attach_kept(Attached& to, const Watched& watched) const {
+// For an IOC that is paused. Without it, its records are estimated by time: counts_passes().
+void RecordProcess::attach_passes(Attached& to, const Watched& watched) const {
   for (const ProbePoint& point : watched.target.extras)
-    if (is_kept(watched, point.program))
+    if (point.program == RecordProgram::scan_list)
       if (auto ok = attach_function(to, watched.target, point, watched.target.pid); !ok)
         log::debug("{}", ok.error().message());
 }
 
 // An attachment to a process whose main thread has ended is made, and sees nothing.
-void RecordProcess::note_missed(const Library& library, std::uint32_t slot) {
+void RecordProcess::note_missed_passes(const Library& library, std::uint32_t slot) {
   Watched& watched = watched_.at(slot);
-  if (watched.keeps == Keeps::nothing || library.mode == Attachment::all_processes) return;
+  if (!watched.keeps_passes || library.mode == Attachment::all_processes) return;
   const auto own = library.by_slot.find(slot);
-  const auto misses = [&](RecordProgram program) {
-    const bool attached = own != library.by_slot.end() && own->second.contains(program);
-    return !attached || watched.target.main_thread_ended;
-  };
-  watched.misses_passes |= misses(RecordProgram::scan_list);
-  watched.misses_puts |= misses(RecordProgram::put);
+  const bool attached =
+      own != library.by_slot.end() && own->second.contains(RecordProgram::scan_list);
+  watched.misses_passes |= !attached || watched.target.main_thread_ended;
 }
 
 bool RecordProcess::shares_probes(std::uint32_t slot) const {
@@ -114,14 +106,7 @@ bool RecordProcess::counts_passes(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return false;
   const Watched& watched = found->second;
-  return !watched.paused || (watched.keeps != Keeps::nothing && !watched.misses_passes);
-}
-
-bool RecordProcess::counts_puts(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return false;
-  const Watched& watched = found->second;
-  return !watched.paused || (watched.keeps == Keeps::passes_and_puts && !watched.misses_puts);
+  return !watched.paused || (watched.keeps_passes && !watched.misses_passes);
 }
 
 // As the library's other IOCs are attached.
@@ -196,10 +181,10 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
     return attached;
   }
   for (const std::uint32_t slot : library.slots)
-    if (watched_.at(slot).keeps != Keeps::nothing) attach_kept(by_slot[slot], watched_.at(slot));
+    if (watched_.at(slot).keeps_passes) attach_passes(by_slot[slot], watched_.at(slot));
   library.by_slot = std::move(by_slot);
   library.mode = Attachment::per_process;
-  for (const std::uint32_t slot : library.slots) note_missed(library, slot);
+  for (const std::uint32_t slot : library.slots) note_missed_passes(library, slot);
   constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
   if (auto ok = let_calls_return(library); !ok) return ok;
@@ -226,7 +211,7 @@ Result<void> RecordProcess::note_main_thread_ended(std::uint32_t slot) {
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   found->second.target.main_thread_ended = true;
   Library& library = libraries_.at(found->second.library);
-  note_missed(library, slot);
+  note_missed_passes(library, slot);
   return rebalance(library);
 }
 
@@ -251,31 +236,30 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
                          all ? RecordProcessObject::kAllProcesses : watched.target.pid);
 }
 
-Result<bool> RecordProcess::pause(std::uint32_t slot, Keeps keeps) {
+Result<bool> RecordProcess::pause(std::uint32_t slot, bool keeps_passes) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
   watched.paused = true;
-  watched.keeps = keeps;
-  watched.in_slice = watched.misses_passes = watched.misses_puts = false;
+  watched.keeps_passes = keeps_passes;
+  watched.misses_passes = false;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
   Library& library = libraries_.at(watched.library);
   if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
-    Attached kept;
-    for (const auto program : {RecordProgram::scan_list, RecordProgram::put})
-      if (is_kept(watched, program)) kept.insert(own->second.extract(program));
+    auto kept =
+        keeps_passes ? own->second.extract(RecordProgram::scan_list) : Attached::node_type();
     take_off_together({&own->second});
-    if (kept.empty())
-      library.by_slot.erase(own);
+    if (kept)
+      own->second.insert(std::move(kept));
     else
-      own->second = std::move(kept);
+      library.by_slot.erase(own);
   }
-  note_missed(library, slot);
+  note_missed_passes(library, slot);
   if (auto ok = rebalance(library); !ok) return ok.error();
   return library.mode == Attachment::per_process;
 }
 
-Result<void> RecordProcess::resume(std::uint32_t slot, bool for_slice) {
+Result<void> RecordProcess::resume(std::uint32_t slot) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
@@ -289,10 +273,8 @@ Result<void> RecordProcess::resume(std::uint32_t slot, bool for_slice) {
   }
   // Calls from before are over, or were: the programs must not take their frames for live ones.
   ++watched.epoch;
-  if (watched.keeps == Keeps::nothing) watched.scans_since = std::chrono::steady_clock::now();
-  watched.paused = false;
-  watched.keeps = Keeps::nothing;
-  watched.in_slice = for_slice;
+  if (!watched.keeps_passes) watched.scans_since = std::chrono::steady_clock::now();
+  watched.paused = watched.keeps_passes = false;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
   watched.counting_since = std::chrono::steady_clock::now();
   auto balanced = rebalance(library);
@@ -330,7 +312,7 @@ Result<void> RecordProcess::pause_all() {
   Result<void> first;
   for (auto& [slot, watched] : watched_) {
     watched.paused = true;
-    watched.keeps = Keeps::nothing;
+    watched.keeps_passes = false;
     if (auto ok = write_config(slot, watched, 0); !ok && first) first = std::move(ok);
   }
   take_off_all();

@@ -41,15 +41,11 @@ PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records) 
   return table;
 }
 
-HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
-                           const std::function<double(std::uint64_t)>& live) {
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress) {
   HiddenCounts by_address;
-  hidden.for_each(
-      progress,
-      [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
-        by_address.emplace(address, std::move(counters));
-      },
-      live);
+  hidden.for_each(progress, [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
+    by_address.emplace(address, std::move(counters));
+  });
   return by_address;
 }
 

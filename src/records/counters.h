@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "records/pause_estimates.h"
@@ -19,8 +18,6 @@ PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records);
 
 // What was hidden of each record, by address; one of which nothing was hidden is not among them.
 using HiddenCounts = PausedRecordEstimates::Table;
-// `live`: see PauseEstimates::for_each().
-HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
-                           const std::function<double(std::uint64_t)>& live);
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress);
 
 }  // namespace ioc_exporter::records

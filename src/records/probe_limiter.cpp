@@ -93,13 +93,7 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
   pause(slot, watched);
   watched.calibration.cancel();
   // What happens from now on is not to be estimated.
-  end_estimates(watched);
-}
-
-// The estimates so far stay.
-void ProbeLimiter::end_estimates(Watched& watched) {
   watched.slice_began.reset();
-  watched.hidden.keep([&](std::uint64_t record) { return watched.passes.shown(record); });
   watched.hidden.end();
   watched.passes.clear();
 }
@@ -262,15 +256,20 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (step.slice_begins && !records_.shares_probes(slot))
     watched.dear_pauses =
         governor.pause_load() > limits_.budget * kMostForPasses ? watched.dear_pauses + 1 : 0;
-  const bool gives_up = give_up_what_is_dear(watched);
-  const bool any =
-      gives_up || step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
+  if (watched.dear_pauses >= kDearPauses && !watched.passes_too_dear) {
+    watched.passes_too_dear = true;
+    watched.passes.clear();
+    log::info(
+        "ioc {}: to count the passes of its scans would cost {:.1f} % of a core: the pauses are "
+        "estimated by time",
+        watched.name, percent(governor.pause_load()));
+  }
+  const bool any = step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
   Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
-  if (gives_up) watched.passes.begin(around.before);
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   if (!governor.wants_probes() && !records_.paused(slot)) {
-    if (!pause(slot, watched, watched.keeps)) return leave_unbound(slot, watched);
+    if (!pause(slot, watched, !watched.passes_too_dear)) return leave_unbound(slot, watched);
     if (records_.shares_probes(slot)) time_none(slot, watched);
   }
   if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
@@ -283,36 +282,19 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (!step.cycle_ends || step.cycle_begins) return;
   if (records_.paused(slot)) resume(slot, watched);
   if (std::exchange(watched.untimed, false)) time_all(slot, watched);
-  end_estimates(watched);
-  watched.keeps = RecordProcess::Keeps::passes_and_puts;
+  watched.slice_began.reset();
+  watched.hidden.end();
+  watched.passes.clear();
+  watched.passes_too_dear = false;
   watched.dear_pauses = 0;
   log::info("ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
             watched.name, percent(governor.overhead()));
 }
 
-// Whether something is given up now: then nothing holds that was learned from it.
-bool ProbeLimiter::give_up_what_is_dear(Watched& watched) {
-  using Keeps = RecordProcess::Keeps;
-  if (watched.dear_pauses < kDearPauses || watched.keeps == Keeps::nothing) return false;
-  const bool puts = watched.keeps == Keeps::passes_and_puts;
-  watched.keeps = puts ? Keeps::passes : Keeps::nothing;
-  watched.dear_pauses = 0;
-  log::info(
-      "ioc {}: to count what sets its records off would cost {:.1f} % of a core: {} estimated by "
-      "time",
-      watched.name, percent(watched.governor.pause_load()),
-      puts ? "what puts process is" : "the pauses are");
-  return true;
-}
-
 // None where some have gone by uncounted: then nothing holds that was learned from them.
 PassModel::Lists ProbeLimiter::passes(std::uint32_t slot, Watched& watched) {
-  using Keeps = RecordProcess::Keeps;
-  if (watched.keeps == Keeps::nothing || !records_.counts_passes(slot)) return {};
-  const bool puts = watched.keeps == Keeps::passes_and_puts && records_.counts_puts(slot);
-  const auto now = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  auto lists = read_passes(records_.object().maps(), slot, records_.generation(slot), puts,
-                           static_cast<std::uint64_t>(now));
+  if (watched.passes_too_dear || !records_.counts_passes(slot)) return {};
+  auto lists = read_passes(records_.object().maps(), slot);
   if (lists) return std::move(*lists);
   report(watched, "read the passes of scans", lists.error());
   return {};
@@ -331,7 +313,7 @@ void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_p
     watched.passes.slice_ended(around.before, around.after, calls);
   } else {
     watched.hidden.slice_lost();
-    watched.passes.begin(around.after);
+    watched.passes.clear();
   }
   watched.slice_began.reset();
 }
@@ -356,7 +338,7 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
   }
   if (was_paused) {
     calibrate(slot, watched, true, std::nullopt);
-    resume(slot, watched, true);
+    resume(slot, watched);
   }
   if (!goes_on) around.after = passes(slot, watched);
   if (records_.paused(slot)) return;
@@ -369,15 +351,17 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
 // To count nothing and cost the same would be the worst of both.
 void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
   if (records_.paused(slot)) resume(slot, watched);
-  end_estimates(watched);
+  watched.slice_began.reset();
+  watched.hidden.end();
+  watched.passes.clear();
   watched.governor = make_governor(0);
   watched.fresh = true;
   watched.unbound_until = Clock::now() + kRetry;
 }
 
 // Whether nothing is counted from now on, as the probes are off or their programs return at once.
-bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, RecordProcess::Keeps keeps) {
-  auto done = records_.pause(slot, keeps);
+bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, bool keeps_passes) {
+  auto done = records_.pause(slot, keeps_passes);
   if (!done) {
     report(watched, "take off the record probes", done.error());
     return false;
@@ -389,19 +373,15 @@ bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, RecordProcess::Ke
   return true;
 }
 
-void ProbeLimiter::resume(std::uint32_t slot, Watched& watched, bool for_slice) {
-  if (auto done = records_.resume(slot, for_slice); !done)
+void ProbeLimiter::resume(std::uint32_t slot, Watched& watched) {
+  if (auto done = records_.resume(slot); !done)
     report(watched, "attach the record probes again", done.error());
 }
 
 std::optional<PausedRecordEstimates::Table> ProbeLimiter::counters(std::uint32_t slot,
                                                                    Watched& watched) {
   auto records = records_.collect(slot);
-  if (records) {
-    for (const RawRecord& record : *records)
-      if (record.stats.asynchronous != 0) watched.passes.always_by_time(record.address);
-    return counters_of(*records);
-  }
+  if (records) return counters_of(*records);
   report(watched, "read the record counts", records.error());
   return std::nullopt;
 }
@@ -426,25 +406,13 @@ std::optional<ProbeLimiter::Clock::time_point> ProbeLimiter::next_end() const {
   return next;
 }
 
-HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) {
+HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return {};
-  Watched& watched = found->second;
+  const Watched& watched = found->second;
   const double planned = watched.governor.cycle_seconds();
   const double over = seconds_between(watched.cycle_began, now);
-  const double progress = planned > over ? over / planned : 1;
-  PassModel::Calls in_slice;
-  if (watched.slice_began)
-    if (const auto now_counted = counters(slot, watched))
-      watched.hidden.for_each_called(*now_counted, [&](std::uint64_t record, std::uint64_t calls) {
-        in_slice.emplace(record, calls);
-      });
-  const auto lists = watched.passes.known() > 0 ? passes(slot, watched) : PassModel::Lists();
-  return hidden_counts(watched.hidden, progress, [&](std::uint64_t record) {
-    const auto calls = in_slice.find(record);
-    return watched.passes.live(record, lists, calls == in_slice.end() ? 0 : calls->second,
-                               progress);
-  });
+  return hidden_counts(watched.hidden, planned > over ? over / planned : 1);
 }
 
 std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {

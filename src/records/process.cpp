@@ -125,10 +125,7 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.timed_rate = watched.timing.rate;
   config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
-  if (watched.paused && watched.keeps != Keeps::nothing)
-    config.passes = IOCX_TRIGGERS_ONLY;
-  else if (!watched.paused && watched.in_slice)
-    config.passes = IOCX_TRIGGERS_TOO;
+  config.passes = watched.keeps_passes ? 1 : 0;
   config.scans_since_ns = static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() /
                                                      std::chrono::nanoseconds(1));
   return object_.maps().ioc_config.update(slot, config);

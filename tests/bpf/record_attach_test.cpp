@@ -6,9 +6,6 @@
 namespace ioc_exporter::records {
 namespace {
 
-// Of CLOCK_MONOTONIC: when nothing has been under way for long.
-constexpr std::uint64_t kQuiet = UINT64_MAX;
-
 std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
   std::vector<RecordProcess::Coming> all;
   for (const RecordTarget& target : targets)
@@ -130,58 +127,6 @@ TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
 }
 
-// Of an IOC that is looked at in slices: in the slices besides all else, in the pauses alone.
-TEST_P(RecordProcessTest, WhatSetsRecordsOffIsCountedInSlicesAndPauses) {
-  using Keeps = RecordProcess::Keeps;
-  FakeIoc ioc;
-  records::RecordTarget target = ioc.target(128, GetParam().one_read);
-  target.extras.push_back(
-      {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
-  target.extras.push_back({RecordProgram::put, ioc.put_offset()});
-  const auto slot = probe_->watch(target);
-  ASSERT_TRUE(slot) << slot.error().message();
-  ioc.ask("name cbLow");
-  const auto counted = [&](bool puts) {
-    const auto lists =
-        read_passes(probe_->object().maps(), *slot, probe_->generation(*slot), puts, kQuiet);
-    EXPECT_TRUE(lists);
-    std::pair<std::uint64_t, std::uint64_t> sums;  // passes, puts
-    for (const auto& [list, passes] : *lists)
-      ((list & PassModel::kPut) != 0 ? sums.second : sums.first) += passes.ended;
-    return sums;
-  };
-  const auto work = [&](int passes, int puts) {
-    ioc.ask("scan 1 " + std::to_string(passes));
-    ioc.ask("puts 1 " + std::to_string(puts));
-  };
-  using Sums = std::pair<std::uint64_t, std::uint64_t>;
-  work(3, 5);
-  EXPECT_EQ(counted(true), Sums(0, 0)) << "it is not looked at in slices";
-  ASSERT_TRUE(probe_->pause(*slot, Keeps::passes_and_puts));
-  work(7, 11);
-  EXPECT_EQ(counted(true), Sums(7, 11));
-  EXPECT_TRUE(probe_->counts_puts(*slot));
-  ASSERT_TRUE(probe_->resume(*slot, true));
-  const auto puts = [&] {
-    const auto record = stats(*slot, ioc.record(0));
-    return std::accumulate(std::begin(record.puts), std::end(record.puts), std::uint64_t{0});
-  };
-  const std::uint64_t before = puts();
-  work(2, 4);
-  EXPECT_EQ(counted(true), Sums(9, 15));
-  EXPECT_EQ(puts() - before, 4u);
-  ASSERT_TRUE(probe_->pause(*slot, Keeps::passes));
-  work(1, 8);
-  EXPECT_EQ(counted(false), Sums(10, 0));
-  EXPECT_TRUE(probe_->counts_passes(*slot));
-  EXPECT_FALSE(probe_->counts_puts(*slot));
-  ASSERT_TRUE(probe_->resume(*slot));
-  work(6, 6);
-  EXPECT_EQ(counted(true), Sums(10, 15)) << "in no slice";
-  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
-  EXPECT_EQ(counted(true), Sums(0, 0));
-}
-
 // To the kernel, a process whose main thread has ended is nobody that could be attached to alone.
 TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   FakeIoc ioc;
@@ -192,8 +137,7 @@ TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   ASSERT_TRUE(slot) << slot.error().message();
   ioc.ask("name scan-0.1");
   const auto passes = [&] {
-    const auto lists =
-        read_passes(probe_->object().maps(), *slot, probe_->generation(*slot), true, kQuiet);
+    const auto lists = read_passes(probe_->object().maps(), *slot);
     EXPECT_TRUE(lists);
     std::uint64_t ended = 0;
     for (const auto& [thread, list] : *lists) ended += list.ended;
@@ -201,7 +145,7 @@ TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   };
   const std::uint64_t each = times_any() ? 1 : 0;
   EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->pause(*slot, RecordProcess::Keeps::passes));
+  ASSERT_TRUE(probe_->pause(*slot, true));
   ioc.ask("scan 1 3");
   EXPECT_EQ(passes(), 3 * each);
   EXPECT_TRUE(probe_->counts_passes(*slot));
@@ -209,7 +153,7 @@ TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   ioc.ask("end_main");
   ASSERT_TRUE(probe_->note_main_thread_ended(*slot));
   EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->pause(*slot, RecordProcess::Keeps::passes));
+  ASSERT_TRUE(probe_->pause(*slot, true));
   ioc.ask("scan 1 5");
   EXPECT_EQ(passes(), 3 * each);
   EXPECT_FALSE(probe_->counts_passes(*slot));
@@ -339,7 +283,7 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   const std::uint64_t attachments = probe_->use()->attachments;
   iocs[2]->ask("name scan-0.1");
   for (auto& ioc : iocs) ioc->ask("call 1 3");
-  const auto off = probe_->pause(slots[2], RecordProcess::Keeps::passes);
+  const auto off = probe_->pause(slots[2], true);
   ASSERT_TRUE(off) << off.error().message();
   EXPECT_FALSE(*off);
   EXPECT_TRUE(probe_->paused(slots[2]));
@@ -349,8 +293,7 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   for (auto& ioc : iocs) ioc->ask("call 1 7");
   iocs[2]->ask("scan 1 5");
   EXPECT_EQ(probe_->hits(slots[2])->entries, 3u + 7 + 2 * 5);
-  const auto lists =
-      read_passes(probe_->object().maps(), slots[2], probe_->generation(slots[2]), true, kQuiet);
+  const auto lists = read_passes(probe_->object().maps(), slots[2]);
   ASSERT_TRUE(lists);
   EXPECT_EQ(lists->empty() ? 0 : lists->begin()->second.ended, times_any() ? 5u : 0u);
   ASSERT_TRUE(probe_->resume(slots[2]));
