@@ -70,12 +70,19 @@ Element read_element(protozero::pbf_reader from) {
   }
 }
 
+// The reader only asserts it.
+void expect(const protozero::pbf_reader& from, protozero::pbf_wire_type type) {
+  if (from.wire_type() != type) throw UnknownField();
+}
+
 Value read_value(protozero::pbf_reader from) {
   Value value;
   while (from.next()) {
+    expect(from, from.tag() == value_fields::kIsArray ? protozero::pbf_wire_type::varint
+                                                      : protozero::pbf_wire_type::length_delimited);
     switch (from.tag()) {
       case value_fields::kIsArray:
-        value.is_array = from.get_bool();
+        value.is_array = from.get_uint64() != 0;
         break;
       case value_fields::kElement:
         value.elements.push_back(read_element(from.get_message()));
@@ -87,10 +94,26 @@ Value read_value(protozero::pbf_reader from) {
   return value;
 }
 
+protozero::pbf_wire_type type_of(protozero::pbf_tag_type field) {
+  switch (field) {
+    case entry_fields::kPuts:
+    case entry_fields::kBurst:
+    case entry_fields::kTime:
+    case entry_fields::kSeq:
+    case entry_fields::kCount:
+      return protozero::pbf_wire_type::varint;
+    case entry_fields::kSeconds:
+      return protozero::pbf_wire_type::fixed64;
+    default:
+      return protozero::pbf_wire_type::length_delimited;
+  }
+}
+
 void read_field(protozero::pbf_reader& from, Entry& entry, PutEvent& event) {
   const auto burst = [&entry]() -> Burst& {
     return entry.burst ? *entry.burst : entry.burst.emplace();
   };
+  expect(from, type_of(from.tag()));
   switch (from.tag()) {
     case entry_fields::kPuts:
       entry.puts = from.get_uint64();
@@ -125,9 +148,10 @@ void read_field(protozero::pbf_reader& from, Entry& entry, PutEvent& event) {
       event.seconds = from.get_double();
       break;
     default:
-      if (from.tag() < entry_fields::kIoc || from.tag() >= entry_fields::kIoc + std::size(kTexts))
-        throw UnknownField();
-      event.*kTexts[from.tag() - entry_fields::kIoc] = from.get_string();
+      // Before it is read: the reader may forget it then.
+      const std::size_t text = std::size_t{from.tag()} - entry_fields::kIoc;
+      if (from.tag() < entry_fields::kIoc || text >= std::size(kTexts)) throw UnknownField();
+      event.*kTexts[text] = from.get_string();
   }
 }
 
