@@ -18,7 +18,7 @@ import tempfile
 import time
 
 import ioc_tables
-from attached import Answering, Held, Nothing, bpftrace_script, copy_libraries, empty_probes, ioc_environment
+from attached import Answering, Held, Nothing, bpftrace_script, copy_libraries, cpu_seconds, empty_probes, ioc_environment
 
 MONITORS = 200
 
@@ -65,21 +65,13 @@ class Load:
         monitored = [f"LOAD:{i}" for i in range(0, len(records), max(1, len(records) // MONITORS))][:MONITORS]
         self.client = Answering([os.path.join(programs, "ioc_client"), "LOAD:PUT", *monitored], environment)
 
-    def cpu_seconds(self):
-        """Of threads that live, in nanoseconds exactly: sum_exec_runtime."""
-        total, base = 0, f"/proc/{self.ioc.process.pid}/task"
-        for task in os.listdir(base):
-            with open(f"{base}/{task}/schedstat", encoding="ascii") as stat:
-                total += int(stat.read().split()[0])
-        return total / 1e9
-
     def measure(self, seconds):
         self.ioc.tell("")
         self.ioc.numbers()
-        cpu, start = self.cpu_seconds(), time.monotonic()
+        cpu, start = cpu_seconds(self.ioc.process.pid), time.monotonic()
         self.client.tell(seconds)
         puts, monitors = self.client.numbers(), self.client.numbers()
-        share = (self.cpu_seconds() - cpu) / (time.monotonic() - start) * 100
+        share = (cpu_seconds(self.ioc.process.pid) - cpu) / (time.monotonic() - start) * 100
         self.ioc.tell("")
         deviations = [abs(ns / 1e6 - self.period * 1e3) for ns in self.ioc.numbers()]
         return dict(zip(COLUMNS, [share, quantile(deviations, 0.5), quantile(deviations, 0.99), max(deviations),

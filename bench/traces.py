@@ -20,7 +20,7 @@ import tempfile
 import time
 import urllib.request
 
-from attached import Answering, Held, Nothing, bpftrace_script, copy_libraries, fail, ioc_environment
+from attached import Answering, Held, bpftrace_script, copy_libraries, cpu_seconds, fail, ioc_environment
 
 CHAIN = 4
 PERIOD = 0.1
@@ -36,15 +36,6 @@ def records(chains):
             lines.append(f'record(calc,"C:{chain}:{place}"){{field(CALC,"VAL+1") {scan} {how}}}')
     lines.append('record(sub,"CLOCK"){field(SNAM,"note_time") field(PHAS,"9") field(SCAN,".1 second")}')
     return "\n".join([*lines, ""])
-
-
-def cpu_seconds(pid):
-    """Of threads that live: sum_exec_runtime."""
-    total, base = 0, f"/proc/{pid}/task"
-    for task in os.listdir(base):
-        with open(f"{base}/{task}/schedstat", encoding="ascii") as stat:
-            total += int(stat.read().split()[0])
-    return total / 1e9
 
 
 class Load:

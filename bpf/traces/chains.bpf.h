@@ -161,23 +161,12 @@ __noinline int trace_left(__u64 id, __u64 now, __u32 flags)
 	return (int)active;
 }
 
-/* A call that does not process its record, within another one; it has no frame yet. */
-__noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
+/* Counts a span that begins within the thread's innermost call. Returns the number of that call's span; 0: it is none. */
+static __always_inline __u16 start_inner_span(struct iocx_trace_thread *trace, struct iocx_thread *thread)
 {
-	struct iocx_trace_thread *trace;
-	struct iocx_trace_span *span;
-	struct iocx_thread *thread;
-	__u32 depth;
+	__u32 depth = thread->depth;
 	__u16 parent;
-	__u64 now;
 
-	if (!cfg_traces)
-		return 0;
-	trace = open_trace(id);
-	thread = traced_thread(id);
-	if (!trace || !thread)
-		return 0;
-	depth = thread->depth;
 	if (depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
 	parent = *number_at(trace, depth - 1);
@@ -188,6 +177,27 @@ __noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
 		return 0;
 	}
 	trace->started += 1;
+	return parent;
+}
+
+/* A call that does not process its record, within another one; it has no frame yet. */
+__noinline int trace_skipped(__u64 id, __u64 record, __u32 flags)
+{
+	struct iocx_trace_thread *trace;
+	struct iocx_trace_span *span;
+	struct iocx_thread *thread;
+	__u16 parent;
+	__u64 now;
+
+	if (!cfg_traces)
+		return 0;
+	trace = open_trace(id);
+	thread = traced_thread(id);
+	if (!trace || !thread)
+		return 0;
+	parent = start_inner_span(trace, thread);
+	if (!parent)
+		return 0;
 	if (flags & IOCX_TRACE_SPAN_ACTIVE)
 		trace->met_active = 1;
 	now = bpf_ktime_get_ns();

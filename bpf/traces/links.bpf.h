@@ -103,23 +103,14 @@ static __always_inline __u32 add_link_span(__u64 id, __u64 channel, __u32 flags,
 	struct iocx_trace_thread *trace = open_trace(id);
 	struct iocx_thread *thread = traced_thread(id);
 	struct iocx_trace_span *span;
-	__u32 depth;
 	__u16 parent;
 	__u64 now;
 
 	if (!trace || !thread)
 		return 0;
-	depth = thread->depth;
-	if (depth == 0 || depth > IOCX_MAX_DEPTH)
-		return 0;
-	parent = *number_at(trace, depth - 1);
+	parent = start_inner_span(trace, thread);
 	if (!parent)
 		return 0;
-	if (trace->started == (__u16)~0) {
-		trace->chain.lost += 1;
-		return 0;
-	}
-	trace->started += 1;
 	by->chain = trace->chain.id;
 	by->span = trace->started;
 	by->chosen = trace->chain.why != 0;
