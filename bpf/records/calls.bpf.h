@@ -161,6 +161,8 @@ static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 	thread->counts.entries += 1;
 
 	facts = facts_of(config, record);
+	if (config->triggers)
+		note_trigger(ctx, thread, config, record, facts.verdict);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
 		skip_call(thread, id, record, facts.verdict);
 	else if (!(weight = weight_at_entry(thread, config)))

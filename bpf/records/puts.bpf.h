@@ -83,7 +83,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread && !no_room)
 		return 0;
-	if (thread && !is_counted_by(ctx, config, attach))
+	if (thread && !(config->triggers & IOCX_TRIGGERS_ONLY || is_counted_by(ctx, config, attach)))
 		return 0;
 	if (thread)
 		thread->counts.entries += 1;
@@ -94,6 +94,10 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	}
 	if (!thread)
 		return count_put_without_thread(ctx, id, record, attach);
+	if (config->triggers & IOCX_TRIGGERS_OF_PUTS)
+		put_begins(thread, record);
+	if (config->triggers & IOCX_TRIGGERS_ONLY)
+		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
 	if (!puts)
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Times each pass through a periodic scan list: scanList() of dbScan.c in the threads of periodic scans. Passes
- * through lists of events and of I/O interrupts, in callback threads, are not timed: their lists cannot be
- * identified.
+ * through lists of events and of I/O interrupts, in callback threads, are not timed, since no name tells whose they
+ * are; they are counted by the list where they must be (triggers.bpf.h).
  */
 #ifndef IOC_EXPORTER_BPF_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SCAN_LISTS_H
@@ -72,11 +72,14 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 
 	/* Two programs may see one pass: what the second one notes is the same. */
 	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !(config->passes || is_counted_by(ctx, config, attach)))
+	if (!thread || !(config->triggers & IOCX_TRIGGERS_ONLY || is_counted_by(ctx, config, attach)))
 		return 0;
 	thread->counts.entries += 1;
-	if (thread->cause != IOCX_CAUSE_SCAN)
+	if (thread->cause != IOCX_CAUSE_SCAN) {
+		if (config->triggers)
+			pass_begins(thread, PT_REGS_PARM1(ctx), ctx);
 		return 0;
+	}
 	list = scan_list_of(thread);
 	if (!list)
 		return 0;

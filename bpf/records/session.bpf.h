@@ -117,6 +117,8 @@ static __always_inline int session_entry(struct pt_regs *ctx)
 	if (cfg_timed_rate && thread->depth == 1 && parent_is_timed(thread))
 		learn_trampoline(thread, frame_at(thread, 0));
 	facts = facts_of(config, record);
+	if (config->triggers)
+		note_trigger(ctx, thread, config, record, facts.verdict);
 	if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED)
 		return session_processes(ctx, thread, config, record, &facts);
 	skip_call(thread, id, record, facts.verdict);

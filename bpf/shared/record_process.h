@@ -22,6 +22,17 @@ extern "C" {
 #define IOCX_MAX_DEPTH 64  /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */
 
 /*
+ * What has set the calls of a record off, of which there are counts: the last two. A third one takes the place of one that
+ * was not seen in this epoch of iocx_ioc_config.
+ */
+#define IOCX_RECORD_TRIGGERS 2
+struct iocx_record_triggers {
+	__u64 trigger[IOCX_RECORD_TRIGGERS]; /* shared/record_triggers.h; 0: none yet */
+	__u32 calls[IOCX_RECORD_TRIGGERS];   /* that began since it took its place */
+	__u32 epoch[IOCX_RECORD_TRIGGERS];   /* of its last call */
+};
+
+/*
  * Counts of one record. Written by one thread at a time: dbProcess runs under the record's lock. A call that is timed
  * may stand for several (shared/sampling.h, iocx_ioc_config.weight): it has that weight in the sums and buckets. The sum
  * of the buckets is processed - untimed, give or take less than one block of the sampler; where calls are timed for a part
@@ -45,6 +56,7 @@ struct iocx_record_stats {
 	__u32 pad_too;
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
 	__u64 puts[IOCX_PUT_SOURCES];   /* writes by enum iocx_put_source; atomic */
+	struct iocx_record_triggers triggers;
 };
 
 /*
@@ -140,7 +152,7 @@ struct iocx_ioc_config {
 	/* By session probes: about how many calls of one record are timed a second, and the time between two of them. */
 	__u32 timed_rate;
 	__u32 quiet_ns;
-	__u16 passes;         /* 1: passes through scan lists are counted while no attachment counts anything else */
+	__u16 triggers;       /* IOCX_TRIGGERS_* bits (shared/record_triggers.h); 0: nothing is known of them */
 	__u16 scan;           /* epicsEnum16; 0: not known */
 	__u64 scans_since_ns; /* a pass that was noted before is not timed: its end may have gone by unseen */
 };
@@ -204,6 +216,19 @@ struct iocx_thread_counts {
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
 };
 
+/* What has set off the calls of a thread (bpf/records/triggers.bpf.h). */
+struct iocx_thread_triggers {
+	__u64 trigger;    /* the last pass through a list that is not periodic, or completion; 0: none */
+	__u64 sp;         /* stack pointer when it began */
+	__u64 returns_to; /* and its return address */
+	__u64 put;        /* the last write, until another call; 0: none */
+	__u64 put_ns;     /* CLOCK_MONOTONIC */
+	__u64 of_chain;   /* what has set the outermost call off; 0: not known */
+	__u64 within_put; /* a write that has set off the calls from put_depth on; 0: none has */
+	__u32 put_depth;
+	__u32 pad;
+};
+
 /*
  * The stack of a thread. Most are elements of the array record_threads, at the index that the low bits of the thread
  * id give. When another thread has that element, the stack is in the hash record_threads_overflow.
@@ -220,6 +245,7 @@ struct iocx_thread {
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
 	struct iocx_thread_lines lines;
+	struct iocx_thread_triggers triggers;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 

@@ -19,7 +19,8 @@ enum iocx_record_share_of {
 	IOCX_SHARE_LINKS,
 	IOCX_SHARE_SCAN_LISTS,
 	IOCX_SHARE_PUT_CLIENTS,
-	IOCX_SHARE_LINES /* line_chunks */
+	IOCX_SHARE_LINES, /* line_chunks */
+	IOCX_SHARE_TRIGGERS
 };
 #define IOCX_RECORD_SHARES 8 /* a power of two */
 

@@ -78,22 +78,31 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
   return {};
 }
 
-// For an IOC that is paused. Without it, its records are estimated by time: counts_passes().
-void RecordProcess::attach_passes(Attached& to, const Watched& watched) const {
+bool RecordProcess::is_kept(const Watched& watched, RecordProgram program) {
+  if (program == RecordProgram::scan_list) return watched.keeps != Keeps::nothing;
+  return program == RecordProgram::put && watched.keeps == Keeps::passes_and_puts;
+}
+
+// For an IOC that is paused. Without these, its records are estimated by time: counts_passes().
+void RecordProcess::attach_kept(Attached& to, const Watched& watched) const {
   for (const ProbePoint& point : watched.target.extras)
-    if (point.program == RecordProgram::scan_list)
+    if (is_kept(watched, point.program))
       if (auto ok = attach_function(to, watched.target, point, watched.target.pid); !ok)
         log::debug("{}", ok.error().message());
 }
 
 // An attachment to a process whose main thread has ended is made, and sees nothing.
-void RecordProcess::note_missed_passes(const Library& library, std::uint32_t slot) {
+void RecordProcess::note_missed(const Library& library, std::uint32_t slot) {
   Watched& watched = watched_.at(slot);
-  if (!watched.keeps_passes || library.mode == Attachment::all_processes) return;
+  if (!watched.paused || watched.keeps == Keeps::nothing) return;
+  if (library.mode == Attachment::all_processes) return;
   const auto own = library.by_slot.find(slot);
-  const bool attached =
-      own != library.by_slot.end() && own->second.contains(RecordProgram::scan_list);
-  watched.misses_passes |= !attached || watched.target.main_thread_ended;
+  const auto misses = [&](RecordProgram program) {
+    const bool attached = own != library.by_slot.end() && own->second.contains(program);
+    return !attached || watched.target.main_thread_ended;
+  };
+  watched.misses_passes |= misses(RecordProgram::scan_list);
+  watched.misses_puts |= misses(RecordProgram::put);
 }
 
 bool RecordProcess::shares_probes(std::uint32_t slot) const {
@@ -106,7 +115,14 @@ bool RecordProcess::counts_passes(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return false;
   const Watched& watched = found->second;
-  return !watched.paused || (watched.keeps_passes && !watched.misses_passes);
+  return !watched.paused || (watched.keeps != Keeps::nothing && !watched.misses_passes);
+}
+
+bool RecordProcess::counts_puts(std::uint32_t slot) const {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end()) return false;
+  const Watched& watched = found->second;
+  return !watched.paused || (watched.keeps == Keeps::passes_and_puts && !watched.misses_puts);
 }
 
 // As the library's other IOCs are attached.
@@ -181,10 +197,12 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
     return attached;
   }
   for (const std::uint32_t slot : library.slots)
-    if (watched_.at(slot).keeps_passes) attach_passes(by_slot[slot], watched_.at(slot));
+    if (const Watched& watched = watched_.at(slot);
+        watched.paused && watched.keeps != Keeps::nothing)
+      attach_kept(by_slot[slot], watched);
   library.by_slot = std::move(by_slot);
   library.mode = Attachment::per_process;
-  for (const std::uint32_t slot : library.slots) note_missed_passes(library, slot);
+  for (const std::uint32_t slot : library.slots) note_missed(library, slot);
   constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
   if (auto ok = let_calls_return(library); !ok) return ok;
@@ -211,7 +229,7 @@ Result<void> RecordProcess::note_main_thread_ended(std::uint32_t slot) {
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   found->second.target.main_thread_ended = true;
   Library& library = libraries_.at(found->second.library);
-  note_missed_passes(library, slot);
+  note_missed(library, slot);
   return rebalance(library);
 }
 
@@ -236,30 +254,31 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
                          all ? RecordProcessObject::kAllProcesses : watched.target.pid);
 }
 
-Result<bool> RecordProcess::pause(std::uint32_t slot, bool keeps_passes) {
+Result<bool> RecordProcess::pause(std::uint32_t slot, Keeps keeps) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
   watched.paused = true;
-  watched.keeps_passes = keeps_passes;
-  watched.misses_passes = false;
+  watched.keeps = keeps;
+  watched.misses_passes = watched.misses_puts = false;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
   Library& library = libraries_.at(watched.library);
   if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
-    auto kept =
-        keeps_passes ? own->second.extract(RecordProgram::scan_list) : Attached::node_type();
+    Attached kept;
+    for (const auto program : {RecordProgram::scan_list, RecordProgram::put})
+      if (is_kept(watched, program)) kept.insert(own->second.extract(program));
     take_off_together({&own->second});
-    if (kept)
-      own->second.insert(std::move(kept));
-    else
+    if (kept.empty())
       library.by_slot.erase(own);
+    else
+      own->second = std::move(kept);
   }
-  note_missed_passes(library, slot);
+  note_missed(library, slot);
   if (auto ok = rebalance(library); !ok) return ok.error();
   return library.mode == Attachment::per_process;
 }
 
-Result<void> RecordProcess::resume(std::uint32_t slot) {
+Result<void> RecordProcess::resume(std::uint32_t slot, Keeps counts) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
@@ -273,8 +292,9 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   }
   // Calls from before are over, or were: the programs must not take their frames for live ones.
   ++watched.epoch;
-  if (!watched.keeps_passes) watched.scans_since = std::chrono::steady_clock::now();
-  watched.paused = watched.keeps_passes = false;
+  if (watched.keeps == Keeps::nothing) watched.scans_since = std::chrono::steady_clock::now();
+  watched.paused = false;
+  watched.keeps = counts;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
   watched.counting_since = std::chrono::steady_clock::now();
   auto balanced = rebalance(library);
@@ -284,6 +304,13 @@ Result<void> RecordProcess::resume(std::uint32_t slot) {
   if (watched.paused)
     if (auto off = write_config(slot, watched, 0); !off) return off;
   return balanced;
+}
+
+Result<void> RecordProcess::count_triggers(std::uint32_t slot, Keeps counts) {
+  const auto found = watched_.find(slot);
+  if (found == watched_.end() || found->second.paused) return {};
+  found->second.keeps = counts;
+  return write_config(slot, found->second, attach_bit(libraries_.at(found->second.library).mode));
 }
 
 std::chrono::steady_clock::time_point RecordProcess::counting_since(std::uint32_t slot) const {
@@ -312,7 +339,7 @@ Result<void> RecordProcess::pause_all() {
   Result<void> first;
   for (auto& [slot, watched] : watched_) {
     watched.paused = true;
-    watched.keeps_passes = false;
+    watched.keeps = Keeps::nothing;
     if (auto ok = write_config(slot, watched, 0); !ok && first) first = std::move(ok);
   }
   take_off_all();

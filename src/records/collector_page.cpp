@@ -226,8 +226,9 @@ void RecordsCollector::status(exposition::StatusPage& page) {
                            percent_text(ioc.overhead->attached_share) +
                            " of the time, to stay within --overhead.budget. " +
                            std::to_string(ioc.overhead->by_passes) +
-                           " records are counted by the passes of their scans in between, nearly "
-                           "exactly; the others by time.");
+                           " records are counted by the passes of their scans, the writes to "
+                           "them and the completions that set them off, nearly exactly; the others "
+                           "by averages, or by time.");
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(stuck_table(reading.iocs));

@@ -41,11 +41,38 @@ PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records) 
   return table;
 }
 
-HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress) {
+TriggerCounts triggers_of(const std::vector<RawRecord>& records) {
+  TriggerCounts counts;
+  for (const RawRecord& record : records)
+    if (record.stats.triggers.trigger[0] != 0)
+      counts.emplace(record.address, record.stats.triggers);
+  return counts;
+}
+
+// One that has taken another's place began at 0.
+void add_triggers(PassModel::Calls& calls, const TriggerCounts& before,
+                  const std::vector<RawRecord>& now) {
+  for (const RawRecord& record : now) {
+    const auto was = before.find(record.address);
+    for (std::size_t i = 0; i < IOCX_RECORD_TRIGGERS; ++i) {
+      const iocx_record_triggers& triggers = record.stats.triggers;
+      const bool goes_on = was != before.end() && was->second.trigger[i] == triggers.trigger[i];
+      const std::uint32_t more = triggers.calls[i] - (goes_on ? was->second.calls[i] : 0);
+      if (triggers.trigger[i] != 0 && more != 0)
+        calls[record.address].by.emplace_back(triggers.trigger[i], more);
+    }
+  }
+}
+
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
+                           const std::function<double(std::uint64_t)>& live) {
   HiddenCounts by_address;
-  hidden.for_each(progress, [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
-    by_address.emplace(address, std::move(counters));
-  });
+  hidden.for_each(
+      progress,
+      [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
+        by_address.emplace(address, std::move(counters));
+      },
+      live);
   return by_address;
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <unordered_map>
 #include <vector>
 
+#include "records/pass_model.h"
 #include "records/pause_estimates.h"
 #include "records/process.h"
 
@@ -16,8 +19,16 @@ void add_counters(iocx_record_stats& to, const PausedRecordEstimates::Counters& 
 
 PausedRecordEstimates::Table counters_of(const std::vector<RawRecord>& records);
 
+// What has set calls off, of each record that was called since `before`.
+using TriggerCounts = std::unordered_map<std::uint64_t, iocx_record_triggers>;
+TriggerCounts triggers_of(const std::vector<RawRecord>& records);
+void add_triggers(PassModel::Calls& calls, const TriggerCounts& before,
+                  const std::vector<RawRecord>& now);
+
 // What was hidden of each record, by address; one of which nothing was hidden is not among them.
 using HiddenCounts = PausedRecordEstimates::Table;
-HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress);
+// `live`: see PauseEstimates::for_each().
+HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
+                           const std::function<double(std::uint64_t)>& live);
 
 }  // namespace ioc_exporter::records

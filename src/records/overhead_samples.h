@@ -14,7 +14,7 @@ struct OverheadSample {
       1;  // fraction of time that they are attached; below 1: counts are estimates
   std::optional<double> seconds = {};  // that they took from its threads; nothing: not known now
   double timed_share = 1;              // fraction of what is counted that is timed, about
-  std::size_t by_passes = 0;           // records counted by the passes of their scans in pauses
+  std::size_t by_passes = 0;           // records counted by what sets them off, in pauses
 };
 
 // One hit of a record probe, as measured at start.

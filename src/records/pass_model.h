@@ -1,93 +1,158 @@
-// PassModel: which records of an IOC process with each pass of which periodic scan list, so that
-// their calls are known while the record probes are away: the passes are counted all the time, at
-// one trap each. Pure.
+// PassModel: how often the records of an IOC process for each pass through a scan list, write or
+// completion that sets them off, so that their calls are known while the record probes are away:
+// passes and writes are counted all the time, at one trap each. Pure.
 //
-// It is learned in the slices (records/overhead_governor.h), from numbers alone, so that it holds
-// for records that others process in turn as well: a record is counted by a list while its calls in
-// each slice are the same whole multiple of the passes in it. Passes that the slice's ends cut
-// through may or may not have met the record. One slice that says otherwise, and the record's calls
-// are estimated by time again until it has been learned anew.
+// It is learned in the slices (records/overhead_governor.h), where the kernel says what has set
+// each call off (shared/record_triggers.h). A record that was called the same whole number of times
+// by each pass in all slices is counted by the passes exactly; passes that a slice's ends cut
+// through may or may not have met it. Two slices that say otherwise, one soon after the other, and
+// it is counted by how often it was called on average, until slices agree again. Calls of which
+// nothing is known go by time.
 //
-// What a record was counted and estimated before it was learned counts too: estimates that were too
-// high or too low are made up for bit by bit.
+// What the passes say is shown at once, in the middle of a cycle too. Where they say it exactly,
+// what a record was counted and estimated before counts too: estimates that were too high or too
+// low are made up for bit by bit.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "records/pause_estimates.h"
 
 namespace ioc_exporter::records {
 
 class PassModel {
  public:
   using Record = std::uint64_t;
-  using List = std::uint64_t;
+  using Trigger = std::uint64_t;
   struct Passes {
     std::uint64_t ended = 0;    // so far
     std::uint64_t started = 0;  // one more while one is under way
   };
-  using Lists = std::map<List, Passes>;
-  using Calls = std::unordered_map<Record, std::uint64_t>;
+  // Of those that are counted, so without completions.
+  using Lists = std::map<Trigger, Passes>;
+  struct Called {
+    std::uint64_t calls = 0;
+    std::vector<std::pair<Trigger, std::uint64_t>> by = {};  // calls that began, as far as known
+  };
+  using Calls = std::unordered_map<Record, Called>;
+  // Completions of a record are the trigger record | kCompletion; they are as many as its calls.
+  static constexpr std::uint64_t kCompletion = 2;
 
-  // A record is counted by passes once so many slices agree, and it was called in some of them.
-  static constexpr unsigned kSlices = 6, kSlicesWithCalls = 3;
-  // Of what a cycle should have hidden: how much more or less is told to make up for earlier ones.
+  // So many slices with a whole pass must agree after one that did not, which may be by bad luck;
+  // so many disagree until then, and a record is counted by the average.
+  static constexpr unsigned kAgain = 6, kDisagree = 2;
+  // Passes in slices that an average is of, about. It begins anew when so many did nothing as would
+  // by chance once in a thousand times.
+  static constexpr double kRemembered = 30, kByChance = 0.001;
+  // Of what a cycle hides: how much more or less is told to make up for earlier ones.
   static constexpr double kMostCorrection = 0.25;
-  static constexpr std::size_t kMostLists = 32;
+  static constexpr std::size_t kMostTriggers = 4;  // of a record
+  // Records that set each other off when they complete, one after the other; and calls that a cycle
+  // may hide, should they do so in a circle.
+  static constexpr unsigned kMostCompletions = 8;
+  static constexpr double kMostCalls = 1e8;
 
   // The first cycle begins.
   void begin(const Lists& now);
   // Counting began, and ended, between the two readings.
   void slice_began(const Lists& before, const Lists& after);
   void slice_ended(const Lists& before, const Lists& after, const Calls& calls);
-  // Then hidden() is to be asked once of each record that was called in any slice so far.
-  void cycle_ended(const Lists& now);
-  // Calls that the cycle hid; `by_time`: what they are taken for where passes do not tell.
-  double hidden(Record record, double by_time);
+  // `by_time`: what the cycle hid, in multiples of what was called in its slice, where it is
+  // estimated by time; 0: it had no slice.
+  void cycle_ended(const Lists& now, double by_time);
+  // Calls that the cycle that has just ended hid; `by_time`: of a record that is not known.
+  HiddenCalls hidden(Record record, double by_time) const;
+  // What the cycle under way has hidden so far. `in_slice`: calls in its slice, while that is under
+  // way. `progress`: how much of the cycle is over.
+  void look(const Lists& now, const Calls& in_slice, double progress);
+  // Calls that it had hidden when look() was called last, as far as they are known; never less than
+  // it was.
+  double shown(Record record) const;
 
   void clear();
-  // Records that are counted by passes now.
+  // Records that are counted by passes exactly.
   std::size_t known() const;
 
  private:
-  // A list's calls for each pass, as far as the slices allow.
-  struct Multiple {
-    std::uint32_t least = 1;
-    std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
-    std::uint64_t from = 0;  // passes when the record was first followed
-    bool is_possible() const { return least <= most; }
-    void narrow(std::uint64_t calls, std::uint64_t whole, std::uint64_t touched);
+  // Of the cycle under way.
+  struct Live {
+    double each = 0;
+    double more = 0, part = 1;  // to make up for too few, and for too many
+    std::uint64_t counted = 0;  // in its slice
+    double shown = 0;
+    double so_far(double passes, std::uint64_t in_slice, double progress);
+  };
+  // Passes in a slice.
+  struct Seen {
+    std::uint64_t whole = 0, touched = 0;
+    double about = 0;
+    double before = 0;  // the average without it
+  };
+  // Calls of a record for one trigger.
+  struct Part {
+    Trigger trigger = 0;
+    std::uint32_t least = 1, most = std::numeric_limits<std::uint32_t>::max();  // for each pass
+    unsigned agreeing = 0, disagreeing = 0;  // slices in a row; among the last ones
+    double calls = 0, passes = 0;            // in slices, the latest ones more than others
+    double idle = 0;                         // passes since the last call
+    double new_calls = 0, new_passes = 0;    // since slices have begun to disagree
+    std::uint64_t in_slice = 0;              // of this cycle
+    bool fresh = true, first = false;  // to be followed from a cycle's end on; never seen before
+    double from = 0;                   // passes when it was first followed
+    double told = 0;                   // calls since then, in slices and hidden ones
+    std::optional<Live> live = {};
+
+    bool is_exact() const { return disagreeing < kDisagree; }
+    double each() const;
+    void learn(std::uint64_t now, const Seen& seen);
+    bool narrow(std::uint64_t now, const Seen& seen);
   };
   struct Follower {
-    std::vector<Multiple> multiples;  // as lists_
-    unsigned slices = 0;
-    unsigned slices_with_calls = 0;
-    bool fresh = true;           // to be followed from a cycle's end on
-    bool first = false;          // fresh, and never seen before
-    double told = 0;             // calls since then, in slices and by hidden()
-    std::uint64_t in_slice = 0;  // those of this cycle's slice
+    std::vector<Part> parts;
+    std::uint64_t called = 0;     // in this cycle's slice
+    double rest = 0;              // of those, for no trigger that is known
+    unsigned explained = kAgain;  // slices with calls in a row, of which there was no rest
+    double owes = 0;              // calls that began in a slice, and are not counted yet
+    double average = 0;           // of `called`, as Part::passes
+    double shown = 0;             // of the cycle under way, before all was learned anew
+    HiddenCalls hidden = {0, 0};  // by the last cycle
+    double total = 0;             // calls since it has been followed, and in the last cycle
+    double of_cycle = 0;
+    bool is_done = false;  // with the cycle that ends, or the look
+    bool is_live() const;
+    double all_shown() const;
   };
-  // Passes through a list.
+  // Passes through a list, writes to a record.
   struct Known {
-    List list = 0;
     std::uint64_t before = 0, ended = 0;  // at the last cycle's begin and end
     // At the end of the last cycle with a slice that had a whole one, and the same a cycle ago: a
     // record that was not seen until now may have been processed since then.
     std::uint64_t unseen = 0, unseen_before = 0;
     std::uint64_t whole = 0, touched = 0;  // in the slice that has just ended
+    double about = 0;                      // between these
+    double average = 0;                    // the same of slices, as Part::passes
   };
-
-  void learn(Follower& follower, std::uint64_t calls);
-  // Index into lists_, of the list with the most passes that the record may be counted by.
-  std::size_t list_of(const Follower& follower) const;
-  void follow_lists(Follower& follower) const;
+  std::optional<Seen> seen(Trigger trigger, const Calls& calls) const;
+  void learn(Follower& follower, const Called& called, const Calls& calls);
+  void end_cycle(Follower& follower, double by_time, unsigned depth);
+  std::optional<std::pair<double, double>> passes_of(Trigger trigger, double by_time,
+                                                     unsigned depth);
+  void begin_cycle();
+  void go_live(Part& part, double passes, double of_cycle, double unseen);
+  void look(Follower& follower, Record record, const Lists& now, const Calls& in_slice,
+            double progress, unsigned depth);
+  double passes_so_far(Trigger trigger, const Lists& now, const Calls& in_slice, double progress,
+                       unsigned depth);
   void add_lists(const Lists& now);
   bool goes_on(const Lists& now) const;
 
-  std::vector<Known> lists_;
+  std::unordered_map<Trigger, Known> lists_;
   Lists begin_before_, begin_after_;  // of the slice
   bool in_slice_ = false;
   std::unordered_map<Record, Follower> followers_;

@@ -19,6 +19,13 @@
 
 namespace ioc_exporter::records {
 
+// Calls that a cycle hid: those that were shown while it lasted, and those to be spread over the
+// next one.
+struct HiddenCalls {
+  double at_once = 0;
+  double spread = 0;
+};
+
 template <class Key>
 class PauseEstimates {
  public:
@@ -59,29 +66,55 @@ class PauseEstimates {
       if (const double calls = calls_in(grown); calls > 0)
         each(key, static_cast<std::uint64_t>(calls));
   }
+  // The same of the slice under way, so far.
+  template <class Each>
+  void for_each_called(const Table& now, Each&& each) const {
+    for (const auto& [key, counters] : now) {
+      const auto before = base_.find(key);
+      const Numbers grown = growth(counters, before == base_.end() ? Counters() : before->second);
+      if (const double calls = calls_in(grown); calls > 0)
+        each(key, static_cast<std::uint64_t>(calls));
+    }
+  }
+  // What a cycle of so many seconds hides, in multiples of what was counted in its slice; 0: it had
+  // none.
+  double by_time(double seconds) const {
+    return latest_seconds_ > 0 ? std::max(0.0, seconds / latest_seconds_ - 1) : 0;
+  }
   // A cycle is over; `seconds`: how long it was, its slice included. A cycle without a slice is one
-  // of which nothing is known. `hidden(key, by_time)`: the calls that were hidden of a key that was
-  // called in some slice, where they would be `by_time` by the time that passed.
+  // of which nothing is known. `hidden(key, by_time)`: the HiddenCalls of a key that was called in
+  // some slice, where they would be `by_time` by the time that passed.
   template <class Hidden>
   void cycle_ended(double seconds, Hidden&& hidden) {
     add_spread();
-    const double by_time = latest_seconds_ > 0 ? std::max(0.0, seconds / latest_seconds_ - 1) : 0;
+    const double by_time = this->by_time(seconds);
     for (const auto& [key, grown] : latest_) {
       if (calls_in(grown) > 0)
-        shapes_.insert_or_assign(key, grown);
+        shapes_.try_emplace(key, grown);
       else if (by_time > 0)
         spread_.emplace(key, product(grown, by_time));
     }
-    for (const auto& [key, shape] : shapes_) {
-      const double calls = calls_in(shape);
-      const double times = hidden(key, latest_.contains(key) ? calls * by_time : 0) / calls;
-      if (times > 0) spread_.insert_or_assign(key, product(shape, times));
+    for (auto& [key, shape] : shapes_) {
+      const auto latest = latest_.find(key);
+      const double called = latest == latest_.end() ? 0 : calls_in(latest->second);
+      const HiddenCalls its = hidden(key, called * by_time);
+      if (its.at_once > 0) add(key, product(shape, its.at_once / calls_in(shape)));
+      if (called > 0) shape = latest->second;
+      if (its.spread > 0)
+        spread_.insert_or_assign(key, product(shape, its.spread / calls_in(shape)));
     }
     latest_.clear();
     latest_seconds_ = 0;
   }
   void cycle_ended(double seconds) {
-    cycle_ended(seconds, [](const Key&, double by_time) { return by_time; });
+    cycle_ended(seconds, [](const Key&, double by_time) { return HiddenCalls{0, by_time}; });
+  }
+  // What was shown of the cycle under way stays: for_each().
+  template <class Live>
+  void keep(Live&& live) {
+    for (const auto& [key, shape] : shapes_)
+      if (const double calls = live(key); calls > 0)
+        add(key, product(shape, calls / calls_in(shape)));
   }
   // No more cycles, also in the middle of one, of which then nothing is known. The estimates stay.
   void end() {
@@ -91,25 +124,37 @@ class PauseEstimates {
   }
 
   // Calls each(key, counters) for all that was hidden. `progress`: how much of the cycle under way
-  // is over, 0 to 1.
+  // is over, 0 to 1. `live(key)`: calls that it has hidden so far, where that is known.
+  template <class Each, class Live>
+  void for_each(double progress, Each&& each, Live&& live) const {
+    const auto all_of = [&](const Key& key, const Numbers& hidden) {
+      const auto spread = spread_.find(key);
+      Numbers all = spread == spread_.end() ? hidden : sum(hidden, spread->second, progress);
+      const auto shape = shapes_.find(key);
+      const double calls = shape == shapes_.end() ? 0 : live(key);
+      return calls > 0 ? sum(all, shape->second, calls / calls_in(shape->second)) : all;
+    };
+    for (const auto& [key, hidden] : hidden_) each(key, rounded(all_of(key, hidden)));
+    for (const auto& [key, spread] : spread_)
+      if (!hidden_.contains(key)) each(key, rounded(all_of(key, {})));
+    for (const auto& [key, shape] : shapes_)
+      if (!hidden_.contains(key) && !spread_.contains(key))
+        if (const Numbers all = all_of(key, {}); !all.empty()) each(key, rounded(all));
+  }
   template <class Each>
   void for_each(double progress, Each&& each) const {
-    for (const auto& [key, hidden] : hidden_) {
-      const auto spread = spread_.find(key);
-      each(key, rounded(spread == spread_.end() ? hidden : sum(hidden, spread->second, progress)));
-    }
-    for (const auto& [key, spread] : spread_)
-      if (!hidden_.contains(key)) each(key, rounded(sum({}, spread, progress)));
+    for_each(progress, std::forward<Each>(each), [](const Key&) { return 0.0; });
   }
 
  private:
   using Numbers = std::vector<std::pair<std::uint32_t, double>>;
 
+  void add(const Key& key, const Numbers& more) {
+    Numbers& hidden = hidden_[key];
+    hidden = sum(hidden, more, 1);
+  }
   void add_spread() {
-    for (const auto& [key, spread] : spread_) {
-      Numbers& hidden = hidden_[key];
-      hidden = sum(hidden, spread, 1);
-    }
+    for (const auto& [key, spread] : spread_) add(key, spread);
     spread_.clear();
   }
 

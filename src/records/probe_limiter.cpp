@@ -93,7 +93,13 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
   pause(slot, watched);
   watched.calibration.cancel();
   // What happens from now on is not to be estimated.
+  end_estimates(watched);
+}
+
+// The estimates so far stay.
+void ProbeLimiter::end_estimates(Watched& watched) {
   watched.slice_began.reset();
+  watched.hidden.keep([&](std::uint64_t record) { return watched.passes.shown(record); });
   watched.hidden.end();
   watched.passes.clear();
 }
@@ -256,20 +262,15 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (step.slice_begins && !records_.shares_probes(slot))
     watched.dear_pauses =
         governor.pause_load() > limits_.budget * kMostForPasses ? watched.dear_pauses + 1 : 0;
-  if (watched.dear_pauses >= kDearPauses && !watched.passes_too_dear) {
-    watched.passes_too_dear = true;
-    watched.passes.clear();
-    log::info(
-        "ioc {}: to count the passes of its scans would cost {:.1f} % of a core: the pauses are "
-        "estimated by time",
-        watched.name, percent(governor.pause_load()));
-  }
-  const bool any = step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
+  const bool gives_up = give_up_what_is_dear(watched);
+  const bool any =
+      gives_up || step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
   Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
+  if (gives_up) watched.passes.begin(around.before);
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   if (!governor.wants_probes() && !records_.paused(slot)) {
-    if (!pause(slot, watched, !watched.passes_too_dear)) return leave_unbound(slot, watched);
+    if (!pause(slot, watched, watched.keeps)) return leave_unbound(slot, watched);
     if (records_.shares_probes(slot)) time_none(slot, watched);
   }
   if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
@@ -282,19 +283,36 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (!step.cycle_ends || step.cycle_begins) return;
   if (records_.paused(slot)) resume(slot, watched);
   if (std::exchange(watched.untimed, false)) time_all(slot, watched);
-  watched.slice_began.reset();
-  watched.hidden.end();
-  watched.passes.clear();
-  watched.passes_too_dear = false;
+  end_estimates(watched);
+  watched.keeps = RecordProcess::Keeps::passes_and_puts;
   watched.dear_pauses = 0;
   log::info("ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
             watched.name, percent(governor.overhead()));
 }
 
+// Whether something is given up now: then nothing holds that was learned from it.
+bool ProbeLimiter::give_up_what_is_dear(Watched& watched) {
+  using Keeps = RecordProcess::Keeps;
+  if (watched.dear_pauses < kDearPauses || watched.keeps == Keeps::nothing) return false;
+  const bool puts = watched.keeps == Keeps::passes_and_puts;
+  watched.keeps = puts ? Keeps::passes : Keeps::nothing;
+  watched.dear_pauses = 0;
+  log::info(
+      "ioc {}: to count what sets its records off would cost {:.1f} % of a core: {} estimated by "
+      "time",
+      watched.name, percent(watched.governor.pause_load()),
+      puts ? "what puts process is" : "the pauses are");
+  return true;
+}
+
 // None where some have gone by uncounted: then nothing holds that was learned from them.
 PassModel::Lists ProbeLimiter::passes(std::uint32_t slot, Watched& watched) {
-  if (watched.passes_too_dear || !records_.counts_passes(slot)) return {};
-  auto lists = read_passes(records_.object().maps(), slot);
+  using Keeps = RecordProcess::Keeps;
+  if (watched.keeps == Keeps::nothing || !records_.counts_passes(slot)) return {};
+  const bool puts = watched.keeps == Keeps::passes_and_puts && records_.counts_puts(slot);
+  const auto now = Clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  auto lists = read_passes(records_.object().maps(), slot, records_.generation(slot), puts,
+                           static_cast<std::uint64_t>(now));
   if (lists) return std::move(*lists);
   report(watched, "read the passes of scans", lists.error());
   return {};
@@ -303,27 +321,31 @@ PassModel::Lists ProbeLimiter::passes(std::uint32_t slot, Watched& watched) {
 void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped,
                              Around& around) {
   if (!watched.slice_began) return;
-  auto table = counters(slot, watched);
+  const auto records = collect(slot, watched);
   around.after = passes(slot, watched);
-  if (table) {
-    watched.hidden.slice_ended(std::move(*table), seconds_between(*watched.slice_began, stopped));
+  if (records) {
+    watched.hidden.slice_ended(counters_of(*records),
+                               seconds_between(*watched.slice_began, stopped));
     PassModel::Calls calls;
     watched.hidden.for_each_called(
-        [&](std::uint64_t record, std::uint64_t count) { calls.emplace(record, count); });
+        [&](std::uint64_t record, std::uint64_t count) { calls[record].calls = count; });
+    add_triggers(calls, watched.triggers, *records);
+    watched.triggers = triggers_of(*records);
     watched.passes.slice_ended(around.before, around.after, calls);
   } else {
     watched.hidden.slice_lost();
-    watched.passes.clear();
+    watched.passes.begin(around.after);
   }
   watched.slice_began.reset();
 }
 
 void ProbeLimiter::end_cycle(Watched& watched, Clock::time_point stopped,
                              const PassModel::Lists& passes) {
-  watched.passes.cycle_ended(passes);
-  watched.hidden.cycle_ended(
-      seconds_between(watched.cycle_began, stopped),
-      [&](std::uint64_t record, double by_time) { return watched.passes.hidden(record, by_time); });
+  const double seconds = seconds_between(watched.cycle_began, stopped);
+  watched.passes.cycle_ended(passes, watched.hidden.by_time(seconds));
+  watched.hidden.cycle_ended(seconds, [&](std::uint64_t record, double by_time) {
+    return watched.passes.hidden(record, by_time);
+  });
 }
 
 // Where the slice before has ended just now, its last counters are the first of this one.
@@ -331,14 +353,18 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
                                Around around) {
   const bool was_paused = records_.paused(slot);
   const bool goes_on = !was_paused && watched.hidden.has_base();
+  if (!was_paused)
+    if (auto ok = records_.count_triggers(slot, watched.keeps); !ok)
+      report(watched, "count what sets records off", ok.error());
   if (!goes_on) {
-    auto table = counters(slot, watched);
-    if (!table) return;  // nothing is known of this cycle
-    watched.hidden.begin(std::move(*table));
+    const auto records = collect(slot, watched);
+    if (!records) return;  // nothing is known of this cycle
+    watched.hidden.begin(counters_of(*records));
+    watched.triggers = triggers_of(*records);
   }
   if (was_paused) {
     calibrate(slot, watched, true, std::nullopt);
-    resume(slot, watched);
+    resume(slot, watched, watched.keeps);
   }
   if (!goes_on) around.after = passes(slot, watched);
   if (records_.paused(slot)) return;
@@ -351,17 +377,15 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
 // To count nothing and cost the same would be the worst of both.
 void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
   if (records_.paused(slot)) resume(slot, watched);
-  watched.slice_began.reset();
-  watched.hidden.end();
-  watched.passes.clear();
+  end_estimates(watched);
   watched.governor = make_governor(0);
   watched.fresh = true;
   watched.unbound_until = Clock::now() + kRetry;
 }
 
 // Whether nothing is counted from now on, as the probes are off or their programs return at once.
-bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, bool keeps_passes) {
-  auto done = records_.pause(slot, keeps_passes);
+bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, RecordProcess::Keeps keeps) {
+  auto done = records_.pause(slot, keeps);
   if (!done) {
     report(watched, "take off the record probes", done.error());
     return false;
@@ -373,15 +397,14 @@ bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, bool keeps_passes
   return true;
 }
 
-void ProbeLimiter::resume(std::uint32_t slot, Watched& watched) {
-  if (auto done = records_.resume(slot); !done)
+void ProbeLimiter::resume(std::uint32_t slot, Watched& watched, RecordProcess::Keeps counts) {
+  if (auto done = records_.resume(slot, counts); !done)
     report(watched, "attach the record probes again", done.error());
 }
 
-std::optional<PausedRecordEstimates::Table> ProbeLimiter::counters(std::uint32_t slot,
-                                                                   Watched& watched) {
+std::optional<std::vector<RawRecord>> ProbeLimiter::collect(std::uint32_t slot, Watched& watched) {
   auto records = records_.collect(slot);
-  if (records) return counters_of(*records);
+  if (records) return std::move(*records);
   report(watched, "read the record counts", records.error());
   return std::nullopt;
 }
@@ -406,13 +429,26 @@ std::optional<ProbeLimiter::Clock::time_point> ProbeLimiter::next_end() const {
   return next;
 }
 
-HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) const {
+HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return {};
-  const Watched& watched = found->second;
+  Watched& watched = found->second;
   const double planned = watched.governor.cycle_seconds();
   const double over = seconds_between(watched.cycle_began, now);
-  return hidden_counts(watched.hidden, planned > over ? over / planned : 1);
+  const double progress = planned > over ? over / planned : 1;
+  if (!watched.governor.in_slices())
+    return hidden_counts(watched.hidden, progress, [](std::uint64_t) { return 0.0; });
+  PassModel::Calls in_slice;
+  if (watched.slice_began)
+    if (const auto records = collect(slot, watched)) {
+      watched.hidden.for_each_called(
+          counters_of(*records),
+          [&](std::uint64_t record, std::uint64_t calls) { in_slice[record].calls = calls; });
+      add_triggers(in_slice, watched.triggers, *records);
+    }
+  watched.passes.look(passes(slot, watched), in_slice, progress);
+  return hidden_counts(watched.hidden, progress,
+                       [&](std::uint64_t record) { return watched.passes.shown(record); });
 }
 
 std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {

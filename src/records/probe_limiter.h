@@ -44,8 +44,8 @@ class ProbeLimiter {
   // How long an IOC's completions of timed calls are waited for.
   static constexpr std::chrono::seconds kCompletions{60};
   static constexpr std::chrono::milliseconds kCompletionsLook{50}, kShortly{500};
-  // Of the budget, what counting passes may cost in pauses. Lists of I/O interrupts and events are
-  // passed through as often as they come.
+  // Of the budget, what counting passes and puts may cost in pauses: these come as often as they
+  // come. First the puts are given up, then the passes.
   static constexpr double kMostForPasses = 0.25;
   static constexpr unsigned kDearPauses = 3;  // in a row: one may have other hits in it
 
@@ -70,7 +70,7 @@ class ProbeLimiter {
   std::optional<Clock::time_point> next_end() const;
 
   // What pauses have hidden, to be added to what RecordProcess counted.
-  HiddenCounts hidden(std::uint32_t slot, Clock::time_point now = Clock::now()) const;
+  HiddenCounts hidden(std::uint32_t slot, Clock::time_point now = Clock::now());
   // Nothing when the slot is not watched.
   std::optional<OverheadSample> sample(std::uint32_t slot) const;
 
@@ -87,9 +87,11 @@ class ProbeLimiter {
     bool calibrates_slices = false;  // else windows
     PausedRecordEstimates hidden = {};
     PassModel passes = {};
+    TriggerCounts triggers = {};  // when the slice began
     unsigned dear_pauses = 0;
-    bool passes_too_dear = false;  // while it is looked at in slices
-    bool untimed = false;          // the same
+    // In the pauses, while it is looked at in slices.
+    RecordProcess::Keeps keeps = RecordProcess::Keeps::passes_and_puts;
+    bool untimed = false;  // the same
     bool traced_or_stopped = false;
     bool fresh = true;  // the governor has not seen a hit since the probes were attached
     Clock::time_point cycle_began = {};
@@ -109,10 +111,14 @@ class ProbeLimiter {
   void end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped, Around& passes);
   void end_cycle(Watched& watched, Clock::time_point stopped, const PassModel::Lists& passes);
   void begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now, Around passes);
+  static void end_estimates(Watched& watched);
   void leave_unbound(std::uint32_t slot, Watched& watched);
-  bool pause(std::uint32_t slot, Watched& watched, bool keeps_passes = false);
-  void resume(std::uint32_t slot, Watched& watched);
-  std::optional<PausedRecordEstimates::Table> counters(std::uint32_t slot, Watched& watched);
+  bool pause(std::uint32_t slot, Watched& watched,
+             RecordProcess::Keeps keeps = RecordProcess::Keeps::nothing);
+  void resume(std::uint32_t slot, Watched& watched,
+              RecordProcess::Keeps counts = RecordProcess::Keeps::nothing);
+  bool give_up_what_is_dear(Watched& watched);
+  std::optional<std::vector<RawRecord>> collect(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
   OverheadGovernor make_governor(double budget);
   TimingGovernor make_timing();

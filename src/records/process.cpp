@@ -16,7 +16,9 @@ namespace ioc_exporter::records {
 namespace {
 
 static_assert(sizeof(iocx_sampler) == 32);
-static_assert(sizeof(iocx_record_stats) == 13 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
+static_assert(sizeof(iocx_record_triggers) == 32);
+static_assert(sizeof(iocx_record_stats) ==
+              13 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8 + sizeof(iocx_record_triggers));
 static_assert(offsetof(iocx_record_stats, sampler) == 64);
 static_assert(offsetof(iocx_record_stats, buckets) == 104);
 static_assert(sizeof(iocx_record_line) == 32 && sizeof(iocx_line_times) == 64);
@@ -33,7 +35,7 @@ static_assert(sizeof(iocx_thread_puts) == 5 * 8);
 static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + 64 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -125,7 +127,9 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.timed_rate = watched.timing.rate;
   config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
-  config.passes = watched.keeps_passes ? 1 : 0;
+  if (watched.keeps != Keeps::nothing)
+    config.triggers |= IOCX_TRIGGERS_OF_LISTS | (watched.paused ? IOCX_TRIGGERS_ONLY : 0);
+  if (watched.keeps == Keeps::passes_and_puts) config.triggers |= IOCX_TRIGGERS_OF_PUTS;
   config.scans_since_ns = static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() /
                                                      std::chrono::nanoseconds(1));
   return object_.maps().ioc_config.update(slot, config);

@@ -132,20 +132,25 @@ class RecordProcess {
   Result<void> add(std::uint32_t slot, const ProbePoint& point);
 
   // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
-  // duration. `keeps_passes`: but for the one that counts passes through its scan lists. False: the
+  // duration. `keeps`: but for those that count what sets its records off. False: the
   // probes stay, though they count nothing but the hits, since more than kMostBesidePaused other
   // IOCs on the same library are counted, by an attachment for all processes; each hit then costs
   // the trap. On an error they count nothing either.
-  Result<bool> pause(std::uint32_t slot, bool keeps_passes = false);
+  enum class Keeps { nothing, passes, passes_and_puts };  // through scan lists; dbPut
+  Result<bool> pause(std::uint32_t slot, Keeps keeps = Keeps::nothing);
   // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
   Result<void> pause_all();
-  Result<void> resume(std::uint32_t slot);
+  // `counts`: what sets records off is counted besides, and which calls it does.
+  Result<void> resume(std::uint32_t slot, Keeps counts = Keeps::nothing);
+  // The same, of one that is not paused.
+  Result<void> count_triggers(std::uint32_t slot, Keeps counts);
   bool paused(std::uint32_t slot) const;
   // It is paused, and its probes are there for others.
   bool shares_probes(std::uint32_t slot) const;
-  // False: since it was paused passes through its scan lists have gone by uncounted, though they
-  // were to be kept, since their probe could not be attached, or sees nothing.
+  // False: since it was paused passes through its scan lists, or puts, have gone by uncounted,
+  // though they were to be kept, since their probe could not be attached, or sees nothing.
   bool counts_passes(std::uint32_t slot) const;
+  bool counts_puts(std::uint32_t slot) const;
   // When the last resume() began to count: before it returns, as others on the library may have to
   // be attached in another way then. The epoch when there was none.
   std::chrono::steady_clock::time_point counting_since(std::uint32_t slot) const;
@@ -238,8 +243,9 @@ class RecordProcess {
     std::uint32_t epoch = 0;
     iocx_holder holder{};  // of shares of the tables that all IOCs share
     bool paused = false;
-    bool keeps_passes = false;   // while it is paused
-    bool misses_passes = false;  // while it is to keep them
+    Keeps keeps = Keeps::nothing;
+    // While it is to keep them.
+    bool misses_passes = false, misses_puts = false;
     std::chrono::steady_clock::time_point counting_since{};
     std::chrono::steady_clock::time_point scans_since{};  // without a pause for them
     std::uint32_t capacity = 0;
@@ -294,8 +300,9 @@ class RecordProcess {
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
                                std::int32_t pid) const;
   Result<void> attach_target(Attached& to, const Watched& watched, std::int32_t pid) const;
-  void attach_passes(Attached& to, const Watched& watched) const;
-  void note_missed_passes(const Library& library, std::uint32_t slot);
+  static bool is_kept(const Watched& watched, RecordProgram program);
+  void attach_kept(Attached& to, const Watched& watched) const;
+  void note_missed(const Library& library, std::uint32_t slot);
   Result<void> attach_target(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);

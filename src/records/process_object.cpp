@@ -135,6 +135,7 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
+  if (auto ok = kernel::open_view(views.triggers, maps.record_triggers); !ok) return ok;
   if (loaded.skeleton->rodata->cfg_traces != 0) {
     RecordTraceMaps& traces = views.traces;
     if (auto ok = kernel::open_view(traces.config, maps.trace_config); !ok) return ok;
@@ -238,6 +239,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
   room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
   room[IOCX_SHARE_PUT_CLIENTS] = options.put_client_pairs;
+  room[IOCX_SHARE_TRIGGERS] = options.triggers;
   room[IOCX_SHARE_LINES] = chunks;
   skeleton.rodata->chunk_mask = chunks - 1;
   if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
@@ -247,6 +249,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_triggers, options.triggers); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
   if (auto ok = kernel::size_map(maps.put_clients, options.put_client_pairs); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;

@@ -24,6 +24,7 @@
 #include "records/shares.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
+#include "shared/record_triggers.h"
 #include "shared/scan_lists.h"
 #include "shared/traces.h"
 
@@ -72,6 +73,7 @@ struct RecordMaps {
   RecordLines lines;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
+  kernel::MapView<iocx_trigger_key, iocx_trigger> triggers;
   RecordTraceMaps traces;
 };
 
@@ -123,6 +125,7 @@ struct RecordProcessOptions {
   std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;
   std::uint32_t put_client_pairs = IOCX_MAX_PUT_CLIENTS;
   std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
+  std::uint32_t triggers = IOCX_MAX_TRIGGERS;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
   kernel::TraceUse traces = {};            // of chains of records
   bool on_demand = true;  // let entries of these take memory when they are added, where that works

@@ -1,4 +1,4 @@
-// What bpf/records/scan_lists.bpf.h counts.
+// What bpf/records/scan_lists.bpf.h and triggers.bpf.h count.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,12 @@ ScanPeriod scan_period(std::string_view thread_name);
 // Of all watched IOCs, by slot.
 Result<std::map<std::uint32_t, std::vector<iocx_scan_list>>> read_scan_lists(
     const RecordMaps& maps);
-// Passes through the lists of one IOC so far, by the list's thread; with those under way.
-Result<PassModel::Lists> read_passes(const RecordMaps& maps, std::uint32_t slot);
-// The IOC is gone.
+// Passes through the lists of one IOC so far, with those under way: of periodic lists by the list's
+// thread, of others by the list's address; `puts`: and writes to its records, as PassModel has
+// them. `now_ns`: CLOCK_MONOTONIC.
+Result<PassModel::Lists> read_passes(const RecordMaps& maps, std::uint32_t slot,
+                                     std::uint32_t generation, bool puts, std::uint64_t now_ns);
+// The IOC is gone. Both of these.
 Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot);
 
 }  // namespace ioc_exporter::records

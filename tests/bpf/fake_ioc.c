@@ -3,9 +3,10 @@
  * probes rely on: PACT returns at once, DISA == DISV sets STAT to DISABLE, links are processed in turn.
  *
  * Prints "<file offset of dbProcess> <address of record 0> <size of a record> <file offset of scanList> <of dbPut>
- * <of dbProcessNotify>", then obeys lines:
+ * <of dbProcessNotify> <of recGblFwdLink>", then obeys lines:
  *   set <record> <field> <value>    fields: scan pact disa disv stat sevr link also self_disable async sdis_type sdis_value
- *                                  wait_us raises; `also`: a second link
+ *                                  wait_us raises; `also`: a second link; `puts`: a record that it writes to and
+ *                                  processes then
  *                                   leaves: dbProcess() does not return from it
  *   call <record> <times>           dbProcess() on it, in the main thread
  *   leave <record> <times>          the same, and back by longjmp() when a record leaves that way
@@ -13,6 +14,8 @@
  *   threads <count> <times>         thread i calls dbProcess() on record i
  *   scan <count> <times>            the same within scanList()
  *   puts <count> <times>            one thread calls dbPut() on the first records
+ *   field <record> <times>          one thread calls dbPut() and then dbProcess() on it, as dbPutField() does
+ *   complete <record> <times>       one thread calls recGblFwdLink() on it, which processes its link
  *   notify <count>                  one thread begins puts with callback to record 0, which wait; the first owns it
  *   restart                         one thread does the write of that one
  *   many <count>                    makes so many more records and calls dbProcess() on each
@@ -67,6 +70,7 @@ struct record {
 	int events;
 	int link;
 	int also;
+	int puts;
 	int wait_us;
 	uint64_t processed;
 };
@@ -113,6 +117,20 @@ void notify_completion(struct record *record)
 
 static volatile int trace;
 
+struct address {
+	struct record *record;
+};
+
+__attribute__((noinline)) long dbPut(struct address *address, short type, const void *value, long elements);
+
+static void put_and_process(struct record *record)
+{
+	int value = 1;
+
+	dbPut(&(struct address){record}, 0, &value, 1);
+	process_in_turn(record);
+}
+
 long dbProcess(struct record *record)
 {
 	long status = 0;
@@ -144,6 +162,8 @@ long dbProcess(struct record *record)
 		status = process_in_turn(&records[record->link]);
 	if (record->also >= 0)
 		status = process_in_turn(&records[record->also]);
+	if (record->puts >= 0)
+		put_and_process(&records[record->puts]);
 done:
 	if (trace) /* as Base does: a jump, which shows that the end has come */
 		trace = 0;
@@ -163,11 +183,15 @@ void scanList(struct record *record)
 		process_in_turn(record);
 }
 
-struct address {
-	struct record *record;
-};
+/* Of an asynchronous record that completes. */
+__attribute__((noinline)) void recGblFwdLink(struct record *record);
 
-__attribute__((noinline)) long dbPut(struct address *address, short type, const void *value, long elements);
+void recGblFwdLink(struct record *record)
+{
+	if (record->link >= 0)
+		process_in_turn(&records[record->link]);
+	record->pact = 0;
+}
 
 long dbPut(struct address *address, short type, const void *value, long elements)
 {
@@ -250,6 +274,24 @@ static void *named_scan(void *arg)
 	return NULL;
 }
 
+static void *named_fields(void *arg)
+{
+	struct work *work = arg;
+	prctl(PR_SET_NAME, thread_name);
+	for (long i = 0; i < work->times; i++)
+		put_and_process(work->record);
+	return NULL;
+}
+
+static void *named_completions(void *arg)
+{
+	struct work *work = arg;
+	prctl(PR_SET_NAME, thread_name);
+	for (long i = 0; i < work->times; i++)
+		recGblFwdLink(work->record);
+	return NULL;
+}
+
 struct puts {
 	int records;
 	long times;
@@ -323,6 +365,8 @@ static void set_field(struct record *record, const char *field, int value)
 		record->link = value;
 	else if (!strcmp(field, "also"))
 		record->also = value;
+	else if (!strcmp(field, "puts"))
+		record->puts = value;
 	else if (!strcmp(field, "raises"))
 		record->raises = (uint8_t)value;
 	else if (!strcmp(field, "self_disable"))
@@ -354,6 +398,7 @@ static void make_more(int count)
 		more[i].disv = 1;
 		more[i].link = -1;
 		more[i].also = -1;
+		more[i].puts = -1;
 	}
 }
 
@@ -403,6 +448,10 @@ static void obey(void)
 			run_threads(value, times, named_scan);
 		} else if (sscanf(line, "puts %d %ld", &value, &times) == 2) {
 			run_thread(named_puts, &(struct puts){value, times});
+		} else if (sscanf(line, "field %d %ld", &record, &times) == 2) {
+			run_thread(named_fields, &(struct work){&records[record], times});
+		} else if (sscanf(line, "complete %d %ld", &record, &times) == 2) {
+			run_thread(named_completions, &(struct work){&records[record], times});
 		} else if (sscanf(line, "notify %d", &value) == 1) {
 			run_thread(named_notifies, &value);
 		} else if (strcmp(line, "restart\n") == 0) {
@@ -431,6 +480,7 @@ int main(void)
 {
 	struct place process = {(uintptr_t)&dbProcess, 0}, scan = {(uintptr_t)&scanList, 0};
 	struct place put = {(uintptr_t)&dbPut, 0}, notify = {(uintptr_t)&dbProcessNotify, 0};
+	struct place forward = {(uintptr_t)&recGblFwdLink, 0};
 
 	for (int i = 0; i < RECORDS; i++) {
 		snprintf(records[i].name, sizeof records[i].name, "FAKE:%d", i);
@@ -438,14 +488,16 @@ int main(void)
 		records[i].sdis.record = &records[i];
 		records[i].link = -1;
 		records[i].also = -1;
+		records[i].puts = -1;
 	}
 	dl_iterate_phdr(find_offset, &process);
 	dl_iterate_phdr(find_offset, &scan);
 	dl_iterate_phdr(find_offset, &put);
 	dl_iterate_phdr(find_offset, &notify);
-	printf("%llu %llu %zu %llu %llu %llu\n", (unsigned long long)process.offset,
+	dl_iterate_phdr(find_offset, &forward);
+	printf("%llu %llu %zu %llu %llu %llu %llu\n", (unsigned long long)process.offset,
 	       (unsigned long long)(uintptr_t)records, sizeof records[0], (unsigned long long)scan.offset,
-	       (unsigned long long)put.offset, (unsigned long long)notify.offset);
+	       (unsigned long long)put.offset, (unsigned long long)notify.offset, (unsigned long long)forward.offset);
 	fflush(stdout);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	obey();

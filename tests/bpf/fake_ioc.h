@@ -33,14 +33,15 @@ class FakeIoc {
     ::close(from_child[1]);
     in_ = ::fdopen(to_child[1], "w");
     out_ = ::fdopen(from_child[0], "r");
-    unsigned long long offset = 0, scan_list = 0, put = 0, notify = 0, address = 0;
-    if (std::fscanf(out_, "%llu %llu %zu %llu %llu %llu", &offset, &address, &record_size_,
-                    &scan_list, &put, &notify) != 6)
+    unsigned long long offset = 0, scan_list = 0, put = 0, notify = 0, forward = 0, address = 0;
+    if (std::fscanf(out_, "%llu %llu %zu %llu %llu %llu %llu", &offset, &address, &record_size_,
+                    &scan_list, &put, &notify, &forward) != 7)
       throw std::runtime_error("fake_ioc does not speak");
     offset_ = offset;
     scan_list_offset_ = scan_list;
     put_offset_ = put;
     notify_offset_ = notify;
+    completion_offset_ = forward;
     address_ = address;
   }
   ~FakeIoc() {
@@ -74,6 +75,7 @@ class FakeIoc {
   std::uint64_t scan_list_offset() const { return scan_list_offset_; }
   std::uint64_t put_offset() const { return put_offset_; }
   std::uint64_t notify_offset() const { return notify_offset_; }
+  std::uint64_t completion_offset() const { return completion_offset_; }
 
   // Where one of its functions ends.
   static std::shared_ptr<const records::EndingFunction> ending(const std::string& function) {
@@ -93,9 +95,13 @@ class FakeIoc {
     records::RecordTarget target;
     target.pid = pid_;
     target.path = "/proc/" + std::to_string(pid_) + "/exe";
-    auto code = iocs::CodeFile::open(
-        UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)), target.path,
-        {{offset_, 16}, {scan_list_offset_, 8}, {put_offset_, 8}, {notify_offset_, 8}});
+    auto code = iocs::CodeFile::open(UniqueFd(::open(target.path.c_str(), O_RDONLY | O_CLOEXEC)),
+                                     target.path,
+                                     {{offset_, 16},
+                                      {scan_list_offset_, 8},
+                                      {put_offset_, 8},
+                                      {notify_offset_, 8},
+                                      {completion_offset_, 8}});
     if (!code) throw std::runtime_error(code.error().message());
     target.code = std::move(*code);
     target.offset = offset_;
@@ -118,7 +124,7 @@ class FakeIoc {
   std::FILE* out_ = nullptr;
   std::uint64_t offset_ = 0;
   std::uint64_t scan_list_offset_ = 0;
-  std::uint64_t put_offset_ = 0, notify_offset_ = 0;
+  std::uint64_t put_offset_ = 0, notify_offset_ = 0, completion_offset_ = 0;
   std::uint64_t address_ = 0;
   std::size_t record_size_ = 0;
 };

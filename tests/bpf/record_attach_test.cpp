@@ -6,6 +6,9 @@
 namespace ioc_exporter::records {
 namespace {
 
+// Of CLOCK_MONOTONIC: when nothing has been under way for long.
+constexpr std::uint64_t kQuiet = UINT64_MAX;
+
 std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
   std::vector<RecordProcess::Coming> all;
   for (const RecordTarget& target : targets)
@@ -137,7 +140,8 @@ TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   ASSERT_TRUE(slot) << slot.error().message();
   ioc.ask("name scan-0.1");
   const auto passes = [&] {
-    const auto lists = read_passes(probe_->object().maps(), *slot);
+    const auto lists =
+        read_passes(probe_->object().maps(), *slot, probe_->generation(*slot), true, kQuiet);
     EXPECT_TRUE(lists);
     std::uint64_t ended = 0;
     for (const auto& [thread, list] : *lists) ended += list.ended;
@@ -145,7 +149,7 @@ TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   };
   const std::uint64_t each = times_any() ? 1 : 0;
   EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->pause(*slot, true));
+  ASSERT_TRUE(probe_->pause(*slot, RecordProcess::Keeps::passes));
   ioc.ask("scan 1 3");
   EXPECT_EQ(passes(), 3 * each);
   EXPECT_TRUE(probe_->counts_passes(*slot));
@@ -153,7 +157,7 @@ TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
   ioc.ask("end_main");
   ASSERT_TRUE(probe_->note_main_thread_ended(*slot));
   EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->pause(*slot, true));
+  ASSERT_TRUE(probe_->pause(*slot, RecordProcess::Keeps::passes));
   ioc.ask("scan 1 5");
   EXPECT_EQ(passes(), 3 * each);
   EXPECT_FALSE(probe_->counts_passes(*slot));
@@ -283,7 +287,7 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   const std::uint64_t attachments = probe_->use()->attachments;
   iocs[2]->ask("name scan-0.1");
   for (auto& ioc : iocs) ioc->ask("call 1 3");
-  const auto off = probe_->pause(slots[2], true);
+  const auto off = probe_->pause(slots[2], RecordProcess::Keeps::passes);
   ASSERT_TRUE(off) << off.error().message();
   EXPECT_FALSE(*off);
   EXPECT_TRUE(probe_->paused(slots[2]));
@@ -293,7 +297,8 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   for (auto& ioc : iocs) ioc->ask("call 1 7");
   iocs[2]->ask("scan 1 5");
   EXPECT_EQ(probe_->hits(slots[2])->entries, 3u + 7 + 2 * 5);
-  const auto lists = read_passes(probe_->object().maps(), slots[2]);
+  const auto lists =
+      read_passes(probe_->object().maps(), slots[2], probe_->generation(slots[2]), true, kQuiet);
   ASSERT_TRUE(lists);
   EXPECT_EQ(lists->empty() ? 0 : lists->begin()->second.ended, times_any() ? 5u : 0u);
   ASSERT_TRUE(probe_->resume(slots[2]));

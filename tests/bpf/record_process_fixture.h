@@ -68,7 +68,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     EXPECT_TRUE(probe_->counts()->empty());
     for (const auto table :
          {IOCX_SHARE_THREADS, IOCX_SHARE_OVERFLOW_THREADS, IOCX_SHARE_CAUSES, IOCX_SHARE_LINKS,
-          IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_PUT_CLIENTS, IOCX_SHARE_LINES})
+          IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_PUT_CLIENTS, IOCX_SHARE_LINES, IOCX_SHARE_TRIGGERS})
       EXPECT_EQ(probe_->object().maps().shares.held(table), 0u) << table;
   }
   // In this test.

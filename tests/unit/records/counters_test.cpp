@@ -40,7 +40,7 @@ TEST(RecordCounters, WhatIsHiddenStandsUnderItsRecord) {
   hidden.begin(counters_of({{0x2000, some_stats()}}));
   hidden.slice_ended(counters_of(records), 0.5);  // 0x1000 is new in this slice
   hidden.cycle_ended(2.0);
-  const HiddenCounts counts = hidden_counts(hidden, 1);
+  const HiddenCounts counts = hidden_counts(hidden, 1, [](std::uint64_t) { return 0.0; });
   ASSERT_EQ(counts.size(), 1u);
   iocx_record_stats stats{};
   add_counters(stats, counts.at(0x1000));
