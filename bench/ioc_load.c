@@ -4,11 +4,16 @@
  *
  *   ioc_load DBD_DIR DB
  *
- * A sub record with the function note_time notes when it is processed. Prints "ready" after iocInit; each line of stdin
- * is answered with the nanoseconds between the passes noted since the line before.
+ * A sub record with the function note_time notes when it is processed. Prints "ready" after iocInit, and answers each
+ * line of stdin with one:
+ *
+ *   get FIELD...      their values
+ *   put FIELD COUNT   writes 1 to it so many times, as a client's write does
+ *   (empty)           the nanoseconds between the passes noted since the last time
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include <dbAccess.h>
@@ -50,9 +55,35 @@ static void answer(void)
 	fflush(stdout);
 }
 
+static void get(char *names)
+{
+	for (char *name = strtok(names, " "); name; name = strtok(NULL, " ")) {
+		DBADDR address;
+		double value = -1;
+
+		if (!dbNameToAddr(name, &address))
+			dbGetField(&address, DBR_DOUBLE, &value, NULL, NULL, NULL);
+		printf("%.0f ", value);
+	}
+	printf("\n");
+	fflush(stdout);
+}
+
+static void put(const char *name, int count)
+{
+	const short one = 1;
+	DBADDR address;
+
+	for (int i = 0; i < count && !dbNameToAddr(name, &address); i++)
+		dbPutField(&address, DBR_SHORT, &one, 1);
+	printf("\n");
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
-	int character;
+	char line[65536], name[128];
+	int count;
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: ioc_load DBD_DIR DB\n");
@@ -66,8 +97,14 @@ int main(int argc, char **argv)
 	}
 	printf("ready\n");
 	fflush(stdout);
-	while ((character = getchar()) != EOF)
-		if (character == '\n')
+	while (fgets(line, sizeof line, stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "get ", 4))
+			get(line + 4);
+		else if (sscanf(line, "put %127s %d", name, &count) == 2)
+			put(name, count);
+		else
 			answer();
+	}
 	return 0;
 }
