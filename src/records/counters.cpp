@@ -65,14 +65,14 @@ void add_triggers(PassModel::Calls& calls, const TriggerCounts& before,
 }
 
 HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
-                           const std::function<double(std::uint64_t)>& live) {
+                           const PassModel& passes) {
   HiddenCounts by_address;
   hidden.for_each(
       progress,
       [&](std::uint64_t address, PausedRecordEstimates::Counters counters) {
         by_address.emplace(address, std::move(counters));
       },
-      live);
+      [&](std::uint64_t address) { return passes.shown(address); });
   return by_address;
 }
 

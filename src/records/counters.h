@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,8 +26,8 @@ void add_triggers(PassModel::Calls& calls, const TriggerCounts& before,
 
 // What was hidden of each record, by address; one of which nothing was hidden is not among them.
 using HiddenCounts = PausedRecordEstimates::Table;
-// `live`: see PauseEstimates::for_each().
+// `passes`: says what is known of the cycle under way.
 HiddenCounts hidden_counts(const PausedRecordEstimates& hidden, double progress,
-                           const std::function<double(std::uint64_t)>& live);
+                           const PassModel& passes);
 
 }  // namespace ioc_exporter::records

@@ -99,9 +99,7 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
 // The estimates so far stay.
 void ProbeLimiter::end_estimates(Watched& watched) {
   watched.slice_began.reset();
-  watched.hidden.keep([&](std::uint64_t record) { return watched.passes.shown(record); });
-  watched.hidden.end();
-  watched.passes.clear();
+  watched.estimates.end();
 }
 
 void ProbeLimiter::look(Clock::time_point now) {
@@ -266,7 +264,7 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   const bool any =
       gives_up || step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
   Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
-  if (gives_up) watched.passes.begin(around.before);
+  if (gives_up) watched.estimates.learn_anew(around.before);
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   if (!governor.wants_probes() && !records_.paused(slot)) {
@@ -276,11 +274,13 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (governor.in_slices() && !governor.wants_probes() && (step.slice_ends || step.cycle_begins))
     calibrate(slot, watched, true, false);
   if (step.slice_ends) end_slice(slot, watched, stopped, around);
-  if (step.cycle_ends) end_cycle(watched, stopped, around.before);
-  if (step.cycle_begins && !step.cycle_ends) watched.passes.begin(around.before);
+  if (step.cycle_ends)
+    watched.estimates.cycle_ended(seconds_between(watched.cycle_began, stopped), around.before);
+  if (step.cycle_begins && !step.cycle_ends) watched.estimates.learn_anew(around.before);
   if (step.cycle_begins) watched.cycle_began = stopped;
   if (step.slice_begins) begin_slice(slot, watched, stopped, std::move(around));
   if (!step.cycle_ends || step.cycle_begins) return;
+  count_triggers(slot, watched, RecordProcess::Keeps::nothing);
   if (records_.paused(slot)) resume(slot, watched);
   if (std::exchange(watched.untimed, false)) time_all(slot, watched);
   end_estimates(watched);
@@ -323,44 +323,24 @@ void ProbeLimiter::end_slice(std::uint32_t slot, Watched& watched, Clock::time_p
   if (!watched.slice_began) return;
   const auto records = collect(slot, watched);
   around.after = passes(slot, watched);
-  if (records) {
-    watched.hidden.slice_ended(counters_of(*records),
-                               seconds_between(*watched.slice_began, stopped));
-    PassModel::Calls calls;
-    watched.hidden.for_each_called(
-        [&](std::uint64_t record, std::uint64_t count) { calls[record].calls = count; });
-    add_triggers(calls, watched.triggers, *records);
-    watched.triggers = triggers_of(*records);
-    watched.passes.slice_ended(around.before, around.after, calls);
-  } else {
-    watched.hidden.slice_lost();
-    watched.passes.begin(around.after);
-  }
+  if (records)
+    watched.estimates.slice_ended(*records, seconds_between(*watched.slice_began, stopped),
+                                  around.before, around.after);
+  else
+    watched.estimates.slice_lost(around.after);
   watched.slice_began.reset();
-}
-
-void ProbeLimiter::end_cycle(Watched& watched, Clock::time_point stopped,
-                             const PassModel::Lists& passes) {
-  const double seconds = seconds_between(watched.cycle_began, stopped);
-  watched.passes.cycle_ended(passes, watched.hidden.by_time(seconds));
-  watched.hidden.cycle_ended(seconds, [&](std::uint64_t record, double by_time) {
-    return watched.passes.hidden(record, by_time);
-  });
 }
 
 // Where the slice before has ended just now, its last counters are the first of this one.
 void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now,
                                Around around) {
   const bool was_paused = records_.paused(slot);
-  const bool goes_on = !was_paused && watched.hidden.has_base();
-  if (!was_paused)
-    if (auto ok = records_.count_triggers(slot, watched.keeps); !ok)
-      report(watched, "count what sets records off", ok.error());
+  const bool goes_on = !was_paused && watched.estimates.has_base();
+  count_triggers(slot, watched, watched.keeps);
   if (!goes_on) {
     const auto records = collect(slot, watched);
     if (!records) return;  // nothing is known of this cycle
-    watched.hidden.begin(counters_of(*records));
-    watched.triggers = triggers_of(*records);
+    watched.estimates.set_base(*records);
   }
   if (was_paused) {
     calibrate(slot, watched, true, std::nullopt);
@@ -368,7 +348,7 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
   }
   if (!goes_on) around.after = passes(slot, watched);
   if (records_.paused(slot)) return;
-  watched.passes.slice_began(around.before, around.after);
+  watched.estimates.slice_began(around.before, around.after);
   calibrate(slot, watched, true, true);
   watched.slice_began = was_paused ? records_.counting_since(slot) : now;
   watched.governor.attached(*watched.slice_began);
@@ -376,6 +356,7 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
 
 // To count nothing and cost the same would be the worst of both.
 void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
+  count_triggers(slot, watched, RecordProcess::Keeps::nothing);
   if (records_.paused(slot)) resume(slot, watched);
   end_estimates(watched);
   watched.governor = make_governor(0);
@@ -400,6 +381,13 @@ bool ProbeLimiter::pause(std::uint32_t slot, Watched& watched, RecordProcess::Ke
 void ProbeLimiter::resume(std::uint32_t slot, Watched& watched, RecordProcess::Keeps counts) {
   if (auto done = records_.resume(slot, counts); !done)
     report(watched, "attach the record probes again", done.error());
+}
+
+// While it is paused, it stays as it is: the pause has said what is counted.
+void ProbeLimiter::count_triggers(std::uint32_t slot, Watched& watched,
+                                  RecordProcess::Keeps counts) {
+  if (auto ok = records_.count_triggers(slot, counts); !ok)
+    report(watched, "count what sets records off", ok.error());
 }
 
 std::optional<std::vector<RawRecord>> ProbeLimiter::collect(std::uint32_t slot, Watched& watched) {
@@ -433,22 +421,12 @@ HiddenCounts ProbeLimiter::hidden(std::uint32_t slot, Clock::time_point now) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return {};
   Watched& watched = found->second;
+  if (!watched.governor.in_slices()) return watched.estimates.hidden();
   const double planned = watched.governor.cycle_seconds();
   const double over = seconds_between(watched.cycle_began, now);
   const double progress = planned > over ? over / planned : 1;
-  if (!watched.governor.in_slices())
-    return hidden_counts(watched.hidden, progress, [](std::uint64_t) { return 0.0; });
-  PassModel::Calls in_slice;
-  if (watched.slice_began)
-    if (const auto records = collect(slot, watched)) {
-      watched.hidden.for_each_called(
-          counters_of(*records),
-          [&](std::uint64_t record, std::uint64_t calls) { in_slice[record].calls = calls; });
-      add_triggers(in_slice, watched.triggers, *records);
-    }
-  watched.passes.look(passes(slot, watched), in_slice, progress);
-  return hidden_counts(watched.hidden, progress,
-                       [&](std::uint64_t record) { return watched.passes.shown(record); });
+  const auto in_slice = watched.slice_began ? collect(slot, watched) : std::nullopt;
+  return watched.estimates.hidden(progress, passes(slot, watched), in_slice ? &*in_slice : nullptr);
 }
 
 std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
@@ -461,7 +439,7 @@ std::optional<OverheadSample> ProbeLimiter::sample(std::uint32_t slot) const {
   return OverheadSample{.core_share = watched.governor.overhead(),
                         .attached_share = watched.governor.attached_share(),
                         .timed_share = records_.is_timed(slot) ? timed : 0,
-                        .by_passes = watched.passes.known()};
+                        .by_passes = watched.estimates.known()};
 }
 
 }  // namespace ioc_exporter::records

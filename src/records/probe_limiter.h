@@ -17,11 +17,10 @@
 #include <vector>
 
 #include "records/cost_calibration.h"
-#include "records/counters.h"
 #include "records/hit_cost.h"
+#include "records/ioc_estimates.h"
 #include "records/overhead_governor.h"
 #include "records/overhead_samples.h"
-#include "records/pass_model.h"
 #include "records/process.h"
 #include "records/timing_governor.h"
 
@@ -85,9 +84,7 @@ class ProbeLimiter {
     std::optional<Clock::time_point> window_ended = {};  // completions are waited for since
     CostCalibration calibration = {};
     bool calibrates_slices = false;  // else windows
-    PausedRecordEstimates hidden = {};
-    PassModel passes = {};
-    TriggerCounts triggers = {};  // when the slice began
+    IocEstimates estimates = {};
     unsigned dear_pauses = 0;
     // In the pauses, while it is looked at in slices.
     RecordProcess::Keeps keeps = RecordProcess::Keeps::passes_and_puts;
@@ -109,7 +106,6 @@ class ProbeLimiter {
   };
   PassModel::Lists passes(std::uint32_t slot, Watched& watched);
   void end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped, Around& passes);
-  void end_cycle(Watched& watched, Clock::time_point stopped, const PassModel::Lists& passes);
   void begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now, Around passes);
   static void end_estimates(Watched& watched);
   void leave_unbound(std::uint32_t slot, Watched& watched);
@@ -117,6 +113,7 @@ class ProbeLimiter {
              RecordProcess::Keeps keeps = RecordProcess::Keeps::nothing);
   void resume(std::uint32_t slot, Watched& watched,
               RecordProcess::Keeps counts = RecordProcess::Keeps::nothing);
+  void count_triggers(std::uint32_t slot, Watched& watched, RecordProcess::Keeps counts);
   bool give_up_what_is_dear(Watched& watched);
   std::optional<std::vector<RawRecord>> collect(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
