@@ -22,6 +22,9 @@ struct {
 	__type(value, struct iocx_scan_list);
 } zero_scan_list SEC(".maps");
 
+/* While attachments are switched, two programs may see one pass, one right after the other. */
+#define SAME_PASS_NS 1000000ULL
+
 /* Returns 0, counted as dropped, when there is no room for the thread's IOC. */
 static __noinline int add_scan_list(const struct iocx_thread *thread)
 {
@@ -69,8 +72,8 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
 	int no_room;
+	__u64 now;
 
-	/* Two programs may see one pass: what the second one notes is the same. */
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread || !(config->triggers & IOCX_TRIGGERS_ONLY || is_counted_by(ctx, config, attach)))
 		return 0;
@@ -83,10 +86,14 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	list = scan_list_of(thread);
 	if (!list)
 		return 0;
+	now = bpf_ktime_get_ns();
 	list->slot = thread->slot;
 	__builtin_memcpy(list->comm, thread->comm, sizeof(list->comm));
+	if (config->attach & IOCX_ATTACH_SWITCHING && now - list->start_ns < SAME_PASS_NS)
+		return 0;
 	list->sp = PT_REGS_SP(ctx);
-	list->start_ns = bpf_ktime_get_ns();
+	list->start_ns = now;
+	list->begun += 1;
 	return 0;
 }
 

@@ -20,12 +20,17 @@ struct {
 /* Returns 0 when there is no room for the IOC: it counts as if it never came. */
 static __noinline int add_trigger(const struct iocx_trigger_key *key, const struct iocx_ioc_config *config)
 {
+	const struct iocx_record_share *held;
 	struct iocx_trigger trigger = {};
 	long err;
 
 	if (!key || !config)
 		return 0;
 	trigger.holder = config->holder;
+	held = share_at(trigger.holder.ioc);
+	if (!held || (key->trigger & IOCX_TRIGGER_PUT &&
+		      held->held[IOCX_SHARE_TRIGGERS] >= IOCX_MOST_TRIGGERS_OF_PUTS(cfg_room[IOCX_SHARE_TRIGGERS])))
+		return 0;
 	if (!take_record_share(IOCX_SHARE_TRIGGERS, trigger.holder.ioc, trigger.holder.user))
 		return 0;
 	err = bpf_map_update_elem(&record_triggers, key, &trigger, BPF_NOEXIST);

@@ -33,7 +33,9 @@ struct iocx_trigger {
 	__u32 pad;
 };
 
-#define IOCX_MAX_TRIGGERS 8192
+#define IOCX_MAX_TRIGGERS 16384
+/* An IOC that holds so much of them gets none for writes any more, whoever it is of. */
+#define IOCX_MOST_TRIGGERS_OF_PUTS(room) ((room) / 4)
 
 /* iocx_ioc_config.triggers: bits that say which are counted. */
 #define IOCX_TRIGGERS_OF_LISTS 1

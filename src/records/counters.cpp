@@ -11,6 +11,8 @@ constexpr std::array kCounters = {
     &iocx_record_stats::self_ns,        &iocx_record_stats::untimed,
     &iocx_record_stats::skipped_active, &iocx_record_stats::skipped_disabled};
 
+constexpr std::uint32_t kMostCalls = 1u << 31;  // in a slice
+
 }  // namespace
 
 PausedRecordEstimates::Counters counters_of(const iocx_record_stats& stats) {
@@ -49,7 +51,7 @@ TriggerCounts triggers_of(const std::vector<RawRecord>& records) {
   return counts;
 }
 
-// One that has taken another's place began at 0.
+// One that has taken another's place began at 0, and so did all when the IOC got a larger table.
 void add_triggers(PassModel::Calls& calls, const TriggerCounts& before,
                   const std::vector<RawRecord>& now) {
   for (const RawRecord& record : now) {
@@ -57,7 +59,8 @@ void add_triggers(PassModel::Calls& calls, const TriggerCounts& before,
     for (std::size_t i = 0; i < IOCX_RECORD_TRIGGERS; ++i) {
       const iocx_record_triggers& triggers = record.stats.triggers;
       const bool goes_on = was != before.end() && was->second.trigger[i] == triggers.trigger[i];
-      const std::uint32_t more = triggers.calls[i] - (goes_on ? was->second.calls[i] : 0);
+      std::uint32_t more = triggers.calls[i] - (goes_on ? was->second.calls[i] : 0);
+      if (more > kMostCalls) more = triggers.calls[i];
       if (triggers.trigger[i] != 0 && more != 0)
         calls[record.address].by.emplace_back(triggers.trigger[i], more);
     }

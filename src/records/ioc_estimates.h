@@ -18,7 +18,7 @@ class IocEstimates {
   using Lists = PassModel::Lists;
 
   // The first cycle begins, or nothing holds any more that was learned of what sets records off.
-  void learn_anew(const Lists& now) { passes_.begin(now); }
+  void learn_anew(const Lists& now, bool is_complete) { passes_.begin(now, is_complete); }
   // Whether the counters are known from which on the next slice counts.
   bool has_base() const { return hidden_.has_base(); }
   void set_base(const std::vector<RawRecord>& records);

@@ -32,12 +32,13 @@ void add(double& sum, double more, double passes) {
 
 void PassModel::clear() {
   lists_.clear();
-  in_slice_ = false;
+  seen_.clear();
+  in_slice_ = blank_ = false;
   followers_.clear();
 }
 
 // Nothing that was learned holds, but what was shown stays.
-void PassModel::begin(const Lists& now) {
+void PassModel::begin(const Lists& now, bool is_complete) {
   lists_.clear();
   in_slice_ = false;
   for (auto& [record, follower] : followers_) {
@@ -46,14 +47,22 @@ void PassModel::begin(const Lists& now) {
     follower = std::move(fresh);
   }
   std::erase_if(followers_, [](const auto& entry) { return entry.second.shown == 0; });
+  blank_ = true;
   add_lists(now);
-  for (auto& [list, known] : lists_)
-    known.before = known.unseen = known.unseen_before = known.ended = now.at(list).ended;
+  blank_ = !is_complete;
 }
 
-// A list is there from its first pass on that was seen: before, it had none.
+// A list is there from its first pass on that was seen: before, it had none. But for one that was
+// there before all was learned anew, and those of the first reading then.
 void PassModel::add_lists(const Lists& now) {
-  for (const auto& [list, passes] : now) lists_.try_emplace(list);
+  for (const auto& [list, passes] : now) {
+    const bool is_new = seen_.insert(list).second && !blank_;
+    const auto [added, is_added] = lists_.try_emplace(list);
+    Known& known = added->second;
+    if (is_added && !is_new)
+      known.before = known.unseen = known.unseen_before = known.ended = passes.ended;
+  }
+  if (!now.empty()) blank_ = false;
 }
 
 // Whether no list went or began anew.
@@ -85,7 +94,9 @@ void PassModel::slice_ended(const Lists& before, const Lists& after, const Calls
     const std::uint64_t first = passes(begin_after_, list).started,
                         last = passes(before, list).ended;
     known.whole = last > first ? last - first : 0;
-    known.touched = passes(after, list).started - passes(begin_before_, list).ended;
+    const std::uint64_t before_all = passes(begin_before_, list).ended,
+                        after_all = passes(after, list).started;
+    known.touched = after_all > before_all ? after_all - before_all : 0;
     // Counting began just before one reading, and ended just after another.
     known.about = std::max(0.0, middle(passes(before, list)) - middle(passes(begin_after_, list)));
   }
@@ -126,18 +137,21 @@ void PassModel::learn(Follower& follower, const Called& called, const Calls& cal
       if (follower.parts.size() == kMostTriggers)
         std::erase_if(follower.parts, [](const Part& one) { return one.calls < 0.1 && !one.live; });
       if (follower.parts.size() == kMostTriggers) continue;
-      follower.parts.push_back({.trigger = trigger, .passes = passes->before, .first = true});
+      follower.parts.push_back({.trigger = trigger,
+                                .disagreeing = (trigger & kPut) != 0 ? kDisagree : 0,
+                                .passes = passes->before,
+                                .first = true});
       part = std::prev(follower.parts.end());
     }
-    part->in_slice = number;
-    known += static_cast<double>(number);
+    part->in_slice = std::min(number, called.calls + kMostOwed);
+    known += static_cast<double>(part->in_slice);
   }
   for (Part& part : follower.parts)
     if (const auto passes = seen(part.trigger, calls)) part.learn(part.in_slice, *passes);
   // A call that ends after the slice is counted in the next one, and was noted when it began.
   const double others = static_cast<double>(called.calls) - known + follower.owes;
   follower.rest = std::max(0.0, others);
-  follower.owes = std::max(std::min(0.0, others), -2.0);
+  follower.owes = std::clamp(others, -double{kMostOwed}, 0.0);
   follower.called = called.calls;
   const auto completions = static_cast<double>(called.calls);
   if (called.calls > 0) follower.explained = follower.rest > 0 ? 0 : follower.explained + 1;
@@ -174,6 +188,7 @@ void PassModel::Part::learn(std::uint64_t now, const Seen& seen) {
   }
   if (!agrees) {
     agreeing = 0;
+    has_disagreed = true;
     disagreeing = std::min(disagreeing + 1, kDisagree);
     std::tie(least, most) = before;
     if (!is_exact()) {
@@ -181,7 +196,8 @@ void PassModel::Part::learn(std::uint64_t now, const Seen& seen) {
       if (!narrow(now, seen)) std::tie(least, most) = kAny;
     }
   }
-  if (was_exact != is_exact()) fresh = true;
+  if (was_exact != is_exact()) fresh = has_disagreed;
+  if (is_exact() && !was_exact) has_disagreed = false;
   if (was_exact && !is_exact()) {
     calls = new_calls;
     passes = new_passes;

@@ -6,8 +6,9 @@
 // each call off (shared/record_triggers.h). A record that was called the same whole number of times
 // by each pass in all slices is counted by the passes exactly; passes that a slice's ends cut
 // through may or may not have met it. Two slices that say otherwise, one soon after the other, and
-// it is counted by how often it was called on average, until slices agree again. Calls of which
-// nothing is known go by time.
+// it is counted by how often it was called on average, until slices agree again. By writes, not
+// each of which processes its record, it is counted by the average until slices have agreed. Calls
+// of which nothing is known go by time.
 //
 // What the passes say is shown at once, in the middle of a cycle too. Where they say it exactly,
 // what a record was counted and estimated before counts too: estimates that were too high or too
@@ -19,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -42,7 +44,7 @@ class PassModel {
   };
   using Calls = std::unordered_map<Record, Called>;
   // Completions of a record are the trigger record | kCompletion; they are as many as its calls.
-  static constexpr std::uint64_t kCompletion = 2;
+  static constexpr std::uint64_t kPut = 1, kCompletion = 2;
 
   // So many slices with a whole pass must agree after one that did not, which may be by bad luck;
   // so many disagree until then, and a record is counted by the average.
@@ -53,13 +55,14 @@ class PassModel {
   // Of what a cycle hides: how much more or less is told to make up for earlier ones.
   static constexpr double kMostCorrection = 0.25;
   static constexpr std::size_t kMostTriggers = 4;  // of a record
+  static constexpr unsigned kMostOwed = 2;  // calls that began in a slice, and are counted later
   // Records that set each other off when they complete, one after the other; and calls that a cycle
   // may hide, should they do so in a circle.
   static constexpr unsigned kMostCompletions = 8;
   static constexpr double kMostCalls = 1e8;
 
-  // The first cycle begins.
-  void begin(const Lists& now);
+  // The first cycle begins. Not `is_complete`: the lists are not known yet.
+  void begin(const Lists& now, bool is_complete = true);
   // Counting began, and ended, between the two readings.
   void slice_began(const Lists& before, const Lists& after);
   void slice_ended(const Lists& before, const Lists& after, const Calls& calls);
@@ -99,6 +102,7 @@ class PassModel {
     Trigger trigger = 0;
     std::uint32_t least = 1, most = std::numeric_limits<std::uint32_t>::max();  // for each pass
     unsigned agreeing = 0, disagreeing = 0;  // slices in a row; among the last ones
+    bool has_disagreed = false;              // since it was exact, or at all
     double calls = 0, passes = 0;            // in slices, the latest ones more than others
     double idle = 0;                         // passes since the last call
     double new_calls = 0, new_passes = 0;    // since slices have begun to disagree
@@ -153,6 +157,8 @@ class PassModel {
   bool goes_on(const Lists& now) const;
 
   std::unordered_map<Trigger, Known> lists_;
+  std::unordered_set<Trigger> seen_;  // in any reading, also before all was learned anew
+  bool blank_ = false;                // what the next reading has may have been there before
   Lists begin_before_, begin_after_;  // of the slice
   bool in_slice_ = false;
   std::unordered_map<Record, Follower> followers_;

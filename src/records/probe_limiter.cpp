@@ -93,13 +93,19 @@ void ProbeLimiter::away_or_back(std::uint32_t slot, Watched& watched, bool was_a
   pause(slot, watched);
   watched.calibration.cancel();
   // What happens from now on is not to be estimated.
-  end_estimates(watched);
+  end_estimates(slot, watched);
 }
 
 // The estimates so far stay.
-void ProbeLimiter::end_estimates(Watched& watched) {
+void ProbeLimiter::end_estimates(std::uint32_t slot, Watched& watched) {
   watched.slice_began.reset();
   watched.estimates.end();
+  forget_triggers(slot, watched, 0);
+}
+
+void ProbeLimiter::forget_triggers(std::uint32_t slot, Watched& watched, std::uint64_t kind) {
+  if (auto ok = records::forget_triggers(records_.object().maps(), slot, kind); !ok)
+    report(watched, "forget what has set records off", ok.error());
 }
 
 void ProbeLimiter::look(Clock::time_point now) {
@@ -260,11 +266,11 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (step.slice_begins && !records_.shares_probes(slot))
     watched.dear_pauses =
         governor.pause_load() > limits_.budget * kMostForPasses ? watched.dear_pauses + 1 : 0;
-  const bool gives_up = give_up_what_is_dear(watched);
+  const bool gives_up = give_up_what_is_dear(slot, watched);
   const bool any =
       gives_up || step.slice_ends || step.cycle_ends || step.cycle_begins || step.slice_begins;
   Around around{any ? passes(slot, watched) : PassModel::Lists(), {}};
-  if (gives_up) watched.estimates.learn_anew(around.before);
+  if (gives_up) watched.estimates.learn_anew(around.before, records_.counts_passes(slot));
   const auto stopped = Clock::now();
   // Counting stops at once; that the probes are off takes the kernel some tenths of a second more.
   if (!governor.wants_probes() && !records_.paused(slot)) {
@@ -276,14 +282,15 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
   if (step.slice_ends) end_slice(slot, watched, stopped, around);
   if (step.cycle_ends)
     watched.estimates.cycle_ended(seconds_between(watched.cycle_began, stopped), around.before);
-  if (step.cycle_begins && !step.cycle_ends) watched.estimates.learn_anew(around.before);
+  if (step.cycle_begins && !step.cycle_ends)
+    watched.estimates.learn_anew(around.before, records_.counts_passes(slot));
   if (step.cycle_begins) watched.cycle_began = stopped;
   if (step.slice_begins) begin_slice(slot, watched, stopped, std::move(around));
   if (!step.cycle_ends || step.cycle_begins) return;
   count_triggers(slot, watched, RecordProcess::Keeps::nothing);
   if (records_.paused(slot)) resume(slot, watched);
   if (std::exchange(watched.untimed, false)) time_all(slot, watched);
-  end_estimates(watched);
+  end_estimates(slot, watched);
   watched.keeps = RecordProcess::Keeps::passes_and_puts;
   watched.dear_pauses = 0;
   log::info("ioc {}: the record probes cost {:.1f} % of a core and are attached all the time again",
@@ -291,12 +298,13 @@ void ProbeLimiter::follow(std::uint32_t slot, Watched& watched, const Step& step
 }
 
 // Whether something is given up now: then nothing holds that was learned from it.
-bool ProbeLimiter::give_up_what_is_dear(Watched& watched) {
+bool ProbeLimiter::give_up_what_is_dear(std::uint32_t slot, Watched& watched) {
   using Keeps = RecordProcess::Keeps;
   if (watched.dear_pauses < kDearPauses || watched.keeps == Keeps::nothing) return false;
   const bool puts = watched.keeps == Keeps::passes_and_puts;
   watched.keeps = puts ? Keeps::passes : Keeps::nothing;
   watched.dear_pauses = 0;
+  if (puts) forget_triggers(slot, watched, IOCX_TRIGGER_PUT);
   log::info(
       "ioc {}: to count what sets its records off would cost {:.1f} % of a core: {} estimated by "
       "time",
@@ -358,7 +366,7 @@ void ProbeLimiter::begin_slice(std::uint32_t slot, Watched& watched, Clock::time
 void ProbeLimiter::leave_unbound(std::uint32_t slot, Watched& watched) {
   count_triggers(slot, watched, RecordProcess::Keeps::nothing);
   if (records_.paused(slot)) resume(slot, watched);
-  end_estimates(watched);
+  end_estimates(slot, watched);
   watched.governor = make_governor(0);
   watched.fresh = true;
   watched.unbound_until = Clock::now() + kRetry;

@@ -107,14 +107,15 @@ class ProbeLimiter {
   PassModel::Lists passes(std::uint32_t slot, Watched& watched);
   void end_slice(std::uint32_t slot, Watched& watched, Clock::time_point stopped, Around& passes);
   void begin_slice(std::uint32_t slot, Watched& watched, Clock::time_point now, Around passes);
-  static void end_estimates(Watched& watched);
+  void end_estimates(std::uint32_t slot, Watched& watched);
+  void forget_triggers(std::uint32_t slot, Watched& watched, std::uint64_t kind);
   void leave_unbound(std::uint32_t slot, Watched& watched);
   bool pause(std::uint32_t slot, Watched& watched,
              RecordProcess::Keeps keeps = RecordProcess::Keeps::nothing);
   void resume(std::uint32_t slot, Watched& watched,
               RecordProcess::Keeps counts = RecordProcess::Keeps::nothing);
   void count_triggers(std::uint32_t slot, Watched& watched, RecordProcess::Keeps counts);
-  bool give_up_what_is_dear(Watched& watched);
+  bool give_up_what_is_dear(std::uint32_t slot, Watched& watched);
   std::optional<std::vector<RawRecord>> collect(std::uint32_t slot, Watched& watched);
   void report(Watched& watched, const std::string& action, const Error& error);
   OverheadGovernor make_governor(double budget);

@@ -46,10 +46,10 @@ class Planner {
     constexpr const char* kNotTimed = "periodic scan lists are not timed";
     const auto* const scan = find("scanList");
     if (scan == nullptr) return note(kNotTimed, "scanList");
-    if (durations_ == Durations::off) return;
-    auto end = ending("scanList", Work::call, kNotTimed);
-    if (end || durations_ == Durations::by_returns)
-      points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
+    // Passes are counted, and say what is called in pauses, where their ends are not seen either.
+    const bool timed = durations_ != Durations::off;
+    points_.extras.push_back({RecordProgram::scan_list, scan->file_offset,
+                              timed ? ending("scanList", Work::call, kNotTimed) : nullptr});
   }
 
   // Who puts through a link (libdbCore), and who sends it (libca): one is of no use without the

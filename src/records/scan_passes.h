@@ -31,5 +31,7 @@ Result<PassModel::Lists> read_passes(const RecordMaps& maps, std::uint32_t slot,
                                      std::uint32_t generation, bool puts, std::uint64_t now_ns);
 // The IOC is gone. Both of these.
 Result<void> forget_scan_lists(const RecordMaps& maps, std::uint32_t slot);
+// All but periodic lists; with IOCX_TRIGGER_PUT: writes only.
+Result<void> forget_triggers(const RecordMaps& maps, std::uint32_t slot, std::uint64_t kind);
 
 }  // namespace ioc_exporter::records
