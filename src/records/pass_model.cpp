@@ -134,8 +134,7 @@ void PassModel::learn(Follower& follower, const Called& called, const Calls& cal
     const auto same = [trigger = trigger](const Part& part) { return part.trigger == trigger; };
     auto part = std::ranges::find_if(follower.parts, same);
     if (part == follower.parts.end()) {
-      if (follower.parts.size() == kMostTriggers)
-        std::erase_if(follower.parts, [](const Part& one) { return one.calls < 0.1 && !one.live; });
+      if (follower.parts.size() == kMostTriggers) follower.give_up_idle();
       if (follower.parts.size() == kMostTriggers) continue;
       follower.parts.push_back({.trigger = trigger,
                                 .disagreeing = (trigger & kPut) != 0 ? kDisagree : 0,
@@ -156,6 +155,13 @@ void PassModel::learn(Follower& follower, const Called& called, const Calls& cal
   const auto completions = static_cast<double>(called.calls);
   if (called.calls > 0) follower.explained = follower.rest > 0 ? 0 : follower.explained + 1;
   add(follower.average, completions, completions);
+}
+
+// What is shown of them stays.
+void PassModel::Follower::give_up_idle() {
+  for (const Part& part : parts)
+    if (part.is_idle() && part.live) shown += part.live->shown;
+  std::erase_if(parts, [](const Part& part) { return part.is_idle(); });
 }
 
 // With m calls a pass: whole * m <= calls <= touched * m. False: no m does that.
@@ -388,8 +394,9 @@ double PassModel::shown(Record record) const {
 std::size_t PassModel::known() const {
   return static_cast<std::size_t>(std::ranges::count_if(followers_, [](const auto& entry) {
     const Follower& follower = entry.second;
-    return !follower.parts.empty() && follower.is_live() &&
-           std::ranges::all_of(follower.parts, &Part::is_exact);
+    return follower.is_live() && std::ranges::any_of(follower.parts, &Part::is_exact) &&
+           std::ranges::all_of(follower.parts,
+                               [](const Part& part) { return part.is_exact() || part.is_idle(); });
   }));
 }
 

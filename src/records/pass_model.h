@@ -55,6 +55,7 @@ class PassModel {
   // Of what a cycle hides: how much more or less is told to make up for earlier ones.
   static constexpr double kMostCorrection = 0.25;
   static constexpr std::size_t kMostTriggers = 4;  // of a record
+  static constexpr double kIdle = 0.1;             // Part::calls of a trigger that may be given up
   static constexpr unsigned kMostOwed = 2;  // calls that began in a slice, and are counted later
   // Records that set each other off when they complete, one after the other; and calls that a cycle
   // may hide, should they do so in a circle.
@@ -113,6 +114,7 @@ class PassModel {
     std::optional<Live> live = {};
 
     bool is_exact() const { return disagreeing < kDisagree; }
+    bool is_idle() const { return calls < kIdle; }
     double each() const;
     void learn(std::uint64_t now, const Seen& seen);
     bool narrow(std::uint64_t now, const Seen& seen);
@@ -131,6 +133,7 @@ class PassModel {
     bool is_done = false;  // with the cycle that ends, or the look
     bool is_live() const;
     double all_shown() const;
+    void give_up_idle();
   };
   // Passes through a list, writes to a record.
   struct Known {

@@ -498,6 +498,33 @@ TEST(PassModel, NotEachWriteProcesses) {
   EXPECT_NEAR(shown / truth, 1, 0.15);
 }
 
+// A record that is put into one list after the other.
+TEST(PassModel, TriggersOfLongAgoMakeRoom) {
+  PassModel model;
+  PassModel::Lists begin;
+  for (std::uint64_t list = 1; list <= 8; ++list) begin[8 * list] = {0, 0};
+  model.begin(begin);
+  double told = 0, last = 0;
+  for (std::uint64_t list = 1; list <= 8; ++list)
+    for (unsigned i = 0; i < 20; ++i) {
+      PassModel::Lists end = begin;
+      for (auto& [any, passes] : end) passes = {passes.ended + 5, passes.ended + 5};
+      PassModel::Lists next = begin;
+      for (auto& [any, passes] : next) passes = {passes.ended + 40, passes.ended + 40};
+      model.slice_began(begin, begin);
+      model.slice_ended(end, end, {{kFast, {5, {{8 * list, 5}}}}});
+      model.look(end, {}, 0.5);
+      ASSERT_GE(told + model.shown(kFast), last);
+      model.cycle_ended(next, 7);
+      const HiddenCalls hidden = model.hidden(kFast, 35);
+      last = told += hidden.at_once + hidden.spread;
+      begin = next;
+    }
+  // By the last one; the seven changes before cost some passes each.
+  EXPECT_EQ(model.known(), 1u);
+  EXPECT_NEAR(told, 160 * 35, 8 * 300);
+}
+
 // What was shown stays.
 TEST(PassModel, NothingGoesDownWhenAllIsLearnedAnew) {
   PassModel model;
