@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 
 def fail(message):
@@ -104,6 +105,21 @@ class Held:
         self.process.terminate()
         self.process.wait()
         self.log.close()
+
+
+class Exporter(Held):
+    """The exporter beside one IOC."""
+
+    def __init__(self, build, ioc, *options):
+        super().__init__([os.path.join(build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0", f"--ioc.include={ioc}",
+                          "--state.pin=none", *options], lambda log: "counting" in log)
+
+    def page(self):
+        """Its metrics, as text."""
+        self.log.seek(0)
+        port = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.log.read())[1]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            return answer.read().decode()
 
 
 class Nothing:

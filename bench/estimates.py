@@ -18,9 +18,8 @@ import statistics
 import sys
 import tempfile
 import time
-import urllib.request
 
-from attached import Answering, Held, Nothing, copy_libraries, cpu_seconds, empty_probes, ioc_environment
+from attached import Answering, Exporter, Nothing, copy_libraries, cpu_seconds, empty_probes, ioc_environment
 
 IOC = "BENCH_ESTIMATES"
 PERIODIC = 5000
@@ -84,43 +83,27 @@ class Load:
         return dict(zip(RECORDS, self.ask("get " + " ".join(f"{record}.VAL" for record in RECORDS))))
 
 
-class Exporter:
-    def __init__(self, args, budget):
-        self.held = Held([os.path.join(args.build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0",
-                          f"--ioc.include={IOC}", "--state.pin=none", f"--overhead.budget={budget}"],
-                         lambda log: "counting" in log)
-
-    def __enter__(self):
-        self.held.__enter__()
-        self.held.log.seek(0)
-        self.port = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.held.log.read())[1]
-        return self
-
-    def __exit__(self, *_):
-        self.held.__exit__()
-
-    def read(self):
-        """(counts by record, sampling ratio)"""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
-            page = answer.read().decode()
-        counts = dict.fromkeys(RECORDS, 0.0)
-        for record, count in re.findall(r'^epics_record_process_total{[^}]*record="([^"]*)"[^}]*} (\S+)$', page, re.M):
-            if record in counts:
-                counts[record] = float(count)
-        return counts, float(re.search(r"^ioc_exporter_record_sampling_ratio{[^}]*} (\S+)$", page, re.M)[1])
+def read(exporter):
+    """(counts by record, sampling ratio)"""
+    page = exporter.page()
+    counts = dict.fromkeys(RECORDS, 0.0)
+    for record, count in re.findall(r'^epics_record_process_total{[^}]*record="([^"]*)"[^}]*} (\S+)$', page, re.M):
+        if record in counts:
+            counts[record] = float(count)
+    return counts, float(re.search(r"^ioc_exporter_record_sampling_ratio{[^}]*} (\S+)$", page, re.M)[1])
 
 
 def watch(args, load, budget):
     """The worst of some minutes with the budget, by kind."""
-    with Exporter(args, budget) as exporter:
+    with Exporter(args.build, IOC, f"--overhead.budget={budget}") as exporter:
         load.run(args.settle)
         worst, shares = dict.fromkeys(KINDS, 0.0), []
-        counted, _ = exporter.read()
+        counted, _ = read(exporter)
         truth = load.processed()
         for _ in range(args.minutes):
             shares.append(load.run(60))
             before, was = counted, truth
-            counted, ratio = exporter.read()
+            counted, ratio = read(exporter)
             truth = load.processed()
             for kind, records in KINDS.items():
                 for record in records:

@@ -18,8 +18,8 @@ import statistics
 import sys
 import tempfile
 import time
-import urllib.request
 
+import attached
 from attached import Answering, Held, bpftrace_script, copy_libraries, cpu_seconds, fail, ioc_environment
 
 CHAIN = 4
@@ -60,15 +60,11 @@ class Exporter:
         self.file = pathlib.Path(directory, "traces.jsonl")
         site = pathlib.Path(directory, "site.yml")
         site.write_text(f"traces:\n  sinks:\n    - file: {self.file}\n      size: 10GiB\n", encoding="ascii")
-        self.held = Held([os.path.join(args.build, "ioc_exporter"), "--web.listen-address=127.0.0.1:0",
-                          f"--ioc.include={IOC}", "--state.pin=none", "--overhead.budget=0", "--overhead.target=0",
-                          "--collector.traces", "--traces.rate=100000", f"--config.file={site}"],
-                         lambda log: "counting" in log)
+        self.held = attached.Exporter(args.build, IOC, "--overhead.budget=0", "--overhead.target=0", "--collector.traces",
+                                      "--traces.rate=100000", f"--config.file={site}")
 
     def __enter__(self):
         self.held.__enter__()
-        self.held.log.seek(0)
-        self.port = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.held.log.read())[1]
         return self
 
     def __exit__(self, *_):
@@ -80,8 +76,7 @@ class Exporter:
 
     def told(self):
         """(chains told, chains that were dropped) by now."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
-            page = answer.read().decode()
+        page = self.held.page()
         return (self.number(page, "ioc_exporter_traces_sink_delivered_total"),
                 self.number(page, "ioc_exporter_traces_dropped_total") +
                 self.number(page, "ioc_exporter_traces_sink_dropped_total"))

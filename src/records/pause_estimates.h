@@ -46,8 +46,7 @@ class PauseEstimates {
     latest_.clear();
     latest_seconds_ = seconds;
     for (const auto& [key, now] : counters) {
-      const auto before = base_.find(key);
-      Numbers grown = growth(now, before == base_.end() ? Counters() : before->second);
+      Numbers grown = grown_since_base(key, now);
       if (!grown.empty() && seconds > 0) latest_.emplace(key, std::move(grown));
     }
     base_ = std::move(counters);
@@ -70,9 +69,7 @@ class PauseEstimates {
   template <class Each>
   void for_each_called(const Table& now, Each&& each) const {
     for (const auto& [key, counters] : now) {
-      const auto before = base_.find(key);
-      const Numbers grown = growth(counters, before == base_.end() ? Counters() : before->second);
-      if (const double calls = calls_in(grown); calls > 0)
+      if (const double calls = calls_in(grown_since_base(key, counters)); calls > 0)
         each(key, static_cast<std::uint64_t>(calls));
     }
   }
@@ -168,6 +165,11 @@ class PauseEstimates {
       if (value > start) grown.emplace_back(number, static_cast<double>(value - start));
     }
     return grown;
+  }
+
+  Numbers grown_since_base(const Key& key, const Counters& now) const {
+    const auto before = base_.find(key);
+    return growth(now, before == base_.end() ? Counters() : before->second);
   }
 
   static constexpr std::uint32_t kCalls = 0;

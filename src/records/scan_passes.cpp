@@ -7,7 +7,8 @@
 namespace ioc_exporter::records {
 
 static_assert(sizeof(iocx_trigger_key) == 16 && sizeof(iocx_trigger) == 24);
-static_assert(PassModel::kCompletion == IOCX_TRIGGER_COMPLETION);
+static_assert(PassModel::kPut == IOCX_TRIGGER_PUT &&
+              PassModel::kCompletion == IOCX_TRIGGER_COMPLETION);
 static_assert(sizeof(iocx_scan_list) == 64 + IOCX_PUT_HIST_SLOTS * 8);
 static_assert(offsetof(iocx_scan_list, comm) == 8 && offsetof(iocx_scan_list, buckets) == 64);
 

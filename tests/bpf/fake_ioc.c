@@ -238,6 +238,7 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *out)
 struct work {
 	struct record *record;
 	long times;
+	void (*call)(struct record *record);
 };
 
 static void *work(void *arg)
@@ -265,30 +266,12 @@ static void *named_work(void *arg)
 	return work(arg);
 }
 
-static void *named_scan(void *arg)
+static void *named_calls(void *arg)
 {
 	struct work *work = arg;
 	prctl(PR_SET_NAME, thread_name);
 	for (long i = 0; i < work->times; i++)
-		scanList(work->record);
-	return NULL;
-}
-
-static void *named_fields(void *arg)
-{
-	struct work *work = arg;
-	prctl(PR_SET_NAME, thread_name);
-	for (long i = 0; i < work->times; i++)
-		put_and_process(work->record);
-	return NULL;
-}
-
-static void *named_completions(void *arg)
-{
-	struct work *work = arg;
-	prctl(PR_SET_NAME, thread_name);
-	for (long i = 0; i < work->times; i++)
-		recGblFwdLink(work->record);
+		work->call(work->record);
 	return NULL;
 }
 
@@ -334,12 +317,12 @@ static void run_thread(void *(*run)(void *), void *arg)
 	pthread_join(thread, NULL);
 }
 
-static void run_threads(int count, long times, void *(*run)(void *))
+static void run_threads(int count, long times, void *(*run)(void *), void (*call)(struct record *))
 {
 	pthread_t threads[RECORDS];
 	struct work works[RECORDS];
 	for (int i = 0; i < count; i++) {
-		works[i] = (struct work){&records[i], times};
+		works[i] = (struct work){&records[i], times, call};
 		if (pthread_create(&threads[i], NULL, run, &works[i]))
 			exit(3);
 	}
@@ -437,21 +420,21 @@ static void obey(void)
 		if (sscanf(line, "set %d %31s %d", &record, field, &value) == 3) {
 			set_field(&records[record], field, value);
 		} else if (sscanf(line, "call %d %ld", &record, &times) == 2) {
-			work(&(struct work){&records[record], times});
+			work(&(struct work){&records[record], times, NULL});
 		} else if (sscanf(line, "leave %d %ld", &record, &times) == 2) {
 			leave(&records[record], times);
 		} else if (sscanf(line, "name %15[^\n]", thread_name) == 1) {
 			;
 		} else if (sscanf(line, "threads %d %ld", &value, &times) == 2) {
-			run_threads(value, times, named_work);
+			run_threads(value, times, named_work, NULL);
 		} else if (sscanf(line, "scan %d %ld", &value, &times) == 2) {
-			run_threads(value, times, named_scan);
+			run_threads(value, times, named_calls, scanList);
 		} else if (sscanf(line, "puts %d %ld", &value, &times) == 2) {
 			run_thread(named_puts, &(struct puts){value, times});
 		} else if (sscanf(line, "field %d %ld", &record, &times) == 2) {
-			run_thread(named_fields, &(struct work){&records[record], times});
+			run_thread(named_calls, &(struct work){&records[record], times, put_and_process});
 		} else if (sscanf(line, "complete %d %ld", &record, &times) == 2) {
-			run_thread(named_completions, &(struct work){&records[record], times});
+			run_thread(named_calls, &(struct work){&records[record], times, recGblFwdLink});
 		} else if (sscanf(line, "notify %d", &value) == 1) {
 			run_thread(named_notifies, &value);
 		} else if (strcmp(line, "restart\n") == 0) {
