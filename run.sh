@@ -262,7 +262,7 @@ show_sample() {
   local page family
   page=$(http_get "$port" /metrics)
   for family in epics_ioc_up epics_record_process_total epics_ca_puts_total; do
-    grep "^$family{" <<<"$page" | head -n 4 | sed 's/^/  /' || true
+    grep -m 4 "^$family{" <<<"$page" | sed 's/^/  /' || true
   done
   echo
 }

@@ -11,7 +11,7 @@ arch=$(dpkg --print-architecture 2>/dev/null || true) # this host's, unless begi
 mirror() {
   # shellcheck disable=SC2016 # apt fills these in
   apt-get indextargets --format '$(ORIGIN)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    awk -F'|' '$1 == "Debian" && $2 == "main" && $3 !~ /security/ { print $3; exit }'
+    awk -F'|' '!found && $1 == "Debian" && $2 == "main" && $3 !~ /security/ { print $3; found = 1 }'
 }
 
 # apt_of SUITE ARGUMENT...: apt-get with that suite as its only source, for the processor $arch.

@@ -42,7 +42,7 @@ apt_packages() {
 
 # bpftool is a package of its own in Debian; Ubuntu before 24.10 has it in linux-tools-common.
 apt_bpftool() {
-  if apt-cache show bpftool 2>/dev/null | grep -q '^Filename:' || dpkg_has bpftool; then
+  if apt_knows bpftool Filename || dpkg_has bpftool; then
     echo bpftool
   else
     echo "linux-tools-common linux-tools-generic"
@@ -71,6 +71,13 @@ dnf_packages() {
     bench) echo "bpftrace binutils iproute tcpdump" ;;
     *) die "unknown group $1 (known: build, test, demo, bench)" ;;
   esac
+}
+
+# apt_knows PACKAGE FIELD: also of one that is only installed, and has no Filename then.
+apt_knows() {
+  local known
+  known=$(apt-cache show "$1" 2>/dev/null) || return 1
+  grep -q "^$2:" <<<"$known"
 }
 
 dpkg_has() {
@@ -119,7 +126,7 @@ apt_install() {
 with_apt() {
   local group package missing=() services=()
   # On a machine whose package lists were never fetched, what is asked of them below has no answer.
-  apt-cache show clang 2>/dev/null | grep -q '^Package:' ||
+  apt_knows clang Package ||
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
   for group in "$@"; do
     for package in $(apt_packages "$group"); do

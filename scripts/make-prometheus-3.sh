@@ -32,7 +32,8 @@ update "$suite"
 download "$suite" prometheus
 dpkg-deb --fsys-tarfile "$work"/prometheus_*.deb | tar -x -C "$work" ./usr/bin/prometheus
 # It takes a C library of its time.
-version=$("$work/usr/bin/prometheus" --version 2>&1 | head -1) || skip "that of Debian's $suite does not run here"
+version=$("$work/usr/bin/prometheus" --version 2>&1) || skip "that of Debian's $suite does not run here"
+version=${version%%$'\n'*}
 case $version in
   *"version 3."*) say "$version" ;;
   *) skip "that of Debian's $suite is another: $version" ;;

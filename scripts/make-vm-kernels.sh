@@ -20,8 +20,10 @@ project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # image_of SUITE META: the image that linux-image-<arch> depends on, for example linux-image-6.1.0-56-amd64.
 image_of() {
-  apt_of "$1" install -o Debug::NoLocking=1 --no-install-recommends --print-uris "$2" |
-    sed -n "s/^'[^']*' \(linux-image-[0-9][^_ ]*\)_.*/\1/p" | head -n 1
+  local images
+  images=$(apt_of "$1" install -o Debug::NoLocking=1 --no-install-recommends --print-uris "$2" |
+    sed -n "s/^'[^']*' \(linux-image-[0-9][^_ ]*\)_.*/\1/p")
+  echo "${images%%$'\n'*}"
 }
 
 fetch() {

@@ -32,7 +32,8 @@ sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not th
 /usr/sbin/ioc_exporter --config.file=/etc/ioc_exporter/config.yml --config.check >/dev/null || fail "the configuration of before"
 [ "$(dpkg-query -W -f '${db:Status-Status}' $name)" = installed ] || fail "not installed"
 getent passwd ioc_exporter >/dev/null || fail "postinst made no user"
-/usr/sbin/ioc_exporter --version | grep -q ioc_exporter || fail "the program does not start"
+said=$(/usr/sbin/ioc_exporter --version) || fail "the program does not start"
+grep -q '^ioc_exporter ' <<<"$said" || fail "--version says: $said"
 if command -v man >/dev/null; then
   text=$(MANWIDTH=100 man -P cat ioc_exporter 2>&1) || fail "man: $text"
   grep -q -e --security.capabilities <<<"$text" || fail "the manual page has no --security.capabilities"

@@ -23,7 +23,7 @@ runs_in() {
     # What the kernel does is the same in each.
     user=(--security.user=meter --no-collector.records) listen+=(--web.listen-address=the-ioc-host:0)
   fi
-  chroot "$root" /ioc_exporter --version | grep -q "TLS by OpenSSL" || fail "$root: --version"
+  holds "$(chroot "$root" /ioc_exporter --version)" "TLS by OpenSSL"
   : >"$log"
   chroot "$root" /ioc_exporter --strict --state.pin=none --ioc.include=none "${user[@]}" "${listen[@]}" 2>"$log" &
   pid=$!

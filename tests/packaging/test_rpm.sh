@@ -25,7 +25,8 @@ sums=$(sha256sum "${kept[@]}")
 rpm -U --nodeps /package.rpm
 [ "$(rpm -q --qf '%{VERSION}' ioc-exporter)" != 0.0.9 ] || fail "the version is the older one"
 sha256sum --check --quiet <<<"$sums" || fail "the upgrade touched what is not the package's"
-/usr/sbin/ioc_exporter --version | grep -q ioc_exporter || fail "the program does not start"
+said=$(/usr/sbin/ioc_exporter --version) || fail "the program does not start"
+grep -q '^ioc_exporter ' <<<"$said" || fail "--version says: $said"
 grep -q '^ExecStart=/usr/sbin/ioc_exporter ' /usr/lib/systemd/system/ioc_exporter.service || fail "the unit"
 rpm -V --nodeps ioc-exporter | grep -v /etc/default/ioc_exporter && fail "rpm -V"
 rpm -e --nodeps ioc-exporter

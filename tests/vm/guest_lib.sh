@@ -35,9 +35,8 @@ use_ca_on_loopback() {
   export EPICS_CA_SERVER_PORT=5064 EPICS_CAS_INTF_ADDR_LIST=127.0.0.1 EPICS_CA_ADDR_LIST=127.0.0.1
   export EPICS_CA_AUTO_ADDR_LIST=NO EPICS_CAS_BEACON_ADDR_LIST=127.0.0.1 EPICS_CAS_AUTO_BEACON_ADDR_LIST=NO
 }
-# Its reader may have seen enough before the end.
 metrics() { wget -q -O - "http://127.0.0.1:$PORT/metrics" 2>/tmp/wget.log; }
-is_up() { metrics 2>/tmp/wget.log | grep -q "^epics_record_info.*VM:count"; }
+is_up() { metrics | grep "^epics_record_info.*VM:count" >/dev/null; }
 
 # A client that waits with its channel open. The exporter has no name for it but the one that it saw being made.
 start_client() { # NAME OP COUNT
@@ -54,7 +53,7 @@ ioc_says() { # COMMAND
 }
 counted() { # N
   ioc_says "dbgf VM:count"
-  truth | grep -qw "$1"
+  truth | grep -w "$1" >/dev/null
 }
 truth() { grep "^DBF_DOUBLE" "$IOC_LOG" | tail -n 1; }
 # dbtr looks at PACT before it locks the record, and leaves one alone that is being processed: nobody puts now.

@@ -10,7 +10,7 @@ tell_through_serial_port
 use_ca_on_loopback
 
 exporter() { systemctl show -p "$1" --value ioc_exporter; } # PROPERTY
-sees_ioc() { is_up && exporter StatusText | grep -q "^1 IOC;"; }
+sees_ioc() { is_up && exporter StatusText | grep "^1 IOC;" >/dev/null; }
 tell_state() { # FACT PROPERTY...
   local IFS=,
   fact "$1"
@@ -26,7 +26,7 @@ change() { # COMMAND: of systemctl
   systemctl "$1" ioc_exporter
   echo $?
 }
-grouped() { metrics | grep -q "^epics_record_process_total.*record_group=\"$1\""; }
+grouped() { metrics | grep "^epics_record_process_total.*record_group=\"$1\"" >/dev/null; }
 revived() { [ "$(exporter NRestarts)" != 0 ] && [ "$(exporter ActiveState)" = active ]; }
 
 fact versions
