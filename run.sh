@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and starts the exporter. Root, that is sudo, is for packages and for the exporter;
-# the rest is done as the user who called sudo.
+# Installs what is missing, builds, and starts the exporter. Packages and the exporter need root: called by a user, this asks
+# sudo or doas at the beginning. The build and the demo stay the user's.
 #
-#   sudo ./run.sh [--port PORT] [--all] [--demo | --no-demo] [--grafana-dashboards DIR] [-- EXPORTER_OPTION...]
+#   ./run.sh [--port PORT] [--all] [--demo | --no-demo] [--grafana-dashboards DIR] [-- EXPORTER_OPTION...]
 #
 #   --port PORT   the exporter's port (default: 10064)
 #   --all         listen on all addresses, for a Prometheus elsewhere: who reaches the port can read the names of PVs
@@ -26,6 +26,7 @@ port=10064
 address=127.0.0.1
 demo=auto
 work=
+installing=
 pids=()
 names=()
 exporter_options=()
@@ -120,6 +121,7 @@ end_all() {
     signal_all KILL
     wait "${pids[@]}" 2>/dev/null || true
   fi
+  [ -z "$installing" ] || kill "$installing" 2>/dev/null || true
   [ -z "$work" ] || rm -rf "$work"
 }
 
@@ -173,6 +175,9 @@ start_exporter() {
     fail_with_log exporter "the exporter does not listen after 30 s"
 }
 
+# finds_demo_ioc PID PORT: by its process, since a second demo on this host has another name.
+finds_demo_ioc() { has_series "epics_ioc_info\{.*,pid=\"$1\",.*,ca_port=\"$2\""; }
+
 start_demo_ioc() {
   local python=.cache/demo-venv/bin/python name
   for name in $(compgen -e | grep '^EPICS_' || true); do unset "$name"; done
@@ -184,7 +189,7 @@ start_demo_ioc() {
   wait_for 30 log_says demo-ioc "demo IOC is running" ||
     fail_with_log demo-ioc "the demo IOC does not run after 30 s"
   # With its port: a client that connects before that is one whose channels have no name.
-  wait_for 10 has_series "epics_ioc_info\{.*ioc=\"demo-ring\".*,ca_port=\"$EPICS_CA_SERVER_PORT\"" ||
+  wait_for 10 finds_demo_ioc "${pids[-1]}" "$EPICS_CA_SERVER_PORT" ||
     fail_with_log exporter "the exporter has not found the demo IOC and its port after 10 s"
   start_as_user operator env LOGNAME=operator "$python" demo/client.py operator
   start_as_user feedback env LOGNAME=feedback "$python" demo/client.py feedback
@@ -249,10 +254,10 @@ show_links() {
     echo "    busiest records, 1/s:   $(prometheus_graph_link "$prometheus_port" \
       'topk(10, sum by (record) (rate(epics_record_process_total[10s])))')"
     echo "    alerts:                 http://localhost:$prometheus_port/alerts"
+    echo "    half a minute from now a client writes that the policy (demo/policy.yml) does not know"
   fi
   if [ -n "${alertmanager_port:-}" ]; then
-    echo "  Alertmanager   http://localhost:$alertmanager_port/"
-    echo "    half a minute from now a client writes that the policy (demo/policy.yml) does not know"
+    echo "  Alertmanager   amtool alert --alertmanager.url=http://localhost:$alertmanager_port"
   fi
   echo
 }
@@ -267,8 +272,42 @@ show_sample() {
   echo
 }
 
+# Does an IOC run here, by the libraries and the programs of all processes? The exporter knows better, once it is built.
+seems_to_run_iocs() {
+  local programs
+  grep -qsE '/lib(dbCore|dbIoc)[.]' /proc/[0-9]*/maps && return
+  programs=$(stat -L -c '%d:%i %n' /proc/[0-9]*/exe 2>/dev/null | sort -u -k 1,1 | cut -d ' ' -f 2) || true
+  # shellcheck disable=SC2086 # words
+  grep -qs dbProcess $programs /dev/null
+}
+
+# Python and Prometheus, for the demo.
+install_demo() {
+  scripts/install-deps.sh demo
+  hand_over .cache
+  as_invoker scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
+}
+
+# While the compiler runs, where it looks as if there will be a demo. When this script ends before, apt-get does not.
+begin_to_install_demo() {
+  if [ "$demo" = yes ] || { [ "$demo" = auto ] && ! seems_to_run_iocs; }; then
+    install_demo >"$work/install-demo.log" 2>&1 &
+    installing=$!
+  fi
+}
+
+end_to_install_demo() {
+  if [ -z "$installing" ]; then
+    install_demo
+  else
+    wait "$installing" || fail_with_log install-demo "what the demo needs could not be installed"
+    installing=
+  fi
+}
+
+if [ "${BASH_SOURCE[0]}" != "$0" ]; then return; fi # a test calls the functions
 parse_options "$@"
-[ "$(id -u)" -eq 0 ] || die "loading BPF programs needs root: sudo ./run.sh"
+become_root "installing packages and loading BPF programs" "$PWD/run.sh" "$@"
 trap end_all EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -276,9 +315,10 @@ trap 'exit 129' HUP
 
 port_is_free "$port" || die "port $port is in use: choose another with --port"
 scripts/install-deps.sh build
-configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 work=$(mktemp -d -t ioc_exporter-run.XXXXXX)
 chmod 711 "$work"
+begin_to_install_demo
+configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF
 make_user
 start_exporter
 
@@ -292,9 +332,7 @@ if [ "$demo" = auto ]; then
   fi
 fi
 if [ "$demo" = yes ]; then
-  scripts/install-deps.sh demo
-  hand_over .cache
-  as_invoker scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
+  end_to_install_demo
   start_demo_ioc
   use_demo_policy
   start_alertmanager

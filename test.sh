@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs all tests through ctest.
 #
-#   sudo ./test.sh [CTEST_OPTION...]      for example: ./test.sh -L unit
+#   ./test.sh [CTEST_OPTION...]      for example: ./test.sh -L unit
 #
-# With -L LABEL it installs, fetches and builds what the tests with that label need, and no more. Without root the
-# tests that need it are skipped, and say so. The last line printed is "N passed, N failed, N skipped"; the exit
-# status is 0 only when none failed.
+# With -L LABEL it installs, fetches and builds what the tests with that label need, and no more. Tests with the labels
+# bpf, e2e, vm and package need root: called by a user, this asks sudo or doas at the beginning. The build stays the
+# user's. The last line printed is "N passed, N failed, N skipped"; the exit status is 0 only when none failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=scripts/lib.sh
@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 case ${1:-} in
   -h | --help)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
 esac
@@ -47,6 +47,9 @@ for label in unit bpf e2e vm fuzz monitoring package lint; do
   if wanted $label; then labels+=("$label"); fi
 done
 [ ${#labels[@]} -gt 0 ] || die "no test has such a label"
+if wanted bpf e2e vm package; then
+  become_root "testing more than with -L unit, fuzz, monitoring or lint" "$PWD/test.sh" "$@"
+fi
 groups=(build)
 # Who asks for the unit tests alone is spared what is built from source packages.
 released=OFF

@@ -32,7 +32,7 @@ SHORT = {
 
 
 def begin(name):
-    return f"<!-- {name}: made by sudo bench/ioc.sh --write-docs -->"
+    return f"<!-- {name}: made by bench/ioc.sh --write-docs -->"
 
 
 def row(cells):

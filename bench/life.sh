@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs the exporter beside very many clients for a quarter of an hour.
 #
-#   sudo bench/life.sh [OPTION...]     options: see bench/life.py
+#   bench/life.sh [OPTION...]     options: see bench/life.py
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-[ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/life.sh"
+become_root "measuring" "$PWD/bench/life.sh" "$@"
 scripts/install-deps.sh build test bench
 scripts/make-test-env.sh .cache/test-env
 configure_and_build build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and measures what the Channel Access tap costs a flood of puts.
 #
-#   sudo bench/puts.sh [OPTION...]     options: see bench/puts.py
+#   bench/puts.sh [OPTION...]     options: see bench/puts.py
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-[ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/puts.sh"
+become_root "measuring" "$PWD/bench/puts.sh" "$@"
 scripts/install-deps.sh build test bench
 scripts/make-test-env.sh .cache/test-env
 configure_and_build build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \

@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-[ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/$1.sh"
+become_root "measuring" "$PWD/bench/$1.sh" "${@:2}"
 scripts/install-deps.sh build test bench
 scripts/make-test-env.sh .cache/test-env
 configure_and_build build -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_BENCH=ON \

@@ -2,13 +2,13 @@
 # Installs what is missing, builds, and measures what a scrape costs: ours in each format, beside
 # prometheus-cpp's Exposer with the same series.
 #
-#   sudo bench/scrape.sh [RECORDS...]     default: 1000 10000 100000
+#   bench/scrape.sh [RECORDS...]     default: 1000 10000 100000
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-[ "$(id -u)" -eq 0 ] || die "needs root: run sudo bench/scrape.sh"
+become_root "measuring" "$PWD/bench/scrape.sh" "$@"
 scripts/install-deps.sh build
 configure_and_build build -DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=ON
 [ -x build/bench/scrape ] || die "the benchmark was not built: prometheus-cpp's pull library is missing"

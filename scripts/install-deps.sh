@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that are missing, and says which. Never asks, may be run again at any time.
+# Installs the packages that are missing, and says which. Not as root, it uses sudo or doas, and only when something is
+# missing. It may be run again at any time.
 #
 #   scripts/install-deps.sh GROUP...     GROUP: build, release, demo, bench, test, or of that only a label of the tests:
 #                                        unit, bpf, e2e, vm, fuzz, monitoring, package, lint; or cross: what
@@ -20,7 +21,7 @@ apt_packages() {
       "libabsl-dev libspdlog-dev libgtest-dev libgmock-dev nlohmann-json3-dev libyaml-cpp-dev libcrypt-dev" \
       "libcap-dev libseccomp-dev libsqlite3-dev libssl-dev libzydis-dev librdkafka-dev $(apt_bpftool)" ;;
     # What is built from source packages besides: civetweb with TLS, and the static binary.
-    release) echo "patch xz-utils" ;;
+    release) echo "patch xz-utils git" ;;
     # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
     cross) echo "g++-aarch64-linux-gnu qemu-user-static" ;;
     test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
@@ -65,7 +66,7 @@ dnf_packages() {
       "elfutils-libelf-devel zlib-devel libdeflate-devel libzstd-devel protozero-devel cxxopts-devel re2-devel" \
       "abseil-cpp-devel yaml-cpp-devel libxcrypt-devel spdlog-devel gtest-devel gmock-devel json-devel" \
       "libcap-devel libseccomp-devel sqlite-devel openssl-devel zydis-devel librdkafka-devel" ;;
-    release) echo "patch xz" ;;
+    release) echo "patch xz git" ;;
     test | unit | bpf | e2e | vm | fuzz | monitoring | package | lint) echo "python3 ca-certificates iproute" ;;
     demo) echo "python3 ca-certificates curl" ;;
     bench) echo "bpftrace binutils iproute tcpdump" ;;
@@ -82,16 +83,6 @@ apt_knows() {
 
 dpkg_has() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
-}
-
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo -n "$@" || die "installing needs root: run this with sudo"
-  else
-    die "installing needs root, and there is no sudo"
-  fi
 }
 
 # Debian's prometheus and prometheus-alertmanager start a service on port 9090 and 9093. When it is we who
@@ -117,17 +108,42 @@ without_services() {
   say "left off: ${services[*]} (systemctl enable --now starts them)"
 }
 
+as_root() { # COMMAND...
+  local tool
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  else
+    tool=$(root_tool "installing packages") || exit 1
+    "$tool" "$@"
+  fi
+}
+
+# apt WHAT OPTION...: apt-get, with its progress instead of its output. It waits while another program installs packages.
+apt() {
+  local what=$1 log
+  shift
+  as_root true # a password is asked for before the line of the progress is there
+  log=$(mktemp -t ioc_exporter-apt.XXXXXX)
+  with_progress "$what" "$log" logged "$log" as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+    apt-get -q -o DPkg::Lock::Timeout=300 "$@" || {
+    tail -n 30 "$log" >&2
+    die "$what failed; all that apt-get said is in $log"
+  }
+  rm -f "$log"
+}
+logged() { "${@:2}" </dev/null >>"$1" 2>&1; }
+apt_update() { apt "fetching the lists of packages" update; }
+
 apt_install() {
   say "installing: $*"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+  apt_update
+  apt "installing packages" install -y --no-install-recommends "$@"
 }
 
 with_apt() {
   local group package missing=() services=()
   # On a machine whose package lists were never fetched, what is asked of them below has no answer.
-  apt_knows clang Package ||
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  apt_knows clang Package || apt_update
   for group in "$@"; do
     for package in $(apt_packages "$group"); do
       [[ " ${missing[*]-} " == *" $package "* ]] || dpkg_has "$package" || missing+=("$package")

@@ -8,6 +8,9 @@ die() {
   exit 1
 }
 
+# shellcheck source=scripts/progress.sh
+. "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
+
 # The interpreter for virtual environments: the system's own before any that a PATH was taught.
 system_python() {
   local python
@@ -39,9 +42,30 @@ free_port_from() {
   die "no free port between $1 and $(($1 + 99))"
 }
 
+# doas says only by name who called it.
+if [ -z "${SUDO_UID:-}" ] && [ -n "${DOAS_USER:-}" ]; then
+  SUDO_UID=$(id -u "$DOAS_USER")
+  SUDO_GID=$(id -g "$DOAS_USER")
+fi
+
+# root_tool WHAT: the program here that runs a command as root.
+root_tool() {
+  command -v sudo || command -v doas || die "$1 needs root, and there is neither sudo nor doas here: run it as root"
+}
+
+# become_root WHAT SCRIPT OPTION...: starts the script again as root, unless it runs as root.
+become_root() {
+  local tool what=$1
+  [ "$(id -u)" -ne 0 ] || return 0
+  shift
+  tool=$(root_tool "$what") || exit 1
+  say "$what needs root: asking ${tool##*/}"
+  exec "$tool" "$@"
+}
+
 become_invoker() { setpriv --reuid "$SUDO_UID" --regid "${SUDO_GID:-$SUDO_UID}" --clear-groups -- "$@"; }
 
-# Did a user call sudo, who can read these sources?
+# Did a user call sudo or doas, who can read these sources?
 has_invoker() {
   [ "$(id -u)" -eq 0 ] && [ "${SUDO_UID:-0}" != 0 ] && become_invoker test -r "${BASH_SOURCE[0]}"
 }
@@ -57,13 +81,26 @@ hand_over() {
   if has_invoker; then chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$1"; fi
 }
 
-# in_build DIRECTORY COMMAND...: as_invoker, with its output in the folder's log, which the invoker opens, too: root would
-# follow a link there to any file.
+# in_build WHAT DIRECTORY COMMAND...: as_invoker, with its output in the folder's log, which the invoker opens, too: root
+# would follow a link there to any file.
 in_build() {
-  local build=$1
-  shift
+  local what=$1 build=$2
+  shift 2
   # shellcheck disable=SC2016 # the inner shell's
-  as_invoker sh -c 'log=$1; shift; exec "$@" >>"$log" 2>&1' sh "$build/build.log" "$@" || build_failed "$build"
+  with_progress "$what" "$build/build.log" \
+    as_invoker sh -c 'log=$1; shift; exec "$@" >>"$log" 2>&1' sh "$build/build.log" "$@" || build_failed "$build"
+}
+
+# CMake refuses a build folder that was copied or moved.
+forget_moved_build() { # DIRECTORY
+  local cache=$1/CMakeCache.txt sources folder
+  [ -f "$cache" ] || return 0
+  sources=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
+  folder=$(sed -n 's/^CMAKE_CACHEFILE_DIR:INTERNAL=//p' "$cache")
+  if ! [ "$sources" -ef . ] || ! [ "$folder" -ef "$1" ]; then
+    say "$1/ was made as $folder: it is made anew"
+    as_invoker find -H "$1" -mindepth 1 -delete
+  fi
 }
 
 configure() { # DIRECTORY CMAKE_OPTION...
@@ -71,15 +108,16 @@ configure() { # DIRECTORY CMAKE_OPTION...
   shift
   hand_over "${build%%/*}"
   as_invoker mkdir -p "$build"
+  forget_moved_build "$build"
   as_invoker rm -f "$build/build.log"
-  in_build "$build" cmake -S . -B "$build" -G Ninja "$@"
+  in_build "configuring $build/" "$build" cmake -S . -B "$build" -G Ninja "$@"
 }
 
 build_targets() { # DIRECTORY TARGET...
   local build=$1
   shift
   say "building into $build/ (the first time takes minutes; output in $build/build.log)"
-  in_build "$build" cmake --build "$build" --target "$@"
+  in_build "building" "$build" cmake --build "$build" --target "$@"
 }
 
 build_failed() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a release: ioc_exporter-VERSION.linux-ARCH.tar.gz, with one static binary that needs nothing of its host, and
 # SHA256SUMS beside it. On Debian 12, whose static libraries it is linked with; the same sources and packages give the
-# same bytes, wherever they are.
+# same bytes, wherever they are. The sources are a git checkout: its commit gives the revision and the date in the archive.
 #
 #   scripts/make-release.sh [--arch ARCH] [--build DIRECTORY] [OUTPUT_DIRECTORY]      output: dist/
 #
@@ -35,8 +35,13 @@ if [ "$arch" != "$host" ]; then
   run=(qemu-aarch64-static)
 fi
 
+[ -n "$build" ] || scripts/install-deps.sh build release
+no_checkout="a release needs a git checkout of the sources, not only their files: the commit gives its revision and date"
+checkout=$(as_invoker git rev-parse --show-toplevel) || die "$no_checkout"
+[ "$checkout" -ef . ] || die "$no_checkout"
+seconds=$(as_invoker git log -1 --format=%ct) || die "$no_checkout"
+
 if [ -z "$build" ]; then
-  scripts/install-deps.sh build release
   options=(-DIOC_EXPORTER_TESTS=OFF -DIOC_EXPORTER_BENCH=OFF -DIOC_EXPORTER_STATIC=ON)
   build=build/release
   if [ "$arch" != "$host" ]; then
@@ -51,9 +56,10 @@ fi
 binary=$build/ioc_exporter_static
 [ -x "$binary" ] || die "there is no $binary: build with -DIOC_EXPORTER_STATIC=ON"
 
-# The time of the sources, not of today.
-: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
-version=$("${run[@]}" "$binary" --version | sed -n '1s/^ioc_exporter \([^ ]*\) .*/\1/p')
+version=$("${run[@]}" "$binary" --version)
+[[ $version =~ ^ioc_exporter\ ([^ ]+)\ \(revision\ [0-9a-f]+ ]] ||
+  die "$binary was built without the revision of its sources: build again, with git. It says: $version"
+version=${BASH_REMATCH[1]}
 name=ioc_exporter-$version.linux-$arch
 mkdir -p "$output"
 work=$(mktemp -d)
@@ -77,7 +83,7 @@ scripts/collect-licences.sh "$build" "$top/licences"
 
 # In one order, of one time, of nobody.
 (cd "$top" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
-tar --create --directory "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+tar --create --directory "$work" --sort=name --mtime="@$seconds" --owner=0 --group=0 --numeric-owner \
   --mode=u+rw,go=rX --format=gnu "$name" | gzip -9n >"$output/$name.tar.gz"
 touch "$output/SHA256SUMS"
 sums=$(cd "$output" && { grep -v "  $name.tar.gz\$" SHA256SUMS || true; } && sha256sum "$name.tar.gz")

@@ -3,13 +3,14 @@
 # processors, the tests of the programs in the kernel, and a real IOC whose records and puts are counted exactly. Not part
 # of test.sh: it builds everything once more.
 #
-#   sudo scripts/test-arm64.sh [SERIES...]      kernels, of tests/vm/kernels.txt; by default 6.1 and 6.12
+#   scripts/test-arm64.sh [SERIES...]      kernels, of tests/vm/kernels.txt; by default 6.1 and 6.12
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
 [ $# -gt 0 ] || set -- 6.1 6.12
+become_root "testing in machines" "$PWD/scripts/test-arm64.sh" "$@"
 build=build/arm64 root=.cache/cross/arm64 kernels=.cache/vm-kernels-arm64 environment=.cache/test-env-arm64
 scripts/install-deps.sh build release cross vm vm-arm64
 scripts/fetch-sources.sh .cache/sources

@@ -12,7 +12,7 @@ skip() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ "$(id -u)" -eq 0 ] || skip "needs root: run sudo ./test.sh"
+[ "$(id -u)" -eq 0 ] || skip "needs root: run ./test.sh"
 [ -n "${IOC_EXPORTER_TEST_ENV:-}" ] || skip "no test environment was configured: run ./test.sh"
 python=$IOC_EXPORTER_TEST_ENV/venv/bin/python
 [ -x "$python" ] || skip "there is no $python: run ./test.sh"

@@ -1,0 +1,46 @@
+# How far a long step is, for lib.sh.
+# shellcheck shell=bash
+
+duration() { # SECONDS
+  if (($1 < 60)); then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
+}
+
+# how_far LOG: what the log of ninja or of apt-get says last; nothing at the beginning.
+how_far() {
+  awk '
+    match($0, /^\[[0-9]+\/[0-9]+\]/) { split(substr($0, 2, RLENGTH - 2), of, "/"); said = of[1] " of " of[2] " files" }
+    /^[0-9]+ upgraded, [0-9]+ newly installed/ { all = $1 + $3 }
+    all && /^Get:/ { said = ++fetched " of " all " fetched" }
+    /^Unpacking / { said = ++unpacked " of " all " unpacked" }
+    /^Setting up / { said = ++set_up " of " all " set up" }
+    END { if (said) print ", " said }' "$1" 2>/dev/null || true
+}
+
+# Until it is ended, or the script is: a line that moves on a terminal, elsewhere one each half minute.
+tell_progress() { # WHAT LOG
+  local begin=$SECONDS told=0 passed line
+  while sleep 1 && kill -0 $$ 2>/dev/null; do
+    passed=$((SECONDS - begin))
+    line="$1$(how_far "$2"), $(duration $passed)"
+    if [ -t 1 ]; then
+      printf '\r\033[K==> %s' "$line"
+    elif ((passed - told >= 30)); then
+      say "$line"
+      told=$passed
+    fi
+  done
+}
+
+# with_progress WHAT LOG COMMAND...: runs the command, which writes the log, and says how far it is.
+with_progress() {
+  local what=$1 log=$2 begin=$SECONDS status=0 teller
+  shift 2
+  tell_progress "$what" "$log" &
+  teller=$!
+  "$@" || status=$?
+  kill "$teller" 2>/dev/null || true
+  wait "$teller" 2>/dev/null || true
+  [ ! -t 1 ] || printf '\r\033[K'
+  [ $status -ne 0 ] || say "$what: done, $(duration $((SECONDS - begin)))"
+  return $status
+}
