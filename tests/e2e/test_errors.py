@@ -1,13 +1,7 @@
 """Start-up and usage errors: one clear line, the right exit status, and nothing left behind."""
-import pathlib
-import shutil
 import socket
-import tempfile
 
-from harness import env
-from harness.exporter import run_exporter
-
-NOBODY = 65534
+from harness.exporter import run_exporter, run_exporter_as_nobody
 
 
 def error_line(result) -> str:
@@ -52,17 +46,7 @@ def test_port_in_use():
 
 
 def test_not_root():
-    """Run from a directory that anyone may enter; the build directory may not be one."""
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="ioc_exporter-test-"))
-    try:
-        directory.chmod(0o755)
-        binary = directory / "ioc_exporter"
-        shutil.copy(env.exporter_binary(), binary)
-        binary.chmod(0o755)
-        result = run_exporter("--web.listen-address=127.0.0.1:0", binary=binary, user=NOBODY,
-                              group=NOBODY, extra_groups=[], cwd="/")
-    finally:
-        shutil.rmtree(directory)
+    result = run_exporter_as_nobody("--web.listen-address=127.0.0.1:0")
     assert result.returncode == 1, result
     assert any(word in error_line(result).lower() for word in ("root", "permi", "cap_"))
 

@@ -225,10 +225,9 @@ def following(*argv, **popen):
 
 def test_the_command_follows(place, connect):
     exporter = place.exporter
-    argv = [env.exporter_binary(), "puts", f"--url=http://127.0.0.1:{exporter.port}"]
+    argv = [env.for_any_user(env.exporter_binary()), "puts", f"--url=http://127.0.0.1:{exporter.port}"]
     ours, its = pty.openpty()
-    any_user = {"user": 65534}
-    with following(*argv, "--pv=O:b", stdout=subprocess.PIPE, text=True, **any_user) as in_a_pipe, \
+    with following(*argv, "--pv=O:b", stdout=subprocess.PIPE, text=True, user=env.NOBODY) as in_a_pipe, \
             following(*argv, "--unexpected", stdout=its, env={"TERM": "xterm"}):
         os.close(its)
         exporter.wait_scrape(lambda page: page.value("ioc_exporter_putlog_followers") == 2, "both follow")

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from harness import clients, env
-from harness.exporter import run_exporter
+from harness.exporter import run_exporter, run_exporter_as_nobody
 from harness.waiting import wait_until
 
 DATABASE = """
@@ -80,7 +80,7 @@ def test_once_prints_what_changed(place, connect):
 
 
 def test_without_a_terminal_it_prints_once(place):
-    done = run_exporter(*command(place.exporter, "--by=iocs", "--interval=100ms")[1:], user=65534)
+    done = run_exporter_as_nobody(*command(place.exporter, "--by=iocs", "--interval=100ms")[1:])
     assert (done.returncode, done.stderr) == (0, "")
     _, (row,) = table(done.stdout)
     assert row["IOC"] == place.ioc.name and float(row["MIB"]) > 1 and int(row["CIRCUITS"]) >= 0

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from harness import env
-from harness.exporter import run_exporter
+from harness.exporter import run_exporter, run_exporter_as_nobody
 from harness.waiting import wait_until
 
 DATABASE = """
@@ -92,7 +92,7 @@ def test_a_put_is_shown_as_its_tree(ioc, exporter, raw_client):
     assert text.count("  * ") >= 10  # of each tree a branch, which is three records deep at least
 
     # The same from memory, as lines of JSON and as a flame.
-    done = run_exporter(*command(exporter, "--since=1h", "--json", "C:a2")[1:], user=65534)
+    done = run_exporter_as_nobody(*command(exporter, "--since=1h", "--json", "C:a2")[1:])
     assert done.returncode == 0, done.stderr
     traces = [json.loads(line) for line in done.stdout.splitlines()]
     assert [trace["cause"]["value"] for trace in traces] == [1, 7]

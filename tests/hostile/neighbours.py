@@ -64,7 +64,8 @@ def map_sparse_files(started, log_dir):
         def start() -> Process:
             for number in range(SPARSE_FILES):
                 sparse_library(pathlib.Path(folder) / f"lib{number}.so")
-            mapper = started.add(Process("mapper", ["/usr/bin/python3", "-c", MAPPER, folder], log_dir, user=65534))
+            mapper = started.add(Process("mapper", ["/usr/bin/python3", "-c", MAPPER, folder], log_dir,
+                                         user=env.NOBODY))
             mapper.wait_for("^@mapped$")
             return mapper
 
@@ -110,8 +111,9 @@ def fake_ioc(started, log_dir):
 def make_noise(started, log_dir):
     """Somebody who talks nonsense to a CA server and to the exporter."""
     def start(ioc, exporter) -> Process:
-        noise = started.add(Process("noise", ["/usr/bin/python3", env.E2E_DIR.parent / "hostile" / "noise.py",
-                                              ioc.port, exporter.port], log_dir, user=65534))
+        script = env.for_any_user(env.E2E_DIR.parent / "hostile" / "noise.py")
+        noise = started.add(Process("noise", ["/usr/bin/python3", script, ioc.port, exporter.port], log_dir,
+                                    user=env.NOBODY))
         noise.wait_for("^@noise$")
         return noise
 

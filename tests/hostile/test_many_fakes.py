@@ -1,9 +1,4 @@
 """More IOCs than there are places, and IOCs that take another one's name: the real ones stay, and stay exact."""
-import os
-import pathlib
-import shutil
-import tempfile
-
 import pytest
 
 from harness import env
@@ -26,19 +21,16 @@ def database(prefix):
     return f'record(calc,"{prefix}:n"){{field(CALC,"VAL+1")}}\n'
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def static_ioc():
-    """A program that anybody may run, with a database of its own in its memory."""
-    with tempfile.TemporaryDirectory() as name:
-        os.chmod(name, 0o755)
-        yield pathlib.Path(shutil.copy(env.tool("static_ioc"), name))
+    """A program with a database of its own in its memory."""
+    return env.for_any_user(env.tool("static_ioc"))
 
 
 @pytest.fixture
 def start_fakes(started, static_ioc, log_dir):
     def start(count: int, name: str, user: int = MALLORY) -> Process:
-        script = static_ioc.parent / "many_fakes.py"
-        shutil.copy(env.E2E_DIR.parent / "hostile" / "many_fakes.py", script)
+        script = env.for_any_user(env.E2E_DIR.parent / "hostile" / "many_fakes.py")
         fakes = started.add(Process(f"fakes-{name}", ["/usr/bin/python3", script, static_ioc, count, name], log_dir,
                                     user=user))
         fakes.wait_for("^@ready$", timeout=60)

@@ -9,6 +9,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
+# Only root may be able to enter the folder of the checkout.
+cp -R "$here/../../scripts" "$work/scripts"
+chmod -R a+rX "$work/scripts"
 cat >"$work/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(who NONE)
@@ -20,7 +23,7 @@ builds() { # AS_UID VARIABLE=VALUE...: in a shell of its own, since what fails e
   local expected=$1
   shift
   (cd "$work" && env "$@" bash -c 'set -euo pipefail; . "$0"; configure build/one; build_targets build/one who' \
-    "$here/../../scripts/lib.sh") >"$work/log" 2>&1 || fail "$* builds nothing: $(cat "$work/log")"
+    scripts/lib.sh) >"$work/log" 2>&1 || fail "$* builds nothing: $(cat "$work/log")"
   is "who configured with $*" "$expected" "$(cat "$work/build/one/configured")"
   is "who built with $*" "$expected" "$(cat "$work/build/one/built")"
   is "whose it is with $*" "$expected" "$(find "$work/build" -printf '%U\n' | sort -u)"

@@ -1,6 +1,9 @@
 """Where the tests find what they run. ctest passes these; test.sh makes the test environment."""
+import functools
 import os
 import pathlib
+import shutil
+import tempfile
 
 import pytest
 
@@ -8,6 +11,7 @@ E2E_DIR = pathlib.Path(__file__).resolve().parent.parent
 TOOLS_SOURCE_DIR = E2E_DIR.parent / "tools"
 # The Base version that Python's IOCs run; the others run through ioc_launcher.
 PYTHON_BASE = "7.0.10"
+NOBODY = 65534  # a user without rights
 
 
 def _required(name: str) -> pathlib.Path:
@@ -24,6 +28,21 @@ def exporter_binary() -> pathlib.Path:
 def tool(name: str) -> pathlib.Path:
     """A program that tests/tools/CMakeLists.txt builds."""
     return _required("IOC_EXPORTER_TOOLS") / name
+
+
+@functools.cache
+def _open_folder() -> tempfile.TemporaryDirectory:
+    folder = tempfile.TemporaryDirectory(prefix="ioc_exporter-test-")
+    os.chmod(folder.name, 0o755)
+    return folder
+
+
+@functools.cache
+def for_any_user(path: pathlib.Path) -> pathlib.Path:
+    """A copy of a program or script that every user may run: only root may be able to enter the checkout's folder."""
+    copy = pathlib.Path(shutil.copy(path, _open_folder().name))
+    copy.chmod(0o755)
+    return copy
 
 
 def test_env() -> pathlib.Path:

@@ -81,3 +81,8 @@ def run_exporter(*options: str, timeout: float = 90.0, binary: pathlib.Path | No
     """The exporter as a command that ends by itself, with its output as text."""
     return subprocess.run([str(binary or env.exporter_binary()), *options], capture_output=True,
                           text=True, timeout=timeout, stdin=subprocess.DEVNULL, **popen)
+
+
+def run_exporter_as_nobody(*options: str) -> subprocess.CompletedProcess:
+    return run_exporter(*options, binary=env.for_any_user(env.exporter_binary()), user=env.NOBODY, group=env.NOBODY,
+                        extra_groups=[], cwd="/")
