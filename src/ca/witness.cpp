@@ -13,7 +13,8 @@ namespace ioc_exporter::ca {
 namespace {
 
 constexpr const char* kNoFunctions =
-    "its files name no functions write_action and write_notify_action (stripped?)";
+    "its files name no functions write_action and write_notify_action, and they were not found by "
+    "the server's table of commands";
 
 // Before Base 3.15.1 a channel holds a dbAddr. The version may not be known: then it is a later
 // one.

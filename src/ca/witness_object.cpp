@@ -8,6 +8,7 @@
 
 #include "ca_witness.skel.h"
 #include "iocs/inspector.h"
+#include "iocs/rsrv_functions.h"
 #include "kernel/ask_to_attach.h"
 #include "kernel/function_symbol.h"
 #include "kernel/libbpf_support.h"
@@ -142,7 +143,8 @@ Result<UniqueFd> CaWitnessObject::serve(const HelperRequest& request, const Uniq
     return error_in_words("attach: no such request");
   const auto program = static_cast<WitnessProgram>(request.number);
   const char* const functions[] = {function_of(program)};
-  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
+  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions);
+      !ok && !iocs::is_rsrv_function(file.get(), request.offset))
     return ok.error();
   return attach_here(program, file.get(), request.offset, request.pid);
 }

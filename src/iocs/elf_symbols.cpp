@@ -17,6 +17,7 @@
 
 #include "base/wall_clock.h"
 #include "iocs/reader_wire.h"
+#include "iocs/rsrv_functions.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -73,8 +74,8 @@ bool defined(const GElf_Sym& symbol) {
 
 class ElfReader {
  public:
-  ElfReader(Elf* elf, std::string what, std::span<const std::string> wanted)
-      : elf_(elf), what_(std::move(what)), wanted_(wanted.begin(), wanted.end()) {
+  ElfReader(int fd, Elf* elf, std::string what, std::span<const std::string> wanted)
+      : fd_(fd), elf_(elf), what_(std::move(what)), wanted_(wanted.begin(), wanted.end()) {
     for (const std::string_view name : wanted_) longest_ = std::max(longest_, name.size());
   }
 
@@ -85,6 +86,7 @@ class ElfReader {
       auto done = read_tables(table);
       if (!done) return std::move(done).error();
     }
+    add_rsrv_functions();
     return std::move(out_);
   }
 
@@ -172,6 +174,29 @@ class ElfReader {
       ambiguous_.emplace(*wanted);
   }
 
+  // In the file of rsrv's variables, which are exported.
+  void add_rsrv_functions() {
+    if (out_.find("pCaBucket") == nullptr || out_.find("clientQ") == nullptr) return;
+    const bool is_named = out_.find("write_action") != nullptr && out_.find("send_err") != nullptr;
+    const auto found = is_named ? std::nullopt : find_rsrv_functions(fd_);
+    if (!found) return;
+    add_function("write_action", found->write_action);
+    add_function("write_notify_action", found->write_notify_action);
+    if (found->send_err) add_function("send_err", *found->send_err);
+    if (found->write_notify_done_callback)
+      add_function("write_notify_done_callback", *found->write_notify_done_callback);
+  }
+
+  // How long it is is not known.
+  void add_function(const char* name, std::uint64_t address) {
+    constexpr std::uint64_t kLeastSize = 16;
+    const LoadSegment* const segment = segment_of(address);
+    if (!wanted_.contains(name) || segment == nullptr) return;
+    const std::uint64_t in_segment = address - segment->address;
+    const std::uint64_t size = std::min(kLeastSize, segment->file_size - in_segment);
+    out_.symbols_.emplace(name, ElfSymbol{address, segment->offset + in_segment, size, true});
+  }
+
   const LoadSegment* segment_of(std::uint64_t address) const {
     for (const LoadSegment& segment : out_.segments_)
       if (address >= segment.address && address - segment.address < segment.file_size)
@@ -179,6 +204,7 @@ class ElfReader {
     return nullptr;
   }
 
+  int fd_;
   Elf* elf_;
   std::string what_;
   std::set<std::string_view> wanted_;
@@ -201,7 +227,7 @@ Result<ElfSymbols> ElfSymbols::read(int fd, const std::string& path,
   const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(fd, ELF_C_READ, nullptr));
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF)
     return error_in_words(what + ": not an ELF file");
-  return ElfReader(elf.get(), what, wanted).run();
+  return ElfReader(fd, elf.get(), what, wanted).run();
 }
 
 std::string ElfSymbols::packed() const {

@@ -36,6 +36,7 @@ class ElfSymbols {
   // Reads a 64-bit ELF file of this machine's kind through `fd` by pread: the file may shrink or be
   // nonsense, that is an error that names `path`. Only symbols that the file defines count, not
   // those that it imports. The dynamic symbols come first, then .symtab, there global before local.
+  // rsrv's static functions are found also where no symbol names them (rsrv_functions.h).
   static Result<ElfSymbols> read(int fd, const std::string& path,
                                  std::span<const std::string> wanted);
 

@@ -50,6 +50,10 @@ constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callb
 
 // Of rsrv/camessage.c, static: what each WRITE and each WRITE_NOTIFY calls.
 constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_action"};
+// The same file: what answers by an ERROR message, and what is told that a WRITE_NOTIFY is done,
+// since 3.15 and before.
+constexpr const char* kCaResultFunctions[] = {"send_err", "write_notify_done_callback",
+                                              "write_notify_call_back"};
 
 // Of QSRV 1 (pva2pva: a put to a record and to a group; pvAccess: its end; with std::tr1 where they
 // were built for C++98), and of QSRV 2 (pvxs: what SingleSource and GroupSource give to onPut(),
@@ -122,6 +126,7 @@ std::vector<std::string> Inspector::wanted_symbols() {
   all.insert(all.end(), {"pdbbase", "ca_server_port", "pCaBucket", "clientQ"});
   all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
   all.insert(all.end(), std::begin(kCaWriteFunctions), std::end(kCaWriteFunctions));
+  all.insert(all.end(), std::begin(kCaResultFunctions), std::end(kCaResultFunctions));
   all.insert(all.end(), std::begin(kPvaPutFunctions), std::end(kPvaPutFunctions));
   return all;
 }

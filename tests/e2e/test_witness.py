@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import threading
 
@@ -127,15 +128,64 @@ def test_more_than_the_budget(start_exporter, start_ioc, raw_client):
     assert b"its probes would cost it more than --overhead.budget" in page
 
 
-def test_a_stripped_library(start_exporter, start_ioc, raw_client, log_dir):
-    """The count rests on the packets alone, and the page and --check say so."""
+def stripped_libraries(base, into):
+    """Copies of its libraries as images of containers have them."""
     strip = shutil.which("strip")
     if strip is None:
         pytest.skip("no strip in PATH")
-    libraries = copy_of_libraries("7.0.7", log_dir / "lib")
+    libraries = copy_of_libraries(base, into)
     for library in libraries.iterdir():
-        subprocess.run([strip, "--strip-all", library], check=True)
-    ioc = start_ioc("witness-stripped", targets("Z:"), base="7.0.7", lib_dir=libraries)
+        subprocess.run([strip, "--strip-unneeded", library], check=True)
+    return libraries
+
+
+def test_a_stripped_library(start_ioc, start_exporter, raw_client, log_dir, base):
+    """The functions are found by the server's table of commands."""
+    libraries = stripped_libraries(base, log_dir / "lib")
+    ioc = start_ioc(f"stripped-{base}", targets("Z:"), base=base, lib_dir=libraries)
+    exporter = start_exporter(sees=[ioc])
+    heard(exporter, ioc)
+    owner, guest = raw_client(ioc, "owner", "console1"), raw_client(ioc, "guest", "console2")
+    first, second = owner.create("Z:set1"), guest.create("Z:set2")
+    for i in range(23):
+        owner.write(first, i)
+    owner.get(first)
+    for i in range(19):
+        assert guest.write_notify(second, i) == 1
+    page = exporter.scrape()
+    puts = {(labels["pv"], labels["user"], labels["client_host"], labels["op"]): value
+            for labels, value in page.series(PUTS, ioc=ioc.name)}
+    assert puts == {("Z:set1", "owner", "console1", "write"): 23,
+                    ("Z:set2", "guest", "console2", "write_notify"): 19}
+
+
+def hide_table_of_commands(library):
+    """The dynamic linker makes the same of it, but its relocations are in no order, and their places hold no addresses."""
+    elf = bytearray(library.read_bytes())
+    segments, sections = struct.unpack_from("<QQ", elf, 32)
+    segment_count, section_size, section_count = struct.unpack_from("<HHH", elf, 56)
+    loads = [struct.unpack_from("<QQQQ", elf, at + 8) for at in range(segments, segments + 56 * segment_count, 56)
+             if struct.unpack_from("<I", elf, at) == (1,)]
+    headers = [struct.unpack_from("<IIQQQQ", elf, at)
+               for at in range(sections, sections + section_size * section_count, section_size)]
+    first, size = next((offset, size) for _, kind, _, _, offset, size in headers if kind == 4)  # .rela.dyn
+    relocations = [bytes(elf[at:at + 24]) for at in range(first, first + size, 24)]
+    relative = [one for one in relocations if struct.unpack_from("<I", one, 8) == (8,)]  # R_X86_64_RELATIVE
+    for one in relative:
+        place, = struct.unpack_from("<Q", one)
+        offset = next(offset + place - start for offset, start, _, length in loads if start <= place < start + length)
+        elf[offset:offset + 8] = bytes(8)
+    others = [one for one in relocations if one not in set(relative)]
+    elf[first:first + size] = b"".join(relative[::2] + relative[1::2] + others)
+    library.write_bytes(elf)
+
+
+def test_a_stripped_library_without_a_table_of_commands(start_exporter, start_ioc, raw_client, log_dir):
+    """The count rests on the packets alone, and the page and --check say so."""
+    libraries = stripped_libraries("7.0.7", log_dir / "lib")
+    for library in libraries.glob("libdbCore.so.*"):
+        hide_table_of_commands(library)
+    ioc = start_ioc("no-table", targets("Z:"), base="7.0.7", lib_dir=libraries)
     exporter = start_exporter(sees=[ioc])
     heard(exporter, ioc, 0)
     client = raw_client(ioc)

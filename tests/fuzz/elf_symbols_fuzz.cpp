@@ -1,5 +1,5 @@
 // libFuzzer target for what is read of an IOC's executables and libraries: the symbols of an ELF
-// file, and the version of Base in it. Input: the file.
+// file, rsrv's functions by its table of commands, and the version of Base. Input: the file.
 //
 // What must hold for any bytes: nothing outside its own memory is touched (sanitizers), no more
 // memory than the file's tables may take, and each symbol is one that was asked for, at a place
@@ -16,6 +16,7 @@
 
 #include "iocs/base_version.h"
 #include "iocs/elf_symbols.h"
+#include "iocs/rsrv_functions.h"
 
 namespace {
 
@@ -30,9 +31,12 @@ void check(bool holds, const char* what) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ioc_exporter::iocs;
   static const int file = ::memfd_create("elf", MFD_CLOEXEC);
-  static const std::array<std::string, 4> wanted{"dbProcess", "pdbbase", "x", ""};
+  static const std::array<std::string, 8> wanted{
+      "dbProcess", "pdbbase", "x", "", "pCaBucket", "write_action", "clientQ", "send_err"};
   check(::ftruncate(file, 0) == 0 && ::pwrite(file, data, size, 0) == static_cast<ssize_t>(size),
         "no file");
+  if (const auto found = find_rsrv_functions(file))
+    check(found->write_action != found->write_notify_action, "two functions are one");
   const auto symbols = ElfSymbols::read(file, "file", wanted);
   if (!symbols) {
     check(symbols.error().message().find("file") != std::string::npos, "the error names no file");

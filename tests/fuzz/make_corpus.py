@@ -109,13 +109,29 @@ def elf(symtab=True, version=b"EPICS R3.15.9"):
     return head + loads + body + b"".join(headers)
 
 
+def elf_with_table(code):
+    """A shared library without symbols: rsrv's table of TCP commands by relative relocations."""
+    bad, handlers, at = 0x1000, iter(range(0x1040, 0x1800, 0x40)), 64 + 3 * 56
+    table = [bad if command in (5, 7, 11, 13, 14, 16, 17, 22) else next(handlers) for command in range(28)]
+    relocations = b"".join(struct.pack("<QQq", 0x3000 + 8 * i, 8, target) for i, target in enumerate(table))
+    dynamic = struct.pack("<QQQQQQ", 7, 0x2000, 8, len(relocations), 0, 0)
+    code = code.ljust(0x80 * 17, b"\xc3")
+    head = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0)
+    loads = b"".join(struct.pack("<IIQQQQQQ", kind, flags, offset, address, address, size, size, 8)
+                     for kind, flags, offset, address, size in (
+                         (1, 5, at, 0x1000, len(code)), (1, 6, at + len(code), 0x2000, len(relocations)),
+                         (2, 6, at + len(code) + len(relocations), 0x2800, len(dynamic))))
+    return head + loads + code + relocations + dynamic
+
+
 def change(after, kind, size, where, value):
     """As ioc_memory_fuzz.cpp says."""
     return struct.pack("<BBHH", after, kind | size << 2, where, value)
 
 
 ELF_FILES = {"whole": elf(), "stripped": elf(symtab=False), "new_base": elf(version=b"EPICS 7.0.10.1-DEV"),
-             "cut": elf()[:300], "not_elf": b"#!/bin/sh\n"}
+             "cut": elf()[:300], "not_elf": b"#!/bin/sh\n",
+             "table": elf_with_table(bytes.fromhex("be8e000000e8f6000000c3"))}
 CHANGES = {"none": b"", "zeroes": change(0, 0, 8, 1000, 0), "circle": change(0, 1, 8, 2000, 1000) * 3,
            "later": change(9, 2, 4, 512, 0) + change(30, 3, 8, 900, 800), "counts": change(0, 0, 2, 40, 0x7fff)}
 REQUESTS = {"graph": b"record=F:one&depth=3&format=dot\0gzip;q=0.5, *\0F:one\0ann\0console\0ioc",
