@@ -74,7 +74,7 @@ class Exporter(Tool):
                           "--overhead.budget=0", *options])
         self.port = self.wait_for(r"listening on 127\.0\.0\.1:(\d+)")[1]
         deadline = time.monotonic() + 30
-        hears = "--no-ca.witness" in options or 'ioc_exporter_ioc_puts_witnessed{ioc="BENCH"} 1'
+        hears = "--no-ca.witness" in options or 'epics_ioc_put_source{ioc="BENCH",protocol="ca",source="server"} 1'
         while not all(line is True or line in self.metrics() for line in ('epics_ioc_up{ioc="BENCH"} 1', hears)):
             if time.monotonic() > deadline:
                 sys.exit("puts.py: the exporter does not find the IOC")

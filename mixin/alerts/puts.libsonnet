@@ -70,27 +70,6 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
                            'refused them itself. ' + on_that_host,
             },
           },
-          // A client's series begins with its first disagreement: that is the part before "or". It counts only where the
-          // exporter was scraped before.
-          {
-            alert: 'EpicsPutsHidden',
-            expr: |||
-              (
-                (ioc_exporter_ca_puts_disagree_total
-                    unless ioc_exporter_ca_puts_disagree_total offset 15m
-                    and on (job, instance) (up offset 15m == 1))
-                  or increase(ioc_exporter_ca_puts_disagree_total[15m])
-              ) > 0
-            |||,
-            labels: { severity: 'warning' },
-            annotations: {
-              summary: 'Puts of {{ $labels.user }}@{{ $labels.client_host }} to {{ $labels.ioc }} are {{ $labels.kind }}',
-              description: 'About {{ printf "%.0f" $value }} puts of {{ $labels.user }}@{{ $labels.client_host }} ' +
-                           '({{ $labels.client }}) to IOC {{ $labels.ioc }} on {{ $labels.instance }} are ' +
-                           '{{ $labels.kind }}: what its server was asked for and what was seen to travel disagree. Packets ' +
-                           'were missed, or somebody writes in a way that hides.',
-            },
-          },
           // Far over the average of the day before, of IOCs that have been watched for that long. Who writes around the
           // limit is one storm.
           {

@@ -1,5 +1,7 @@
 #include "app/self_families.h"
 
+#include <utility>
+
 #include "exposition/family_builder.h"
 #include "exposition/number_text.h"
 #include "iocs/families.h"
@@ -60,6 +62,24 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
   runs.append_to(to);
   seconds.append_to(to);
   estimated.append_to(to);
+}
+
+void add_put_sources(const SelfSamples& samples, Families& to) {
+  auto sources = flag("epics_ioc_put_source",
+                      "Where the counts of puts to the IOC come from: its server, packets, or none: "
+                      "puts are not counted. Always 1.");
+  for (const PutSourceSample& one : samples.put_sources)
+    sources.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"source", one.source}}, 1);
+  sources.append_to(to);
+  auto switches = counter("ioc_exporter_put_source_switch_total",
+                          "Puts that may be missing, or counted twice, since their source changed: "
+                          "an upper bound.");
+  for (const PutSwitchSample& one : samples.put_switches)
+    for (const auto& [what, count] :
+         {std::pair{"missing", one.missing}, std::pair{"double", one.twice}})
+      switches.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"what", what}},
+                   as_double(count));
+  switches.append_to(to);
 }
 
 void add_scrapes(const ScrapeCostSample& cost, Families& to) {
@@ -232,6 +252,7 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
       .add({}, samples.detached ? 1 : 0)
       .append_to(families);
   add_build_info(exporter.build, families);
+  add_put_sources(samples, families);
   add_probes(samples.probes, families);
   add_maps(samples.maps, families);
   if (samples.kernel_memory) add_kernel_memory(*samples.kernel_memory, families);

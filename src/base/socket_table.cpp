@@ -46,6 +46,7 @@ InetSocket socket_from(const inet_diag_msg& message) {
   socket.remote_port = ntohs(message.id.idiag_dport);
   socket.inode = message.idiag_inode;
   socket.cookie = std::uint64_t{message.id.idiag_cookie[1]} << 32 | message.id.idiag_cookie[0];
+  if (socket.remote_port != 0) socket.unread = message.idiag_rqueue;
   return socket;
 }
 

@@ -37,6 +37,7 @@ struct InetSocket {
   std::uint16_t remote_port = 0;
   std::uint64_t inode = 0;   // as in the link /proc/PID/fd/N, "socket:[INODE]"; 0: no descriptor
   std::uint64_t cookie = 0;  // the kernel's number for it, never given out twice; 0: not known
+  std::uint32_t unread = 0;  // of a connection: bytes that have come and that nobody has read
 
   bool operator==(const InetSocket&) const = default;
 };

@@ -115,7 +115,7 @@ Result<void> CaCollector::load_witness(const Setup& setup) {
   options.hit_seconds = setup.hit_seconds;
   options.ring = setup.ring;
   options.traces = setup.traces;
-  auto witness = CaWitness::start(options, *tap_, ledger_);
+  auto witness = CaWitness::start(options, *tap_);
   if (!witness) return std::move(witness).error();
   witness_.emplace(std::move(*witness));
   return {};
@@ -179,10 +179,8 @@ void CaCollector::follow(TimePoint now) {
   watch_other_ports();
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
   follow_witness(now);
-  for (const std::uint32_t number : host_.take_forgotten()) {
+  for (const std::uint32_t number : host_.take_forgotten())
     trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
-    ledger_.forget(number);
-  }
 }
 
 // Not where it is loaded: a helper that was forked later would keep it attached.
@@ -263,7 +261,6 @@ void CaCollector::tick(TimePoint now) {
   if (host_.listeners().rested) return;
   collect_witness(now);
   trouble_.report("take over the counts of closed channels", tap_->reap(now));
-  ledger_.look(now);
   if (witness_) trouble_.report("free what the server's puts take", witness_->reap(now));
   if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }

@@ -17,7 +17,6 @@
 #include "base/wall_clock.h"
 #include "ca/bounds.h"
 #include "ca/options.h"
-#include "ca/put_ledger.h"
 #include "ca/pv_records.h"
 #include "ca/remote_servers.h"
 #include "ca/samples.h"
@@ -125,6 +124,7 @@ class CaCollector final : public Collector {
   void attach_users();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
+  void read_sources(SelfSamples& self) const;
   std::vector<Served> served() const;
   std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
   std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
@@ -144,7 +144,6 @@ class CaCollector final : public Collector {
   // "" = loaded, or turned off
   std::string why_no_tap_, why_no_udp_, why_no_users_, why_no_witness_;
   // All that follows: under the host's mutex, unless it says otherwise.
-  CaPutLedger ledger_;
   std::optional<CaTap> tap_;
   std::optional<CaUdp> udp_;  // goes before the tap
   std::optional<CaUsersObject> users_;

@@ -84,15 +84,6 @@ void CaCollector::read_witness(Reading& reading) {
       witness_ ? probe_sample("ca_witness", true, witness_->attachments(), witness_->stats())
                : probe_sample("ca_witness", false, 0, std::nullopt));
   if (!witness_) return;
-  const auto names = host_.names();
-  for (const auto& [number, unheard] : witness_->unheard())
-    if (const auto name = names.find(number); name != names.end())
-      reading.samples.put_witnesses.push_back({name->second, unheard});
-  for (CaDisagreement& one : ledger_.disagreements())
-    if (const auto name = names.find(one.who.ioc); name != names.end())
-      reading.samples.put_disagreements.push_back({name->second, std::move(one.who.client),
-                                                   std::move(one.who.user), std::move(one.who.host),
-                                                   one.unseen, one.invented});
   reading.self.maps.push_back(witness_->map());
   auto drops = witness_->drops();
   if (!trouble_.report("read what the server's probes lost",
@@ -101,6 +92,27 @@ void CaCollector::read_witness(Reading& reading) {
     return;
   }
   reading.self.add(std::move(*drops));
+}
+
+void CaCollector::read_sources(SelfSamples& self) const {
+  for (const auto& [id, live] : host_.live()) {
+    PutSourceSample sample{live.ioc.name, "ca", "none"};
+    const bool tapped = tap_ && tap_->attachments() > 0 && namespaces_.number(live.ioc.net_namespace);
+    if (witness_ && witness_->heard_since(live.number))
+      sample.source = "server";
+    else if (tapped)
+      sample.source = "packets";
+    if (witness_)
+      if (const auto found = witness_->unheard().find(live.number);
+          found != witness_->unheard().end())
+        sample.why = found->second;
+    self.put_sources.push_back(std::move(sample));
+  }
+  if (!tap_) return;
+  const auto names = host_.names();
+  for (const auto& [number, switched] : tap_->sources().switched())
+    if (const auto name = names.find(number); name != names.end())
+      self.put_switches.push_back({name->second, "ca", switched.missing, switched.twice});
 }
 
 void CaCollector::read_searches(Reading& reading) {
@@ -136,6 +148,7 @@ CaCollector::Reading CaCollector::read() {
   }
   read_puts(reading);
   read_witness(reading);
+  read_sources(reading.self);
   read_searches(reading);
   return reading;
 }
@@ -184,16 +197,17 @@ void CaCollector::status(exposition::StatusPage& page) {
     row->channels =
         std::accumulate(server.channels.begin(), server.channels.end(), std::uint64_t{0});
   }
-  for (const PutWitnessSample& witness : samples.put_witnesses)
-    if (exposition::StatusIoc* const row = page.find_ioc(witness.ioc);
-        row != nullptr && !witness.unheard.empty())
-      row->notes.push_back("Its puts are counted by what travels alone: " + witness.unheard + ".");
+  for (const PutSourceSample& one : reading.self.put_sources)
+    if (exposition::StatusIoc* const row = page.find_ioc(one.ioc);
+        row != nullptr && !one.why.empty())
+      row->notes.push_back(std::string("Its puts are ") +
+                           (one.source == "none" ? "not counted: " : "counted from packets: ") +
+                           one.why + ".");
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);
   const double now = now_seconds();
-  for (auto& table : {clients_table(samples), disagreements_table(samples),
-                      puts_table(samples, now), searches_table(samples, now)})
+  for (auto& table : {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));
 }

@@ -30,14 +30,6 @@ constexpr exposition::Family kPv{
     "Record and field that a PV name leads to, of PVs that were written to. "
     "Always 1."};
 
-constexpr exposition::Family kDisagreements{
-    "ioc_exporter_ca_puts_disagree_total", exposition::FamilyType::counter,
-    "Puts about which the IOC's own server and what travelled disagree: unseen, the server was "
-    "asked for them and they were not seen to travel; invented, the other way about."};
-constexpr exposition::Family kWitnessed{
-    "ioc_exporter_ioc_puts_witnessed", exposition::FamilyType::gauge,
-    "Whether the IOC's own server is heard about puts. 0: they are counted by what travels alone."};
-
 std::string_view op_name(PutOp op) {
   return op == PutOp::write ? "write" : "write_notify";
 }
@@ -121,24 +113,6 @@ void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) 
       });
 }
 
-void encode_witnesses(const CaSamples& samples, exposition::Encoder& encoder) {
-  exposition::SeriesList<std::uint64_t> series;
-  for (const PutDisagreementSample& one : samples.put_disagreements)
-    for (const auto& [kind, count] :
-         {std::pair{"unseen", one.unseen}, std::pair{"invented", one.invented}})
-      series.emplace_back(encoder.labels({{"ioc", one.ioc},
-                                          {"client", one.client},
-                                          {"user", one.user},
-                                          {"client_host", one.host},
-                                          {"kind", kind}}),
-                          count);
-  exposition::encode_counts(kDisagreements, std::move(series), encoder);
-  series.clear();
-  for (const PutWitnessSample& one : samples.put_witnesses)
-    series.emplace_back(encoder.labels({{"ioc", one.ioc}}), one.unheard.empty() ? 1 : 0);
-  exposition::encode_counts(kWitnessed, std::move(series), encoder);
-}
-
 }  // namespace
 
 void encode_put_counts(const exposition::Family& family, const std::vector<PutSample>& puts,
@@ -214,7 +188,6 @@ void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edg
   encode_durations(samples.put_durations, edges, encoder);
   encode_last_times(kLastPut, samples.puts, encoder);
   encode_pvs(samples.pvs, encoder);
-  encode_witnesses(samples, encoder);
 }
 
 }  // namespace ioc_exporter::ca

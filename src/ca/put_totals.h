@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,6 +21,24 @@ struct CaPutLabels {
   std::string user;
   std::string host;
   auto operator<=>(const CaPutLabels&) const = default;
+};
+
+// One client's connection, and the SID that it writes to.
+struct CaPutPlace {
+  std::uint32_t ioc = 0;  // as CaPutLabels::ioc
+  std::uint32_t sid = 0;
+  std::array<std::uint8_t, 16> address{};  // of the client, as iocx_ca_address
+  std::uint16_t port = 0;
+  bool operator==(const CaPutPlace&) const = default;
+};
+struct CaPutPlaceHash {
+  std::size_t operator()(const CaPutPlace& place) const noexcept;
+};
+
+// Who put to what, as the put log asks.
+struct CaPutIdentity {
+  CaPutLabels labels;
+  CaPutPlace place;
 };
 
 struct CaPutCount {
@@ -58,7 +77,7 @@ class CaPutTotals {
   void relabel(std::uint32_t slot, CaPutLabels labels);
   // `last_put` as in iocx_ca_channel.
   void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
-  // What the channel has counted until now is another's to count.
+  // What the channel has counted until now stands in no sum.
   void pass_over(std::uint32_t slot, const CaPuts& puts);
   // Whether an open channel had counted as much when it was observed or passed over last.
   bool is_current(std::uint32_t slot, const CaPuts& puts) const;

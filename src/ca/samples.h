@@ -80,26 +80,11 @@ struct BeaconSample {
       0;  // its sequence began anew or jumped: it was restarted, or two share it
 };
 
-// Where an IOC's own server and what travelled do not agree about a client's puts.
-struct PutDisagreementSample {
-  std::string ioc, client, user, host;
-  std::uint64_t unseen = 0;    // the server was asked for them, and they were not seen to travel
-  std::uint64_t invented = 0;  // they were seen, and the server was not asked
-};
-
-// Whether an IOC's own server is heard about puts.
-struct PutWitnessSample {
-  std::string ioc;
-  std::string unheard;  // why not; "" = it is
-};
-
 // All of it, at one moment.
 struct CaSamples {
   std::vector<PutSample> puts;  // one for each set of labels
   std::vector<PutFailureSample> put_failures;
   std::vector<PutDurationSample> put_durations;
-  std::vector<PutDisagreementSample> put_disagreements;
-  std::vector<PutWitnessSample> put_witnesses;
   std::vector<CaServerSample> ca_servers;
   std::vector<CaClientSample> ca_clients;
   std::vector<PvSample> pvs;

@@ -30,20 +30,6 @@ exposition::StatusTable clients_table(const CaSamples& samples) {
   return table;
 }
 
-exposition::StatusTable disagreements_table(const CaSamples& samples) {
-  exposition::StatusTable table;
-  table.title = "Puts that hide";
-  table.note =
-      "Where an IOC's server and what travelled disagree: puts that the server was asked for and "
-      "that were not seen, and puts that were seen and that the server was not asked for.";
-  table.columns = {{"IOC", false},  {"client", false}, {"user", false},
-                   {"host", false}, {"unseen", true},  {"invented", true}};
-  for (const PutDisagreementSample& one : samples.put_disagreements)
-    table.rows.push_back({one.ioc, one.client, one.user, one.host, std::to_string(one.unseen),
-                          std::to_string(one.invented)});
-  return table;
-}
-
 exposition::StatusTable puts_table(const CaSamples& samples, double now) {
   exposition::StatusTable table;
   table.title = "Latest puts";

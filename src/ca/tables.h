@@ -14,7 +14,6 @@ inline constexpr std::size_t kPutsShown = 10;
 
 // `now`: time of day in seconds.
 exposition::StatusTable clients_table(const CaSamples& samples);
-exposition::StatusTable disagreements_table(const CaSamples& samples);
 exposition::StatusTable puts_table(const CaSamples& samples, double now);
 exposition::StatusTable searches_table(const CaSamples& samples, double now);
 

@@ -68,6 +68,7 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
   const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
   const CaPuts puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
                     __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
+  const std::uint64_t last_put = __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED);
   if (!totals_.is_open(slot, id)) {
     auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
@@ -78,19 +79,18 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
     const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
     if (!ioc) return {};
     note_place(slot, *ioc, **info);
+    packets_count(placed_[slot], puts);
     auto waits = waits_for_seed(slot, *ioc, **info, now);
     if (!waits) return std::move(waits).error();
-    if (*waits) {
-      tell(slot, puts, true, now);
-      return {};
-    }
+    if (*waits) return {};
     auto labels = labels_by_sid(slot, put_labels(*ioc, **info));
     if (!labels) return std::move(labels).error();
-    totals_.open(slot, id, std::move(*labels));
+    open_slot(slot, std::move(*labels), puts, last_put);
+    return {};
   }
   if (totals_.is_current(slot, puts)) return {};
-  if (tell(slot, puts, false, now))
-    totals_.observe(slot, puts, __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
+  if (packets_count(placed_[slot], puts))
+    totals_.observe(slot, puts, last_put);
   else
     totals_.pass_over(slot, puts);
   return {};
@@ -115,6 +115,7 @@ Result<void> CaTap::forget(std::uint32_t ioc) {
   totals_.forget(ioc);
   outcomes_.forget(ioc);
   server_totals_.drop(ioc);
+  sources_.forget(ioc);
   return {};
 }
 

@@ -22,6 +22,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,7 +38,7 @@
 #include "ca/connections.h"
 #include "ca/namespaces.h"
 #include "ca/outcome_totals.h"
-#include "ca/put_ledger.h"
+#include "ca/put_sources.h"
 #include "ca/put_totals.h"
 #include "ca/redirects.h"
 #include "ca/relays.h"
@@ -137,19 +138,16 @@ class CaTap {
   // (CLOCK_MONOTONIC): counts, failures, and durations of PVs that nobody else wrote to.
   void expire_puts(std::uint64_t before_ns);
 
-  // From now on the puts of IOCs that the ledger calls witnessed are told to it, and count only
-  // where it says so. It outlives the tap.
-  void set_ledger(CaPutLedger* ledger) { ledger_ = ledger; }
-  // All that was seen of an IOC until now: what CaPutLedger::begin() asks for.
-  struct SeenBefore {
-    std::vector<CaPutLedger::Before> channels;
-    std::vector<CaPutPlace> connections;
-  };
-  Result<SeenBefore> seen_before(std::uint32_t ioc, Clock::time_point now = Clock::now());
-  // Told the ledger, all that was seen until now.
-  Result<void> tell_ledger(Clock::time_point now = Clock::now());
-  // Counts what the ledger gives back.
-  void take_over(const std::vector<CaPutLedger::Owed>& owed);
+  // Changes whose word counts for an IOC's puts, as CaPutSources says. begin_source_switch() is once
+  // for all that switch at the same time.
+  Result<void> begin_source_switch(Clock::time_point now = Clock::now());
+  Result<void> let_server_count(std::uint32_t ioc, Clock::time_point now = Clock::now());
+  void leave_server(std::uint32_t ioc) { sources_.leave_server(ioc); }
+  Result<void> end_source_switch(Clock::time_point now = Clock::now());
+  CaPutSources& sources() { return sources_; }
+  const CaPutSources& sources() const { return sources_; }
+  // Looks at all channels: name_of() and identify() may know more names then.
+  Result<void> look(Clock::time_point now = Clock::now()) { return observe_channels(now); }
   // The name of the channel, "": not known.
   std::string name_of(const CaPutPlace& place) const;
   // Whose the event of a put is; nothing: that is not known, or not any more. For the put log.
@@ -213,13 +211,13 @@ class CaTap {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>
         by_ids;  // SID, CID
   };
-  // A slot's channel as the ledger calls it, and what the ledger was told.
-  struct Told {
+  // Where a slot's puts go, and what was seen of them.
+  struct Placed {
     std::uint64_t channel = 0;
     CaPutPlace place;
     std::uint16_t server_port = 0;
     CounterGrowth<2> growth;
-    CounterGrowth<1> refused;
+    CaPuts kept{};  // that are the packets' to count
   };
   struct Named {
     std::uint64_t circuit = 0;
@@ -238,6 +236,8 @@ class CaTap {
   Result<void> read_learned(Clock::time_point now);
   Result<void> look_for_redirects(Clock::time_point now);
   Result<void> forget_learned(Clock::time_point now);
+  Result<void> for_each_connection(
+      const std::function<void(const InetSocket&, std::uint32_t)>& each) const;
   Result<CaFlowKeys> read_all_connections() const;
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
@@ -254,8 +254,10 @@ class CaTap {
                               const iocx_ca_channel_info& info, Clock::time_point now);
   void count_unnamed(std::uint32_t slot);
   void note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info);
-  bool tell(std::uint32_t slot, const CaPuts& puts, bool held, Clock::time_point now);
-  Result<void> tell_refused(Clock::time_point now);
+  bool packets_count(Placed& placed, const CaPuts& puts);
+  void open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
+                 std::uint64_t last_put);
+  Result<CaPutSources::UnreadByIoc> read_unread() const;
   Result<bool> is_joined(std::uint64_t circuit);
   void note_circuit(const iocx_ca_flow& flow);
   CaPutLabels put_labels(std::uint32_t ioc, const iocx_ca_channel_info& info) const;
@@ -306,9 +308,9 @@ class CaTap {
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;
-  CaPutLedger* ledger_ = nullptr;
-  std::vector<Told> told_;  // by slot; only with a ledger
-  std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in told_
+  CaPutSources sources_;
+  std::vector<Placed> placed_;  // by slot
+  std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in placed_
   CaOutcomeTotals outcomes_;
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "ca/connections.h"
-#include "ca/put_ledger.h"
 #include "ca/put_totals.h"
 #include "shared/ca_tap.h"
 

@@ -68,18 +68,25 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
   return namespaces_.release(object_, net);
 }
 
-// Sockets of all namespaces that have a watched port. Keyed as circuits are.
-Result<CaFlowKeys> CaTap::read_all_connections() const {
-  CaFlowKeys all;
-  auto done = namespaces_.for_each([&](std::uint32_t net, int ns) -> Result<void> {
-    const auto watched = [&](std::uint16_t port) { return ports_.contains({net, port, 0}); };
+// Of all namespaces, with the namespace's number.
+Result<void> CaTap::for_each_connection(
+    const std::function<void(const InetSocket&, std::uint32_t)>& each) const {
+  return namespaces_.for_each([&](std::uint32_t net, int ns) -> Result<void> {
     auto sockets = ns < 0 ? Result<SocketTable>(SocketTable::of_thread(options_.fs))
                           : SocketTable::of_namespace(ns);
     if (!sockets) return std::move(sockets).error();
-    auto keys = read_tcp_connections(*sockets, watched, net);
-    if (!keys) return std::move(keys).error();
-    all.merge(*keys);
-    return {};
+    return sockets->for_each(SocketKind::connected,
+                             [&](const InetSocket& socket) { each(socket, net); });
+  });
+}
+
+// Those that have a watched port. Keyed as circuits are.
+Result<CaFlowKeys> CaTap::read_all_connections() const {
+  CaFlowKeys all;
+  auto done = for_each_connection([&](const InetSocket& socket, std::uint32_t net) {
+    const iocx_ca_flow_key key = ca_flow_key(socket, net);
+    if (ports_.contains({net, key.server_port, 0})) all.insert(key);
+    if (ports_.contains({net, key.client_port, 0})) all.insert(as_client(key));
   });
   if (!done) return done.error();
   return all;

@@ -49,7 +49,8 @@ struct CaTap::UnownedEntries {
 
 Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
-  if (auto ok = tell_ledger(now); !ok) return ok;
+  if (auto ok = observe_channels(now); !ok) return ok;
+  sources_.look();
   if (now - started_ >= kKeepServer) kept_.elsewhere.clear();  // their namespaces are gone
   UnownedEntries unowned;
   const bool sweeps = !swept_ || now - *swept_ >= kSweep ||

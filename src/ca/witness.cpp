@@ -60,22 +60,21 @@ bool is_among(const CodeFiles& libraries, const iocs::CaWriteTarget& target) {
 
 }  // namespace
 
-CaWitness::CaWitness(CaWitnessObject object, const Options& options, CaTap& tap,
-                     CaPutLedger& ledger)
-    : options_(options), tap_(&tap), ledger_(&ledger), object_(std::move(object)) {
+CaWitness::CaWitness(CaWitnessObject object, const Options& options, CaTap& tap)
+    : options_(options), tap_(&tap), object_(std::move(object)) {
   slots_.resize(object_.max_slots());
 }
 
-Result<CaWitness> CaWitness::start(const Options& options, CaTap& tap, CaPutLedger& ledger) {
+Result<CaWitness> CaWitness::start(const Options& options, CaTap& tap) {
   auto object = CaWitnessObject::load(options.slots, options.ring, options.traces);
   if (!object) return std::move(object).error();
-  tap.set_ledger(&ledger);
-  return CaWitness(std::move(*object), options, tap, ledger);
+  return CaWitness(std::move(*object), options, tap);
 }
 
 void CaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now) {
   for (auto& [serial, watched] : watched_) watched.seen = false;
   unheard_.clear();
+  switching_ = false;
   std::vector<Watched*> leave;
   const auto for_all = libraries_for_all(iocs);
   for (const WitnessedIoc& ioc : iocs) look_at(ioc, for_all, leave);
@@ -132,24 +131,37 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
   if (!why_not.empty()) return;
   if (!watched.probes) {
     watched.for_all = is_among(for_all, *about.ca_writes);
-    if (!watched.attaching.is_due(now)) {
-      why_not = "its probes could not be attached";
-      return;
-    }
-    auto done = attach(watched, *about.ca_writes);
-    watched.since = Clock::now();
-    if (done) done = begin(watched, ioc.served, now);
-    if (!done) {
-      why_not = done.error().message();
-      watched.probes.reset();
-      const bool ended = done.error().code == std::errc::no_such_process;
-      if (watched.attaching.failed(now, why_not) && !ended)
-        log::warn("ioc {}: {}: its puts are counted by what travels alone", about.name, why_not);
-      return;
-    }
-    watched.attaching.succeeded();
+    start_probes(ioc, watched, now);
   }
-  if (ioc.served.ca_port) ledger_->set_port(watched.number, *ioc.served.ca_port);
+  if (ioc.served.ca_port) tap_->sources().set_port(watched.number, *ioc.served.ca_port);
+}
+
+void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now) {
+  std::string& why_not = unheard_[ioc.served.number];
+  why_not = "its probes could not be attached";
+  if (!watched.attaching.is_due(now)) return;
+  begin_switch();
+  const auto done = attach(watched, *ioc.served.ioc->ca_writes);
+  if (!done) {
+    why_not = done.error().message();
+    watched.probes.reset();
+    const bool ended = done.error().code == std::errc::no_such_process;
+    if (watched.attaching.failed(now, why_not) && !ended)
+      log::warn("ioc {}: {}: its puts are counted from packets", watched.name, why_not);
+    return;
+  }
+  why_not.clear();
+  watched.since = Clock::now();
+  trouble_.report("read the puts that packets have shown", tap_->let_server_count(watched.number));
+  watched.budget.begin(watched.hits, now);
+  watched.attaching.succeeded();
+  log::info("ioc {}: its server tells of its puts", watched.name);
+}
+
+// Before the first probes that this follow() attaches or detaches.
+void CaWitness::begin_switch() {
+  if (std::exchange(switching_, true)) return;
+  trouble_.report("look how many puts servers have not served", tap_->begin_source_switch());
 }
 
 Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& target) {
@@ -203,17 +215,6 @@ std::shared_ptr<CaWitness::Probes> CaWitness::probes_for_all(
   return nullptr;
 }
 
-// What the tap has seen until now stays its own; what it sees from now on was asked of the server
-// with the probes in place.
-Result<void> CaWitness::begin(Watched& watched, const Served& served, Clock::time_point now) {
-  auto before = tap_->seen_before(served.number, now);
-  if (!before) return std::move(before).error();
-  ledger_->begin(served.number, before->channels, before->connections, now);
-  watched.budget.begin(watched.hits, now);
-  log::info("ioc {}: its server is heard about puts", watched.name);
-  return {};
-}
-
 void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
   std::vector<UniqueFd> probes;
   std::vector<Watched*> ended;
@@ -224,8 +225,9 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
     if (held.use_count() == 1) std::ranges::move(held->attached, std::back_inserter(probes));
   }
   if (ended.empty()) return;
+  begin_switch();
+  for (const Watched* watched : ended) tap_->leave_server(watched->number);
   kernel::take_off_together(std::move(probes));
-  // In this order: all that the server was asked for has travelled before.
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     trouble_.report("read the server's last puts", observe(index, true, now));
   for (Watched* watched : ended) {
@@ -233,13 +235,13 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
     trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
     if (rest && *rest) observe_rest(*watched, **rest);
   }
-  trouble_.report("read the puts that the tap has seen", tap_->tell_ledger(now));
-  for (Watched* watched : ended) tap_->take_over(ledger_->end(watched->number));
+  trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
 }
 
 void CaWitness::detach_all(Clock::time_point now) {
   std::vector<Watched*> all;
   for (auto& [serial, watched] : watched_) all.push_back(&watched);
+  switching_ = false;
   end(all, now);
 }
 
@@ -280,7 +282,7 @@ void CaWitness::look_at_budget(Clock::time_point now) {
     if (!over) continue;
     log::warn(
         "ioc {}: its {:.0f} puts/s would cost it {:.1f} % of a core with the server's probes, more "
-        "than --overhead.budget: they are counted by what travels alone for {} s",
+        "than --overhead.budget: they are counted from packets for {} s",
         watched.name, over->hits, over->cost * 100, PutProbeBudget::kPause.count());
   }
 }
@@ -299,7 +301,6 @@ Result<std::vector<DropSample>> CaWitness::drops() const {
   if (!counters) return std::move(counters).error();
   auto drops =
       drop_samples("ca_witness", *counters, iocx_witness_drop_labels, iocx_witness_drop_lost);
-  drops.push_back({"ca_witness", "witness_unsettled", ledger_->unsettled()});
   return drops;
 }
 

@@ -3,8 +3,7 @@
 // An entry probe on each of rsrv's two functions counts each put, by client and channel, with names
 // from the server's own structures (bpf/ca/witness.bpf.c). So a put counts once, under the name of
 // the channel that it is written to, whatever its client does to the packets that carry it. The
-// counts go into the tap's sums by label; the ledger decides which of the two is taken
-// (ca/put_ledger.h).
+// counts go into the tap's sums by label, in place of what the packets say (ca/put_sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, while the operator wants it, and when
 // they would cost it more than the budget; its puts are the tap's then. They are in no other
@@ -26,7 +25,6 @@
 #include "base/retry.h"
 #include "base/trouble_log.h"
 #include "ca/probe_budget.h"
-#include "ca/put_ledger.h"
 #include "ca/served.h"
 #include "ca/tap.h"
 #include "ca/witness_object.h"
@@ -64,8 +62,8 @@ class CaWitness {
     kernel::TraceUse traces;
   };
 
-  // Loads the programs. The ledger and the tap outlive it.
-  static Result<CaWitness> start(const Options& options, CaTap& tap, CaPutLedger& ledger);
+  // Loads the programs. The tap outlives it.
+  static Result<CaWitness> start(const Options& options, CaTap& tap);
 
   // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
   // of their ports.
@@ -125,14 +123,15 @@ class CaWitness {
     bool open = false;  // in the sums
   };
 
-  CaWitness(CaWitnessObject object, const Options& options, CaTap& tap, CaPutLedger& ledger);
+  CaWitness(CaWitnessObject object, const Options& options, CaTap& tap);
 
   Result<void> attach(Watched& watched, const iocs::CaWriteTarget& target);
   Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target);
   std::shared_ptr<Probes> probes_for_all(const iocs::CaWriteTarget& target) const;
-  Result<void> begin(Watched& watched, const Served& served, Clock::time_point now);
+  void begin_switch();
   void look_at(const WitnessedIoc& ioc, const CodeFiles& for_all, std::vector<Watched*>& leave);
   void start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::time_point now);
+  void start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now);
   void end(const std::vector<Watched*>& those, Clock::time_point now);
   void forget(const Watched& watched);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
@@ -147,7 +146,6 @@ class CaWitness {
 
   Options options_;
   CaTap* tap_;
-  CaPutLedger* ledger_;
   CaWitnessObject object_;                          // before the probes: they die first
   std::map<std::uint64_t, Watched> watched_;        // by serial
   std::map<std::uint32_t, std::uint64_t> serials_;  // by generation
@@ -157,6 +155,7 @@ class CaWitness {
   TroubleLog trouble_;
   std::map<std::uint32_t, std::string> unheard_;
   std::uint32_t last_generation_ = 0;
+  bool switching_ = false;  // begin_switch() was called by this follow()
 };
 
 }  // namespace ioc_exporter::ca

@@ -64,17 +64,8 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
   const CaPuts growth = slot.growth.advance(puts);
   slot.changed = now;
   watched->hits += growth[0] + growth[1];
-  CaPutTotals& totals = tap_->totals();
-  const std::uint32_t number = CaPutTotals::kServerSlots | index;
-  const CaPutLabels* const known = totals.labels(number, slot.id);
-  const CaPutLabels labels =
-      known != nullptr ? *known
-                       : CaPutLabels{watched->number, "",
-                                     ca_address_text(ca_address_v4(slot.key.address)), "", ""};
-  if (ledger_->server_saw(slot.place, growth, labels, now))
-    totals.observe(number, puts, __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
-  else
-    totals.pass_over(number, puts);
+  tap_->totals().observe(CaPutTotals::kServerSlots | index, puts,
+                         __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
   return {};
 }
 
@@ -131,13 +122,12 @@ std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event)
   return who;
 }
 
-// Puts of nobody in particular. The tap knows whose they are, so that they are no disagreement.
+// Puts of nobody in particular.
 void CaWitness::observe_rest(Watched& watched, const iocx_witness_rest& rest) {
   const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
   if (growth == CaPuts{}) return;
   watched.hits += growth[0] + growth[1];
   tap_->totals().add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
-  ledger_->pass_over(watched.number);
 }
 
 Result<void> CaWitness::reap(Clock::time_point now) {

@@ -19,6 +19,8 @@ void SelfSamples::add(SelfSamples more) {
   append(maps, more.maps);
   append(drops, more.drops);
   append(limited, more.limited);
+  append(put_sources, more.put_sources);
+  append(put_switches, more.put_switches);
   append(states, more.states);
   if (more.kernel_memory) kernel_memory = more.kernel_memory;
 }

@@ -96,6 +96,19 @@ struct LoopSample {
   double longest = 0;  // of one in the last minutes
 };
 
+// Whose word counts for the puts of an IOC.
+struct PutSourceSample {
+  std::string ioc, protocol;
+  std::string source;   // "server", "packets", "none"
+  std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
+};
+
+// Puts that may be wrong since the source changed, at most.
+struct PutSwitchSample {
+  std::string ioc, protocol;
+  std::uint64_t missing = 0, twice = 0;
+};
+
 // All of it, for one scrape.
 struct SelfSamples {
   // Those of another collector.
@@ -108,6 +121,8 @@ struct SelfSamples {
   std::optional<KernelMemorySample> kernel_memory = {};
   std::vector<CollectorSample> collectors;
   std::vector<LimitedSample> limited;
+  std::vector<PutSourceSample> put_sources = {};
+  std::vector<PutSwitchSample> put_switches = {};
   std::vector<StateSample> states = {};  // what outlives the exporter
   std::optional<ConfigSample> config;
   bool detached = false;                             // all probes were taken off by the operator

@@ -131,7 +131,8 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
   witness_->note_reading(Clock::now());
   for (const auto& [number, unheard] : witness_->unheard())
     if (const auto name = names.find(number); name != names.end())
-      samples.witnesses.push_back({name->second, unheard});
+      self.put_sources.push_back(
+          {name->second, "pva", unheard.empty() ? "server" : "none", unheard});
   self.maps.push_back(witness_->map());
   auto drops = witness_->drops();
   if (trouble_.report("read what the probes on PV Access servers lost",
@@ -173,10 +174,11 @@ void PvaCollector::status(exposition::StatusPage& page) {
     const std::scoped_lock lock(host_.mutex());
     samples = read(page.self, complete);
   }
-  for (const PutWitnessSample& one : samples.witnesses)
-    if (exposition::StatusIoc* const row = page.find_ioc(one.ioc);
-        row != nullptr && !one.unheard.empty())
-      row->notes.push_back("Its puts by PV Access are not all counted: " + one.unheard + ".");
+  for (const PutSourceSample& one : page.self.put_sources)
+    if (exposition::StatusIoc* const row =
+            one.protocol == "pva" ? page.find_ioc(one.ioc) : nullptr;
+        row != nullptr && !one.why.empty())
+      row->notes.push_back("Its puts by PV Access are not all counted: " + one.why + ".");
   const auto unnamed = std::accumulate(samples.puts.begin(), samples.puts.end(), std::uint64_t{0},
                                        [](std::uint64_t sum, const PutSample& put) {
                                          return put.pv.empty() ? sum + put.count : sum;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ca/put_families.h"
-#include "exposition/merged_series.h"
 
 namespace ioc_exporter::pva {
 namespace {
@@ -17,9 +16,6 @@ constexpr exposition::Family kFailures{
 constexpr exposition::Family kLastPut{
     "epics_pva_last_put_timestamp_seconds", exposition::FamilyType::gauge,
     "When the client put to the PV by PV Access last, in seconds since 1970."};
-constexpr exposition::Family kWitnessed{
-    "ioc_exporter_ioc_pva_puts_witnessed", exposition::FamilyType::gauge,
-    "Whether the IOC's PV Access server is heard about all puts. 0: some or all are not counted."};
 
 }  // namespace
 
@@ -27,10 +23,6 @@ void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder) {
   ca::encode_put_counts(kPuts, samples.puts, kPutOp, encoder);
   ca::encode_put_failures(kFailures, samples.failures, encoder);
   ca::encode_last_times(kLastPut, samples.puts, encoder);
-  exposition::SeriesList<std::uint64_t> series;
-  for (const PutWitnessSample& one : samples.witnesses)
-    series.emplace_back(encoder.labels({{"ioc", one.ioc}}), one.unheard.empty() ? 1 : 0);
-  exposition::encode_counts(kWitnessed, std::move(series), encoder);
 }
 
 }  // namespace ioc_exporter::pva

@@ -14,7 +14,6 @@ namespace ioc_exporter::pva {
 struct PvaSamples {
   std::vector<PutSample> puts;
   std::vector<PutFailureSample> failures;
-  std::vector<PutWitnessSample> witnesses;  // of IOCs that serve PVA
 };
 
 inline constexpr std::string_view kPutsTotal = "epics_pva_puts_total";

@@ -64,7 +64,6 @@ EMPTY_SERIES = {
     "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",
     "epics_ioc_name_contested": "no two IOCs want one name here",
     "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",
-    "ioc_exporter_ca_puts_disagree_total": "nobody hides puts here",
     "ioc_exporter_tls_certificate_expiry_timestamp_seconds": "no TLS here",
 }
 

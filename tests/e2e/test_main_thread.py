@@ -4,8 +4,6 @@ from harness.named_client import NamedClient
 from harness.scrape import PROCESSED, PUTS
 
 BASE = "7.0.7"  # in C: the tests' own launcher knows how to end its main thread
-WITNESSED = "ioc_exporter_ioc_puts_witnessed"
-DISAGREE = "ioc_exporter_ca_puts_disagree_total"
 
 
 def database(prefix: str) -> str:
@@ -33,7 +31,7 @@ class Watched:
         self.puts[user, host] = self.puts.get((user, host), 0) + count
 
     def heard(self) -> None:
-        self.exporter.wait_scrape(lambda s: s.value(WITNESSED, ioc=self.ioc.name) == 1,
+        self.exporter.wait_scrape(lambda s: s.put_source(self.ioc) == "server",
                                   f"the server of {self.ioc.name} is heard")
 
     def check(self) -> None:
@@ -53,7 +51,6 @@ class Watched:
         assert scrape.ioc_of_pid(self.ioc.pid) == name
         assert scrape.value("epics_ioc_open_fds", ioc=name) > 3
         assert scrape.value("epics_ioc_resident_memory_bytes", ioc=name) > 1e6
-        assert scrape.series(DISAGREE, ioc=name) == []
 
 
 def test_main_thread_ends(start_ioc, start_exporter, started):

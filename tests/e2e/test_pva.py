@@ -14,7 +14,6 @@ PUTS = "epics_pva_puts_total"
 FAILURES = "epics_pva_put_failures_total"
 UNEXPECTED = "epics_pva_unexpected_puts_total"
 LAST_UNEXPECTED = "epics_pva_last_unexpected_put_timestamp_seconds"
-HEARD = "ioc_exporter_ioc_pva_puts_witnessed"
 GUEST = "guest"
 
 LONG = "A:" + "record_with_a_long_name_" * 2
@@ -58,7 +57,7 @@ def exporter(shared, iocs, tmp_path_factory):
     site.write_text(POLICY)
     exporter = shared.exporter(f"--config.file={site}", sees=list(iocs.values()))
     for ioc in iocs.values():
-        exporter.wait_scrape(lambda page: page.value(HEARD, ioc=ioc.name) == 1, f"{ioc.name}'s server is heard")
+        exporter.wait_scrape(lambda page: page.put_source(ioc, "pva") == "server", f"{ioc.name}'s server is heard")
     return exporter
 
 

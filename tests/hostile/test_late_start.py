@@ -34,7 +34,7 @@ def test_in_the_middle_of_an_array_that_looks_like_puts(ioc, started, start_expo
     half = len(message) - len(inside) + 24 * (HIDDEN // 2)
     wire.send(message[:half])
     exporter = start_exporter("--ca.witness", sees=[ioc])
-    exporter.wait_scrape(lambda page: page.value("ioc_exporter_ioc_puts_witnessed", ioc=ioc.name) == 1, "is heard")
+    exporter.wait_scrape(lambda page: page.put_source(ioc) == "server", "is heard")
     wire.send(message[half:])
     wire.send(write(first) * 101).settle(first)
     done = {name: ioc.get(name) - value for name, value in before.items()}

@@ -54,6 +54,12 @@ class Scrape:
         return sorted((float(labels["le"]), exact(value)) for labels, value in
                       self.series(f"{DURATION}_bucket", ioc=ioc, record=record))
 
+    def put_source(self, ioc, protocol: str = "ca") -> str | None:
+        """Where the counts of puts to the IOC come from: "server", "packets", "none"; None where it is not told."""
+        found = self.series("epics_ioc_put_source", ioc=ioc.name, protocol=protocol)
+        assert len(found) <= 1, f"more than one source: {found}"
+        return found[0][0]["source"] if found else None
+
     def ioc_of_pid(self, pid: int) -> str | None:
         found = self.series("epics_ioc_info", pid=str(pid))
         return found[0][0]["ioc"] if found else None

@@ -105,18 +105,14 @@ void add_channel_access(Snapshot& snapshot) {
   duration.buckets[exposition::kPutScale.slot(-55)] = 2;   // just above it
   duration.buckets[kPutHistogramSlots - 1] = 1;            // above 2^10 s
   snapshot.put_durations = {duration};
-  snapshot.put_disagreements = {{"power-supplies", "10.0.0.9", "guest", "laptop", 50, 0},
-                                {"power-supplies", "10.0.0.7", "operator", "console1", 0, 49}};
   snapshot.pva = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
                     PutOp::write, 41, 1790000240.5, 1790000100.25},
                    {"power-supplies", "", "", "", "", PutOp::write, 3}},
                   {{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
-                    "no_write_access", 5, 1790000100.25}},
-                  {{"power-supplies", ""}, {"timing", "stripped"}}};
+                    "no_write_access", 5, 1790000100.25}}};
   snapshot.pva_policy = {{{"power-supplies", "PS:Q1:SetCur", "10.0.0.7", "operator", "10.0.0.7",
                            "default", "unexpected", 41, 1790000240.5, 0}},
                          {{"default", "unexpected", 41}}};
-  snapshot.put_witnesses = {{"power-supplies", ""}, {"timing", "stripped"}};
   snapshot.unexpected_puts = {
       {"power-supplies", "PS:Q1:SetCur", "10.0.0.9", "guest", "laptop", "quads", "forbidden", 7,
        1790000290.5, 1790000280},
@@ -215,6 +211,10 @@ Snapshot sample_snapshot() {
   snapshot.trace_sinks = {zipkin};
   snapshot.config = ConfigSample{true, 1790000123.5, 1800000000};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
+  snapshot.put_sources = {{"power-supplies", "ca", "server"},
+                          {"power-supplies", "pva", "server"},
+                          {"timing", "ca", "packets", "stripped"}};
+  snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
   snapshot.states = {{"iocs", 0, 1, 0}, {"habits", 0, 0, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
   snapshot.left_out = {{{"1002", 7}}, 3};

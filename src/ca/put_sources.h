@@ -1,0 +1,71 @@
+// CaPutSources: whose word counts for the puts of each IOC: its server's, or the packets'. Pure: no
+// system calls.
+//
+// A switch is a late start, and may leave puts out or count them twice. How many at most follows
+// from what the packets show at any time: puts that were sent between the two steps of the switch,
+// and puts that the server had not served at the first step. Never more than the packets have shown
+// since the switch before.
+//
+// - To the server: begin_switch(), the probes are attached, to_server(). Packets count until
+//   to_server(). Puts that were sent before it and served with the probes in place count twice.
+// - To the packets: begin_switch(), leave_server(), the probes are detached, end_switch(). Packets
+//   count from leave_server() on. Puts that were sent before it and served without the probes are
+//   missing; those sent after it and served with the probes count twice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace ioc_exporter::ca {
+
+class CaPutSources {
+ public:
+  // What the sockets of a server hold that it has not read.
+  struct Unread {
+    std::uint64_t bytes = 0;
+    std::uint64_t sockets = 0;
+  };
+  using UnreadByIoc = std::map<std::uint32_t, Unread>;
+  struct Switched {
+    std::uint64_t missing = 0, twice = 0;  // at most
+  };
+  // Bytes of the smallest put, and puts that a server may have read of a circuit before it serves
+  // them: rsrv's buffer has 16 KiB (MAX_TCP).
+  static constexpr std::uint64_t kSmallestPut = 16;
+  static constexpr std::uint64_t kReadAhead = 16384 / kSmallestPut;
+
+  // Packets have shown so many more puts to the IOC.
+  void saw(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].seen += puts; }
+  // Every second or two, after saw().
+  void look();
+
+  // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
+  bool is_server(std::uint32_t ioc, std::uint16_t port) const;
+  void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
+
+  void begin_switch(const UnreadByIoc& unread);
+  void to_server(std::uint32_t ioc);
+  void leave_server(std::uint32_t ioc);
+  void end_switch();
+
+  // By IOC, of those whose server has told of its puts.
+  std::map<std::uint32_t, Switched> switched() const;
+  void forget(std::uint32_t ioc) { all_.erase(ioc); }
+
+ private:
+  struct Source {
+    std::uint64_t seen = 0;
+    std::uint64_t seen_before = 0, seen_last = 0;  // as of the last two looks
+    std::uint64_t at_switch = 0;                   // seen before the last switch
+    std::uint64_t at_begin = 0, unserved = 0;      // as of begin_switch()
+    std::uint16_t port = 0;
+    bool server = false;
+    bool leaving = false;  // between leave_server() and end_switch()
+    bool switches = false;
+    Switched switched = {};
+  };
+
+  std::map<std::uint32_t, Source> all_;
+};
+
+}  // namespace ioc_exporter::ca
