@@ -74,6 +74,20 @@ std::string Helpers::gone() const {
 
 Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   Helpers helpers;
+  // First: each helper that is forked later has the descriptors that are open by then, and would
+  // keep the packet sockets open.
+  ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
+  auto net = Helper::start(
+      {"ioc_exp-net",
+       confine_to(options, {CAP_SYS_ADMIN, CAP_NET_RAW}, {.probes = false, .net_namespaces = true}),
+       [taps](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
+         if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
+           return serve_netlink(request, file);
+         return taps == nullptr ? error_in_words("tap: there is none") : taps->serve(request, file);
+       }});
+  if (!net) return std::move(net).error();
+  helpers.net = *net;
+  if (taps != nullptr) taps->use_helper(helpers.net);
   records::RecordProcess* const records = daemon.records().process();
   ca::CaWitnessObject* const witness = daemon.puts().witness_object();
   pva::PvaWitnessObject* const pva = daemon.pva().witness_object();
@@ -105,17 +119,6 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
     if (pva != nullptr) pva->use_helper(*attach);
     if (users != nullptr) users->use_helper(*attach);
   }
-  ca::CaPacketTaps* const taps = daemon.puts().packet_taps();
-  auto net = Helper::start(
-      {"ioc_exp-net",
-       confine_to(options, {CAP_SYS_ADMIN, CAP_NET_RAW}, {.probes = false, .net_namespaces = true}),
-       [taps](const HelperRequest& request, const UniqueFd& file) -> Result<UniqueFd> {
-         if (request.what == static_cast<std::uint32_t>(NetRequest::netlink))
-           return serve_netlink(request, file);
-         return taps == nullptr ? error_in_words("tap: there is none") : taps->serve(request, file);
-       }});
-  if (!net) return std::move(net).error();
-  helpers.net = *net;
   auto log = start_log_helper(daemon.outlets(), "ioc_exp-log", options);
   if (!log) return std::move(log).error();
   helpers.log = *log;
@@ -124,7 +127,6 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   helpers.traces = *traces;
   helpers.readers = daemon.readers();
   open_netlink_by(helpers.net);
-  if (taps != nullptr) taps->use_helper(helpers.net);
   return helpers;
 }
 

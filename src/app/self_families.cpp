@@ -65,9 +65,10 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
 }
 
 void add_put_sources(const SelfSamples& samples, Families& to) {
-  auto sources = flag("epics_ioc_put_source",
-                      "Where the counts of puts to the IOC come from: its server, packets, or none: "
-                      "puts are not counted. Always 1.");
+  auto sources =
+      flag("epics_ioc_put_source",
+           "Where the counts of puts to the IOC come from: its server, packets, or none: "
+           "puts are not counted. Always 1.");
   for (const PutSourceSample& one : samples.put_sources)
     sources.add({{"ioc", one.ioc}, {"protocol", one.protocol}, {"source", one.source}}, 1);
   sources.append_to(to);

@@ -88,7 +88,7 @@ std::optional<SocketLine> parse_socket_line(std::string_view line) {
   const std::string_view queues = next_word(line);  // to send, and to read
   if (!number_of(queues.substr(queues.find(':') + 1), 16, socket.unread)) return {};
   if (socket.remote_port == 0) socket.unread = 0;  // of a listener: connections
-  for (int i = 0; i < 4; ++i) next_word(line);  // timer, retransmits, uid, timeout
+  for (int i = 0; i < 4; ++i) next_word(line);     // timer, retransmits, uid, timeout
   if (!number_of(next_word(line), 10, socket.inode)) return {};
   return parsed;
 }

@@ -97,7 +97,8 @@ void CaCollector::read_witness(Reading& reading) {
 void CaCollector::read_sources(SelfSamples& self) const {
   for (const auto& [id, live] : host_.live()) {
     PutSourceSample sample{live.ioc.name, "ca", "none"};
-    const bool tapped = tap_ && tap_->attachments() > 0 && namespaces_.number(live.ioc.net_namespace);
+    const bool tapped =
+        tap_ && tap_->attachments() > 0 && namespaces_.number(live.ioc.net_namespace);
     if (witness_ && witness_->heard_since(live.number))
       sample.source = "server";
     else if (tapped)
@@ -207,7 +208,8 @@ void CaCollector::status(exposition::StatusPage& page) {
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);
   const double now = now_seconds();
-  for (auto& table : {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
+  for (auto& table :
+       {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
     page.tables.push_back(table);
   page.self.add(std::move(reading.self));
 }

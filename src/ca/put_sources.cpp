@@ -24,16 +24,16 @@ void CaPutSources::begin_switch(const UnreadByIoc& unread) {
     const auto found = unread.find(ioc);
     if (found == unread.end()) continue;
     const std::uint64_t recent = source.seen - source.seen_before;
-    source.unserved = found->second.bytes / kSmallestPut +
-                      std::min(recent, kReadAhead * found->second.sockets);
+    source.unserved =
+        found->second.bytes / kSmallestPut + std::min(recent, kReadAhead * found->second.sockets);
   }
 }
 
 void CaPutSources::to_server(std::uint32_t ioc) {
   Source& source = all_[ioc];
   if (source.server) return;
-  source.switched.twice += std::min(source.seen - source.at_switch,
-                                    source.seen - source.at_begin + source.unserved);
+  source.switched.twice +=
+      std::min(source.seen - source.at_switch, source.seen - source.at_begin + source.unserved);
   source.at_switch = source.seen;
   source.server = source.switches = true;
 }

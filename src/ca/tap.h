@@ -138,8 +138,8 @@ class CaTap {
   // (CLOCK_MONOTONIC): counts, failures, and durations of PVs that nobody else wrote to.
   void expire_puts(std::uint64_t before_ns);
 
-  // Changes whose word counts for an IOC's puts, as CaPutSources says. begin_source_switch() is once
-  // for all that switch at the same time.
+  // Changes whose word counts for an IOC's puts, as CaPutSources says. begin_source_switch() is
+  // once for all that switch at the same time.
   Result<void> begin_source_switch(Clock::time_point now = Clock::now());
   Result<void> let_server_count(std::uint32_t ioc, Clock::time_point now = Clock::now());
   void leave_server(std::uint32_t ioc) { sources_.leave_server(ioc); }
@@ -309,7 +309,7 @@ class CaTap {
   CaNamespaces namespaces_;  // goes before the object
   CaPutTotals totals_;
   CaPutSources sources_;
-  std::vector<Placed> placed_;  // by slot
+  std::vector<Placed> placed_;                                             // by slot
   std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in placed_
   CaOutcomeTotals outcomes_;
   CaServerTotals server_totals_;

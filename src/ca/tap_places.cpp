@@ -1,5 +1,5 @@
-// The part of CaTap that knows where puts go: which client's connection and SID a slot counts for, and
-// whose word counts there.
+// The part of CaTap that knows where puts go: which client's connection and SID a slot counts for,
+// and whose word counts there.
 #include <algorithm>
 
 #include "ca/tap.h"
@@ -82,8 +82,8 @@ Result<void> CaTap::end_source_switch(Clock::time_point now) {
 std::string CaTap::name_of(const CaPutPlace& place) const {
   const auto found = slot_at_.find(place);
   if (found == slot_at_.end()) return {};
-  const Told& told = told_[found->second];
-  const CaPutLabels* const labels = totals_.labels(found->second, told.channel);
+  const Placed& placed = placed_[found->second];
+  const CaPutLabels* const labels = totals_.labels(found->second, placed.channel);
   return labels == nullptr ? "" : labels->pv;
 }
 

@@ -155,7 +155,7 @@ void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::t
   trouble_.report("read the puts that packets have shown", tap_->let_server_count(watched.number));
   watched.budget.begin(watched.hits, now);
   watched.attaching.succeeded();
-  log::info("ioc {}: its server tells of its puts", watched.name);
+  log::info("ioc {}: its server is heard about puts", watched.name);
 }
 
 // Before the first probes that this follow() attaches or detaches.

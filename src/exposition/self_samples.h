@@ -99,7 +99,7 @@ struct LoopSample {
 // Whose word counts for the puts of an IOC.
 struct PutSourceSample {
   std::string ioc, protocol;
-  std::string source;   // "server", "packets", "none"
+  std::string source;    // "server", "packets", "none"
   std::string why = {};  // it is not the server; "": it is, or it is no EPICS Base server
 };
 

@@ -175,8 +175,7 @@ void PvaCollector::status(exposition::StatusPage& page) {
     samples = read(page.self, complete);
   }
   for (const PutSourceSample& one : page.self.put_sources)
-    if (exposition::StatusIoc* const row =
-            one.protocol == "pva" ? page.find_ioc(one.ioc) : nullptr;
+    if (exposition::StatusIoc* const row = one.protocol == "pva" ? page.find_ioc(one.ioc) : nullptr;
         row != nullptr && !one.why.empty())
       row->notes.push_back("Its puts by PV Access are not all counted: " + one.why + ".");
   const auto unnamed = std::accumulate(samples.puts.begin(), samples.puts.end(), std::uint64_t{0},

@@ -6,7 +6,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import struct
 import threading
 import time
 
@@ -206,7 +205,7 @@ def test_a_stripped_library(start_ioc, start_exporter, raw_client, log_dir, base
     libraries = stripped_libraries(base, log_dir / "lib")
     ioc = start_ioc(f"stripped-{base}", targets("Z:"), base=base, lib_dir=libraries)
     exporter = start_exporter(sees=[ioc])
-    heard(exporter, ioc)
+    told_by(exporter, ioc, "server")
     owner, guest = raw_client(ioc, "owner", "console1"), raw_client(ioc, "guest", "console2")
     first, second = owner.create("Z:set1"), guest.create("Z:set2")
     for i in range(23):

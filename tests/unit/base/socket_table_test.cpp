@@ -23,9 +23,8 @@ const std::string kTail = " 00000000:00000000 00:00000000 00000000     0        
 const std::string kZeros(24, '0');
 
 TEST(SocketLine, EndsStateAndInode) {
-  const auto line =
-      parse_socket_line("   1: 0100007F:13C8 0200007F:9C40 01 00000007:00000017" +
-                        kTail.substr(kTail.find(" 00:")) + "77 1 0 100 0 0 10 0");
+  const auto line = parse_socket_line("   1: 0100007F:13C8 0200007F:9C40 01 00000007:00000017" +
+                                      kTail.substr(kTail.find(" 00:")) + "77 1 0 100 0 0 10 0");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->state, 1u);
   EXPECT_EQ(line->socket.local, ipv4_address(127, 0, 0, 1));
