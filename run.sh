@@ -257,7 +257,7 @@ show_links() {
     echo "    half a minute from now a client writes that the policy (demo/policy.yml) does not know"
   fi
   if [ -n "${alertmanager_port:-}" ]; then
-    echo "  Alertmanager   amtool alert --alertmanager.url=http://localhost:$alertmanager_port"
+    echo "  Alertmanager   amtool alert --alertmanager.url=http://127.0.0.1:$alertmanager_port"
   fi
   echo
 }

@@ -68,7 +68,10 @@ if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 fetch_rest() {
   if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
   if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
-  if wanted package; then scripts/make-release-roots.sh .cache/release-roots; fi
+  if wanted package; then
+    scripts/make-release-roots.sh .cache/release-roots
+    scripts/make-clean-root.sh .cache/clean-root
+  fi
 }
 fetch_rest &
 rest=$!
@@ -104,7 +107,8 @@ fi
 configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" -DIOC_EXPORTER_STATIC=$released \
   "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
-  "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3" "-DIOC_EXPORTER_RELEASE_ROOTS=$PWD/.cache/release-roots"
+  "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3" "-DIOC_EXPORTER_RELEASE_ROOTS=$PWD/.cache/release-roots" \
+  "-DIOC_EXPORTER_CLEAN_ROOT=$PWD/.cache/clean-root"
 if [ ${#targets[@]} -gt 0 ]; then build_targets "$build" "${targets[@]}"; fi
 wait "$rest" || die "what the tests need could not be fetched"
 trap - EXIT

@@ -33,7 +33,8 @@ apt_packages() {
     vm-arm64) echo "qemu-system-arm" ;;
     fuzz) echo "python3 $(apt_fuzzer)" ;;
     monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager" ;;
-    package) echo "python3 dpkg-dev rpm groff-base binutils iproute2 debian-archive-keyring" ;;
+    package) echo "python3 python3-venv ca-certificates dpkg-dev rpm groff-base binutils iproute2 git mmdebstrap" \
+      "debian-archive-keyring" ;;
     lint) echo "python3 clang-format" ;;
     demo) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager curl" ;;
     bench) echo "bpftrace binutils iproute2 tcpdump" ;;
@@ -132,7 +133,12 @@ apt() {
   rm -f "$log"
 }
 logged() { "${@:2}" </dev/null >>"$1" 2>&1; }
-apt_update() { apt "fetching the lists of packages" update; }
+lists_are_new=
+apt_update() {
+  [ -z "$lists_are_new" ] || return 0
+  apt "fetching the lists of packages" update
+  lists_are_new=yes
+}
 
 apt_install() {
   say "installing: $*"
