@@ -288,7 +288,7 @@ install_demo() {
   as_invoker scripts/make-venv.sh .cache/demo-venv demo/requirements.txt
 }
 
-# While the compiler runs, where it looks as if there will be a demo. When this script ends before, apt-get does not.
+# While the compiler runs, where it looks as if there will be a demo. When this script is ended, apt-get still finishes.
 begin_to_install_demo() {
   if [ "$demo" = yes ] || { [ "$demo" = auto ] && ! seems_to_run_iocs; }; then
     install_demo >"$work/install-demo.log" 2>&1 &
@@ -300,7 +300,8 @@ end_to_install_demo() {
   if [ -z "$installing" ]; then
     install_demo
   else
-    wait "$installing" || fail_with_log install-demo "what the demo needs could not be installed"
+    with_progress "installing what the demo needs" "$work/install-demo.log" wait "$installing" ||
+      fail_with_log install-demo "what the demo needs could not be installed"
     installing=
   fi
 }
