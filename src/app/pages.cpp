@@ -1,11 +1,13 @@
 #include "app/pages.h"
 
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "app/graph_request.h"
 #include "app/puts_request.h"
 #include "app/runbooks.h"
+#include "app/status.h"
 #include "app/traces_request.h"
 #include "app/version.h"
 #include "base/process_stats.h"
@@ -32,7 +34,9 @@ web::Response answer_who_wrote(Daemon& daemon, const web::Request& request) {
 }
 
 web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
-  exposition::StatusPage page = daemon.status();
+  exposition::StatusPage page =
+      page_with_rates([&daemon] { return daemon.status(); },
+                      [](auto pause) { std::this_thread::sleep_for(pause); });
   page.name = "ioc_exporter";
   page.version = build_info().version;
   page.description = "What every record of this host's EPICS IOCs does, and who writes to it.";

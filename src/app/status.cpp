@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/rates.h"
+
 namespace ioc_exporter::app {
 namespace {
 
@@ -35,19 +37,21 @@ void add_notes(StatusPage& page) {
                       "All probes are detached, by SIGUSR1 or POST /-/detach: nothing is counted. "
                       "SIGUSR2 attaches them again.");
   for (const DropSample& drop : page.self.drops)
-    if (drop.count > 0)
+    if (drop.lost && drop.count > 0)
       page.notes.push_back(drop.probe + ": " + std::to_string(drop.count) + " × " + drop.reason +
                            " (see ioc_exporter_dropped_total)");
 }
 
 void add_facts(StatusPage& page) {
-  std::uint64_t problems = 0, dropped = 0;
+  std::uint64_t problems = 0, lost = 0;
   for (const StatusIoc& ioc : page.iocs) problems += ioc.problem.empty() ? 0u : 1u;
   for (const ProbeSample& probe : page.self.probes) problems += probe.loaded ? 0u : 1u;
-  for (const DropSample& drop : page.self.drops) dropped += drop.count;
+  for (const DropSample& drop : page.self.drops)
+    if (drop.lost) lost += drop.count;
+  problems += lost > 0 ? 1u : 0u;
   page.facts.push_back(
       {std::to_string(problems), problems == 1 ? "problem" : "problems", problems > 0});
-  page.facts.push_back({std::to_string(dropped), "not counted in full"});
+  if (lost > 0) page.facts.push_back({std::to_string(lost), "not counted in full", true});
   if (page.self.detached) page.facts.push_back({"detached", "nothing is counted", true});
 }
 
@@ -70,6 +74,14 @@ exposition::StatusTable limits_table(const std::vector<MapSample>& all) {
     table.rows.push_back({map->map, std::to_string(map->entries), std::to_string(map->capacity),
                           share_text(map->entries, map->capacity)});
   return table;
+}
+
+exposition::StatusPage page_with_rates(const std::function<exposition::StatusPage()>& read,
+                                       const std::function<void(std::chrono::milliseconds)>& wait) {
+  exposition::StatusPage page = read();
+  if (!page.rates_due) return page;
+  wait(Rates::kShortest);
+  return read();
 }
 
 void finish_status(const std::vector<ProbeState>& probes, StatusPage& page) {

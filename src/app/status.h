@@ -1,12 +1,18 @@
 // What the page at "/" and --check say of the exporter itself, from what its collectors told. Pure.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <vector>
 
 #include "exposition/collector.h"
 #include "exposition/status_page.h"
 
 namespace ioc_exporter::app {
+
+// A page with rates: `read` is called again, once and after `wait`, when rates are due.
+exposition::StatusPage page_with_rates(const std::function<exposition::StatusPage()>& read,
+                                       const std::function<void(std::chrono::milliseconds)>& wait);
 
 // Adds the probes, the tables' fill, what was lost, and the facts about problems.
 void finish_status(const std::vector<ProbeState>& probes, exposition::StatusPage& page);

@@ -186,7 +186,9 @@ void CaCollector::status(exposition::StatusPage& page) {
   for (const PutSample& put : samples.puts)
     if (const auto count = counts.find(put.ioc); count != counts.end()) count->second += put.count;
   double all = 0;
+  const std::size_t counted = counts.size();
   const auto rates = rates_.of(std::move(counts));
+  page.rates_due |= rates.size() < counted;
   for (const auto& [ioc, rate] : rates) {
     page.find_ioc(ioc)->put_rate = rate;
     all += rate;

@@ -68,6 +68,9 @@ struct StatusPage {
   std::vector<std::string> notes = {};  // "12 puts whose PV name is not known"
   std::vector<StatusFact> facts = {};   // at the top
 
+  // Counts were read for the first time: rates need a second reading, Rates::kShortest later.
+  bool rates_due = false;
+
   SelfSamples self = {};  // what collectors say of themselves; app/status.h makes rows of it
 
   // The row of that IOC; null when there is none.

@@ -204,7 +204,9 @@ void RecordsCollector::status(exposition::StatusPage& page) {
     if (ioc.up && ioc.records_attached) counts[ioc.name] = processed(ioc);
   }
   page.facts.push_back({std::to_string(records), "records"});
+  const std::size_t counted = counts.size();
   const auto rates = rates_.of(std::move(counts));
+  page.rates_due |= rates.size() < counted;
   double all = 0;
   for (const IocSample& ioc : reading.iocs) {
     exposition::StatusIoc* const row = page.find_ioc(ioc.name);

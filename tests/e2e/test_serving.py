@@ -57,6 +57,8 @@ def test_landing_page_and_health(ioc, exporter):
     assert headers["content-type"].startswith("text/html")
     for text in ("ioc_exporter", "/metrics", ioc.name, str(ioc.pid)):
         assert text in page
+    for rate in ("processed/s", "puts/s"):  # the first look has them, too
+        assert f'<span class="dim">{rate}</span>' in page
     assert exporter.request("/-/healthy")[0] == 200
 
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/rates.h"
 #include "ca/tables.h"
 #include "records/stuck_table.h"
 #include "support/snapshot.h"
@@ -116,6 +117,45 @@ TEST(LandingTables, TheFullestTableIsFirst) {
 
 TEST(LandingTables, NothingIsNoRows) {
   for (const LandingTable& each : landing_tables({}, kNow)) EXPECT_TRUE(each.rows.empty());
+}
+
+std::vector<std::string> facts_of(std::vector<DropSample> drops) {
+  exposition::StatusPage page;
+  page.self.drops = std::move(drops);
+  finish_status({}, page);
+  std::vector<std::string> facts = page.notes;
+  for (const auto& fact : page.facts)
+    facts.push_back(fact.value + " " + fact.what + (fact.bad ? " (bad)" : ""));
+  return facts;
+}
+
+TEST(StatusFacts, WhatIsNotCountedInFullIsAProblem) {
+  const DropSample usual{"ca_tap", "joined_late", 5, false};
+  EXPECT_THAT(facts_of({usual, {"ca_tap", "stream_gap", 0}}), ElementsAre("0 problems"));
+  EXPECT_THAT(facts_of({usual, {"ca_tap", "stream_gap", 23}, {"ca_udp", "name_cut", 1}}),
+              ElementsAre("ca_tap: 23 × stream_gap (see ioc_exporter_dropped_total)",
+                          "ca_udp: 1 × name_cut (see ioc_exporter_dropped_total)",
+                          "1 problem (bad)", "24 not counted in full (bad)"));
+}
+
+TEST(StatusPages, ASecondReadingIsTakenWhereRatesAreDue) {
+  for (const bool due : {false, true}) {
+    std::vector<std::string> done;
+    const auto read = [&done, due] {
+      done.emplace_back("read");
+      exposition::StatusPage page;
+      page.rates_due = due;
+      page.name = std::to_string(done.size());
+      return page;
+    };
+    const auto wait = [&done](std::chrono::milliseconds pause) {
+      EXPECT_EQ(pause, Rates::kShortest);
+      done.emplace_back("wait");
+    };
+    EXPECT_EQ(page_with_rates(read, wait).name, due ? "3" : "1");
+    const std::vector<std::string> once{"read"}, twice{"read", "wait", "read"};
+    EXPECT_EQ(done, due ? twice : once);
+  }
 }
 
 }  // namespace
