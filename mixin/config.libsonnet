@@ -17,6 +17,8 @@
     // whose value goes up and down about its threshold then ends and begins with it.
     keepFiring: true,
 
+    // --ioc.keep-gone of the exporters.
+    keepGone: '1d',
     restartsInQuarterHour: 2,
     scanTimeLostShare: 0.05,
     scanStalledSeconds: 30,

@@ -26,8 +26,7 @@ def board() -> Board:
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
             Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short"),
-            Stat("IOCs down", "IOCs that have ended and are not forgotten, and those that are expected and were never "
-                 "seen.",
+            Stat("IOCs down", "IOCs that have ended, within the last day, and those that are expected and were never seen.",
                  [Query(f"count({DOWN}) or vector(0)")], unit="short",
                  steps=[(None, GOOD), (1, CRITICAL)]),
             count_state("Critical", 3, CRITICAL, "IOCs with a critical alert that fires."),
@@ -61,8 +60,7 @@ def board() -> Board:
                   columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
                            Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=200)]),
             Table("IOCs that do not run", "How those ended that have, where the exporter saw it; those without were never "
-                  "seen, or ended while no exporter ran; 50 at most. Until they run again, or are forgotten (ioc_exporter iocs "
-                  "forget).",
+                  "seen; 50 at most. Until they run again, or for a day.",
                   [Query(f"topk(50, {DOWN} * {ON} group_left (reason, status, signal) epics_ioc_last_exit_info{{{IOCS}}} "
                          f"or ({DOWN} unless {ON} epics_ioc_last_exit_info{{{IOCS}}}))", instant=True)],
                   width=12, height=8, empty_when_healthy=True,

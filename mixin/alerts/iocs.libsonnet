@@ -1,6 +1,5 @@
 // IOCs: what dashboards and alerts share, and the alerts.
 // Alerts. Each has its page in docs/runbooks/.
-local shell = import '../shell.libsonnet';
 {
   topics+:: { iocs+: {
     alerts+: [
@@ -18,10 +17,31 @@ local shell = import '../shell.libsonnet';
               description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} {{ if eq $value 0.0 }}has ended. ' +
                            '{{- range query (printf "epics_ioc_last_exit_info{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc) }} ' +
                            'It ended by {{ .Labels.reason }} {{ .Labels.signal }}{{ .Labels.status }}.{{ end }} If it is not ' +
-                           'to run any more, take it out of iocs.expected, and on that host, as root: ioc_exporter iocs forget ' +
-                           shell.quoted('ioc') +
+                           'to run any more, take it out of iocs.expected: otherwise this alert ends a day after the IOC did.' +
                            '{{ else }}is expected there, and was not seen. If it is not to run there, take it out of ' +
                            'iocs.expected.{{ end }}',
+            },
+          },
+          // An exporter that starts anew knows nothing of IOCs that ended before: Prometheus does. Up at three of the
+          // five-minute marks: for ten minutes at least, as what stays on the page at 0. A minute more: for clocks that
+          // differ.
+          {
+            alert: 'EpicsIocAbsent',
+            expr: |||
+              sum_over_time(epics_ioc_up[%(keepGone)s:5m]) > 2
+                and on (job, instance, ioc) (
+                  max_over_time(timestamp(epics_ioc_up)[%(keepGone)s:5m])
+                    < on (job, instance) group_left () process_start_time_seconds + 60)
+                unless on (job, instance, ioc) epics_ioc_up
+                unless on (job, instance, ioc) epics_ioc_expected
+            ||| % $._config,
+            'for': '5m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'IOC {{ $labels.ioc }} is absent',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} was up within the last %(keepGone)s, and is not ' % $._config +
+                           'there since the exporter was started anew. If it is not to run any more, silence this alert: it ' +
+                           'ends by itself.',
             },
           },
           {

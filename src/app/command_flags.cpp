@@ -35,7 +35,7 @@ cxxopts::Options describe(const OptionTable& table) {
       "What is busy now: ioc_exporter top (see top --help).\n"
       "What a record processes through its links: ioc_exporter graph RECORD (see graph --help).\n"
       "Which puts the site expects: ioc_exporter policy test|learn (see policy --help).\n"
-      "Expected IOCs, and those to forget: ioc_exporter iocs learn|forget (see iocs --help).");
+      "Which IOCs the site expects: ioc_exporter iocs learn (see iocs --help).");
   description.set_width(100);
   for (const OptionGroup& group : table.groups())
     for (const OptionRow& row : group.rows) {

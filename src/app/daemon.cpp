@@ -26,6 +26,10 @@ constexpr std::chrono::milliseconds kFirstPatience{20'000};
 // An upper estimate of what the families about the exporter take.
 constexpr std::size_t kSelfBytes = 100 * 110;
 
+iocs::FirstUsers first_users(const Options& options) {
+  return iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()});
+}
+
 iocs::Host::Options host_options(const Options& options,
                                  std::shared_ptr<iocs::ReaderPool> readers) {
   iocs::Host::Options host;
@@ -33,8 +37,7 @@ iocs::Host::Options host_options(const Options& options,
   host.finder.name_sources = options.iocs.name_sources;
   host.finder.filter = options.iocs.filter;
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
-  host.finder.first_users =
-      iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()});
+  host.finder.first_users = first_users(options);
   host.keep_gone = options.iocs.keep_gone;
   return host;
 }
@@ -47,22 +50,12 @@ std::string state_folder(const iocs::Options& options) {
   return folder.starts_with('/') ? folder.substr(0, folder.find(':')) : "";
 }
 
-iocs::IocsCollector::Options iocs_options(const Options& options) {
-  const bool stays = !options.check && !options.once;
-  iocs::IocsCollector::Options iocs;
-  iocs.seen.folder = stays ? state_folder(options.iocs) : "";
-  iocs.seen.after = std::chrono::duration_cast<std::chrono::seconds>(options.iocs.remember_after);
-  iocs.seen.first_users = iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()});
-  iocs.seen.filter = options.iocs.filter;
-  return iocs;
-}
-
 ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds,
                                 const kernel::RingUse& ring, const kernel::TraceUse& traces) {
   const bool stays = !options.check && !options.once;
   return {options.ca,
           options.iocs.filter,
-          options.iocs.keep_gone,
+          std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::Host::kKeepCounts),
           stays,
           options.records.overhead_budget / 100,
           hit_seconds,
@@ -124,7 +117,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
               outlets_ ? outlets_->ring() : nullptr,
               outlets_ ? outlets_->privacy_of_users() : putlog::Privacy(),
               {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}, trace_outlets_.get()),
-      iocs_(host_, iocs_options(options)),
+      iocs_(host_, first_users(options).leaves_some_out()),
       collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_, &traces_},
       interval_(options.iocs.interval) {}
 
@@ -138,7 +131,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
       [&options] { return confine_readers(options.privileges, options.sandbox); });
   if (!forker) return std::move(forker).error();
   auto readers = std::make_shared<iocs::ReaderPool>(RootedFs(), std::move(*forker));
-  readers->let_go_first(iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()}));
+  readers->let_go_first(first_users(options));
   std::unique_ptr<putlog::Outlets> outlets;
   if (put_log_options(options).enabled) {
     auto made = putlog::Outlets::make(options.putlog.outlets, build_info().version);

@@ -56,8 +56,8 @@ Which records that record processes through its links, and what they cost. It as
 Which rule of a policy decides on a put, and a policy proposed from what was seen; see
 .BR "ioc_exporter policy \-\-help" .
 .TP
-.BR "ioc_exporter iocs learn" ", " "ioc_exporter iocs forget"
-Which IOCs to expect, proposed from what runs, and to forget one that does not run any more; see
+.B "ioc_exporter iocs learn"
+Which IOCs to expect, proposed from what runs; see
 .BR "ioc_exporter iocs \-\-help" .
 .SH SIGNALS
 .TP

@@ -41,7 +41,6 @@ void StateKeeper::note_written() {
   problem_ = written_ ? "" : written_.error().message();
   if (written_) return;
   ++sample_.write;
-  failed_ = true;
   --generation_;  // the same file again: the other one is whole
 }
 

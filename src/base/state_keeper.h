@@ -17,7 +17,7 @@ namespace ioc_exporter {
 
 // Of one kind of state, for the metrics: how often what failed.
 struct StateSample {
-  std::string state;  // "iocs", "habits"
+  std::string state;  // "habits"
   std::uint64_t open = 0, read = 0, write = 0;
 };
 
@@ -26,7 +26,7 @@ class StateKeeper {
   // The text of that generation. Called by the worker.
   using Encode = std::function<std::string(std::uint64_t generation)>;
 
-  // `state`: its name in metrics; `what` it is, in log lines: "names of IOCs".
+  // `state`: its name in metrics; `what` it is, in log lines: "habits of records".
   StateKeeper(std::string state, std::string what)
       : what_(std::move(what)), sample_{.state = std::move(state)} {}
 
@@ -41,8 +41,6 @@ class StateKeeper {
 
   // Whether nothing is being written. Tells of what failed.
   bool is_idle();
-  // Whether the last writing failed, once.
-  bool take_failed() { return std::exchange(failed_, false); }
   // While it is idle.
   void write(Encode encode);
   // The same, at the end: when it is done.
@@ -61,7 +59,7 @@ class StateKeeper {
   std::uint64_t generation_ = 0;
   std::string problem_;
   TroubleLog trouble_;
-  bool writing_ = false, failed_ = false;
+  bool writing_ = false;
   Result<void> written_;  // the worker's, while it writes
   Worker worker_;         // last: it ends first
 };

@@ -1,7 +1,6 @@
 #include "iocs/collector.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "base/time_text.h"
@@ -17,25 +16,11 @@ namespace {
 // An upper estimate of a line's length, and the lines of one IOC.
 constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
 
-SeenIocs::Running running(const LiveIoc& live, Collector::TimePoint now) {
-  const Ioc& ioc = live.ioc;
-  return {ioc.name,
-          ioc.user,
-          ioc.user_name,
-          ioc.goes_first,
-          ioc.name == ioc.claimed_name || ioc.name == ioc.claimed_name + "-" + ioc.user_name,
-          std::chrono::duration<double>(now - live.found).count()};
-}
-
 }  // namespace
 
-IocsCollector::IocsCollector(Host& host, const Options& options)
-    : host_(host),
-      reserves_expected_(options.seen.first_users.leaves_some_out()),
-      seen_(options.seen, host.fs()),
-      health_(host.fs()) {
-  seen_.open(Clock::now());
-  if (options.watches_exits) exit_watch_.open();
+IocsCollector::IocsCollector(Host& host, bool reserves_expected)
+    : host_(host), reserves_expected_(reserves_expected), health_(host.fs()) {
+  exit_watch_.open();
   host_.ask_hold_changes([this] { return exit_watch_.hold_changes(); });
   reserve_names();  // before the first look
 }
@@ -48,44 +33,27 @@ std::vector<ProbeState> IocsCollector::probes() const {
 
 void IocsCollector::follow(TimePoint now) {
   ExitWatch::Live live;
-  std::vector<SeenIocs::Running> all;
   for (const auto& [id, one] : host_.live()) {
     live.emplace(id, ExitWatch::Watched{one.ioc.name, one.ioc.user});
-    all.push_back(running(one, now));
     // What was another user's IOC says nothing of this one.
     if (const auto last = exits_.find(one.ioc.name);
         last != exits_.end() && last->second.user != one.ioc.user)
       exits_.erase(last);
   }
-  seen_.look(all, now_seconds(), now);
-  for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now)) {
+  for (const ExitWatch::Ended& ended : exit_watch_.follow(live, now))
     exits_.insert_or_assign(ended.name, Exit{ended.user, ended.exit});
-    seen_.ended(ended.name, ended.user, ended.exit);
-  }
-  for (const std::string& name : seen_.forget_some()) host_.forget_ended(name);
-  if (!exits_.empty()) {
-    const auto known = host_.known_names();
-    std::erase_if(exits_, [&known](const auto& exit) { return !known.contains(exit.first); });
-  }
+  std::erase_if(exits_, [this](const auto& exit) { return !host_.knows(exit.first); });
   reserve_names();
 }
 
 void IocsCollector::reserve_names() {
-  std::map<std::string, NameClaim> reserved;
+  std::map<std::string, NameClaim> reserved = host_.gone_names();
   if (reserves_expected_)
     for (const std::string& name : expected_)
       reserved.emplace(name, NameClaim{{}, kNoUser, "iocs.expected", false});
-  for (const auto& [name, one] : seen_.seen().all())
-    if (!one.up)
-      reserved.insert_or_assign(name, NameClaim{{}, one.user, one.user_name, one.goes_first});
   if (reserved == reserved_) return;
   reserved_ = reserved;
   host_.reserve_names(std::move(reserved));
-}
-
-void IocsCollector::tick(TimePoint now) {
-  const std::scoped_lock lock(host_.mutex());
-  seen_.keep(now);
 }
 
 void IocsCollector::expect(std::vector<std::string> names) {
@@ -96,16 +64,6 @@ void IocsCollector::expect(std::vector<std::string> names) {
 
 std::vector<IocFacts> IocsCollector::all_facts() const {
   std::vector<IocFacts> all = host_.facts();
-  std::unordered_set<std::string> known;
-  for (const IocFacts& facts : all) known.insert(facts.name);
-  for (const auto& [name, one] : seen_.seen().all()) {
-    if (one.up || known.contains(name)) continue;
-    IocFacts& facts = all.emplace_back();
-    facts.name = facts.claimed_name = name;
-    facts.only_remembered = true;
-    facts.user = one.user_name;
-    facts.last_exit = one.exit;
-  }
   for (IocFacts& facts : all)
     if (const auto exit = exits_.find(facts.name); exit != exits_.end())
       facts.last_exit = exit->second.exit;
@@ -122,23 +80,22 @@ std::string IocsCollector::list_json() {
   return to_json(list);
 }
 
-// What is expected or was seen, and does not run.
+// What is expected or was there, and does not run.
 void IocsCollector::add_missing(exposition::StatusPage& page,
                                 const std::vector<IocFacts>& iocs) const {
   exposition::StatusTable table{
       .title = "IOCs that do not run",
-      .note = "Until they run again, or: ioc_exporter iocs forget NAME",
+      .note = "Until they run again, or for --ioc.keep-gone",
       .columns = {{"IOC"}, {"user"}, {"last seen"}, {"it ended by"}, {"expected"}},
       .rows = {},
       .rest = ""};
   std::map<std::string, std::vector<std::string>> rows;
   for (const std::string& name : expected_) rows[name] = {name, "", "", "", "yes"};
-  for (const auto& [name, one] : seen_.seen().all()) {
-    if (one.up) continue;
-    const bool is_expected = rows.contains(name);
-    rows[name] = {name, one.user_name, local_time(static_cast<double>(one.last_seen)),
-                  one.exit ? in_words(*one.exit) : "", is_expected ? "yes" : ""};
-  }
+  for (const IocFacts& ioc : iocs)
+    if (!ioc.up)
+      rows[ioc.name] = {ioc.name, ioc.user, local_time(ioc.end_time_seconds),
+                        ioc.last_exit ? in_words(*ioc.last_exit) : "",
+                        rows.contains(ioc.name) ? "yes" : ""};
   for (const IocFacts& ioc : iocs)
     if (ioc.up) rows.erase(ioc.name);
   constexpr std::size_t kMostRows = 100;
@@ -150,7 +107,6 @@ void IocsCollector::add_missing(exposition::StatusPage& page,
     page.facts.push_back({std::to_string(rows.size()), "missing", true});
     page.tables.push_back(std::move(table));
   }
-  if (!seen_.problem().empty()) page.notes.push_back(seen_.problem());
 }
 
 std::map<IocId, HealthSample> IocsCollector::look(const Lives& live) {
@@ -172,13 +128,11 @@ void IocsCollector::collect(exposition::Page& page) {
   LeftOut left_out;
   std::vector<std::string> expected;
   std::optional<ProbeSample> exit_probe;
-  StateSample state;
   {
     const std::scoped_lock lock(host_.mutex());
     iocs = all_facts();
     expected = expected_;
     exit_probe = exit_watch_.sample();
-    state = seen_.sample();
     left_out = host_.left_out();
     for (const auto& [id, one] : host_.live()) live.emplace(id, one.serial);
   }
@@ -196,16 +150,15 @@ void IocsCollector::collect(exposition::Page& page) {
   encode_expected(expected, page.encoder);
   encode_left_out(left_out, page.encoder);
   if (exit_probe) page.self.probes.push_back(std::move(*exit_probe));
-  page.self.states.push_back(std::move(state));
 }
 
 void IocsCollector::status(exposition::StatusPage& page) {
   const std::scoped_lock lock(host_.mutex());
-  std::uint64_t up = 0, gone = 0;
+  std::uint64_t up = 0;
   const std::vector<IocFacts> iocs = all_facts();
   for (const IocFacts& ioc : iocs) {
-    if (ioc.only_remembered) continue;
-    ++(ioc.up ? up : gone);
+    if (ioc.only_up) continue;
+    up += ioc.up ? 1u : 0u;
     exposition::StatusIoc row;
     row.name = ioc.name;
     row.up = ioc.up;
@@ -222,7 +175,6 @@ void IocsCollector::status(exposition::StatusPage& page) {
     page.iocs.push_back(std::move(row));
   }
   page.facts.push_back({std::to_string(up), up == 1 ? "IOC up" : "IOCs up"});
-  if (gone > 0) page.facts.push_back({std::to_string(gone), "gone", true});
   add_missing(page, iocs);
   const LeftOut& left_out = host_.left_out();
   if (left_out.by_user.empty()) return;

@@ -5,29 +5,22 @@
 #include <mutex>
 #include <vector>
 
-#include "base/trouble_log.h"
 #include "exposition/collector.h"
 #include "iocs/exit_watch.h"
 #include "iocs/health.h"
 #include "iocs/host.h"
-#include "iocs/seen_keeper.h"
 
 namespace ioc_exporter::iocs {
 
 class IocsCollector final : public Collector {
  public:
-  struct Options {
-    SeenKeeper::Options seen;
-    bool watches_exits = true;
-  };
-
-  // Opens what takes rights that are given up later.
-  IocsCollector(Host& host, const Options& options);
+  // Opens what takes rights that are given up later. `reserves_expected`: names that are expected
+  // are for users who go first.
+  IocsCollector(Host& host, bool reserves_expected);
 
   std::string_view name() const override { return "iocs"; }
   std::vector<ProbeState> probes() const override;
   void follow(TimePoint now) override;
-  void tick(TimePoint now) override;
   void collect(exposition::Page& page) override;
   void status(exposition::StatusPage& page) override;
 
@@ -46,7 +39,7 @@ class IocsCollector final : public Collector {
   };
 
   std::map<IocId, HealthSample> look(const Lives& live);
-  // Under the host's mutex: those that run, those that are gone, and those that are remembered.
+  // Under the host's mutex: those that run and those that are gone, with how they ended.
   std::vector<IocFacts> all_facts() const;
   // The names of those that do not run are kept for their users.
   void reserve_names();
@@ -56,7 +49,6 @@ class IocsCollector final : public Collector {
   bool reserves_expected_;
   // What follows, up to the next mutex: under the host's.
   ExitWatch exit_watch_;
-  SeenKeeper seen_;
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows
   std::vector<std::string> expected_;
   std::map<std::string, NameClaim> reserved_;

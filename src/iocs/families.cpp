@@ -23,10 +23,11 @@ constexpr exposition::Family kLeftOut{
     "IOCs that run and are not followed, since others have all the places, by user."};
 constexpr exposition::Family kEvicted{
     "ioc_exporter_iocs_evicted_total", exposition::FamilyType::counter,
-    "IOCs that were followed and had to give their place to one of another user."};
+    "IOCs that left the page since all places were taken: running ones, for one of another user; "
+    "gone ones, before --ioc.keep-gone was over."};
 constexpr exposition::Family kUp{
     "epics_ioc_up", exposition::FamilyType::gauge,
-    "Whether the IOC runs: 1, or 0 after it has ended, until it is forgotten."};
+    "Whether the IOC runs: 1, or 0 after it has ended, for --ioc.keep-gone."};
 constexpr exposition::Family kExpected{
     "epics_ioc_expected", exposition::FamilyType::gauge,
     "An IOC that the site expects on this host, whether it runs or not. Always 1."};
@@ -88,7 +89,8 @@ void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
   if (users > LeftOut::kMostUsers || users == 0)
     encoder.count(encoder.labels({{"user", exposition::kOther}}), others);
   encoder.begin_family(kEvicted);
-  encoder.count(encoder.labels({}), left_out.evicted);
+  encoder.count(encoder.labels({{"state", "running"}}), left_out.evicted);
+  encoder.count(encoder.labels({{"state", "gone"}}), left_out.gone_evicted);
 }
 
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder) {

@@ -44,7 +44,6 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
       reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
       files_(*reader_, {.holder_of = [this](pid_t pid) { return file_holder(pid); }}),
       inspector_(fs_, *reader_, files_),
-      names_(options_.keep_name),
       user_names_(fs_),
       own_namespace_(net_namespace("/proc/self")) {}
 

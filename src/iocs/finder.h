@@ -54,8 +54,6 @@ struct FinderOptions {
   FirstUsers first_users;
   // Of each kind, this many are followed at most: see places.h.
   std::size_t places = kMostIocs;
-  // So long the name of an IOC that is gone is kept for its user.
-  std::chrono::milliseconds keep_name = std::chrono::minutes(5);
 };
 
 // In this order: a process that becomes another IOC by exec ends and starts under the same IocId.

@@ -77,7 +77,7 @@ void encode_health(const std::vector<const IocFacts*>& iocs, exposition::Encoder
   encode_each(kMaxFds, iocs, encoder, [](const HealthSample& health) { return health.max_fds; });
   encoder.begin_family(kRestarts);
   for (const IocFacts* ioc : iocs)
-    if (!ioc->only_remembered) encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->restarts);
+    if (!ioc->only_up) encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->restarts);
 }
 
 }  // namespace ioc_exporter::iocs

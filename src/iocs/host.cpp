@@ -7,6 +7,7 @@
 #include "base/ca_ports.h"
 #include "base/log.h"
 #include "base/number_after.h"
+#include "base/time_text.h"
 #include "iocs/ca_server_port.h"
 
 namespace ioc_exporter::iocs {
@@ -34,6 +35,11 @@ std::optional<std::uint16_t> guess_ca_port(const Ioc& ioc) {
   return std::nullopt;
 }
 
+// False: it was told apart by its pid, and never comes again by this name.
+bool keeps_name(const Ioc& ioc) {
+  return ioc.name == ioc.claimed_name || ioc.name == ioc.claimed_name + "-" + ioc.user_name;
+}
+
 // CAP_SYS_PTRACE, bit 19 of CapEff in /proc/PID/status (linux/capability.h).
 bool may_look_into_processes(const RootedFs& fs) {
   const auto status = fs.read("/proc/self/status");
@@ -48,18 +54,13 @@ std::string subject_of(const Ioc& ioc) {
          std::to_string(ioc.id.pid) + ")";
 }
 
-FinderOptions Host::finder_options(const Options& options) {
-  FinderOptions finder = options.finder;
-  finder.keep_name = std::max(options.keep_gone, finder.keep_name);
-  return finder;
-}
-
 Host::Host(RootedFs fs, Options options)
     : fs_(std::move(fs)),
       keep_gone_(options.keep_gone),
+      keep_counts_(std::min<milliseconds>(options.keep_gone, kKeepCounts)),
       most_gone_(options.most_gone),
       reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
-      finder_(fs_, finder_options(options), reader_),
+      finder_(fs_, options.finder, reader_),
       own_namespace_(finder_.own_namespace()) {
   UserNames names(fs_);
   for (const std::string& user : options.finder.first_users.named())
@@ -135,12 +136,18 @@ void Host::apply(Clock::time_point now) {
   for (const Ioc& ioc : changes.started) start(ioc, now);
   for (const Ioc& ioc : changes.changed) change(ioc, now);
   forget_gone(now);
+  left_out_.gone_evicted = gone_evicted_;
 }
 
 void Host::start(const Ioc& ioc, Clock::time_point now) {
-  // What another user's IOC of this name has counted is not continued.
-  if (const auto gone = gone_.find(ioc.name); gone != gone_.end() && gone->second.user != ioc.user)
-    forget(ioc.name, gone->second.number);
+  Clock::time_point known_since = now;
+  if (const auto gone = gone_.find(ioc.name); gone != gone_.end()) {
+    // What another user's IOC of this name has counted is not continued.
+    if (gone->second.claim.user != ioc.user)
+      forget(gone);
+    else
+      known_since = gone->second.known_since;
+  }
   const std::uint32_t number = number_of(ioc.name);
   const auto [restarts, is_new] = restarts_.try_emplace(ioc.name, 0);
   if (!is_new) ++restarts->second;
@@ -150,6 +157,7 @@ void Host::start(const Ioc& ioc, Clock::time_point now) {
   live.serial = next_serial_++;
   live.number = number;
   live.found = now;
+  live.known_since = known_since;
   live.reading = Retry(now);
   live.ca_port = ioc.ca_port;
   if (!may_log(now)) return;
@@ -183,9 +191,13 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   gone.facts.up = false;
   gone.facts.problem.clear();
   gone.facts.database.reset();
+  gone.facts.end_time_seconds = now_seconds();
   gone.number = live.number;
-  gone.user = live.ioc.user;
-  gone.until = now + keep_gone_;
+  gone.claim = {{}, live.ioc.user, live.ioc.user_name, live.ioc.goes_first};
+  gone.known_since = live.known_since;
+  gone.counts_until = now + keep_counts_;
+  const bool well_known = now - live.known_since >= kKnownWell && keeps_name(live.ioc);
+  gone.until = now + (well_known ? keep_gone_ : keep_counts_);
   if (may_log(now)) log::info("{} has ended", subject_of(ioc));
   gone_.insert_or_assign(live.ioc.name, std::move(gone));
   live_.erase(found);
@@ -199,21 +211,18 @@ void Host::evict(const Ioc& ioc, Clock::time_point now) {
               ioc.user_name);
   const std::uint32_t number = found->second.number;
   live_.erase(found);
-  forget(ioc.name, number);
+  forget_counts(ioc.name, number);
 }
 
-void Host::forget(const std::string& name, std::uint32_t number) {
+void Host::forget_counts(const std::string& name, std::uint32_t number) {
   forgotten_.push_back(number);
   numbers_.erase(name);
   restarts_.erase(name);
-  gone_.erase(name);
 }
 
-void Host::forget_ended(const std::string& name) {
-  const auto gone = gone_.find(name);
-  const bool runs =
-      std::ranges::any_of(live_, [&name](const auto& one) { return one.second.ioc.name == name; });
-  if (gone != gone_.end() && !runs) forget(std::string(name), gone->second.number);
+Host::GoneByName::iterator Host::forget(GoneByName::iterator gone) {
+  if (gone->second.number) forget_counts(gone->first, *gone->second.number);
+  return gone_.erase(gone);
 }
 
 bool Host::may_log(Clock::time_point now) {
@@ -223,28 +232,30 @@ bool Host::may_log(Clock::time_point now) {
   return may;
 }
 
-// The one that ended first of the user who has most of them.
+// The one that would leave first, of the user who has most of them.
 void Host::forget_greediest_gone() {
   std::map<uid_t, std::size_t> held;
-  for (const auto& [name, gone] : gone_) ++held[gone.user];
+  for (const auto& [name, gone] : gone_) ++held[gone.claim.user];
   const auto most =
       std::ranges::max_element(held, {}, [](const auto& user) { return user.second; })->first;
   auto first = gone_.end();
   for (auto gone = gone_.begin(); gone != gone_.end(); ++gone)
-    if (gone->second.user == most &&
+    if (gone->second.claim.user == most &&
         (first == gone_.end() || gone->second.until < first->second.until))
       first = gone;
-  forget(std::string(first->first), first->second.number);
+  forget(first);
+  ++gone_evicted_;
 }
 
 void Host::forget_gone(Clock::time_point now) {
   for (auto gone = gone_.begin(); gone != gone_.end();) {
-    if (gone->second.until > now) {
-      ++gone;
-      continue;
+    Gone& one = gone->second;
+    if (one.number && one.counts_until <= now) {
+      forget_counts(gone->first, *one.number);
+      one.number.reset();
+      one.facts.only_up = true;
     }
-    const auto old = gone++;
-    forget(std::string(old->first), old->second.number);
+    gone = one.until <= now ? forget(gone) : std::next(gone);
   }
   while (gone_.size() > most_gone_) forget_greediest_gone();
 }
@@ -381,6 +392,16 @@ std::unordered_set<std::string> Host::known_names() const {
   std::unordered_set<std::string> known;
   for (const auto& [name, number] : numbers_) known.insert(name);
   return known;
+}
+
+bool Host::knows(const std::string& name) const {
+  return numbers_.contains(name) || gone_.contains(name);
+}
+
+std::map<std::string, NameClaim> Host::gone_names() const {
+  std::map<std::string, NameClaim> names;
+  for (const auto& [name, gone] : gone_) names.emplace(name, gone.claim);
+  return names;
 }
 
 IocFacts Host::facts(const LiveIoc& live) const {

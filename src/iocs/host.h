@@ -54,11 +54,16 @@ struct LiveIoc {
   std::array<std::string, kConcerns> problems;
   Retry reading;  // of its database
   std::chrono::steady_clock::time_point found;
-  std::atomic<bool> has_unknown_records = false;  // set by want_database(), in any thread
+  std::chrono::steady_clock::time_point known_since;  // its name, as its user's
+  std::atomic<bool> has_unknown_records = false;      // set by want_database(), in any thread
 };
 
 class Host {
  public:
+  // How long counts of an IOC that is gone are kept, at most: from then on it is known by its name.
+  static constexpr std::chrono::minutes kKeepCounts{5};
+  // Known for less than that, it leaves with its counts.
+  static constexpr std::chrono::minutes kKnownWell{10};
   // Those that are gone, and lines in the log a minute about those that come and go: more than an
   // honest host has, also when it boots.
   static constexpr std::size_t kMostGone = 1024;
@@ -68,7 +73,7 @@ class Host {
 
   struct Options {
     FinderOptions finder;
-    std::chrono::milliseconds keep_gone{300'000};
+    std::chrono::milliseconds keep_gone = std::chrono::hours(24);
     std::size_t most_gone = kMostGone;
     std::shared_ptr<ProcessReader> reader;  // null: nobody reads for it
   };
@@ -131,20 +136,22 @@ class Host {
   // "" = none.
   void set_problem(const IocId& id, Concern concern, std::string problem);
 
-  // A number for each name, for the kernel's tables: the same until it is forgotten.
+  // A number for each name, for the kernel's tables: the same until its counts are forgotten.
   std::uint32_t number_of(const std::string& name);
-  // An operator wants it forgotten; one that runs stays.
-  void forget_ended(const std::string& name);
   // The next look gives these names to nobody else: NameRegistry::reserve().
   void reserve_names(std::map<std::string, NameClaim> names) { reserved_ = std::move(names); }
   // Of a server that is no process of this host.
   void release(const std::string& name);
-  // Numbers whose IOC is gone for longer than keep_gone, since the last call.
+  // Numbers whose counts are not kept any more, since the last call.
   std::vector<std::uint32_t> take_forgotten();
-  // Names by number; those that are gone are there until they are forgotten.
+  // Names by number; those that are gone are there until their counts are forgotten.
   std::map<std::uint32_t, std::string> names() const;
   // The same names: of all that metrics may be about.
   std::unordered_set<std::string> known_names() const;
+  // Whether anything of that IOC is on the page.
+  bool knows(const std::string& name) const;
+  // The names of those that are gone, and whose they are.
+  std::map<std::string, NameClaim> gone_names() const;
 
   // What is known of an IOC, and of all: those that run, then those that are gone.
   IocFacts facts(const LiveIoc& live) const;
@@ -155,10 +162,11 @@ class Host {
  private:
   struct Gone {
     IocFacts facts;
-    std::uint32_t number = 0;
-    std::uint32_t user = 0;
-    Clock::time_point until;
+    std::optional<std::uint32_t> number;  // none: its counts are forgotten
+    NameClaim claim;
+    Clock::time_point known_since, counts_until, until;
   };
+  using GoneByName = std::map<std::string, Gone>;
   struct Reading {
     DatabaseReading database;
     std::optional<std::uint16_t> ca_port;
@@ -182,12 +190,12 @@ class Host {
     bool waits_for_files = false;
   };
 
-  static FinderOptions finder_options(const Options& options);
   void start(const Ioc& ioc, Clock::time_point now);
   void change(const Ioc& ioc, Clock::time_point now);
   void end(const Ioc& ioc, Clock::time_point now);
   void evict(const Ioc& ioc, Clock::time_point now);
-  void forget(const std::string& name, std::uint32_t number);
+  void forget_counts(const std::string& name, std::uint32_t number);
+  GoneByName::iterator forget(GoneByName::iterator gone);
   void forget_gone(Clock::time_point now);
   void forget_greediest_gone();
   bool may_log(Clock::time_point now);
@@ -201,7 +209,7 @@ class Host {
   static void apply(LiveIoc& live, Reading reading, Clock::time_point now, Clock::duration rest);
 
   RootedFs fs_;
-  std::chrono::milliseconds keep_gone_;
+  std::chrono::milliseconds keep_gone_, keep_counts_;
   std::size_t most_gone_;
   std::shared_ptr<ProcessReader> reader_;
   Finder finder_;  // the worker's, but for what never changes
@@ -228,7 +236,8 @@ class Host {
   std::vector<Listener> told_;                                     // the same: who speaks CA
   std::optional<std::map<std::string, NameClaim>> reserved_;       // for the next look
   std::optional<std::map<std::string, NameClaim>> told_reserved_;  // the same, while it looks
-  std::map<std::string, Gone> gone_;
+  GoneByName gone_;
+  std::uint64_t gone_evicted_ = 0;
   LogBound comings_and_goings_{kMostLines};
   std::map<std::string, std::uint32_t> numbers_;
   std::map<std::string, std::uint64_t> restarts_;  // of the names in numbers_

@@ -54,14 +54,10 @@ void add_options(OptionTable& table, Options& options) {
         .value = name_sources(options.name_sources)},
        {.flag = "ioc.keep-gone",
         .argument = "DURATION",
-        .help = "How long an IOC that is gone stays on /metrics as epics_ioc_up 0, when it is not "
-                "remembered",
+        .help =
+            "How long an IOC that is gone stays on /metrics as epics_ioc_up 0; its other series "
+            "leave after five minutes at most, as does one that was seen for less than ten",
         .value = duration(options.keep_gone)},
-       {.flag = "ioc.remember-after",
-        .argument = "DURATION",
-        .help = "An IOC that was seen for so long is remembered when it is gone: it stays on "
-                "/metrics as epics_ioc_up 0, until ioc_exporter iocs forget NAME",
-        .value = duration(options.remember_after)},
        {.flag = "ioc.expected",
         .argument = "LIST",
         .key = "iocs.expected",
@@ -81,8 +77,8 @@ void add_options(OptionTable& table, Options& options) {
        {.flag = "state.directory",
         .argument = "DIR",
         .help =
-            "Folder where the names of IOCs and the habits of their records outlive the exporter, "
-            "or none; without: what the service manager gives ($STATE_DIRECTORY)",
+            "Folder where the habits of records outlive the exporter, or none; without: what the "
+            "service manager gives ($STATE_DIRECTORY)",
         .value = state_folder(options.state_folder)},
        {.flag = "ioc.users",
         .argument = "LIST",

@@ -16,11 +16,9 @@ namespace ioc_exporter::iocs {
 struct Options {
   NameFilter filter;  // of whole names, before a pid is added to make one unique
   std::vector<NameSource> name_sources = default_name_sources();
-  std::chrono::milliseconds keep_gone = std::chrono::minutes(5);
-  // How long an IOC must have run to be remembered when it is gone.
-  std::chrono::milliseconds remember_after = std::chrono::minutes(10);
+  std::chrono::milliseconds keep_gone = std::chrono::hours(24);
   ExpectedOptions expected;
-  std::optional<std::string> state_folder;  // where names of IOCs are kept; "" = nowhere
+  std::optional<std::string> state_folder;  // where habits of records are kept; "" = nowhere
   std::vector<std::string> users;           // whose IOCs go first; none: all are alike
   std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
 };

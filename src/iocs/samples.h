@@ -20,10 +20,11 @@ namespace ioc_exporter {
 struct IocFacts {
   std::string name;  // label `ioc`, unique
   bool up = false;
-  bool only_remembered = false;  // it is gone for so long that nothing else is known of it
-  bool base = true;              // runs EPICS Base's database; false: has no records
+  bool only_up = false;  // it is gone for so long that epics_ioc_up alone is left of it
+  bool base = true;      // runs EPICS Base's database; false: has no records
   std::int32_t pid = 0;
   double start_time_seconds = 0;  // time of day
+  double end_time_seconds = 0;    // the same, when it was seen to be gone; 0: it runs
   std::string base_version;       // "7.0.8.1"; "" when it could not be told
   std::string executable;         // path as the IOC sees it
   std::string directory;          // it works in, the same
@@ -40,12 +41,13 @@ struct IocFacts {
   std::vector<std::string> notes;            // what this IOC does not tell, and why
 };
 
-// IOCs that run and are not followed, since there are not enough places.
+// IOCs that are not on the page, since there are not enough places.
 struct LeftOut {
   static constexpr std::size_t kMostUsers = 32;  // that are shown by their names
 
-  std::map<std::string, std::uint64_t> by_user;  // now
-  std::uint64_t evicted = 0;                     // from the start on, that were followed before
+  std::map<std::string, std::uint64_t> by_user;  // that run, now
+  // From the start on: running ones that were followed before; gone ones, before their time.
+  std::uint64_t evicted = 0, gone_evicted = 0;
 };
 
 }  // namespace ioc_exporter

@@ -30,7 +30,7 @@ TEST(Options, Defaults) {
   EXPECT_EQ(options.web.telemetry_path, "/metrics");
   EXPECT_TRUE(options.records.enabled);
   EXPECT_TRUE(options.ca.enabled);
-  EXPECT_EQ(options.iocs.keep_gone, std::chrono::minutes(5));
+  EXPECT_EQ(options.iocs.keep_gone, std::chrono::hours(24));
   EXPECT_EQ(options.iocs.interval, std::chrono::seconds(1));
   EXPECT_EQ(options.iocs.name_sources, iocs::default_name_sources());
   EXPECT_FALSE(options.once);

@@ -215,9 +215,9 @@ Snapshot sample_snapshot() {
                           {"power-supplies", "pva", "server"},
                           {"timing", "ca", "packets", "stripped"}};
   snapshot.put_switches = {{"power-supplies", "ca", 7, 11}};
-  snapshot.states = {{"iocs", 0, 1, 0}, {"habits", 0, 0, 2}};
+  snapshot.states = {{"habits", 0, 1, 2}};
   snapshot.expected_iocs = {"power-supplies", "vacuum"};
-  snapshot.left_out = {{{"1002", 7}}, 3};
+  snapshot.left_out = {{{"1002", 7}}, 3, 5};
   snapshot.collectors = {{"records", true, 0.0125}, {"puts", false, 0.5}};
   return snapshot;
 }

@@ -10,7 +10,10 @@
 namespace ioc_exporter::iocs {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
 
 constexpr milliseconds kLong{20'000};
 
@@ -79,6 +82,79 @@ TEST_F(HostPlaces, ThoseThatAreGoneAreBounded) {
   EXPECT_EQ(facts.size(), kMost);
   EXPECT_TRUE(std::ranges::any_of(facts, [](const auto& one) { return one.name == "ps"; }));
   EXPECT_TRUE(std::ranges::none_of(facts, [](const auto& one) { return one.name == "fake0"; }));
+  EXPECT_EQ(host.left_out().gone_evicted, 1 + 4 * kEach - kMost);
+  EXPECT_EQ(host.left_out().evicted, 0u);
+}
+
+// Of each IOC on the page: + it runs, - it is gone, ! nothing but that is known any more.
+class HostKeeps : public HostPlaces {
+ protected:
+  std::string look_after(std::chrono::seconds time) {
+    now_ += time - std::chrono::seconds(1);
+    look(host_);
+    std::string all;
+    for (const IocFacts& facts : host_.facts())
+      all += facts.name + (facts.up ? "+ " : facts.only_up ? "! " : "- ");
+    return all;
+  }
+
+  Host host_{RootedFs(folder_.path()), {}};
+};
+
+TEST_F(HostKeeps, AnIocThatIsGoneForADay) {
+  put(7, 1001, "IOC=ps");
+  look_after(seconds(1));
+  const std::uint32_t number = host_.number_of("ps");
+  EXPECT_EQ(look_after(minutes(10)), "ps+ ");
+  remove(7);
+  EXPECT_EQ(look_after(seconds(1)), "ps- ");
+  EXPECT_GT(host_.facts()[0].end_time_seconds, 1'700'000'000);
+  EXPECT_EQ(look_after(seconds(299)), "ps- ");
+  EXPECT_TRUE(host_.take_forgotten().empty());
+  EXPECT_EQ(look_after(seconds(1)), "ps! ");
+  EXPECT_EQ(host_.take_forgotten(), std::vector{number});
+  EXPECT_TRUE(host_.knows("ps") && host_.gone_names().at("ps").user == 1001);
+  EXPECT_FALSE(host_.known_names().contains("ps"));
+  EXPECT_EQ(look_after(hours(24) - seconds(301)), "ps! ");
+  EXPECT_EQ(look_after(seconds(1)), "");
+  EXPECT_FALSE(host_.knows("ps"));
+  EXPECT_TRUE(host_.take_forgotten().empty()) << "that was told";
+}
+
+// A test that somebody runs by hand is nothing to be missed for a day.
+TEST_F(HostKeeps, ForFiveMinutesWhatWasThereForLessThanTen) {
+  put(7, 1001, "IOC=test");
+  look_after(seconds(1));
+  look_after(seconds(598));
+  remove(7);
+  EXPECT_EQ(look_after(seconds(1)), "test- ");
+  EXPECT_EQ(look_after(seconds(299)), "test- ");
+  EXPECT_EQ(look_after(seconds(1)), "");
+}
+
+TEST_F(HostKeeps, WhatRestartsAgainAndAgainAndThenStaysAway) {
+  for (int pid = 7; pid < 10; ++pid) {
+    put(pid, 1001, "IOC=ps");
+    look_after(minutes(4));
+    remove(pid);
+    look_after(minutes(1));
+  }
+  EXPECT_EQ(host_.facts()[0].restarts, 2u);
+  EXPECT_EQ(look_after(hours(1)), "ps! ") << "10 minutes since it was seen first";
+  put(11, 1001, "IOC=ps");
+  look_after(seconds(1));
+  EXPECT_EQ(look_after(seconds(1)), "ps+ ");
+  EXPECT_EQ(host_.facts()[0].restarts, 0u) << "its counts began anew";
+}
+
+TEST_F(HostKeeps, ANameWithAPidForFiveMinutes) {
+  put(7, 1001, "IOC=ps");
+  put(8, 1001, "IOC=ps");
+  look_after(seconds(1));
+  EXPECT_EQ(look_after(hours(1)), "ps+ ps-8+ ");
+  remove(8);
+  EXPECT_EQ(look_after(seconds(1)), "ps+ ps-8- ");
+  EXPECT_EQ(look_after(minutes(5)), "ps+ ") << "it never comes again by this name";
 }
 
 TEST_F(HostPlaces, WhoGoesFirstTakesTheNameAndBeginsAnew) {
