@@ -26,7 +26,7 @@ endforeach()
 # Objects that are named go before those of the same name in a room's archive, which are not taken then.
 add_executable(ioc_exporter_static static_binary.cpp
   $<TARGET_OBJECTS:ioc_exporter> $<TARGET_OBJECTS:ioc_exporter_base_tls>
-  $<TARGET_OBJECTS:ioc_exporter_web_tls> $<TARGET_OBJECTS:ioc_exporter_putlog_plain>)
+  $<TARGET_OBJECTS:ioc_exporter_web_tls>)
 add_dependencies(ioc_exporter_static ioc_exporter_app)
 target_link_options(ioc_exporter_static PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack)
 target_link_libraries(ioc_exporter_static PRIVATE

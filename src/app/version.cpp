@@ -5,7 +5,6 @@
 #include "kernel/libbpf_support.h"
 #include "kernel/load_error.h"
 #include "kernel/uprobe_link.h"
-#include "putlog/kafka_sink.h"
 #include "web/server.h"
 
 namespace ioc_exporter::app {
@@ -37,8 +36,6 @@ std::string version_text() {
   if (!info.revision.empty()) text += "revision " + info.revision + ", ";
   if (!date.empty()) text += date + ", ";
   text += info.compiler + ")\n";
-  const std::string kafka = putlog::kafka_library();
-  text += "  put log: " + (kafka.empty() ? "no Kafka" : "Kafka by " + kafka) + "\n";
   return text + "  HTTP server: " + web::http_library() + "\n  kernel: " + kernel_text() + "\n";
 }
 

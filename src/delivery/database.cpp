@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -62,11 +61,6 @@ void Database::Statement::bind(int at, std::string_view text) {
                       SQLITE_STATIC, SQLITE_UTF8);
 }
 
-void Database::Statement::bind_blob(int at, std::string_view bytes) {
-  sqlite3_bind_blob64(statement_, at, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(),
-                      SQLITE_STATIC);
-}
-
 bool Database::Statement::step_to_row() {
   return sqlite3_step(statement_) == SQLITE_ROW;
 }
@@ -105,11 +99,6 @@ Error Database::problem(const std::string& action) const {
                         (database_ == nullptr ? "no memory" : sqlite3_errmsg(database_)));
 }
 
-bool Database::is_broken() const {
-  const int code = sqlite3_errcode(database_) & 0xff;
-  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
-}
-
 Result<void> Database::run(const char* sql) {
   if (sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return problem("use");
@@ -125,15 +114,6 @@ Result<std::int64_t> Database::ask(const char* sql) {
 
 void Database::take_back() {
   if (sqlite3_get_autocommit(database_) == 0) (void)run("ROLLBACK");
-}
-
-bool Database::has_room_on_disk(std::uint64_t bytes) const {
-  constexpr std::uint64_t kRest = 1u << 20;
-  struct statfs disk {};
-  // Where it does not say how large it is, writing does.
-  if (::fstatfs(vfs_.database(), &disk) != 0 || disk.f_blocks == 0) return true;
-  return static_cast<std::uint64_t>(disk.f_bavail) * static_cast<std::uint64_t>(disk.f_bsize) >=
-         2 * bytes + kRest;
 }
 
 std::int64_t Database::changes() const {

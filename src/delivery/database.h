@@ -53,11 +53,6 @@ class Database {
 
   // Of the last thing that failed.
   Error problem(const std::string& action) const;
-  // The same: that another try does not help, since the file is no good.
-  bool is_broken() const;
-
-  // For so many bytes, in the log and then in the database, and for what is removed later.
-  bool has_room_on_disk(std::uint64_t bytes) const;
   std::int64_t changes() const;       // rows of the last statement
   Result<std::int64_t> size();        // bytes, without pages that are free
   Result<void> give_back(int pages);  // to the disk; of those that are free, where they are many
@@ -87,9 +82,8 @@ class Database::Statement {
 
   explicit operator bool() const { return statement_ != nullptr; }
   void bind(int at, std::int64_t number);
-  // The text, or the bytes, must stay until the statement is done.
+  // The text must stay until the statement is done.
   void bind(int at, std::string_view text);
-  void bind_blob(int at, std::string_view bytes);
   bool step_to_row();
   bool is_done();
   // That steps ended as they should.

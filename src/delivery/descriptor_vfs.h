@@ -25,7 +25,6 @@ class DescriptorVfs {
   DescriptorVfs(const DescriptorVfs&) = delete;
   DescriptorVfs& operator=(const DescriptorVfs&) = delete;
 
-  int database() const { return files_.database.get(); }
   // For sqlite3_open_v2().
   const char* name() const { return name_.c_str(); }
 

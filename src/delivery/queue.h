@@ -52,18 +52,7 @@ class Queue {
     }
     return taken;
   }
-  // The same; they stay.
-  std::vector<Item> first(std::size_t most) const {
-    std::vector<Item> found;
-    for (const Waiting& one : waiting_) {
-      if (found.size() == most) break;
-      found.push_back(one.item);
-    }
-    return found;
-  }
   bool empty() const { return waiting_.empty(); }
-  std::size_t size() const { return waiting_.size(); }
-  std::size_t bytes() const { return bytes_; }
 
  private:
   struct Held {

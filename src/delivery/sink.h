@@ -32,7 +32,6 @@ namespace ioc_exporter::delivery {
 inline constexpr const char* kQueueFull = "queue_full";
 inline constexpr const char* kRefused = "refused";
 inline constexpr const char* kAtEnd = "at_end";
-inline constexpr const char* kSpoolBroken = "spool_broken";
 
 struct Delivered {
   std::size_t entries = 0;            // the first ones of those that were given
@@ -43,22 +42,14 @@ struct Delivered {
   std::optional<std::chrono::milliseconds> pause = {};
 };
 
-// What a sink keeps on disk, in items.
-struct SpoolSample {
-  std::uint64_t waiting = 0;
-  std::uint64_t found = 0;  // at the start, from the exporter before
-  std::uint64_t bytes = 0;  // that they take
-};
-
-// Items. Of all that came: received + spool's found = delivered + filtered + waiting + dropped.
+// Items: received = delivered + filtered + dropped + waiting.
 struct SinkSample {
   std::string sink;
   std::uint64_t received = 0, delivered = 0, filtered = 0;
-  std::uint64_t waiting = 0;                     // queued, in a stage, on disk or under way
+  std::uint64_t waiting = 0;                     // queued, in a stage or under way
   std::map<std::string, std::uint64_t> dropped;  // by reason
   std::uint64_t failures = 0;                    // of deliver()
   std::string problem;                           // of the last one; "" = it works
-  std::optional<SpoolSample> spool = {};         // nothing: it has none
 };
 
 template <class Entry>
@@ -71,14 +62,8 @@ class Sink {
   // Called in the sink's thread only, again and again with those that are left. May wait for a
   // second or so, not for ever; once the exporter ends, until EndDeadline::of_this_thread().
   virtual Delivered deliver(std::span<const Entry> entries) = 0;
-  // Called in the sink's thread: first of all, and from time to time, also while nothing comes.
-  virtual void begin() {}
+  // Called in the sink's thread from time to time, also while nothing comes.
   virtual Result<void> tend() { return {}; }
-
-  // Of a sink that only keeps what it is given, to send it on by itself (SpoolSink). Both are
-  // called in any thread.
-  virtual void begin_end(std::chrono::steady_clock::time_point) {}  // has time until then
-  virtual std::optional<SinkSample> behind() const { return {}; }
 };
 
 template <class Kind>

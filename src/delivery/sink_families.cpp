@@ -25,18 +25,4 @@ void encode_sinks(const SinkFamilies& families, std::span<const SinkSample> sink
   encode(families.failures, [](const SinkSample& sink) { return sink.failures; });
 }
 
-void encode_spools(const SpoolFamilies& families, std::span<const SinkSample> sinks,
-                   exposition::Encoder& encoder) {
-  const auto encode = [&](const exposition::Family& family, auto SpoolSample::*value) {
-    exposition::SeriesList<std::uint64_t> series;
-    for (const SinkSample& sink : sinks)
-      if (sink.spool)
-        series.emplace_back(encoder.labels({{"sink", sink.sink}}), (*sink.spool).*value);
-    if (!series.empty()) exposition::encode_counts(family, std::move(series), encoder);
-  };
-  encode(families.waiting, &SpoolSample::waiting);
-  encode(families.found, &SpoolSample::found);
-  encode(families.bytes, &SpoolSample::bytes);
-}
-
 }  // namespace ioc_exporter::delivery

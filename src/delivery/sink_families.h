@@ -13,14 +13,6 @@ struct SinkFamilies {
   exposition::Family delivered, filtered, dropped, waiting, failures;
 };
 
-// Of sinks that have a queue on disk.
-struct SpoolFamilies {
-  exposition::Family waiting, found, bytes;
-};
-
-void encode_spools(const SpoolFamilies& families, std::span<const SinkSample> sinks,
-                   exposition::Encoder& encoder);
-
 void encode_sinks(const SinkFamilies& families, std::span<const SinkSample> sinks,
                   exposition::Encoder& encoder);
 

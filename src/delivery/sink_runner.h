@@ -93,7 +93,6 @@ void SinkRunner<Kind>::begin_end() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(ends_, true)) return;
   end_.set(Clock::now() + kEndPatience);
-  courier_.sink().begin_end(end_.at());
   changed_.notify_all();
 }
 
@@ -119,28 +118,13 @@ void SinkRunner<Kind>::receive(std::span<const Item> items) {
 
 template <class Kind>
 SinkSample SinkRunner<Kind>::sample() const {
-  // First: what it is told of now, was received before what is read then.
-  const auto behind = courier_.sink().behind();
-  std::unique_lock lock(mutex_);
-  SinkSample all = counts_;
-  lock.unlock();
-  if (!behind) return all;
-  all.waiting += all.delivered + behind->spool.value_or(SpoolSample()).found - behind->delivered;
-  for (const auto& [reason, count] : behind->dropped) {
-    all.waiting -= count;
-    all.dropped[reason] += count;
-  }
-  all.delivered = behind->delivered;
-  all.failures += behind->failures;
-  if (!behind->problem.empty()) all.problem = behind->problem;
-  all.spool = behind->spool;
-  return all;
+  const std::scoped_lock lock(mutex_);
+  return counts_;
 }
 
 template <class Kind>
 void SinkRunner<Kind>::run() {
   end_.use_in_this_thread();
-  courier_.sink().begin();
   std::unique_lock lock(mutex_);
   while (!ends_) {
     tend(lock);

@@ -8,9 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/utf8.h"
 #include "base/value_text.h"
 #include "putlog/filter.h"
-#include "putlog/in_words.h"
+#include "putlog/json.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -77,6 +78,28 @@ void add_client(Writer& to, const std::string& client) {
     add(to, "client.port", static_cast<std::int64_t>(*port));
 }
 
+constexpr std::size_t kLongest = 120;
+
+std::string shown(const std::string& text) {
+  return text.empty() ? "?" : printable_utf8(text, kLongest);
+}
+
+std::string shown(const std::optional<Value>& value) {
+  std::string text;
+  if (value) append_json_value(text, *value);
+  return shown(text);
+}
+
+// The put on one line, printable, long texts cut: "SR:I: 1.5 -> 2 by ada@console, ok".
+std::string in_words(const PutEvent& event) {
+  std::string text = shown(event.pv) + ": " + shown(event.old) + " -> " + shown(event.value) +
+                     " by " + shown(event.user.empty() ? event.client : event.user);
+  if (!event.client_host.empty()) text += "@" + shown(event.client_host);
+  if (!event.status.empty()) text += ", " + event.status;
+  if (is_unexpected(event)) text += ", " + event.action + ": " + shown(event.rule);
+  return text;
+}
+
 void add_record(Writer& to, const Entry& entry) {
   const PutEvent& event = *entry.event;
   const bool warns = is_unexpected(event);
@@ -112,7 +135,7 @@ OtlpLogs otlp_logs(std::span<const Entry> entries, const otlp::Sender& sender) {
        ++logs.entries) {
     const Entry& entry = entries[logs.entries];
     by_ioc[entry.event->ioc].push_back(&entry);
-    size += PutKind::entry_bytes(entry);  // which is about that
+    size += footprint(*entry.event);  // which is about that
   }
   Writer out(logs.protobuf);
   for (const auto& [ioc, own] : by_ioc) {

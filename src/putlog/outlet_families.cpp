@@ -16,13 +16,7 @@ constexpr Family kFiltered{"ioc_exporter_putlog_filtered_total", FamilyType::cou
 constexpr Family kDropped{"ioc_exporter_putlog_dropped_total", FamilyType::counter,
                           "Puts that a sink did not take before its queue was full, by reason."};
 constexpr Family kWaiting{"ioc_exporter_putlog_waiting", FamilyType::gauge,
-                          "Puts that wait for the sink, those in a burst and on disk included."};
-constexpr Family kSpooled{"ioc_exporter_putlog_spool_waiting", FamilyType::gauge,
-                          "Puts that wait for the sink on disk."};
-constexpr Family kFound{"ioc_exporter_putlog_spool_found_total", FamilyType::counter,
-                        "Puts that waited on disk for the sink when the exporter started."};
-constexpr Family kSpoolBytes{"ioc_exporter_putlog_spool_bytes", FamilyType::gauge,
-                             "What the puts take on disk that wait for the sink."};
+                          "Puts that wait for the sink, those in a burst included."};
 constexpr Family kFailures{"ioc_exporter_putlog_sink_failures_total", FamilyType::counter,
                            "Times that a sink failed: it is asked again."};
 constexpr Family kFollowers{"ioc_exporter_putlog_followers", FamilyType::gauge,
@@ -36,7 +30,6 @@ constexpr Family kFollowersDropped{"ioc_exporter_putlog_followers_dropped_total"
 void encode_outlets(const std::vector<SinkSample>& sinks, const FollowerSample& followers,
                     exposition::Encoder& encoder) {
   delivery::encode_sinks({kEvents, kFiltered, kDropped, kWaiting, kFailures}, sinks, encoder);
-  delivery::encode_spools({kSpooled, kFound, kSpoolBytes}, sinks, encoder);
   exposition::encode_counts(kFollowers, {{encoder.labels({}), followers.followers}}, encoder);
   exposition::encode_counts(kFollowersDropped,
                             {{encoder.labels({{"reason", "too_slow"}}), followers.too_slow},

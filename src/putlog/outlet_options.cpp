@@ -27,24 +27,6 @@ Result<void> check_otlp(const std::string& url) {
   return delivery::check_url(url, true, "http://collector:4318");
 }
 
-void read_kafka(Reader& section, KafkaOptions& kafka) {
-  if (!section.require("brokers") || !section.require("topic")) return;
-  kafka.brokers = section.text("brokers").value_or("");
-  section.check("topic", [&](const std::string& text) -> Result<void> {
-    constexpr std::size_t kLongest = 249;  // as Kafka has it
-    constexpr const char* kMay =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    kafka.topic = text;
-    if (!text.empty() && text.size() <= kLongest &&
-        text.find_first_not_of(kMay) == std::string::npos)
-      return {};
-    return error_in_words(shown(text) + " is no name of a topic");
-  });
-  section.check("config", [&](const std::string& text) {
-    return delivery::check_log_path(kafka.config_file = text);
-  });
-}
-
 void read_sink(Reader& item, OutletOptions& options) {
   SinkOptions sink;
   sink.name = item.text("name").value_or("");
@@ -53,7 +35,6 @@ void read_sink(Reader& item, OutletOptions& options) {
   item.check("tcp", [&](const std::string& text) { return check_tcp(sink.tcp = text); });
   item.check("loki", [&](const std::string& text) { return check_loki(sink.loki = text); });
   item.check("otlp", [&](const std::string& text) { return check_otlp(sink.otlp = text); });
-  item.section("kafka", [&sink](Reader& kafka) { read_kafka(kafka, sink.kafka); });
   delivery::read_receiver(item, sink.receiver);
   sink.metadata = item.flag("metadata").value_or(true);
   item.check("format", [&](const std::string& text) -> Result<void> {
@@ -77,11 +58,8 @@ void read_sink(Reader& item, OutletOptions& options) {
   sink.filter.user.include = item.pattern("user");
   sink.filter.ioc.include = item.pattern("ioc");
   sink.filter.unexpected = item.flag("unexpected").value_or(false);
-  sink.journald = item.flag("journald").value_or(false);
-  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + !sink.otlp.empty() +
-          !sink.kafka.topic.empty() + sink.journald !=
-      1)
-    return item.complain("file", "a sink has one of file, tcp, loki, otlp, kafka and journald");
+  if (!sink.file.empty() + !sink.tcp.empty() + !sink.loki.empty() + !sink.otlp.empty() != 1)
+    return item.complain("file", "a sink has one of file, tcp, loki and otlp");
   if (!sink.receiver.empty() && sink.loki.empty() && sink.otlp.empty())
     return item.complain("name",
                          "only a sink of loki or otlp has login_file, ca_file, tenant and headers");
@@ -99,13 +77,11 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   std::set<std::string> taken;
   for (SinkOptions& sink : all) {
     if (sink.name.empty())
-      sink.name = !sink.file.empty()          ? "file"
-                  : !sink.tcp.empty()         ? "tcp"
-                  : !sink.store.empty()       ? "store"
-                  : sink.journald             ? "journald"
-                  : !sink.otlp.empty()        ? "otlp"
-                  : !sink.kafka.topic.empty() ? "kafka"
-                                              : "loki";
+      sink.name = !sink.file.empty()    ? "file"
+                  : !sink.tcp.empty()   ? "tcp"
+                  : !sink.store.empty() ? "store"
+                  : !sink.otlp.empty()  ? "otlp"
+                                        : "loki";
     const std::string name = sink.name;
     for (unsigned number = 2; !taken.insert(sink.name).second; ++number)
       sink.name = name + "-" + std::to_string(number);
@@ -158,17 +134,6 @@ void add_outlet_options(OptionTable& table, OutletOptions& options) {
         .key = "putlog.store_age",
         .help = "How long puts are kept in the database; 0: whatever their age",
         .value = duration(options.store.age)},
-       {.flag = "putlog.spool",
-        .argument = "DIR",
-        .key = "putlog.spool",
-        .help = "What waits for receivers and has no room in memory waits in this folder, its "
-                "owner's only, also while there is no exporter",
-        .value = text(options.spool, delivery::check_log_path)},
-       {.flag = "putlog.spool-size",
-        .argument = "BYTES",
-        .key = "putlog.spool_size",
-        .help = "What may wait there for each of them",
-        .value = bytes(options.spool_size)},
        {.flag = "putlog.burst",
         .argument = "DURATION",
         .key = "putlog.burst",

@@ -11,7 +11,6 @@
 #include "base/pattern.h"
 #include "delivery/receiver_options.h"
 #include "putlog/filter.h"
-#include "putlog/kafka_sink.h"
 
 namespace ioc_exporter {
 class Reader;
@@ -19,14 +18,12 @@ class Reader;
 
 namespace ioc_exporter::putlog {
 
-// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki,
-// OpenTelemetry, Kafka, the journal; or the store.
+// One of the site file's putlog.sinks: a file, a receiver of lines over TCP, Loki or OpenTelemetry;
+// or the store.
 struct SinkOptions {
   std::string name;  // "" = by what it is
   std::string file, tcp, loki, otlp;
-  KafkaOptions kafka;  // no topic: it is none
-  std::string store;   // a folder
-  bool journald = false;
+  std::string store;  // a folder
   std::uint64_t size = 100u << 20;
   std::chrono::milliseconds age = std::chrono::hours(24);
   unsigned count = 10;
@@ -35,11 +32,6 @@ struct SinkOptions {
   bool metadata = true;                            // of Loki
   std::optional<std::chrono::milliseconds> burst;  // nothing: as the others
   EventFilter filter;
-
-  // It goes over the network: what waits for it may wait on disk.
-  bool is_remote() const {
-    return !tcp.empty() || !loki.empty() || !otlp.empty() || !kafka.topic.empty();
-  }
 };
 
 inline SinkOptions store_defaults() {
@@ -58,8 +50,6 @@ struct OutletOptions {
   std::uint64_t memory_bytes = 32u << 20;
   std::optional<Pattern> hidden_values;
   std::string salt_file;
-  std::string spool;  // a folder; "" = what waits for a receiver waits in memory only
-  std::uint64_t spool_size = 256u << 20;  // of each receiver
 
   // All of them, with their names.
   std::vector<SinkOptions> all_sinks() const;

@@ -13,7 +13,6 @@
 
 #include "base/helper.h"
 #include "delivery/log_files.h"
-#include "delivery/spools.h"
 #include "putlog/fanout.h"
 #include "putlog/file_sink.h"
 #include "putlog/outlet_options.h"
@@ -39,9 +38,7 @@ class Outlets : public PutReceiver {
   std::vector<SinkSample> samples() const { return fanout_->samples(); }
 
   // Files are opened here, by this process or by a helper of it.
-  bool has_files() const {
-    return !files_.empty() || !store_options_.store.empty() || !spools_.empty();
-  }
+  bool has_files() const { return !files_.empty() || !store_options_.store.empty(); }
   // Makes their folders where they are missing; whom they belong to. The error: to several.
   Result<uid_t> owner_of_files() const;
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& none) {  // in the helper
@@ -57,8 +54,6 @@ class Outlets : public PutReceiver {
   Result<std::unique_ptr<Sink>> make_sink(const SinkOptions& options, const std::string& version);
   Result<UniqueFd> serve_other(const HelperRequest& request) const;
   Result<void> open_store();
-  // The sink, behind what waits on disk where that is asked for.
-  Result<std::unique_ptr<Sink>> with_spool(const std::string& name, std::unique_ptr<Sink> sink);
 
   std::optional<std::string> salt_;
   std::shared_ptr<Ring> ring_;  // who follows has a part in it
@@ -67,8 +62,7 @@ class Outlets : public PutReceiver {
                             }};
   std::vector<FileSink*> file_sinks_;  // that the fanout has
   SinkOptions store_options_;
-  std::shared_ptr<Store> store_;  // who asks has a part in it
-  delivery::Spools spools_;
+  std::shared_ptr<Store> store_;    // who asks has a part in it
   std::unique_ptr<Fanout> fanout_;  // last: its threads use the others
 };
 

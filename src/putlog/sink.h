@@ -11,10 +11,8 @@
 
 #include "delivery/sink.h"
 #include "delivery/sink_runner.h"
-#include "delivery/spool_sink.h"
 #include "putlog/bursts.h"
 #include "putlog/entry.h"
-#include "putlog/entry_bytes.h"
 #include "putlog/filter.h"
 #include "putlog/queue.h"
 
@@ -29,12 +27,6 @@ struct PutKind {
   static std::size_t bytes(const PutEvent& event) { return footprint(event); }
   static std::string_view owner(const PutEvent& event) { return event.ioc; }
   static std::uint64_t weight(const Entry& entry) { return entry.puts; }
-  // As delivery::SpoolSink has it.
-  static std::size_t entry_bytes(const Entry& entry) { return footprint(*entry.event); }
-  static std::string to_bytes(const Entry& entry) { return putlog::to_bytes(entry); }
-  static std::optional<Entry> from_bytes(std::string_view bytes) {
-    return putlog::from_bytes(bytes);
-  }
   static constexpr const char* kLog = "put log";
   static constexpr const char* kItems = "puts";
 };
@@ -44,7 +36,6 @@ using delivery::kQueueFull;
 using delivery::kRefused;
 using delivery::SinkSample;
 using Sink = delivery::Sink<Entry>;
-using SpoolSink = delivery::SpoolSink<PutKind>;
 
 struct SinkSetup : delivery::SinkSetup<PutKind> {
   std::chrono::milliseconds burst{5000};  // 0: each put is told
@@ -60,4 +51,3 @@ class SinkRunner : public delivery::SinkRunner<PutKind> {
 }  // namespace ioc_exporter::putlog
 
 extern template class ioc_exporter::delivery::SinkRunner<ioc_exporter::putlog::PutKind>;
-extern template class ioc_exporter::delivery::SpoolSink<ioc_exporter::putlog::PutKind>;

@@ -190,7 +190,6 @@ Snapshot sample_snapshot() {
   loki.sink = "loki";
   loki.delivered = 13;
   loki.waiting = 17;
-  loki.spool = delivery::SpoolSample{11, 7, 24'576};
   snapshot.sinks = {kernel, file, loki};
   snapshot.followers = {1, 5, 7};
   traces::TracesSample traces;

@@ -48,12 +48,11 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_EQ(read("sinks:\n"
                  "  - {file: /var/log/a.jsonl, size: 1MiB, age: 1h, count: 3, unexpected: true}\n"
                  "  - {name: vacuum, tcp: 'loghost:7011', pv: 'VAC:.*', not_pv: '.*:T', burst: 0}\n"
-                 "  - {tcp: '[::1]:7011', format: full, client: '10\\..*', user: ada, ioc: ps}\n"
-                 "  - {journald: true}\n"),
+                 "  - {tcp: '[::1]:7011', format: full, client: '10\\..*', user: ada, ioc: ps}\n"),
             "");
   options_.tcp.tcp = "other:1";
   const auto all = options_.all_sinks();
-  ASSERT_EQ(all.size(), 5u);
+  ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0].name, "tcp");
   EXPECT_EQ(all[1].name, "file");
   EXPECT_EQ(all[1].size, 1u << 20);
@@ -66,21 +65,15 @@ TEST_F(OutletsTest, TheSitesFileNamesSinksEachWithItsFilter) {
   EXPECT_FALSE(all[2].filter.pv.wants("VAC:T"));
   EXPECT_EQ(all[3].name, "tcp-2");
   EXPECT_TRUE(all[3].full_lines);
-  EXPECT_EQ(all[4].name, "journald");
 }
 
 TEST_F(OutletsTest, WhatIsWrongIsTold) {
   for (const auto& [yaml, problem] :
-       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki, otlp, kafka and journald"},
-        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki, otlp, kafka and journald"},
-        {"sinks: [{loki: 'http://a:1', journald: true}]",
-         "one of file, tcp, loki, otlp, kafka and journald"},
+       {std::pair{"sinks: [{pv: a}]", "one of file, tcp, loki and otlp"},
+        {"sinks: [{file: /a, tcp: 'b:1'}]", "one of file, tcp, loki and otlp"},
         {"sinks: [{loki: 'loki:3100'}]", "no URL"},
         {"sinks: [{otlp: 'o:4318'}]", "no URL such as http://collector:4318"},
         {"sinks: [{otlp: 'http://o:1', headers: {'a b': c}}]", "no name of a header"},
-        {"sinks: [{kafka: {brokers: 'a:1'}}]", "topic"},
-        {"sinks: [{kafka: {brokers: 'a:1', topic: 'a b'}}]", "no name of a topic"},
-        {"sinks: [{kafka: {brokers: 'a:1', topic: a, config: b}}]", "no absolute path"},
         {"sinks: [{tcp: 'a:1', tenant: b}]", "only a sink of loki or otlp"},
         {"sinks: [{file: a}]", "no absolute path"},
         {"sinks: [{tcp: 'a'}]", "no HOST:PORT"},
@@ -143,21 +136,6 @@ TEST_F(OutletsTest, WhatIsWrongWithAFileIsToldAtTheStart) {
   ASSERT_TRUE(outlets);
   EXPECT_FALSE((*outlets)->owner_of_files());
   EXPECT_FALSE((*outlets)->open_files());
-}
-
-TEST_F(OutletsTest, TheStoreAndWhatWaitsAreInFoldersOfTheirOwn) {
-  std::filesystem::create_directory(folder_ + "/a");
-  std::filesystem::create_directory_symlink(folder_ + "/a", folder_ + "/link");
-  options_.store.store = folder_ + "/a";
-  options_.tcp.tcp = "127.0.0.1:1";
-  for (const char* same : {"/a", "/a/", "/./a", "/link"}) {
-    options_.spool = folder_ + same;
-    const auto outlets = Outlets::make(options_, "1");
-    ASSERT_FALSE(outlets) << same;
-    EXPECT_NE(outlets.error().message().find("cannot both be in"), std::string::npos);
-  }
-  options_.spool = folder_ + "/a/b";
-  EXPECT_TRUE(Outlets::make(options_, "1"));
 }
 
 TEST_F(OutletsTest, ASaltIsLongEnoughToBeOne) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -84,6 +85,23 @@ class StoreTest : public testing::Test {
     query.limit = limit;
     return query;
   }
+  std::string path() const { return folder_ + "/puts.sqlite"; }
+  // As another program does it: the first column of the last row, or the error.
+  std::string by_others(const std::string& sql) const {
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
+    std::string told;
+    const auto note = [](void* to, int, char** values, char**) {
+      *static_cast<std::string*>(to) = values[0] == nullptr ? "" : values[0];
+      return 0;
+    };
+    if (sqlite3_exec(database, sql.c_str(), note, &told, nullptr) != SQLITE_OK)
+      told = sqlite3_errmsg(database);
+    sqlite3_close(database);
+    ::chmod(path().c_str(), 0640);
+    return told;
+  }
+
   static Since at(std::uint64_t seq) { return kTime + std::chrono::seconds(seq); }
 
   std::string folder_;
@@ -239,6 +257,36 @@ TEST_F(StoreTest, SaysWhatIsWrong) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message().find("not a database"), std::string::npos)
       << other.error().message();
+}
+
+TEST_F(StoreTest, OtherProgramsAreToldThatItIsInUse) {
+  const auto store = open();
+  ASSERT_TRUE(add(*store, 1, 3));
+  EXPECT_EQ(by_others("SELECT count(*) FROM puts"), "database is locked");
+  EXPECT_TRUE(std::filesystem::exists(path() + "-wal"));
+}
+
+TEST_F(StoreTest, ADatabaseThatOthersCopiedIsUsed) {
+  { ASSERT_TRUE(add(*open(), 1, 3)); }
+  EXPECT_EQ(by_others("PRAGMA journal_mode=DELETE"), "delete");  // as a dump makes it
+  std::filesystem::remove(path() + "-wal");
+  const auto store = open();
+  ASSERT_TRUE(store && add(*store, 4, 3));
+  EXPECT_EQ(numbers(*store), from_to(1, 6));
+}
+
+TEST_F(StoreTest, TablesOfOthersAndOfNewerExportersAreRefused) {
+  { ASSERT_TRUE(add(*open(), 1, 3)); }
+  const auto problem = [this] {
+    const auto store = try_open();
+    return store ? std::string() : store.error().message();
+  };
+  EXPECT_EQ(by_others("CREATE TRIGGER t AFTER DELETE ON puts BEGIN SELECT 1; END"), "");
+  EXPECT_NE(problem().find("its tables are not those of an exporter"), std::string::npos);
+  EXPECT_EQ(by_others("DROP TRIGGER t"), "");
+  EXPECT_EQ(problem(), "");
+  EXPECT_EQ(by_others("PRAGMA user_version=2"), "");
+  EXPECT_NE(problem().find("a newer ioc_exporter has written it"), std::string::npos);
 }
 
 }  // namespace
