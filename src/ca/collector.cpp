@@ -59,6 +59,7 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       namespaces_(host.fs(), host.own_namespace()),
       addressed_(addressed_options(setup)),
       seeding_(host.fs(), host.reader()),
+      inventory_(host.fs(), host.reader()),
       put_expiry_(setup.options.put_expiry),
       bounds_({}) {
   if (!options_.enabled) return;

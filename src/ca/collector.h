@@ -16,6 +16,7 @@
 #include "base/trouble_log.h"
 #include "base/wall_clock.h"
 #include "ca/bounds.h"
+#include "ca/inventory.h"
 #include "ca/options.h"
 #include "ca/pv_records.h"
 #include "ca/remote_servers.h"
@@ -135,6 +136,8 @@ class CaCollector final : public Collector {
   void expire_puts(TimePoint now);
   Result<CaTapReading> read_tap();
   Reading read();
+  void look_at_servers();
+  void read_inventory(Reading& reading);
   void read_puts(Reading& reading);
   void read_searches(Reading& reading);
 
@@ -153,6 +156,7 @@ class CaCollector final : public Collector {
   RemoteServers addressed_;
   CaSeeding seeding_;                    // by the thread that ticks
   std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
+  CaInventory inventory_;                // in any thread
   PvRecords pv_records_;
   WallClock wall_clock_;
   TroubleLog trouble_;

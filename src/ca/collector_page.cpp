@@ -116,6 +116,36 @@ void CaCollector::read_sources(SelfSamples& self) const {
       self.put_switches.push_back({name->second, "ca", switched.missing, switched.twice});
 }
 
+// Without the mutex: an IOC may make us wait. Where packets alone count puts, they say who is
+// connected, too.
+void CaCollector::look_at_servers() {
+  std::vector<CaInventory::Server> servers;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    for (const auto& [id, live] : host_.live()) {
+      const iocs::Ioc& ioc = live.ioc;
+      if (!witness_ || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
+      CaInventory::Server& server = servers.emplace_back();
+      server.id = id;
+      server.ioc = ioc.name;
+      server.symbols = ioc.ca_server;
+      server.net_namespace = ioc.net_namespace;
+      if (live.ca_port)
+        server.ports = {*live.ca_port};
+      else
+        for (const auto& socket : ioc.listening) server.ports.insert(socket.port);
+      if (host_.left_alone(live))
+        server.left_alone = host_.hands_off() ? "all probes are detached" : ioc.traced_or_stopped;
+    }
+  }
+  inventory_.look(std::move(servers));
+}
+
+void CaCollector::read_inventory(Reading& reading) {
+  inventory_.add_to(reading.samples);
+  reading.self.add(inventory_.drops());
+}
+
 void CaCollector::read_searches(Reading& reading) {
   reading.samples.searches_missing = true;
   reading.self.probes.push_back(
@@ -150,11 +180,13 @@ CaCollector::Reading CaCollector::read() {
   read_puts(reading);
   read_witness(reading);
   read_sources(reading.self);
+  read_inventory(reading);
   read_searches(reading);
   return reading;
 }
 
 void CaCollector::collect(exposition::Page& page) {
+  if (options_.enabled) look_at_servers();
   Reading reading;
   std::unordered_set<std::string> names;
   {
@@ -174,6 +206,7 @@ void CaCollector::collect(exposition::Page& page) {
 }
 
 void CaCollector::status(exposition::StatusPage& page) {
+  if (options_.enabled) look_at_servers();
   Reading reading;
   {
     const std::scoped_lock lock(host_.mutex());
@@ -195,7 +228,7 @@ void CaCollector::status(exposition::StatusPage& page) {
   }
   for (const CaServerSample& server : samples.ca_servers) {
     exposition::StatusIoc* const row = page.find_ioc(server.ioc);
-    if (row == nullptr || !row->up) continue;
+    if (row == nullptr || !row->up || !server.open_known) continue;
     row->circuits = server.circuits;
     row->channels =
         std::accumulate(server.channels.begin(), server.channels.end(), std::uint64_t{0});
@@ -206,6 +239,9 @@ void CaCollector::status(exposition::StatusPage& page) {
       row->notes.push_back(std::string("Its puts are ") +
                            (one.source == "none" ? "not counted: " : "counted from packets: ") +
                            one.why + ".");
+  for (const auto& [ioc, problem] : inventory_.problems())
+    if (exposition::StatusIoc* const row = page.find_ioc(ioc); row != nullptr && row->up)
+      row->notes.push_back("Who is connected is not known: " + problem + ".");
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
   page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
   add_notes(samples, page.notes);

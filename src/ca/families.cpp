@@ -15,19 +15,23 @@ template <class Sample>
 struct Column {
   exposition::Family family;
   std::uint64_t Sample::*value;
+  bool Sample::*known = nullptr;  // null: always
 };
 
 constexpr std::array kServerGauges{
     Column<CaServerSample>{{"epics_ca_circuits", exposition::FamilyType::gauge,
                             "TCP connections that Channel Access clients have to the IOC."},
-                           &CaServerSample::circuits},
+                           &CaServerSample::circuits,
+                           &CaServerSample::open_known},
     Column<CaServerSample>{{"epics_ca_flow_controlled_circuits", exposition::FamilyType::gauge,
                             "Circuits whose client has told the IOC to send no monitor updates for "
                             "now, because it does not keep up (EVENTS_OFF)."},
-                           &CaServerSample::flow_controlled},
+                           &CaServerSample::flow_controlled,
+                           &CaServerSample::flow_control_known},
     Column<CaServerSample>{{"epics_ca_monitors", exposition::FamilyType::gauge,
                             "Monitors (subscriptions) that clients hold at the IOC."},
-                           &CaServerSample::monitors},
+                           &CaServerSample::monitors,
+                           &CaServerSample::open_known},
 };
 constexpr std::array kServerCounters{
     Column<CaServerSample>{{"epics_ca_gets_total", exposition::FamilyType::counter,
@@ -95,7 +99,8 @@ void encode_columns(const std::array<Column<Sample>, N>& columns,
     exposition::SeriesList<std::uint64_t> series;
     series.reserve(samples.size());
     for (std::size_t i = 0; i < samples.size(); ++i)
-      series.emplace_back(labels[i], samples[i].*column.value);
+      if (column.known == nullptr || samples[i].*column.known)
+        series.emplace_back(labels[i], samples[i].*column.value);
     exposition::encode_counts(column.family, std::move(series), encoder);
   }
 }
@@ -119,7 +124,7 @@ void encode_channels(const std::vector<CaServerSample>& servers, exposition::Enc
   exposition::SeriesList<std::uint64_t> series;
   series.reserve(servers.size() * kAccessNames.size());
   for (const CaServerSample& server : servers)
-    for (std::size_t i = 0; i < kAccessNames.size(); ++i)
+    for (std::size_t i = 0; server.open_known && i < kAccessNames.size(); ++i)
       series.emplace_back(encoder.labels({{"ioc", server.ioc}, {"access", kAccessNames[i]}}),
                           server.channels[i]);
   exposition::encode_counts(kChannels, std::move(series), encoder);

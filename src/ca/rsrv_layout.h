@@ -102,4 +102,26 @@ static_assert(offsetof(RsrvClient, family) == 168);
 static_assert(offsetof(RsrvClient, user) == 208);
 static_assert(sizeof(RsrvClient) == 224);
 
+// struct event_user of dbEvent.c, RsrvClient.events. Its own client's address, the argument of the
+// "extra labor" function, stands at a place that depends on the version, and leads to the flags.
+struct EventFlags {
+  std::uint8_t exit_pending;
+  std::uint8_t extra_labor;
+  std::uint8_t flow_control;  // EVENTS_OFF
+  std::uint8_t extra_labor_busy;
+};
+static_assert(sizeof(EventFlags) == 4);
+struct EventUserPlaces {
+  std::uint32_t client;  // offset of the client's address
+  std::uint32_t flags;   // of EventFlags
+};
+inline constexpr EventUserPlaces kEventUserPlaces[]{
+    {0x960, 0x978},    // 7.0.8 to 7.0.10
+    {0x950, 0x96C},    // 7.0.3, 7.0.6 to 7.0.7
+    {0x948, 0x964},    // 7.0.3.1 to 7.0.5
+    {0x850, 0x86C},    // 3.15.0.1 to 7.0.2.2
+    {0x1050, 0x106C},  // 3.14.12.8
+    {0x1048, 0x1064},  // 3.14.12 to 3.14.12.7
+};
+
 }  // namespace ioc_exporter::ca::layout

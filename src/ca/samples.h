@@ -39,14 +39,20 @@ struct PutDurationSample {
   std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
 };
 
-struct CaServerSample {
+// What clients have open at a server now.
+struct CaOpen {
   enum Access { none, read, write, read_write, unknown, kAccesses };
-  std::string ioc;
+  bool open_known = true;          // all but flow_controlled
+  bool flow_control_known = true;  // flow_controlled
   std::uint64_t circuits = 0;
   std::array<std::uint64_t, kAccesses> channels{};
-  std::uint64_t unnamed_channels = 0;  // whose PV name is not known; not all are among `channels`
   std::uint64_t monitors = 0;
   std::uint64_t flow_controlled = 0;  // circuits whose client has turned its monitors off for now
+};
+
+struct CaServerSample : CaOpen {
+  std::string ioc;
+  std::uint64_t unnamed_channels = 0;  // whose PV name is not known; not all are among `channels`
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
   std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
   std::uint64_t unread_bytes = 0;                    // of those received

@@ -102,9 +102,12 @@ class Pass {
     std::map<std::uint64_t, Client> still;
     for (const ClientNode& node : *nodes) {
       const auto before = clients_.find(node.address);
-      if (before != clients_.end() && same_client(before->second.raw, node.raw))
-        still.insert(clients_.extract(before));
+      if (before == clients_.end() || !same_client(before->second.raw, node.raw)) continue;
+      before->second.out.flow_controlled = read_flow_control(now, node);
+      still.insert(clients_.extract(before));
     }
+    clients_left_out_ = static_cast<std::uint64_t>(
+        std::ranges::count_if(clients_, [](const auto& entry) { return entry.second.is_peer; }));
     clients_ = std::move(still);
     auto hash = read_channel_hash(now, bucket_);
     if (!hash) return std::move(hash).error();
@@ -136,6 +139,7 @@ class Pass {
       ++tables.channels;
     }
     tables.left_out = there - tables.channels - strangers;
+    tables.clients_left_out = clients_left_out_;
     for (auto& [address, client] : clients_)
       if (client.is_peer) tables.clients.push_back(std::move(client.out));
     return tables;
@@ -146,17 +150,18 @@ class Pass {
   std::uint64_t client_queue_;
   const CaPeers& peers_;
   std::map<std::uint64_t, Client> clients_;  // by address
+  std::uint64_t clients_left_out_ = 0;
 };
 
 Result<CaServerTables> read_at(iocs::Memory& memory, std::uint64_t bucket,
                                std::uint64_t client_queue, const CaPeers& peers) {
   std::optional<CaServerTables> best;
   std::optional<Error> failed;
-  for (int attempt = 0; attempt < kAttempts && (!best || best->left_out != 0); ++attempt) {
+  for (int attempt = 0; attempt < kAttempts && (!best || !best->is_whole()); ++attempt) {
     auto tables = Pass(memory, bucket, client_queue, peers).run();
     if (!tables)
       failed = std::move(tables).error();
-    else if (!best || tables->left_out < best->left_out)
+    else if (!best || tables->left_out < best->left_out || tables->is_whole())
       best = std::move(*tables);
   }
   if (!best) return std::move(*failed);

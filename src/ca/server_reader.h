@@ -15,6 +15,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -53,12 +54,17 @@ struct CaServerClient {
   std::string user;  // "" until the client has said it
   std::string host;  // as access security takes it: the address in figures with asCheckClientIP
   std::vector<CaServerChannel> channels;
+  std::optional<bool> flow_controlled = {};  // nothing: not known of this Base
 };
 
 struct CaServerTables {
   std::vector<CaServerClient> clients;  // also those without channels
   std::uint64_t channels = 0;           // in all of them
   std::uint64_t left_out = 0;           // channels that could not be told
+  std::uint64_t clients_left_out = 0;   // those that came, went or changed meanwhile
+
+  // All that the server had at one moment.
+  bool is_whole() const { return left_out == 0 && clients_left_out == 0; }
 };
 
 // `symbols`: where pCaBucket and clientQ may live, likeliest first; the first server that has been

@@ -129,6 +129,19 @@ Result<std::vector<ClientNode>> read_client_queue(iocs::Memory& memory,
   return clients;
 }
 
+std::optional<bool> read_flow_control(iocs::Memory& memory, const ClientNode& client) {
+  if (!iocs::is_pointer(client.raw.events)) return std::nullopt;
+  for (const layout::EventUserPlaces& places : layout::kEventUserPlaces) {
+    const auto found = memory.value<std::uint64_t>(client.raw.events + places.client);
+    if (!found || *found != client.address) continue;
+    const auto flags = memory.value<layout::EventFlags>(client.raw.events + places.flags);
+    const bool fits = flags && flags->exit_pending <= 1 && flags->extra_labor <= 1 &&
+                      flags->flow_control <= 1 && flags->extra_labor_busy <= 1;
+    return fits ? std::optional(flags->flow_control == 1) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 Result<std::optional<std::string>> read_text(iocs::Memory& memory, std::uint64_t address,
                                              std::size_t most) {
   std::string text;

@@ -41,6 +41,10 @@ struct ClientNode {
 // The clients in the list at `client_queue` (an ELLLIST), which must hold together.
 Result<std::vector<ClientNode>> read_client_queue(iocs::Memory& memory, std::uint64_t client_queue);
 
+// Whether the client has turned its monitors off for now (EVENTS_OFF); nothing where this Base's
+// struct is not known.
+std::optional<bool> read_flow_control(iocs::Memory& memory, const ClientNode& client);
+
 // Text that ends in a zero byte, cut to `most` - 1 bytes. Nothing when it is empty or holds a
 // control character. Bytes over 0x7F are left as they are.
 Result<std::optional<std::string>> read_text(iocs::Memory& memory, std::uint64_t address,

@@ -86,7 +86,6 @@ void IocImage::make_database() {
 
 void IocImage::make_ca_server() {
   server_port = add(std::uint16_t{5064});
-  std::vector<std::uint64_t> clients;
   for (std::uint8_t i = 1; i <= 2; ++i) {
     layout::RsrvClient client{};
     client.family = 2;
@@ -95,9 +94,9 @@ void IocImage::make_ca_server() {
     client.address[3] = 1;
     client.user = add_text("ann" + std::to_string(i));
     client.host = add_text("console");
-    clients.push_back(add(client));
+    clients_.push_back(add(client));
   }
-  server.client_queue = add(chain(clients));
+  server.client_queue = add(chain(clients_));
   layout::Bucket bucket{};
   bucket.bits = 2;
   bucket.mask = 3;
@@ -108,7 +107,7 @@ void IocImage::make_ca_server() {
     channel.address.record = first_record_;
     channel.address.description = field_;
     layout::ChannelByDbChannel in_use{};
-    in_use.common.client = clients[i % clients.size()];
+    in_use.common.client = clients_[i % clients_.size()];
     in_use.common.cid = 100 + i;
     in_use.common.sid = 7 + 5 * i;
     in_use.db_channel = add(channel);
@@ -125,6 +124,20 @@ void IocImage::make_ca_server() {
   }
   bucket.table = add(heads);
   server.ca_bucket = add(add(bucket));
+}
+
+// The second client has turned its monitors off.
+void IocImage::make_event_users() {
+  constexpr layout::EventUserPlaces kPlaces = layout::kEventUserPlaces[0];
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    const std::uint64_t at =
+        add(std::array<std::byte, kPlaces.flags + sizeof(layout::EventFlags)>{});
+    set(at + kPlaces.client, clients_[i]);
+    layout::EventFlags flags{};
+    flags.flow_control = i == 1;
+    set(at + kPlaces.flags, flags);
+    set(clients_[i] + offsetof(layout::RsrvClient, events), at);
+  }
 }
 
 void IocImage::make_scan_lists() {

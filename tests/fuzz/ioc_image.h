@@ -34,6 +34,7 @@ class IocImage {
     make_scan_lists();
     make_queues();
     make_threads();
+    make_event_users();
     bytes_.resize((bytes_.size() + 4095) / 4096 * 4096);  // whole pages, as memory is mapped
   }
 
@@ -93,9 +94,11 @@ class IocImage {
   void make_scan_lists();
   void make_queues();
   void make_threads();
+  void make_event_users();
 
   std::vector<std::byte> bytes_;
   std::uint64_t first_record_ = 0, field_ = 0;
+  std::vector<std::uint64_t> clients_;
 };
 
 }  // namespace fuzz

@@ -100,6 +100,9 @@ class RawClient:
         self._send(ECHO)
         self._answer(ECHO, 0)
 
+    def wait_rights(self, channels: list[Channel], rights: int) -> None:
+        self._wait(lambda: all(channel.rights == rights for channel in channels))
+
     def wait_updates(self, count: int) -> None:
         self._wait(lambda: self.updates >= count)
         assert self.updates == count

@@ -80,6 +80,15 @@ void CaServerImage::remove_channel(Channel& channel) {
   --bucket_.in_use;
 }
 
+layout::EventFlags& CaServerImage::add_events(layout::RsrvClient& client,
+                                              const layout::EventUserPlaces& places) {
+  auto& user = event_users_.emplace_back();
+  client.events = address(user.data());
+  user[places.client / sizeof user[0]] = address(&client);
+  return *reinterpret_cast<layout::EventFlags*>(reinterpret_cast<char*>(user.data()) +
+                                                places.flags);
+}
+
 void CaServerImage::secure(Channel& channel, std::int32_t access) {
   channel.access.user_private = address(&channel);
   channel.access.access = access;

@@ -46,6 +46,8 @@ class CaServerImage {
   layout::DbAddr& address_of(Channel& channel);
   layout::DbFldDes& field(const std::string& name, std::int32_t type = 8);
   void secure(Channel& channel, std::int32_t access);
+  // Gives the client a struct event_user; its flags.
+  layout::EventFlags& add_events(layout::RsrvClient& client, const layout::EventUserPlaces& places);
 
   iocs::CaServerSymbols symbols() const {
     return {address(&bucket_pointer_), address(&client_queue_)};
@@ -69,6 +71,7 @@ class CaServerImage {
   std::deque<layout::RsrvClient> clients_;
   std::deque<Channel> channels_;
   std::deque<Record> records_;
+  std::deque<std::array<std::uint64_t, 1024>> event_users_;
   std::deque<std::string> texts_;
   std::deque<layout::DbFldDes> fields_;
 };

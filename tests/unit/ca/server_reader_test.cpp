@@ -104,6 +104,20 @@ TEST_P(ReadCaServer, AccessRightsAndMonitors) {
   EXPECT_EQ(channels.at(7).monitors, 0u);
 }
 
+TEST_P(ReadCaServer, FlowControlWhereItsPlaceIsKnown) {
+  fill();
+  for (const layout::EventUserPlaces& places : layout::kEventUserPlaces) {
+    layout::EventFlags& flags = image_.add_events(*ann_, places);
+    EXPECT_EQ(client(*read(), "ann")->flow_controlled, false) << places.client;
+    flags.flow_control = 1;
+    EXPECT_EQ(client(*read(), "ann")->flow_controlled, true) << places.client;
+    flags.extra_labor = 2;
+    EXPECT_FALSE(client(*read(), "ann")->flow_controlled) << "no flag";
+  }
+  image_.add_events(*bob_, {0x900, 0x920}).flow_control = 1;
+  EXPECT_FALSE(client(*read(), "bob")->flow_controlled) << "no Base has it there";
+}
+
 TEST_P(ReadCaServer, NoServerNoClientsNoChannels) {
   auto tables = read();
   ASSERT_TRUE(tables) << tables.error().message();

@@ -1,0 +1,95 @@
+"""Who is connected, from the servers' memory: exact numbers of clients that know what they have open."""
+import pytest
+
+from harness import clients
+
+EXPORTER_OPTIONS = ["--no-collector.records"]
+RULES = 'ASG(SWITCHED) { INPA("N:switch") RULE(1, READ) RULE(1, WRITE) { CALC("A=1") } }\nASG(DEFAULT) { RULE(1, WRITE) }\n'
+PVS = [f"N:{i}" for i in range(1, 24)]
+RECORDS = "".join(f'record(ao, "{name}") {{ }}\n' for name in PVS)
+
+
+def told(scrape, ioc):
+    """circuits, monitors, flow-controlled circuits; channels by access; [circuits, channels, monitors] by user@host."""
+    numbers = [scrape.count(f"epics_ca_{name}", ioc=ioc.name)
+               for name in ("circuits", "monitors", "flow_controlled_circuits")]
+    channels = {labels["access"]: value for labels, value in scrape.series("epics_ca_channels", ioc=ioc.name)
+                if value != 0}
+    by_client = {}
+    for name in ("circuits", "channels", "monitors"):
+        for labels, value in scrape.series(f"epics_ca_client_{name}", ioc=ioc.name):
+            assert labels["client"] == clients.LOOPBACK
+            by_client.setdefault(f'{labels["user"]}@{labels["client_host"]}', []).append(value)
+    return numbers, channels, by_client
+
+
+@pytest.mark.parametrize("witness", [True, False], ids=["memory", "packets"])
+def test_each_base(start_ioc, start_exporter, raw_client, base, witness):
+    """Of clients older than the exporter, and of what they do then. Packets alone know it, too, and not what was off."""
+    ioc = start_ioc(f"inventory-{base}-{witness}", RECORDS, base=base)
+    old = raw_client(ioc, "operator", "console")
+    channels = [old.create(name) for name in PVS[:17]]
+    subscriptions = [old.monitor(channel) for channel in channels[:11]]
+    silent = raw_client(ioc, "physicist", "laptop")
+    channel = silent.create(PVS[0])
+    if witness:
+        old.events(on=False)
+        old.get(channels[0])
+    exporter = start_exporter("--ca.witness" if witness else "--no-ca.witness", sees=[ioc])
+    off = int(witness)
+    exporter.wait_scrape(lambda s: told(s, ioc) == (
+        [2, 11, off], {"read_write": 18}, {"operator@console": [1, 17, 11], "physicist@laptop": [1, 1, 0]}),
+        "all that is open is told")
+    old.events(on=True)
+    old.cancel(channels[0], subscriptions[0])
+    old.clear(channels[1])
+    young = raw_client(ioc, "operator", "console")
+    mine = [young.create(name) for name in PVS[:5]]
+    young.monitor(mine[0])
+    old.get(channels[0])
+    assert told(exporter.scrape(), ioc) == (
+        [3, 10, 0], {"read_write": 22}, {"operator@console": [2, 21, 10], "physicist@laptop": [1, 1, 0]})
+    young.events(on=False)
+    young.get(mine[0])
+    silent.get(channel)
+    assert told(exporter.scrape(), ioc)[0] == [3, 10, 1]
+    silent.kill()
+    young.kill()
+    exporter.wait_scrape(lambda s: told(s, ioc) == (
+        [1, 9, 0], {"read_write": 16}, {"operator@console": [1, 16, 9]}), "two circuits have ended")
+    old.kill()
+    exporter.wait_scrape(lambda s: told(s, ioc) == ([0, 0, 0], {}, {}), "the last circuit has ended")
+
+
+def test_rights_that_change(start_ioc, start_exporter, raw_client):
+    records = 'record(bo, "N:switch") { }\n' + RECORDS.replace("{ }", '{ field(ASG, "SWITCHED") }')
+    ioc = start_ioc("inventory-rights", records, access_security=RULES)
+    client = raw_client(ioc)
+    channels = [client.create(name) for name in PVS]
+    switch = client.create("N:switch")
+    exporter = start_exporter("--ca.witness", sees=[ioc])
+    assert told(exporter.scrape(), ioc)[1] == {"read": 23, "read_write": 1}
+    for value, rights in ((1, {"read_write": 24}), (0, {"read": 23, "read_write": 1})):
+        client.write_notify(switch, value)
+        client.wait_rights(channels, 1 + 2 * value)
+        client.echo()
+        assert told(exporter.scrape(), ioc)[1] == rights
+
+
+def test_a_hundred_clients(start_ioc, start_exporter, raw_client):
+    ioc = start_ioc("inventory-hundred", RECORDS)
+    all_clients = [raw_client(ioc, f"user{i}", "console") for i in range(100)]
+    for i, client in enumerate(all_clients):
+        channels = [client.create(name) for name in PVS[:i % 23]]
+        for channel in channels[::2]:
+            client.monitor(channel)
+    expected = {f"user{i}@console": [1, i % 23, (i % 23 + 1) // 2] for i in range(100)}
+    exporter = start_exporter("--ca.witness", sees=[ioc])
+    exporter.wait_scrape(lambda s: told(s, ioc)[2] == expected, "each client's are told")
+    numbers, channels, _ = told(exporter.scrape(), ioc)
+    assert numbers == [100, sum(one[2] for one in expected.values()), 0]
+    assert channels == {"read_write": sum(one[1] for one in expected.values())}
+    for client in all_clients[50:]:
+        client.kill()
+    rest = dict(list(expected.items())[:50])
+    exporter.wait_scrape(lambda s: told(s, ioc)[2] == rest, "half of the clients have gone")
