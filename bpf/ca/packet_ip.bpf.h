@@ -12,8 +12,6 @@
 #define JUMBO_OPTION 8 /* bytes of the hop-by-hop header that holds it */
 #define UDP_HEADER 8
 #define SHORTEST_TCP 5 /* words */
-#define STAMPED_TCP 8  /* words of a header that has nothing but the time stamps of RFC 7323 */
-#define STAMP_OPTION 0x0101080A
 #define LONGEST_PLAIN 0xFFFF
 
 /* The IPv4 header without options, and the ports behind it. */
@@ -60,33 +58,7 @@ struct tcp_start {
 	__u8 offset;
 	__u8 flags;
 	__be16 window;
-	__be16 checksum;
-	__be16 urgent;
-	__be32 options[STAMPED_TCP - SHORTEST_TCP];
 };
-
-/*
- * Reads the options as nearly everybody writes them: none, time stamps, or these and then acknowledged ranges. What
- * the receiver reads in others is not looked for.
- */
-static __always_inline void read_options(struct __sk_buff *skb, const struct packet *packet,
-					 const struct tcp_start *tcp, struct segment *segment)
-{
-	const __u32 words = tcp->offset >> 4;
-	__be32 ranges;
-
-	segment->stamp = bpf_ntohl(tcp->options[1]);
-	segment->options = SEGMENT_PLAIN;
-	if (words == SHORTEST_TCP)
-		return;
-	segment->options = SEGMENT_ODD;
-	if (words < STAMPED_TCP || tcp->options[0] != bpf_htonl(STAMP_OPTION))
-		return;
-	if (words > STAMPED_TCP && (bpf_skb_load_bytes(skb, packet->above + STAMPED_TCP * 4, &ranges, sizeof ranges) ||
-				    bpf_ntohl(ranges) != (0x01010500 | (words * 4 - STAMPED_TCP * 4 - 2))))
-		return;
-	segment->options = SEGMENT_STAMPED;
-}
 
 /* Reads the TCP or UDP header. Returns 0 when the packet is too short. */
 static __always_inline int read_header(struct __sk_buff *skb, const struct packet *packet, struct segment *segment)
@@ -101,19 +73,13 @@ static __always_inline int read_header(struct __sk_buff *skb, const struct packe
 		/* tcp_v4_rcv() and tcp_v6_rcv() take neither broadcasts nor short headers. */
 		if (skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST)
 			return 0;
-		if (packet->end - packet->above >= sizeof tcp
-			    ? bpf_skb_load_bytes(skb, packet->above, &tcp, sizeof tcp)
-			    : bpf_skb_load_bytes(skb, packet->above, &tcp, SHORTEST_TCP * 4))
+		if (bpf_skb_load_bytes(skb, packet->above, &tcp, sizeof tcp))
 			return 0;
 		if (tcp.offset >> 4 < SHORTEST_TCP)
 			return 0;
 		segment->seq = bpf_ntohl(tcp.seq);
 		segment->ack = bpf_ntohl(tcp.ack);
 		segment->flags = tcp.flags;
-		segment->urgent = bpf_ntohs(tcp.urgent);
-		segment->checksum = tcp.checksum;
-		segment->tcp_at = packet->above;
-		read_options(skb, packet, &tcp, segment);
 		segment->data_at = packet->above + (tcp.offset >> 4) * 4;
 	}
 	if (segment->data_at > packet->end)
@@ -163,14 +129,6 @@ static __always_inline void set_mapped(struct iocx_ca_address *to, __be32 addres
 	words[3] = address;
 }
 
-/* Without options. ip_rcv_core() drops what has a wrong one. */
-static __always_inline __u64 sum_of_header(const struct ip_start *ip)
-{
-	const __u32 *words = (const __u32 *)ip;
-
-	return (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
-}
-
 static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct packet *packet)
 {
 	struct segment *segment;
@@ -205,7 +163,6 @@ static __always_inline struct segment *read_ipv4(struct __sk_buff *skb, struct p
 		return 0;
 	set_mapped(&segment->source, ip.source);
 	set_mapped(&segment->destination, ip.destination);
-	segment->unusual = size != IPV4_HEADER || fold(sum_of_header(&ip)) != 0xFFFF;
 	return segment;
 }
 
@@ -273,6 +230,5 @@ static __always_inline struct segment *read_ipv6(struct __sk_buff *skb, struct p
 		return 0;
 	segment->source = ip.source;
 	segment->destination = ip.destination;
-	segment->unusual = 0;
 	return segment;
 }

@@ -7,13 +7,6 @@
 
 #include "ca/watched_map.bpf.h"
 
-/* The options of a TCP header. */
-enum segment_options {
-	SEGMENT_PLAIN,   /* none */
-	SEGMENT_STAMPED, /* time stamps, in their usual place */
-	SEGMENT_ODD,     /* others: there may be time stamps as well */
-};
-
 /* A TCP segment or a UDP datagram with a watched port. Ports in host byte order. */
 struct segment {
 	struct iocx_ca_address source;
@@ -31,14 +24,8 @@ struct segment {
 	__u32 seq;
 	__u32 ack;
 	__u32 flags;
-	__u32 urgent;    /* the urgent pointer, with TCP_URG */
-	__u32 checksum;  /* as it stands in memory */
-	__u32 tcp_at;    /* offset of the header in the packet */
-	__u32 options;   /* enum segment_options */
-	__u32 stamp;     /* the sender's, with SEGMENT_STAMPED */
 	__u32 direction; /* set by find_flow(), as is `ioc` of a SYN+ACK */
 	__u32 ioc;
-	__u32 unusual; /* the IPv4 header has options, or a wrong checksum: the receiver may refuse it */
 };
 
 /*
@@ -76,16 +63,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } ca_programs SEC(".maps");
-
-/* One's complement sums are the same in either byte order (RFC 1071): all words are as they stand in memory. */
-static __always_inline __u32 fold(__u64 sum)
-{
-	sum = (sum >> 32) + (sum & 0xFFFFFFFF);
-	sum = (sum >> 32) + (sum & 0xFFFFFFFF);
-	sum = (sum >> 16) + (sum & 0xFFFF);
-	sum = (sum >> 16) + (sum & 0xFFFF);
-	return sum;
-}
 
 static __always_inline void count_drop(enum iocx_ca_drop reason)
 {

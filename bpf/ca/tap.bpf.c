@@ -85,20 +85,16 @@ static __always_inline __u64 new_id(struct work *w)
 	return ((__u64)(bpf_get_smp_processor_id() + 1) << 48) | (cfg_last_id + w->last_id);
 }
 
-#include "ca/tap_redirects.bpf.h"
-#include "ca/tap_doubt.bpf.h"
 #include "ca/tap_shares.bpf.h"
 #include "ca/tap_slots.bpf.h"
 #include "ca/tap_channels.bpf.h"
 #include "putlog/ca_tap.bpf.h"
-#include "ca/tap_proof.bpf.h"
 #include "ca/tap_puts.bpf.h"
 #include "ca/tap_outcomes.bpf.h"
 #include "ca/tap_packet.bpf.h"
 #include "ca/tap_window.bpf.h"
 #include "ca/tap_resync.bpf.h"
 #include "ca/tap_messages.bpf.h"
-#include "ca/tap_urgent.bpf.h"
 #include "ca/tap_stream.bpf.h"
 #include "ca/tap_lock.bpf.h"
 
@@ -123,20 +119,15 @@ static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struc
 			ca_close_window(skb, segment->direction);
 		return;
 	}
-	if (has_old_stamp(d, segment))
-		w->doubtful = 1;
-	if (w->doubtful)
-		count_drop(IOCX_CA_DROP_DOUBTFUL);
-	if (!flow->address && segment->direction == IOCX_CA_TO_SERVER)
-		ca_know_client(skb);
 	if (segment->length && !d->next_known) {
 		d->next = segment->seq;
 		d->next_known = 1;
 	}
-	if (segment->flags & TCP_URG)
-		ca_note_urgent(skb);
 	if (segment->length)
 		read_segment(skb, w, flow, d, segment);
+	/* The receiver leaves the urgent byte out of the stream (MSG_OOB): no client of Channel Access sends one. */
+	if (segment->flags & TCP_URG)
+		ca_lose_place(skb, segment->direction);
 	end_at_fin(w, flow, d, segment);
 }
 
@@ -164,8 +155,8 @@ static __always_inline void on_ack(struct __sk_buff *skb, struct work *w, struct
 
 /*
  * Whether the segment may matter. A SYN does not, nor what it carries: without TCP Fast Open that is not delivered.
- * Without ACK, nothing is (RFC 9293, 3.10.7.4). An urgent byte is told without data as well. A mere ACK matters where acknowledgements are wanted, and when this
- * host's server sends it over a network: that makes its connection known.
+ * Without ACK, nothing is (RFC 9293, 3.10.7.4). A mere ACK matters where acknowledgements are wanted, and when this host's
+ * server sends it over a network: that makes its connection known.
  */
 static __always_inline int says_something(const struct segment *segment)
 {
@@ -173,7 +164,7 @@ static __always_inline int says_something(const struct segment *segment)
 		return (segment->flags & TCP_ACK) != 0;
 	if (!(segment->flags & (TCP_ACK | TCP_RST)))
 		return 0;
-	return segment->length || (segment->flags & (TCP_FIN | TCP_RST | TCP_URG)) || windows ||
+	return segment->length || (segment->flags & (TCP_FIN | TCP_RST)) || windows ||
 	       (segment->outgoing && !segment->loopback && segment->source_watched);
 }
 
@@ -186,9 +177,6 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct lock lock;
 	int says;
 
-	w->moved = 0;
-	if (redirects)
-		ca_redirect(skb);
 	if (!says_something(segment))
 		return;
 	w->now = bpf_ktime_get_ns() & ~1ULL;
@@ -204,12 +192,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 			flow->ended = 1;
 		return;
 	}
-	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST | TCP_URG));
-	w->doubtful = says && (has_wrong_sum(skb, w) || (!(segment->flags & TCP_RST) && has_odd_ack(flow, segment)));
-	if (w->doubtful && (segment->flags & TCP_RST)) {
-		count_drop(IOCX_CA_DROP_DOUBTFUL);
-		return;
-	}
+	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST));
 	/* First what it acknowledges: its own data may be the answer to that. */
 	d = direction_of(flow, !segment->direction);
 	/* Without the lock nothing is lost: the next segment acknowledges the same bytes. */

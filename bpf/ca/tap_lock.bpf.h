@@ -72,7 +72,6 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 			ca_close_window(skb, IOCX_CA_TO_SERVER);
 		if (to_client->window)
 			ca_close_window(skb, IOCX_CA_TO_CLIENT);
-		forget_client(flow);
 		flow->circuit = new_id(w);
 		flow->ioc = segment->ioc;
 		flow->unnamed_slot = IOCX_CA_NO_SLOT;
@@ -87,7 +86,6 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		flow->unnamed = 0;
 		flow->cleared = 0;
 		flow->refused_ns = 0;
-		flow->unproven_ns = 0;
 		__builtin_memset(&flow->said, 0, sizeof flow->said);
 		__builtin_memset(&flow->taken, 0, sizeof flow->taken);
 		start_direction(to_server, IOCX_CA_TO_SERVER, segment->ack);

@@ -4,7 +4,7 @@
  * user space reads and writes.
  */
 
-#include "ca/users_map.bpf.h"
+#include "shared/ca_tap.h"
 
 #define HINTS 4096
 
@@ -21,19 +21,15 @@ struct work {
 	__u32 waits;    /* the data of the packet is not read or stored yet */
 	__u32 refused;  /* there is no room for the connection that begins */
 	__u32 goes_on;  /* the next piece belongs to the same extent */
-	__u32 stored;   /* bytes of the packet that are in the window, or in `sum` */
-	__u32 doubtful; /* the receiver may refuse the packet: see ca/tap_doubt.bpf.h */
+	__u32 stored;   /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
 	__u64 last_id;
-	__u64 sum;
 	struct iocx_ca_event event;
 	__u64 now; /* when the segment was seen; its lowest bit is 0 */
 	struct iocx_ca_pending pending;
 	struct iocx_ca_outcome fresh_outcome;
 	struct iocx_ca_flow fresh_flow;
 	struct iocx_ca_channel_info info;
-	struct iocx_ca_end wire, sought; /* see ca/tap_redirects.bpf.h */
-	__u64 moved;                     /* what the sum of the pseudo header has more than the segment's addresses */
 };
 _Static_assert(__builtin_offsetof(struct work, busy) == __builtin_offsetof(struct packet_work, busy),
 	       "ca/packet.bpf.c writes this part of it");

@@ -95,7 +95,6 @@ static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, 
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
 		return 0;
-	prove(flow, pending->since_ns);
 	add_put_duration(w, flow, pending);
 	if (cfg_putlog_bytes)
 		putlog_answer(w, flow, pending, ioid, status);
@@ -215,9 +214,6 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 		if (!on_answer(w, flow, w->event.other, w->event.id))
 			count_drop(IOCX_CA_DROP_ORPHAN_ANSWER);
 		break;
-	case IOCX_CA_ECHOED:
-		on_echoed(flow);
-		break;
 	case IOCX_CA_ERROR:
 		return on_error(w, flow);
 	default:
@@ -249,6 +245,4 @@ static __always_inline void count_message(struct iocx_ca_flow *flow, __u32 kind)
 
 	IOCX_CA_MASK(index, IOCX_CA_COUNT_ROOM - 1);
 	flow->counts[index]++;
-	if (kind == IOCX_CA_ECHO)
-		note_echo(flow);
 }

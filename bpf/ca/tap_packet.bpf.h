@@ -46,9 +46,6 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 	d->acked = next;
 	d->next_known = 1;
 	d->fin = 0;
-	d->urgent_known = 0;
-	d->urgent_passed = 0;
-	d->stamped = 0;
 	d->lost_ns = 0;
 	d->behind = 0;
 	d->notified = 0;
@@ -58,7 +55,7 @@ static __always_inline void start_direction(struct iocx_ca_direction *d, __u32 d
 /* Enters a connection as w->fresh_flow says. */
 static __always_inline struct iocx_ca_flow *enter_flow(struct work *w, __u32 ioc)
 {
-	const __u32 address = share_of_client(w);
+	const __u32 address = iocx_ca_share_of_address(&w->key.client);
 	struct iocx_ca_flow *flow;
 
 	w->fresh_flow.circuit = new_id(w);
@@ -86,7 +83,6 @@ static __always_inline struct iocx_ca_flow *join_flow(struct work *w, __u32 ioc)
 	struct iocx_ca_flow *flow;
 
 	w->fresh_flow.joined = 1;
-	w->fresh_flow.unproven_ns = w->now;
 	flow = enter_flow(w, ioc);
 	/* User space counts those of candidates that turn out to be CA servers. */
 	if (flow && flow->circuit == w->fresh_flow.circuit && ioc != IOCX_CA_IOC_CANDIDATE)
@@ -118,7 +114,6 @@ static __always_inline struct iocx_ca_flow *begin_flow(struct work *w, const str
 	if ((segment->flags & TCP_RST) || ahead > FIRST_AHEAD || acked > FIRST_AHEAD || (!segment->length && !acked))
 		return 0;
 	fresh->joined = 0;
-	fresh->unproven_ns = 0;
 	fresh->first_seq[0] = to_server;
 	fresh->first_seq[1] = to_client;
 	start_direction(&fresh->directions[IOCX_CA_TO_SERVER], IOCX_CA_TO_SERVER, to_server);

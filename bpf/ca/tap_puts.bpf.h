@@ -178,7 +178,6 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 		count_put(w, element, slot);
 	else if (ca_put_elsewhere(skb))
 		return;
-	count_unproven(flow);
 	if (cfg_putlog_bytes)
 		ca_log_put(skb);
 	if (w->event.notify)

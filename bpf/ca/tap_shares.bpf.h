@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Each entry of a table is held by a circuit and by its client's user or address (shared/ca_shares.h). Part of
+ * Each entry of a table is held by a circuit and by its client's address (shared/ca_shares.h). Part of
  * ca/tap.bpf.c.
  * Who adds an entry takes a share first, who removes it gives the share back, in the kernel and in user space alike.
  */
@@ -65,42 +65,4 @@ __attribute__((noinline)) int ca_give_share(__u32 table, __u64 circuit, __u32 ad
 	if (circuit)
 		__sync_fetch_and_add(&own->held[which], -1);
 	return 1;
-}
-
-/* Whose the connection w->key is. */
-static __always_inline __u32 share_of_client(struct work *w)
-{
-	const __u32 net = w->key.net;
-	const __u32 *user;
-
-	w->key.net = 0;
-	user = bpf_map_lookup_elem(&ca_users, &w->key);
-	if (!user)
-		user = bpf_map_lookup_elem(&ca_users_early, &w->key);
-	w->key.net = net;
-	return user ? *user : iocx_ca_share_of_address(&w->key.client);
-}
-
-/*
- * A connection with the same addresses and ports as one before may be another user's, who is known when it sends data:
- * until then it is nobody's.
- */
-static __always_inline void forget_client(struct iocx_ca_flow *flow)
-{
-	ca_give_share(IOCX_CA_SHARE_CIRCUITS, 0, flow->address);
-	flow->address = 0;
-	ca_take_share(IOCX_CA_SHARE_CIRCUITS | SHARE_ANYHOW, 0, 0);
-}
-
-/* Under the lock of the direction to the server, which sees to it that one program does it. */
-__attribute__((noinline)) int ca_know_client(struct __sk_buff *skb)
-{
-	struct work *w;
-	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
-
-	if (!flow || flow->address)
-		return 0;
-	ca_give_share(IOCX_CA_SHARE_CIRCUITS, 0, 0);
-	flow->address = share_of_client(w);
-	return ca_take_share(IOCX_CA_SHARE_CIRCUITS | SHARE_ANYHOW, 0, flow->address);
 }

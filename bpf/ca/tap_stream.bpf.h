@@ -13,7 +13,7 @@ static __always_inline int set_up_packet(struct work *w, struct iocx_ca_flow *fl
 {
 	const __u32 seen = d->next - w->segment.seq;
 	const __u32 all = w->segment.length - seen;
-	const __u32 length = readable(d, all > LARGEST_PIECE ? LARGEST_PIECE : all);
+	const __u32 length = all > LARGEST_PIECE ? LARGEST_PIECE : all;
 
 	w->page = 0;
 	w->data_at = w->segment.data_at + seen;
@@ -28,7 +28,7 @@ static __always_inline void set_up_page(struct work *w, struct iocx_ca_flow *flo
 					const struct iocx_ca_page *window)
 {
 	const __u32 at = d->next % IOCX_CA_PAGE;
-	__u32 length = readable(d, w->choice.to - d->next);
+	__u32 length = w->choice.to - d->next;
 	__u64 place = iocx_ca_place(d->next);
 
 	IOCX_CA_MASK(place, IOCX_CA_WINDOW_PAGES - 1);
@@ -49,25 +49,34 @@ static __always_inline void note_boundary(struct iocx_ca_direction *d)
 		d->boundary = 8 | ((d->next + (__u32)d->stream.skip - d->stream.have) & 7);
 }
 
+/* From here on, the place in the stream is not known. Global functions are off the path of all segments. */
+__attribute__((noinline)) int ca_lose_place(struct __sk_buff *skb, __u32 direction)
+{
+	struct work *w;
+	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
+	struct iocx_ca_direction *d;
+
+	if (!flow)
+		return 0;
+	d = direction_of(flow, direction);
+	if (iocx_ca_is_refused(&d->stream))
+		return 0;
+	count_drop(IOCX_CA_DROP_GAP);
+	if (d->stream.sync >= IOCX_CA_REGAINED)
+		count_unread(flow, direction, d->stream.have);
+	iocx_ca_lose_place(&d->stream);
+	d->boundary = 0;
+	return 0;
+}
+
 /* Skips `missing` bytes of the stream: they will not be seen. */
 static __always_inline void pass_hole(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 				      struct iocx_ca_direction *d, __u32 missing)
 {
-	const int urgent = d->urgent_known && d->urgent - d->next < missing;
-
-	/* Whether a byte of it is left out is not known. */
-	if (urgent) {
-		ca_lose_place(skb, w->window.direction);
-		count_unread(flow, w->window.direction, missing);
-		d->next += missing;
-		miss_urgent(d);
-		return;
-	}
 	note_boundary(d);
 	if (iocx_ca_gap(&d->stream, &w->event, missing)) {
 		count_drop(IOCX_CA_DROP_GAP);
 		count_unread(flow, w->window.direction, missing);
-		forget_proof(w, flow, w->window.direction);
 	}
 	if (w->event.kind == IOCX_CA_PUT)
 		ca_finished_put(skb);
@@ -81,19 +90,6 @@ static __always_inline void fall_behind(struct iocx_ca_direction *d)
 	d->behind = 1;
 }
 
-/* Stores what is new in a packet that the receiver may refuse. */
-static __always_inline void place_doubtful(struct __sk_buff *skb, struct work *w, struct iocx_ca_direction *d,
-					   __s32 ahead)
-{
-	if (ahead < 0 && ahead > -FAR_OFF) {
-		w->segment.seq = d->next;
-		w->segment.data_at -= ahead;
-		w->segment.length += ahead;
-	}
-	if (!ca_store(skb))
-		fall_behind(d);
-}
-
 /*
  * Sets up the data of the packet when it comes next, and returns 1; else stores it. What finds no room is given up
  * when the receiver says that it has it: nothing that comes ahead of missing bytes can move the stream.
@@ -103,20 +99,10 @@ static __always_inline int place_packet(struct __sk_buff *skb, struct work *w, s
 {
 	const __s32 ahead = (__s32)(w->segment.seq - d->next);
 
-	if (w->doubtful) {
-		w->waits = 0;
-		place_doubtful(skb, w, d, ahead);
-		return 0;
-	}
 	if (ahead <= 0 && ahead > -FAR_OFF) {
 		w->waits = 0;
 		if ((__u32)-ahead >= w->segment.length)
 			return 0;
-		if (is_at_urgent(d)) {
-			pass_urgent(skb, flow, d, w->window.direction);
-			if ((__u32)-ahead + 1 >= w->segment.length)
-				return 0;
-		}
 		w->waits = !set_up_packet(w, flow, d);
 		return 1;
 	}
@@ -144,7 +130,7 @@ static __always_inline int choose_stored(struct __sk_buff *skb, struct work *w, 
 		if ((__s32)(d->acked - w->choice.from) < 0)
 			return 0;
 		pass_hole(skb, w, flow, d, missing);
-	} else if (!w->goes_on && !w->choice.doubtful && (__s32)(d->acked - d->next) > 0) {
+	} else if (!w->goes_on && (__s32)(d->acked - d->next) > 0) {
 		count_drop(IOCX_CA_DROP_HOLE_FILLED);
 	}
 	if ((__s32)(d->acked - w->choice.to) < 0)
@@ -165,7 +151,7 @@ static __always_inline void catch_up(struct __sk_buff *skb, struct work *w, stru
 }
 
 /*
- * Sets up the next piece when packets did not come in order, and returns 1; 2: it has only passed a byte; 0: there is
+ * Sets up the next piece when packets did not come in order, and returns 1; 0: there is
  * none. Stored bytes are read when the receiver has acknowledged them: what it has refused, since it was out of its
  * window, never counts. A hole is skipped when the receiver has acknowledged the missing bytes, so that nobody sends
  * them again.
@@ -194,10 +180,6 @@ __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 	}
 	if (!choose_stored(skb, w, flow, d, window))
 		return 0;
-	if (is_at_urgent(d)) {
-		pass_urgent(skb, flow, d, w->window.direction);
-		return 2;
-	}
 	set_up_page(w, flow, d, window);
 	return 1;
 }
@@ -223,12 +205,9 @@ __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
 		return 0;
 	w->goes_on = 0;
 	for (__u32 i = 0; i < PIECES; i++) {
-		const int found = ca_next_piece(skb);
-
-		if (!found)
+		if (!ca_next_piece(skb))
 			return 0;
-		if (found == 1)
-			ca_read_piece(skb);
+		ca_read_piece(skb);
 	}
 	return 0;
 }
@@ -244,7 +223,7 @@ static __always_inline void end_at_fin(const struct work *w, struct iocx_ca_flow
 
 	if (!d->next_known || !(segment->flags & TCP_FIN) || (__s32)(end - d->next) < 0)
 		return;
-	if (end == d->next && !w->doubtful) {
+	if (end == d->next) {
 		flow->ended = 1;
 		return;
 	}
@@ -285,9 +264,7 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 {
 	const __s32 ahead = (__s32)(segment->seq - d->next);
 
-	if (ahead <= 0 && ahead > -FAR_OFF && !w->doubtful)
-		note_stamp(d, segment);
-	w->waits = ahead > 0 || ahead <= -FAR_OFF || d->urgent_known || w->doubtful || segment->length > LARGEST_PIECE;
+	w->waits = ahead > 0 || ahead <= -FAR_OFF || segment->length > LARGEST_PIECE;
 	if (ahead <= 0 && ahead > -FAR_OFF && (__u32)-ahead >= segment->length)
 		return;
 	if (flow->ended && segment->direction == IOCX_CA_TO_SERVER) {
@@ -296,10 +273,8 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 	}
 	if (flow->refused_ns && segment->direction == IOCX_CA_TO_SERVER && w->now - flow->refused_ns > REFUSED_NS) {
 		flow->refused_ns = 0;
-		if (iocx_ca_is_refused(&d->stream)) {
+		if (iocx_ca_is_refused(&d->stream))
 			iocx_ca_read_on(&d->stream);
-			forget_proof(w, flow, segment->direction);
-		}
 	}
 	if (!w->waits) {
 		set_up_packet(w, flow, d);

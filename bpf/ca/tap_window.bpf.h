@@ -78,7 +78,6 @@ static __always_inline struct iocx_ca_page *open_window(const struct iocx_ca_flo
 	if (!window)
 		return 0;
 	__builtin_memset(window->extents, 0, sizeof window->extents);
-	window->doubtful = 0;
 	for (__u32 i = 0; i < IOCX_CA_WINDOW_PAGES; i++) {
 		IOCX_CA_OPAQUE(i);
 		window->pages[i] = 0;
@@ -195,13 +194,10 @@ __attribute__((noinline)) int ca_store(struct __sk_buff *skb)
 	d = direction_of(flow, w->window.direction);
 	w->choice.from = w->segment.seq;
 	w->choice.to = w->segment.seq + w->segment.length;
-	w->choice.doubtful = w->doubtful;
 	if (!iocx_ca_reaches(d->next, w->choice.to))
 		return 0;
 	window = open_window(flow, d, w->segment.seq);
 	if (!window)
-		return 0;
-	if (!iocx_ca_may_add(window, &w->choice))
 		return 0;
 	w->stored = iocx_ca_stored(window, &w->choice);
 	for (int i = 0; i < STORE_STEPS; i++) {

@@ -34,7 +34,6 @@ enum iocx_ca_event_kind {
 	IOCX_CA_PAUSE,       /* EVENTS_OFF: the client wants no updates for now */
 	IOCX_CA_RESUME,      /* EVENTS_ON */
 	IOCX_CA_WRITTEN,     /* WRITE_NOTIFY to client: id = status, other = IOID */
-	IOCX_CA_ECHOED,      /* ECHO to client */
 	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
 	IOCX_CA_NOT_CA,      /* the client's first message, which comes next, is not VERSION */
 	IOCX_CA_ODD_START,   /* the first message is an unusual VERSION; from a server, anything but VERSION */
@@ -125,8 +124,6 @@ IOCX_CA_INLINE __u32 iocx_ca_event_to_client(__u32 command, __u32 size)
 		return IOCX_CA_RIGHTS;
 	case IOCX_CA_CMD_WRITE_NOTIFY:
 		return IOCX_CA_WRITTEN;
-	case IOCX_CA_CMD_ECHO:
-		return IOCX_CA_ECHOED;
 	case IOCX_CA_CMD_ERROR:
 		return size < IOCX_CA_HEADER ? IOCX_CA_NOTHING : IOCX_CA_ERROR;
 	default:

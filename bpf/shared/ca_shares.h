@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Who holds how much of the tap's tables, so that nobody fills one that others need: circuits, in groups by the user
- * where the client is on this host and it is known (ca/users.bpf.c), else by its address. shared/shares.h has the rule.
+ * Who holds how much of the tap's tables, so that nobody fills one that others need: circuits, in groups by
+ * the client's address. shared/shares.h has the rule.
  *
- * Counted in buckets by a hash of the circuit's id and of the user, or the address, of IPv6 its /64. Two that share a
+ * Counted in buckets by a hash of the circuit's id and of the address, of IPv6 its /64. Two that share a
  * bucket are counted as one: in a table that is nearly full, some get less than they might. Ids are never used twice,
  * so that what is counted for a circuit that is gone is its own. Pure C that clang -target bpf and g++ both compile.
  */
@@ -36,12 +36,10 @@ struct iocx_ca_share {
 
 /* Index into ca_shares. */
 #define IOCX_CA_SHARE_ALL 0u   /* of all together */
-#define IOCX_CA_SHARE_LOCAL 1u /* of clients on loopback of unknown users, whom their circuits alone tell apart */
+#define IOCX_CA_SHARE_LOCAL 1u /* of clients on loopback, whom their circuits alone tell apart */
 #define IOCX_CA_SHARE_FIRST 2u
 #define IOCX_CA_SHARE_BITS 15
-#define IOCX_CA_SHARE_USERS (IOCX_CA_SHARE_FIRST + (1u << IOCX_CA_SHARE_BITS))
-#define IOCX_CA_SHARE_USER_BITS 12
-#define IOCX_CA_SHARE_BUCKETS (IOCX_CA_SHARE_USERS + (1u << IOCX_CA_SHARE_USER_BITS))
+#define IOCX_CA_SHARE_BUCKETS (IOCX_CA_SHARE_FIRST + (1u << IOCX_CA_SHARE_BITS))
 
 /* 1 of so many places is kept for clients elsewhere, whatever those on this host hold. */
 #define IOCX_CA_SHARE_ELSEWHERE 16u
@@ -76,16 +74,10 @@ IOCX_CA_INLINE __u32 iocx_ca_share_of_address(const struct iocx_ca_address *addr
 	       (__u32)((network * IOCX_CA_SHARE_MIX_TOO + host + 1) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_SHARE_BITS));
 }
 
-IOCX_CA_INLINE __u32 iocx_ca_share_of_user(__u32 user)
-{
-	return IOCX_CA_SHARE_USERS + (__u32)((user + 1ULL) * IOCX_CA_SHARE_MIX >> (64 - IOCX_CA_SHARE_USER_BITS));
-}
-
 /* 1 of so many places is kept from who has that share. */
 IOCX_CA_INLINE __u32 iocx_ca_share_kept(__u32 address)
 {
-	return address == IOCX_CA_SHARE_LOCAL || address >= IOCX_CA_SHARE_USERS ? IOCX_CA_SHARE_ELSEWHERE
-										: IOCX_CA_SHARE_KEPT;
+	return address == IOCX_CA_SHARE_LOCAL ? IOCX_CA_SHARE_ELSEWHERE : IOCX_CA_SHARE_KEPT;
 }
 
 /*

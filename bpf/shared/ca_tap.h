@@ -11,7 +11,6 @@
 
 #include <linux/types.h>
 
-#include "shared/ca_redirects.h"
 #include "shared/ca_resync.h"
 #include "shared/ca_servers.h"
 #include "shared/ca_shares.h"
@@ -27,7 +26,7 @@ extern "C" {
  * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
  * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
  */
-#define IOCX_CA_LAYOUT 4u
+#define IOCX_CA_LAYOUT 5u
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
@@ -72,18 +71,14 @@ struct iocx_ca_direction {
 	__u32 window;      /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
 	__u32 acked;       /* the receiver has acknowledged up to here; only set while `wants_acks` */
 	__u32 fin_at;      /* sequence number of the FIN */
-	__u32 urgent;      /* sequence number of the urgent byte */
-	__u32 urgent_last; /* of the last one that may be urgent; see ca/tap_urgent.bpf.h */
-	__u32 stamp;       /* time stamp of the last segment that was in its turn */
 	__u8 next_known;
 	__u8 fin;           /* FIN was seen ahead of missing bytes */
 	__u8 boundary;      /* 8 + sequence number of a message's start modulo 8; 0: not known */
-	__u8 urgent_known;  /* it was announced, and has not come yet; 2: it may be */
 	__u8 wants_acks;    /* there is a window, or one of the reasons that follow */
 	__u8 behind;        /* bytes were not stored for want of room: only the receiver tells how far the stream is */
-	__u8 stamped;       /* `stamp` is set */
-	__u8 urgent_passed; /* one has come; the receiver need not have read it yet */
+	__u8 pad;
 	__u16 notified;     /* to the server: WRITE_NOTIFYs; to the client: answers to them */
+	__u32 pad_too;
 	__u64 lost_ns;      /* when data came last, while it was not known where messages start; 0: it is known */
 	struct iocx_ca_stream stream;
 };
@@ -121,17 +116,10 @@ struct iocx_ca_flow {
 	__u8 events_off;    /* the client has switched monitor updates off */
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
 	__s32 waiting;      /* requests for channels that were not answered */
-	__u32 address;      /* of the client, or its user: index into ca_shares; 0: not known before it sends data */
+	__u32 address;      /* of the client: index into ca_shares */
 	__u32 unnamed;      /* slots of unknown SIDs */
 	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
-	/*
-	 * Since when nothing proves where messages to the server start; CLOCK_MONOTONIC. 0: their first byte was seen, or
-	 * the server has answered one that came later. See ca/tap_proof.bpf.h.
-	 */
-	__u64 unproven_ns;
-	__u32 echo_asked; /* an ECHO was read since then */
-	__u32 pad;
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said last. */
 	struct iocx_ca_identity said;
@@ -292,12 +280,8 @@ struct iocx_ca_channel_info {
 	ROW(IOCX_CA_DROP_HOLE_FILLED, "hole_filled", KEPT)                                                     \
 	/* segments that came ahead of missing bytes: no room in the window */                                 \
 	ROW(IOCX_CA_DROP_WINDOWS_FULL, "windows_full", LOST)                                                   \
-	/* segments that the receiver may refuse: they are read when it has acknowledged them */               \
-	ROW(IOCX_CA_DROP_DOUBTFUL, "doubtful", KEPT)                                                           \
 	/* messages after a gap that name no channel of their circuit: not counted */                          \
-	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message", KEPT)                                                       \
-	/* puts that were counted where nothing proves that messages start there: see ca/tap_proof.bpf.h */    \
-	ROW(IOCX_CA_DROP_UNPROVEN, "unproven_put", KEPT)
+	ROW(IOCX_CA_DROP_ORPHAN, "orphan_message", KEPT)
 IOCX_DROP_ENUM(iocx_ca_drop, IOCX_CA_DROP_LIST, IOCX_CA_DROPS)
 
 #ifdef __cplusplus

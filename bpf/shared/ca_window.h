@@ -32,8 +32,6 @@ struct iocx_ca_extent {
 struct iocx_ca_page {
 	struct iocx_ca_extent extents[IOCX_CA_EXTENTS]; /* none overlaps or touches another; in no order */
 	__u32 pages[IOCX_CA_WINDOW_PAGES];              /* by place: index of the page plus 1; 0: none */
-	__u32 doubtful;                                 /* bit i: the receiver may have refused extents[i] */
-	__u32 pad;
 	__u8 bytes[IOCX_CA_PAGE + IOCX_CA_PAGE_CHUNK];
 };
 
@@ -53,7 +51,6 @@ struct iocx_ca_choice {
 	__u32 to;
 	__u32 at;   /* its place in `extents`; EXTENTS: none */
 	__u32 free; /* a place that is not used; EXTENTS: none */
-	__u32 doubtful;
 };
 
 IOCX_CA_INLINE __u32 iocx_ca_place(__u32 seq)
@@ -67,45 +64,8 @@ IOCX_CA_INLINE int iocx_ca_reaches(__u32 next, __u32 to)
 	return to - next / IOCX_CA_PAGE * IOCX_CA_PAGE <= IOCX_CA_PAGE * IOCX_CA_WINDOW_PAGES;
 }
 
-IOCX_CA_INLINE __u32 iocx_ca_is_doubtful(const struct iocx_ca_page *window, __u32 at)
-{
-	return (window->doubtful >> at) & 1;
-}
-
-IOCX_CA_INLINE int iocx_ca_overlaps(const struct iocx_ca_extent *extent, const struct iocx_ca_choice *choice)
-{
-	return extent->from != extent->to && (__s32)(extent->to - choice->from) > 0 &&
-	       (__s32)(choice->to - extent->from) > 0;
-}
-
-/* What is in doubt does not take the place of what is not. */
-IOCX_CA_INLINE int iocx_ca_may_add(const struct iocx_ca_page *window, const struct iocx_ca_choice *choice)
-{
-	if (!choice->doubtful)
-		return 1;
-	for (__u32 i = 0; i < IOCX_CA_EXTENTS; i++) {
-		IOCX_CA_OPAQUE(i);
-		IOCX_CA_FORGET();
-		if (iocx_ca_overlaps(&window->extents[i], choice) && !iocx_ca_is_doubtful(window, i))
-			return 0;
-	}
-	return 1;
-}
-
-/* Frees the part of an extent in doubt for which there is something better, and what is behind that. */
-IOCX_CA_INLINE void iocx_ca_replace(struct iocx_ca_extent *extent, const struct iocx_ca_choice *choice)
-{
-	if ((__s32)(choice->from - extent->from) > 0)
-		extent->to = choice->from;
-	else if ((__s32)(extent->to - choice->to) > 0)
-		extent->from = choice->to;
-	else
-		extent->from = extent->to;
-}
-
 /*
- * Adds choice->from to choice->to, merged with what it overlaps or touches and is as doubtful. Returns 0 when there is
- * no room. Extents of either kind do not overlap.
+ * Adds choice->from to choice->to, merged with what it overlaps or touches. Returns 0 when there is no room.
  */
 IOCX_CA_INLINE int iocx_ca_add_extent(struct iocx_ca_page *window, struct iocx_ca_choice *choice)
 {
@@ -118,10 +78,7 @@ IOCX_CA_INLINE int iocx_ca_add_extent(struct iocx_ca_page *window, struct iocx_c
 		IOCX_CA_OPAQUE(i);
 		extent = &window->extents[i];
 		IOCX_CA_FORGET();
-		if (extent->from != extent->to && iocx_ca_is_doubtful(window, i) != choice->doubtful) {
-			if (iocx_ca_overlaps(extent, choice))
-				iocx_ca_replace(extent, choice);
-		} else if (extent->from != extent->to) {
+		if (extent->from != extent->to) {
 			if ((__s32)(extent->to - choice->from) < 0 || (__s32)(choice->to - extent->from) < 0)
 				continue;
 			/* One pass is enough: what touches neither of two extents does not touch the merged one. */
@@ -141,13 +98,12 @@ IOCX_CA_INLINE int iocx_ca_add_extent(struct iocx_ca_page *window, struct iocx_c
 	IOCX_CA_MASK(at, IOCX_CA_EXTENTS - 1);
 	window->extents[at].from = choice->from;
 	window->extents[at].to = choice->to;
-	window->doubtful = (window->doubtful & ~(1u << at)) | (choice->doubtful << at);
 	return 1;
 }
 
 /*
  * How many bytes from choice->from on need not be stored, since a segment that started earlier, or with the same byte,
- * and was as doubtful has brought them. Linux does the same (tcp_data_queue_ofo()): of bytes that came twice and
+ * has brought them. Linux does the same (tcp_data_queue_ofo()): of bytes that came twice and
  * differ, those of the segment that starts first are delivered.
  */
 IOCX_CA_INLINE __u32 iocx_ca_stored(const struct iocx_ca_page *window, const struct iocx_ca_choice *choice)
@@ -161,8 +117,7 @@ IOCX_CA_INLINE __u32 iocx_ca_stored(const struct iocx_ca_page *window, const str
 		IOCX_CA_OPAQUE(i);
 		extent = &window->extents[i];
 		IOCX_CA_FORGET();
-		if (extent->from != extent->to && (__s32)(from - extent->from) >= 0 && (__s32)(extent->to - from) > 0 &&
-		    iocx_ca_is_doubtful(window, i) == choice->doubtful)
+		if (extent->from != extent->to && (__s32)(from - extent->from) >= 0 && (__s32)(extent->to - from) > 0)
 			stored = extent->to - from;
 	}
 	return stored;
@@ -188,7 +143,6 @@ IOCX_CA_INLINE void iocx_ca_next_extent(struct iocx_ca_page *window, struct iocx
 			continue;
 		choice->from = extent->from;
 		choice->to = extent->to;
-		choice->doubtful = iocx_ca_is_doubtful(window, i);
 		choice->at = i;
 	}
 	IOCX_CA_FORGET();

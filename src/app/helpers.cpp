@@ -91,21 +91,17 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
   records::RecordProcess* const records = daemon.records().process();
   ca::CaWitnessObject* const witness = daemon.puts().witness_object();
   pva::PvaWitnessObject* const pva = daemon.pva().witness_object();
-  ca::CaUsersObject* const users = daemon.puts().users_object();
-  if (records != nullptr || witness != nullptr || pva != nullptr || users != nullptr) {
+  if (records != nullptr || witness != nullptr || pva != nullptr) {
     auto attach = Helper::start(
         {"ioc_exp-attach",
          confine_to(options, {CAP_SYS_ADMIN}, {.probes = true, .net_namespaces = false}),
-         [records, witness, pva, users](const HelperRequest& request, const UniqueFd& file) {
+         [records, witness, pva](const HelperRequest& request, const UniqueFd& file) {
            switch (request.what) {
              case ca::CaWitnessObject::kRequest:
                if (witness != nullptr) return witness->serve(request, file);
                break;
              case pva::PvaWitnessObject::kRequest:
                if (pva != nullptr) return pva->serve(request, file);
-               break;
-             case ca::CaUsersObject::kRequest:
-               if (users != nullptr) return users->serve(request);
                break;
              default:
                if (records != nullptr) return records->serve(request, file);
@@ -117,7 +113,6 @@ Result<Helpers> start_helpers(Daemon& daemon, const Options& options) {
     if (records != nullptr) records->use_helper(*attach);
     if (witness != nullptr) witness->use_helper(*attach);
     if (pva != nullptr) pva->use_helper(*attach);
-    if (users != nullptr) users->use_helper(*attach);
   }
   auto log = start_log_helper(daemon.outlets(), "ioc_exp-log", options);
   if (!log) return std::move(log).error();

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -88,23 +87,6 @@ Result<std::optional<std::uint64_t>> SocketCookies::find(const iocx_ca_flow_key&
     if (cookie) break;
   }
   return cookie;
-}
-
-Result<std::optional<std::uint64_t>> SocketCookies::received(const iocx_ca_flow_key& connection) {
-  std::optional<std::uint64_t> bytes;
-  const auto read = [&bytes](std::uint16_t, std::span<const std::byte> body) {
-    const auto found = netlink_struct<inet_diag_msg>(body);
-    if (!found || is_over(*found)) return;
-    const auto info = netlink_attribute(body.subspan(sizeof *found), INET_DIAG_INFO);
-    constexpr std::size_t kAt = offsetof(tcp_info, tcpi_bytes_received);
-    if (!info || info->size() < kAt + sizeof(std::uint64_t)) return;
-    bytes = netlink_struct<std::uint64_t>(info->subspan(kAt));
-  };
-  inet_diag_req_v2 request = question(connection, true);
-  request.idiag_ext = 1u << (INET_DIAG_INFO - 1);
-  auto asked = netlink_.ask(SOCK_DIAG_BY_FAMILY, 0, request, kAction, read);
-  if (!asked && asked.error().code != std::errc::no_such_file_or_directory) return asked.error();
-  return bytes;
 }
 
 }  // namespace ioc_exporter

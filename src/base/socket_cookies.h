@@ -24,10 +24,6 @@ class SocketCookies {
   // such connection, or it is over. Fails where the kernel has no inet_diag.
   Result<std::optional<std::uint64_t>> find(const iocx_ca_flow_key& connection);
 
-  // Bytes of payload that the server's end of the connection has received. Nothing where there is
-  // no such connection, or it is over.
-  Result<std::optional<std::uint64_t>> received(const iocx_ca_flow_key& connection);
-
  private:
   explicit SocketCookies(Netlink netlink) : netlink_(std::move(netlink)) {}
 

@@ -18,7 +18,6 @@ using std::chrono::seconds;
 
 constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
-constexpr const char* kUsersProbe = "ca_users";
 constexpr const char* kWitnessProbe = "ca_witness";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kPutExpiryInterval{10};
@@ -69,8 +68,6 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
   }
   if (auto loaded = load_udp(); !loaded)
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
-  if (auto loaded = load_users(); !loaded)
-    why_no_users_ = kernel::explain_load_error(kUsersProbe, loaded.error());
   if (!options_.witness) return;
   if (auto loaded = load_witness(setup); !loaded)
     why_no_witness_ = kernel::explain_load_error(kWitnessProbe, loaded.error());
@@ -100,14 +97,6 @@ Result<void> CaCollector::load_udp() {
   return {};
 }
 
-Result<void> CaCollector::load_users() {
-  if (!kernel::has_btf()) return {};
-  auto users = CaUsersObject::load(tap_->shared_maps());
-  if (!users) return std::move(users).error();
-  users_.emplace(std::move(*users));
-  return {};
-}
-
 Result<void> CaCollector::load_witness(const Setup& setup) {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
   CaWitness::Options options;
@@ -126,7 +115,6 @@ std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
   if (tap_) states.push_back({kUdpProbe, why_no_udp_});
-  if (users_ || !why_no_users_.empty()) states.push_back({kUsersProbe, why_no_users_});
   if (tap_ && options_.witness) states.push_back({kWitnessProbe, why_no_witness_});
   return states;
 }
@@ -160,7 +148,6 @@ void CaCollector::tell_network_problems() {
 void CaCollector::follow(TimePoint now) {
   // What no thread was started for can wait: a client's circuit is a thread of its server.
   if (!tap_ || host_.listeners().rested) return;
-  attach_users();
   CaUdp* const udp = udp_ ? &*udp_ : nullptr;
   trouble_.report("count puts in other network namespaces",
                   namespaces_.update(served(), *tap_, udp, now));
@@ -182,11 +169,6 @@ void CaCollector::follow(TimePoint now) {
   follow_witness(now);
   for (const std::uint32_t number : host_.take_forgotten())
     trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
-}
-
-// Not where it is loaded: a helper that was forked later would keep it attached.
-void CaCollector::attach_users() {
-  if (users_ && !host_.hands_off()) trouble_.report("tell users apart", users_->attach());
 }
 
 // After the tap was told of its ports: a put that the server is heard about has been seen, too.
@@ -302,11 +284,9 @@ void CaCollector::expire_puts(TimePoint now) {
 void CaCollector::detach() {
   if (witness_) witness_->detach_all(Clock::now());
   if (tap_) tap_->detach();
-  if (users_) users_->detach();
 }
 
 void CaCollector::attach() {
-  attach_users();
   if (tap_) trouble_.report("attach the packet filter again", tap_->attach());
   seed_anew_ = true;
 }

@@ -27,7 +27,6 @@
 #include "ca/tap.h"
 #include "ca/tapped_namespaces.h"
 #include "ca/udp.h"
-#include "ca/users_object.h"
 #include "ca/who_wrote.h"
 #include "ca/witness.h"
 #include "exposition/collector.h"
@@ -83,9 +82,6 @@ class CaCollector final : public Collector {
   // The server's probes, for who attaches them in our place; null: there are none.
   CaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
 
-  // What tells users apart, likewise.
-  CaUsersObject* users_object() { return users_ ? &*users_ : nullptr; }
-
   // One, or null. Before the first tick.
   void set_observer(PutObserver* observer) { observer_ = observer; }
   // Has the observer see what was counted until now. Under the host's mutex.
@@ -118,11 +114,9 @@ class CaCollector final : public Collector {
 
   Result<void> load_tap(const Setup& setup);
   Result<void> load_udp();
-  Result<void> load_users();
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
   void silence_told_ports();
-  void attach_users();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
   void read_sources(SelfSamples& self) const;
@@ -145,11 +139,10 @@ class CaCollector final : public Collector {
   Options options_;
   std::set<std::uint16_t> server_ports_;  // where a CA server is expected
   // "" = loaded, or turned off
-  std::string why_no_tap_, why_no_udp_, why_no_users_, why_no_witness_;
+  std::string why_no_tap_, why_no_udp_, why_no_witness_;
   // All that follows: under the host's mutex, unless it says otherwise.
   std::optional<CaTap> tap_;
   std::optional<CaUdp> udp_;  // goes before the tap
-  std::optional<CaUsersObject> users_;
   std::optional<CaWitness> witness_;  // the same
   TappedNamespaces namespaces_;
   CaServerDetector detector_;

@@ -40,7 +40,6 @@
 #include "ca/outcome_totals.h"
 #include "ca/put_sources.h"
 #include "ca/put_totals.h"
-#include "ca/redirects.h"
 #include "ca/relays.h"
 #include "ca/samples.h"
 #include "ca/server.h"
@@ -234,7 +233,6 @@ class CaTap {
   Result<void> watch_port(const iocx_ca_port& port);
   Result<void> leave_port(const iocx_ca_port& port);
   Result<void> read_learned(Clock::time_point now);
-  Result<void> look_for_redirects(Clock::time_point now);
   Result<void> forget_learned(Clock::time_point now);
   Result<void> for_each_connection(
       const std::function<void(const InetSocket&, std::uint32_t)>& each) const;
@@ -323,7 +321,6 @@ class CaTap {
   std::map<iocx_ca_server, Learned, CaKeyLess> learned_;  // as of the last look
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;      // of circuits, found by a wildcard alone
   CaCandidates candidates_;
-  CaRedirects redirects_;
   CaRelays relays_;
   std::unordered_map<std::uint64_t, std::size_t> likenesses_;  // by channel, of those compared
   std::uint64_t joined_late_ = 0;                 // circuits of servers that were candidates first

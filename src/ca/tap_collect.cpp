@@ -47,7 +47,6 @@ Result<std::vector<MapSample>> CaTap::read_maps() const {
       {"ca_pages", pages_, object_.max_pages()},
       {"ca_servers", servers_.size() + learned_.size(), object_.maps().servers.capacity()},
       {"ca_pending", waiting, object_.maps().pending.capacity()},
-      redirects_.fill(),
       {"ca_outcomes", durations, object_.maps().outcomes.capacity()},
       {"ca_failures", outcome_keys_.size() - durations, object_.maps().failures.capacity()}};
 }

@@ -63,7 +63,6 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
   std::erase_if(servers_, is_there);
   std::erase_if(left_servers_, is_there);
   std::erase_if(learned_, is_there);
-  if (auto ok = redirects_.leave_namespace(object_, net); !ok) return ok;
   std::erase_if(udp_ports_, [net](const iocx_ca_port& port) { return port.net == net; });
   return namespaces_.release(object_, net);
 }

@@ -122,8 +122,6 @@ Result<void> CaTapObject::Loaded::open_views() {
   if (auto ok = kernel::open_view(views.pending, maps.ca_pending); !ok) return ok;
   if (auto ok = kernel::open_view(views.outcomes, maps.ca_outcomes); !ok) return ok;
   if (auto ok = kernel::open_view(views.failures, maps.ca_failures); !ok) return ok;
-  if (auto ok = kernel::open_view(views.sought, maps.ca_sought); !ok) return ok;
-  if (auto ok = kernel::open_view(views.redirects, maps.ca_redirects); !ok) return ok;
   return kernel::open_view(views.drops, maps.ca_drops);
 }
 
@@ -242,9 +240,7 @@ CaSharedMaps CaTapObject::shared_maps() const {
           .ports = bpf_map__fd(maps.ca_ports),
           .servers = bpf_map__fd(maps.ca_servers),
           .local = bpf_map__fd(maps.ca_local),
-          .local_routes = bpf_map__fd(maps.ca_local_routes),
-          .users = bpf_map__fd(maps.ca_users),
-          .users_early = bpf_map__fd(maps.ca_users_early)};
+          .local_routes = bpf_map__fd(maps.ca_local_routes)};
 }
 
 const CaTapMaps& CaTapObject::maps() const {
@@ -341,10 +337,6 @@ void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {
   for (const iocx_ca_direction& direction : flow.directions)
     if (direction.wants_acks)
       __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
-}
-
-void CaTapObject::set_redirects(std::uint32_t count) const {
-  __atomic_store_n(&loaded_->skeleton->bss->redirects, count, __ATOMIC_RELEASE);
 }
 
 const iocx_ca_page_owner* CaTapObject::page_owners() const {

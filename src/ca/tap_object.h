@@ -44,8 +44,6 @@ struct CaSharedMaps {
   int servers = -1;
   int local = -1;
   int local_routes = -1;
-  int users = -1;
-  int users_early = -1;
 };
 
 // Of bpf/ca/tap.bpf.c.
@@ -62,8 +60,6 @@ struct CaTapMaps {
   kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
   kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
-  kernel::MapView<iocx_ca_end, iocx_ca_end> sought;
-  kernel::MapView<iocx_ca_end, iocx_ca_redirect> redirects;
 };
 
 class CaPins;
@@ -121,10 +117,6 @@ class CaTapObject {
   // Directions of connections that wait for acknowledgements: while there are none, the programs
   // skip mere ones.
   std::uint32_t waiting() const;
-
-  // How many entries maps().sought and maps().redirects have: while it is 0, the programs look at
-  // neither.
-  void set_redirects(std::uint32_t count) const;
 
   // Whose the pages of what came before its turn are, max_pages of them, as the program writes it.
   const iocx_ca_page_owner* page_owners() const;

@@ -107,7 +107,7 @@ void TakeOver::begin_anew(iocx_ca_flow& flow) const {
   flow.ioc = IOCX_CA_IOC_TO_COME;
   if (!flow.joined && flow.channels > 0) flow.said = flow.taken;
   flow.joined = 1;
-  flow.since_ns = flow.unproven_ns = clock_ns(CLOCK_MONOTONIC);
+  flow.since_ns = clock_ns(CLOCK_MONOTONIC);
   flow.cleared = 0;
   std::fill(std::begin(flow.counts), std::end(flow.counts), 0);
   std::fill(std::begin(flow.directions), std::end(flow.directions), iocx_ca_direction{});

@@ -69,8 +69,7 @@ Result<void> CaTap::reap(Clock::time_point now) {
   }
   if (auto ok = free_pages(ends, now); !ok) return ok;
   if (auto ok = note_for_next_run(ends); !ok) return ok;
-  if (auto ok = free_flows(ends, now); !ok) return ok;
-  return look_for_redirects(now);
+  return free_flows(ends, now);
 }
 
 Result<void> CaTap::read_unowned(UnownedEntries& unowned) {

@@ -117,7 +117,7 @@ Result<std::optional<std::uint64_t>> CaTap::add_circuit(std::uint32_t ioc,
   flow.ioc = ioc;
   flow.unnamed_slot = IOCX_CA_NO_SLOT;
   flow.joined = 1;
-  flow.since_ns = flow.unproven_ns = clock_ns(CLOCK_MONOTONIC);
+  flow.since_ns = clock_ns(CLOCK_MONOTONIC);
   flow.channels = static_cast<std::int32_t>(circuit.channels.size());
   flow.address = iocx_ca_share_of_address(&circuit.key.client);
   set_text(flow.said.user, circuit.user);

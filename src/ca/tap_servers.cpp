@@ -74,7 +74,6 @@ Result<void> CaTap::update_servers(const ServerMap& wanted) {
   CaPorts ports = udp_ports_;
   for (const auto& [key, ioc] : wanted) ports.insert({key.net, key.port, 0});
   for (const auto& [key, learned] : learned_) ports.insert({key.net, key.port, 0});
-  ports.merge(redirects_.ports());
   for (const auto& [key, ioc] : servers_) {
     if (wanted.contains(key)) continue;
     if (auto erased = object_.maps().servers.erase(key); !erased) return std::move(erased).error();
@@ -156,45 +155,6 @@ void CaTap::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
 bool CaTap::is_elsewhere(const iocx_ca_flow_key& key) const {
   return options_.remote_servers && !is_loopback(key.server) &&
          !namespaces_.has_address(key.net, key.server);
-}
-
-// Connections whose packets name another port than their server's.
-Result<void> CaTap::look_for_redirects(Clock::time_point now) {
-  const auto ioc_of = [this](const iocx_ca_flow_key& key) -> std::optional<std::uint32_t> {
-    const auto server = find_server(key);
-    if (server == servers_.end() || !is_ioc_number(server->second)) return std::nullopt;
-    return server->second;
-  };
-  CaPorts of_iocs;
-  for (const auto& [server, ioc] : servers_)
-    if (is_ioc_number(ioc)) of_iocs.insert({server.net, server.port, 0});
-  const CaPorts before = redirects_.ports();
-  auto found =
-      redirects_.look({object_, namespaces_, options_.fs, ioc_of, std::move(of_iocs)}, now);
-  const CaPorts ports = redirects_.ports();
-  for (const iocx_ca_port& port : ports)
-    if (!ports_.contains(port))
-      if (auto ok = watch_port(port); !ok) return ok;
-  servers_changed_ |= std::ranges::any_of(
-      before, [&ports](const iocx_ca_port& port) { return !ports.contains(port); });
-  if (!found) return std::move(found).error();
-  for (const iocx_ca_flow_key& key : found->connections) {
-    const auto ioc = ioc_of(key);
-    if (!ioc) continue;
-    auto added = add_circuit(*ioc, {key, "", "", {}});
-    if (!added && !is_full(added.error())) return std::move(added).error();
-    if (added && *added) ++joined_late_;
-  }
-  for (const CaRedirects::Unread& one : found->unread) {
-    iocx_ca_flow_key source = one.key;  // beside the circuit's own counters
-    source.net = IOCX_CA_NET_ANY;
-    CaServerTotals::Values values{};
-    values[IOCX_CA_COUNT_UNREAD] = one.bytes;
-    values[IOCX_CA_COUNT_UNREAD_NS] = one.ns;
-    server_totals_.observe(source, one.ioc, values);
-    server_totals_.close(source);
-  }
-  return {};
 }
 
 // As find_server() of ca/tap_packet.bpf.h.

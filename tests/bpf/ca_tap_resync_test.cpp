@@ -202,43 +202,6 @@ TEST_P(CaTapResyncTest, WhatIsNotReadIsCountedInBytesAndInTime) {
   EXPECT_EQ(collect().servers.at(0).unread_bytes, 2000u);
 }
 
-// The bytes of an array are what its sender likes. That they are no messages is known when the
-// server answers what comes behind them.
-TEST_P(CaTapResyncTest, PutsThatNothingProvesAreToldApart) {
-  const Bytes inside = repeat(write(300), 500), echo = message(23, 0, 0, 0, 0);
-  const Bytes requests[] = {write_notify(301, 77), echo};
-  const Bytes answers[] = {written(77), echo};
-  std::uint64_t all = 0, unproven = 0;
-  for (const std::size_t way : {0u, 1u}) {
-    RawCircuit circuit(port(), static_cast<std::uint16_t>(47000 + way));
-    std::size_t forth = 0, back = 16;
-    const auto send = [&](const Bytes& bytes) {
-      circuit.segment(kForth, forth, bytes);
-      circuit.set_sent(kForth, forth += bytes.size());
-    };
-    const auto answer = [&](const Bytes& bytes) {
-      circuit.segment(kBack, back, bytes);
-      circuit.set_sent(kBack, back += bytes.size());
-    };
-    circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
-    circuit.set_sent(kBack, back);
-    send(inside);  // the second half of an array
-    send(repeat(write(301), 7));
-    all += 507, unproven += 507;
-    if (way == 0) answer(repeat(update(1), 5) + echo);  // nobody has asked for one
-    send(requests[way]);
-    if (way == 0) ++all, ++unproven;
-    give_up_on_seed();
-    EXPECT_EQ(puts("") + puts("", PutOp::write_notify), all);
-    EXPECT_EQ(drop("unproven_put"), unproven);
-    answer(repeat(update(1), 5) + answers[way]);
-    send(repeat(write(301), 11));
-    all += 11;
-    EXPECT_EQ(puts("") + puts("", PutOp::write_notify), all);
-    EXPECT_EQ(drop("unproven_put"), unproven);
-  }
-}
-
 // It would hide all that comes while it should.
 TEST_P(CaTapResyncTest, AMessageThatIsTooLongToBeTrueIsNotBelieved) {
   RawCircuit circuit(port());

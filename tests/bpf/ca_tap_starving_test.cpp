@@ -2,7 +2,6 @@
 // their names.
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <memory>
@@ -11,8 +10,6 @@
 
 #include "bpf/ca_tap_fixture.h"
 #include "bpf/raw_circuit.h"
-#include "ca/users_object.h"
-#include "kernel/load_error.h"
 
 namespace {
 
@@ -135,139 +132,6 @@ TEST_P(CaTapStarvingTest, ChannelsOfManyCircuits) {
     take_channels(*greedy.back(), 2000);
   }
   expect_exact("second");
-}
-
-// Each of the greedy one's circuits has little. The second one's has the same port as one of them
-// had before.
-TEST_P(CaTapStarvingTest, ChannelsOfOneLocalUser) {
-  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
-  auto users = ca::CaUsersObject::load(tap_->shared_maps());
-  ASSERT_TRUE(users) << users.error().message();
-  ASSERT_TRUE(users->attach());
-  constexpr uid_t kGreedy = 4242, kSecond = 4243;
-  constexpr std::uint16_t kAnyPort = 0;
-  Circuit first(*local_, kAnyPort, kGreedy);
-  take_channels(first, 200);
-  const std::uint16_t port = first.client_port();
-  first.abort();
-  std::vector<std::unique_ptr<Circuit>> greedy;
-  for (int i = 0; i < 40; ++i) {
-    greedy.push_back(std::make_unique<Circuit>(*local_, kAnyPort, kGreedy));
-    take_channels(*greedy.back(), 600);
-  }
-  Circuit again(*local_, port, kSecond);
-  expect_exact(again, "second");
-  Circuit other(*local_, kAnyPort, kSecond);
-  expect_exact(other, "other");
-  // All is given back to whom it was taken from.
-  again.abort();
-  greedy.clear();
-  reap_all();
-  reap_all();
-  EXPECT_EQ(entries("ca_channels"), static_cast<std::uint64_t>(kChannels));
-  Circuit late(*local_, kAnyPort, kGreedy);
-  take_channels(late, 1000);
-  EXPECT_EQ(entries("ca_channels"), kChannels + 1000u);
-}
-
-TEST_P(CaTapStarvingTest, ManyLocalUsersLeaveSomeToClientsElsewhere) {
-  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
-  auto users = ca::CaUsersObject::load(tap_->shared_maps());
-  ASSERT_TRUE(users) << users.error().message();
-  ASSERT_TRUE(users->attach());
-  constexpr std::uint16_t kAnyPort = 0;
-  std::vector<std::unique_ptr<Circuit>> greedy;
-  for (uid_t user = 5000; user < 5060; ++user) {
-    greedy.push_back(std::make_unique<Circuit>(*local_, kAnyPort, user));
-    take_channels(*greedy.back(), 800);
-  }
-  put_twice_from_elsewhere(42000);
-  EXPECT_EQ(puts("G0"), 1u);
-  EXPECT_EQ(puts("G19"), 1u);
-}
-
-// In the calling process, which it leaves in namespaces as any user may make them: a connection
-// with the addresses of one of RawCircuit's.
-int connect_in_a_users_namespaces(std::uint16_t client_port, std::uint16_t server_port) {
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return 77;
-  const auto at = [](std::uint32_t host, std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(host);
-    address.sin_port = htons(port);
-    return address;
-  };
-  // All of the net is the loopback interface's.
-  constexpr std::uint32_t kAddress = 0x0A630003, kServer = 0x0A630002;
-  const int client = ::socket(AF_INET, SOCK_STREAM, 0), server = ::socket(AF_INET, SOCK_STREAM, 0);
-  ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
-  const sockaddr_in own = at(kAddress, 0);
-  std::memcpy(&request.ifr_addr, &own, sizeof own);
-  if (::ioctl(client, SIOCSIFADDR, &request) != 0) return 1;
-  request.ifr_flags = IFF_UP;
-  if (::ioctl(client, SIOCSIFFLAGS, &request) != 0) return 2;
-  const sockaddr_in from = at(kOtherClient, client_port), to = at(kServer, server_port);
-  const auto* const from_address = reinterpret_cast<const sockaddr*>(&from);
-  const auto* const to_address = reinterpret_cast<const sockaddr*>(&to);
-  if (::bind(server, to_address, sizeof to) != 0 || ::listen(server, 1) != 0) return 3;
-  if (::bind(client, from_address, sizeof from) != 0) return 4;
-  return ::connect(client, to_address, sizeof to) == 0 ? 0 : 5;
-}
-
-// Whoever connects to ports that no IOC listens on makes nobody's user forgotten.
-TEST_P(CaTapStarvingTest, ConnectionsToOtherPortsPushOutNobodysUser) {
-  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
-  const ca::CaSharedMaps maps = tap_->shared_maps();
-  auto users = ca::CaUsersObject::load(maps);
-  ASSERT_TRUE(users) << users.error().message();
-  ASSERT_TRUE(users->attach());
-  auto known = kernel::MapView<iocx_ca_flow_key, std::uint32_t>::from_fd(maps.users);
-  ASSERT_TRUE(known) << known.error().message();
-  const auto key_of = [](const Circuit& circuit, const Listener& listener) {
-    const std::uint8_t local[4] = {127, 0, 0, 1};
-    iocx_ca_flow_key key{};
-    key.client = key.server = ca::ca_address_v4(local);
-    key.client_port = circuit.client_port();
-    key.server_port = listener.port();
-    return key;
-  };
-  constexpr std::uint16_t kAnyPort = 0;
-  constexpr uid_t kOwner = 4242;
-  const Circuit first(*local_, kAnyPort, kOwner);
-  const Listener elsewhere;
-  for (int i = 0; i < 9000; ++i) Circuit(elsewhere).abort();  // the map has 8,192 elements
-  EXPECT_EQ(*known->lookup(key_of(first, *local_)), iocx_ca_share_of_user(kOwner));
-  // An IOC that has just started is not watched yet: its clients are known all the same.
-  const Circuit early(elsewhere, kAnyPort, kOwner);
-  EXPECT_FALSE(*known->lookup(key_of(early, elsewhere)));
-  auto others = kernel::MapView<iocx_ca_flow_key, std::uint32_t>::from_fd(maps.users_early);
-  ASSERT_TRUE(others) << others.error().message();
-  EXPECT_EQ(*others->lookup(key_of(early, elsewhere)), iocx_ca_share_of_user(kOwner));
-}
-
-// A user who takes all that he can makes clients elsewhere pass for his own.
-TEST_P(CaTapStarvingTest, AUsersNamespacesHaveNobodyElsesConnections) {
-  if (!kernel::has_btf()) GTEST_SKIP() << "this kernel does not tell users: it has no BTF";
-  auto users = ca::CaUsersObject::load(tap_->shared_maps());
-  ASSERT_TRUE(users) << users.error().message();
-  ASSERT_TRUE(users->attach());
-  std::vector<std::unique_ptr<Circuit>> greedy;
-  for (int i = 0; i < 40; ++i) {
-    greedy.push_back(std::make_unique<Circuit>(*local_));
-    take_channels(*greedy.back(), 600);
-  }
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(connect_in_a_users_namespaces(42001, local_->port()));
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no user namespaces";
-  ASSERT_EQ(WEXITSTATUS(status), 0);
-  put_twice_from_elsewhere(42001);
-  std::uint64_t named = 0;
-  for (const auto& one : collect().puts)
-    if (one.labels.client == "10.100.0.1" && !one.labels.pv.empty()) named += one.count;
-  EXPECT_EQ(named, 2u);
 }
 
 TEST_P(CaTapStarvingTest, ChannelsOfOneAddress) {

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,19 +101,12 @@ class RawCircuit {
   }
   // The receiver says nothing.
   void lone_segment(Direction direction, std::size_t offset, const Bytes& bytes,
-                    std::uint8_t flags = kAck | kPush, std::uint16_t urgent = 0) {
+                    std::uint8_t flags = kAck | kPush) {
     send(direction, first_[direction] + static_cast<std::uint32_t>(offset),
-         first_[!direction] + static_cast<std::uint32_t>(acked_[!direction]), flags, bytes, urgent);
+         first_[!direction] + static_cast<std::uint32_t>(acked_[!direction]), flags, bytes);
   }
   // From now on the receiver acknowledges what it is told to.
   void stay_silent() { answers_ = false; }
-  // Of what is sent from now on: whether a checksum is wrong, that of TCP or that of IP; and the
-  // time stamp, if there is one.
-  void set_wrong_checksums(bool wrong, bool ip = false) {
-    wrong_checksums_ = wrong;
-    wrong_place_ = ip ? 10 : 36;
-  }
-  void set_stamp(std::optional<std::uint32_t> stamp) { stamp_ = stamp; }
   // A part of the direction's stream.
   void part(Direction direction, const Bytes& stream, std::size_t from, std::size_t to,
             std::uint8_t flags = kAck | kPush) {
@@ -135,17 +127,11 @@ class RawCircuit {
 
  private:
   void send(Direction direction, std::uint32_t seq, std::uint32_t ack, std::uint8_t flags,
-            const Bytes& bytes, std::uint16_t urgent = 0) {
+            const Bytes& bytes) {
     const bool forth = direction == to_server;
-    Bytes options;
-    if (stamp_) {
-      append_u32(options, 0x0101080A);
-      append_u32(options, *stamp_);
-      append_u32(options, 0);
-    }
     Bytes packet;
     append_u16(packet, 0x4500);
-    append_u16(packet, static_cast<std::uint32_t>(40 + options.size() + bytes.size()));
+    append_u16(packet, static_cast<std::uint32_t>(40 + bytes.size()));
     append_u32(packet, 0);
     append_u32(packet, 64u << 24 | 6u << 16);  // hops, TCP; nobody looks at this checksum
     append_u32(packet, forth ? client_ : kServer);
@@ -154,15 +140,13 @@ class RawCircuit {
     append_u16(packet, ports_[forth ? 1 : 0]);
     append_u32(packet, seq);
     append_u32(packet, ack);
-    append_u16(packet, static_cast<std::uint32_t>(5 + options.size() / 4) << 12 | flags);
+    append_u16(packet, 5u << 12 | flags);
     append_u16(packet, 0xFFFF);
     append_u16(packet, 0);
-    append_u16(packet, urgent);
-    packet.insert(packet.end(), options.begin(), options.end());
+    append_u16(packet, 0);
     packet.insert(packet.end(), bytes.begin(), bytes.end());
     complete_ip_checksum(packet);
     complete_tcp_checksum(packet, 20);
-    if (wrong_checksums_) packet[wrong_place_] ^= 0x55;
     sockaddr_ll to{};
     to.sll_family = AF_PACKET;
     to.sll_protocol = htons(ETH_P_IP);
@@ -179,9 +163,7 @@ class RawCircuit {
   std::vector<std::uint32_t> first_;
   std::size_t acked_[2] = {0, 0};
   std::size_t sent_[2] = {0, 0};
-  bool answers_ = true, wrong_checksums_ = false;
-  std::size_t wrong_place_ = 0;
-  std::optional<std::uint32_t> stamp_;
+  bool answers_ = true;
   std::multimap<std::size_t, std::size_t> ahead_[2];  // what the receiver has ahead of holes
   std::size_t has_[2] = {0, 0}, fin_[2] = {0, 0};
   UniqueFd fd_;

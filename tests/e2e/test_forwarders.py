@@ -10,6 +10,7 @@ from harness import databases
 from harness.forger import inside
 from harness.network import OtherNetwork, enter_own_network
 from harness.put_counts import Counts
+from harness.redirect import redirect
 from harness.scrape import PUTS
 from harness.wire import Wire, write, write_notify
 
@@ -124,6 +125,14 @@ def test_to_another_namespace(started, inner, network, exporter):
     docker = started.add(Forwarder(network.there, inner.port))
     counts = Counts(inner, exporter, PVS)
     check(counts, exporter, docker.port, put(started.add(Wire(docker.port)), "docker"))
+
+
+def test_a_port_that_is_published_by_dnat(started, ioc, inner, network, exporter):
+    """As docker does where clients need no docker-proxy. Packets are read behind the translation."""
+    if not redirect(4073, inner.port, network.there):
+        pytest.skip("the kernel has no nf_tables with NAT")
+    counts = Counts(inner, exporter, PVS)
+    check(counts, exporter, ioc.port, put(started.add(Wire(4073, network.here)), "published"))
 
 
 def test_connections_that_are_open_before(started, ioc, near, start_exporter):

@@ -1,7 +1,6 @@
-"""A rule of the kernel's packet filter in this network namespace: what comes for one TCP port goes to another one."""
+"""A rule of the kernel's packet filter in this network namespace: what comes for one TCP port goes to another place."""
 import socket
 import struct
-import sys
 
 _NETLINK_NETFILTER = 12
 _NFNL_NFTABLES = 10
@@ -43,14 +42,20 @@ def _message(kind: int, sequence: int, body: bytes = b"", flags: int = 0, family
     return struct.pack("=IHHII", 16 + len(body), kind, _REQUEST | flags, sequence, 0) + body
 
 
-def redirect(port: int, to: int) -> bool:
-    """Before all rules that are there. False: the kernel has no such rules."""
+def _load(register: int, data: bytes) -> bytes:
+    return _expression("immediate", _number(1, register), _nest(2, _attribute(1, data)))
+
+
+def redirect(port: int, to: int, address: str = "") -> bool:
+    """To another port, of another address where there is one. Before all rules that are there. False: the kernel has no
+    such rules."""
     subsystem = _NFNL_NFTABLES << 8
     rule = _nest(4, _expression("meta", _number(1, 1), _number(2, 16)), _bytes_are(bytes([socket.IPPROTO_TCP])),
                  _expression("payload", _number(1, 1), _number(2, 2), _number(3, 2), _number(4, 2)),
                  _bytes_are(struct.pack(">H", port)),
-                 _expression("immediate", _number(1, 1), _nest(2, _attribute(1, struct.pack(">H", to)))),
-                 _expression("redir", _number(1, 1)))
+                 *([_load(1, socket.inet_aton(address)), _load(2, struct.pack(">H", to)),
+                    _expression("nat", _number(1, 0x1), _number(2, socket.AF_INET), _number(3, 1), _number(5, 2))]
+                   if address else [_load(1, struct.pack(">H", to)), _expression("redir", _number(1, 1))]))
     parts = [_message(_BATCH_BEGIN, 0, family=0, resource=_NFNL_NFTABLES),
              _message(subsystem | _NEWTABLE, 1, _text(1, "test"), _ACK | _CREATE)]
     for sequence, (chain, hook) in enumerate((("in", _PREROUTING), ("out", _LOCAL_OUT))):
@@ -75,7 +80,3 @@ def redirect(port: int, to: int) -> bool:
                 answered.add(sequence)
                 data = data[(length + 3) & ~3:]
     return True
-
-
-if __name__ == "__main__":
-    sys.exit(not redirect(*map(int, sys.argv[1:])))

@@ -52,7 +52,7 @@ Conversation from_server() {
           cleared(11, 1) + access_rights(2, 0) + server_disconnect(2),
       {event(IOCX_CA_RIGHTS, 1, 1), event(IOCX_CA_CREATED, 1, 11), event(IOCX_CA_UPDATE, 1, 3),
        event(IOCX_CA_UPDATE, 1, 4), event(IOCX_CA_WRITTEN, 1, 31), event(IOCX_CA_WRITTEN, 160, 32),
-       event(IOCX_CA_ECHOED), failed(IOCX_CA_CMD_WRITE, 11, 376, 77),
+       failed(IOCX_CA_CMD_WRITE, 11, 376, 77),
        failed(IOCX_CA_CMD_WRITE, 12, 72, 78), event(IOCX_CA_CLEAR_DONE, 11, 1),
        event(IOCX_CA_RIGHTS, 2, 0), event(IOCX_CA_DISCONNECT, 2, 0)}};
 }

@@ -11,12 +11,12 @@ namespace {
 
 class CaWindow : public ::testing::Test {
  protected:
-  bool add(std::uint32_t from, std::uint32_t to, bool doubtful = false) {
-    iocx_ca_choice choice{base_ + from, base_ + to, 0, 0, doubtful};
-    return iocx_ca_may_add(page_.get(), &choice) && iocx_ca_add_extent(page_.get(), &choice);
+  bool add(std::uint32_t from, std::uint32_t to) {
+    iocx_ca_choice choice{base_ + from, base_ + to, 0, 0};
+    return iocx_ca_add_extent(page_.get(), &choice);
   }
-  std::uint32_t stored(std::uint32_t from, bool doubtful) {
-    const iocx_ca_choice choice{base_ + from, base_ + from + 1, 0, 0, doubtful};
+  std::uint32_t stored(std::uint32_t from) {
+    const iocx_ca_choice choice{base_ + from, base_ + from + 1, 0, 0};
     return iocx_ca_stored(page_.get(), &choice);
   }
   // The next extent as {from, to}, or {0, 0}.
@@ -79,36 +79,13 @@ TEST_F(CaWindow, ReachIsThatOfItsPlaces) {
   EXPECT_EQ(iocx_ca_place(0xFFFFFFFFu), IOCX_CA_WINDOW_PAGES - 1);
 }
 
-TEST_F(CaWindow, WhatIsInDoubtMakesRoomForWhatIsNot) {
-  EXPECT_TRUE(add(100, 200, true));
-  EXPECT_EQ(stored(100, false), 0u);  // it is stored over
-  EXPECT_EQ(stored(150, true), 50u);
-  EXPECT_TRUE(add(200, 300));
-  EXPECT_EQ(next(0), Extent(100, 200));  // they touch, and stay two
-  EXPECT_FALSE(add(250, 260, true));
-  EXPECT_FALSE(add(150, 201, true));
-  EXPECT_TRUE(add(150, 200));  // takes its end
-  EXPECT_EQ(next(0), Extent(100, 150));
-  EXPECT_EQ(next(150), Extent(150, 300));
-  EXPECT_TRUE(add(400, 500, true));
-  EXPECT_TRUE(add(380, 420));  // its start
-  EXPECT_EQ(next(420), Extent(420, 500));
-  EXPECT_TRUE(add(600, 700, true));
-  EXPECT_TRUE(add(640, 650));  // the middle, and the end goes with it
-  EXPECT_EQ(next(500), Extent(600, 640));
-  EXPECT_EQ(next(640), Extent(640, 650));
-  EXPECT_TRUE(add(600, 640));
-  EXPECT_EQ(next(600), Extent(600, 650));
-}
-
-TEST_F(CaWindow, WhatIsInDoubtIsSaidToBe) {
-  EXPECT_TRUE(add(100, 200, true));
-  EXPECT_TRUE(add(300, 400));
-  iocx_ca_choice choice{};
-  iocx_ca_next_extent(page_.get(), &choice, base_ + 0);
-  EXPECT_EQ(choice.doubtful, 1u);
-  iocx_ca_next_extent(page_.get(), &choice, base_ + 200);
-  EXPECT_EQ(choice.doubtful, 0u);
+TEST_F(CaWindow, WhatIsThereNeedNotBeStoredAgain) {
+  EXPECT_EQ(stored(100), 0u);
+  EXPECT_TRUE(add(100, 200));
+  EXPECT_EQ(stored(100), 100u);
+  EXPECT_EQ(stored(150), 50u);
+  EXPECT_EQ(stored(200), 0u);
+  EXPECT_EQ(stored(99), 0u) << "a segment that starts earlier";
 }
 
 // Against one flag a byte.
