@@ -128,7 +128,7 @@ static __always_inline void on_data(struct __sk_buff *skb, struct work *w, struc
 	/* The receiver leaves the urgent byte out of the stream (MSG_OOB): no client of Channel Access sends one. */
 	if (segment->flags & TCP_URG)
 		ca_lose_place(skb, segment->direction);
-	end_at_fin(w, flow, d, segment);
+	end_at_fin(flow, d, segment);
 }
 
 /* Reads the acknowledgement of the other direction, whose lock is held. */
@@ -185,11 +185,6 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 		return;
 	if ((segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
 		restart_flow(skb, w, flow, segment, swap);
-		return;
-	}
-	if (flow->not_ca) {
-		if (segment->flags & (TCP_FIN | TCP_RST))
-			flow->ended = 1;
 		return;
 	}
 	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST));

@@ -362,20 +362,8 @@ static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, c
 		flow->refused_ns = w->now;
 		count_drop(IOCX_CA_DROP_REFUSED);
 		return 1;
-	case IOCX_CA_NOT_CA:
-		if (flow->ioc != IOCX_CA_IOC_CANDIDATE) {
-			count_drop(IOCX_CA_DROP_NOT_CA);
-			return 0; /* rsrv takes it: 7.0 answers with an error and reads on */
-		}
-		/* A CA server sends VERSION at once. */
-		if (flow->directions[IOCX_CA_TO_CLIENT].stream.begins_ca)
-			return 0;
-		flow->not_ca = 1;
-		return 1;
-	default: /* IOCX_CA_ODD_START */
-		if (flow->ioc != IOCX_CA_IOC_CANDIDATE)
-			return 0;
-		flow->not_ca = 1;
-		return 1;
+	default: /* IOCX_CA_NOT_CA: rsrv 7.0 answers with an error and reads on */
+		count_drop(IOCX_CA_DROP_NOT_CA);
+		return 0;
 	}
 }

@@ -79,7 +79,6 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		flow->first_seq[1] = segment->seq + 1;
 		flow->channels = 0;
 		flow->waiting = 0;
-		flow->not_ca = 0;
 		flow->joined = 0;
 		flow->events_off = 0;
 		flow->since_ns = w->now;

@@ -84,8 +84,7 @@ static __always_inline struct iocx_ca_flow *join_flow(struct work *w, __u32 ioc)
 
 	w->fresh_flow.joined = 1;
 	flow = enter_flow(w, ioc);
-	/* User space counts those of candidates that turn out to be CA servers. */
-	if (flow && flow->circuit == w->fresh_flow.circuit && ioc != IOCX_CA_IOC_CANDIDATE)
+	if (flow && flow->circuit == w->fresh_flow.circuit)
 		count_drop(IOCX_CA_DROP_LATE);
 	return flow;
 }

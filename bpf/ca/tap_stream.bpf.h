@@ -166,18 +166,12 @@ __attribute__((noinline)) int ca_next_piece(struct __sk_buff *skb)
 	if (!flow)
 		return 0;
 	d = direction_of(flow, w->window.direction);
-	if (flow->not_ca)
-		w->waits = 0;
-	else if (w->waits && place_packet(skb, w, flow, d))
+	if (w->waits && place_packet(skb, w, flow, d))
 		return 1;
 	if (d->window)
 		window = get_page(d->window);
 	if (!window)
 		return 0;
-	if (flow->not_ca) {
-		ca_close_window(skb, w->window.direction);
-		return 0;
-	}
 	if (!choose_stored(skb, w, flow, d, window))
 		return 0;
 	set_up_page(w, flow, d, window);
@@ -216,7 +210,7 @@ __attribute__((noinline)) int ca_read_pieces(struct __sk_buff *skb)
  * The circuit has ended when all bytes of a direction have come: at a FIN that comes in its turn, or at an earlier one
  * that the receiver has acknowledged with them. One that it has refused ends nothing: data follows where it stood.
  */
-static __always_inline void end_at_fin(const struct work *w, struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
+static __always_inline void end_at_fin(struct iocx_ca_flow *flow, struct iocx_ca_direction *d,
 				       const struct segment *segment)
 {
 	const __u32 end = segment->seq + segment->length;
@@ -249,7 +243,7 @@ static __always_inline void end_at_acked_fin(struct iocx_ca_flow *flow, struct i
 static __always_inline void count_lost_time(const struct work *w, struct iocx_ca_flow *flow,
 					    struct iocx_ca_direction *d, __u32 direction)
 {
-	const int lost = d->stream.sync < IOCX_CA_REGAINED && !flow->not_ca;
+	const int lost = d->stream.sync < IOCX_CA_REGAINED;
 
 	if (!lost && !d->lost_ns)
 		return;

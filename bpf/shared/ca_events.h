@@ -36,7 +36,6 @@ enum iocx_ca_event_kind {
 	IOCX_CA_WRITTEN,     /* WRITE_NOTIFY to client: id = status, other = IOID */
 	IOCX_CA_ERROR,       /* other = status; iocx_ca_read_error() tells what failed */
 	IOCX_CA_NOT_CA,      /* the client's first message, which comes next, is not VERSION */
-	IOCX_CA_ODD_START,   /* the first message is an unusual VERSION; from a server, anything but VERSION */
 	IOCX_CA_REFUSED_ALL, /* a message at which the server closes the circuit: it reads nothing behind it */
 };
 

@@ -42,24 +42,13 @@ IOCX_CA_INLINE void iocx_ca_finish(struct iocx_ca_stream *s, struct iocx_ca_wind
 		iocx_ca_finish_put(s, e);
 }
 
-/*
- * Checks whether the first message of a direction is Channel Access. VERSION has no payload; its type is a priority
- * (99 is the highest), its count the minor version. Parameter 1 is 1 from caproto's servers and 0 from all others.
- */
+/* The first message of a client is VERSION. */
 IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct iocx_ca_window *w,
 					struct iocx_ca_event *e)
 {
-	const struct iocx_ca_header *h = &w->header;
-
-	e->kind = IOCX_CA_NOTHING;
 	s->first = 0;
-	if (h->command == IOCX_CA_CMD_VERSION && h->size == 0 && h->type <= 99 && h->count >= 1 && h->count <= 31 &&
-	    h->parameter1 <= (w->direction == IOCX_CA_TO_CLIENT) && h->parameter2 == 0)
-		s->begins_ca = 1;
-	else if (w->direction == IOCX_CA_TO_SERVER && h->command != IOCX_CA_CMD_VERSION)
-		e->kind = IOCX_CA_NOT_CA;
-	else
-		e->kind = IOCX_CA_ODD_START;
+	e->kind = w->direction == IOCX_CA_TO_SERVER && w->header.command != IOCX_CA_CMD_VERSION ? IOCX_CA_NOT_CA
+											       : IOCX_CA_NOTHING;
 }
 
 /*

@@ -13,9 +13,8 @@ extern "C" {
 #endif
 
 /* In place of the number of an IOC. */
-#define IOCX_CA_IOC_TO_COME 0u            /* a CA server whose IOC is not known yet */
-#define IOCX_CA_IOC_CANDIDATE 0xFFFFFFFEu /* a listener that may or may not speak Channel Access */
-#define IOCX_CA_IOC_REMOTE 0xFFFFFFFFu    /* a CA server on another host: its address and port identify it */
+#define IOCX_CA_IOC_TO_COME 0u         /* a CA server whose IOC is not known yet */
+#define IOCX_CA_IOC_REMOTE 0xFFFFFFFFu /* a CA server on another host: its address and port identify it */
 
 /* Index into ca_programs: the programs that read segments and datagrams. */
 #define IOCX_CA_PROGRAM_TCP 0

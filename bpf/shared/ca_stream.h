@@ -45,11 +45,10 @@ struct iocx_ca_stream {
 	__u8 sync;       /* enum iocx_ca_sync */
 	__u8 unfinished; /* 0: no such put; 1: a WRITE; 2: a WRITE_NOTIFY */
 	__u8 first;      /* the next message is the circuit's first */
-	__u8 begins_ca;  /* the first message was VERSION as every CA client and server sends it */
 	__u8 to_check;   /* REGAINED: messages whose headers are still to be checked */
 	__u8 dialect;    /* enum iocx_ca_dialect */
 	__u8 row;        /* TENTATIVE: messages in a row that were accepted; 0: one, which came first in its segment */
-	__u8 pad[5];     /* `carry` is copied in words */
+	__u8 pad[6];     /* `carry` is copied in words */
 	__u8 carry[IOCX_CA_CARRY];
 };
 
@@ -89,7 +88,6 @@ IOCX_CA_INLINE void iocx_ca_start(struct iocx_ca_stream *s, __u32 direction)
 	s->unfinished = 0;
 	s->sync = IOCX_CA_FOLLOWED;
 	s->first = 1;
-	s->begins_ca = 0;
 }
 
 /* In `skip`: all that follows, since the server reads no more. */

@@ -111,9 +111,9 @@ struct iocx_ca_flow {
 	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
 	__s32 channels;     /* answered and not ended: while there are some, user and host do not change */
 	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
-	__u8 not_ca;        /* the client did not start with VERSION; of a candidate: or the server did not */
 	__u8 joined;        /* the circuit was open before the tap saw it */
 	__u8 events_off;    /* the client has switched monitor updates off */
+	__u8 pad;
 	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
 	__s32 waiting;      /* requests for channels that were not answered */
 	__u32 address;      /* of the client: index into ca_shares */

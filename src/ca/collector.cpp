@@ -20,6 +20,7 @@ constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
 constexpr const char* kWitnessProbe = "ca_witness";
 constexpr seconds kReleaseInterval{30};
+constexpr seconds kUdpLookInterval{2};
 constexpr seconds kPutExpiryInterval{10};
 constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  // linux/magic.h
 
@@ -159,12 +160,12 @@ void CaCollector::follow(TimePoint now) {
   if (found) learned = std::move(*found);
   const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
   for (const iocs::Listener& listener :
-       detector_.update(host_.listeners().unclaimed, tap_->take_verdicts(), learned, net_of, now))
+       detector_.update(host_.listeners().unclaimed, learned, net_of))
     host_.speaks_ca(listener);
   addressed_.add(addressed_now(learned), host_, now);
   release_addressed(now);
 
-  watch_other_ports();
+  watch_other_ports(now);
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
   follow_witness(now);
   for (const std::uint32_t number : host_.take_forgotten())
@@ -184,18 +185,27 @@ void CaCollector::follow_witness(TimePoint now) {
   silence_told_ports();
 }
 
-// Where searches and beacons go.
-void CaCollector::watch_other_ports() {
+// Where searches and beacons go, and where a listener may answer searches: who serves Channel Access
+// has a UDP socket of the same port.
+void CaCollector::watch_other_ports(TimePoint now) {
   if (!udp_) return;
   CaPorts ports;
   for (const std::uint32_t net : namespaces_.numbers())
     for (const std::uint16_t port : {kCaServerPort, kCaRepeaterPort}) ports.insert({net, port, 0});
+  if (now >= next_udp_look_ && !host_.listeners().unclaimed.empty()) {
+    next_udp_look_ = now + kUdpLookInterval;
+    auto bound = tap_->udp_sockets();
+    trouble_.report("look for UDP sockets", bound ? Result<void>() : bound.error());
+    if (bound) udp_sockets_ = std::move(*bound);
+  }
+  for (const auto& [net, port] : detector_.taken())
+    if (udp_sockets_.contains({net, port, 0})) ports.insert({net, port, 0});
   tap_->set_udp_ports(std::move(ports));
 }
 
 // Of two for the same place the later one counts.
 std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& served) const {
-  std::vector<CaServer> servers = detector_.candidates();
+  std::vector<CaServer> servers;
   auto taken = detector_.taken();
   std::vector<CaServer> named;
   for (const Served& one : served) {

@@ -123,7 +123,7 @@ class CaCollector final : public Collector {
   std::vector<Served> served() const;
   std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
   std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
-  void watch_other_ports();
+  void watch_other_ports(TimePoint now);
   void tell_network_problems();
   void release_addressed(TimePoint now);
   void seed(TimePoint now);
@@ -158,6 +158,8 @@ class CaCollector final : public Collector {
   std::chrono::milliseconds put_expiry_;
   TimePoint next_put_expiry_{};
   TimePoint next_release_{};
+  TimePoint next_udp_look_{};
+  CaPorts udp_sockets_;  // as of the last look
   CaBounds bounds_;  // in any thread
   Rates rates_;      // in any thread
 };

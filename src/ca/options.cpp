@@ -40,8 +40,8 @@ void add_options(OptionTable& table, Options& options) {
       "Channel Access",
       {{.flag = "ca.server-port",
         .argument = "LIST",
-        .help = "TCP ports of CA servers, whatever listens there; others are found by what they "
-                "speak",
+        .help = "TCP ports of CA servers, whatever listens there; others are found when they answer "
+                "searches",
         .value = whole_numbers(options.server_ports, 1)},
        {.flag = "ca.remote-servers",
         .help = "Count also what clients on this host send to CA servers elsewhere",

@@ -11,13 +11,11 @@ namespace ioc_exporter::ca {
 // For a port on which an IOC is expected that is not known yet: the channels of its first clients
 // are kept, and belong to the IOC that turns out to listen on that port.
 inline constexpr std::uint32_t kCaIocToCome = IOCX_CA_IOC_TO_COME;
-// For a listener that may be a CA server: what CaTap::take_verdicts() says settles it.
-inline constexpr std::uint32_t kCaCandidate = IOCX_CA_IOC_CANDIDATE;
 // For a server on another host that has no number yet: as kCaIocToCome.
 inline constexpr std::uint32_t kCaRemote = IOCX_CA_IOC_REMOTE;
 
 inline bool is_ioc_number(std::uint32_t ioc) {
-  return ioc != kCaIocToCome && ioc != kCaCandidate && ioc != kCaRemote;
+  return ioc != kCaIocToCome && ioc != kCaRemote;
 }
 
 // A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the

@@ -1,47 +1,33 @@
-// CaServerDetector: which of the listeners that are nobody's who is known are still to be judged,
-// and which of them speak Channel Access. Pure: no system calls.
-//
-// Every listener is a candidate until a connection to it tells. "No" holds for kSecondLook only: it
-// may have been a port scanner that talked to a CA server.
+// CaServerDetector: which of the listeners that no known process holds are CA servers: those that
+// have answered a search or sent a beacon. A TCP forwarder does neither. Pure: no system calls.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "ca/tap.h"
+#include "ca/server.h"
 #include "iocs/finder.h"
 
 namespace ioc_exporter::ca {
 
 class CaServerDetector {
  public:
-  using Clock = std::chrono::steady_clock;
   // The tap's number of a network namespace, by its inode; nothing: it does not look into it.
   using NetOf = std::function<std::optional<std::uint32_t>(std::uint64_t)>;
-  static constexpr std::chrono::minutes kSecondLook{10};
 
-  // `unclaimed`: as they are now, and what the tap has said since the last call. Gives the
-  // listeners that speak Channel Access. `learned`: servers of this host that answered a search or
-  // sent a beacon; whoever listens on their ports is one.
+  // `unclaimed`: listeners, as they are now. `learned`: servers of this host that answered a search
+  // or sent a beacon. Gives the listeners that are CA servers.
   std::vector<iocs::Listener> update(const std::set<iocs::Listener>& unclaimed,
-                                     const std::vector<CaVerdict>& verdicts,
-                                     const std::vector<CaServer>& learned, const NetOf& net_of,
-                                     Clock::time_point now);
+                                     const std::vector<CaServer>& learned, const NetOf& net_of);
 
-  // Those of the last update() that the tap is to watch as candidates.
-  const std::vector<CaServer>& candidates() const { return candidates_; }
-  // And all of its listeners, candidates or not: there the tap need not expect an IOC.
+  // Where the listeners of the last update() are: there the tap need not expect an IOC.
   const std::set<std::pair<std::uint32_t, std::uint16_t>>& taken() const { return taken_; }
 
  private:
-  std::map<iocs::Listener, Clock::time_point> silent_;  // said no, when
-  std::vector<CaServer> candidates_;
   std::set<std::pair<std::uint32_t, std::uint16_t>> taken_;  // net, port
 };
 

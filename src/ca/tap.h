@@ -34,13 +34,11 @@
 
 #include "base/result.h"
 #include "base/rooted_fs.h"
-#include "ca/candidates.h"
 #include "ca/connections.h"
 #include "ca/namespaces.h"
 #include "ca/outcome_totals.h"
 #include "ca/put_sources.h"
 #include "ca/put_totals.h"
-#include "ca/relays.h"
 #include "ca/samples.h"
 #include "ca/server.h"
 #include "ca/server_totals.h"
@@ -106,6 +104,8 @@ class CaTap {
   // Ports of datagrams alone, watched on top of the servers' from the next set_servers() on: where
   // searches and beacons go.
   void set_udp_ports(CaPorts ports);
+  // Ports of UDP sockets, in the namespaces that are watched.
+  Result<CaPorts> udp_sockets() const;
   // Watches servers in the network namespace of `ns_fd` (an open /proc/PID/ns/net; not kept), too,
   // and gives it a number; one that is watched already keeps its number. While it is watched it
   // outlives its last process, so remove it when its last server has gone.
@@ -122,8 +122,6 @@ class CaTap {
   // kCaIocToCome, or kCaRemote for those elsewhere. They go after kKeepServer, unless they are
   // named.
   Result<std::vector<CaServer>> learned(Clock::time_point now = Clock::now());
-  // Which candidates speak Channel Access, as far as the calls of reap() since the last one tell.
-  std::vector<CaVerdict> take_verdicts() { return candidates_.take(); }
   // Frees what has ended. Call it every second or two.
   Result<void> reap(Clock::time_point now = Clock::now());
   Result<CaTapReading> collect(Clock::time_point now = Clock::now());
@@ -204,12 +202,6 @@ class CaTap {
   struct Identity {
     std::string user, host;
   };
-  // Slots of channels that have a name.
-  struct ChannelIndex {
-    std::unordered_map<std::uint64_t, std::uint32_t> first;  // by circuit
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>
-        by_ids;  // SID, CID
-  };
   // Where a slot's puts go, and what was seen of them.
   struct Placed {
     std::uint64_t channel = 0;
@@ -234,8 +226,8 @@ class CaTap {
   Result<void> leave_port(const iocx_ca_port& port);
   Result<void> read_learned(Clock::time_point now);
   Result<void> forget_learned(Clock::time_point now);
-  Result<void> for_each_connection(
-      const std::function<void(const InetSocket&, std::uint32_t)>& each) const;
+  Result<void> for_each_socket(
+      SocketKind kind, const std::function<void(const InetSocket&, std::uint32_t)>& each) const;
   Result<CaFlowKeys> read_all_connections() const;
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
@@ -292,14 +284,6 @@ class CaTap {
   ServerMap::const_iterator find_server(const iocx_ca_flow_key& key) const;
   bool is_served(const iocx_ca_flow_key& key) const;
   void look_at_server(const iocx_ca_flow_key& key);
-  bool is_candidate(const iocx_ca_flow_key& key) const;
-  CaRelayCircuit relay_circuit(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) const;
-  void look_at_candidates(const std::vector<CaRelayCircuit>& circuits,
-                          const std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>>& of);
-  ChannelIndex index_channels() const;
-  std::vector<std::uint64_t> with_same_channel(const ChannelIndex& index, std::uint64_t circuit);
-  std::optional<std::size_t> likeness(std::uint64_t channel);
-  void forget_likenesses(const ChannelIndex* index, bool all);
 
   CaTapOptions options_;
   CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
@@ -320,10 +304,6 @@ class CaTap {
       iocs_;  // of circuits for which the kernel noted another one
   std::map<iocx_ca_server, Learned, CaKeyLess> learned_;  // as of the last look
   std::set<iocx_ca_server, CaKeyLess> remote_peers_;      // of circuits, found by a wildcard alone
-  CaCandidates candidates_;
-  CaRelays relays_;
-  std::unordered_map<std::uint64_t, std::size_t> likenesses_;  // by channel, of those compared
-  std::uint64_t joined_late_ = 0;                 // circuits of servers that were candidates first
   std::vector<bool> used_;                        // slots that hold a channel, as of the last look
   std::uint32_t used_end_ = 0;                    // none of them from here on
   std::map<std::uint32_t, Since> gone_channels_;  // slot

@@ -54,7 +54,6 @@ Result<std::vector<MapSample>> CaTap::read_maps() const {
 Result<std::vector<DropSample>> CaTap::read_drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
-  (*counters)[IOCX_CA_DROP_LATE] += joined_late_;
   auto drops = drop_samples("ca_tap", *counters, iocx_ca_drop_labels, iocx_ca_drop_lost);
   drops.push_back({"ca_tap", "put_series_full", totals_.overflowed()});
   drops.push_back({"ca_tap", "outcome_series_full", outcomes_.overflowed()});
@@ -65,13 +64,13 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   return drops;
 }
 
-// A circuit that has ended, or does not speak CA, is not open. What it carried counts all the same.
+// A circuit that has ended is not open. What it carried counts all the same.
 Result<void> CaTap::observe_flows(CaOpenCounts& open) {
   return object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
     const auto ioc = ioc_of(flow.circuit, flow.ioc);
     if (!ioc) return;
     server_totals_.observe(key, *ioc, server_counts(flow.counts));
-    if (!flow.ended && !flow.not_ca) open.add_circuit(*ioc, key, flow);
+    if (!flow.ended) open.add_circuit(*ioc, key, flow);
   });
 }
 

@@ -68,25 +68,34 @@ Result<void> CaTap::remove_namespace(std::uint32_t net) {
 }
 
 // Of all namespaces, with the namespace's number.
-Result<void> CaTap::for_each_connection(
-    const std::function<void(const InetSocket&, std::uint32_t)>& each) const {
+Result<void> CaTap::for_each_socket(
+    SocketKind kind, const std::function<void(const InetSocket&, std::uint32_t)>& each) const {
   return namespaces_.for_each([&](std::uint32_t net, int ns) -> Result<void> {
     auto sockets = ns < 0 ? Result<SocketTable>(SocketTable::of_thread(options_.fs))
                           : SocketTable::of_namespace(ns);
     if (!sockets) return std::move(sockets).error();
-    return sockets->for_each(SocketKind::connected,
-                             [&](const InetSocket& socket) { each(socket, net); });
+    return sockets->for_each(kind, [&](const InetSocket& socket) { each(socket, net); });
   });
+}
+
+Result<CaPorts> CaTap::udp_sockets() const {
+  CaPorts ports;
+  auto done = for_each_socket(SocketKind::udp, [&](const InetSocket& socket, std::uint32_t net) {
+    ports.insert({net, socket.local_port, 0});
+  });
+  if (!done) return done.error();
+  return ports;
 }
 
 // Those that have a watched port. Keyed as circuits are.
 Result<CaFlowKeys> CaTap::read_all_connections() const {
   CaFlowKeys all;
-  auto done = for_each_connection([&](const InetSocket& socket, std::uint32_t net) {
+  const auto note = [&](const InetSocket& socket, std::uint32_t net) {
     const iocx_ca_flow_key key = ca_flow_key(socket, net);
     if (ports_.contains({net, key.server_port, 0})) all.insert(key);
     if (ports_.contains({net, key.client_port, 0})) all.insert(as_client(key));
-  });
+  };
+  auto done = for_each_socket(SocketKind::connected, note);
   if (!done) return done.error();
   return all;
 }

@@ -55,7 +55,7 @@ Result<CaPutSources::UnreadByIoc> CaTap::read_unread() const {
     its.bytes += socket.unread;
     ++its.sockets;
   };
-  auto done = for_each_connection(note);
+  auto done = for_each_socket(SocketKind::connected, note);
   if (!done) return done.error();
   return unread;
 }

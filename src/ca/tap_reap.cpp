@@ -122,8 +122,6 @@ Result<void> CaTap::read_flows(Ends& ends) {
   circuits_ = 0;
   joined_.clear();
   remote_peers_.clear();
-  std::vector<CaRelayCircuit> circuits;
-  std::vector<std::pair<iocx_ca_flow_key, iocx_ca_flow>> candidates;
   auto read =
       object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
         ++circuits_;
@@ -134,12 +132,9 @@ Result<void> CaTap::read_flows(Ends& ends) {
           ends.alive.insert(flow.circuit);
         note_ioc(key, flow);
         note_circuit(flow);
-        if (!flow.not_ca) circuits.push_back(relay_circuit(key, flow));
         look_at_server(key);
-        if (is_candidate(key)) candidates.emplace_back(key, flow);
       });
   if (!read) return read;
-  look_at_candidates(circuits, candidates);
   for (const CaKeptElsewhere& one : kept_.elsewhere) ends.alive.insert(one.flow.circuit);
   const auto is_gone = [this](const auto& entry) { return !joined_.contains(entry.first); };
   std::erase_if(iocs_, is_gone);

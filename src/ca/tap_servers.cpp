@@ -49,7 +49,7 @@ void CaTap::set_udp_ports(CaPorts ports) {
 // Adds the servers that are not named any more, for kKeepServer.
 void CaTap::keep_left_servers(ServerMap& wanted, Clock::time_point now) {
   for (const auto& [key, ioc] : servers_)
-    if (!wanted.contains(key) && ioc != kCaCandidate) left_servers_.try_emplace(key, now);
+    if (!wanted.contains(key)) left_servers_.try_emplace(key, now);
   std::erase_if(left_servers_, [&](const auto& entry) {
     return wanted.contains(entry.first) || now - entry.second >= kKeepServer;
   });
@@ -143,12 +143,10 @@ void CaTap::note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
   if (flow.ended && is_ioc_number(flow.ioc)) return;
   const auto server = find_server(key);
   if (server == servers_.end() || !is_ioc_number(server->second)) return;
-  if (server->second == flow.ioc) {
+  if (server->second == flow.ioc)
     iocs_.erase(flow.circuit);
-  } else if (iocs_.insert_or_assign(flow.circuit, server->second).second &&
-             flow.ioc == kCaCandidate && flow.joined) {
-    ++joined_late_;  // the programs count these of other servers
-  }
+  else
+    iocs_.insert_or_assign(flow.circuit, server->second);
 }
 
 // Whether the circuit is a client's of this host, and its server on another one.

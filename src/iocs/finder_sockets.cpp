@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,13 @@ namespace {
 // A listener whose holder is in none of /proc's processes (it came since they were listed, or is in
 // a pid namespace that is not seen) is looked for so many times.
 constexpr unsigned kMostSearches = 5;
+
+// Passes on what comes to its ports, searches too: what is behind it is the server.
+bool is_forwarder(const ProcessStat& process) {
+  constexpr std::array<std::string_view, 5> kForwarders{"docker-proxy", "rootlessport", "socat",
+                                                        "ssh", "sshd"};
+  return std::ranges::find(kForwarders, process.comm) != kForwarders.end();
+}
 
 }  // namespace
 
@@ -122,6 +131,11 @@ void Finder::start_servers(const NamespaceListeners& listeners, Clock::time_poin
     const auto held = [&inodes](const Listener& one) { return inodes.contains(one.inode); };
     const auto first = std::ranges::find_if(searched, held);
     if (first == searched.end()) continue;
+    const bool is_given = options_.server_ports.contains(first->socket.port);
+    if (!is_given && is_forwarder(process->stat)) {
+      std::erase_if(searched, held);
+      continue;
+    }
     const Listener found = *first;
     // It may have become an IOC since it was looked at.
     if (look(*process, true, now) && process->inspection->is_ioc()) continue;
