@@ -37,6 +37,14 @@ def pytest_generate_tests(metafunc):
         if metafunc.definition.get_closest_marker("outer_bases"):
             versions = [versions[0], versions[-1]]
         metafunc.parametrize("base", versions, scope="module")
+    if getattr(metafunc.module, "BOTH_PUT_SOURCES", False) and "start_exporter" in metafunc.fixturenames:
+        metafunc.parametrize("put_source", ["server", "packets"], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def put_source(request) -> str | None:
+    """Where the counts of puts come from, in a file that says BOTH_PUT_SOURCES = True; else None: as it comes."""
+    return getattr(request, "param", None)
 
 
 @pytest.fixture
@@ -130,16 +138,21 @@ def start_ioc(started, log_dir):
 
 
 @pytest.fixture
-def start_exporter(started, log_dir, request):
+def start_exporter(started, log_dir, request, put_source):
     """start_exporter(option, ..., sees=[ioc]) -> a listening Exporter that has found these IOCs.
 
     A file whose tests need no records says so with EXPORTER_OPTIONS: to load their probes takes seconds.
     """
     always = getattr(request.module, "EXPORTER_OPTIONS", [])
+    if put_source == "packets":
+        always = [*always, "--no-ca.witness"]
 
     def start(*options: str, sees=()) -> Exporter:
         names = [*started.ioc_names(), *(ioc.name for ioc in sees)]
-        return run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees)
+        exporter = run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees)
+        for ioc in sees if put_source else ():
+            exporter.wait_scrape(lambda page, ioc=ioc: page.put_source(ioc) == put_source, f"{put_source} tell of puts")
+        return exporter
 
     return start
 

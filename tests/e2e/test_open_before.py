@@ -6,6 +6,7 @@ from harness.named_client import NamedClient, putting
 from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
+BOTH_PUT_SOURCES = True
 
 TARGETS = 5
 NAMES = [f"W:set{i}" for i in range(1, TARGETS + 1)]

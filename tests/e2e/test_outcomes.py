@@ -13,6 +13,7 @@ from harness.raw_client import ECA_NORMAL
 from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
+BOTH_PUT_SOURCES = True
 
 FAILURES = "epics_ca_put_failures_total"
 DURATION = "epics_ca_put_duration_seconds"

@@ -5,6 +5,7 @@ from harness import clients, databases
 from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
+BOTH_PUT_SOURCES = True
 
 TARGETS = 5
 ARRAY = "W:array1"
