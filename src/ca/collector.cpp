@@ -63,11 +63,9 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       put_expiry_(setup.options.put_expiry),
       bounds_({}) {
   if (!options_.enabled) return;
-  if (auto loaded = load_tap(setup); !loaded) {
+  if (auto loaded = load_tap(setup); !loaded)
     why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
-    return;
-  }
-  if (auto loaded = load_udp(); !loaded)
+  else if (loaded = load_udp(); !loaded)
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
   if (!options_.witness) return;
   if (auto loaded = load_witness(setup); !loaded)
@@ -82,6 +80,7 @@ Result<void> CaCollector::load_tap(const Setup& setup) {
   options.remote_servers = options_.remote_servers;
   options.pin_directory = pin_directory(options_, setup.may_pin);
   options.ring = setup.ring;
+  options.totals = totals_;
   auto tap = CaTap::start(std::move(options));
   if (!tap) return std::move(tap).error();
   tap_.emplace(std::move(*tap));
@@ -106,7 +105,7 @@ Result<void> CaCollector::load_witness(const Setup& setup) {
   options.hit_seconds = setup.hit_seconds;
   options.ring = setup.ring;
   options.traces = setup.traces;
-  auto witness = CaWitness::start(options, *tap_);
+  auto witness = CaWitness::start(options, totals_, tap_ ? &*tap_ : nullptr);
   if (!witness) return std::move(witness).error();
   witness_.emplace(std::move(*witness));
   return {};
@@ -116,7 +115,7 @@ std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
   if (tap_) states.push_back({kUdpProbe, why_no_udp_});
-  if (tap_ && options_.witness) states.push_back({kWitnessProbe, why_no_witness_});
+  if (options_.witness) states.push_back({kWitnessProbe, why_no_witness_});
   return states;
 }
 
@@ -139,16 +138,26 @@ void CaCollector::tell_network_problems() {
     const auto found = problems.find(live.ioc.net_namespace);
     host_.set_problem(
         id, iocs::Concern::puts,
-        found == problems.end() ? "" : "puts to it are not counted: " + found->second);
+        found == problems.end() ? "" : "packets to it are not read: " + found->second);
+  }
+}
+
+void CaCollector::follow(TimePoint now) {
+  // What no thread was started for can wait: a client's circuit is a thread of its server.
+  if (host_.listeners().rested) return;
+  if (tap_) follow_tap(now);
+  follow_witness(now);
+  for (const std::uint32_t number : host_.take_forgotten()) {
+    if (tap_)
+      trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
+    else
+      totals_->forget(number);
   }
 }
 
 // At the ports of the IOCs, and at those where one is likely to appear: its first clients are there
-// within milliseconds, and their channels get their names only if they are seen. At every other
-// listener for as long as nobody has told what it speaks.
-void CaCollector::follow(TimePoint now) {
-  // What no thread was started for can wait: a client's circuit is a thread of its server.
-  if (!tap_ || host_.listeners().rested) return;
+// within milliseconds, and their channels get their names only if they are seen.
+void CaCollector::follow_tap(TimePoint now) {
   CaUdp* const udp = udp_ ? &*udp_ : nullptr;
   trouble_.report("count puts in other network namespaces",
                   namespaces_.update(served(), *tap_, udp, now));
@@ -167,9 +176,6 @@ void CaCollector::follow(TimePoint now) {
 
   watch_other_ports(now);
   trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
-  follow_witness(now);
-  for (const std::uint32_t number : host_.take_forgotten())
-    trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
 }
 
 // After the tap was told of its ports: a put that the server is heard about has been seen, too.
@@ -182,7 +188,7 @@ void CaCollector::follow_witness(TimePoint now) {
          live.serial,
          host_.left_alone(live)});
   witness_->follow(iocs, now);
-  silence_told_ports();
+  if (tap_) silence_told_ports();
 }
 
 // Where searches and beacons go, and where a listener may answer searches: who serves Channel Access
@@ -247,13 +253,12 @@ void CaCollector::release_addressed(TimePoint now) {
 }
 
 void CaCollector::tick(TimePoint now) {
-  if (!tap_) return;
-  seed(now);
+  if (tap_) seed(now);
   const std::scoped_lock lock(host_.mutex());
   expire_puts(now);
   if (host_.listeners().rested) return;
   collect_witness(now);
-  trouble_.report("take over the counts of closed channels", tap_->reap(now));
+  if (tap_) trouble_.report("take over the counts of closed channels", tap_->reap(now));
   if (witness_) trouble_.report("free what the server's puts take", witness_->reap(now));
   if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
 }
@@ -288,7 +293,12 @@ void CaCollector::expire_puts(TimePoint now) {
   next_put_expiry_ = now + kPutExpiryInterval;
   const auto before =
       std::chrono::duration_cast<std::chrono::nanoseconds>((now - put_expiry_).time_since_epoch());
-  if (before.count() > 0) tap_->expire_puts(static_cast<std::uint64_t>(before.count()));
+  if (before.count() <= 0) return;
+  const auto before_ns = static_cast<std::uint64_t>(before.count());
+  if (tap_)
+    tap_->expire_puts(before_ns);
+  else
+    totals_->expire(before_ns);
 }
 
 void CaCollector::detach() {
@@ -307,9 +317,16 @@ void CaCollector::collect_witness(TimePoint now) {
 }
 
 Result<CaTapReading> CaCollector::read_tap() {
-  if (!tap_) return error_in_words("no tap");
+  if (!tap_ && !witness_) return error_in_words("neither packets nor servers tell of puts");
   collect_witness(Clock::now());
-  auto reading = tap_->collect();
+  CaTapReading by_server;
+  if (!tap_) {
+    by_server.puts = totals_->counts();
+    by_server.drops = {{"ca_witness", "put_series_full", totals_->overflowed()},
+                       {"ca_witness", "unnamed_put", totals_->unnamed(), false},
+                       {"ca_witness", "ioc_gone", totals_->forgotten()}};
+  }
+  auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
   if (!reading) return reading;
   wall_clock_.update(WallClock::read());

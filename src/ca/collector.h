@@ -116,6 +116,7 @@ class CaCollector final : public Collector {
   Result<void> load_udp();
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
+  void follow_tap(TimePoint now);
   void silence_told_ports();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
@@ -141,7 +142,8 @@ class CaCollector final : public Collector {
   // "" = loaded, or turned off
   std::string why_no_tap_, why_no_udp_, why_no_witness_;
   // All that follows: under the host's mutex, unless it says otherwise.
-  std::optional<CaTap> tap_;
+  std::shared_ptr<CaPutTotals> totals_ = std::make_shared<CaPutTotals>(kCaPutSeries);
+  std::optional<CaTap> tap_;  // without it, packets are not read
   std::optional<CaUdp> udp_;  // goes before the tap
   std::optional<CaWitness> witness_;  // the same
   TappedNamespaces namespaces_;

@@ -70,6 +70,10 @@ void CaCollector::read_puts(Reading& reading) {
   const auto names = host_.names();
   add_ca_samples(names, std::move(*read), wall_clock_, reading.samples, reading.self);
   reading.samples.pvs = pv_records_.resolve(host_.facts(), reading.samples.puts);
+  if (!tap_) {
+    reading.samples.ca_servers.clear();  // only packets tell
+    return;
+  }
   std::map<std::string, std::uint64_t> unnamed;
   for (const auto& [number, count] : tap_->unnamed_channels())
     if (const auto name = names.find(number); name != names.end()) unnamed[name->second] = count;

@@ -55,6 +55,8 @@ struct CaPutCount {
 // Counters of a channel: WRITE, WRITE_NOTIFY.
 using CaPuts = CounterValues<2>;
 
+inline constexpr std::size_t kCaPutSeries = 100000;
+
 // MonotonicTotals of channels, which have their place by slot, and series that last while a channel
 // could add to them. A series takes room from its first put on: who only reads takes none.
 class CaPutTotals {

@@ -53,7 +53,8 @@ namespace ioc_exporter::ca {
 struct CaTapOptions {
   RootedFs fs;
   CaTapSizes sizes;
-  std::size_t max_series = 100000;  // sets of labels; puts over it are in the drops
+  std::size_t max_series = kCaPutSeries;  // sets of labels; puts over it are in the drops
+  std::shared_ptr<CaPutTotals> totals = {};  // of puts; null: its own
   CaTapLock lock = CaTapLock::choose;
   // Read also what clients on this host send to the servers elsewhere that are named or learned.
   bool remote_servers = false;
@@ -154,7 +155,7 @@ class CaTap {
   // What its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
   // The sums by label, where the server's word is added, too.
-  CaPutTotals& totals() { return totals_; }
+  CaPutTotals& totals() { return *totals_; }
 
   // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
   // some, it is worth reading the server's tables for seed() again.
@@ -289,7 +290,7 @@ class CaTap {
   CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
-  CaPutTotals totals_;
+  std::shared_ptr<CaPutTotals> totals_;
   CaPutSources sources_;
   std::vector<Placed> placed_;                                             // by slot
   std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in placed_

@@ -21,17 +21,17 @@ Result<void> CaTap::observe_outcomes() {
   outcome_keys_.clear();
   const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
     outcome_keys_.insert({{key.channel, key.status}, {value.circuit, value.address}});
-    if (const CaPutLabels* labels = totals_.labels(value.slot, key.channel))
+    if (const CaPutLabels* labels = totals_->labels(value.slot, key.channel))
       outcomes_.observe_failures(key, *labels, value.count);
-    else if (!totals_.is_open(value.slot, key.channel))
+    else if (!totals_->is_open(value.slot, key.channel))
       strangers.push_back({key.channel, key.status, value.count});
   };
   if (auto ok = object_.maps().failures.for_each(failure); !ok) return ok;
   const auto duration = [&](std::uint64_t channel, const iocx_ca_outcome& value) {
     outcome_keys_.insert({{channel, kDurations}, {value.circuit, value.address}});
-    if (const CaPutLabels* labels = totals_.labels(value.slot, channel))
+    if (const CaPutLabels* labels = totals_->labels(value.slot, channel))
       outcomes_.observe_durations(channel, *labels, value);
-    else if (!totals_.is_open(value.slot, channel))
+    else if (!totals_->is_open(value.slot, channel))
       strangers.push_back({channel, kDurations, answers(value)});
   };
   if (auto ok = object_.maps().outcomes.for_each(duration); !ok) return ok;

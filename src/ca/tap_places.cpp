@@ -38,12 +38,12 @@ void CaTap::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts
                       std::uint64_t last_put) {
   const Placed& placed = placed_[slot];
   if (placed.kept != puts && placed.kept != CaPuts{})
-    totals_.add(labels, placed.kept, last_put & ~1ULL);
-  totals_.open(slot, placed.channel, std::move(labels));
+    totals_->add(labels, placed.kept, last_put & ~1ULL);
+  totals_->open(slot, placed.channel, std::move(labels));
   if (placed.kept == puts)
-    totals_.observe(slot, puts, last_put);
+    totals_->observe(slot, puts, last_put);
   else
-    totals_.pass_over(slot, puts);
+    totals_->pass_over(slot, puts);
 }
 
 Result<CaPutSources::UnreadByIoc> CaTap::read_unread() const {
@@ -83,7 +83,7 @@ std::string CaTap::name_of(const CaPutPlace& place) const {
   const auto found = slot_at_.find(place);
   if (found == slot_at_.end()) return {};
   const Placed& placed = placed_[found->second];
-  const CaPutLabels* const labels = totals_.labels(found->second, placed.channel);
+  const CaPutLabels* const labels = totals_->labels(found->second, placed.channel);
   return labels == nullptr ? "" : labels->pv;
 }
 

@@ -60,15 +60,17 @@ bool is_among(const CodeFiles& libraries, const iocs::CaWriteTarget& target) {
 
 }  // namespace
 
-CaWitness::CaWitness(CaWitnessObject object, const Options& options, CaTap& tap)
-    : options_(options), tap_(&tap), object_(std::move(object)) {
+CaWitness::CaWitness(CaWitnessObject object, const Options& options,
+                     std::shared_ptr<CaPutTotals> totals, CaTap* tap)
+    : options_(options), totals_(std::move(totals)), tap_(tap), object_(std::move(object)) {
   slots_.resize(object_.max_slots());
 }
 
-Result<CaWitness> CaWitness::start(const Options& options, CaTap& tap) {
+Result<CaWitness> CaWitness::start(const Options& options, std::shared_ptr<CaPutTotals> totals,
+                                   CaTap* tap) {
   auto object = CaWitnessObject::load(options.slots, options.ring, options.traces);
   if (!object) return std::move(object).error();
-  return CaWitness(std::move(*object), options, tap);
+  return CaWitness(std::move(*object), options, std::move(totals), tap);
 }
 
 void CaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now) {
@@ -133,7 +135,8 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
     watched.for_all = is_among(for_all, *about.ca_writes);
     start_probes(ioc, watched, now);
   }
-  if (ioc.served.ca_port) tap_->sources().set_port(watched.number, *ioc.served.ca_port);
+  if (tap_ && ioc.served.ca_port)
+    tap_->sources().set_port(watched.number, *ioc.served.ca_port);
 }
 
 void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now) {
@@ -152,7 +155,9 @@ void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::t
   }
   why_not.clear();
   watched.since = Clock::now();
-  trouble_.report("read the puts that packets have shown", tap_->let_server_count(watched.number));
+  if (tap_)
+    trouble_.report("read the puts that packets have shown",
+                    tap_->let_server_count(watched.number));
   watched.budget.begin(watched.hits, now);
   watched.attaching.succeeded();
   log::info("ioc {}: its server is heard about puts", watched.name);
@@ -160,7 +165,7 @@ void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::t
 
 // Before the first probes that this follow() attaches or detaches.
 void CaWitness::begin_switch() {
-  if (std::exchange(switching_, true)) return;
+  if (!tap_ || std::exchange(switching_, true)) return;
   trouble_.report("look how many puts servers have not served", tap_->begin_source_switch());
 }
 
@@ -226,7 +231,8 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
   }
   if (ended.empty()) return;
   begin_switch();
-  for (const Watched* watched : ended) tap_->leave_server(watched->number);
+  if (tap_)
+    for (const Watched* watched : ended) tap_->leave_server(watched->number);
   kernel::take_off_together(std::move(probes));
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     trouble_.report("read the server's last puts", observe(index, true, now));
@@ -235,7 +241,7 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
     trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
     if (rest && *rest) observe_rest(*watched, **rest);
   }
-  trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
+  if (tap_) trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
 }
 
 void CaWitness::detach_all(Clock::time_point now) {

@@ -3,7 +3,7 @@
 // An entry probe on each of rsrv's two functions counts each put, by client and channel, with names
 // from the server's own structures (bpf/ca/witness.bpf.c). So a put counts once, under the name of
 // the channel that it is written to, whatever its client does to the packets that carry it. The
-// counts go into the tap's sums by label, in place of what the packets say (ca/put_sources.h).
+// counts go into the sums by label that the tap adds to, in place of what packets say (ca/put_sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, while the operator wants it, and when
 // they would cost it more than the budget; its puts are the tap's then. They are in no other
@@ -62,8 +62,10 @@ class CaWitness {
     kernel::TraceUse traces;
   };
 
-  // Loads the programs. The tap outlives it.
-  static Result<CaWitness> start(const Options& options, CaTap& tap);
+  // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it outlives the
+  // witness; null: packets are not read.
+  static Result<CaWitness> start(const Options& options, std::shared_ptr<CaPutTotals> totals,
+                                 CaTap* tap);
 
   // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
   // of their ports.
@@ -123,7 +125,8 @@ class CaWitness {
     bool open = false;  // in the sums
   };
 
-  CaWitness(CaWitnessObject object, const Options& options, CaTap& tap);
+  CaWitness(CaWitnessObject object, const Options& options, std::shared_ptr<CaPutTotals> totals,
+            CaTap* tap);
 
   Result<void> attach(Watched& watched, const iocs::CaWriteTarget& target);
   Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target);
@@ -136,6 +139,7 @@ class CaWitness {
   void forget(const Watched& watched);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
+  std::string name_by_packets(const CaPutPlace& place) const;
   void observe_rest(Watched& watched, const iocx_witness_rest& rest);
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   void look_at_budget(Clock::time_point now);
@@ -145,7 +149,8 @@ class CaWitness {
                         const iocx_witness_info& info) const;
 
   Options options_;
-  CaTap* tap_;
+  std::shared_ptr<CaPutTotals> totals_;
+  CaTap* tap_;  // null: packets are not read
   CaWitnessObject object_;                          // before the probes: they die first
   std::map<std::uint64_t, Watched> watched_;        // by serial
   std::map<std::uint32_t, std::uint64_t> serials_;  // by generation

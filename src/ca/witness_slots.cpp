@@ -64,7 +64,7 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
   const CaPuts growth = slot.growth.advance(puts);
   slot.changed = now;
   watched->hits += growth[0] + growth[1];
-  tap_->totals().observe(CaPutTotals::kServerSlots | index, puts,
+  totals_->observe(CaPutTotals::kServerSlots | index, puts,
                          __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
   return {};
 }
@@ -79,9 +79,13 @@ Result<bool> CaWitness::open(const Watched& watched, std::uint32_t index, bool l
   if (!*info) return false;
   CaPutLabels labels = labels_of(watched, index, slot.place, **info);
   if (labels.pv.empty() && !last && now - slot.first < kNamePatience) return false;
-  tap_->totals().open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
+  totals_->open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
   slot.open = true;
   return true;
+}
+
+std::string CaWitness::name_by_packets(const CaPutPlace& place) const {
+  return tap_ ? tap_->name_of(place) : "";
 }
 
 CaPutLabels CaWitness::labels_of(const Watched& watched, std::uint32_t index,
@@ -95,7 +99,7 @@ CaPutLabels CaWitness::labels_of(const Watched& watched, std::uint32_t index,
   if (named)
     labels.pv = watched.by_db_addr ? name_of_record(info) : kernel_text(info.name);
   else
-    labels.pv = tap_->name_of(place);
+    labels.pv = name_by_packets(place);
   return labels;
 }
 
@@ -118,7 +122,7 @@ std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event)
       if (is_still()) who.labels = std::move(labels);
     }
   }
-  if (who.labels.pv.empty()) who.labels.pv = tap_->name_of(who.place);
+  if (who.labels.pv.empty()) who.labels.pv = name_by_packets(who.place);
   return who;
 }
 
@@ -127,7 +131,7 @@ void CaWitness::observe_rest(Watched& watched, const iocx_witness_rest& rest) {
   const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
   if (growth == CaPuts{}) return;
   watched.hits += growth[0] + growth[1];
-  tap_->totals().add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
+  totals_->add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
 }
 
 Result<void> CaWitness::reap(Clock::time_point now) {
@@ -146,7 +150,7 @@ Result<void> CaWitness::reap(Clock::time_point now) {
     }
     if (now - *slot.given_up < kGrace) continue;
     if (auto ok = observe(index, true, now); !ok) return ok;
-    tap_->totals().close(CaPutTotals::kServerSlots | index);
+    totals_->close(CaPutTotals::kServerSlots | index);
     slot = {};
     if (auto ok = object_.give_slot(index); !ok) return ok;
   }

@@ -99,10 +99,11 @@ class Shared:
         return run_and_wait(self.started, self._directory, [*self._always, *options], self.started.ioc_names(), sees)
 
 
-def run_and_wait(started: Started, directory: pathlib.Path, options: list[str], names: list[str], sees) -> Exporter:
+def run_and_wait(started: Started, directory: pathlib.Path, options: list[str], names: list[str], sees,
+                 prefix=()) -> Exporter:
     if not any(option.startswith("--ioc.include") for option in options):
         options = [*options, f"--ioc.include={'|'.join(map(re.escape, names)) or 'none'}"]
-    exporter = started.add(Exporter(directory, *options))
+    exporter = started.add(Exporter(directory, *options, prefix=prefix))
     for ioc in sees:
         exporter.wait_up(ioc)
     return exporter
@@ -144,12 +145,12 @@ def start_exporter(started, log_dir, request, put_source):
     A file whose tests need no records says so with EXPORTER_OPTIONS: to load their probes takes seconds.
     """
     always = getattr(request.module, "EXPORTER_OPTIONS", [])
-    if put_source == "packets":
-        always = [*always, "--no-ca.witness"]
+    if put_source:
+        always = [*always, {"server": "--ca.witness", "packets": "--no-ca.witness"}[put_source]]
 
-    def start(*options: str, sees=()) -> Exporter:
+    def start(*options: str, sees=(), prefix=()) -> Exporter:
         names = [*started.ioc_names(), *(ioc.name for ioc in sees)]
-        exporter = run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees)
+        exporter = run_and_wait(started, log_dir, [*always, *options], list(dict.fromkeys(names)), sees, prefix)
         for ioc in sees if put_source else ():
             exporter.wait_scrape(lambda page, ioc=ioc: page.put_source(ioc) == put_source, f"{put_source} tell of puts")
         return exporter

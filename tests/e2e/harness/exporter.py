@@ -12,8 +12,8 @@ FOUND_WITHIN = 30.0  # seconds; about one on a quiet machine
 
 
 class Exporter:
-    def __init__(self, log_dir: pathlib.Path, *options: str):
-        self.process = Process("exporter", [env.exporter_binary(),
+    def __init__(self, log_dir: pathlib.Path, *options: str, prefix=()):
+        self.process = Process("exporter", [*prefix, env.exporter_binary(),
                                             "--web.listen-address=127.0.0.1:0", *self._defaults(options),
                                             *options], log_dir)
         match = self.process.wait_for(r"listening on \S*?127\.0\.0\.1:(\d+)", "stderr", timeout=30)
@@ -76,10 +76,10 @@ class Exporter:
         return self.process.terminate()
 
 
-def run_exporter(*options: str, timeout: float = 90.0, binary: pathlib.Path | None = None,
+def run_exporter(*options: str, timeout: float = 90.0, binary: pathlib.Path | None = None, prefix=(),
                  **popen) -> subprocess.CompletedProcess:
     """The exporter as a command that ends by itself, with its output as text."""
-    return subprocess.run([str(binary or env.exporter_binary()), *options], capture_output=True,
+    return subprocess.run([*prefix, str(binary or env.exporter_binary()), *options], capture_output=True,
                           text=True, timeout=timeout, stdin=subprocess.DEVNULL, **popen)
 
 
