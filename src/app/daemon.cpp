@@ -50,24 +50,20 @@ std::string state_folder(const iocs::Options& options) {
   return folder.starts_with('/') ? folder.substr(0, folder.find(':')) : "";
 }
 
-ca::CaCollector::Setup ca_setup(const Options& options, double hit_seconds,
-                                const kernel::RingUse& ring, const kernel::TraceUse& traces) {
+ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& ring,
+                                const kernel::TraceUse& traces) {
   const bool stays = !options.check && !options.once;
   return {options.ca,
           options.iocs.filter,
           std::min<std::chrono::milliseconds>(options.iocs.keep_gone, iocs::Host::kKeepCounts),
           stays,
-          options.records.overhead_budget / 100,
-          hit_seconds,
           ring,
           traces};
 }
 
-pva::PvaCollector::Setup pva_setup(const Options& options, double hit_seconds,
-                                   const kernel::RingUse& ring, const kernel::TraceUse& traces) {
-  return {
-      options.pva, options.ca.put_expiry, options.records.overhead_budget / 100, hit_seconds, ring,
-      traces};
+pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse& ring,
+                                   const kernel::TraceUse& traces) {
+  return {options.pva, options.ca.put_expiry, ring, traces};
 }
 
 // What looks around beside an exporter that runs writes to none of its files.
@@ -105,8 +101,8 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       trace_maps_(trace_options(options)),
       records_(host_, options.records, stays_ ? state_folder(options.iocs) : "", trace_maps_.use()),
       put_ring_(put_log_options(options)),
-      puts_(host_, ca_setup(options, records_.entry_seconds(), put_ring_.use(), trace_maps_.use())),
-      pva_(host_, pva_setup(options, records_.entry_seconds(), put_ring_.use(), trace_maps_.use())),
+      puts_(host_, ca_setup(options, put_ring_.use(), trace_maps_.use())),
+      pva_(host_, pva_setup(options, put_ring_.use(), trace_maps_.use())),
       policy_(host_, puts_, pva_),
       outlets_(std::move(outlets)),
       put_log_(host_, put_ring_, puts_, pva_, outlets_.get(), exemplars_),

@@ -101,8 +101,6 @@ Result<void> CaCollector::load_witness(const Setup& setup) {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
   CaWitness::Options options;
   options.slots = std::max(options_.max_channels / 4, 1024u);
-  options.budget = setup.overhead_budget;
-  options.hit_seconds = setup.hit_seconds;
   options.ring = setup.ring;
   options.traces = setup.traces;
   auto witness = CaWitness::start(options, totals_, tap_ ? &*tap_ : nullptr);

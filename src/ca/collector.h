@@ -54,8 +54,6 @@ class CaCollector final : public Collector {
     NameFilter filter;
     std::chrono::milliseconds keep_gone{};
     bool may_pin = false;
-    double overhead_budget = 0;  // fraction of one core for each IOC; 0: no bound
-    double hit_seconds = 0;      // what a hit of an entry probe costs
     kernel::RingUse ring = {};   // for the put log
     kernel::TraceUse traces = {};
   };

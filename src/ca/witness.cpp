@@ -60,9 +60,8 @@ bool is_among(const CodeFiles& libraries, const iocs::CaWriteTarget& target) {
 
 }  // namespace
 
-CaWitness::CaWitness(CaWitnessObject object, const Options& options,
-                     std::shared_ptr<CaPutTotals> totals, CaTap* tap)
-    : options_(options), totals_(std::move(totals)), tap_(tap), object_(std::move(object)) {
+CaWitness::CaWitness(CaWitnessObject object, std::shared_ptr<CaPutTotals> totals, CaTap* tap)
+    : totals_(std::move(totals)), tap_(tap), object_(std::move(object)) {
   slots_.resize(object_.max_slots());
 }
 
@@ -70,7 +69,7 @@ Result<CaWitness> CaWitness::start(const Options& options, std::shared_ptr<CaPut
                                    CaTap* tap) {
   auto object = CaWitnessObject::load(options.slots, options.ring, options.traces);
   if (!object) return std::move(object).error();
-  return CaWitness(std::move(*object), options, std::move(totals), tap);
+  return CaWitness(std::move(*object), std::move(totals), tap);
 }
 
 void CaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now) {
@@ -103,9 +102,8 @@ void CaWitness::look_at(const WitnessedIoc& ioc, const CodeFiles& for_all,
   if (known == watched_.end()) return;
   Watched& watched = known->second;
   watched.seen = true;
-  const bool pauses = ioc.left_alone || watched.budget.pauses(Clock::now());
   const bool changes = watched.for_all != is_among(for_all, *ioc.served.ioc->ca_writes);
-  if ((pauses || changes) && watched.probes) leave.push_back(&watched);
+  if ((ioc.left_alone || changes) && watched.probes) leave.push_back(&watched);
 }
 
 void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::time_point now) {
@@ -129,7 +127,6 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
   }
   watched.seen = true;
   if (ioc.left_alone) why_not = "it is stopped or traced, or all probes are detached";
-  if (watched.budget.pauses(now)) why_not = "its probes would cost it more than --overhead.budget";
   if (!why_not.empty()) return;
   if (!watched.probes) {
     watched.for_all = is_among(for_all, *about.ca_writes);
@@ -158,7 +155,6 @@ void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::t
   if (tap_)
     trouble_.report("read the puts that packets have shown",
                     tap_->let_server_count(watched.number));
-  watched.budget.begin(watched.hits, now);
   watched.attaching.succeeded();
   log::info("ioc {}: its server is heard about puts", watched.name);
 }
@@ -279,18 +275,6 @@ std::optional<CaWitness::Clock::time_point> CaWitness::heard_since(std::uint32_t
   for (const auto& [serial, watched] : watched_)
     if (watched.number == number && watched.probes) return watched.since;
   return std::nullopt;
-}
-
-void CaWitness::look_at_budget(Clock::time_point now) {
-  for (auto& [serial, watched] : watched_) {
-    if (!watched.probes) continue;
-    const auto over = watched.budget.look(watched.hits, options_.budget, options_.hit_seconds, now);
-    if (!over) continue;
-    log::warn(
-        "ioc {}: its {:.0f} puts/s would cost it {:.1f} % of a core with the server's probes, more "
-        "than --overhead.budget: they are counted from packets for {} s",
-        watched.name, over->hits, over->cost * 100, PutProbeBudget::kPause.count());
-  }
 }
 
 std::uint64_t CaWitness::attachments() const {

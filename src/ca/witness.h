@@ -5,9 +5,8 @@
 // the channel that it is written to, whatever its client does to the packets that carry it. The
 // counts go into the sums by label that the tap adds to, in place of what packets say (ca/put_sources.h).
 //
-// The probes of an IOC are off while it is stopped or traced, while the operator wants it, and when
-// they would cost it more than the budget; its puts are the tap's then. They are in no other
-// process, unless the IOC's main thread has ended (records/attach_policy.h): then one attachment
+// The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
+// puts are the tap's then. They are in no other process, unless the IOC's main thread has ended (records/attach_policy.h): then one attachment
 // for all processes serves all IOCs on that library.
 //
 // Not thread-safe.
@@ -24,7 +23,6 @@
 #include "base/result.h"
 #include "base/retry.h"
 #include "base/trouble_log.h"
-#include "ca/probe_budget.h"
 #include "ca/served.h"
 #include "ca/tap.h"
 #include "ca/witness_object.h"
@@ -56,8 +54,6 @@ class CaWitness {
 
   struct Options {
     std::uint32_t slots = 32'768;  // who writes to what; 600 bytes each
-    double budget = 0;             // fraction of one core for each IOC; 0: no bound
-    double hit_seconds = 0;        // what a hit costs the IOC
     kernel::RingUse ring;          // for the put log
     kernel::TraceUse traces;
   };
@@ -74,7 +70,7 @@ class CaWitness {
   void detach_all(Clock::time_point now);
   // What was asked for since the last call goes into the tap's sums. Before the tap is read.
   Result<void> collect(Clock::time_point now);
-  // Frees what is not used any more, and looks at the budget. Every second or two.
+  // Frees what is not used any more. Every second or two.
   Result<void> reap(Clock::time_point now);
 
   // By IOC number: "" = its server is heard, else why it is not. IOCs without EPICS Base are not in
@@ -110,8 +106,6 @@ class CaWitness {
     bool by_db_addr = false;
     std::uint8_t enum_type = 0;  // of iocx_witness_ioc
     CounterGrowth<2> rest;
-    std::uint64_t hits = 0;
-    PutProbeBudget budget;
     bool seen = false;  // by this follow()
   };
   // A slot whose key is there, or was.
@@ -125,8 +119,7 @@ class CaWitness {
     bool open = false;  // in the sums
   };
 
-  CaWitness(CaWitnessObject object, const Options& options, std::shared_ptr<CaPutTotals> totals,
-            CaTap* tap);
+  CaWitness(CaWitnessObject object, std::shared_ptr<CaPutTotals> totals, CaTap* tap);
 
   Result<void> attach(Watched& watched, const iocs::CaWriteTarget& target);
   Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target);
@@ -142,13 +135,11 @@ class CaWitness {
   std::string name_by_packets(const CaPutPlace& place) const;
   void observe_rest(Watched& watched, const iocx_witness_rest& rest);
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
-  void look_at_budget(Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
   const Watched* of_generation(std::uint32_t generation) const;
   CaPutLabels labels_of(const Watched& watched, std::uint32_t index, const CaPutPlace& place,
                         const iocx_witness_info& info) const;
 
-  Options options_;
   std::shared_ptr<CaPutTotals> totals_;
   CaTap* tap_;  // null: packets are not read
   CaWitnessObject object_;                          // before the probes: they die first

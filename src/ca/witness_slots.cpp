@@ -61,9 +61,8 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
     if (!opened) return std::move(opened).error();
     if (!*opened) return {};
   }
-  const CaPuts growth = slot.growth.advance(puts);
+  slot.growth.advance(puts);
   slot.changed = now;
-  watched->hits += growth[0] + growth[1];
   totals_->observe(CaPutTotals::kServerSlots | index, puts,
                          __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
   return {};
@@ -130,12 +129,10 @@ std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event)
 void CaWitness::observe_rest(Watched& watched, const iocx_witness_rest& rest) {
   const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
   if (growth == CaPuts{}) return;
-  watched.hits += growth[0] + growth[1];
   totals_->add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
 }
 
 Result<void> CaWitness::reap(Clock::time_point now) {
-  look_at_budget(now);
   const auto idle = used_ > slots_.size() / 2 ? kIdleWhenCrowded : kIdle;
   for (std::uint32_t index = 0; index < used_end_; ++index) {
     Slot& slot = slots_[index];

@@ -40,7 +40,7 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup)
   auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
   auto witness =
       place
-          ? PvaWitness::start({setup.overhead_budget, setup.hit_seconds, setup.ring, setup.traces})
+          ? PvaWitness::start({setup.ring, setup.traces})
           : Result<PvaWitness>(place.error());
   if (witness)
     witness_.emplace(std::move(*witness));

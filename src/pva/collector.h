@@ -26,8 +26,6 @@ class PvaCollector final : public Collector {
   struct Setup {
     Options options;
     std::chrono::milliseconds put_expiry{};  // how long puts of clients that are gone are kept
-    double overhead_budget = 0;              // fraction of one core for each IOC; 0: no bound
-    double hit_seconds = 0;                  // what a hit of an entry probe costs
     kernel::RingUse ring = {};               // for the put log
     kernel::TraceUse traces = {};
   };

@@ -42,8 +42,7 @@ std::string what_is_missing(const iocs::Ioc& ioc) {
   return missing.empty() ? "" : "its files name no functions to hear of " + missing;
 }
 
-PvaWitness::PvaWitness(PvaWitnessObject object, const Options& options)
-    : options_(options), object_(std::move(object)) {
+PvaWitness::PvaWitness(PvaWitnessObject object) : object_(std::move(object)) {
   for (std::uint32_t i = IOCX_PVA_IOCS; i > 0; --i)
     free_holders_.push_back(IOCX_PVA_HOLDER_IOC + i - 1);
 }
@@ -51,7 +50,7 @@ PvaWitness::PvaWitness(PvaWitnessObject object, const Options& options)
 Result<PvaWitness> PvaWitness::start(const Options& options) {
   auto object = PvaWitnessObject::load(options.ring, options.traces);
   if (!object) return std::move(object).error();
-  return PvaWitness(std::move(*object), options);
+  return PvaWitness(std::move(*object));
 }
 
 void PvaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now) {
@@ -65,7 +64,7 @@ void PvaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point
     watched.seen = true;
     // A library that came later: all begins anew.
     const bool changed = watched.functions != ioc.ioc->pva_puts.size();
-    if (!watched.probes.empty() && (ioc.left_alone || watched.budget.pauses(now) || changed))
+    if (!watched.probes.empty() && (ioc.left_alone || changed))
       leave.push_back(&watched);
   }
   std::vector<std::uint64_t> gone;
@@ -94,7 +93,6 @@ void PvaWitness::look_at(const WitnessedIoc& ioc, Clock::time_point now) {
   std::string off;
   if (about.main_thread_ended) off = "its main thread has ended";
   if (ioc.left_alone) off = "it is stopped or traced, or all probes are detached";
-  if (watched->budget.pauses(now)) off = "its probes would cost it more than --overhead.budget";
   if (off.empty() && watched->probes.empty()) {
     off = "its probes could not be attached";
     if (watched->attaching.is_due(now)) {
@@ -102,7 +100,6 @@ void PvaWitness::look_at(const WitnessedIoc& ioc, Clock::time_point now) {
       if (done) {
         watched->attaching.succeeded();
         watched->renewed = now;
-        watched->budget.begin(watched->hits, now);
         log::info("ioc {}: its PV Access server is heard about puts", watched->name);
         off.clear();
       } else {
@@ -129,7 +126,7 @@ PvaWitness::Watched* PvaWitness::start_life(const WitnessedIoc& ioc) {
   watched.config.holder = free_holders_.back();
   free_holders_.pop_back();
   watched.config.user = IOCX_PVA_HOLDER_USER + ioc.ioc->user % IOCX_PVA_USER_BUCKETS;
-  lives_[watched.config.generation] = {ioc.number, ioc.serial};
+  lives_[watched.config.generation] = {ioc.number};
   return &watched;
 }
 
@@ -177,18 +174,6 @@ void PvaWitness::forget_life(std::uint64_t serial, Clock::time_point now) {
   }
   given_up_.push_back({watched.config.generation, watched.config.holder, now});
   watched_.erase(serial);
-}
-
-void PvaWitness::look_at_budget(Clock::time_point now) {
-  for (auto& [serial, watched] : watched_) {
-    if (watched.probes.empty()) continue;
-    const auto over = watched.budget.look(watched.hits, options_.budget, options_.hit_seconds, now);
-    if (!over) continue;
-    log::warn(
-        "ioc {}: its {:.0f} puts/s by PV Access would cost it {:.1f} % of a core with the server's "
-        "probes, more than --overhead.budget: they are not counted for {} s",
-        watched.name, over->hits, over->cost * 100, ca::PutProbeBudget::kPause.count());
-  }
 }
 
 std::uint64_t PvaWitness::attachments() const {

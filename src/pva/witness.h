@@ -2,8 +2,7 @@
 //
 // Entry probes on their functions count puts and failures by PV and client, with names from the
 // server's own objects (bpf/pva/witness.bpf.c). The probes of an IOC are off while it is stopped or
-// traced, while the operator wants it, and when they would cost it more than the budget; its puts
-// are not counted then.
+// traced, and while the operator wants it; its puts are not counted then.
 //
 // Not thread-safe.
 #pragma once
@@ -22,7 +21,6 @@
 #include "base/monotonic_totals.h"
 #include "base/retry.h"
 #include "base/trouble_log.h"
-#include "ca/probe_budget.h"
 #include "ca/put_totals.h"
 #include "exposition/self_samples.h"
 #include "iocs/ioc.h"
@@ -52,8 +50,6 @@ class PvaWitness {
   using Counts = CounterValues<IOCX_PVA_COUNTS>;
 
   struct Options {
-    double budget = 0;          // fraction of one core for each IOC; 0: no bound
-    double hit_seconds = 0;     // what a hit costs the IOC
     kernel::RingUse ring = {};  // for the put log
     kernel::TraceUse traces = {};
   };
@@ -68,7 +64,7 @@ class PvaWitness {
   void note_reading(Clock::time_point now);
   // What was asked for since the last call goes into the sums.
   Result<void> collect(Clock::time_point now);
-  // Frees what is not used any more, and looks at the budget. Every second or two.
+  // Frees what is not used any more. Every second or two.
   Result<void> reap(Clock::time_point now);
   // Drops the sums of an IOC.
   void forget(std::uint32_t number);
@@ -100,8 +96,6 @@ class PvaWitness {
     std::size_t functions = 0;  // that were there to attach to
     Retry attaching;
     CounterGrowth<IOCX_PVA_COUNTS> rest;
-    std::uint64_t hits = 0;
-    ca::PutProbeBudget budget;
     Clock::time_point renewed{};
     bool seen = false;  // by this follow()
   };
@@ -117,7 +111,6 @@ class PvaWitness {
   };
   struct Life {
     std::uint32_t number = 0;
-    std::uint64_t serial = 0;
   };
   // A generation that no put is added to any more.
   struct GivenUp {
@@ -126,7 +119,7 @@ class PvaWitness {
     Clock::time_point since{};
   };
 
-  PvaWitness(PvaWitnessObject object, const Options& options);
+  explicit PvaWitness(PvaWitnessObject object);
 
   void look_at(const WitnessedIoc& ioc, Clock::time_point now);
   Result<void> attach(Watched& watched, const iocs::Ioc& about);
@@ -138,10 +131,8 @@ class PvaWitness {
   void observe(const iocx_pva_key& key, const iocx_pva_put& put, Clock::time_point now);
   void observe_rest(Watched& watched);
   void count(const ca::CaPutLabels& labels, const Counts& growth, std::uint64_t last_put);
-  void look_at_budget(Clock::time_point now);
   std::uint32_t held_by(std::uint32_t holder) const;
 
-  Options options_;
   PvaWitnessObject object_;                          // before the probes: they die first
   std::map<std::uint64_t, Watched> watched_;         // by serial
   std::map<std::uint32_t, Life> lives_;              // by generation, those given up included

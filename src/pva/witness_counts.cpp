@@ -41,8 +41,6 @@ void PvaWitness::observe(const iocx_pva_key& key, const iocx_pva_put& put, Clock
   if (growth == Counts{}) return;
   source->second.changed = now;
   count(source->second.labels, growth, put.counts.last_put);
-  if (const auto watched = watched_.find(life->second.serial); watched != watched_.end())
-    for (const std::uint64_t more : growth) watched->second.hits += more;
 }
 
 // Puts of nobody in particular.
@@ -52,7 +50,6 @@ void PvaWitness::observe_rest(Watched& watched) {
   if (growth == Counts{}) return;
   count({watched.number, "", "", "", ""}, growth,
         __atomic_load_n(&rest.last_put, __ATOMIC_RELAXED));
-  for (const std::uint64_t more : growth) watched.hits += more;
 }
 
 void PvaWitness::count(const ca::CaPutLabels& labels, const Counts& growth,
@@ -80,7 +77,6 @@ void PvaWitness::expire(std::uint64_t before_ns) {
 }
 
 Result<void> PvaWitness::reap(Clock::time_point now) {
-  look_at_budget(now);
   std::map<std::uint32_t, std::uint32_t> idle;  // entries by generation
   for (const auto& [key, source] : sources_)
     if (now - source.changed >= kIdle) ++idle[key.generation];

@@ -57,8 +57,6 @@ class RecordsCollector final : public Collector {
   // From the next scrape on. In any thread.
   void set_bounds(const exposition::BoundsOptions& bounds);
 
-  // What a hit of an entry probe costs.
-  double entry_seconds() const { return assumed_cost_.entry_seconds; }
   // The probes, for who attaches them in our place; null: there are none.
   RecordProcess* process() { return process_ ? &*process_ : nullptr; }
   // Why the probes were loaded without what traces need; "" = they were not, or with it.
