@@ -9,9 +9,6 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
 #define IOC_EXPORTER_BPF_RECORD_PUT_SOURCE_H
 
-/* 1: count writes by CA by client, too. */
-const volatile __u8 cfg_ca_put_clients = 0;
-
 static __always_inline void count_put_drop(enum iocx_put_drop reason)
 {
 	add_to_counter(&put_drops, reason, 1);
@@ -36,14 +33,6 @@ static __always_inline __u32 source_of_thread(const struct iocx_thread *thread)
 	return COMM_STARTS(thread->comm, "dbtpn\0") ? IOCX_PUT_SHELL : IOCX_PUT_OTHER;
 }
 
-/* The id of a thread that serves one client, when writes are counted by client; else 0. */
-static __always_inline __u32 client_of_thread(const struct iocx_thread *thread)
-{
-	if (COMM_STARTS(thread->comm, "TCP-rx") || (cfg_ca_put_clients && thread->cause == IOCX_CAUSE_CA))
-		return (__u32)thread->owner;
-	return 0;
-}
-
 /* Whether the thread is within dbpf, and not within a dbProcess that dbpf called. */
 static __always_inline int in_shell(struct pt_regs *ctx, struct iocx_thread *thread,
 				    const struct iocx_ioc_config *config, const struct iocx_frame *frame)
@@ -58,9 +47,9 @@ static __always_inline int in_shell(struct pt_regs *ctx, struct iocx_thread *thr
 	return !frame || frame->sp > thread->puts.shell_sp;
 }
 
-/* The source of a write that is not made by a link, and the thread that serves its client. */
+/* The source of a write that is not made by a link. */
 static __always_inline __u32 source_of_call(struct pt_regs *ctx, struct iocx_thread *thread,
-					    const struct iocx_ioc_config *config, __u32 *client)
+					    const struct iocx_ioc_config *config)
 {
 	const struct iocx_frame *frame = live_frame(thread, config, ctx);
 
@@ -68,7 +57,6 @@ static __always_inline __u32 source_of_call(struct pt_regs *ctx, struct iocx_thr
 		return IOCX_PUT_SHELL;
 	if (frame)
 		return IOCX_PUT_OTHER;
-	*client = client_of_thread(thread);
 	return source_of_thread(thread);
 }
 
@@ -96,7 +84,7 @@ static __always_inline void *notifies_of(const struct iocx_put_config *puts)
 
 /* The source of a write that may be a put with callback, done by another thread than the one that began it. */
 static __always_inline __u32 source_of_waiting(const struct iocx_put_config *puts, struct iocx_thread *thread,
-					       __u64 record, __u64 address, __u32 *client)
+					       __u64 record, __u64 address)
 {
 	struct iocx_notify_key key = {};
 	struct iocx_notify *notify = NULL;
@@ -116,7 +104,6 @@ static __always_inline __u32 source_of_waiting(const struct iocx_put_config *put
 	}
 	if (notify->address != address) /* a different write to a record that a put with callback owns */
 		return IOCX_PUT_OTHER;
-	*client = notify->tid;
 	return notify->source;
 }
 

@@ -6,45 +6,8 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_PUTS_H
 #define IOC_EXPORTER_BPF_RECORD_PUTS_H
 
-/* Returns 0 when there is no room for the IOC. */
-static __noinline int add_put_client(const struct iocx_put_client_key *key)
-{
-	const __u64 zero = 0;
-	__u32 ioc, user;
-	long err;
-
-	if (!key)
-		return 0;
-	ioc = key->holder.ioc;
-	user = key->holder.user;
-	if (!take_record_share(IOCX_SHARE_PUT_CLIENTS, ioc, user))
-		return 0;
-	err = bpf_map_update_elem(&put_clients, key, &zero, BPF_NOEXIST);
-	if (err) /* that it is there: another thread has just done its put, which had waited */
-		give_record_share(IOCX_SHARE_PUT_CLIENTS, ioc, user);
-	return !err || err == -EEXIST;
-}
-
-static __always_inline void count_put_client(__u32 slot, __u64 record, __u32 source, __u32 client)
-{
-	struct iocx_put_client_key key = {.record = record, .slot = slot, .tid = client, .source = source};
-	const struct iocx_ioc_config *config = bpf_map_lookup_elem(&ioc_config, &slot);
-	__u64 *count;
-
-	if (!config)
-		return;
-	key.holder = config->holder;
-	count = bpf_map_lookup_elem(&put_clients, &key);
-	if (!count && add_put_client(&key))
-		count = bpf_map_lookup_elem(&put_clients, &key);
-	if (count)
-		__sync_fetch_and_add(count, 1);
-	else
-		count_put_drop(IOCX_PUT_DROP_CLIENTS_FULL);
-}
-
 /* Counts a write. Atomic, since not every writer holds the lock of the record. */
-static __noinline int count_put(__u32 slot, __u64 record, __u32 source, __u32 client)
+static __noinline int count_put(__u32 slot, __u64 record, __u32 source)
 {
 	struct iocx_record_stats *stats = stats_of(slot, record);
 
@@ -52,8 +15,6 @@ static __noinline int count_put(__u32 slot, __u64 record, __u32 source, __u32 cl
 	if (!stats || source >= IOCX_PUT_SOURCES)
 		return 0;
 	__sync_fetch_and_add(&stats->puts[source], 1);
-	if (client) /* after the sum that it is a part of; user space reads in the reverse order */
-		count_put_client(slot, record, source, client);
 	return 0;
 }
 
@@ -66,7 +27,7 @@ static __noinline int count_put_without_thread(struct pt_regs *ctx, __u64 id, __
 	config = config_of_process(id, &slot);
 	if (!config || !is_counted_by(ctx, config, attach))
 		return 0;
-	return count_put(*slot, record, IOCX_PUT_OTHER, 0);
+	return count_put(*slot, record, IOCX_PUT_OTHER);
 }
 
 /* dbPut(DBADDR *, short type, const void *value, long elements) */
@@ -77,7 +38,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	const struct iocx_put_config *puts;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
-	__u32 source, client = 0;
+	__u32 source;
 	int no_room;
 
 	thread = watched_thread(id, &config, &no_room);
@@ -104,11 +65,11 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	if (returns_into(ctx, puts->link_from, puts->link_size) || passed_on_by_link(thread, sp, PT_REGS_PARM3(ctx))) {
 		source = IOCX_PUT_LINK;
 	} else {
-		source = source_of_call(ctx, thread, config, &client);
+		source = source_of_call(ctx, thread, config);
 		if (source == IOCX_PUT_OTHER)
-			source = source_of_waiting(puts, thread, record, address, &client);
+			source = source_of_waiting(puts, thread, record, address);
 	}
-	return count_put(thread->slot, record, source, client);
+	return count_put(thread->slot, record, source);
 }
 
 /*
@@ -122,7 +83,7 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 	const struct iocx_put_config *puts;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
-	__u32 source, client = 0;
+	__u32 source;
 
 	thread = counted_thread(ctx, id, &config, attach);
 	if (!thread)
@@ -135,8 +96,8 @@ static __always_inline int on_put_link_field(struct pt_regs *ctx, __u8 attach)
 		count_put_drop(IOCX_PUT_DROP_READ);
 		return 0;
 	}
-	source = source_of_call(ctx, thread, config, &client);
-	return count_put(thread->slot, record, source, client);
+	source = source_of_call(ctx, thread, config);
+	return count_put(thread->slot, record, source);
 }
 
 /* dbPutField(DBADDR *, ...), where there is no dbCanSetLink: counts its writes to link fields. */
@@ -149,7 +110,7 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	const struct iocx_put_config *puts;
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
-	__u32 source, client = 0;
+	__u32 source;
 	__s32 type = 0;
 	__u8 disp = 0;
 
@@ -167,8 +128,8 @@ static __always_inline int on_put_field(struct pt_regs *ctx, __u8 attach)
 	}
 	if (type < IOCX_DBF_INLINK_BEFORE_3_16 || type > IOCX_DBF_FWDLINK_BEFORE_3_16 || disp)
 		return 0;
-	source = source_of_call(ctx, thread, config, &client);
-	return count_put(thread->slot, address.record, source, client);
+	source = source_of_call(ctx, thread, config);
+	return count_put(thread->slot, address.record, source);
 }
 
 /*
@@ -193,7 +154,7 @@ int put_notify(struct pt_regs *ctx)
 	if (bpf_probe_read_user(&notify.address, sizeof(notify.address), (void *)(key.notify + puts->notify_address)))
 		return 0;
 	notify.address += puts->address_in;
-	notify.source = source_of_call(ctx, thread, config, &notify.tid);
+	notify.source = source_of_call(ctx, thread, config);
 	key.tgid = id >> 32;
 	notifies = notifies_of(puts);
 	if (notifies)

@@ -33,13 +33,6 @@ struct {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, IOCX_MAX_PUT_CLIENTS);
-	__type(key, struct iocx_put_client_key);
-	__type(value, __u64);
-} put_clients SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOCX_PUT_DROPS);
 	__type(key, __u32); /* enum iocx_put_drop */

@@ -70,23 +70,12 @@ struct iocx_notify_key {
 };
 struct iocx_notify {
 	__u64 address; /* the DBADDR * that dbPut will be called with */
-	__u32 tid;     /* of the thread that began it */
 	__u32 source;  /* enum iocx_put_source */
-};
-
-/* Key of put_clients: puts of a thread that serves one client. */
-struct iocx_put_client_key {
-	__u64 record; /* struct dbCommon * */
-	__u32 slot;
-	__u32 tid;
-	__u32 source; /* enum iocx_put_source */
-	struct iocx_holder holder;
+	__u32 pad;
 };
 
 /* Index into the per-CPU array `put_drops`. */
 #define IOCX_PUT_DROP_LIST(ROW)                                                       \
-	/* no room for another client of a record: counted without its client */      \
-	ROW(IOCX_PUT_DROP_CLIENTS_FULL, "put_clients_full", LOST)                     \
 	/* nobody is known to have begun the put with callback: counted as `other` */ \
 	ROW(IOCX_PUT_DROP_NOTIFY_UNKNOWN, "put_notify_unknown", LOST)                 \
 	/* the record's address could not be read: not counted */                     \
@@ -96,7 +85,6 @@ IOCX_DROP_ENUM(iocx_put_drop, IOCX_PUT_DROP_LIST, IOCX_PUT_DROPS)
 /* Puts with callback at the same time, in each table: the first is of those who come first, the others by user. */
 #define IOCX_MAX_NOTIFIES 2048
 #define IOCX_NOTIFY_TABLES 8
-#define IOCX_MAX_PUT_CLIENTS 8192 /* pairs of record and client */
 
 #ifdef __cplusplus
 }

@@ -69,7 +69,7 @@ def board() -> Board:
                        unit=CALLS, width=8, colors={"active": "orange", "disabled": "blue"}),
             TimeSeries("Writes inside the IOC", "Writes to fields of records by what made them; puts of clients among "
                        "them as ca and pva.",
-                       [Query(f"sum by (source) (rate(epics_record_puts_total{{{IOCS}}}[$__rate_interval]))", "{{source}}")],
+                       [Query(f"sum by (source) (rate(epics_record_writes_total{{{IOCS}}}[$__rate_interval]))", "{{source}}")],
                        unit=WRITES, width=8, stack=True,
                        colors={"link": "cyan", "ca": "orange", "pva": "magenta", "shell": "red", "other": "grey"}),
             TimeSeries("Changes of severity", "Alarm transitions of all records, a second, by the severity that they "

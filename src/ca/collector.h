@@ -54,7 +54,7 @@ class CaCollector final : public Collector {
     NameFilter filter;
     std::chrono::milliseconds keep_gone{};
     bool may_pin = false;
-    kernel::RingUse ring = {};   // for the put log
+    kernel::RingUse ring = {};  // for the put log
     kernel::TraceUse traces = {};
   };
   CaCollector(iocs::Host& host, const Setup& setup);

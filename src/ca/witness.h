@@ -6,8 +6,8 @@
 // counts go into the sums by label that the tap adds to, in place of what packets say (ca/put_sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
-// puts are the tap's then. They are in no other process, unless the IOC's main thread has ended (records/attach_policy.h): then one attachment
-// for all processes serves all IOCs on that library.
+// puts are the tap's then. They are in no other process, unless the IOC's main thread has ended
+// (records/attach_policy.h): then one attachment for all processes serves all IOCs on that library.
 //
 // Not thread-safe.
 #pragma once

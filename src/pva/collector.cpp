@@ -39,9 +39,7 @@ PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup)
   if (!enabled_) return;
   auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
   auto witness =
-      place
-          ? PvaWitness::start({setup.ring, setup.traces})
-          : Result<PvaWitness>(place.error());
+      place ? PvaWitness::start({setup.ring, setup.traces}) : Result<PvaWitness>(place.error());
   if (witness)
     witness_.emplace(std::move(*witness));
   else

@@ -64,8 +64,7 @@ void PvaWitness::follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point
     watched.seen = true;
     // A library that came later: all begins anew.
     const bool changed = watched.functions != ioc.ioc->pva_puts.size();
-    if (!watched.probes.empty() && (ioc.left_alone || changed))
-      leave.push_back(&watched);
+    if (!watched.probes.empty() && (ioc.left_alone || changed)) leave.push_back(&watched);
   }
   std::vector<std::uint64_t> gone;
   for (auto& [serial, watched] : watched_)

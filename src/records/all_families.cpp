@@ -37,7 +37,7 @@ void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostS
   encode_records(distinct, edges.process, cache, encoder);
   encode_causes(distinct, encoder);
   encode_links(distinct, encoder);
-  encode_record_puts(distinct, encoder);
+  encode_record_writes(distinct, encoder);
   encode_unusual(distinct, encoder);
   encode_completions(distinct, edges.completions, encoder);
   encode_scan_lists(distinct, edges.scans, encoder);

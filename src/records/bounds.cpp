@@ -107,7 +107,6 @@ void RecordBounds::show(Ioc& ioc, IocSample& sample) {
   const RecordPlan& plan = ioc.plan;
   if (!plan.shown) return;
   show_records(ioc, sample.records);
-  move_places(plan, sample.put_clients);
   move_places(plan, sample.completions);
   move_places(plan, sample.record_causes);
   move_places(plan, sample.links);

@@ -33,7 +33,7 @@ RecordsCollector::RecordsCollector(iocs::Host& host, const Options& options,
   if (options_.enabled)
     if (auto loaded = load(); !loaded)
       why_not_ = kernel::explain_load_error(kProbe, loaded.error());
-  extras_.emplace(host_.fs(), process_ ? &*process_ : nullptr);
+  extras_.emplace(process_ ? &*process_ : nullptr);
   if (process_) habits_.restore(habits_keeper_.open(state_folder, Clock::now()));
 }
 
@@ -51,7 +51,6 @@ Result<void> RecordsCollector::load() {
   RecordProcessOptions probe;
   probe.durations = wanted_durations();
   probe.max_threads = options_.max_threads;
-  probe.put_clients = options_.put_clients;
   probe.timed_rate = options_.timed_rate;
   probe.causes = options_.causes ? kMostRecordCauses : 0;
   probe.links = options_.links;
@@ -229,7 +228,7 @@ void RecordsCollector::tick(TimePoint now) {
   if (!process_) return;
   const std::scoped_lock lock(host_.mutex());
   limiter_->look(now);
-  trouble_.report("look at clients and asynchronous records", extras_->look(watched_extras()));
+  trouble_.report("look at asynchronous records", extras_->look(watched_extras()));
   free_ended_threads(now);
   process_->share_memory();
   report_refused();
@@ -311,7 +310,7 @@ std::vector<ExtraProbes::Watched> RecordsCollector::watched_extras() const {
     const iocs::LiveIoc* const live = host_.find(id, watched.serial);
     if (!watched.slot || live == nullptr || host_.left_alone(*live)) continue;
     all.push_back(
-        {*watched.slot, id.pid, completion_point(*live->ioc.target), records_of(*live->database)});
+        {*watched.slot, completion_point(*live->ioc.target), records_of(*live->database)});
   }
   return all;
 }

@@ -72,7 +72,7 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
 // Under the mutex: all but the counts by record, which take long to read.
 std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
   // Before the counts by record, which these are parts of.
-  if (auto followed = extras_->begin_page(watched_extras()); !followed) {
+  if (auto followed = extras_->begin_page(); !followed) {
     reading.complete = false;
     log::warn("{}", followed.error().message());
   }
@@ -141,7 +141,6 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
   auto put_drops =
       kernel::sum_per_cpu_counters(process_->object().maps().puts.drops, IOCX_PUT_DROPS);
   if (!put_drops) return;
-  (*put_drops)[IOCX_PUT_DROP_CLIENTS_FULL] += extras_->puts_over_limit();
   self.add(drop_samples(kProbe, *put_drops, iocx_put_drop_labels, iocx_put_drop_lost));
 }
 

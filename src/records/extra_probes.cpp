@@ -42,36 +42,26 @@ CompletionSample to_sample(const iocx_completion& completion, std::uint32_t reco
 
 }  // namespace
 
-Result<void> ExtraProbes::follow_clients(const std::vector<Watched>& watched, bool shown) {
-  std::map<std::uint32_t, pid_t> pids;
-  for (const Watched& one : watched) pids.emplace(one.slot, one.pid);
-  return puts_.follow(records_->object().maps(), pids, shown);
-}
-
 Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
   if (records_ == nullptr) return {};
-  Result<void> problem = follow_clients(watched, false);
+  Result<void> problem;
   for (const Watched& one : watched)
     if (one.completion)
       keep_first(problem, completions_.follow(*records_, one.slot, *one.completion, one.records));
   return problem;
 }
 
-Result<void> ExtraProbes::begin_page(const std::vector<Watched>& watched) {
+Result<void> ExtraProbes::begin_page() {
   if (records_ == nullptr) return {};
-  Result<void> problem = follow_clients(watched, true);
   wall_clock_.update(WallClock::read());
   auto lists = read_scan_lists(records_->object().maps());
-  if (lists)
-    scan_lists_ = std::move(*lists);
-  else
-    keep_first(problem, lists.error());
-  return problem;
+  if (!lists) return lists.error();
+  scan_lists_ = std::move(*lists);
+  return {};
 }
 
 Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
   if (!sample.database) return {};
-  sample.put_clients = to_put_samples(puts_.of(slot), *sample.database);
   if (const auto lists = scan_lists_.find(slot); lists != scan_lists_.end())
     for (const iocx_scan_list& list : lists->second)
       if (ScanTimeSample one = to_sample(list, wall_clock_); !one.period.empty())
@@ -85,8 +75,7 @@ Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
 
 Result<void> ExtraProbes::forget(std::uint32_t slot) {
   if (records_ == nullptr) return {};
-  Result<void> problem = puts_.forget(records_->object().maps(), slot);
-  keep_first(problem, completions_.forget(*records_, slot));
+  Result<void> problem = completions_.forget(*records_, slot);
   keep_first(problem, forget_scan_lists(records_->object().maps(), slot));
   return problem;
 }

@@ -1,5 +1,5 @@
-// ExtraProbes: what is seen of the watched IOCs besides dbProcess itself: the clients of writes,
-// periodic scan lists, completions of asynchronous records. Not thread-safe.
+// ExtraProbes: what is seen of the watched IOCs besides dbProcess itself: periodic scan lists,
+// completions of asynchronous records. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "base/rooted_fs.h"
 #include "base/wall_clock.h"
 #include "records/completions.h"
 #include "records/process.h"
-#include "records/puts.h"
 #include "records/samples.h"
 
 namespace ioc_exporter::records {
@@ -20,30 +18,23 @@ class ExtraProbes {
  public:
   struct Watched {
     std::uint32_t slot = 0;
-    pid_t pid = 0;
     std::optional<ProbePoint> completion;  // where its records complete
     std::uint32_t records = 0;
   };
 
   // `records` may be null: then there is nothing.
-  ExtraProbes(RootedFs fs, RecordProcess* records) : records_(records), puts_(std::move(fs)) {}
+  explicit ExtraProbes(RecordProcess* records) : records_(records) {}
 
   // A look now and then, at all watched IOCs.
   Result<void> look(const std::vector<Watched>& watched);
   // Before the counts of a page are read.
-  Result<void> begin_page(const std::vector<Watched>& watched);
+  Result<void> begin_page();
   Result<void> add_to(IocSample& sample, std::uint32_t slot) const;
   // The IOC is gone.
   Result<void> forget(std::uint32_t slot);
 
-  // Writes that stand without their client for want of room.
-  std::uint64_t puts_over_limit() const { return puts_.over_limit(); }
-
  private:
-  Result<void> follow_clients(const std::vector<Watched>& watched, bool shown);
-
   RecordProcess* records_;
-  RecordPuts puts_;
   RecordCompletions completions_;
   WallClock wall_clock_;
   std::map<std::uint32_t, std::vector<iocx_scan_list>> scan_lists_;  // by slot, for the page

@@ -20,7 +20,6 @@ struct Options {
   bool causes = false;               // each record's processings by cause
   std::uint32_t links = 0;           // edges from record to record that are counted; 0 = none
   bool puts = true;                  // writes inside the IOC
-  bool put_clients = false;          // writes by CA with their client
   std::chrono::milliseconds stuck_after = std::chrono::seconds(30);  // active for longer: stuck
   double overhead_target = 1;       // percent of one core for each IOC; above: times fewer calls
   double overhead_budget = 5;       // the same; 0 = no bound

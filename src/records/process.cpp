@@ -32,7 +32,7 @@ static_assert(sizeof(iocx_scan_name) == 20 && sizeof(iocx_cause_key) == 32 &&
               sizeof(iocx_link_key) == 24);
 static_assert(offsetof(iocx_thread, counts) == 48);
 static_assert(sizeof(iocx_thread_puts) == 5 * 8);
-static_assert(sizeof(iocx_put_config) == 48 && sizeof(iocx_put_client_key) == 24);
+static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
 static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + 64 + IOCX_MAX_DEPTH * 48);

@@ -131,7 +131,6 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.asynchronous, maps.ioc_asynchronous); !ok) return ok;
   if (auto ok = kernel::open_view(views.drops, maps.record_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.config, maps.put_config); !ok) return ok;
-  if (auto ok = kernel::open_view(views.puts.clients, maps.put_clients); !ok) return ok;
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
@@ -199,7 +198,6 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   skeleton.rodata->cfg_ends = options.durations == Durations::by_ends;
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
-  skeleton.rodata->cfg_ca_put_clients = options.put_clients;
   if (loaded.has_session()) skeleton.rodata->cfg_timed_rate = options.timed_rate;
   skeleton.rodata->cfg_lines = skeleton.rodata->cfg_timed_rate == 0;
   skeleton.rodata->cfg_cookies = loaded.links.has_value();
@@ -238,7 +236,6 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   room[IOCX_SHARE_CAUSES] = std::max(options.causes, 1u);
   room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
   room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
-  room[IOCX_SHARE_PUT_CLIENTS] = options.put_client_pairs;
   room[IOCX_SHARE_TRIGGERS] = options.triggers;
   room[IOCX_SHARE_LINES] = chunks;
   skeleton.rodata->chunk_mask = chunks - 1;
@@ -251,7 +248,6 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_triggers, options.triggers); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
-  if (auto ok = kernel::size_map(maps.put_clients, options.put_client_pairs); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;
   return kernel::size_map(maps.record_links, room[IOCX_SHARE_LINKS]);
 }

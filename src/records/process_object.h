@@ -37,8 +37,7 @@ using OwnedCompletionsMap = kernel::OwnedMap<std::uint64_t, iocx_completion>;
 // Of bpf/records/puts.bpf.h.
 struct RecordPutMaps {
   kernel::MapView<std::uint32_t, iocx_put_config> config;  // by slot
-  kernel::MapView<iocx_put_client_key, std::uint64_t> clients;
-  kernel::MapView<std::uint32_t, std::uint64_t> drops;  // per CPU, by enum iocx_put_drop
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;     // per CPU, by enum iocx_put_drop
 };
 
 // Of bpf/traces/maps.bpf.h; while traces are off there are none.
@@ -118,12 +117,9 @@ struct RecordProcessOptions {
   bool session = true;
   std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
   // Most entries; 0: not counted.
-  std::uint32_t causes = 0;  // of records' causes, about 90 bytes each
-  std::uint32_t links = 0;   // of links from record to record, the same
-  bool put_clients = false;  // tell writes by CA apart by client
-  // Most periodic scan lists, and pairs of a record and a client that writes to it.
-  std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;
-  std::uint32_t put_client_pairs = IOCX_MAX_PUT_CLIENTS;
+  std::uint32_t causes = 0;                        // of records' causes, about 90 bytes each
+  std::uint32_t links = 0;                         // of links from record to record, the same
+  std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;  // periodic ones, at most
   std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
   std::uint32_t triggers = IOCX_MAX_TRIGGERS;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs

@@ -40,7 +40,6 @@ struct IocSample : IocFacts {
   std::optional<OverheadSample> overhead = {};    // of the record probes
   std::optional<UnusualSample> unusual = {};      // while its records are counted
   std::vector<RecordLinkSample> links = {};       // with --records.links
-  std::vector<RecordPutClientSample> put_clients = {};
   std::vector<ScanTimeSample> scan_times = {};
   std::vector<CompletionSample> completions = {};
   std::optional<ProcessingSample> processing = {};    // while its records are counted

@@ -30,14 +30,6 @@ std::uint32_t record_index(const Database& database, std::uint64_t address) {
   return static_cast<std::uint32_t>(found - database.records.begin());
 }
 
-std::vector<RecordPutClientSample> to_put_samples(const std::vector<ClientPuts>& puts,
-                                                  const Database& database) {
-  std::vector<RecordPutClientSample> samples;
-  for (const ClientPuts& put : puts)
-    samples.push_back({record_index(database, put.record), put.source, put.client, put.count});
-  return samples;
-}
-
 void RecordSamples::add(std::uint64_t address, const iocx_record_stats& stats) {
   if (samples_.empty()) {
     samples_.reserve(database_.records.size());

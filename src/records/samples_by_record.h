@@ -7,7 +7,6 @@
 
 #include "records/counters.h"
 #include "records/process.h"
-#include "records/put_client_totals.h"
 #include "records/samples.h"
 
 namespace ioc_exporter::records {
@@ -33,8 +32,5 @@ class RecordSamples {
 
 // Index into the database's records; RecordSample::kUnknown: it has none at that address.
 std::uint32_t record_index(const Database& database, std::uint64_t address);
-
-std::vector<RecordPutClientSample> to_put_samples(const std::vector<ClientPuts>& puts,
-                                                  const Database& database);
 
 }  // namespace ioc_exporter::records

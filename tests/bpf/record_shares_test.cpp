@@ -24,8 +24,7 @@ class SharesTest : public ::testing::Test {
     if (::geteuid() != 0) return;
     RecordProcessOptions options;
     options.max_threads = 64;  // and 64 more that find their place taken
-    options.causes = options.links = options.scan_lists = options.put_client_pairs =
-        options.scan_names = 64;
+    options.causes = options.links = options.scan_lists = options.scan_names = 64;
     auto started = RecordProcess::start(options);
     ASSERT_TRUE(started) << started.error().message();
     probe_ = std::make_unique<RecordProcess>(std::move(*started));
@@ -39,7 +38,6 @@ class SharesTest : public ::testing::Test {
     for (std::uint32_t slot = 0; slot < 8; ++slot) {
       probe_->unwatch(slot);
       EXPECT_TRUE(forget_scan_lists(maps(), slot));
-      EXPECT_TRUE(puts_.forget(maps(), slot));
     }
     free_threads();
     for (std::uint32_t bucket = 0; bucket < IOCX_SHARE_BUCKETS; ++bucket)
@@ -72,7 +70,6 @@ class SharesTest : public ::testing::Test {
   }
 
   static inline std::unique_ptr<RecordProcess> probe_;
-  RecordPuts puts_{RootedFs("/")};
 };
 
 TEST_F(SharesTest, ThreadsOfOneTakeNoPlacesFromOthers) {
@@ -155,23 +152,6 @@ TEST_F(SharesTest, ScanListsOfOneTakeNoRoomFromOthers) {
   ASSERT_TRUE(lists);
   ASSERT_TRUE(lists->contains(slot));
   EXPECT_EQ(lists->at(slot).size(), 3u);
-}
-
-TEST_F(SharesTest, PutClientsOfOneTakeNoRoomFromOthers) {
-  FakeIoc hog, other;
-  const auto hogs = watch(hog, kAnna), slot = watch(other, kBen);
-  for (FakeIoc* ioc : {&hog, &other}) ioc->ask("name TCP-rx 10.0.0.7");
-  hog.ask("puts 100 1");
-  EXPECT_EQ(maps().shares.held(IOCX_SHARE_PUT_CLIENTS), 32u);
-  other.ask("puts 3 4");
-  std::vector<std::uint64_t> counts;
-  EXPECT_TRUE(maps().puts.clients.for_each([&](const iocx_put_client_key& key, std::uint64_t n) {
-    if (key.slot == slot) counts.push_back(n);
-  }));
-  EXPECT_EQ(counts, (std::vector<std::uint64_t>{4, 4, 4}));
-  // Its threads are gone: their entries too, when it is looked at the next time.
-  EXPECT_TRUE(puts_.follow(maps(), {{hogs, hog.pid()}, {slot, other.pid()}}, true));
-  EXPECT_EQ(maps().shares.held(IOCX_SHARE_PUT_CLIENTS), 0u);
 }
 
 // However many another begins.

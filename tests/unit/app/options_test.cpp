@@ -63,7 +63,6 @@ TEST(Options, Records) {
   EXPECT_EQ(defaults.records.links, 0u);
   EXPECT_FALSE(defaults.records.causes);
   EXPECT_TRUE(defaults.records.puts);
-  EXPECT_FALSE(defaults.records.put_clients);
   EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
   EXPECT_EQ(defaults.records.overhead_budget, 5.0);
   EXPECT_EQ(defaults.records.overhead_target, 1.0);
@@ -73,14 +72,13 @@ TEST(Options, Records) {
 
   const Options options =
       parsed({"--records.max-threads=16", "--records.timed-rate=0", "--records.links=1000000",
-              "--records.causes", "--no-records.puts", "--records.put-clients",
-              "--records.stuck-after=2m", "--overhead.budget=0.5", "--web.enable-lifecycle"});
+              "--records.causes", "--no-records.puts", "--records.stuck-after=2m",
+              "--overhead.budget=0.5", "--web.enable-lifecycle"});
   EXPECT_EQ(options.records.max_threads, 16u);
   EXPECT_EQ(options.records.timed_rate, 0u);
   EXPECT_EQ(options.records.links, 1'000'000u);
   EXPECT_TRUE(options.records.causes);
   EXPECT_FALSE(options.records.puts);
-  EXPECT_TRUE(options.records.put_clients);
   EXPECT_EQ(options.records.stuck_after, std::chrono::minutes(2));
   EXPECT_EQ(options.records.overhead_budget, 0.5);
   EXPECT_TRUE(options.web.lifecycle);

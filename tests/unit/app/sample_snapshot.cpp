@@ -65,9 +65,6 @@ IocSample power_supplies() {
   nameless.self_ns = 500;
   nameless.buckets[0] = 1;
   ioc.records = {set, calc, nameless, nameless};
-  ioc.put_clients = {{0, IOCX_PUT_CA, "10.0.0.7", 11},
-                     {0, IOCX_PUT_CA, "10.0.0.8", 5},
-                     {0, IOCX_PUT_PVA, "10.0.0.7", 5}};
   ScanTimeSample scan;
   scan.period = "0.1";
   scan.period_seconds = 0.1;

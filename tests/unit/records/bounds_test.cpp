@@ -251,8 +251,7 @@ TEST(RecordBounds, AllFamiliesFollow) {
            "\"Q1\"} 30",
            "epics_record_completion_duration_seconds_count{ioc=\"power-supplies\",record_group="
            "\"Q1\"} 3",
-           "epics_record_puts_total{ioc=\"power-supplies\",record_group=\"Q1\",source=\"ca\","
-           "client=\"10.0.0.7\"} 11",
+           "epics_record_writes_total{ioc=\"power-supplies\",record_group=\"Q1\",source=\"ca\"} 23",
        })
     EXPECT_NE(text.find(std::string(1, '\n').append(line).append(1, '\n')), std::string::npos)
         << line << "\n"
