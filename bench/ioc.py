@@ -101,9 +101,7 @@ def ways(args, pid):
         "ioc_exporter": exporter_way(),
         "no budget": exporter_way("--overhead.budget=0"),
         "no budget, all timed": exporter_way("--overhead.budget=0", "--overhead.target=0"),
-        "no budget, return probes": exporter_way("--overhead.budget=0", "--records.durations=on",
-                                                 "--records.timed-rate=0"),
-        "no budget, without durations": exporter_way("--overhead.budget=0", "--records.durations=off"),
+        "no budget, without durations": exporter_way("--overhead.budget=0", "--no-records.durations"),
         "puts only": exporter_way("--no-collector.records", ready="found"),
         # Of the load "5,000 records at 10 Hz" 500 is one chain in a hundred.
         "traces, one a second": exporter_way("--collector.traces"),

@@ -14,9 +14,9 @@ DOCUMENTED = {
     "nothing": "nothing",
     "empty entry": "an empty uprobe",
     "empty pair": "an empty uprobe and uretprobe",
-    "ioc_exporter": "ioc_exporter as it is: within a target of 1 % and a budget of 5 %",
+    "ioc_exporter": "ioc_exporter as it is: within a target of 1 % and a budget of 25 %",
     "no budget, all timed": "ioc_exporter `--overhead.budget=0 --overhead.target=0`: every call timed",
-    "no budget, without durations": "ioc_exporter `--overhead.budget=0 --records.durations=off`: every call counted",
+    "no budget, without durations": "ioc_exporter `--overhead.budget=0 --no-records.durations`: every call counted",
     "puts only": "ioc_exporter `--no-collector.records`",
     "bpftrace": "bpftrace, a count and a histogram for each record",
 }
@@ -25,7 +25,7 @@ SHORT = {
     "nothing": "nothing",
     "empty pair": "an empty uprobe and uretprobe",
     "ioc_exporter": "ioc_exporter, as it is",
-    "no budget, without durations": "without a budget: all counted exactly",
+    "no budget, without durations": "all counted",
     "no budget, all timed": "and all timed",
     "bpftrace": "bpftrace",
 }

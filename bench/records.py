@@ -35,7 +35,7 @@ def ways(args, watched, library, offset):
     empty = os.path.join(args.build, "bench", "empty_probes")
     exporter = os.path.join(args.build, "ioc_exporter")
     script = bpftrace_script(watched.process.pid)
-    # Without a budget: the load takes a whole core, and would be looked at in slices of time.
+    # Without a budget: the load takes a whole core, and would not be counted.
     common = [exporter, "--web.listen-address=127.0.0.1:0", "--ioc.include=BENCH_WATCHED.*",
               "--overhead.budget=0", "--no-collector.puts", "--state.pin=none"]
 
@@ -47,9 +47,7 @@ def ways(args, watched, library, offset):
         "empty pair (floor)": lambda: empty_probes(args.build, watched.process.pid),
         "empty entry alone": lambda: empty_probes(args.build, watched.process.pid, "entry"),
         "ioc_exporter": exporter_way(),
-        "return probes": exporter_way("--records.durations=on"),
-        "return probes, all timed": exporter_way("--records.durations=on", "--records.timed-rate=0"),
-        "without durations": exporter_way("--records.durations=off"),
+        "without durations": exporter_way("--no-records.durations"),
         "empty pair, all processes": lambda: Held([empty, library, str(offset), "-1"],
                                                   lambda log: "attached" in log),
     }

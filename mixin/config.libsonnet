@@ -31,7 +31,7 @@
     searchStormRate: 20,
     kernelMapShare: 0.9,
     // --overhead.budget of the exporters (5 percent of a core), and a fifth.
-    overheadShare: 0.06,
+    overheadShare: 0.3,
     // Tools that renew certificates do it a month before, or when a third of the time is left.
     certificateDays: 14,
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* Handlers for the entry and the return of dbProcess. */
+/* Handlers for the entry and the ends of dbProcess. */
 #ifndef IOC_EXPORTER_BPF_RECORD_CALLS_H
 #define IOC_EXPORTER_BPF_RECORD_CALLS_H
 
@@ -47,8 +47,9 @@ static __always_inline struct iocx_thread *entered_thread(struct pt_regs *ctx, _
 }
 
 /* Pushes a frame for the call, which `kind` of attachment sees. NULL: the stack of the thread is full. */
-static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread, __u64 sp, __u64 record,
-						     const struct entry_facts *facts, __u8 kind)
+static __always_inline struct iocx_frame *push_frame(struct pt_regs *ctx, struct iocx_thread *thread, __u64 record,
+						     const struct entry_facts *facts, enum iocx_frame_state state,
+						     __u8 kind)
 {
 	struct iocx_frame *frame;
 	__u32 depth = thread->depth;
@@ -56,10 +57,11 @@ static __always_inline struct iocx_frame *push_frame(struct iocx_thread *thread,
 	if (depth >= IOCX_MAX_DEPTH)
 		return NULL;
 	frame = frame_at(thread, depth);
-	frame->sp = sp;
+	frame->sp = PT_REGS_SP(ctx);
 	frame->record = record;
 	frame->child_ns = 0;
-	frame->returns_to = 0;
+	frame->returns_to = return_address(ctx);
+	frame->state = state;
 	frame->severity = facts->severity < IOCX_SEVERITIES ? facts->severity : IOCX_SEVERITIES;
 	frame->weight = 1;
 	frame->seen_by = kind;
@@ -79,7 +81,7 @@ static __always_inline int is_second(struct pt_regs *ctx, struct iocx_thread *th
 	__u32 depth = thread->depth;
 	struct iocx_frame *frame;
 
-	if (config->timing == IOCX_TIMED_NOT)
+	if (!config->timed)
 		return !is_counted_by(ctx, config, attach);
 	if (!(config->attach & IOCX_ATTACH_SWITCHING) || depth == 0 || depth > IOCX_MAX_DEPTH)
 		return 0;
@@ -95,17 +97,11 @@ static __always_inline int count_by_entry(struct pt_regs *ctx, struct iocx_threa
 					  const struct iocx_ioc_config *config, __u64 record,
 					  const struct entry_facts *facts)
 {
-	struct iocx_frame *frame;
-
 	/* Whether dbProcess will find it disabled depends on a link: most likely it does what it did last. */
 	if (facts->verdict == UNDECIDED && was_disabled(config, record))
 		return count_skipped(thread->slot, record, 1);
 	count_at_entry(thread, record, parent_at(thread, thread->depth), facts->severity);
-	frame = push_frame(thread, PT_REGS_SP(ctx), record, facts, 0);
-	if (frame) {
-		frame->state = IOCX_FRAME_UNTIMED;
-		frame->start_ns = return_address(ctx);
-	}
+	push_frame(ctx, thread, record, facts, IOCX_FRAME_UNTIMED, 0);
 	return 0;
 }
 
@@ -118,8 +114,8 @@ static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const s
 	const struct iocx_frame *parent;
 	__u32 depth = thread->depth;
 
-	if (config->timing != IOCX_TIMED_BY_END)
-		return config->timing == IOCX_TIMED_BY_RETURN;
+	if (!config->timed)
+		return 0;
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH) {
 		parent = frame_at(thread, depth - 1);
 		if (parent->state <= IOCX_FRAME_UNDECIDED)
@@ -134,54 +130,61 @@ static __always_inline __u32 weight_at_entry(struct iocx_thread *thread, const s
 	return !!(config->attach & IOCX_ATTACH_SWITCHING);
 }
 
-/* A call that does not process its record, as is seen at its entry. */
-static __always_inline void skip_call(const struct iocx_thread *thread, __u64 id, __u64 record, enum verdict verdict)
+/*
+ * A call that does not process its record, as is seen at its entry. While attachments are switched it has a frame, by
+ * which the second program knows that it is counted.
+ */
+static __always_inline int skip_call(struct pt_regs *ctx, struct iocx_thread *thread,
+				     const struct iocx_ioc_config *config, __u64 record,
+				     const struct entry_facts *facts, __u8 attach)
 {
-	count_skipped(thread->slot, record, verdict == IS_DISABLED);
-	if (verdict == IS_ACTIVE && cfg_lines)
+	const int disabled = facts->verdict == IS_DISABLED;
+
+	count_skipped(thread->slot, record, disabled);
+	if (!disabled)
 		leave_line(thread, record);
 	if (cfg_traces)
-		trace_skipped(id, record, verdict == IS_DISABLED ? IOCX_TRACE_SPAN_DISABLED : IOCX_TRACE_SPAN_ACTIVE);
+		trace_skipped(thread->owner, record, disabled ? IOCX_TRACE_SPAN_DISABLED : IOCX_TRACE_SPAN_ACTIVE);
+	if (config->timed && config->attach & IOCX_ATTACH_SWITCHING)
+		push_frame(ctx, thread, record, facts, IOCX_FRAME_SKIPPED, kind_of_attachment(ctx, config, attach));
+	return 0;
 }
 
 static __always_inline int on_entry(struct pt_regs *ctx, __u8 attach)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u64 sp = PT_REGS_SP(ctx), record = PT_REGS_PARM1(ctx);
+	__u64 record = PT_REGS_PARM1(ctx);
 	struct iocx_ioc_config *config;
 	struct iocx_thread *thread;
 	struct entry_facts facts;
 	struct iocx_frame *frame;
-	__u32 weight = 1;
+	__u32 weight;
 
 	thread = entered_thread(ctx, id, record, &config, attach);
-	if (!thread || is_second(ctx, thread, config, sp, attach))
+	if (!thread || is_second(ctx, thread, config, PT_REGS_SP(ctx), attach))
 		return 0;
 	settle_frames(thread, config, ctx);
 	thread->counts.entries += 1;
 
 	facts = facts_of(config, record);
-	if (config->triggers)
-		note_trigger(ctx, thread, config, record, facts.verdict);
 	if (facts.verdict == IS_ACTIVE || facts.verdict == IS_DISABLED)
-		skip_call(thread, id, record, facts.verdict);
-	else if (!(weight = weight_at_entry(thread, config)))
+		return skip_call(ctx, thread, config, record, &facts, attach);
+	weight = weight_at_entry(thread, config);
+	if (!weight)
 		return count_by_entry(ctx, thread, config, record, &facts);
-	frame = push_frame(thread, sp, record, &facts, kind_of_attachment(ctx, config, attach));
-	if (frame) {
-		frame->state = facts.verdict == UNDECIDED   ? IOCX_FRAME_UNDECIDED
-			       : facts.verdict == PROCESSES ? IOCX_FRAME_TIMED
-							    : IOCX_FRAME_SKIPPED;
-		frame->weight = weight;
-		frame->returns_to = config->timing == IOCX_TIMED_BY_END ? return_address(ctx) : 0;
-		frame->start_ns = bpf_ktime_get_ns();
-		if (cfg_traces && frame->state <= IOCX_FRAME_UNDECIDED)
-			trace_entered(id, CALLERS(ctx));
-	} else if (facts.verdict == PROCESSES || facts.verdict == UNDECIDED) {
+	frame = push_frame(ctx, thread, record, &facts,
+			   facts.verdict == UNDECIDED ? IOCX_FRAME_UNDECIDED : IOCX_FRAME_TIMED,
+			   kind_of_attachment(ctx, config, attach));
+	if (!frame) {
 		count_untimed(thread, record, parent_of_call(thread), IOCX_SEVERITIES);
 		if (cfg_traces)
 			trace_too_deep(id);
+		return 0;
 	}
+	frame->weight = weight;
+	frame->start_ns = bpf_ktime_get_ns();
+	if (cfg_traces)
+		trace_entered(id, CALLERS(ctx));
 	return 0;
 }
 
@@ -251,9 +254,7 @@ static __always_inline int count_timed(struct iocx_thread *thread, const struct 
 {
 	struct iocx_record_stats *stats;
 
-	if (!cfg_lines) {
-		stats = stats_of(thread->slot, call->record);
-	} else if (find_line(thread, call->record, &stats)) {
+	if (find_line(thread, call->record, &stats)) {
 		count_timed_in_line(thread, call);
 		return 1;
 	}
@@ -265,13 +266,12 @@ static __always_inline int count_timed(struct iocx_thread *thread, const struct 
 	count_transition(thread, &stats->severity, call->severity);
 	count_processed(thread, stats, call->record, call->parent);
 	note_asynchronous(config, thread->slot, stats, call->record, call->start_ns, call->weight, call->active);
-	if (cfg_lines)
-		try_for_line(thread, stats, call->record);
+	try_for_line(thread, stats, call->record);
 	return 1;
 }
 
-/* The call that was entered with the stack pointer `sp` ends now. `by_end`: see enum iocx_timing. */
-static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u64 now, int by_end)
+/* The call that was entered with the stack pointer `sp` ends now. */
+static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u64 now)
 {
 	struct timed_call call = {};
 	struct iocx_ioc_config *config;
@@ -283,10 +283,7 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	frame = pop_frame(thread, sp);
 	if (!frame)
 		return 0;
-	if (by_end)
-		learn_foreign_trampoline(thread, frame);
-	else
-		thread->counts.returns += 1;
+	learn_trampoline(thread, frame);
 	if (frame->state >= IOCX_FRAME_SKIPPED)
 		return 0;
 	call.record = record = frame->record;
@@ -319,16 +316,6 @@ static __always_inline int finish_call(struct iocx_thread *thread, __u64 sp, __u
 	return 0;
 }
 
-static __always_inline int on_return(struct pt_regs *ctx)
-{
-	__u64 now = bpf_ktime_get_ns();
-	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
-
-	if (!thread)
-		return 0;
-	return finish_call(thread, PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE, now, 0);
-}
-
 /* A place where dbProcess ends, or may end. */
 static __always_inline int on_end(struct pt_regs *ctx)
 {
@@ -339,7 +326,7 @@ static __always_inline int on_end(struct pt_regs *ctx)
 		return 0;
 	thread->counts.returns += 1;
 	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_PROCESS);
-	return sp ? finish_call(thread, sp, now, 1) : 0;
+	return sp ? finish_call(thread, sp, now) : 0;
 }
 
 #endif

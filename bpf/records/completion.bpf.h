@@ -80,8 +80,6 @@ static __always_inline int on_completion(struct pt_regs *ctx, __u8 attach)
 	frame = live_frame(thread, config, ctx);
 	if (frame && frame->record == record)
 		return 0; /* within dbProcess of the record: synchronous */
-	if (config->triggers)
-		completion_begins(thread, record, ctx);
 	records = bpf_map_lookup_elem(&ioc_records, &thread->slot);
 	stats = records ? bpf_map_lookup_elem(records, &record) : NULL;
 	start = stats ? stats->async_start_ns : 0;

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The stack of dbProcess calls of a thread. A frame has the stack pointer of its call: by that a return finds its
+ * The stack of dbProcess calls of a thread. A frame has the stack pointer of its call: by that an end finds its
  * frame, and a new call knows which calls it is made within.
  */
 #ifndef IOC_EXPORTER_BPF_RECORD_FRAMES_H
 #define IOC_EXPORTER_BPF_RECORD_FRAMES_H
-
-/* What `ret` pops: the difference between the stack pointers at return and at entry. */
-#if defined(__TARGET_ARCH_x86)
-#define RETURN_ADDRESS_SIZE 8
-#else
-#define RETURN_ADDRESS_SIZE 0
-#endif
 
 /*
  * The return address of a function that was just entered; 0 when it cannot be read. On x86 it is on the stack, where it
@@ -106,14 +99,14 @@ __noinline int discard_lost(__u64 sp, __u32 unseen)
 	if (cfg_traces)
 		trace_left(bpf_get_current_pid_tgid(), bpf_ktime_get_ns(), IOCX_TRACE_SPAN_CUT);
 	if (!unseen)
-		count_drop(cfg_ends ? IOCX_RECORD_DROP_UNWOUND : IOCX_RECORD_DROP_LOST_RETURN);
+		count_drop(IOCX_RECORD_DROP_UNWOUND);
 	count_untimed(thread, frame->record, parent_at(thread, depth), IOCX_SEVERITIES);
 	return 1;
 }
 
 /*
  * Discards the frames of finished calls: those at or below `sp` (stacks grow down). A timed one among them has lost
- * its return (an exception went through it, the thread was ended, a probe was detached): it is counted without a
+ * its end (an exception went through it, the thread was ended, a probe was detached): it is counted without a
  * duration; those are rare. `unseen`: the probes were detached for a while, so that a lost return is no drop.
  */
 static __always_inline void discard_frames(struct iocx_thread *thread, __u64 sp, __u32 unseen)
@@ -125,12 +118,6 @@ static __always_inline void discard_frames(struct iocx_thread *thread, __u64 sp,
 	for (i = 0; i < IOCX_MAX_DEPTH; i++)
 		if (!discard_lost(sp, unseen))
 			return;
-}
-
-/* The return address of the call, where it is known. */
-static __always_inline __u64 known_return_address(const struct iocx_frame *frame)
-{
-	return frame->state == IOCX_FRAME_UNTIMED ? frame->start_ns : frame->returns_to;
 }
 
 /*
@@ -154,9 +141,8 @@ __noinline int is_trampoline(__u64 address)
 /*
  * Whether a call is over although no probe saw its end: its return address, which was `before` at `sp`, has been
  * overwritten, since its caller has called something else (every caller of dbProcess unlocks afterwards), or who caught
- * the exception that left it. The trampoline's address is no sign of that. It stands there when somebody else has a
- * return probe on the call: another tool, or the session probe of another IOC on the same library, for which the kernel
- * assumes a return probe when its program does not run.
+ * the exception that left it. The trampoline's address is no sign of that. It stands there when somebody else, another tool,
+ * has a return probe on the call.
  */
 #if defined(__TARGET_ARCH_x86)
 static __always_inline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
@@ -200,46 +186,33 @@ __noinline int return_is_gone(__u64 sp, __u64 before, __u64 callers)
 
 static __always_inline int is_over(const struct iocx_frame *frame, __u64 callers)
 {
-	__u64 before = known_return_address(frame);
-
-	return before && return_is_gone(frame->sp, before, callers);
+	return frame->returns_to && return_is_gone(frame->sp, frame->returns_to, callers);
 }
 
 #if defined(__TARGET_ARCH_x86)
-/* Learns the address of the trampoline, which is on the stack as the return address of a timed call. */
-static __always_inline void learn_trampoline(struct iocx_thread *thread, const struct iocx_frame *timed)
+/*
+ * Learns the address of the trampoline: at the end of a call its return address has not changed, or somebody's return
+ * probe has replaced it. Looks at one end in 64, since to read the stack costs more than most of what is done.
+ */
+static __always_inline void learn_trampoline(struct iocx_thread *thread, const struct iocx_frame *ending)
 {
-	struct iocx_trampoline *trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
-	__u64 address = 0;
+	struct iocx_trampoline *trampoline;
+	__u64 address;
 
-	if (!trampoline || trampoline->generation == thread->generation)
+	if (thread->counts.returns & 63 || !ending->returns_to ||
+	    bpf_probe_read_user(&address, sizeof(address), (void *)ending->sp) || address == ending->returns_to)
 		return;
-	if (bpf_probe_read_user(&address, sizeof(address), (void *)timed->sp))
+	trampoline = bpf_map_lookup_elem(&ioc_trampolines, &thread->slot);
+	if (!trampoline || trampoline->generation == thread->generation)
 		return;
 	trampoline->address = address;
 	barrier(); /* the generation makes the address valid */
 	trampoline->generation = thread->generation;
 }
 
-/*
- * The same where we have no return probe: at the end of a call, its return address has not changed, or somebody else's
- * return probe has replaced it. Looks at one end in 64, since to read the stack costs more than most of what is done.
- */
-static __always_inline void learn_foreign_trampoline(struct iocx_thread *thread, const struct iocx_frame *ending)
-{
-	__u64 address;
-
-	if (thread->counts.returns & 63)
-		return;
-	if (ending->returns_to && !bpf_probe_read_user(&address, sizeof(address), (void *)ending->sp) &&
-	    address != ending->returns_to)
-		learn_trampoline(thread, ending);
-}
-
 #else
 /* Only the function knows where on the stack it is. */
-#define learn_trampoline(thread, timed) ((void)(timed))
-#define learn_foreign_trampoline(thread, ending) ((void)(ending))
+#define learn_trampoline(thread, ending) ((void)(ending))
 #endif
 
 /* Pops calls that are over though their end was not seen: all if the outermost is, else from the innermost on. */
@@ -287,7 +260,7 @@ static __always_inline void settle_frames(struct iocx_thread *thread, const stru
 	}
 	thread->epoch = config->epoch;
 	if (depth > 0 && depth <= IOCX_MAX_DEPTH &&
-	    (known_return_address(frame_at(thread, 0)) || known_return_address(frame_at(thread, depth - 1))))
+	    (frame_at(thread, 0)->returns_to || frame_at(thread, depth - 1)->returns_to))
 		drop_finished(thread, CALLERS(ctx));
 }
 

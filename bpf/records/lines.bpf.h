@@ -11,9 +11,6 @@
 #ifndef IOC_EXPORTER_BPF_RECORD_LINES_H
 #define IOC_EXPORTER_BPF_RECORD_LINES_H
 
-/* 1: records get lines. The sampling of session probes needs what is in the counts of a record. */
-const volatile __u32 cfg_lines = 0;
-
 /* Chunks of lines less one: a power of two less one. User space sets the sizes of the arrays before it loads. */
 const volatile __u32 chunk_mask = 0;
 

@@ -2,12 +2,11 @@
 /*
  * Counts and times every dbProcess() of the watched IOCs, per record.
  *
- * A probe at the entry and what sees the end (enum iocx_timing) keep a stack of frames for each thread, since dbProcess
+ * A probe at the entry and breakpoints at the ends (shared/function_ends.h) keep a stack of frames for each thread, since dbProcess
  * recurses through links. A frame has the stack pointer of its call, by which an end finds its frame. So no harm is done
  * by an end that is not seen, a probe that is detached during a call, or two attachments that see the same call.
  *
- * The programs touch pt_regs only, no kernel structs; but for the session programs, the helpers are those of Linux
- * 5.10. The counts of a record need no atomics: dbProcess is called with the record's lock set locked, and both
+ * The programs touch pt_regs only, no kernel structs; the helpers are those of Linux 5.10. The counts of a record need no atomics: dbProcess is called with the record's lock set locked, and both
  * probes run within the call.
  */
 #include <linux/types.h>
@@ -25,7 +24,6 @@
 #include "shared/record_process.h"
 #include "shared/record_puts.h"
 #include "shared/record_shares.h"
-#include "shared/record_triggers.h"
 #include "shared/scan_lists.h"
 #include "shared/traces.h"
 #include "shared/verifier.h"
@@ -43,9 +41,7 @@
 #include "traces/choosing.bpf.h"
 #include "traces/chains.bpf.h"
 #include "traces/links.bpf.h"
-#include "records/triggers.bpf.h"
 #include "records/calls.bpf.h"
-#include "records/session.bpf.h"
 #include "records/put_source.bpf.h"
 #include "records/puts.bpf.h"
 #include "records/scan_lists.bpf.h"
@@ -53,23 +49,10 @@
 
 ENTRY_PROGRAMS(record_entry, on_entry)
 
-SEC("uretprobe")
-int record_return(struct pt_regs *ctx)
-{
-	return on_return(ctx);
-}
-
 SEC("uprobe")
 int record_end(struct pt_regs *ctx)
 {
 	return on_end(ctx);
-}
-
-/* The same as a session probe, by cookie for one process and for all; loaded where the kernel has them. */
-SEC("uprobe")
-int session(struct pt_regs *ctx)
-{
-	return on_session(ctx);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

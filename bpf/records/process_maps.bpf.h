@@ -6,18 +6,12 @@
 /* Number of elements of record_threads less one: a power of two less one. */
 const volatile __u32 thread_mask = 0;
 
-/* For session probes. 0: all calls are timed; else those of iocx_ioc_config.timed_rate. */
-const volatile __u32 cfg_timed_rate = 0;
-
 /* What else is counted of each processing. Known when the programs are loaded: what is off costs nothing. */
 const volatile __u32 cfg_causes = 0; /* each record's causes */
 const volatile __u32 cfg_links = 0;  /* links from record to record */
 
 /* Attachments have a cookie that says which of IOCX_ATTACH_* they are: one program does for both. */
 const volatile __u32 cfg_cookies = 0;
-
-/* 1: ends of calls are seen by breakpoints where functions end, 0: by return probes. */
-const volatile __u32 cfg_ends = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -129,7 +123,7 @@ struct {
 	__type(value, struct iocx_asynchronous);
 } ioc_asynchronous SEC(".maps");
 
-/* Where calls with a return probe return to: one address in each process (the trampoline of uretprobes). */
+/* Where calls return to that others have a return probe on: one address in each process (the trampoline of uretprobes). */
 struct iocx_trampoline {
 	__u64 address;
 	__u32 generation; /* of the IOC where it was seen; of no use to another generation */

@@ -44,7 +44,7 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	thread = watched_thread(id, &config, &no_room);
 	if (!thread && !no_room)
 		return 0;
-	if (thread && !(config->triggers & IOCX_TRIGGERS_ONLY || is_counted_by(ctx, config, attach)))
+	if (thread && !is_counted_by(ctx, config, attach))
 		return 0;
 	if (thread)
 		thread->counts.entries += 1;
@@ -55,10 +55,6 @@ static __always_inline int on_put(struct pt_regs *ctx, __u8 attach)
 	}
 	if (!thread)
 		return count_put_without_thread(ctx, id, record, attach);
-	if (config->triggers & IOCX_TRIGGERS_OF_PUTS)
-		put_begins(thread, record);
-	if (config->triggers & IOCX_TRIGGERS_ONLY)
-		return 0;
 	puts = bpf_map_lookup_elem(&put_config, &thread->slot);
 	if (!puts)
 		return 0;
@@ -187,35 +183,21 @@ int put_shell(struct pt_regs *ctx)
 		return 0;
 	thread->puts.shell_sp = PT_REGS_SP(ctx);
 	thread->puts.shell_epoch = config->epoch;
-	thread->puts.shell_returns_to = config->timing == IOCX_TIMED_BY_RETURN ? 0 : return_address(ctx);
+	thread->puts.shell_returns_to = return_address(ctx);
 	return 0;
-}
-
-static __always_inline int on_shell_return(struct pt_regs *ctx, int by_end)
-{
-	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
-	__u64 sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
-
-	if (!thread)
-		return 0;
-	thread->counts.returns += 1;
-	if (by_end)
-		sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SHELL);
-	if (thread->puts.shell_sp <= sp)
-		thread->puts.shell_sp = 0;
-	return 0;
-}
-
-SEC("uretprobe")
-int put_shell_return(struct pt_regs *ctx)
-{
-	return on_shell_return(ctx, 0);
 }
 
 SEC("uprobe")
 int put_shell_end(struct pt_regs *ctx)
 {
-	return on_shell_return(ctx, 1);
+	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
+
+	if (!thread)
+		return 0;
+	thread->counts.returns += 1;
+	if (thread->puts.shell_sp <= sp_of_ending(ctx, thread->slot, IOCX_ENDING_SHELL))
+		thread->puts.shell_sp = 0;
+	return 0;
 }
 
 ENTRY_PROGRAMS(put, on_put)

@@ -2,7 +2,7 @@
 /*
  * Times each pass through a periodic scan list: scanList() of dbScan.c in the threads of periodic scans. Passes
  * through lists of events and of I/O interrupts, in callback threads, are not timed, since no name tells whose they
- * are; they are counted by the list where they must be (triggers.bpf.h).
+ * are.
  */
 #ifndef IOC_EXPORTER_BPF_SCAN_LISTS_H
 #define IOC_EXPORTER_BPF_SCAN_LISTS_H
@@ -71,18 +71,11 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 	struct iocx_ioc_config *config;
 	struct iocx_scan_list *list;
 	struct iocx_thread *thread;
-	int no_room;
 	__u64 now;
 
-	thread = watched_thread(id, &config, &no_room);
-	if (!thread || !(config->triggers & IOCX_TRIGGERS_ONLY || is_counted_by(ctx, config, attach)))
+	thread = counted_thread(ctx, id, &config, attach);
+	if (!thread || thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
-	thread->counts.entries += 1;
-	if (thread->cause != IOCX_CAUSE_SCAN) {
-		if (config->triggers)
-			pass_begins(thread, PT_REGS_PARM1(ctx), ctx);
-		return 0;
-	}
 	list = scan_list_of(thread);
 	if (!list)
 		return 0;
@@ -93,7 +86,6 @@ static __always_inline int on_scan_entry(struct pt_regs *ctx, __u8 attach)
 		return 0;
 	list->sp = PT_REGS_SP(ctx);
 	list->start_ns = now;
-	list->begun += 1;
 	return 0;
 }
 
@@ -113,9 +105,12 @@ static __always_inline int finish_scan(const struct iocx_thread *thread, __u64 s
 	return 0;
 }
 
-static __always_inline int on_scan_return(struct pt_regs *ctx, int by_end)
+ENTRY_PROGRAMS(scan, on_scan_entry)
+
+SEC("uprobe")
+int scan_end(struct pt_regs *ctx)
 {
-	__u64 now = bpf_ktime_get_ns(), sp = PT_REGS_SP(ctx) - RETURN_ADDRESS_SIZE;
+	__u64 now = bpf_ktime_get_ns(), sp;
 	struct iocx_thread *thread = thread_of(bpf_get_current_pid_tgid());
 
 	if (!thread)
@@ -123,23 +118,8 @@ static __always_inline int on_scan_return(struct pt_regs *ctx, int by_end)
 	thread->counts.returns += 1;
 	if (thread->cause != IOCX_CAUSE_SCAN)
 		return 0;
-	if (by_end)
-		sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
+	sp = sp_of_ending(ctx, thread->slot, IOCX_ENDING_SCAN);
 	return sp ? finish_scan(thread, sp, now) : 0;
-}
-
-ENTRY_PROGRAMS(scan, on_scan_entry)
-
-SEC("uretprobe")
-int scan_return(struct pt_regs *ctx)
-{
-	return on_scan_return(ctx, 0);
-}
-
-SEC("uprobe")
-int scan_end(struct pt_regs *ctx)
-{
-	return on_scan_return(ctx, 1);
 }
 
 #endif

@@ -12,31 +12,18 @@
 #include "shared/labelled_enum.h"
 #include "shared/record_puts.h"
 #include "shared/record_shares.h"
-#include "shared/sampling.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define IOCX_MAX_IOCS 1024 /* watched IOCs, a slot each */
-#define IOCX_MAX_DEPTH 64  /* MAX_URETPROBE_DEPTH: the kernel drops return probes that nest deeper */
-
-/*
- * What has set the calls of a record off, of which there are counts: the last two. A third one takes the place of one that
- * was not seen in this epoch of iocx_ioc_config.
- */
-#define IOCX_RECORD_TRIGGERS 2
-struct iocx_record_triggers {
-	__u64 trigger[IOCX_RECORD_TRIGGERS]; /* shared/record_triggers.h; 0: none yet */
-	__u32 calls[IOCX_RECORD_TRIGGERS];   /* that began since it took its place */
-	__u32 epoch[IOCX_RECORD_TRIGGERS];   /* of its last call */
-};
+#define IOCX_MAX_DEPTH 64  /* calls within calls that have frames; deeper ones are counted without a duration */
 
 /*
  * Counts of one record. Written by one thread at a time: dbProcess runs under the record's lock. A call that is timed
- * may stand for several (shared/sampling.h, iocx_ioc_config.weight): it has that weight in the sums and buckets. The sum
- * of the buckets is processed - untimed, give or take less than one block of the sampler; where calls are timed for a part
- * of the time, it is as many as were processed on average. What every call touches comes first.
+ * may stand for several (iocx_ioc_config.weight): it has that weight in the sums and buckets. Where calls are timed for a
+ * part of the time, the sum of the buckets is as many as were processed on average. What every call touches comes first.
  */
 struct iocx_record_stats {
 	__u64 processed;   /* all processings */
@@ -51,12 +38,10 @@ struct iocx_record_stats {
 	__u64 skipped_active;   /* calls that found PACT set */
 	__u64 skipped_disabled; /* calls that found DISA equal to DISV */
 	/* Up to here one cache line: the kernel's hash puts the value at the start of one. */
-	struct iocx_sampler sampler;
 	__u32 async_weight; /* of the call that async_start_ns is of */
 	__u32 pad_too;
 	__u64 buckets[IOCX_HIST_SLOTS]; /* processings by duration */
 	__u64 puts[IOCX_PUT_SOURCES];   /* writes by enum iocx_put_source; atomic */
-	struct iocx_record_triggers triggers;
 };
 
 /*
@@ -108,8 +93,8 @@ struct iocx_thread_lines {
 /* How a library's probes are attached: see src/records/process.h. */
 #define IOCX_ATTACH_PROCESS 1 /* one attachment for this process */
 #define IOCX_ATTACH_ALL 2     /* one attachment for every process that maps the file */
-/* Both are attached, while one replaces the other: every call gets a return probe and a frame, by which the second
- * program sees that the first has counted the call. */
+/* Both are attached, while one replaces the other: every call gets a frame, by which the second program sees that the
+ * first has counted the call. */
 #define IOCX_ATTACH_SWITCHING 4
 
 /*
@@ -141,19 +126,16 @@ struct iocx_ioc_config {
 	__u8 attach;      /* IOCX_ATTACH_* bits: which programs count; both while one replaces the other */
 	__u8 layout;      /* IOCX_LAYOUT_* */
 	__u32 epoch;      /* changes when the probes were detached for a while */
-	__u32 timing;     /* enum iocx_timing */
+	__u32 timed;      /* 1: the ends of calls are seen, by breakpoints (shared/function_ends.h) */
 	struct iocx_holder holder;
 	/*
-	 * By ends: a call that no other makes is timed, with all that it makes in turn, when it begins before
+	 * A call that no other makes is timed, with all that it makes in turn, when it begins before
 	 * `timed_until_ns` (CLOCK_MONOTONIC), and stands for `weight` calls; 0: none is.
 	 */
 	__u64 timed_until_ns;
 	__u32 weight;
-	/* By session probes: about how many calls of one record are timed a second, and the time between two of them. */
-	__u32 timed_rate;
-	__u32 quiet_ns;
-	__u16 triggers;       /* IOCX_TRIGGERS_* bits (shared/record_triggers.h); 0: nothing is known of them */
-	__u16 scan;           /* epicsEnum16; 0: not known */
+	__u16 scan; /* epicsEnum16; 0: not known */
+	__u16 pad;
 	__u64 scans_since_ns; /* a pass that was noted before is not timed: its end may have gone by unseen */
 };
 
@@ -163,28 +145,21 @@ struct iocx_asynchronous {
 	__s32 pending; /* timed calls whose completion has not been seen yet */
 };
 
-/* How the end of a call is seen. */
-enum iocx_timing {
-	IOCX_TIMED_NOT,       /* not at all: calls are counted at their entry */
-	IOCX_TIMED_BY_RETURN, /* by a return probe, which replaces the return address on the stack */
-	IOCX_TIMED_BY_END     /* by breakpoints where the function ends (shared/function_ends.h) */
-};
-
 /* What is known of the call that a frame stands for. */
 enum iocx_frame_state {
 	IOCX_FRAME_TIMED,
-	IOCX_FRAME_UNDECIDED, /* timed; the return decides whether the record was disabled */
-	IOCX_FRAME_SKIPPED,   /* counted as skipped; has a return probe */
-	IOCX_FRAME_UNTIMED    /* counted; has no return probe: see is_over() */
+	IOCX_FRAME_UNDECIDED, /* timed; the end decides whether the record was disabled */
+	IOCX_FRAME_SKIPPED,   /* counted as skipped */
+	IOCX_FRAME_UNTIMED    /* counted; nobody sees its end: see is_over() */
 };
 
 /* A call of dbProcess on the stack of a thread. */
 struct iocx_frame {
-	__u64 sp;         /* stack pointer at entry: identifies the call when it returns */
+	__u64 sp;         /* stack pointer at entry: identifies the call when it ends */
 	__u64 record;     /* struct dbCommon * */
-	__u64 start_ns;   /* CLOCK_MONOTONIC; of an untimed call, its return address */
+	__u64 start_ns;   /* of a timed call, CLOCK_MONOTONIC */
 	__u64 child_ns;   /* time of the records that it processed in turn */
-	__u64 returns_to; /* return address; 0: not known, or a return probe has replaced it */
+	__u64 returns_to; /* return address; 0: not known */
 	__u16 state;      /* enum iocx_frame_state */
 	__u8 severity;    /* SEVR at entry */
 	__u8 seen_by;     /* kinds of attachment (IOCX_ATTACH_...) that have seen the entry */
@@ -209,24 +184,11 @@ IOCX_LABELLED_ENUM(iocx_cause, IOCX_CAUSE_LIST, IOCX_CAUSES)
 /* What a thread has done since it was bound to its IOC. Only that thread writes it. */
 struct iocx_thread_counts {
 	__u64 entries;                      /* hits of entry probes on any function */
-	__u64 returns;                      /* hits of return probes */
+	__u64 returns;                      /* hits of the probes that only timed calls need: ends, completions */
 	__u64 roots;                        /* processings for the purpose of the thread */
 	__u64 nested;                       /* processings by another record */
 	__u64 timed;                        /* those of both that were timed */
 	__u64 transitions[IOCX_SEVERITIES]; /* changes of a record to this severity */
-};
-
-/* What has set off the calls of a thread (bpf/records/triggers.bpf.h). */
-struct iocx_thread_triggers {
-	__u64 trigger;    /* the last pass through a list that is not periodic, or completion; 0: none */
-	__u64 sp;         /* stack pointer when it began */
-	__u64 returns_to; /* and its return address */
-	__u64 put;        /* the last write, until another call; 0: none */
-	__u64 put_ns;     /* CLOCK_MONOTONIC */
-	__u64 of_chain;   /* what has set the outermost call off; 0: not known */
-	__u64 within_put; /* a write that has set off the calls from put_depth on; 0: none has */
-	__u32 put_depth;
-	__u32 pad;
 };
 
 /*
@@ -245,7 +207,6 @@ struct iocx_thread {
 	struct iocx_thread_counts counts;
 	struct iocx_thread_puts puts;
 	struct iocx_thread_lines lines;
-	struct iocx_thread_triggers triggers;
 	struct iocx_frame frames[IOCX_MAX_DEPTH];
 };
 
@@ -298,8 +259,6 @@ struct iocx_room {
 	ROW(IOCX_RECORD_DROP_NO_MAP, "no_map", LOST)                               \
 	/* a field of the record could not be read: counted as processed */        \
 	ROW(IOCX_RECORD_DROP_READ, "read_failed", LOST)                            \
-	/* the return probe did not fire: counted without a duration */            \
-	ROW(IOCX_RECORD_DROP_LOST_RETURN, "lost_return", LOST)                     \
 	/* an exception or the end of its thread left it: without a duration */    \
 	ROW(IOCX_RECORD_DROP_UNWOUND, "unwound", LOST)                             \
 	/* no room for another cause of a record: counted without it */            \

@@ -18,8 +18,7 @@ enum iocx_record_share_of {
 	IOCX_SHARE_CAUSES,
 	IOCX_SHARE_LINKS,
 	IOCX_SHARE_SCAN_LISTS,
-	IOCX_SHARE_LINES, /* line_chunks */
-	IOCX_SHARE_TRIGGERS
+	IOCX_SHARE_LINES /* line_chunks */
 };
 #define IOCX_RECORD_SHARES 8 /* a power of two */
 

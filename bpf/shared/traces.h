@@ -230,6 +230,8 @@ struct iocx_trace_sends {
 	__u64 busy_ns; /* when the first was sent since when some were always under way; 0: none were */
 	struct iocx_trace_send sends[IOCX_TRACE_SENDS];
 };
+#define IOCX_NS_PER_SECOND 1000000000ULL
+
 /*
  * What was sent before it was looked at may still come. So the count is trusted from the first put of a connection on, or
  * after so many puts that came soon, each a good while after the one before it was sent, and alone.

@@ -24,8 +24,9 @@ def board() -> Board:
             Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
                  [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")], unit="short",
                  steps=[(None, GOOD), (1, WARNING)]),
-            Stat("Estimated IOCs", "IOCs whose probes are on for slices of time only, to stay within the budget.",
-                 [Query(f"count(ioc_exporter_record_sampling_ratio{{{HOSTS}}} < 1) or vector(0)")], unit="short",
+            Stat("Unwatched IOCs", "IOCs that run and whose records are not counted: over the budget, or the probes could not "
+                 "be attached. The page of the exporter says why.",
+                 [Query(f"count(epics_ioc_records_watched{{{HOSTS}}} == 0) or vector(0)")], unit="short",
                  steps=[(None, GOOD), (1, WARNING)]),
 
             Row("What it costs"),
@@ -82,10 +83,10 @@ def board() -> Board:
                   sort="Series", empty_when_healthy=True,
                   columns=[Column("instance", "Exporter"), Column("family", "Family"),
                            Column("Value", "Series", width=90, unit="short", decimals=0)]),
-            Table("IOCs that are counted least", "How much of the time the record probes are attached: below 100 % the "
-                  "counts of the IOC's records contain estimates. The 20 lowest.",
-                  [Query(f"bottomk(20, ioc_exporter_record_sampling_ratio{{{HOSTS}}})", instant=True)], width=12,
-                  height=6, sort="Time counted", descending=False,
+            Table("IOCs that are timed least", "Part of the IOC's processings that are timed: below 100 % each stands for "
+                  "several in durations; all are counted. The 20 lowest.",
+                  [Query(f"bottomk(20, epics_ioc_timed_ratio{{{HOSTS}}})", instant=True)], width=12,
+                  height=6, sort="Timed", descending=False,
                   columns=[Column("instance", "Exporter"), Column("ioc", "IOC"),
-                           Column("Value", "Time counted", width=120, unit="percentunit", decimals=0)]),
+                           Column("Value", "Timed", width=120, unit="percentunit", decimals=0)]),
         ])

@@ -34,9 +34,8 @@ def board() -> Board:
             Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
                  [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')], unit="short",
                  steps=[(None, GOOD), (1, WARNING)], width=3),
-            Stat("Time counted", "Part of the time in which the record probes are attached. Below 100 % the counts "
-                 "contain estimates.", [Query(f"min(ioc_exporter_record_sampling_ratio{{{IOCS}}})")], unit="percentunit",
-                 steps=[(None, WARNING), (1, GOOD)], width=4),
+            Stat("Timed", "Part of the processings that are timed. Below 100 % each stands for several in durations; all are "
+                 "counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", width=4),
 
             Stat("Under (other)", "Processings a second of records that have no series of their own, since there are more than "
                  "--limit allows: no panel below names them.",

@@ -86,13 +86,13 @@
                            'period.',
             },
           },
-          // Only while every pass is seen: where probes are off or on for slices of time, silence says nothing.
+          // Only while passes are seen: where probes are off, silence says nothing.
           {
             alert: 'EpicsScanStalled',
             expr: |||
               epics_ioc_scan_age_seconds > %(scanStalledSeconds)g + 5 * epics_ioc_scan_period_seconds
                 and on (job, instance, ioc) epics_ioc_up == 1
-                and on (job, instance, ioc) ioc_exporter_record_sampling_ratio == 1
+                and on (job, instance, ioc) epics_ioc_records_watched == 1
             ||| % $._config,
             'for': '1m',
             labels: { severity: 'critical' },

@@ -3,16 +3,16 @@
 #include <cerrno>
 #include <utility>
 
-#include "hit_cost.skel.h"
+#include "empty_probe.skel.h"
 #include "kernel/libbpf_support.h"
 
 namespace ioc_exporter::kernel {
 
 struct EmptyProbe::Loaded {
   struct Deleter {
-    void operator()(hit_cost_bpf* object) const { hit_cost_bpf__destroy(object); }
+    void operator()(empty_probe_bpf* object) const { empty_probe_bpf__destroy(object); }
   };
-  std::unique_ptr<hit_cost_bpf, Deleter> skeleton;
+  std::unique_ptr<empty_probe_bpf, Deleter> skeleton;
   LinkPtr link;  // goes first
 };
 
@@ -25,8 +25,8 @@ Result<EmptyProbe> EmptyProbe::attach(const std::string& path, std::uint64_t off
                                       std::int32_t pid, Where where) {
   capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
-  loaded->skeleton.reset(hit_cost_bpf__open_and_load());
-  if (!loaded->skeleton) return libbpf_error(-errno, "load BPF object hit_cost");
+  loaded->skeleton.reset(empty_probe_bpf__open_and_load());
+  if (!loaded->skeleton) return libbpf_error(-errno, "load BPF object empty_probe");
   loaded->link.reset(bpf_program__attach_uprobe(
       loaded->skeleton->progs.empty_hit, where == Where::at_return, pid, path.c_str(), offset));
   if (!loaded->link)

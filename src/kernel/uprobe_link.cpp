@@ -36,8 +36,6 @@ struct LinkCreate {
 };
 static_assert(sizeof(LinkCreate) == 64);
 
-constexpr std::uint32_t kAtReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
-
 std::optional<UprobeLinkTypes> find_link_types() {
   const std::unique_ptr<btf, BtfDeleter> types(btf__load_vmlinux_btf());
   if (!types) return std::nullopt;
@@ -46,14 +44,15 @@ std::optional<UprobeLinkTypes> find_link_types() {
   const btf_type* type = btf__type_by_id(types.get(), static_cast<std::uint32_t>(id));
   const struct btf_enum* values = btf_enum(type);  // the function hides the type
   UprobeLinkTypes found;
+  bool has_sessions = false;
   for (std::uint32_t i = 0; i < btf_vlen(type); ++i) {
     const char* text = btf__name_by_offset(types.get(), values[i].name_off);
     const std::string_view name = text == nullptr ? "" : text;
     const auto number = static_cast<std::uint32_t>(values[i].val);
     if (name == "BPF_TRACE_UPROBE_MULTI") found.multi = number;
-    if (name == "BPF_TRACE_UPROBE_SESSION") found.session = number;
+    if (name == "BPF_TRACE_UPROBE_SESSION") has_sessions = true;
   }
-  if (found.multi == 0 || found.session == 0) return std::nullopt;
+  if (found.multi == 0 || !has_sessions) return std::nullopt;
   return found;
 }
 
@@ -81,7 +80,6 @@ Result<UniqueFd> attach_uprobe_link(int program_fd, std::uint32_t attach_type,
   create.offsets = reinterpret_cast<std::uintptr_t>(offsets.data());
   create.cookies = reinterpret_cast<std::uintptr_t>(cookies.data());
   create.cnt = static_cast<std::uint32_t>(offsets.size());
-  create.multi_flags = place.at_return ? kAtReturn : 0;
   create.pid = static_cast<std::uint32_t>(std::max(place.pid, 0));
   const long fd = ::syscall(SYS_bpf, BPF_LINK_CREATE, &create, sizeof create);
   if (fd >= 0) return UniqueFd(static_cast<int>(fd));

@@ -1,6 +1,4 @@
-// Uprobes that are BPF links of their own (multi, Linux 6.6; session, 6.13: one program at a
-// function's entry and return, which tells at each entry whether it wants the return). Debian's
-// libbpf has no call for them.
+// Uprobes that are BPF links of their own (Linux 6.6). Debian's libbpf has no call for them.
 //
 // Links that end at the same time wait together for the kernel's grace period, where probes of perf
 // events wait one after the other, each 0.1 s and more (seen on Linux 6.18).
@@ -21,21 +19,19 @@ namespace ioc_exporter::kernel {
 
 // The running kernel's numbers, from its BTF.
 struct UprobeLinkTypes {
-  std::uint32_t multi = 0;    // BPF_TRACE_UPROBE_MULTI
-  std::uint32_t session = 0;  // BPF_TRACE_UPROBE_SESSION
+  std::uint32_t multi = 0;  // BPF_TRACE_UPROBE_MULTI
 };
 
-// Nothing where the kernel has no sessions: before Linux 6.10 a multi link for a process sees one
-// of its threads only ("bpf: fix multi-uprobe PID filtering logic").
+// Nothing before Linux 6.13, which is told by BPF_TRACE_UPROBE_SESSION: before 6.10 a link for a
+// process sees one of its threads only ("bpf: fix multi-uprobe PID filtering logic").
 const std::optional<UprobeLinkTypes>& uprobe_link_types();
 
 // Before it is loaded: a program can be attached by this type only.
 void set_attach_type(bpf_program* program, std::uint32_t attach_type);
 
 // A program of `attach_type`, which is told `cookie` by bpf_get_attach_cookie(), at each of
-// `offsets` in the file of `place`, whose own offset is not asked. A session program sees the
-// return as well, whatever `place.at_return` says. `function` is for the error. Detached when the
-// descriptor is closed, wherever it is.
+// `offsets` in the file of `place`, whose own offset is not asked. `function`
+// is for the error. Detached when the descriptor is closed, wherever it is.
 Result<UniqueFd> attach_uprobe_link(int program_fd, std::uint32_t attach_type,
                                     const UprobePlace& place,
                                     std::span<const std::uint64_t> offsets,

@@ -28,7 +28,7 @@ std::size_t estimated_size(const std::vector<IocSample>& iocs, const ShownEdges&
 
 }  // namespace
 
-void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostSample>& hit_cost,
+void encode_all(const std::vector<IocSample>& iocs, const std::optional<double>& empty_probe,
                 const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder) {
   encoder.reserve(estimated_size(iocs, edges));
   cache.drop_gone();
@@ -41,7 +41,7 @@ void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostS
   encode_unusual(distinct, encoder);
   encode_completions(distinct, edges.completions, encoder);
   encode_scan_lists(distinct, edges.scans, encoder);
-  exposition::encode_all(overhead_families(distinct, hit_cost), encoder);
+  exposition::encode_all(overhead_families(distinct, empty_probe), encoder);
 }
 
 }  // namespace ioc_exporter::records

@@ -22,8 +22,8 @@ struct ShownEdges {
   Edges completions = Edges::of_puts();  // the same
 };
 
-// `cache`: to be the same at all scrapes. `hit_cost`: nothing when it was not measured.
-void encode_all(const std::vector<IocSample>& iocs, const std::optional<HitCostSample>& hit_cost,
+// `cache`: to be the same at all scrapes. `empty_probe`: nothing when its cost was not measured.
+void encode_all(const std::vector<IocSample>& iocs, const std::optional<double>& empty_probe,
                 const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::records

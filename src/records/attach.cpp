@@ -48,7 +48,7 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
   if (there != to.end() && (there->second.has_ends() || !point.ending)) return {};
   const iocs::CodeFile& code = point.code ? *point.code : *target.code;
   ProbePlace place{code.fd(), point.code ? point.path : target.path, point.offset, pid};
-  if (durations() == Durations::by_ends) place.ending = point.ending.get();
+  place.ending = point.ending.get();
   auto ok = code.may_probe(point.offset);
   if (ok && place.ending != nullptr) ok = place.ending->check(code);
   if (!ok)
@@ -76,53 +76,6 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
       return ok;
   }
   return {};
-}
-
-bool RecordProcess::is_kept(const Watched& watched, RecordProgram program) {
-  if (program == RecordProgram::scan_list) return watched.keeps != Keeps::nothing;
-  return program == RecordProgram::put && watched.keeps == Keeps::passes_and_puts;
-}
-
-// For an IOC that is paused. Without these, its records are estimated by time: counts_passes().
-void RecordProcess::attach_kept(Attached& to, const Watched& watched) const {
-  for (const ProbePoint& point : watched.target.extras)
-    if (is_kept(watched, point.program))
-      if (auto ok = attach_function(to, watched.target, point, watched.target.pid); !ok)
-        log::debug("{}", ok.error().message());
-}
-
-// An attachment to a process whose main thread has ended is made, and sees nothing.
-void RecordProcess::note_missed(const Library& library, std::uint32_t slot) {
-  Watched& watched = watched_.at(slot);
-  if (!watched.paused || watched.keeps == Keeps::nothing) return;
-  if (library.mode == Attachment::all_processes) return;
-  const auto own = library.by_slot.find(slot);
-  const auto misses = [&](RecordProgram program) {
-    const bool attached = own != library.by_slot.end() && own->second.contains(program);
-    return !attached || watched.target.main_thread_ended;
-  };
-  watched.misses_passes |= misses(RecordProgram::scan_list);
-  watched.misses_puts |= misses(RecordProgram::put);
-}
-
-bool RecordProcess::shares_probes(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  return found != watched_.end() && found->second.paused &&
-         libraries_.at(found->second.library).mode == Attachment::all_processes;
-}
-
-bool RecordProcess::counts_passes(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return false;
-  const Watched& watched = found->second;
-  return !watched.paused || (watched.keeps != Keeps::nothing && !watched.misses_passes);
-}
-
-bool RecordProcess::counts_puts(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return false;
-  const Watched& watched = found->second;
-  return !watched.paused || (watched.keeps == Keeps::passes_and_puts && !watched.misses_puts);
 }
 
 // As the library's other IOCs are attached.
@@ -158,9 +111,8 @@ std::vector<std::uint32_t> RecordProcess::active(const Library& library) const {
   return slots;
 }
 
-// For a while both kinds are attached and every call has a return probe: the program that comes
-// second to a call finds it on the stack, so that no call is missed and none is counted twice,
-// whenever it falls.
+// For a while both kinds are attached: the program that comes second to a call finds its frame on
+// the stack, so that no call is missed and none is counted twice, whenever it falls.
 Result<void> RecordProcess::switch_to_all(Library& library) {
   if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
   Attached for_all;
@@ -175,7 +127,6 @@ Result<void> RecordProcess::switch_to_all(Library& library) {
   library.mode = Attachment::all_processes;
   constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
-  if (auto ok = let_calls_return(library); !ok) return ok;
   if (auto ok = set_attach(library, IOCX_ATTACH_ALL | IOCX_ATTACH_SWITCHING); !ok) return ok;
   take_off(library.by_slot);
   return set_attach(library, IOCX_ATTACH_ALL);
@@ -196,16 +147,10 @@ Result<void> RecordProcess::switch_to_processes(Library& library) {
     if (auto back = set_attach(library, IOCX_ATTACH_ALL); !back) return back;
     return attached;
   }
-  for (const std::uint32_t slot : library.slots)
-    if (const Watched& watched = watched_.at(slot);
-        watched.paused && watched.keeps != Keeps::nothing)
-      attach_kept(by_slot[slot], watched);
   library.by_slot = std::move(by_slot);
   library.mode = Attachment::per_process;
-  for (const std::uint32_t slot : library.slots) note_missed(library, slot);
   constexpr std::uint8_t kBoth = IOCX_ATTACH_PROCESS | IOCX_ATTACH_ALL;
   if (auto ok = set_attach(library, kBoth | IOCX_ATTACH_SWITCHING); !ok) return ok;
-  if (auto ok = let_calls_return(library); !ok) return ok;
   if (auto ok = set_attach(library, IOCX_ATTACH_PROCESS | IOCX_ATTACH_SWITCHING); !ok) return ok;
   take_off_together({&library.for_all});
   return set_attach(library, IOCX_ATTACH_PROCESS);
@@ -216,9 +161,8 @@ Result<void> RecordProcess::rebalance(Library& library) {
   const std::size_t paused = library.slots.size() - counted.size();
   const bool one_without_main_thread = std::ranges::any_of(
       counted, [this](std::uint32_t slot) { return watched_.at(slot).target.main_thread_ended; });
-  const Attachment wanted =
-      choose_attachment(attach_limits(), library.mode, counted.size() + library.coming, paused,
-                        one_without_main_thread);
+  const Attachment wanted = choose_attachment(library.mode, counted.size() + library.coming, paused,
+                                              one_without_main_thread);
   if (wanted == library.mode) return {};
   return wanted == Attachment::all_processes ? switch_to_all(library)
                                              : switch_to_processes(library);
@@ -228,9 +172,7 @@ Result<void> RecordProcess::note_main_thread_ended(std::uint32_t slot) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   found->second.target.main_thread_ended = true;
-  Library& library = libraries_.at(found->second.library);
-  note_missed(library, slot);
-  return rebalance(library);
+  return rebalance(libraries_.at(found->second.library));
 }
 
 Result<void> RecordProcess::set_attach(const Library& library, std::uint8_t attach) {
@@ -254,31 +196,22 @@ Result<void> RecordProcess::add(std::uint32_t slot, const ProbePoint& point) {
                          all ? RecordProcessObject::kAllProcesses : watched.target.pid);
 }
 
-Result<bool> RecordProcess::pause(std::uint32_t slot, Keeps keeps) {
+Result<bool> RecordProcess::pause(std::uint32_t slot) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
   watched.paused = true;
-  watched.keeps = keeps;
-  watched.misses_passes = watched.misses_puts = false;
   if (auto ok = write_config(slot, watched, 0); !ok) return ok.error();
   Library& library = libraries_.at(watched.library);
   if (const auto own = library.by_slot.find(slot); own != library.by_slot.end()) {
-    Attached kept;
-    for (const auto program : {RecordProgram::scan_list, RecordProgram::put})
-      if (is_kept(watched, program)) kept.insert(own->second.extract(program));
     take_off_together({&own->second});
-    if (kept.empty())
-      library.by_slot.erase(own);
-    else
-      own->second = std::move(kept);
+    library.by_slot.erase(own);
   }
-  note_missed(library, slot);
   if (auto ok = rebalance(library); !ok) return ok.error();
   return library.mode == Attachment::per_process;
 }
 
-Result<void> RecordProcess::resume(std::uint32_t slot, Keeps counts) {
+Result<void> RecordProcess::resume(std::uint32_t slot) {
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
@@ -292,31 +225,15 @@ Result<void> RecordProcess::resume(std::uint32_t slot, Keeps counts) {
   }
   // Calls from before are over, or were: the programs must not take their frames for live ones.
   ++watched.epoch;
-  if (watched.keeps == Keeps::nothing) watched.scans_since = std::chrono::steady_clock::now();
+  watched.scans_since = std::chrono::steady_clock::now();
   watched.paused = false;
-  watched.keeps = counts;
   if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok;
-  watched.counting_since = std::chrono::steady_clock::now();
   auto balanced = rebalance(library);
   if (!waits) return balanced;
-  watched.counting_since = std::chrono::steady_clock::now();
   watched.paused = !balanced;
   if (watched.paused)
     if (auto off = write_config(slot, watched, 0); !off) return off;
   return balanced;
-}
-
-Result<void> RecordProcess::count_triggers(std::uint32_t slot, Keeps counts) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end() || found->second.paused) return {};
-  found->second.keeps = counts;
-  return write_config(slot, found->second, attach_bit(libraries_.at(found->second.library).mode));
-}
-
-std::chrono::steady_clock::time_point RecordProcess::counting_since(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return {};
-  return found->second.counting_since;
 }
 
 bool RecordProcess::paused(std::uint32_t slot) const {
@@ -339,7 +256,6 @@ Result<void> RecordProcess::pause_all() {
   Result<void> first;
   for (auto& [slot, watched] : watched_) {
     watched.paused = true;
-    watched.keeps = Keeps::nothing;
     if (auto ok = write_config(slot, watched, 0); !ok && first) first = std::move(ok);
   }
   take_off_all();

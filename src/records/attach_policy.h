@@ -13,15 +13,8 @@ enum class Attachment { per_process, all_processes };
 // same at any number, but then a process on the file that is not watched pays for the trap too. So:
 // per process while few are watched. The gap between the two limits keeps an IOC that restarts from
 // switching to and fro.
-struct AttachLimits {
-  std::size_t most_per_process;
-  std::size_t fewest_for_all;  // at this number it is per process again
-};
-inline constexpr AttachLimits kEveryCallReturns{4, 2};
-// Where a session probe says which calls it wants to see return, an attachment for another process
-// has no say, and the kernel takes it to want them all (Linux 6.13, uprobe_multi_link_handler
-// answers 0 for it): a second one costs every call its return probe, far more than it saves.
-inline constexpr AttachLimits kSomeCallsReturn{1, 1};
+inline constexpr std::size_t kMostPerProcess = 4;
+inline constexpr std::size_t kFewestForAll = 2;  // at this number it is per process again
 
 // An attachment for all cannot leave out an IOC that is paused: then more may be attached alone.
 inline constexpr std::size_t kMostBesidePaused = 16;
@@ -31,13 +24,13 @@ inline constexpr std::size_t kMostBesidePaused = 16;
 // (`one_without_main_thread` of those to be counted) no new breakpoint comes to that process, and
 // those that it has go away, with a perf event at the next hit, with a link when any other
 // attachment of the address is taken off.
-constexpr Attachment choose_attachment(const AttachLimits& limits, Attachment current,
-                                       std::size_t active, std::size_t paused = 0,
+constexpr Attachment choose_attachment(Attachment current, std::size_t active,
+                                       std::size_t paused = 0,
                                        bool one_without_main_thread = false) {
   if (one_without_main_thread) return Attachment::all_processes;
   if (paused > 0 && active <= kMostBesidePaused) return Attachment::per_process;
-  if (active > limits.most_per_process) return Attachment::all_processes;
-  if (active <= limits.fewest_for_all) return Attachment::per_process;
+  if (active > kMostPerProcess) return Attachment::all_processes;
+  if (active <= kFewestForAll) return Attachment::per_process;
   return current;
 }
 

@@ -20,16 +20,15 @@ Result<RecordCauses> RecordCauses::read(const RecordProcess& records) {
   return all;
 }
 
-void RecordCauses::add_to(std::uint32_t slot, IocSample& sample, const HitCost& cost) const {
+double RecordCauses::seconds(std::uint32_t slot, const HitCost& cost) const {
   const auto counts = counts_.find(slot);
-  if (counts != counts_.end()) {
+  return counts == counts_.end() ? 0 : cost_of(counts->second.hits, cost);
+}
+
+void RecordCauses::add_to(std::uint32_t slot, IocSample& sample) const {
+  if (const auto counts = counts_.find(slot); counts != counts_.end())
     sample.processing =
         ProcessingSample{counts->second.causes, counts->second.timed, counts->second.transitions};
-    const ProbeHits& hits = counts->second.hits;
-    if (sample.overhead)
-      sample.overhead->seconds = static_cast<double>(hits.entries) * cost.entry_seconds +
-                                 static_cast<double>(hits.returns) * cost.return_seconds;
-  }
   const Database& database = *sample.database;
   if (const auto causes = causes_.find(slot); causes != causes_.end())
     for (const RawCause& raw : causes->second)

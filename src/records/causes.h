@@ -17,8 +17,10 @@ class RecordCauses {
  public:
   static Result<RecordCauses> read(const RecordProcess& records);
 
-  // Fills in what belongs to the IOC in `slot`; its database must be there. `cost`: of a hit.
-  void add_to(std::uint32_t slot, IocSample& sample, const HitCost& cost) const;
+  // Fills in what belongs to the IOC in `slot`; its database must be there.
+  void add_to(std::uint32_t slot, IocSample& sample) const;
+  // What its probes took from its threads so far, in seconds. `cost`: of a hit.
+  double seconds(std::uint32_t slot, const HitCost& cost) const;
 
  private:
   std::map<std::uint32_t, IocCounts> counts_;

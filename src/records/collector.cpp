@@ -9,7 +9,6 @@
 #include "base/pid_namespace.h"
 #include "kernel/load_error.h"
 #include "records/probe_points.h"
-#include "records/return_probe_check.h"
 
 namespace ioc_exporter::records {
 namespace {
@@ -49,9 +48,7 @@ KeptHabits RecordsCollector::kept_habits() {
 Result<void> RecordsCollector::load() {
   if (auto ok = in_initial_pid_namespace(host_.fs(), "count records"); !ok) return ok;
   RecordProcessOptions probe;
-  probe.durations = wanted_durations();
   probe.max_threads = options_.max_threads;
-  probe.timed_rate = options_.timed_rate;
   probe.causes = options_.causes ? kMostRecordCauses : 0;
   probe.links = options_.links;
   probe.traces = traces_;
@@ -65,37 +62,24 @@ Result<void> RecordsCollector::load() {
   }
   if (!process) return std::move(process).error();
   process_.emplace(std::move(*process));
-  measure_hit_cost();
-  limiter_.emplace(*process_,
-                   ProbeLimiter::Limits{.target = options_.overhead_target / 100,
+  measure_cost();
+  control_.emplace(*process_,
+                   ProbeControl::Limits{.target = options_.overhead_target / 100,
                                         .budget = options_.overhead_budget / 100},
-                   assumed_cost_);
+                   cost_);
   return {};
 }
 
-Durations RecordsCollector::wanted_durations() const {
-  if (options_.durations != Durations::by_returns) return options_.durations;
-  auto pass = return_probes_pass_filters();
-  if (pass && *pass) return Durations::by_returns;
-  log::warn("--records.durations=on is taken for auto: {}",
-            pass ? "on this kernel a return probe kills a process whose seccomp filter does not "
-                   "know the system call uretprobe (mended in Linux 6.14 and in later releases "
-                   "of 6.12 and 6.13)"
-                 : pass.error().message());
-  return Durations::by_ends;
-}
-
-void RecordsCollector::measure_hit_cost() {
-  auto measured = records::measure_hit_cost(*process_);
-  if (!measured) {
-    log::warn("{}; {:.1f} us for an entry and a return are assumed", measured.error().message(),
-              (assumed_cost_.entry_seconds + assumed_cost_.return_seconds) * 1e6);
-    return;
+void RecordsCollector::measure_cost() {
+  const auto measured = measure_empty_probe();
+  if (measured) {
+    empty_probe_ = *measured;
+    cost_ = hit_cost(*measured);
+  } else {
+    log::warn("{}", measured.error().message());
   }
-  assumed_cost_ = *measured;
-  hit_cost_ = HitCostSample{measured->entry_seconds, measured->return_seconds};
-  log::info("a record probe costs {:.0f} ns at the entry and {:.0f} ns at the return",
-            measured->entry_seconds * 1e9, measured->return_seconds * 1e9);
+  log::info("a record probe is taken to cost an IOC {:.0f} ns at an entry and {:.0f} ns at an end",
+            cost_.entry * 1e9, cost_.end * 1e9);
 }
 
 std::vector<ProbeState> RecordsCollector::probes() const {
@@ -105,7 +89,7 @@ std::vector<ProbeState> RecordsCollector::probes() const {
 
 void RecordsCollector::end(const std::vector<std::uint32_t>& slots) {
   if (slots.empty()) return;
-  for (const std::uint32_t slot : slots) limiter_->forget(slot);
+  for (const std::uint32_t slot : slots) control_->forget(slot);
   process_->unwatch(slots);
   for (const std::uint32_t slot : slots)
     if (auto ok = extras_->forget(slot); !ok) log::warn("{}", ok.error().message());
@@ -122,7 +106,7 @@ void RecordsCollector::follow(TimePoint now) {
       continue;
     }
     if (watched.slot) {
-      limiter_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
+      control_->set_traced_or_stopped(*watched.slot, !live->ioc.traced_or_stopped.empty());
       note_main_thread(*live, watched);
     }
     ++one;
@@ -197,7 +181,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.user = live.ioc.user;
   target.comes_first = live.ioc.goes_first;
   target.scan_periods = live.database->scan_periods;
-  RecordPoints points = record_points(where, offsets, options_.puts, process_->durations(),
+  RecordPoints points = record_points(where, offsets, options_.puts, options_.durations,
                                       traces_.on() && trace_problem().empty());
   target.ending = std::move(points.process);
   target.extras = std::move(points.extras);
@@ -217,8 +201,8 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   watched.main_thread_ended = target.main_thread_ended;
   watched.database = live.database;
   watched.notes = std::move(points.notes);
-  limiter_->watch(*slot, live.ioc.name);
-  limiter_->set_traced_or_stopped(*slot, !live.ioc.traced_or_stopped.empty());
+  control_->watch(*slot, live.ioc.name);
+  control_->set_traced_or_stopped(*slot, !live.ioc.traced_or_stopped.empty());
   log::info("counting {} records of {} in {}{}", target.records, iocs::subject_of(live.ioc),
             where.display_path, where.deleted ? " (deleted on disk)" : "");
   return {};
@@ -227,7 +211,7 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
 void RecordsCollector::tick(TimePoint now) {
   if (!process_) return;
   const std::scoped_lock lock(host_.mutex());
-  limiter_->look(now);
+  control_->look(now);
   trouble_.report("look at asynchronous records", extras_->look(watched_extras()));
   free_ended_threads(now);
   process_->share_memory();
@@ -267,12 +251,12 @@ void RecordsCollector::free_ended_threads(TimePoint now) {
 
 std::optional<Collector::TimePoint> RecordsCollector::next_due() {
   const std::scoped_lock lock(host_.mutex());
-  return limiter_ ? limiter_->next_end() : std::nullopt;
+  return control_ ? control_->next_due() : std::nullopt;
 }
 
 void RecordsCollector::act_on_due(TimePoint now) {
   const std::scoped_lock lock(host_.mutex());
-  if (limiter_) limiter_->look(now);
+  if (control_) control_->look(now);
 }
 
 std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {
@@ -286,15 +270,15 @@ std::vector<RecordsCollector::Counted> RecordsCollector::counted() const {
 }
 
 void RecordsCollector::time_all(std::uint32_t slot, bool all) {
-  if (limiter_) limiter_->set_wanted(slot, all);
+  if (control_) control_->set_wanted(slot, all);
 }
 
 void RecordsCollector::detach() {
-  if (limiter_) limiter_->set_detached(true);
+  if (control_) control_->set_detached(true);
 }
 
 void RecordsCollector::attach() {
-  if (limiter_) limiter_->set_detached(false);
+  if (control_) control_->set_detached(false);
 }
 
 void RecordsCollector::set_bounds(const exposition::BoundsOptions& bounds) {

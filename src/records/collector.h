@@ -1,6 +1,6 @@
 // RecordsCollector: what each record of the IOCs does, by probes on dbProcess and its neighbours,
 // and what the IOCs' own memory says of records and scans. Owns all of that, its families, its
-// table on the page, and the decision when the probes are attached (probe_limiter.h).
+// table on the page, and the decision when the probes are attached (probe_control.h).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 #include "records/memory_watch.h"
 #include "records/options.h"
 #include "records/pending_records.h"
-#include "records/probe_limiter.h"
+#include "records/probe_control.h"
 #include "records/probe_seconds.h"
 #include "records/process.h"
 
@@ -34,10 +34,9 @@ namespace ioc_exporter::records {
 
 class RecordsCollector final : public Collector {
  public:
-  // Loads the probes; what fails shows in probes(). Forks to measure what a hit costs: to be called
-  // while the process has one thread. `host` must outlive it. What is to outlive the exporter is in
-  // `state_folder`, "" = nothing: opened here, before the rights for it are given up, and written
-  // for the last time by the destructor.
+  // Loads the probes; what fails shows in probes(). `host` must outlive it. What is to outlive the
+  // exporter is in `state_folder`, "" = nothing: opened here, before the rights for it are given
+  // up, and written for the last time by the destructor.
   RecordsCollector(iocs::Host& host, const Options& options, const std::string& state_folder = "",
                    const kernel::TraceUse& traces = {});
   ~RecordsCollector() override;
@@ -96,8 +95,7 @@ class RecordsCollector final : public Collector {
 
   Result<void> load();
   KeptHabits kept_habits();
-  Durations wanted_durations() const;
-  void measure_hit_cost();
+  void measure_cost();
   void end(const std::vector<std::uint32_t>& slots);
   void note_main_thread(const iocs::LiveIoc& live, Watched& watched);
   bool is_due(const iocs::LiveIoc& live, TimePoint now) const;
@@ -121,9 +119,9 @@ class RecordsCollector final : public Collector {
   std::string why_not_;  // the probes could not be loaded; "" = they were, or are turned off
   // All that follows: under the host's mutex, unless it says otherwise.
   std::optional<RecordProcess> process_;
-  std::optional<ProbeLimiter> limiter_;  // there when process_ is
-  std::optional<HitCostSample> hit_cost_;
-  HitCost assumed_cost_ = kAssumedHitCost;  // measured, where it could be
+  std::optional<ProbeControl> control_;  // there when process_ is
+  std::optional<double> empty_probe_;    // seconds, as measured
+  HitCost cost_ = hit_cost(kAssumedEmptyProbe);
   std::optional<ExtraProbes> extras_;
   std::map<iocs::IocId, Watched> watched_;
   ProbeSeconds probe_seconds_;

@@ -45,8 +45,16 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
   if (found == watched_.end() || !found->second.slot) return std::nullopt;
   IocSample& sample = reading.iocs[index];
   const std::uint32_t slot = *found->second.slot;
-  sample.records_attached = true;
   sample.notes = found->second.notes;
+  sample.overhead = control_->sample(slot);
+  if (sample.overhead && causes != nullptr) sample.overhead->seconds = causes->seconds(slot, cost_);
+  if (sample.overhead && sample.overhead->over_budget) {
+    sample.notes.push_back("its records are not counted: that would cost " +
+                           percent_text(*sample.overhead->over_budget) +
+                           " of a core, more than --overhead.budget; tried again at times");
+    return std::nullopt;
+  }
+  sample.records_watched = !sample.overhead || sample.overhead->attached;
   if (const std::uint64_t refused = process_->refused(slot); refused > 0)
     sample.notes.push_back(exposition::plural(refused, "call") +
                            " of records not counted: the IOC's share of --limit.kernel-memory is "
@@ -58,15 +66,12 @@ std::optional<PendingRecords> RecordsCollector::describe(const iocs::LiveIoc& li
               counts.error().message());
     return std::nullopt;
   }
-  sample.overhead = limiter_->sample(slot);
-  if (sample.overhead && sample.overhead->attached_share == 0) sample.records_attached = false;
   if (auto added = extras_->add_to(sample, slot); !added) {
     reading.complete = false;
     log::warn("{}", added.error().message());
   }
-  if (causes != nullptr) causes->add_to(slot, sample, assumed_cost_);
-  return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), std::move(*counts),
-                        limiter_->hidden(slot)};
+  if (causes != nullptr) causes->add_to(slot, sample);
+  return PendingRecords{index, live.ioc.id, iocs::subject_of(live.ioc), std::move(*counts)};
 }
 
 // Under the mutex: all but the counts by record, which take long to read.
@@ -85,8 +90,11 @@ std::vector<PendingRecords> RecordsCollector::begin(Reading& reading) {
       log::warn("read the causes of processings: {}", read.error().message());
     }
   }
-  for (IocFacts& facts : host_.facts())
-    static_cast<IocFacts&>(reading.iocs.emplace_back()) = std::move(facts);
+  for (IocFacts& facts : host_.facts()) {
+    IocSample& sample = reading.iocs.emplace_back();
+    static_cast<IocFacts&>(sample) = std::move(facts);
+    sample.no_record_counts = true;
+  }
   std::vector<PendingRecords> pending;
   std::size_t index = 0;  // those that run come first, in the same order
   for (const auto& [id, live] : host_.live()) {
@@ -108,6 +116,7 @@ void RecordsCollector::read_pending(std::vector<PendingRecords>& pending, Readin
       continue;
     }
     sample.records = std::move(*read);
+    sample.no_record_counts = false;
   }
 }
 
@@ -127,7 +136,7 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
     probe.runs = stats->runs;
     probe.run_time_ns = stats->run_time_ns;
   }
-  if (const auto hits = process_->hits()) probe_seconds_.add(*hits, assumed_cost_);
+  if (const auto hits = process_->hits()) probe_seconds_.add(*hits, cost_);
   probe.estimated_seconds = probe_seconds_.total();
   if (const auto use = process_->use()) {
     probe.attachments = use->attachments;
@@ -187,7 +196,7 @@ void RecordsCollector::collect(exposition::Page& page) {
     bounds_.apply(reading.iocs);
     page.self.limited.push_back({"records", bounds_.limited()});
   }
-  encode_all(reading.iocs, hit_cost_, edges, labels_, page.encoder);
+  encode_all(reading.iocs, empty_probe_, edges, labels_, page.encoder);
 }
 
 void RecordsCollector::status(exposition::StatusPage& page) {
@@ -200,7 +209,7 @@ void RecordsCollector::status(exposition::StatusPage& page) {
   std::uint64_t records = 0;
   for (const IocSample& ioc : reading.iocs) {
     if (ioc.up && ioc.database) records += ioc.database->records.size();
-    if (ioc.up && ioc.records_attached) counts[ioc.name] = processed(ioc);
+    if (ioc.up && ioc.records_watched) counts[ioc.name] = processed(ioc);
   }
   page.facts.push_back({std::to_string(records), "records"});
   const std::size_t counted = counts.size();
@@ -216,20 +225,12 @@ void RecordsCollector::status(exposition::StatusPage& page) {
       row->processed_rate = rate->second;
       all += rate->second;
     }
-    if (ioc.records_attached) row->state = "counting records";
-    if (!ioc.records_attached && ioc.base && row->state.empty())
-      row->state = process_ ? "no database loaded yet" : "found";
-    if (!ioc.overhead) continue;
-    row->cost = ioc.overhead->core_share;
-    if (ioc.overhead->attached_share > 0 && ioc.overhead->attached_share < 1)
-      page.notes.push_back("ioc " + ioc.name +
-                           ": its records' counts are estimates. The probes are attached " +
-                           percent_text(ioc.overhead->attached_share) +
-                           " of the time, to stay within --overhead.budget. " +
-                           std::to_string(ioc.overhead->by_passes) +
-                           " records are counted by the passes of their scans, the writes to "
-                           "them and the completions that set them off, nearly exactly; the others "
-                           "by averages, or by time.");
+    if (ioc.records_watched) row->state = "counting records";
+    if (!ioc.records_watched && ioc.base && row->state.empty())
+      row->state = !process_                                   ? "found"
+                   : ioc.overhead && ioc.overhead->over_budget ? "over its budget"
+                                                               : "no database loaded yet";
+    if (ioc.overhead) row->cost = ioc.overhead->core_share;
   }
   if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "processed/s"});
   page.tables.push_back(stuck_table(reading.iocs));

@@ -26,7 +26,8 @@ constexpr exposition::Family kScanAge{
     "Time since the last pass through the scan list ended, by the host's own clock."};
 constexpr exposition::Family kCompletion{
     "epics_record_completion_duration_seconds", exposition::FamilyType::histogram,
-    "Asynchronous records: time from the start of dbProcess to completion."};
+    "Asynchronous records: time from the start of dbProcess to completion; sampled while "
+    "epics_ioc_timed_ratio is below 1."};
 
 template <class Each>
 void for_each_list(const std::vector<const IocSample*>& iocs, const exposition::Encoder& encoder,

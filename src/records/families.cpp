@@ -1,6 +1,7 @@
 #include "records/families.h"
 
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "exposition/number_text.h"
@@ -17,11 +18,11 @@ constexpr exposition::Family kProcess{
 constexpr exposition::Family kDuration{
     kProcessDurations, exposition::FamilyType::histogram,
     "Duration of dbProcess for the record, with the records that it processed "
-    "in turn."};
+    "in turn; sampled while epics_ioc_timed_ratio is below 1."};
 constexpr exposition::Family kSelf{
     "epics_record_process_self_seconds_total", exposition::FamilyType::counter,
     "Time in dbProcess for the record, without the records that it processed in "
-    "turn."};
+    "turn; sampled while epics_ioc_timed_ratio is below 1."};
 constexpr exposition::Family kSkipped{
     "epics_record_process_skipped_total", exposition::FamilyType::counter,
     "Calls of dbProcess that processed nothing: the record was active (PACT) or "
@@ -33,7 +34,7 @@ enum class Read { counters, all };
 // The counts lie in the order of a hash table: who goes through the records finds none of them in
 // the processor's cache, and would wait for each. So those of a row to come are asked for.
 template <class Each>
-void for_each_row(const std::vector<RecordRows>& tables, Read read, Each&& each) {
+void for_each_row(std::span<const RecordRows> tables, Read read, Each&& each) {
   constexpr std::size_t kCacheLine = 64;
   const std::size_t ahead = read == Read::all ? 2 : 16;
   const std::size_t bytes = read == Read::all ? sizeof(RecordSample) : kCacheLine;
@@ -53,7 +54,7 @@ bool was_processed(const RecordRow& row) {
   return row.counts && row.counts->processed > 0;
 }
 
-void encode_info(const std::vector<RecordRows>& tables, exposition::Encoder& encoder) {
+void encode_info(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
   encoder.begin_family(kInfo);
   std::map<std::string_view, exposition::EncodedLabels> types;
   for_each_row(tables, Read::counters, [&](const RecordRow& row) {
@@ -64,7 +65,7 @@ void encode_info(const std::vector<RecordRows>& tables, exposition::Encoder& enc
   });
 }
 
-void encode_skipped(const std::vector<RecordRows>& tables, exposition::Encoder& encoder) {
+void encode_skipped(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
   encoder.begin_family(kSkipped);
   const exposition::EncodedLabels active = encoder.labels({{"reason", "active"}});
   const exposition::EncodedLabels disabled = encoder.labels({{"reason", "disabled"}});
@@ -82,12 +83,17 @@ void encode_skipped(const std::vector<RecordRows>& tables, exposition::Encoder& 
 void encode_records(const std::vector<const IocSample*>& iocs,
                     const exposition::HistogramEdges& edges, LabelCache& cache,
                     exposition::Encoder& encoder) {
-  std::vector<RecordRows> tables;
-  tables.reserve(iocs.size());
-  for (const IocSample* ioc : iocs)
-    if (ioc->up) tables.emplace_back(*ioc, cache.of(*ioc, encoder));
-
-  encode_info(tables, encoder);
+  std::vector<RecordRows> all;
+  all.reserve(iocs.size());
+  std::size_t counted = 0;
+  for (const bool without : {false, true}) {
+    for (const IocSample* ioc : iocs)
+      if (ioc->up && ioc->no_record_counts == without)
+        all.emplace_back(*ioc, cache.of(*ioc, encoder));
+    if (!without) counted = all.size();
+  }
+  encode_info(all, encoder);
+  const auto tables = std::span<const RecordRows>(all).first(counted);
   encoder.begin_family(kProcess);
   for_each_row(tables, Read::counters, [&](const RecordRow& row) {
     encoder.count(row.labels, row.counts ? row.counts->processed : 0);

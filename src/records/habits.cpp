@@ -81,13 +81,13 @@ bool RecordHabits::has_stopped(const Ioc& ioc, Habit& habit, bool processed, std
   return false;
 }
 
-bool RecordHabits::surges(const Ioc& ioc, Habit& habit, double rate, const Look& look,
+bool RecordHabits::surges(const Ioc& ioc, Habit& habit, double rate, double elapsed,
                           std::uint32_t now) {
   if (ioc.life <= kYouth) return false;
   const bool unusual = now - habit.since >= kLearning && rate >= kLeastRate &&
                        rate > kTimesRate * static_cast<double>(habit.rate);
   const double usual = std::max(static_cast<double>(habit.rate), rate / 100);
-  habit.rate = static_cast<float>(unusual ? std::min(rate, usual * (1 + kAdopting * look.elapsed))
+  habit.rate = static_cast<float>(unusual ? std::min(rate, usual * (1 + kAdopting * elapsed))
                                           : std::max(static_cast<double>(habit.rate), rate));
   return unusual;
 }
@@ -114,13 +114,12 @@ void RecordHabits::compare(Ioc& ioc, const IocSample& sample, Clock::time_point 
   for (const RecordSample& record : sample.records)
     if (record.record < counts_.size()) counts_[record.record] += record.processed;
   ioc.unusual = {};
-  Look look;
-  look.whole = !sample.overhead || sample.overhead->attached_share >= 1;
+  double elapsed = 0;
   const bool is_first = !ioc.looked;
-  if (!is_first) look.elapsed = std::chrono::duration<double>(now - *ioc.looked).count();
+  if (!is_first) elapsed = std::chrono::duration<double>(now - *ioc.looked).count();
   ioc.looked = now;
-  ioc.life += look.elapsed;
-  if (look.whole) ioc.observed += look.elapsed;
+  ioc.life += elapsed;
+  ioc.observed += elapsed;
   const bool fades = ioc.observed >= ioc.next_day;
   if (fades) ioc.next_day = ioc.observed + kDay;
   const auto moment = static_cast<std::uint32_t>(ioc.observed);
@@ -128,13 +127,13 @@ void RecordHabits::compare(Ioc& ioc, const IocSample& sample, Clock::time_point 
   for (std::uint32_t i = 0; i < ioc.habits.size(); ++i) {
     Habit& habit = ioc.habits[i];
     const std::uint64_t before = std::exchange(habit.processed, counts_[i]);
-    if (is_first || look.elapsed <= 0) continue;
+    if (is_first || elapsed <= 0) continue;
     const std::uint64_t more = counts_[i] > before ? counts_[i] - before : 0;
     const double usual = static_cast<double>(habit.rate);
-    const double rate = static_cast<double>(more) / look.elapsed;
-    if (has_stopped(ioc, habit, more > 0, moment) && look.whole)
+    const double rate = static_cast<double>(more) / elapsed;
+    if (has_stopped(ioc, habit, more > 0, moment))
       stopped.push_back({usual, i, static_cast<double>(moment - habit.active)});
-    const bool is_surge = surges(ioc, habit, rate, look, moment);
+    const bool is_surge = surges(ioc, habit, rate, elapsed, moment);
     if (is_surge) surging.push_back({rate / std::max(usual, 0.01), i, rate});
     note_surge(ioc, i, rate, is_surge);
     if (fades) {
@@ -158,7 +157,7 @@ void RecordHabits::look(const std::vector<IocSample>& iocs, Clock::time_point no
   if (last_ && now - *last_ < kInterval) return;
   last_ = now;
   for (const IocSample& sample : iocs) {
-    if (!sample.up || !sample.database || !sample.records_attached) continue;
+    if (!sample.up || !sample.database || !sample.records_watched) continue;
     Ioc& ioc = iocs_[sample.name];
     if (ioc.user != sample.user) ioc = Ioc();
     ioc.user = sample.user;

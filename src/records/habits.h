@@ -7,7 +7,7 @@
 //
 // Habits take kLearning to be known. They are those of an IOC's name: a restart changes none, but
 // another user's IOC of that name has none. Time
-// in which the IOC does not run, or not all of its calls are counted, does not pass for what is
+// in which the IOC does not run, or its records are not counted, does not pass for what is
 // silent; the first minutes of an IOC's life tell nothing of surges. What is unusual for kAccepting
 // is a habit, and so is a surge that has ended, for some weeks. They outlive the exporter (kept()
 // and restore()); time in which it does not run is no silence either.
@@ -76,7 +76,7 @@ class RecordHabits {
     std::shared_ptr<const Database> database;  // while it runs
     std::vector<Habit> habits;                 // in the order of the database
     std::vector<float> peaks;                  // of those that surge; empty: none does
-    double observed = 0;                       // seconds in which all calls were counted
+    double observed = 0;                       // seconds in which it was counted
     double life = 0;                           // of those, in this life
     double next_day = kDay;
     std::optional<Clock::time_point> looked;  // none: what was counted before is not known
@@ -84,17 +84,11 @@ class RecordHabits {
     UnusualSample unusual;
   };
 
-  struct Look {
-    double elapsed = 0;
-    bool whole = false;  // all calls were counted
-  };
-
   static void take_database(Ioc& ioc, const IocSample& sample);
   static void begin_life(Ioc& ioc, const IocSample& sample);
   void compare(Ioc& ioc, const IocSample& sample, Clock::time_point now);
   static bool has_stopped(const Ioc& ioc, Habit& habit, bool processed, std::uint32_t now);
-  static bool surges(const Ioc& ioc, Habit& habit, double rate, const Look& look,
-                     std::uint32_t now);
+  static bool surges(const Ioc& ioc, Habit& habit, double rate, double elapsed, std::uint32_t now);
   static void note_surge(Ioc& ioc, std::size_t record, double rate, bool surges);
   void forget_some();
 

@@ -1,31 +1,27 @@
-// What a hit of a record probe costs on this machine: measured at start with the real programs, on
-// a child process of our own that calls a small function as an IOC calls dbProcess.
+// What a hit of a record probe takes from the thread that it hits: the cost of an empty probe,
+// measured at start, times what the programs add.
 #pragma once
 
 #include "base/result.h"
 
 namespace ioc_exporter::records {
 
-class RecordProcess;
-
-// Time that one hit takes from the thread that it hits: trap and program. A call that is timed
-// costs both.
+// Seconds. A call that is timed hits at its entry and at an end.
 struct HitCost {
-  double entry_seconds = 0;
-  double return_seconds = 0;
+  double entry = 0;
+  double end = 0;
 };
 
-// Each hit, that many times as dear.
-constexpr HitCost operator*(const HitCost& cost, double times) {
-  return {cost.entry_seconds * times, cost.return_seconds * times};
+// Where it cannot be measured: more than it was on all machines that were tried.
+inline constexpr double kAssumedEmptyProbe = 1e-6;
+
+// How much more than the empty probe in our own loop a hit costs an IOC, whose caches are cold:
+// bench/ioc.sh, docs/cost.md.
+constexpr HitCost hit_cost(double empty_probe_seconds) {
+  return {2.5 * empty_probe_seconds, 3 * empty_probe_seconds};
 }
 
-// A bound where it cannot be measured: an entry and its return took less than this together on all
-// machines that were tried.
-inline constexpr HitCost kAssumedHitCost{1.25e-6, 1.25e-6};
-
-// With the loaded programs, before they watch an IOC. Takes some tenths of a second. To be called
-// while the process has one thread: it forks.
-Result<HitCost> measure_hit_cost(RecordProcess& records);
+// Calls a function of this program without and with an empty uprobe. Some milliseconds.
+Result<double> measure_empty_probe();
 
 }  // namespace ioc_exporter::records

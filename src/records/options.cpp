@@ -13,21 +13,8 @@ void add_options(OptionTable& table, Options& options) {
         .help = "Threads that may process records at a time, over all IOCs (3 KiB each)",
         .value = whole_number(options.max_threads, 16, 1'000'000)},
        {.flag = "records.durations",
-        .argument = "HOW",
-        .help =
-            "Time processings: auto, by breakpoints where dbProcess ends, which no IOC notices; "
-            "on, by return probes, which abort an IOC when a C++ exception, "
-            "pthread_exit or pthread_cancel leaves dbProcess; or off",
-        .value = one_of<Durations>(options.durations, {{"auto", Durations::by_ends},
-                                                       {"on", Durations::by_returns},
-                                                       {"off", Durations::off}})},
-       {.flag = "records.timed-rate",
-        .argument = "N",
-        .help =
-            "With --records.durations=on: processings of one record a second that are timed; of a "
-            "busier one, one in n is timed and counts n times (all are counted; needs Linux "
-            "6.13); 0: time all",
-        .value = whole_number(options.timed_rate, 0, 1'000'000)},
+        .help = "Time processings, by breakpoints where dbProcess ends",
+        .value = on_off(options.durations)},
        {.flag = "records.causes",
         .help = "Count each record's processings by their cause, too",
         .value = on_off(options.causes)},
@@ -44,15 +31,14 @@ void add_options(OptionTable& table, Options& options) {
         .value = duration(options.stuck_after)},
        {.flag = "overhead.target",
         .argument = "PERCENT",
-        .help = "Percent of one core that the probes cost each IOC while all processings are "
-                "timed; above it, one in up to 10 is timed and counts for the others (all are "
+        .help = "Percent of one core that the record probes may cost each IOC while processings "
+                "are timed; above it one in n is timed and counts for n, or none is (all are "
                 "counted); 0: none",
         .value = number(options.overhead_target, 0, 1000)},
        {.flag = "overhead.budget",
         .argument = "PERCENT",
-        .help = "Percent of one core that the probes may cost each IOC; above it, still fewer "
-                "processings are timed, and where that does not suffice, the IOC is looked at in "
-                "slices of time and its counts are estimates; 0: no bound",
+        .help = "Percent of one core that counting may cost each IOC; above it its records are not "
+                "counted, and have no series, until the load has fallen; 0: no bound",
         .value = number(options.overhead_budget, 0, 1000)},
        {.flag = "limit.kernel-memory",
         .argument = "SIZE",

@@ -8,21 +8,19 @@
 #include "base/option_table.h"
 #include "base/pattern.h"
 #include "exposition/bounds_options.h"
-#include "records/durations.h"
 
 namespace ioc_exporter::records {
 
 struct Options {
   bool enabled = true;
-  Durations durations = Durations::by_ends;
+  bool durations = true;             // time processings
   std::uint32_t max_threads = 4096;  // that process records
-  std::uint32_t timed_rate = 100;    // timed processings of one record a second; 0 = all
   bool causes = false;               // each record's processings by cause
   std::uint32_t links = 0;           // edges from record to record that are counted; 0 = none
   bool puts = true;                  // writes inside the IOC
   std::chrono::milliseconds stuck_after = std::chrono::seconds(30);  // active for longer: stuck
   double overhead_target = 1;       // percent of one core for each IOC; above: times fewer calls
-  double overhead_budget = 5;       // the same; 0 = no bound
+  double overhead_budget = 25;      // the same; above: does not count its records; 0 = no bound
   std::uint64_t kernel_memory = 0;  // bytes for the counts of all records; 0 = by the host's memory
   NameFilter shown;                 // records that have series
   std::vector<exposition::RecordGroup> groups;  // in the file only

@@ -11,7 +11,7 @@
 namespace ioc_exporter::records {
 
 // Families without series are not among them.
-std::vector<prometheus::MetricFamily> overhead_families(
-    const std::vector<const IocSample*>& iocs, const std::optional<HitCostSample>& hit_cost);
+std::vector<prometheus::MetricFamily> overhead_families(const std::vector<const IocSample*>& iocs,
+                                                        const std::optional<double>& empty_probe);
 
 }  // namespace ioc_exporter::records

@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "iocs/ioc_id.h"
-#include "records/counters.h"
 #include "records/counts.h"
 #include "records/samples.h"
 #include "records/samples_by_record.h"
@@ -19,12 +18,11 @@ struct PendingRecords {
   iocs::IocId id;
   std::string subject;  // for the log
   RecordCounts counts;
-  HiddenCounts hidden;       // used up by read()
   bool any_unknown = false;  // after read(): addresses that the database does not have
 
   // Needs no lock.
   Result<std::vector<RecordSample>> read(const Database& database) {
-    RecordSamples samples(database, std::move(hidden));
+    RecordSamples samples(database);
     auto done = counts.for_each([&samples](std::uint64_t address, const iocx_record_stats& stats) {
       samples.add(address, stats);
     });

@@ -13,7 +13,7 @@ constexpr std::uint16_t kPutNotifyAddress = 32;
 
 class Planner {
  public:
-  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, Durations durations)
+  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, bool durations)
       : target_(target), durations_(durations) {
     points_.puts.ppn = offsets.ppn;
     points_.puts.disp = offsets.disp;
@@ -44,12 +44,11 @@ class Planner {
   // Static in dbScan.c.
   void plan_scans() {
     constexpr const char* kNotTimed = "periodic scan lists are not timed";
+    if (!durations_) return;
     const auto* const scan = find("scanList");
     if (scan == nullptr) return note(kNotTimed, "scanList");
-    // Passes are counted, and say what is called in pauses, where their ends are not seen either.
-    const bool timed = durations_ != Durations::off;
-    points_.extras.push_back({RecordProgram::scan_list, scan->file_offset,
-                              timed ? ending("scanList", Work::call, kNotTimed) : nullptr});
+    if (auto end = ending("scanList", Work::call, kNotTimed))
+      points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
   }
 
   // Who puts through a link (libdbCore), and who sends it (libca): one is of no use without the
@@ -89,7 +88,7 @@ class Planner {
   // that it cannot; null: nothing that is worth a word.
   std::shared_ptr<const EndingFunction> ending(const std::string& name, Work work,
                                                const char* without) {
-    if (durations_ != Durations::by_ends) return nullptr;
+    if (!durations_) return nullptr;
     std::vector<iocs::CodeRange> parts;
     if (const auto* const code = find(name.c_str())) parts.push_back(*code);
     if (const auto* const cold = find((name + ".cold").c_str()); cold && !parts.empty())
@@ -151,14 +150,14 @@ class Planner {
   }
 
   const iocs::ProbeTarget& target_;
-  Durations durations_;
+  bool durations_;
   RecordPoints points_;
 };
 
 }  // namespace
 
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, Durations durations, bool traces) {
+                           bool puts, bool durations, bool traces) {
   Planner planner(target, offsets, durations);
   planner.plan_process();
   if (puts) planner.plan_puts();

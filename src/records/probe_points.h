@@ -18,10 +18,10 @@ struct RecordPoints {
   std::vector<std::string> notes;  // what is not counted, and why
 };
 
-// `puts`: writes are to be counted. `durations`: how ends are seen; by ends, the file is read.
+// `puts`: writes are to be counted. `durations`: calls are to be timed; then the file is read.
 // `traces`: puts through Channel Access links are to be told.
 RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
-                           bool puts, Durations durations, bool traces);
+                           bool puts, bool durations, bool traces);
 
 // Where asynchronous records complete; nothing: the file does not tell.
 std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target);

@@ -4,8 +4,8 @@ namespace ioc_exporter::records {
 namespace {
 
 // A count that went back is another IOC's: its slot was used again.
-double grown_between(std::uint64_t from, std::uint64_t to) {
-  return static_cast<double>(to >= from ? to - from : to);
+std::uint64_t grown_between(std::uint64_t from, std::uint64_t to) {
+  return to >= from ? to - from : to;
 }
 
 }  // namespace
@@ -14,8 +14,8 @@ void ProbeSeconds::add(const std::map<std::uint32_t, ProbeHits>& hits, const Hit
   for (const auto& [slot, now] : hits) {
     const auto before = seen_.find(slot);
     const ProbeHits then = before == seen_.end() ? ProbeHits{} : before->second;
-    total_ += grown_between(then.entries, now.entries) * cost.entry_seconds +
-              grown_between(then.returns, now.returns) * cost.return_seconds;
+    total_ += cost_of(
+        {grown_between(then.entries, now.entries), grown_between(then.returns, now.returns)}, cost);
   }
   seen_ = hits;
 }

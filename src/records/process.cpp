@@ -15,15 +15,11 @@
 namespace ioc_exporter::records {
 namespace {
 
-static_assert(sizeof(iocx_sampler) == 32);
-static_assert(sizeof(iocx_record_triggers) == 32);
-static_assert(sizeof(iocx_record_stats) ==
-              13 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8 + sizeof(iocx_record_triggers));
-static_assert(offsetof(iocx_record_stats, sampler) == 64);
-static_assert(offsetof(iocx_record_stats, buckets) == 104);
+static_assert(sizeof(iocx_record_stats) == 9 * 8 + IOCX_HIST_SLOTS * 8 + IOCX_PUT_SOURCES * 8);
+static_assert(offsetof(iocx_record_stats, async_weight) == 64);
 static_assert(sizeof(iocx_record_line) == 32 && sizeof(iocx_line_times) == 64);
 static_assert(sizeof(iocx_line_chunk) == 16 && IOCX_HIST_SLOTS < 255);
-static_assert(sizeof(iocx_ioc_config) == 64 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
+static_assert(sizeof(iocx_ioc_config) == 56 && offsetof(iocx_ioc_config, timed_until_ns) == 32);
 static_assert(sizeof(iocx_asynchronous) == 8);
 static_assert(offsetof(iocx_ioc_config, pact) == 8 && offsetof(iocx_ioc_config, attach) == 18);
 static_assert(sizeof(iocx_frame) == 48);
@@ -35,7 +31,7 @@ static_assert(sizeof(iocx_thread_puts) == 5 * 8);
 static_assert(sizeof(iocx_put_config) == 48);
 static_assert(offsetof(iocx_put_config, ppn) == 36);
 static_assert(sizeof(iocx_notify_key) == 16 && sizeof(iocx_notify) == 16);
-static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + 64 + IOCX_MAX_DEPTH * 48);
+static_assert(sizeof(iocx_thread) == 48 + 72 + 40 + 16 + IOCX_MAX_DEPTH * 48);
 static_assert(IOCX_HIST_EDGES == IOCX_HIST_LAST_K - IOCX_HIST_FIRST_K + 1);
 static_assert(IOCX_HIST_SLOTS == IOCX_HIST_EDGES + 1);
 
@@ -60,8 +56,7 @@ std::uint8_t record_layout(const RecordTarget& target) {
 }
 
 RecordProcess::RecordProcess(RecordProcessObject object, const RecordProcessOptions& options)
-    : timed_rate_(options.timed_rate),
-      has_causes_(options.causes > 0),
+    : has_causes_(options.causes > 0),
       has_links_(options.links > 0),
       object_(std::move(object)),
       memory_(options.kernel_memory, object_.grows_with_use(), kernel::Cpus::of_host()) {}
@@ -121,28 +116,16 @@ Result<void> RecordProcess::write_config(std::uint32_t slot, const Watched& watc
   config.epoch = watched.epoch;
   config.attach = attach;
   config.layout = record_layout(watched.target);
-  config.timing = timing_of(watched);
+  config.timed = watched.target.ending != nullptr && watched.timing.ends;
   config.timed_until_ns = watched.timing.until_ns;
   config.weight = watched.timing.weight;
-  config.timed_rate = watched.timing.rate;
-  config.quiet_ns = IOCX_NS_PER_SECOND / std::max(watched.timing.rate, 1u);
   config.holder = watched.holder;
-  if (watched.keeps != Keeps::nothing)
-    config.triggers |= IOCX_TRIGGERS_OF_LISTS | (watched.paused ? IOCX_TRIGGERS_ONLY : 0);
-  if (watched.keeps == Keeps::passes_and_puts) config.triggers |= IOCX_TRIGGERS_OF_PUTS;
   config.scans_since_ns = static_cast<std::uint64_t>(watched.scans_since.time_since_epoch() /
                                                      std::chrono::nanoseconds(1));
   return object_.maps().ioc_config.update(slot, config);
 }
 
-iocx_timing RecordProcess::timing_of(const Watched& watched) const {
-  if (durations() == Durations::by_returns) return IOCX_TIMED_BY_RETURN;
-  const bool ends_are_seen = durations() == Durations::by_ends && watched.target.ending;
-  return ends_are_seen && watched.timing.ends ? IOCX_TIMED_BY_END : IOCX_TIMED_NOT;
-}
-
 Result<void> RecordProcess::write_ends(std::uint32_t slot, const RecordTarget& target) const {
-  if (durations() != Durations::by_ends) return {};
   iocx_function_ends all[IOCX_ENDING_FUNCTIONS] = {};
   const auto fill = [&all](RecordProgram program, const EndingFunction* function) {
     const auto ending = names_of(program).ending;
@@ -308,8 +291,7 @@ Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
   for (const auto& [file, count] : by_file) {
     Library& library = libraries_[file];
     library.coming = count;
-    if (library.slots.empty())
-      library.mode = choose_attachment(attach_limits(), Attachment::per_process, count);
+    if (library.slots.empty()) library.mode = choose_attachment(Attachment::per_process, count);
   }
   return {};
 }
@@ -326,7 +308,6 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
-  watched.timing.rate = timed_rate_;
   watched.holder = holders_.take(target.user, target.comes_first, [this](std::uint32_t number) {
     return object_.maps().shares.holds_nothing(number);
   });

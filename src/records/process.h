@@ -8,9 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -27,7 +25,7 @@
 
 namespace ioc_exporter::records {
 
-// One more function whose entry, and return where its program wants that, is looked at.
+// One more function whose entry, and ends where its program wants that, are looked at.
 struct ProbePoint {
   RecordProgram program{};
   std::uint64_t offset = 0;  // bytes into the file
@@ -132,28 +130,14 @@ class RecordProcess {
   Result<void> add(std::uint32_t slot, const ProbePoint& point);
 
   // Takes the IOC's probes off; its counts stay, and calls that are under way are counted without a
-  // duration. `keeps`: but for those that count what sets its records off. False: the
-  // probes stay, though they count nothing but the hits, since more than kMostBesidePaused other
-  // IOCs on the same library are counted, by an attachment for all processes; each hit then costs
-  // the trap. On an error they count nothing either.
-  enum class Keeps { nothing, passes, passes_and_puts };  // through scan lists; dbPut
-  Result<bool> pause(std::uint32_t slot, Keeps keeps = Keeps::nothing);
+  // duration. False: the probes stay, though they count nothing but the hits, since more than
+  // kMostBesidePaused other IOCs on the same library are counted, by an attachment for all
+  // processes; each hit then costs the trap. On an error they count nothing either.
+  Result<bool> pause(std::uint32_t slot);
   // The same for all IOCs at once, and none of the probes stays: the kernel is waited for once.
   Result<void> pause_all();
-  // `counts`: what sets records off is counted besides, and which calls it does.
-  Result<void> resume(std::uint32_t slot, Keeps counts = Keeps::nothing);
-  // The same, of one that is not paused.
-  Result<void> count_triggers(std::uint32_t slot, Keeps counts);
+  Result<void> resume(std::uint32_t slot);
   bool paused(std::uint32_t slot) const;
-  // It is paused, and its probes are there for others.
-  bool shares_probes(std::uint32_t slot) const;
-  // False: since it was paused passes through its scan lists, or puts, have gone by uncounted,
-  // though they were to be kept, since their probe could not be attached, or sees nothing.
-  bool counts_passes(std::uint32_t slot) const;
-  bool counts_puts(std::uint32_t slot) const;
-  // When the last resume() began to count: before it returns, as others on the library may have to
-  // be attached in another way then. The epoch when there was none.
-  std::chrono::steady_clock::time_point counting_since(std::uint32_t slot) const;
 
   // Every record of the IOC that was processed or skipped since watch(), by address, unsorted.
   Result<std::vector<RawRecord>> collect(std::uint32_t slot) const;
@@ -182,10 +166,9 @@ class RecordProcess {
   // Frees the stacks of threads that are gone. `alive(pid, tid)` tells.
   Result<void> free_ended_threads(const std::function<bool(std::int32_t, std::int32_t)>& alive);
 
-  Durations durations() const { return object_.durations(); }
-  // Which calls of the IOC are timed. By ends: every one (as it is at first), or those that begin
-  // in a window of time, `weight` times each; the window begins when this returns true. False: the
-  // IOC is not timed by ends, or is paused. What begins after the window costs one trap.
+  // Which calls of the IOC are timed: every one (as it is at first), or those that begin in a
+  // window of time, `weight` times each; the window begins when this returns true. False: the ends
+  // of calls are not seen, or it is paused. What begins after the window costs one trap.
   Result<bool> time_all(std::uint32_t slot);
   Result<bool> time_window(std::uint32_t slot, std::uint32_t weight,
                            std::chrono::nanoseconds length);
@@ -195,21 +178,11 @@ class RecordProcess {
   Result<bool> end_window(std::uint32_t slot, bool anyhow);
   // The same for their completions, which may take long.
   Result<bool> end_completions(std::uint32_t slot, bool anyhow);
-  // By session probes: calls of one record that are timed in a second, about.
-  Result<void> set_timed_rate(std::uint32_t slot, std::uint32_t rate);
+  // Whether the ends of its calls can be seen.
+  bool is_timed(std::uint32_t slot) const;
 
   // Of the IOC in the slot: another one each time that a slot is taken; 0: nobody's.
   std::uint32_t generation(std::uint32_t slot) const;
-  // CPU time that the IOC's process has taken; nothing when that cannot be read.
-  std::optional<double> cpu_seconds(std::uint32_t slot) const;
-  // Whether any of its calls are timed, now or at times.
-  bool is_timed(std::uint32_t slot) const;
-  // While the target holds (--records.timed-rate).
-  std::uint32_t timed_rate() const { return timed_rate_; }
-  bool times_some_calls_only() const { return object_.has_session() && timed_rate_ > 0; }
-  const AttachLimits& attach_limits() const {
-    return times_some_calls_only() ? kSomeCallsReturn : kEveryCallReturns;
-  }
   Result<std::vector<std::uint64_t>> drops() const;  // by enum iocx_record_drop
   // Its maps, for those who read what the extras count.
   const RecordProcessObject& object() const { return object_; }
@@ -231,7 +204,6 @@ class RecordProcess {
     bool completions = true;  // the one for completions, once there are some
     std::uint32_t weight = 1;
     std::uint64_t until_ns = UINT64_MAX;
-    std::uint32_t rate = 1;
     // Timed calls that are not waited for any more: some records stay active for ever.
     std::int64_t given_up = 0;
   };
@@ -243,11 +215,7 @@ class RecordProcess {
     std::uint32_t epoch = 0;
     iocx_holder holder{};  // of shares of the tables that all IOCs share
     bool paused = false;
-    Keeps keeps = Keeps::nothing;
-    // While it is to keep them.
-    bool misses_passes = false, misses_puts = false;
-    std::chrono::steady_clock::time_point counting_since{};
-    std::chrono::steady_clock::time_point scans_since{};  // without a pause for them
+    std::chrono::steady_clock::time_point scans_since{};  // without a pause
     std::uint32_t capacity = 0;
     // Shared with RecordCounts: replaced, never changed.
     std::shared_ptr<const OwnedRecordsMap> records;
@@ -284,7 +252,6 @@ class RecordProcess {
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> replace_map(std::uint32_t slot, Watched& watched, std::uint32_t capacity);
   Result<void> register_ioc(std::uint32_t slot, Watched& watched, std::uint8_t attach);
-  iocx_timing timing_of(const Watched& watched) const;
   static iocx_put_config put_config(const RecordTarget& target);
   Result<void> write_ends(std::uint32_t slot, const RecordTarget& target) const;
   Result<void> write_config(std::uint32_t slot, const Watched& watched, std::uint8_t attach) const;
@@ -300,9 +267,6 @@ class RecordProcess {
   Result<void> attach_function(Attached& to, const RecordTarget& target, const ProbePoint& point,
                                std::int32_t pid) const;
   Result<void> attach_target(Attached& to, const Watched& watched, std::int32_t pid) const;
-  static bool is_kept(const Watched& watched, RecordProgram program);
-  void attach_kept(Attached& to, const Watched& watched) const;
-  void note_missed(const Library& library, std::uint32_t slot);
   Result<void> attach_target(std::uint32_t slot, Library& library);
   std::vector<std::uint32_t> active(const Library& library) const;
   Result<void> rebalance(Library& library);
@@ -310,9 +274,7 @@ class RecordProcess {
   Result<void> switch_to_processes(Library& library);
   Result<void> set_attach(const Library& library, std::uint8_t attach);
   // timing.cpp
-  using TimedCalls = std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
-  Result<TimedCalls> timed_calls(const std::vector<std::uint32_t>& slots) const;
-  Result<void> let_calls_return(const Library& library) const;
+  Result<bool> has_timed_calls(std::uint32_t slot) const;
   Attached* attached_of(std::uint32_t slot);
   Result<bool> write_timing(std::uint32_t slot, const Timing& timing);
   iocx_asynchronous asynchronous(std::uint32_t slot) const;
@@ -320,7 +282,6 @@ class RecordProcess {
   void take_off_all();
   void take_off_of(const std::vector<std::uint32_t>& slots);
 
-  std::uint32_t timed_rate_;
   bool has_causes_;
   bool has_links_;
   RecordProcessObject object_;  // before the attachments: they die first

@@ -19,8 +19,6 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr std::string_view kSession = "session";
-
 struct SkeletonDeleter {
   void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
 };
@@ -74,10 +72,8 @@ std::string ProbePlace::text(RecordProgram program) const {
 }
 
 struct RecordAttachment::Links {
-  UniqueFd at_return;  // attached first and detached last
-  std::vector<UniqueFd> at_ends;
+  std::vector<UniqueFd> at_ends;  // attached first and detached last
   UniqueFd at_entry;
-  UniqueFd session;
 };
 
 RecordAttachment::RecordAttachment(std::unique_ptr<Links> links) : links_(std::move(links)) {}
@@ -99,9 +95,7 @@ struct RecordProcessObject::Loaded {
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   kernel::MapView<std::uint32_t, iocx_thread> threads;
   RecordMaps views;
-  Durations durations = Durations::by_ends;
 
-  bool has_session() const { return links && durations == Durations::by_returns; }
   Result<const bpf_program*> program(const char* name) const {
     const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
     if (found != nullptr) return found;
@@ -134,7 +128,6 @@ Result<void> RecordProcessObject::open_views(Loaded& loaded) {
   if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
   if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
   if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
-  if (auto ok = kernel::open_view(views.triggers, maps.record_triggers); !ok) return ok;
   if (loaded.skeleton->rodata->cfg_traces != 0) {
     RecordTraceMaps& traces = views.traces;
     if (auto ok = kernel::open_view(traces.config, maps.trace_config); !ok) return ok;
@@ -195,28 +188,18 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   record_process_bpf& skeleton = *loaded.skeleton;
   const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
   skeleton.rodata->thread_mask = places - 1;
-  skeleton.rodata->cfg_ends = options.durations == Durations::by_ends;
   skeleton.rodata->cfg_causes = options.causes > 0;
   skeleton.rodata->cfg_links = options.links > 0;
-  if (loaded.has_session()) skeleton.rodata->cfg_timed_rate = options.timed_rate;
-  skeleton.rodata->cfg_lines = skeleton.rodata->cfg_timed_rate == 0;
   skeleton.rodata->cfg_cookies = loaded.links.has_value();
   const auto is_needed = [&](const std::string_view name) {
-    // The verifier reads some 100,000 instructions of each that is about dbProcess.
-    if (name == kSession) return loaded.has_session();
-    if (loaded.has_session() && name.starts_with("record_")) return false;
     if (name.starts_with("link_") && !options.traces.on()) return false;
-    if (name.ends_with("_all")) return !loaded.links;  // a cookie says it
-    if (name.ends_with("_return")) return options.durations == Durations::by_returns;
-    return !name.ends_with("_end") || options.durations == Durations::by_ends;
+    return !name.ends_with("_all") || !loaded.links;  // a cookie says it
   };
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, skeleton.obj) {
     const std::string_view name = bpf_program__name(program);
     bpf_program__set_autoload(program, is_needed(name));
-    if (loaded.links)
-      kernel::set_attach_type(program,
-                              name == kSession ? loaded.links->session : loaded.links->multi);
+    if (loaded.links) kernel::set_attach_type(program, loaded.links->multi);
   }
   if (auto ok = configure_traces(loaded, options.traces); !ok) return ok;
   const auto& maps = skeleton.maps;
@@ -236,7 +219,6 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   room[IOCX_SHARE_CAUSES] = std::max(options.causes, 1u);
   room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
   room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
-  room[IOCX_SHARE_TRIGGERS] = options.triggers;
   room[IOCX_SHARE_LINES] = chunks;
   skeleton.rodata->chunk_mask = chunks - 1;
   if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
@@ -246,7 +228,6 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
   if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
-  if (auto ok = kernel::size_map(maps.record_triggers, options.triggers); !ok) return ok;
   if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
   if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;
   return kernel::size_map(maps.record_links, room[IOCX_SHARE_LINKS]);
@@ -255,8 +236,7 @@ Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessO
 Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
     const RecordProcessOptions& options) {
   auto loaded = std::make_unique<Loaded>();
-  loaded->durations = options.durations;
-  if (options.session) loaded->links = kernel::uprobe_link_types();
+  if (options.probe_links) loaded->links = kernel::uprobe_link_types();
   loaded->skeleton.reset(record_process_bpf__open());
   if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
   if (auto ok = configure(*loaded, options); !ok) return ok.error();
@@ -269,18 +249,14 @@ Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_o
 Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
   kernel::capture_libbpf_messages();
   auto loaded = load_once(options);
-  if (!loaded && options.session && kernel::uprobe_link_types()) {
+  if (!loaded && options.probe_links && kernel::uprobe_link_types()) {
     log::warn("links of probes are not used: {}", loaded.error().message());
     RecordProcessOptions plain = options;
-    plain.session = false;
+    plain.probe_links = false;
     loaded = load_once(plain);
   }
   if (!loaded) return std::move(loaded).error();
   return RecordProcessObject(std::move(*loaded));
-}
-
-Durations RecordProcessObject::durations() const {
-  return loaded_->durations;
 }
 
 bool RecordProcessObject::grows_with_use() const {
@@ -292,15 +268,9 @@ bool RecordProcessObject::has_links() const {
   return loaded_->links.has_value();
 }
 
-bool RecordProcessObject::has_session() const {
-  return loaded_->has_session();
-}
-
 const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
   const RecordProgramNames& names = names_of(program);
-  if (hook == Hook::at_return) return names.at_return;
   if (hook == Hook::at_end) return names.at_end;
-  if (hook == Hook::session) return names.session;
   return all && !loaded_->links ? names.entry_all : names.entry_process;
 }
 
@@ -311,16 +281,15 @@ Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
   const int program = bpf_program__fd(*found);
   const char* const function = names_of(place.program).function;
   const kernel::UprobePlace where{"/proc/self/fd/" + std::to_string(place.file), place.offset,
-                                  place.pid, place.hook == Hook::at_return};
+                                  place.pid};
   if (!loaded_->links) return kernel::attach_uprobe(program, where, function);
-  const kernel::UprobeLinkTypes& types = *loaded_->links;
   std::vector<std::uint64_t> offsets{place.offset};
   if (place.hook == Hook::at_end) {
     offsets.clear();
     for (const FunctionEnd& end : place.ending->ends()) offsets.push_back(end.offset);
   }
   return kernel::attach_uprobe_link(
-      program, place.hook == Hook::session ? types.session : types.multi, where, offsets, function,
+      program, loaded_->links->multi, where, offsets, function,
       place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
 }
 
@@ -341,23 +310,10 @@ Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
 Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
                                                      const ProbePlace& place) const {
   RecordAttachment made(std::make_unique<RecordAttachment::Links>());
-  RecordAttachment::Links* const links = made.links_.get();
-  const bool all = place.pid == kAllProcesses;
-  const auto attach = [&](UniqueFd& link, Hook hook) -> Result<void> {
-    if (program_of(program, hook, all) == nullptr) return {};
-    auto attached = attach_hook({program, hook, place.file, place.offset, place.pid, nullptr});
-    if (!attached) return kernel::attach_error(place.text(program), attached.error());
-    link = std::move(*attached);
-    return {};
-  };
-  if (loaded_->has_session() && program_of(program, Hook::session, all) != nullptr) {
-    if (auto ok = attach(links->session, Hook::session); !ok) return ok.error();
-    return made;
-  }
-  if (loaded_->durations == Durations::by_returns)
-    if (auto ok = attach(links->at_return, Hook::at_return); !ok) return ok.error();
   if (auto ok = attach_ends(made, program, place); !ok) return ok.error();
-  if (auto ok = attach(links->at_entry, Hook::at_entry); !ok) return ok.error();
+  auto entry = attach_hook({program, Hook::at_entry, place.file, place.offset, place.pid, nullptr});
+  if (!entry) return kernel::attach_error(place.text(program), entry.error());
+  made.links_->at_entry = std::move(*entry);
   return made;
 }
 
@@ -409,8 +365,7 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
   const auto hook = static_cast<Hook>(request.what);
   const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::link_notify) &&
                         request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
-                        (request.pid > 0 || request.pid == kAllProcesses) && file &&
-                        (hook != Hook::session || loaded_->has_session());
+                        (request.pid > 0 || request.pid == kAllProcesses) && file;
   if (!is_known) return error_in_words("attach: no such request");
   if (hook == Hook::at_end) {
     const auto ending = ending_asked_for(file.get(), request, program);

@@ -16,7 +16,6 @@
 #include "kernel/map.h"
 #include "kernel/mapped_array.h"
 #include "kernel/program_stats.h"
-#include "records/durations.h"
 #include "records/ending_function.h"
 #include "records/programs.h"
 #include "records/record_lines.h"
@@ -24,7 +23,6 @@
 #include "records/shares.h"
 #include "shared/record_completion.h"
 #include "shared/record_process.h"
-#include "shared/record_triggers.h"
 #include "shared/scan_lists.h"
 #include "shared/traces.h"
 
@@ -72,7 +70,6 @@ struct RecordMaps {
   RecordLines lines;
   RecordPutMaps puts;
   kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
-  kernel::MapView<iocx_trigger_key, iocx_trigger> triggers;
   RecordTraceMaps traces;
 };
 
@@ -90,7 +87,7 @@ struct ProbePlace {
 };
 
 // The probes of one RecordProgram at one place, for one process or for all. Detached when it is
-// destroyed, the entry probe first: an entry never lacks its return.
+// destroyed, the entry probe first: an entry never lacks its end.
 class RecordAttachment {
  public:
   RecordAttachment(RecordAttachment&&) noexcept;
@@ -110,18 +107,14 @@ class RecordAttachment {
 };
 
 struct RecordProcessOptions {
-  Durations durations = Durations::by_ends;
   // Threads that process records, 3 KiB each. Rounded up to a power of two.
   std::uint32_t max_threads = 4096;
-  // By returns: use session probes where the kernel has them; without them every call is timed.
-  bool session = true;
-  std::uint32_t timed_rate = 0;  // calls of one record a second that they time, about; 0 = all
+  bool probe_links = true;  // attach by links where the kernel has them (kernel/uprobe_link.h)
   // Most entries; 0: not counted.
   std::uint32_t causes = 0;                        // of records' causes, about 90 bytes each
   std::uint32_t links = 0;                         // of links from record to record, the same
   std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;  // periodic ones, at most
   std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
-  std::uint32_t triggers = IOCX_MAX_TRIGGERS;
   std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
   kernel::TraceUse traces = {};            // of chains of records
   bool on_demand = true;  // let entries of these take memory when they are added, where that works
@@ -149,11 +142,8 @@ class RecordProcessObject {
   Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
                          std::span<const char* const> functions) const;
 
-  Durations durations() const;
   // Whether attachments are links, which are taken off together (kernel/take_off.h).
   bool has_links() const;
-  // Whether dbProcess has session probes.
-  bool has_session() const;
   // Whether a record takes memory when it is processed for the first time. Else, all records of an
   // IOC take it as soon as they are watched.
   bool grows_with_use() const;
@@ -183,7 +173,7 @@ class RecordProcessObject {
  private:
   struct Loaded;
   explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
-  enum class Hook : std::uint8_t { at_entry, at_return, session, at_end };
+  enum class Hook : std::uint8_t { at_entry, at_end };
   struct Place {
     RecordProgram program;
     Hook hook;

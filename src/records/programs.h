@@ -24,17 +24,13 @@ enum class RecordProgram : std::uint8_t {
 };
 
 // Names of BPF programs. A function's entry has one for attachments to one process and one for
-// those to all processes; at its return one does for both. Null: there is none.
+// those to all processes; where a cookie tells them apart, the first does for both.
 struct RecordProgramNames {
   RecordProgram program;
   const char* function;  // for messages
   const char* entry_process;
   const char* entry_all;
-  const char* at_return;
-  // Takes the place of the others where the kernel has session probes. Whom an attachment is for is
-  // then in its cookie, and entry_process does for both.
-  const char* session = nullptr;
-  // At the places where the function ends, in the place of return probes.
+  // At the places where the function ends. Null: there is none.
   const char* at_end = nullptr;
   std::optional<iocx_ending_function> ending = {};
 };

@@ -38,11 +38,7 @@ void RecordSamples::add(std::uint64_t address, const iocx_record_stats& stats) {
   RecordSample& sample = samples_.emplace_back();
   sample.record = record_index(database_, address);
   any_unknown_ |= sample.record == RecordSample::kUnknown;
-  const auto hidden = hidden_.find(address);
-  if (hidden == hidden_.end()) return fill(sample, stats);
-  iocx_record_stats sum = stats;
-  add_counters(sum, hidden->second);
-  fill(sample, sum);
+  fill(sample, stats);
 }
 
 }  // namespace ioc_exporter::records

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "records/counters.h"
 #include "records/process.h"
 #include "records/samples.h"
 
@@ -14,9 +13,7 @@ namespace ioc_exporter::records {
 // One sample for each record that was counted, in the order in which they are added.
 class RecordSamples {
  public:
-  // `hidden`: what was not counted, and is added.
-  RecordSamples(const Database& database, HiddenCounts hidden)
-      : database_(database), hidden_(std::move(hidden)) {}
+  explicit RecordSamples(const Database& database) : database_(database) {}
 
   // Addresses that the database does not have become kUnknown.
   void add(std::uint64_t address, const iocx_record_stats& stats);
@@ -25,7 +22,6 @@ class RecordSamples {
 
  private:
   const Database& database_;
-  HiddenCounts hidden_;
   std::vector<RecordSample> samples_;
   bool any_unknown_ = false;
 };

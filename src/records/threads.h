@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "records/hit_cost.h"
 #include "records/process_object.h"
 #include "shared/record_process.h"
 
@@ -19,8 +20,14 @@ namespace ioc_exporter::records {
 // Times that the IOC's threads came by a probe.
 struct ProbeHits {
   std::uint64_t entries = 0;  // entry probes, of all functions
-  std::uint64_t returns = 0;  // return probes
+  std::uint64_t returns = 0;  // probes that only timed calls need
 };
+
+// Seconds that they took.
+inline double cost_of(const ProbeHits& hits, const HitCost& cost) {
+  return static_cast<double>(hits.entries) * cost.entry +
+         static_cast<double>(hits.returns) * cost.end;
+}
 
 // Sums over all threads of one IOC, those that have ended included.
 struct IocCounts {

@@ -3,8 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/wall_clock.h"
@@ -14,42 +12,23 @@
 namespace ioc_exporter::records {
 namespace {
 
-constexpr int kPatienceMs = 100;
-
 std::uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
 }
 
 }  // namespace
 
-Result<RecordProcess::TimedCalls> RecordProcess::timed_calls(
-    const std::vector<std::uint32_t>& slots) const {
-  TimedCalls calls;
+Result<bool> RecordProcess::has_timed_calls(std::uint32_t slot) const {
+  bool any = false;
   auto read =
       for_each_thread(object_, thread_places_, ThreadPart::frames, [&](const iocx_thread& thread) {
         const Watched* const watched = watched_by(thread);
-        if (watched == nullptr || thread.epoch != watched->epoch) return;
-        if (std::ranges::find(slots, thread.slot) == slots.end()) return;
+        if (thread.slot != slot || watched == nullptr || thread.epoch != watched->epoch) return;
         for (std::uint32_t i = 0; i < std::min<std::uint32_t>(thread.depth, IOCX_MAX_DEPTH); ++i)
-          if (thread.frames[i].state <= IOCX_FRAME_UNDECIDED)
-            calls.emplace(thread.owner, thread.frames[i].sp, thread.frames[i].start_ns);
+          any |= thread.frames[i].state <= IOCX_FRAME_UNDECIDED;
       });
   if (!read) return read.error();
-  return calls;
-}
-
-// Waits for the calls that are timed now: a session probe sees only the returns that it asked for,
-// so the new attachment would miss theirs. One that takes longer is counted without a duration.
-Result<void> RecordProcess::let_calls_return(const Library& library) const {
-  const std::vector<std::uint32_t> slots = active(library);
-  auto before = timed_calls(slots);
-  for (int wait = 0; before && wait < kPatienceMs && !before->empty(); ++wait) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    auto now = timed_calls(slots);
-    if (!now) return std::move(now).error();
-    std::erase_if(*before, [&now](const auto& call) { return !now->contains(call); });
-  }
-  return before ? Result<void>() : before.error();
+  return any;
 }
 
 // Where the IOC's probes are.
@@ -64,7 +43,7 @@ Result<bool> RecordProcess::write_timing(std::uint32_t slot, const Timing& timin
   const auto found = watched_.find(slot);
   if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
   Watched& watched = found->second;
-  if (durations() != Durations::by_ends || !watched.target.ending) return false;
+  if (!watched.target.ending) return false;
   const bool attach = !watched.timing.ends || !watched.timing.completions;
   const bool window = timing.until_ns != UINT64_MAX;
   if (watched.paused && window) return false;
@@ -84,15 +63,12 @@ Result<bool> RecordProcess::write_timing(std::uint32_t slot, const Timing& timin
 }
 
 Result<bool> RecordProcess::time_all(std::uint32_t slot) {
-  Timing timing;
-  timing.rate = timed_rate_;
-  return write_timing(slot, timing);
+  return write_timing(slot, Timing());
 }
 
 Result<bool> RecordProcess::time_window(std::uint32_t slot, std::uint32_t weight,
                                         std::chrono::nanoseconds length) {
   Timing timing;
-  timing.rate = timed_rate_;
   timing.weight = weight;
   timing.until_ns = static_cast<std::uint64_t>(length.count());
   return write_timing(slot, timing);
@@ -109,11 +85,11 @@ Result<bool> RecordProcess::end_window(std::uint32_t slot, bool anyhow) {
     watched.timing.until_ns = now_ns;
     if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok.error();
   }
-  auto calls = watched.paused ? TimedCalls() : timed_calls({slot});
-  if (!calls) return std::move(calls).error();
-  if (!calls->empty() && !anyhow) return false;
+  const auto under_way = watched.paused ? Result<bool>(false) : has_timed_calls(slot);
+  if (!under_way) return under_way.error();
+  if (*under_way && !anyhow) return false;
   watched.timing.ends = false;
-  if (!calls->empty()) ++watched.epoch;  // their frames are not to wait for an end
+  if (*under_way) ++watched.epoch;  // their frames are not to wait for an end
   if (!watched.paused)
     if (auto ok = write_config(slot, watched, attach_bit(library.mode)); !ok) return ok.error();
   const auto needs_ends = [this](std::uint32_t other) { return watched_.at(other).timing.ends; };
@@ -150,32 +126,9 @@ Result<bool> RecordProcess::end_completions(std::uint32_t slot, bool anyhow) {
   return true;
 }
 
-// A process's clock has its number in the id (CPUCLOCK_SCHED of
-// include/linux/posix-timers_types.h): what clock_getcpuclockid() makes.
-std::optional<double> RecordProcess::cpu_seconds(std::uint32_t slot) const {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return std::nullopt;
-  clockid_t clock{};
-  timespec time{};
-  if (::clock_getcpuclockid(found->second.target.pid, &clock) != 0 ||
-      ::clock_gettime(clock, &time) != 0)
-    return std::nullopt;
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 bool RecordProcess::is_timed(std::uint32_t slot) const {
   const auto found = watched_.find(slot);
-  if (found == watched_.end() || durations() == Durations::off) return false;
-  return durations() == Durations::by_returns || found->second.target.ending != nullptr;
-}
-
-Result<void> RecordProcess::set_timed_rate(std::uint32_t slot, std::uint32_t rate) {
-  const auto found = watched_.find(slot);
-  if (found == watched_.end()) return error_in_words("no IOC in slot " + std::to_string(slot));
-  Watched& watched = found->second;
-  watched.timing.rate = std::max(rate, 1u);
-  if (watched.paused) return {};
-  return write_config(slot, watched, attach_bit(libraries_.at(watched.library).mode));
+  return found != watched_.end() && found->second.target.ending;
 }
 
 }  // namespace ioc_exporter::records

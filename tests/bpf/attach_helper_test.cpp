@@ -13,11 +13,11 @@ namespace {
 
 using test::FakeIoc;
 
-class AttachHelperTest : public ::testing::TestWithParam<Durations> {
+class AttachHelperTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    auto process = RecordProcess::start({.durations = GetParam()});
+    auto process = RecordProcess::start({});
     ASSERT_TRUE(process) << process.error().message();
     process_.emplace(std::move(*process));
     auto helper = Helper::start({"ioc_exp-attach", [] { return Result<void>(); },
@@ -52,7 +52,7 @@ class AttachHelperTest : public ::testing::TestWithParam<Durations> {
   std::shared_ptr<Helper> helper_;
 };
 
-TEST_P(AttachHelperTest, CountsExactlyAndDetaches) {
+TEST_F(AttachHelperTest, CountsExactlyAndDetaches) {
   FakeIoc ioc;
   const auto slot = process_->watch(ioc.target(128, true));
   ASSERT_TRUE(slot) << slot.error().message();
@@ -70,7 +70,7 @@ TEST_P(AttachHelperTest, CountsExactlyAndDetaches) {
 
 // A breakpoint in the middle of an instruction, in a file that other processes map too, would be a
 // way to change what they do.
-TEST_P(AttachHelperTest, AttachesWhereAFunctionThatIsMeantBeginsAndNowhereElse) {
+TEST_F(AttachHelperTest, AttachesWhereAFunctionThatIsMeantBeginsAndNowhereElse) {
   FakeIoc ioc;
   const RecordTarget good = ioc.target(128, true);
   for (const std::uint64_t offset : {good.offset + 1, good.offset - 1, std::uint64_t{64}}) {
@@ -86,18 +86,16 @@ TEST_P(AttachHelperTest, AttachesWhereAFunctionThatIsMeantBeginsAndNowhereElse) 
   EXPECT_TRUE(process_->watch(good));
 }
 
-TEST_P(AttachHelperTest, TakesNoOtherRequest) {
+TEST_F(AttachHelperTest, TakesNoOtherRequest) {
   for (const HelperRequest request :
        {HelperRequest{.what = 77, .pid = -1}, HelperRequest{.number = 77, .pid = -1},
         HelperRequest{.pid = 0}, HelperRequest{.pid = -7}, HelperRequest{.pid = -1}})
     EXPECT_FALSE(helper_->ask(request));
 }
 
-class EndsHelperTest : public AttachHelperTest {};
-
 // Whoever asks says where a function begins; where it ends the helper finds out by itself.
-TEST_P(EndsHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
-  constexpr std::uint32_t kAtEnd = 3;
+TEST_F(AttachHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
+  constexpr std::uint32_t kAtEnd = 1;
   FakeIoc ioc;
   const RecordTarget good = ioc.target(128, true);
   const auto ask = [&](std::uint64_t offset, std::uint64_t function, RecordProgram program,
@@ -126,7 +124,7 @@ TEST_P(EndsHelperTest, AttachesWhereAFunctionThatIsMeantEndsAndNowhereElse) {
 }
 
 // Code that was changed after it was looked at: the places were right once.
-TEST_P(EndsHelperTest, AFileThatWasChangedIsRefusedByBoth) {
+TEST_F(AttachHelperTest, AFileThatWasChangedIsRefusedByBoth) {
   const std::string copy = testing::TempDir() + "fake_ioc." + std::to_string(::getpid());
   std::filesystem::copy_file(FAKE_IOC, copy, std::filesystem::copy_options::overwrite_existing);
   FakeIoc ioc;  // of the file that is left alone: one that runs cannot be written
@@ -142,15 +140,11 @@ TEST_P(EndsHelperTest, AFileThatWasChangedIsRefusedByBoth) {
   ASSERT_EQ(::pwrite(file.get(), &other, 1, static_cast<off_t>(last.offset)), 1);
   EXPECT_NE(why_not(target).find("the file was changed since the ends"), std::string::npos);
 
-  HelperRequest request{.what = 3, .pid = ioc.pid(), .offset = last.offset};
+  HelperRequest request{.what = 1, .pid = ioc.pid(), .offset = last.offset};
   request.more[0] = target.offset;
   EXPECT_FALSE(helper_->ask(request, file.get()));
   std::filesystem::remove(copy);
 }
-
-INSTANTIATE_TEST_SUITE_P(Modes, AttachHelperTest,
-                         ::testing::Values(Durations::by_ends, Durations::by_returns));
-INSTANTIATE_TEST_SUITE_P(ByEnds, EndsHelperTest, ::testing::Values(Durations::by_ends));
 
 }  // namespace
 }  // namespace ioc_exporter::records

@@ -1,13 +1,11 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
+#include "kernel/empty_probe.h"
 #include "record_process_fixture.h"
-#include "records/probe_limiter.h"
+#include "records/probe_control.h"
 #include "records/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {
-
-// Of CLOCK_MONOTONIC: when nothing has been under way for long.
-constexpr std::uint64_t kQuiet = UINT64_MAX;
 
 std::vector<RecordProcess::Coming> coming(const std::vector<RecordTarget>& targets) {
   std::vector<RecordProcess::Coming> all;
@@ -68,7 +66,7 @@ TEST_P(RecordProcessTest, AnIocThatHasEndedIsAClearError) {
   records::RecordTarget target;
   {
     FakeIoc ioc;
-    target = ioc.target(128, GetParam().one_read);
+    target = target_of(ioc);
   }
   const auto slot = probe_->watch(target);
   ASSERT_FALSE(slot);
@@ -102,7 +100,7 @@ TEST_P(RecordProcessTest, AnIocThatIsPausedIsLeftAloneAndKeepsItsCounts) {
 // Which pass is under way when the probes are attached again, nobody knows.
 TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   FakeIoc ioc;
-  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  records::RecordTarget target = target_of(ioc);
   target.extras.push_back(
       {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
   const auto slot = probe_->watch(target);
@@ -130,57 +128,20 @@ TEST_P(RecordProcessTest, APassOfAScanDuringWhichAnIocIsPausedIsNotTimed) {
   EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
 }
 
-// To the kernel, a process whose main thread has ended is nobody that could be attached to alone.
-TEST_P(RecordProcessTest, PassesThatNobodySeesInAPauseAreKnownToBeMissing) {
-  FakeIoc ioc;
-  records::RecordTarget target = ioc.target(128, GetParam().one_read);
-  target.extras.push_back(
-      {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});
-  const auto slot = probe_->watch(target);
-  ASSERT_TRUE(slot) << slot.error().message();
-  ioc.ask("name scan-0.1");
-  const auto passes = [&] {
-    const auto lists =
-        read_passes(probe_->object().maps(), *slot, probe_->generation(*slot), true, kQuiet);
-    EXPECT_TRUE(lists);
-    std::uint64_t ended = 0;
-    for (const auto& [thread, list] : *lists) ended += list.ended;
-    return ended;
-  };
-  EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->pause(*slot, RecordProcess::Keeps::passes));
-  ioc.ask("scan 1 3");
-  EXPECT_EQ(passes(), 3u);
-  EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->resume(*slot));
-  ioc.ask("end_main");
-  ASSERT_TRUE(probe_->note_main_thread_ended(*slot));
-  EXPECT_TRUE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->pause(*slot, RecordProcess::Keeps::passes));
-  ioc.ask("scan 1 5");
-  EXPECT_EQ(passes(), 3u);
-  EXPECT_FALSE(probe_->counts_passes(*slot));
-  ASSERT_TRUE(probe_->resume(*slot));
-  EXPECT_TRUE(probe_->counts_passes(*slot));
-  ioc.ask("scan 1 7");
-  EXPECT_EQ(passes(), 10u);
-  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), *slot));
-}
-
 // pthread_exit() in main. To the kernel, the process is then nobody that could be attached to
 // alone.
 TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
   FakeIoc ioc, other;
   const auto slot = watch(ioc);
-  const auto beside = probe_->watch(other.target(128, GetParam().one_read));
+  const auto beside = probe_->watch(target_of(other));
   ASSERT_TRUE(beside);
   ioc.ask("call 1 11");
   ioc.ask("end_main");
   // Links ask for the process, not for its memory: they lose nothing until somebody has noticed.
-  if (GetParam().session) ioc.ask("call 1 5");
+  if (GetParam().links) ioc.ask("call 1 5");
   auto noted = probe_->note_main_thread_ended(slot);
   ASSERT_TRUE(noted) << noted.error().message();
-  ioc.ask(GetParam().session ? "call 1 2" : "call 1 7");
+  ioc.ask(GetParam().links ? "call 1 2" : "call 1 7");
   EXPECT_EQ(all_processed(slot), 18u);
   ASSERT_TRUE(probe_->pause(slot));
   ioc.ask("call 1 29");
@@ -199,7 +160,7 @@ TEST_P(RecordProcessTest, AnIocWhoseMainThreadEndsIsCountedOn) {
 
 TEST_P(RecordProcessTest, AnIocWhoseMainThreadHasEndedBefore) {
   FakeIoc ioc, other;
-  auto target = ioc.target(128, GetParam().one_read);
+  auto target = target_of(ioc);
   ioc.ask("end_main");
   target.main_thread_ended = true;
   const auto slot = probe_->watch(target);
@@ -236,11 +197,10 @@ TEST_P(RecordProcessTest, ManyThatComeTogetherAreAttachedAtOnce) {
 // An IOC that was there when the others were made ready, and has ended since.
 TEST_P(RecordProcessTest, WhatNobodyCameForIsForgotten) {
   FakeIoc first, second;
-  ASSERT_TRUE(probe_->prepare(
-      coming({first.target(128, GetParam().one_read), second.target(256, GetParam().one_read)})));
+  ASSERT_TRUE(probe_->prepare(coming({target_of(first), target_of(second, 256)})));
   const auto slot = watch(first);
   first.ask("call 1 5");
-  ASSERT_TRUE(probe_->prepare(coming({second.target(512, GetParam().one_read)})));
+  ASSERT_TRUE(probe_->prepare(coming({target_of(second, 512)})));
   const auto other = watch(second, 512);
   second.ask("call 1 7");
   EXPECT_EQ(all_processed(slot), 5u);
@@ -272,9 +232,7 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
   std::vector<RecordTarget> targets;
   for (std::size_t i = 0; i < kMany; ++i) {
     iocs.push_back(std::make_unique<FakeIoc>());
-    targets.push_back(iocs.back()->target(128, GetParam().one_read));
-    targets.back().extras.push_back(
-        {RecordProgram::scan_list, iocs.back()->scan_list_offset(), FakeIoc::ending("scanList")});
+    targets.push_back(target_of(*iocs.back()));
   }
   ASSERT_TRUE(probe_->prepare(coming(targets)));
   std::vector<std::uint32_t> slots;
@@ -284,69 +242,54 @@ TEST_P(RecordProcessTest, OneOfVeryManyIsPausedWhereItsProbesStay) {
     slots.push_back(*slot);
   }
   const std::uint64_t attachments = probe_->use()->attachments;
-  iocs[2]->ask("name scan-0.1");
   for (auto& ioc : iocs) ioc->ask("call 1 3");
-  const auto off = probe_->pause(slots[2], RecordProcess::Keeps::passes);
+  const auto off = probe_->pause(slots[2]);
   ASSERT_TRUE(off) << off.error().message();
   EXPECT_FALSE(*off);
   EXPECT_TRUE(probe_->paused(slots[2]));
-  EXPECT_TRUE(probe_->shares_probes(slots[2]));
-  EXPECT_TRUE(probe_->counts_passes(slots[2]));
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 7");
-  iocs[2]->ask("scan 1 5");
-  EXPECT_EQ(probe_->hits(slots[2])->entries, 3u + 7 + 2 * 5);
-  const auto lists =
-      read_passes(probe_->object().maps(), slots[2], probe_->generation(slots[2]), true, kQuiet);
-  ASSERT_TRUE(lists);
-  ASSERT_EQ(lists->size(), 1u);
-  EXPECT_EQ(lists->begin()->second.ended, 5u);
+  EXPECT_EQ(probe_->hits(slots[2])->entries, 3u + 7);
   ASSERT_TRUE(probe_->resume(slots[2]));
-  EXPECT_FALSE(probe_->shares_probes(slots[2]));
   EXPECT_EQ(probe_->use()->attachments, attachments);
   for (auto& ioc : iocs) ioc->ask("call 1 4");
   for (std::size_t i = 0; i < slots.size(); ++i)
     EXPECT_EQ(all_processed(slots[i]), i == 2 ? 7u : 14u);
-  EXPECT_TRUE(forget_scan_lists(probe_->object().maps(), slots[2]));
 }
 
-// Each hit of which would cost a hundredth of a second: by far too dear.
-TEST_P(RecordProcessTest, AnIocAmongVeryManyStaysWithinItsBudgetInSlices) {
-  constexpr std::size_t kMany = kMostBesidePaused + 2;
-  std::vector<std::unique_ptr<FakeIoc>> iocs;
-  std::vector<RecordTarget> targets;
-  for (std::size_t i = 0; i < kMany; ++i) {
-    iocs.push_back(std::make_unique<FakeIoc>());
-    targets.push_back(iocs.back()->target(128, GetParam().one_read));
+// Each hit is taken to cost a hundredth of a second: by far too much.
+TEST_P(RecordProcessTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
+  FakeIoc busy, other;
+  ProbeControl control(*probe_, {.target = 0, .budget = 0.5}, {0.01, 0.01});
+  const auto slot = watch(busy), beside = watch(other);
+  control.watch(slot, "busy");
+  control.watch(beside, "other");
+  auto now = ProbeControl::Clock::now();
+  const auto look = [&](std::chrono::seconds after) { control.look(now += after); };
+  look(RecordBudget::kLook);
+  for (unsigned i = 0; i < RecordBudget::kLooksOver; ++i) {
+    EXPECT_FALSE(control.sample(slot)->over_budget);
+    busy.ask("call 1 101");
+    look(RecordBudget::kLook);
   }
-  ASSERT_TRUE(probe_->prepare(coming(targets)));
-  ProbeLimiter limiter(*probe_, {.target = 0, .budget = 1e-6}, {0.01, 0.01});
-  std::vector<std::uint32_t> slots;
-  for (const RecordTarget& target : targets) {
-    const auto slot = probe_->watch(target);
-    ASSERT_TRUE(slot) << slot.error().message();
-    slots.push_back(*slot);
-    limiter.watch(*slot, "fake " + std::to_string(slots.size()));
-  }
-  const auto now = ProbeLimiter::Clock::now();
-  limiter.look(now);
-  iocs[2]->ask("call 1 101");
-  limiter.look(now + 2 * OverheadGovernor::kLook);
-  // In all but one of a million slots of time.
-  EXPECT_TRUE(probe_->paused(slots[2]));
-  EXPECT_TRUE(probe_->shares_probes(slots[2]));
-  EXPECT_LT(limiter.sample(slots[2])->attached_share, 0.5);
-  // Nobody else is to hit the breakpoints where its calls end.
-  EXPECT_EQ(limiter.sample(slots[2])->timed_share,
-            GetParam().durations == Durations::by_returns ? 1 : 0);
-  iocs[2]->ask("call 1 50");
-  EXPECT_EQ(all_processed(slots[2]), 101u);
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (i == 2) continue;
-    EXPECT_FALSE(probe_->paused(slots[i]));
-    iocs[i]->ask("call 1 3");
-    EXPECT_EQ(all_processed(slots[i]), 3u);
-  }
+  EXPECT_TRUE(probe_->paused(slot));
+  EXPECT_NEAR(control.sample(slot)->over_budget.value_or(0), 1.01, 1e-9);
+  busy.ask("call 1 1000");  // is not counted
+  look(RecordBudget::kFirstRest);
+  EXPECT_FALSE(probe_->paused(slot));
+  EXPECT_TRUE(control.sample(slot)->over_budget) << "it is on trial";
+  busy.ask("call 1 67");
+  look(RecordBudget::kTrial);
+  EXPECT_TRUE(probe_->paused(slot));
+  look(RecordBudget::kFirstRest);
+  EXPECT_TRUE(probe_->paused(slot)) << "the second rest is longer";
+  look(RecordBudget::kFirstRest);
+  busy.ask("call 1 7");
+  look(RecordBudget::kTrial);
+  EXPECT_FALSE(control.sample(slot)->over_budget);
+  busy.ask("call 1 3");
+  EXPECT_EQ(all_processed(slot), 3u * 101 + 67 + 7 + 3);
+  EXPECT_FALSE(probe_->paused(beside));
 }
 
 TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
@@ -375,11 +318,10 @@ TEST_P(RecordProcessTest, AllArePausedAtOnceAndResumed) {
 TEST_P(RecordProcessTest, NestedCallsAreToldApartBesideAReturnProbeOfSomebodyElse) {
   FakeIoc ioc;
   const auto slot = watch(ioc);
-  records::RecordProcessOptions theirs;
-  theirs.session = false;
-  auto other = RecordProcess::start(theirs);
+  const RecordTarget target = target_of(ioc);
+  const auto other = kernel::EmptyProbe::attach(target.path, target.offset, target.pid,
+                                                kernel::EmptyProbe::Where::at_return);
   ASSERT_TRUE(other) << other.error().message();
-  ASSERT_TRUE(other->watch(ioc.target(128, GetParam().one_read)));
   for (int i = 0; i < 4; ++i)
     ioc.ask("set " + std::to_string(i) + " link " + std::to_string(i + 1));
   ioc.ask("call 0 1009");

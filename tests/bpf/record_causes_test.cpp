@@ -46,7 +46,7 @@ TEST_P(RecordProcessTest, OnlyPeriodicScansOfTheIocAreCausesOfTheirOwn) {
   options.causes = 64;
   start(options);
   FakeIoc ioc, other;
-  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  records::RecordTarget target = target_of(ioc);
   target.scan_periods = {"0.1", "0.05", "1.23457e-05"};
   const auto slot = probe_->watch(target);
   ASSERT_TRUE(slot) << slot.error().message();
@@ -151,7 +151,7 @@ TEST_P(RecordProcessTest, ScanListsOfThreadsThatFindTheirPlaceTakenAreTimed) {
   options.max_threads = 64;  // and as many that find their place taken
   start(options);
   FakeIoc ioc;
-  records::RecordTarget target = ioc.target(128, GetParam().one_read);
+  records::RecordTarget target = target_of(ioc);
   target.comes_first = true;
   target.extras.push_back(
       {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")});

@@ -73,7 +73,7 @@ TEST_P(RecordProcessTest, AFileThatItsOverlayHasCopiedSinceIsRefused) {
   const Overlays overlays;
   if (!overlays.made()) GTEST_SKIP() << "no overlay file system";
   FakeIoc before(overlays.ioc("one"));
-  const RecordTarget target = before.target(128, GetParam().one_read);
+  const RecordTarget target = target_of(before);
   ASSERT_EQ(::chmod(overlays.ioc("one").c_str(), 0700), 0);
   const auto slot = probe_->watch(target);
   ASSERT_FALSE(slot);
@@ -88,7 +88,7 @@ TEST_P(RecordProcessTest, AFileThatItsOverlayHasCopiedSinceIsRefused) {
 
 TEST_P(RecordProcessTest, WhereNoFunctionBeginsThereIsNoProbe) {
   FakeIoc ioc;
-  RecordTarget target = ioc.target(128, GetParam().one_read);
+  RecordTarget target = target_of(ioc);
   target.offset += 1;
   EXPECT_FALSE(probe_->watch(target));
   const auto slot = watch(ioc);
@@ -108,7 +108,7 @@ TEST_P(RecordProcessTest, IocsThatEndTogetherDoNotKeepTheOthersFromTheirProbes) 
   EXPECT_EQ(probe_->use()->attachments, 1u);
   iocs.erase(iocs.begin() + 1, iocs.end());
   // As many stay watched as are attached one by one: one of them alive.
-  const std::size_t left = probe_->attach_limits().fewest_for_all;
+  const std::size_t left = kFewestForAll;
   for (std::size_t i = kIocs - 1; i >= left; --i) probe_->unwatch(slots[i]);
   EXPECT_EQ(probe_->use()->attachments, 1u);
   iocs.front()->ask("call 1 31");

@@ -20,9 +20,9 @@ TEST_P(RecordLeavingTest, ThousandsThatLeaveOneCallEachAreCountedOnce) {
   EXPECT_EQ(left.untimed, 5003u);
   EXPECT_EQ(timed(left), 0u);
   EXPECT_EQ(whole.processed, 7u);
-  EXPECT_EQ(timed(whole), times_any() ? 7u : 0u);
+  EXPECT_EQ(timed(whole), GetParam().timed ? 7u : 0u);
   EXPECT_EQ(counts(slot).causes.at("main"), 5010u) << "no call is taken for one within another";
-  EXPECT_EQ(drops(IOCX_RECORD_DROP_UNWOUND), times_any() ? 5003u : 0u);
+  EXPECT_EQ(drops(IOCX_RECORD_DROP_UNWOUND), GetParam().timed ? 5003u : 0u);
 }
 
 // More at once than are discarded at once.
@@ -43,7 +43,7 @@ TEST_P(RecordLeavingTest, ThousandsThatLeaveManyCallsAreCountedOnce) {
   EXPECT_EQ(ioc.ask("call 0 13"), 20u * (3 * 1009 + 13) + 38);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(stats(slot, ioc.record(i)).processed, 3u * 1009 + 13) << i;
   EXPECT_EQ(stats(slot, ioc.record(40)).processed, 38u);
-  EXPECT_EQ(timed(stats(slot, ioc.record(19))) - before, times_any() ? 13u : 0u);
+  EXPECT_EQ(timed(stats(slot, ioc.record(19))) - before, GetParam().timed ? 13u : 0u);
 }
 
 TEST_P(RecordLeavingTest, OneProcessThatLeavesDoesNotDisturbAnother) {
@@ -98,16 +98,14 @@ TEST_P(RecordLeavingTest, ReturnProbesOfOthersDoNotMakeCallsLookLeft) {
   for (int i = 0; i < 100; ++i) {
     const auto seen = stats(slot, ioc.record(i));
     EXPECT_EQ(seen.processed, 11u) << i;
-    EXPECT_EQ(timed(seen), times_any() && i < IOCX_MAX_DEPTH ? 11u : 0u) << i;
+    EXPECT_EQ(timed(seen), GetParam().timed && i < IOCX_MAX_DEPTH ? 11u : 0u) << i;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordLeavingTest,
-                         ::testing::Values(Mode{true, true, 0, Durations::by_ends},
-                                           Mode{false, false, 0, Durations::by_ends}));
+                         ::testing::Values(Mode{true, true, true}, Mode{false, false, true}));
 INSTANTIATE_TEST_SUITE_P(Off, RecordLeavingTest,
-                         ::testing::Values(Mode{true, true, 0, Durations::off},
-                                           Mode{false, false, 0, Durations::off}));
+                         ::testing::Values(Mode{true, true, false}, Mode{false, false, false}));
 
 }  // namespace
 }  // namespace ioc_exporter::records

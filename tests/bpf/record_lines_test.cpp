@@ -129,8 +129,7 @@ TEST_P(RecordLinesTest, ManyRecordsInTurn) {
   EXPECT_EQ(chunks(), (kMade + IOCX_CHUNK_LINES - 1) / IOCX_CHUNK_LINES);
 }
 
-INSTANTIATE_TEST_SUITE_P(ByEnds, RecordLinesTest,
-                         ::testing::Values(Mode{true, true, 0, Durations::by_ends}));
+INSTANTIATE_TEST_SUITE_P(ByEnds, RecordLinesTest, ::testing::Values(Mode{true, true, true}));
 
 }  // namespace
 }  // namespace ioc_exporter::records

@@ -28,7 +28,7 @@ class RecordMemoryTest : public ::testing::TestWithParam<bool> {
   }
   void start(std::uint64_t memory) {
     RecordProcessOptions options;
-    options.session = false;
+    options.probe_links = false;
     options.kernel_memory = memory;
     options.on_demand = GetParam();
     auto started = RecordProcess::start(options);

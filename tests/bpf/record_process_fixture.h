@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <tuple>
 #include <vector>
 
 #include "fake_ioc.h"
@@ -19,22 +18,21 @@ namespace ioc_exporter::records {
 using test::FakeIoc;
 
 // More than are attached one by one, in every mode.
-inline constexpr std::size_t kIocs = kEveryCallReturns.most_per_process + 2;
+inline constexpr std::size_t kIocs = kMostPerProcess + 2;
 
 // What a test's counts must not depend on.
 struct Mode {
-  bool one_read;             // one read of the record a call, or two
-  bool session;              // session probes, or an entry and a return probe
-  std::uint32_t timed_rate;  // session probes time all calls, or not
-  Durations durations = Durations::by_returns;
+  bool one_read;  // one read of the record a call, or two
+  bool links;     // probes are links (kernel/uprobe_link.h), or perf events
+  bool timed;     // the ends of calls are seen, or not
 };
 
 class RecordProcessTest : public ::testing::TestWithParam<Mode> {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    if (GetParam().session && !kernel::uprobe_link_types())
-      GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
+    if (GetParam().links && !kernel::uprobe_link_types())
+      GTEST_SKIP() << "the kernel has no links of uprobes that count all threads (Linux 6.13)";
     auto& shared = shared_probe();
     if (!shared) shared = started({});
     ASSERT_TRUE(shared);
@@ -66,9 +64,8 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     EXPECT_EQ(use->attachments, 0u);
     EXPECT_EQ(use->threads, 0u);
     EXPECT_TRUE(probe_->counts()->empty());
-    for (const auto table :
-         {IOCX_SHARE_THREADS, IOCX_SHARE_OVERFLOW_THREADS, IOCX_SHARE_CAUSES, IOCX_SHARE_LINKS,
-          IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_PUT_CLIENTS, IOCX_SHARE_LINES, IOCX_SHARE_TRIGGERS})
+    for (const auto table : {IOCX_SHARE_THREADS, IOCX_SHARE_OVERFLOW_THREADS, IOCX_SHARE_CAUSES,
+                             IOCX_SHARE_LINKS, IOCX_SHARE_SCAN_LISTS, IOCX_SHARE_LINES})
       EXPECT_EQ(probe_->object().maps().shares.held(table), 0u) << table;
   }
   // In this test.
@@ -78,11 +75,16 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     return drops ? (*drops)[reason] - drops_before_[reason] : 0;
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
-    RecordTarget target = ioc.target(records, GetParam().one_read);
+    RecordTarget target = target_of(ioc, records);
     target.comes_first = true;  // has small tables for itself
     auto slot = probe_->watch(target);
     EXPECT_TRUE(slot) << slot.error().message();
     return slot ? *slot : 0;
+  }
+  static RecordTarget target_of(const FakeIoc& ioc, std::uint32_t records = 128) {
+    RecordTarget target = ioc.target(records, GetParam().one_read);
+    if (!GetParam().timed) target.ending = nullptr;
+    return target;
   }
   iocx_record_stats stats(std::uint32_t slot, std::uint64_t address) {
     const auto records = probe_->collect(slot);
@@ -97,7 +99,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     std::uint64_t sum = 0;
     for (const RawRecord& record : *records) {
       sum += record.stats.processed;
-      expect_timed(record.stats, record.stats.processed - record.stats.untimed);
+      EXPECT_EQ(timed(record.stats), record.stats.processed - record.stats.untimed);
     }
     return sum;
   }
@@ -105,43 +107,25 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
   static std::uint64_t timed(const iocx_record_stats& stats) {
     return std::accumulate(std::begin(stats.buckets), std::end(stats.buckets), std::uint64_t{0});
   }
-  // Where some calls stand for others, they may stand for some that are still to come.
-  void expect_timed(const iocx_record_stats& stats, std::uint64_t calls) const {
-    const double block = times_all() ? 0 : static_cast<double>(stats.processed / 64);
-    EXPECT_NEAR(static_cast<double>(timed(stats)), static_cast<double>(calls), block);
-  }
   IocCounts counts(std::uint32_t slot) {
     auto all = probe_->counts();
     EXPECT_TRUE(all);
     return all->at(slot);
   }
-  // A call that only its return decides, as with two reads, is timed.
-  bool times_all() const { return times_any() && all_are_timed(); }
-  bool times_any() const { return GetParam().durations != Durations::off; }
-  bool all_are_timed() const {
-    return !GetParam().session || GetParam().timed_rate == 0 || !GetParam().one_read;
-  }
-
   std::shared_ptr<RecordProcess> probe_;
   bool expect_drops_ = false;
 
  private:
-  // To load the programs takes longer than most tests: those of one mode share it.
+  // To load the programs takes longer than most tests: those that are alike share it.
   static std::shared_ptr<RecordProcess>& shared_probe() {
-    static std::map<std::tuple<Durations, bool, std::uint32_t>, std::shared_ptr<RecordProcess>>
-        probes;
-    return probes[{GetParam().durations, GetParam().session, GetParam().timed_rate}];
+    static std::map<bool, std::shared_ptr<RecordProcess>> probes;
+    return probes[GetParam().links];
   }
   static std::shared_ptr<RecordProcess> started(RecordProcessOptions options) {
-    options.session = GetParam().session;
-    options.timed_rate = GetParam().timed_rate;
-    options.durations = GetParam().durations;
+    options.probe_links = GetParam().links;
     auto started = RecordProcess::start(options);
     EXPECT_TRUE(started) << started.error().message();
-    if (!started) return nullptr;
-    auto probe = std::make_shared<RecordProcess>(std::move(*started));
-    EXPECT_EQ(probe->times_some_calls_only(), options.session && options.timed_rate > 0);
-    return probe;
+    return started ? std::make_shared<RecordProcess>(std::move(*started)) : nullptr;
   }
 
   std::vector<std::uint64_t> drops_before_;

@@ -7,7 +7,6 @@
 
 #include "fake_ioc.h"
 #include "records/process.h"
-#include "records/puts.h"
 #include "records/scan_passes.h"
 
 namespace ioc_exporter::records {

@@ -153,10 +153,8 @@ TEST_P(RecordTimingLinksTest, SwitchingAttachmentsLosesNoCallOutsideOfAWindow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingTest,
-                         ::testing::Values(Mode{true, true, 0, Durations::by_ends},
-                                           Mode{true, false, 0, Durations::by_ends}));
-INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingLinksTest,
-                         ::testing::Values(Mode{true, true, 0, Durations::by_ends}));
+                         ::testing::Values(Mode{true, true, true}, Mode{true, false, true}));
+INSTANTIATE_TEST_SUITE_P(ByEnds, RecordTimingLinksTest, ::testing::Values(Mode{true, true, true}));
 
 }  // namespace
 }  // namespace ioc_exporter::records

@@ -117,8 +117,6 @@ TEST(StackDepth, ProgramsOfProbesFitTheStackOfOlderKernels) {
   ASSERT_NE(records, nullptr);
   std::memset(records->rodata, 1, sizeof *records->rodata);  // all that can be switched on
   records->rodata->cfg_cookies = links.has_value();
-  bpf_program__set_autoload(records->progs.session, links.has_value());
-  if (links) ioc_exporter::kernel::set_attach_type(records->progs.session, links->session);
   expect_little_stack(records->obj);
   record_process_bpf__destroy(records);
 

@@ -20,15 +20,12 @@
 namespace ioc_exporter::traces {
 namespace {
 
-using records::Durations;
 using test::FakeIoc;
 
 constexpr int kRecords = 128;
 
-struct Mode {
-  Durations durations;
-  bool session;
-};
+// Whether probes are links (kernel/uprobe_link.h), or perf events.
+using Links = bool;
 
 // What the kernel holds, for all tests of a mode: to load it takes longer than most of them.
 struct Loaded {
@@ -45,15 +42,14 @@ Options options_of_maps() {
   return options;
 }
 
-std::shared_ptr<Loaded> load(const Mode& mode) {
-  static std::map<std::tuple<Durations, bool>, std::shared_ptr<Loaded>> all;
-  auto& loaded = all[{mode.durations, mode.session}];
+std::shared_ptr<Loaded> load(Links links) {
+  static std::map<Links, std::shared_ptr<Loaded>> all;
+  auto& loaded = all[links];
   if (loaded) return loaded;
   TraceMaps maps(options_of_maps());
   EXPECT_EQ(maps.problem(), "");
   records::RecordProcessOptions options;
-  options.durations = mode.durations;
-  options.session = mode.session;
+  options.probe_links = links;
   options.traces = maps.use();
   auto started = records::RecordProcess::start(options);
   EXPECT_TRUE(started) << started.error().message();
@@ -81,12 +77,12 @@ std::vector<std::string> lines(const Trace& trace) {
 
 using Lines = std::vector<std::string>;
 
-class TracesTest : public ::testing::TestWithParam<Mode>, protected TraceDirectory {
+class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirectory {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root to load BPF programs";
-    if (GetParam().session && !kernel::uprobe_link_types())
-      GTEST_SKIP() << "the kernel has no uprobe sessions (Linux 6.13)";
+    if (GetParam() && !kernel::uprobe_link_types())
+      GTEST_SKIP() << "the kernel has no links of uprobes that count all threads (Linux 6.13)";
     loaded_ = load(GetParam());
     ASSERT_TRUE(loaded_);
     auto slot = loaded_->probe.watch(fake_.target(kRecords, true));
@@ -377,8 +373,6 @@ TEST_P(TracesTest, ACallbackOfAnInterruptIsACauseOfItsOwn) {
 }
 
 TEST_P(TracesTest, WhatAnExceptionLeavesIsCut) {
-  if (GetParam().durations == Durations::by_returns)
-    GTEST_SKIP() << "a return probe does not survive it";
   fake_.ask("set 0 link 1");
   fake_.ask("set 1 leaves 1");
   choose(all());
@@ -433,10 +427,7 @@ TEST_P(TracesTest, OneWhoFillsTheRingIsCountedAndTakesNoChainFromAnother) {
   loaded_->probe.unwatch(*place);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, TracesTest,
-                         ::testing::Values(Mode{Durations::by_ends, true},
-                                           Mode{Durations::by_returns, true},
-                                           Mode{Durations::by_returns, false}));
+INSTANTIATE_TEST_SUITE_P(Modes, TracesTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace ioc_exporter::traces

@@ -47,7 +47,7 @@ def native_histograms(started, log_dir):
 
 def test_prometheus_3_asks_and_is_answered(start_ioc, start_exporter, native_histograms):
     ioc = start_ioc("asked", databases.put_targets("A:", 1))
-    exporter = start_exporter("--records.timed-rate=0", sees=[ioc])
+    exporter = start_exporter("--overhead.target=0", sees=[ioc])
     ioc.process_once("A:set1", 23)
     proxy = FormatProxy(exporter.port)
     try:

@@ -4,6 +4,7 @@ from collections import Counter
 import pytest
 
 from harness import clients, databases, env
+from harness.foreign_probes import return_probe
 from harness.waiting import wait_until
 
 WRITES = "epics_record_writes_total"
@@ -104,14 +105,20 @@ def test_every_way_to_write(start_ioc, start_exporter, raw_client, base):
         assert scrape.count("ioc_exporter_dropped_total", probe="record_process", reason=reason) == 0
 
 
-def test_the_shell_beside_return_probes_of_somebody_else(start_ioc, start_exporter):
+def test_the_shell_beside_return_probes_of_somebody_else(start_ioc, start_exporter, tmp_path):
+    """They replace return addresses, that of dbpf too."""
     ioc = start_ioc("shell", databases.put_targets("W:", 1))
     exporter = start_exporter(sees=[ioc])
-    other = start_exporter("--records.durations=on", sees=[ioc])  # replaces return addresses, that of dbpf too
-    for i in range(23):
-        ioc.put("W:set1", i)
-    for counts in (other, exporter):
-        wait_counted(counts, ioc, Counter({("W:set1", "shell"): 23}))
+    puts = 0
+
+    def put() -> None:
+        nonlocal puts
+        ioc.put("W:set1", puts)
+        puts += 1
+
+    with return_probe(ioc, "dbpf", tmp_path / "hits") as hits:
+        wait_until(lambda: put() or hits() >= 23, "hits of the other's probe", 60)
+    wait_counted(exporter, ioc, Counter({("W:set1", "shell"): puts}))
 
 
 def test_threads_of_circuits_that_end(start_ioc, start_exporter, connect):

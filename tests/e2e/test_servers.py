@@ -48,7 +48,7 @@ def test_found_by_what_it_speaks(start_server, start_exporter, connect):
     assert scrape.value("epics_ioc_info", ioc=server.name, pid=str(server.pid), base_version="",
                         ca_port=str(server.port)) == 1
     assert scrape.value("epics_ioc_up", ioc=server.name) == 1
-    assert not scrape.series("ioc_exporter_ioc_records_attached", ioc=server.name), "it has none"
+    assert not scrape.series("epics_ioc_records_watched", ioc=server.name), "it has none"
     assert sender.send() == 211 * len(PVS)
     assert server.counts(211 * len(PVS)) == dict.fromkeys(PVS, 211)
     scrape = exporter.scrape()

@@ -45,7 +45,7 @@ def entries_on_demand():
 
 def wait_counting(exporter, ioc, records: int) -> None:
     def counting(scrape):
-        return (scrape.value("ioc_exporter_ioc_records_attached", ioc=ioc.name) == 1
+        return (scrape.value("epics_ioc_records_watched", ioc=ioc.name) == 1
                 and scrape.total("epics_ioc_records", ioc=ioc.name) == records)
 
     exporter.wait_scrape(counting, f"all records of {ioc.name} are known", 120)

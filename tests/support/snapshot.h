@@ -39,7 +39,7 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<delivery::SinkSample> trace_sinks;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
-  std::optional<HitCostSample> hit_cost;  // nothing when it was not measured
+  std::optional<double> empty_probe;  // nothing when its cost was not measured
 };
 
 inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& exporter,
@@ -51,7 +51,7 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   iocs::encode_health(facts, encoder);
   iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
-  records::encode_all(snapshot.iocs, snapshot.hit_cost, edges, cache, encoder);
+  records::encode_all(snapshot.iocs, snapshot.empty_probe, edges, cache, encoder);
   ca::encode_ca(snapshot, edges.completions, encoder);
   pva::encode_pva(snapshot.pva, encoder);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);

@@ -128,7 +128,7 @@ def processed(scrape: Scrape) -> float:
 def all_work(scrape: Scrape) -> bool:
     """Nothing that the unit takes away is missed."""
     parts = [part for name in ("ioc_exporter_probe_loaded", "ioc_exporter_collector_success",
-                               "ioc_exporter_ioc_records_attached") for part in scrape.series(name)]
+                               "epics_ioc_records_watched") for part in scrape.series(name)]
     assert len(parts) > 3
     return all(value == 1 for _, value in parts)
 

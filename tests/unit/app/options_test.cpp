@@ -59,23 +59,22 @@ TEST(Options, ChannelAccess) {
 TEST(Options, Records) {
   const Options defaults = parsed({});
   EXPECT_EQ(defaults.records.max_threads, 4096u);
-  EXPECT_EQ(defaults.records.timed_rate, 100u);
   EXPECT_EQ(defaults.records.links, 0u);
   EXPECT_FALSE(defaults.records.causes);
   EXPECT_TRUE(defaults.records.puts);
   EXPECT_EQ(defaults.records.stuck_after, std::chrono::seconds(30));
-  EXPECT_EQ(defaults.records.overhead_budget, 5.0);
+  EXPECT_EQ(defaults.records.overhead_budget, 25.0);
   EXPECT_EQ(defaults.records.overhead_target, 1.0);
   EXPECT_FALSE(defaults.web.lifecycle);
   EXPECT_EQ(defaults.histogram_factor, exposition::EdgeStep::by_4);
   EXPECT_EQ(parsed({"--histogram.factor=2"}).histogram_factor, exposition::EdgeStep::by_2);
 
   const Options options =
-      parsed({"--records.max-threads=16", "--records.timed-rate=0", "--records.links=1000000",
+      parsed({"--records.max-threads=16", "--no-records.durations", "--records.links=1000000",
               "--records.causes", "--no-records.puts", "--records.stuck-after=2m",
               "--overhead.budget=0.5", "--web.enable-lifecycle"});
   EXPECT_EQ(options.records.max_threads, 16u);
-  EXPECT_EQ(options.records.timed_rate, 0u);
+  EXPECT_FALSE(options.records.durations);
   EXPECT_EQ(options.records.links, 1'000'000u);
   EXPECT_TRUE(options.records.causes);
   EXPECT_FALSE(options.records.puts);
@@ -115,8 +114,6 @@ TEST(Options, UsageErrorsNameTheOptionAndTheCause) {
   EXPECT_NE(refusal({"--ca.max-circuits=4194305"}).find("--ca.max-circuits"), std::string::npos);
   EXPECT_NE(refusal({"--state.pin=here"}).find("\"here\""), std::string::npos);
   EXPECT_NE(refusal({"--records.max-threads=15"}).find("--records.max-threads"), std::string::npos);
-  EXPECT_NE(refusal({"--records.timed-rate=1000001"}).find("--records.timed-rate"),
-            std::string::npos);
   EXPECT_NE(refusal({"--records.links=1000001"}).find("--records.links"), std::string::npos);
   EXPECT_NE(refusal({"--records.stuck-after=long"}).find("long"), std::string::npos);
   EXPECT_NE(refusal({"--histogram.factor=3"}).find("--histogram.factor"), std::string::npos);

@@ -79,6 +79,22 @@ TEST(Render, EveryKnownRecordHasAProcessTotalFromTheStart) {
   EXPECT_EQ(value(parsed, "epics_ioc_records", {{"ioc", "i"}, {"record_type", "ao"}}), "");
 }
 
+// A zero would be a reset, and what comes after it would count twice.
+TEST(Render, RecordsThatAreNotCountedHaveNoSeriesOfWhatTheyDid) {
+  Snapshot snapshot;
+  snapshot.iocs = {ioc_with_records("i", 2), ioc_with_records("j", 1)};
+  snapshot.iocs[0].no_record_counts = true;
+  snapshot.iocs[0].overhead = OverheadSample{.over_budget = 0.31, .attached = false};
+  snapshot.iocs[1].records = {processed_times(0, 23)};
+  const Scrape parsed = scrape(snapshot);
+  for (const char* family : {kProcess, kSkipped, "epics_ioc_timed_ratio"})
+    EXPECT_EQ(value(parsed, family, {{"ioc", "i"}, {"record", "R0"}}), "") << family;
+  EXPECT_EQ(value(parsed, "epics_record_info",
+                  {{"ioc", "i"}, {"record", "R1"}, {"record_type", "ai"}}),
+            "1");
+  EXPECT_EQ(value(parsed, kProcess, {{"ioc", "j"}, {"record", "R0"}}), "23");
+}
+
 TEST(Render, UntimedIsProcessedButNotInTheHistogram) {
   Snapshot snapshot;
   snapshot.iocs = {ioc_with_records("i", 1)};

@@ -32,7 +32,7 @@ IocSample power_supplies() {
   ioc.directory = "/opt/ioc/iocBoot/ps";
   ioc.user = "epics";
   ioc.ca_port = 5064;
-  ioc.records_attached = true;
+  ioc.records_watched = true;
   ioc.restarts = 3;
   ioc.unusual = UnusualSample{2, 1, {{"PS:Q1:SetCur", 720.5}}, {{"PS:Q2:SetCur", 250}}, 93600};
   ioc.last_exit = iocs::IocExit{"core_dump", "", "SIGSEGV"};
@@ -166,14 +166,15 @@ Snapshot sample_snapshot() {
                     {"record_process", "records_full", 0},
                     {"ca_tap", "resync", 2, false}};
   snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
-  snapshot.iocs[0].overhead = OverheadSample{0.0475, 0.25, 11.5};
+  snapshot.iocs[0].overhead =
+      OverheadSample{.core_share = 0.0475, .seconds = 11.5, .timed_share = 0.25};
   snapshot.probes[0].estimated_seconds = 2.75;
   snapshot.scrape_cost = ScrapeCostSample{23, 0.5};
   snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}}};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};
   snapshot.loop = LoopSample{17, 0.25, 0.0625};
   snapshot.readers = ReaderSample{3, 2, 1, 2};
-  snapshot.hit_cost = HitCostSample{0.9e-6, 1.25e-6};
+  snapshot.empty_probe = 0.5e-6;
   putlog::SinkSample kernel, file;
   kernel.sink = "kernel";
   kernel.delivered = 23;

@@ -69,8 +69,7 @@ class Habits : public testing::Test {
     ioc.user = user_;
     ioc.up = up_;
     ioc.pid = pid_;
-    ioc.records_attached = attached_ > 0;
-    ioc.overhead = OverheadSample{.attached_share = attached_};
+    ioc.records_watched = watched_;
     ioc.database = database_;
     for (std::uint32_t i = 0; i < names_.size(); ++i) {
       counts_[index(i)] += rates_[index(i)](time_) * static_cast<double>(kStep.count());
@@ -111,7 +110,7 @@ class Habits : public testing::Test {
   int pid_ = 812;
   std::string user_ = "epics";
   bool up_ = true;
-  double attached_ = 1;
+  bool watched_ = true;
   bool is_read_ = true;
   UnusualSample now_;
 };
@@ -201,27 +200,14 @@ TEST_F(Habits, ASuddenStormIsSeenAtOnceAndAccepted) {
   EXPECT_EQ(unusual(), "") << "it is a habit by now";
 }
 
-// A storm has the probes taken off for slices of time, which is no reason to say nothing of it.
-TEST_F(Habits, AStormIsSeenInSlicesOfTime) {
-  double rate = 1;
-  add("R:a", [&](seconds) { return rate; });
-  pass(hours(30));
-  attached_ = 0.5;
-  rate = 500;
-  pass(minutes(3));
-  EXPECT_EQ(unusual(), "+R:a");
-  rate = 0;
-  EXPECT_EQ((pass(hours(2)), now_.stopped), 0u) << "what is not seen has not stopped";
-}
-
 TEST_F(Habits, ProbesThatAreOffSayNothing) {
   bool stops = false;
   add("R:a", [&](seconds) { return stops ? 0 : 10.0; });
   pass(hours(30));
-  attached_ = 0;
+  watched_ = false;
   stops = true;
   EXPECT_FALSE(pass(hours(12)));
-  attached_ = 1;
+  watched_ = true;
   EXPECT_FALSE(pass(minutes(8)));
   pass(minutes(6));
   EXPECT_EQ(unusual(), "-R:a");
@@ -333,7 +319,7 @@ TEST_F(Habits, WhatIsKeptOfTheGoneIsBounded) {
     time_ += kStep;
     IocSample fake;
     fake.name = "fake" + std::to_string(i);
-    fake.up = fake.records_attached = true;
+    fake.up = fake.records_watched = true;
     fake.database = big;
     habits_.look({fake}, RecordHabits::Clock::time_point(time_));
   }

@@ -19,7 +19,7 @@ iocx_record_stats stats(std::uint64_t count) {
 
 TEST(RecordSamples, HaveTheIndexOfTheirRecordOrAreUnknown) {
   const Database database{{"calc"}, {{0x1000, "A", 0}, {0x2000, "B", 0}, {0x3000, "C", 0}}, {}};
-  RecordSamples made(database, {});
+  RecordSamples made(database);
   made.add(0x3000, stats(5));
   made.add(0x1000, stats(7));
   EXPECT_FALSE(made.any_unknown());
@@ -37,18 +37,6 @@ TEST(RecordSamples, HaveTheIndexOfTheirRecordOrAreUnknown) {
   EXPECT_EQ(samples[1].skipped_disabled, 3u);
   EXPECT_EQ(samples[2].record, RecordSample::kUnknown);
   EXPECT_EQ(samples[2].buckets[7], 6u);
-}
-
-TEST(RecordSamples, WhatWasHiddenIsAdded) {
-  const Database database{{"calc"}, {{0x1000, "A", 0}, {0x2000, "B", 0}}, {}};
-  RecordSamples made(database, {{0x2000, counters_of(stats(4))}});
-  made.add(0x1000, stats(7));
-  made.add(0x2000, stats(7));
-  const auto samples = made.take();
-  ASSERT_EQ(samples.size(), 2u);
-  EXPECT_EQ(samples[0].processed, 8u);
-  EXPECT_EQ(samples[1].processed, 8u + 5u);
-  EXPECT_EQ(samples[1].buckets[7], 11u);
 }
 
 }  // namespace

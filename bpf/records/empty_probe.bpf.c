@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
- * An empty program, to measure what a probe itself costs. It is only attached to a child process of the exporter,
- * for a moment at its start.
+ * An empty program, to measure what a probe itself costs. It is only attached to the exporter itself, for a moment at
+ * its start.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
