@@ -250,7 +250,7 @@ show_links() {
   if [ -n "${prometheus_port:-}" ]; then
     echo "  Prometheus     http://localhost:$prometheus_port/"
     echo "    who writes, puts/s:     $(prometheus_graph_link "$prometheus_port" \
-      'sum by (user, pv) (rate(epics_ca_puts_total[10s]))')"
+      'sum by (user, pv) (rate(epics_puts_total[10s]))')"
     echo "    busiest records, 1/s:   $(prometheus_graph_link "$prometheus_port" \
       'topk(10, sum by (record) (rate(epics_record_process_total[10s])))')"
     echo "    alerts:                 http://localhost:$prometheus_port/alerts"
@@ -266,7 +266,7 @@ show_links() {
 show_sample() {
   local page family
   page=$(http_get "$port" /metrics)
-  for family in epics_ioc_up epics_record_process_total epics_ca_puts_total; do
+  for family in epics_ioc_up epics_record_process_total epics_puts_total; do
     grep -m 4 "^$family{" <<<"$page" | sed 's/^/  /' || true
   done
   echo
@@ -339,7 +339,7 @@ if [ "$demo" = yes ]; then
   start_alertmanager
   start_prometheus
   start_rogue
-  wait_for 30 has_series 'epics_ca_puts_total\{' ||
+  wait_for 30 has_series 'epics_puts_total\{' ||
     fail_with_log exporter "the exporter has seen no put of the demo's clients after 30 s"
 fi
 if [ -n "$grafana" ]; then lay_out_grafana; fi

@@ -165,8 +165,8 @@ def hold(args, port, watch):
 def verdict(sums, puts, before):
     """What is not as it must be."""
     wrong = []
-    if sums.get("epics_ca_puts_total", 0) != puts:
-        wrong.append(f"puts counted {sums.get('epics_ca_puts_total', 0):.0f}, sent {puts}")
+    if sums.get("epics_puts_total", 0) != puts:
+        wrong.append(f"puts counted {sums.get('epics_puts_total', 0):.0f}, sent {puts}")
     for name in ("ca_channels", "ca_circuits"):
         if sums[f"ioc_exporter_map_entries/{name}"] != 0:
             wrong.append(f"{name} holds {sums[f'ioc_exporter_map_entries/{name}']:.0f} entries")

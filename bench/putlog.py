@@ -117,11 +117,11 @@ class Bench:
 
     def counts_alone(self, rate):
         exporter = Exporter(self.args.build / "ioc_exporter")
-        before = exporter.sum_of("epics_ca_puts_total"), cpu_ns(exporter.process)
+        before = exporter.sum_of("epics_puts_total"), cpu_ns(exporter.process)
 
         def note(puts, seconds):
             used = cpu_ns(exporter.process) - before[1]
-            counted = exporter.sum_of("epics_ca_puts_total") - before[0]
+            counted = exporter.sum_of("epics_puts_total") - before[0]
             return f"sent {puts} = counted {counted:.0f}", used / seconds / 1e7, counted == puts
         result = self.flood(self.ioc, self.args.port, rate, note)
         exporter.end()

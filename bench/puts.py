@@ -74,7 +74,7 @@ class Exporter(Tool):
                           "--overhead.budget=0", *options])
         self.port = self.wait_for(r"listening on 127\.0\.0\.1:(\d+)")[1]
         deadline = time.monotonic() + 30
-        hears = "--no-ca.witness" in options or 'epics_ioc_put_source{ioc="BENCH",protocol="ca",source="server"} 1'
+        hears = "--no-server-probe" in options or 'epics_ioc_put_source{ioc="BENCH",protocol="ca",source="server"} 1'
         while not all(line is True or line in self.metrics() for line in ('epics_ioc_up{ioc="BENCH"} 1', hears)):
             if time.monotonic() > deadline:
                 sys.exit("puts.py: the exporter does not find the IOC")
@@ -162,16 +162,16 @@ class Ways:
 
     @contextlib.contextmanager
     def packets_alone(self):
-        tool = Exporter(self.args.build / "ioc_exporter", "--no-ca.witness")
+        tool = Exporter(self.args.build / "ioc_exporter", "--no-server-probe")
         yield
         tool.end()
 
     @contextlib.contextmanager
     def ioc_exporter(self):
         tool = Exporter(self.args.build / "ioc_exporter")
-        before = tool.cpu_seconds(), tool.sum_of("epics_ca_puts_total")
+        before = tool.cpu_seconds(), tool.sum_of("epics_puts_total")
         yield
-        counted = tool.sum_of("epics_ca_puts_total") - before[1]
+        counted = tool.sum_of("epics_puts_total") - before[1]
         dropped = tool.sum_of("ioc_exporter_dropped_total")
         self.notes["ioc_exporter"].append((tool.cpu_seconds() - before[0], counted, dropped))
         tool.end()

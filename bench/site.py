@@ -228,7 +228,7 @@ def measure(prometheus: Prometheus, site: Site, wanted, use_rules) -> None:
     long = looked_at_for_long()
     backfill = Backfill(site, wanted.hosts, prometheus.port)
     backfill.run(until_then, wanted.full, wanted.past, lambda name: bool(long.fullmatch(name)), ONE_IOC)
-    there = f"count(last_over_time(ioc:epics_ca_puts:rate5m[10m] offset {60 * wanted.past - 15}m))"
+    there = f"count(last_over_time(ioc_protocol:epics_puts:rate5m[10m] offset {60 * wanted.past - 15}m))"
     if prometheus.value(there) != wanted.hosts * wanted.iocs:
         raise SystemExit(f"of the past there are {prometheus.value(there):.0f} IOCs")
     print(f"{time.time() - began:.0f} s for {wanted.past} hours, {prometheus.cpu():.0f} s of CPU, "

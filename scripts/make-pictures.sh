@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -le 2 ] || die "usage: scripts/make-pictures.sh [EXPORTER_PORT [PROMETHEUS_PORT]]"
 exporter=${1:-10064}
 prometheus=${2:-9090}
-puts='sum by (user, pv) (rate(epics_ca_puts_total[10s]))'
+puts='sum by (user, pv) (rate(epics_puts_total[10s]))'
 
 profile=$(mktemp -d -t ioc_exporter-pictures.XXXXXX)
 trap 'rm -rf "$profile"' EXIT

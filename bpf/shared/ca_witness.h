@@ -144,9 +144,9 @@ struct iocx_witness_rest {
 /* Index into the per-CPU array witness_drops. */
 #define IOCX_WITNESS_DROP_LIST(ROW)                                                \
 	/* puts that are counted for their IOC only: no room for who wrote what */ \
-	ROW(IOCX_WITNESS_DROP_FULL, "witness_full", LOST)                          \
+	ROW(IOCX_WITNESS_DROP_FULL, "server_probe_full", LOST)                     \
 	/* the same: the IOC's memory did not say who wrote */                     \
-	ROW(IOCX_WITNESS_DROP_UNREADABLE, "witness_unreadable", LOST)
+	ROW(IOCX_WITNESS_DROP_UNREADABLE, "server_probe_unreadable", LOST)
 IOCX_DROP_ENUM(iocx_witness_drop, IOCX_WITNESS_DROP_LIST, IOCX_WITNESS_DROPS)
 
 #ifdef __cplusplus

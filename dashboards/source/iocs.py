@@ -1,7 +1,7 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
 from board import IOCS, Board, halves
 from panels import (CRITICAL, GOOD, PASSES, PERIODS, PROCESSINGS, PUTS, SEVERITIES, STATES, UP_DOWN, WARNING, Column, Query, Ranked, Row, Stat,
-                    StateTimeline, Table, TimeSeries, either, worst_alerts)
+                    StateTimeline, Table, TimeSeries, worst_alerts)
 
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
@@ -42,7 +42,7 @@ def board() -> Board:
                    column(f"(epics_ioc_up{{{IOCS}}} or 0 * epics_ioc_expected{{{IOCS}}})"),
                    column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
                    column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
-                   column(either("ioc:epics_X_puts:rate5m", IOCS)),
+                   column(f"ioc_protocol:epics_puts:rate5m{{{IOCS}}}"),
                    column(f"epics_ioc_records_stuck{{{IOCS}}}"),
                    column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
                   width=24, height=10, sort="State",
@@ -115,8 +115,8 @@ def board() -> Board:
                         Query(halves("sum(instance:epics_ioc_records_stuck:sum{CHOSEN})", "sum(epics_ioc_records_stuck{CHOSEN})"), "stuck")], unit="short", width=8,
                        colors={"active": "blue", "stuck": "red"}),
             TimeSeries("Clients", "Connections, channels and subscriptions that Channel Access clients hold.",
-                       [Query(halves("sum(instance:epics_ca_circuits:sum{CHOSEN})", "sum(epics_ca_circuits{CHOSEN})"), "connections"),
-                        Query(halves("sum(instance:epics_ca_channels:sum{CHOSEN})", "sum(epics_ca_channels{CHOSEN})"), "channels"),
-                        Query(halves("sum(instance:epics_ca_monitors:sum{CHOSEN})", "sum(epics_ca_monitors{CHOSEN})"), "subscriptions")], unit="short", width=8,
+                       [Query(halves("sum(instance:epics_circuits:sum{CHOSEN})", "sum(epics_circuits{CHOSEN})"), "connections"),
+                        Query(halves("sum(instance:epics_channels:sum{CHOSEN})", "sum(epics_channels{CHOSEN})"), "channels"),
+                        Query(halves("sum(instance:epics_monitors:sum{CHOSEN})", "sum(epics_monitors{CHOSEN})"), "subscriptions")], unit="short", width=8,
                        colors={"connections": "orange", "channels": "blue", "subscriptions": "magenta"}),
         ])

@@ -30,7 +30,7 @@ UP_DOWN = {"0": ("down", CRITICAL), "1": ("up", GOOD)}
 SEVERITIES = {"info": ("info", TOL["cyan"]), "warning": ("warning", WARNING), "critical": ("critical", CRITICAL)}
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
-PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_witness": "magenta", "pva_witness": "cyan",
+PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_server_probe": "magenta", "pva_server_probe": "cyan",
           "ioc_exit": "yellow", "putlog": "grey", "traces": "green"}
 COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "magenta", "iocs": "cyan",
               "policy": "yellow", "putlog": "grey", "traces": "green"}
@@ -44,18 +44,6 @@ def worst_alerts(selector: str, by: str) -> str:
     return f"topk(50, max by (severity, alertname, {by}) (" + " or ".join(
         f'{weight}ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
         for severity, weight in weights.items()) + "))"
-
-
-def both(expression: str) -> str:
-    """Of Channel Access and of PV Access: "_X_" stands for their part of a metric's name; the label "protocol" tells
-    them apart."""
-    return "(" + " or ".join(f'label_replace({expression.replace("_X_", name)}, "protocol", "{label}", "", "")'
-                             for name, label in (("_ca_", "CA"), ("_pva_", "PVA"))) + ")"
-
-
-def either(metric: str, matchers: str) -> str:
-    """The same for a sum, over what rules have recorded."""
-    return f'{{__name__=~"{metric.replace("_X_", "_(ca|pva)_")}", {matchers}}}'
 
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")

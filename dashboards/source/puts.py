@@ -1,7 +1,7 @@
 """Dashboard Puts: who writes where."""
 from board import HOSTS, IOCS, Board, halves
 from panels import (CRITICAL, GOOD, PUTS, SEVERITIES, WARNING, Column, Heatmap, Logs, Query, Ranked, Row, Stat,
-                    Table, TimeSeries, both, either, worst_alerts)
+                    Table, TimeSeries, worst_alerts)
 
 # Searches are no single host's: without that label, which the ".+" of All would want.
 PUT_ALERTS = 'job=~"$job", instance=~"$instance|", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
@@ -10,9 +10,9 @@ PUT_ALERTS = 'job=~"$job", instance=~"$instance|", alertname=~"Epics.*Put.*|Epic
 PV = 'pv=~"$pv", pv!="(other)"'
 CLIENT = 'user=~"$user", client=~"$client"'
 BOTH = f"{IOCS}, {PV}, {CLIENT}"
-BUCKETS = halves("sum by (le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
-                 "sum by (le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})",
-                 whole="sum by (le) (job_le:epics_ca_put_duration_seconds_bucket:rate5m{CHOSEN})")
+BUCKETS = halves("sum by (le) (instance_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
+                 "sum by (le) (ioc_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
+                 whole="sum by (le) (job_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
 # What the put log has pushed to a Loki (docs/putlog.md): the line is JSON, the client there has its port.
 PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pv" | user=~"$user" | client=~"($client)(:[0-9]+)?"'
@@ -22,10 +22,10 @@ PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pv" | user=
 def unexpected_in_range(selector: str) -> str:
     """Puts of each series in the time shown, also of a series that began in it: with the first put, not with a 0. Two
     series of a kind, told apart by the label "part": their sum is meant."""
-    series = f"epics_X_unexpected_puts_total{{{selector}}}"
+    series = f"epics_unexpected_puts_total{{{selector}}}"
     parts = {"grown": f"increase({series}[$__range])",
              "first": f"(min_over_time({series}[$__range]) unless {series} offset $__range)"}
-    return " or ".join(f'label_replace({both(text)}, "part", "{part}", "", "")' for part, text in parts.items())
+    return " or ".join(f'label_replace({text}, "part", "{part}", "", "")' for part, text in parts.items())
 
 
 def unexpected_stat(title: str, action: str, color: str, text: str) -> Stat:
@@ -50,20 +50,20 @@ def board() -> Board:
             unexpected_stat("Unexpected", "unexpected", WARNING,
                             "Puts in the time shown that no rule of the site's policy expects."),
             Stat("Puts", "Puts a second, of all clients to all PVs.",
-                 [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})", f"sum({either('ioc:epics_X_puts:rate5m', 'CHOSEN')})"))],
+                 [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})", "sum(ioc_protocol:epics_puts:rate5m{CHOSEN})"))],
                  unit=PUTS, area=True),
             Stat("Failed puts", "Puts a second that the IOC answered with an error, refused ones included.",
                  [Query(halves("sum(instance_reason:epics_put_failures:rate5m{CHOSEN})",
-                               f"sum({either('ioc_reason:epics_X_put_failures:rate5m', 'CHOSEN')})") + " or vector(0)")], unit=PUTS,
+                               "sum(ioc_reason:epics_put_failures:rate5m{CHOSEN})") + " or vector(0)")], unit=PUTS,
                  steps=[(None, GOOD), (0.001, WARNING)], area=True),
             Stat("Clients", "Clients (user, host and address) with a put in the last five minutes.",
-                 [Query(f"count(count by (user, client_host, client) ({either('ioc_client_user:epics_X_puts:rate5m', IOCS)} > 0)) "
+                 [Query(f"count(count by (user, client_host, client) (ioc_client_user:epics_puts:rate5m{{{IOCS}}} > 0)) "
                         "or vector(0)")], unit="short", width=3),
             Stat("PVs written to", "PVs with a put in the last five minutes.",
-                 [Query(f"count(count by (ioc, pv) ({either('ioc_pv:epics_X_puts:rate5m', IOCS)} > 0)) or vector(0)")], unit="short", width=3),
+                 [Query(f"count(count by (ioc, pv) (ioc_pv:epics_puts:rate5m{{{IOCS}}} > 0)) or vector(0)")], unit="short", width=3),
             Stat("Under (other)", "Puts a second to PVs that have no series of their own, since there are more than --limit "
                  "allows: no panel below names them.",
-                 [Query("sum(" + either("ioc_pv:epics_X_puts:rate5m", f'{IOCS}, pv="(other)"') + ") or vector(0)")], unit=PUTS,
+                 [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit=PUTS,
                  steps=[(None, GOOD), (0.001, WARNING)]),
 
             Table("Unexpected and forbidden puts", "Puts in the time shown that the policy does not expect, the most "
@@ -90,32 +90,32 @@ def board() -> Board:
             Row("Who writes where"),
             Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time. Of all IOCs: as far as they were among the twenty busiest.",
                    [Query(halves("sum by (user, client_host, client) (instance_client_user:epics_puts_top:rate5m{CHOSEN}@END)",
-                                f"sum by (user, client_host, client) ({either('ioc_client_user:epics_X_puts:rate5m', f'CHOSEN, {CLIENT}')}@END)",
+                                f"sum by (user, client_host, client) (ioc_client_user:epics_puts:rate5m{{CHOSEN, {CLIENT}}}@END)",
                                 "user", "client",
                                 whole="sum by (user, client_host, client) (job_client_user:epics_puts_top:rate5m{CHOSEN}@END)"),
                           "{{user}}@{{client_host}} ({{client}})")], unit=PUTS, width=12),
             Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten busiest of a host, and the twenty of all.",
                    [Query(halves("sum by (ioc, pv) (ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)",
-                                 f"sum by (ioc, pv) ({either('ioc_pv:epics_X_puts:rate5m', f'CHOSEN, {PV}')}@END)", "pv",
+                                 f"sum by (ioc, pv) (ioc_pv:epics_puts:rate5m{{CHOSEN, {PV}}}@END)", "pv",
                                  whole="sum by (ioc, pv) (job_ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)"),
                           "{{pv}}")], unit=PUTS, width=12),
             Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
-                         f"{both(f'rate(epics_X_puts_total{{{BOTH}}}[5m])')} > 0)",
+                         f"rate(epics_puts_total{{{BOTH}}}[5m]) > 0)",
                          instant=True)], width=16, height=9, sort="Puts",
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
                            Column("client_host", "Host", width=100), Column("client", "Address", width=115),
                            Column("ioc", "IOC", width=105), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
             TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
                        [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
-                                     "sum by (protocol) (" + both("ioc:epics_X_puts:rate5m{CHOSEN}") + ")"), "{{protocol}}")],
-                       unit=PUTS, width=8, height=9, stack=True, colors={"CA": "blue", "PVA": "magenta"}),
+                                     "sum by (protocol) (ioc_protocol:epics_puts:rate5m{CHOSEN})"), "{{protocol}}")],
+                       unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta"}),
 
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (--pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it.",
                   [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
-                         f"{both(f'epics_X_last_put_timestamp_seconds{{{BOTH}}}')})", instant=True)], width=24, height=8, sort="Last put",
+                         f"epics_last_put_timestamp_seconds{{{BOTH}}})", instant=True)], width=24, height=8, sort="Last put",
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170), Column("client_host", "Host", width=170),
                            Column("client", "Address", width=170), Column("ioc", "IOC", width=170),
                            Column("Value", "Last put", width=180, unit="dateTimeAsIso")]),
@@ -124,13 +124,13 @@ def board() -> Board:
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
                        "its answer.",
                        [Query(halves("sum by (reason) (instance_reason:epics_put_failures:rate5m{CHOSEN})",
-                                     f"sum by (reason) ({either('ioc_reason:epics_X_put_failures:rate5m', 'CHOSEN')})"), "{{reason}}")],
+                                     "sum by (reason) (ioc_reason:epics_put_failures:rate5m{CHOSEN})"), "{{reason}}")],
                        unit=PUTS, width=8, height=8,
                        empty_when_healthy=True,
                        colors={"no_write_access": "orange", "put_failed": "red"}),
             Table("Whose puts fail", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
-                         f"{both(f'epics_X_put_failures_total{{{BOTH}}}')})",
+                         f"epics_put_failures_total{{{BOTH}}})",
                          instant=True)], width=16, height=8, sort="Failed",
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
                            Column("client", "Address", width=115), Column("ioc", "IOC", width=105),
@@ -140,14 +140,14 @@ def board() -> Board:
             Row("Latency of put-callbacks"),
             Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "
                     "more of them.",
-                    [Query(f"{BUCKETS} or sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s",
+                    [Query(f"{BUCKETS} or sum(rate(epics_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s",
                     without="No put-callback was answered"),
             TimeSeries("Latency: median and worst", "Half, 95 % and 99 % of put-callbacks took no longer, interpolated "
                        "between the edges of the buckets, which are factors of 4 apart.",
                        [Query(quantile(q), name) for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))],
                        unit="s", width=12, logarithmic=True, colors={"median": "blue", "95 %": "orange", "99 %": "red"}),
             Table("Slowest PVs", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
-                  [Query(f"topk(10, ioc_pv:epics_ca_put_duration_seconds:mean5m{{{IOCS}, {PV}}})", instant=True)],
+                  [Query(f"topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, {PV}}})", instant=True)],
                   width=24, height=7, sort="Mean",
                   columns=[Column("pv", "PV", width=300), Column("ioc", "IOC", width=200),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
@@ -160,4 +160,4 @@ def board() -> Board:
 
 def quantile(q: float) -> str:
     return (f"histogram_quantile({q}, {BUCKETS}) "
-            f"or histogram_quantile({q}, sum(rate(epics_ca_put_duration_seconds{{{IOCS}}}[$__rate_interval])))")
+            f"or histogram_quantile({q}, sum(rate(epics_put_duration_seconds{{{IOCS}}}[$__rate_interval])))")

@@ -3,19 +3,14 @@
 // Alerts. Each has its page in docs/runbooks/.
 local shell = import '../shell.libsonnet';
 
-// Of Channel Access, or of PV Access: "PROTOCOL" stands for its part of the names.
-local either(expr) = std.strReplace(expr, 'PROTOCOL', 'ca') + '  or\n' + std.strReplace(expr, 'PROTOCOL', 'pva');
 local indented(text) = '  ' + std.strReplace(std.rstripChars(text, '\n'), '\n', '\n  ') + '\n';
-// The same for a sum, where a client may do both.
-local both(expr) = indented(std.strReplace(expr, 'PROTOCOL', 'ca')) + '    or label_replace(\n'
-                   + indented(indented(std.strReplace(expr, 'PROTOCOL', 'pva'))) + '    , "protocol", "pva", "", "")\n';
 // A series of failures begins with the first one, which no increase() shows: that is the part before "or". It counts
 // only where the exporter was scraped before, or each failure of old would be new after an outage.
-local failed(matcher) = both(|||
-    (epics_PROTOCOL_put_failures_total{%(matcher)s}
-        unless epics_PROTOCOL_put_failures_total offset 10m
+local failed(matcher) = indented(|||
+    (epics_put_failures_total{%(matcher)s}
+        unless epics_put_failures_total offset 10m
         and on (job, instance) (up offset 10m == 1))
-      or increase(epics_PROTOCOL_put_failures_total{%(matcher)s}[10m])
+      or increase(epics_put_failures_total{%(matcher)s}[10m])
 ||| % { matcher: matcher });
 // What to enter on the host of the IOC.
 local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv') +
@@ -34,13 +29,9 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
           {
             alert: 'EpicsUnexpectedPut',
             expr: |||
-              epics_ca_last_unexpected_put_timestamp_seconds{action="unexpected"} > time() - 3600
-                unless epics_ca_last_unexpected_put_timestamp_seconds
-                  == epics_ca_last_unexpected_put_timestamp_seconds offset 5m
-                or
-              epics_pva_last_unexpected_put_timestamp_seconds{action="unexpected"} > time() - 3600
-                unless epics_pva_last_unexpected_put_timestamp_seconds
-                  == epics_pva_last_unexpected_put_timestamp_seconds offset 5m
+              epics_last_unexpected_put_timestamp_seconds{action="unexpected"} > time() - 3600
+                unless epics_last_unexpected_put_timestamp_seconds
+                  == epics_last_unexpected_put_timestamp_seconds offset 5m
             |||,
             labels: { severity: 'warning' },
             annotations: {
@@ -53,13 +44,9 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
           {
             alert: 'EpicsForbiddenPut',
             expr: |||
-              epics_ca_last_unexpected_put_timestamp_seconds{action="forbidden"} > time() - 3600
-                unless epics_ca_last_unexpected_put_timestamp_seconds
-                  == epics_ca_last_unexpected_put_timestamp_seconds offset 5m
-                or
-              epics_pva_last_unexpected_put_timestamp_seconds{action="forbidden"} > time() - 3600
-                unless epics_pva_last_unexpected_put_timestamp_seconds
-                  == epics_pva_last_unexpected_put_timestamp_seconds offset 5m
+              epics_last_unexpected_put_timestamp_seconds{action="forbidden"} > time() - 3600
+                unless epics_last_unexpected_put_timestamp_seconds
+                  == epics_last_unexpected_put_timestamp_seconds offset 5m
             |||,
             labels: { severity: 'critical' },
             annotations: {
@@ -74,11 +61,11 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
           // limit is one storm.
           {
             alert: 'EpicsClientPutStorm',
-            expr: either(|||
-              ioc_client_user:epics_PROTOCOL_puts:rate5m > %(putStormRate)g
-                unless ioc_client_user:epics_PROTOCOL_puts:rate5m <= %(putStormFactor)g * ioc_client_user:epics_PROTOCOL_puts:avg1d
+            expr: |||
+              ioc_client_user:epics_puts:rate5m > %(putStormRate)g
+                unless ioc_client_user:epics_puts:rate5m <= %(putStormFactor)g * ioc_client_user:epics_puts:avg1d
                 and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
-            ||| % $._config),
+            ||| % $._config,
             'for': '5m',
             keep_firing_for: '10m',
             labels: { severity: 'warning' },
@@ -91,11 +78,11 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
           },
           {
             alert: 'EpicsPvPutStorm',
-            expr: either(|||
-              ioc_pv:epics_PROTOCOL_puts:rate5m > %(putStormRate)g
-                unless ioc_pv:epics_PROTOCOL_puts:rate5m <= %(putStormFactor)g * ioc_pv:epics_PROTOCOL_puts:avg1d
+            expr: |||
+              ioc_pv:epics_puts:rate5m > %(putStormRate)g
+                unless ioc_pv:epics_puts:rate5m <= %(putStormFactor)g * ioc_pv:epics_puts:avg1d
                 and on (job, instance, ioc) (epics_ioc_up offset 1d == 1)
-            ||| % $._config),
+            ||| % $._config,
             'for': '5m',
             keep_firing_for: '10m',
             labels: { severity: 'warning' },
@@ -135,8 +122,8 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
           {
             alert: 'EpicsPutLatencyHigh',
             expr: |||
-              ioc_pv:epics_ca_put_duration_seconds:mean5m > %(putLatencySeconds)g
-                and ioc_pv:epics_ca_put_duration_seconds:mean5m > %(putLatencyFactor)g * ioc_pv:epics_ca_put_duration_seconds:avg1d
+              ioc_pv:epics_put_duration_seconds:mean5m > %(putLatencySeconds)g
+                and ioc_pv:epics_put_duration_seconds:mean5m > %(putLatencyFactor)g * ioc_pv:epics_put_duration_seconds:avg1d
             ||| % $._config,
             'for': '5m',
             keep_firing_for: '10m',
@@ -161,7 +148,7 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
           {
             alert: 'EpicsSearchStorm',
             // Each host on the network hears the same searches: one alert for all of them.
-            expr: 'max by (job, client) (rate(epics_ca_search_requests_total[10m])) > %(searchStormRate)g' % $._config,
+            expr: 'max by (job, protocol, client) (rate(epics_search_requests_total[10m])) > %(searchStormRate)g' % $._config,
             'for': '15m',
             keep_firing_for: '10m',
             labels: { severity: 'warning' },

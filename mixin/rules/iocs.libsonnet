@@ -52,9 +52,9 @@
             'epics_ioc_resident_memory_bytes',
             'epics_ioc_records_in_flight',
             'epics_ioc_records_stuck',
-            'epics_ca_circuits',
-            'epics_ca_channels',
-            'epics_ca_monitors',
+            'epics_circuits',
+            'epics_channels',
+            'epics_monitors',
           ]
         ] + [
           {

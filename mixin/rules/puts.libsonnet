@@ -10,77 +10,52 @@
         interval: '%ds' % $._config.ratesIntervalSeconds,
         rules: [
           {
-            record: 'ioc:epics_ca_puts:rate5m',
-            expr: 'sum by (job, instance, ioc) (rate(epics_ca_puts_total[5m]))',
+            record: 'ioc_protocol:epics_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, protocol) (rate(epics_puts_total[5m]))',
+          },
+          // Over both protocols, as all that follows.
+          {
+            record: 'ioc_pv:epics_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, pv) (rate(epics_puts_total[5m]))',
           },
           {
-            record: 'ioc:epics_pva_puts:rate5m',
-            expr: 'sum by (job, instance, ioc) (rate(epics_pva_puts_total[5m]))',
+            record: 'ioc_client_user:epics_puts:rate5m',
+            expr: 'sum by (job, instance, ioc, client, user, client_host) (rate(epics_puts_total[5m]))',
           },
           {
-            record: 'ioc_pv:epics_pva_puts:rate5m',
-            expr: 'sum by (job, instance, ioc, pv) (rate(epics_pva_puts_total[5m]))',
+            record: 'ioc_reason:epics_put_failures:rate5m',
+            expr: 'sum by (job, instance, ioc, reason) (rate(epics_put_failures_total[5m]))',
           },
           {
-            record: 'ioc_client_user:epics_pva_puts:rate5m',
-            expr: 'sum by (job, instance, ioc, client, user, client_host) (rate(epics_pva_puts_total[5m]))',
-          },
-          {
-            record: 'ioc_reason:epics_pva_put_failures:rate5m',
-            expr: 'sum by (job, instance, ioc, reason) (rate(epics_pva_put_failures_total[5m]))',
-          },
-          {
-            record: 'ioc_pv:epics_ca_puts:rate5m',
-            expr: 'sum by (job, instance, ioc, pv) (rate(epics_ca_puts_total[5m]))',
-          },
-          {
-            record: 'ioc_client_user:epics_ca_puts:rate5m',
-            expr: 'sum by (job, instance, ioc, client, user, client_host) (rate(epics_ca_puts_total[5m]))',
-          },
-          {
-            record: 'ioc_reason:epics_ca_put_failures:rate5m',
-            expr: 'sum by (job, instance, ioc, reason) (rate(epics_ca_put_failures_total[5m]))',
-          },
-          {
-            record: 'ioc_le:epics_ca_put_duration_seconds_bucket:rate5m',
-            expr: 'sum by (job, instance, ioc, le) (rate(epics_ca_put_duration_seconds_bucket[5m]))',
+            record: 'ioc_le:epics_put_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, ioc, le) (rate(epics_put_duration_seconds_bucket[5m]))',
           },
           // For the panels of all IOCs: by host, and of single PVs and clients the busiest of each host.
           {
-            record: 'instance_le:epics_ca_put_duration_seconds_bucket:rate5m',
-            expr: 'sum by (job, instance, le) (ioc_le:epics_ca_put_duration_seconds_bucket:rate5m)',
+            record: 'instance_le:epics_put_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, instance, le) (ioc_le:epics_put_duration_seconds_bucket:rate5m)',
           },
           {
-            record: 'job_le:epics_ca_put_duration_seconds_bucket:rate5m',
-            expr: 'sum by (job, le) (instance_le:epics_ca_put_duration_seconds_bucket:rate5m)',
+            record: 'job_le:epics_put_duration_seconds_bucket:rate5m',
+            expr: 'sum by (job, le) (instance_le:epics_put_duration_seconds_bucket:rate5m)',
           },
           {
             record: 'instance_protocol:epics_puts:rate5m',
-            expr: |||
-              label_replace(sum by (job, instance) (ioc:epics_ca_puts:rate5m), "protocol", "CA", "", "")
-                or
-              label_replace(sum by (job, instance) (ioc:epics_pva_puts:rate5m), "protocol", "PVA", "", "")
-            |||,
+            expr: 'sum by (job, instance, protocol) (ioc_protocol:epics_puts:rate5m)',
           },
           {
             record: 'instance_reason:epics_put_failures:rate5m',
-            expr: 'sum by (job, instance, reason) ({__name__=~"ioc_reason:epics_(ca|pva)_put_failures:rate5m"})',
+            expr: 'sum by (job, instance, reason) (ioc_reason:epics_put_failures:rate5m)',
           },
           {
             record: 'ioc_pv:epics_puts_top:rate5m',
-            expr: |||
-              topk by (job, instance) (10,
-                sum by (job, instance, ioc, pv) ({__name__=~"ioc_pv:epics_(ca|pva)_puts:rate5m", pv!="(other)"}) > 0
-              )
-            |||,
+            expr: 'topk by (job, instance) (10, ioc_pv:epics_puts:rate5m{pv!="(other)"} > 0)',
           },
           {
             record: 'instance_client_user:epics_puts_top:rate5m',
             expr: |||
               topk by (job, instance) (20,
-                sum by (job, instance, client, user, client_host) (
-                  {__name__=~"ioc_client_user:epics_(ca|pva)_puts:rate5m"}
-                ) > 0
+                sum by (job, instance, client, user, client_host) (ioc_client_user:epics_puts:rate5m) > 0
               )
             |||,
           },
@@ -98,12 +73,13 @@
             |||,
           },
           {
-            record: 'ioc_pv:epics_ca_put_duration_seconds:mean5m',
+            record: 'ioc_pv:epics_put_duration_seconds:mean5m',
             expr: |||
-              rate(epics_ca_put_duration_seconds_sum[5m]) / (rate(epics_ca_put_duration_seconds_count[5m]) > 0)
+              sum by (job, instance, ioc, pv) (rate(epics_put_duration_seconds_sum[5m]))
+                / (sum by (job, instance, ioc, pv) (rate(epics_put_duration_seconds_count[5m])) > 0)
                 or
-              histogram_sum(rate(epics_ca_put_duration_seconds[5m]))
-                / (histogram_count(rate(epics_ca_put_duration_seconds[5m])) > 0)
+              sum by (job, instance, ioc, pv) (histogram_sum(rate(epics_put_duration_seconds[5m])))
+                / (sum by (job, instance, ioc, pv) (histogram_count(rate(epics_put_duration_seconds[5m]))) > 0)
             |||,
           },
         ],
@@ -116,45 +92,29 @@
           // 0. The last quarter of an hour is left out, so that a storm is not measured by itself. A day of minutes
           // would be sixty times as much to read.
           {
-            record: 'ioc_client_user:epics_ca_puts:avg1h',
-            expr: 'sum_over_time(ioc_client_user:epics_ca_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
+            record: 'ioc_client_user:epics_puts:avg1h',
+            expr: 'sum_over_time(ioc_client_user:epics_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
           },
           {
-            record: 'ioc_client_user:epics_ca_puts:avg1d',
-            expr: 'sum_over_time(ioc_client_user:epics_ca_puts:avg1h[1d:1h] offset 15m) / 24',
+            record: 'ioc_client_user:epics_puts:avg1d',
+            expr: 'sum_over_time(ioc_client_user:epics_puts:avg1h[1d:1h] offset 15m) / 24',
           },
           {
-            record: 'ioc_client_user:epics_pva_puts:avg1h',
-            expr: 'sum_over_time(ioc_client_user:epics_pva_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
+            record: 'ioc_pv:epics_puts:avg1h',
+            expr: 'sum_over_time(ioc_pv:epics_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
           },
           {
-            record: 'ioc_client_user:epics_pva_puts:avg1d',
-            expr: 'sum_over_time(ioc_client_user:epics_pva_puts:avg1h[1d:1h] offset 15m) / 24',
-          },
-          {
-            record: 'ioc_pv:epics_ca_puts:avg1h',
-            expr: 'sum_over_time(ioc_pv:epics_ca_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
-          },
-          {
-            record: 'ioc_pv:epics_ca_puts:avg1d',
-            expr: 'sum_over_time(ioc_pv:epics_ca_puts:avg1h[1d:1h] offset 15m) / 24',
-          },
-          {
-            record: 'ioc_pv:epics_pva_puts:avg1h',
-            expr: 'sum_over_time(ioc_pv:epics_pva_puts:rate5m[1h]) / %d' % (3600 / $._config.ratesIntervalSeconds),
-          },
-          {
-            record: 'ioc_pv:epics_pva_puts:avg1d',
-            expr: 'sum_over_time(ioc_pv:epics_pva_puts:avg1h[1d:1h] offset 15m) / 24',
+            record: 'ioc_pv:epics_puts:avg1d',
+            expr: 'sum_over_time(ioc_pv:epics_puts:avg1h[1d:1h] offset 15m) / 24',
           },
           // Of the times at which there were puts.
           {
-            record: 'ioc_pv:epics_ca_put_duration_seconds:avg1h',
-            expr: 'avg_over_time(ioc_pv:epics_ca_put_duration_seconds:mean5m[1h])',
+            record: 'ioc_pv:epics_put_duration_seconds:avg1h',
+            expr: 'avg_over_time(ioc_pv:epics_put_duration_seconds:mean5m[1h])',
           },
           {
-            record: 'ioc_pv:epics_ca_put_duration_seconds:avg1d',
-            expr: 'avg_over_time(ioc_pv:epics_ca_put_duration_seconds:avg1h[1d:1h] offset 1h)',
+            record: 'ioc_pv:epics_put_duration_seconds:avg1d',
+            expr: 'avg_over_time(ioc_pv:epics_put_duration_seconds:avg1h[1d:1h] offset 1h)',
           },
         ],
       },

@@ -63,7 +63,7 @@ ca::CaCollector::Setup ca_setup(const Options& options, const kernel::RingUse& r
 
 pva::PvaCollector::Setup pva_setup(const Options& options, const kernel::RingUse& ring,
                                    const kernel::TraceUse& traces) {
-  return {options.pva, options.ca.put_expiry, ring, traces};
+  return {options.ca.server_probe, options.ca.put_expiry, ring, traces};
 }
 
 // What looks around beside an exporter that runs writes to none of its files.
@@ -256,6 +256,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   if (encoder.has_counter_facts()) encoder.use_exemplars(exemplars_.encoded(encoder));
   exposition::Page page{encoder};
   for (Collector* collector : collectors_) collect(*collector, page);
+  page.shared.encode(encoder);
   {
     const std::scoped_lock lock(mutex_);
     page.self.collectors.push_back(discovery_);

@@ -116,13 +116,11 @@ void add_options(OptionTable& table, Options& options) {
 
 OptionTable option_table(Options& options) {
   OptionTable table({"Web", "Configuration", "IOCs", "Collectors", "Records", "Series",
-                     "Channel Access", "PV Access", "Put log", "Traces", "Security", "Modes",
-                     "Other"});
+                     "Channel Access", "Put log", "Traces", "Security", "Modes", "Other"});
   web::add_options(table, options.web);
   iocs::add_options(table, options.iocs);
   records::add_options(table, options.records);
   ca::add_options(table, options.ca);
-  pva::add_options(table, options.pva);
   putlog::add_options(table, options.putlog);
   traces::add_options(table, options.traces);
   traces::add_memory_options(table, options.trace_memory);

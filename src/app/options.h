@@ -14,7 +14,6 @@
 #include "exposition/limits.h"
 #include "iocs/options.h"
 #include "putlog/options.h"
-#include "pva/options.h"
 #include "records/options.h"
 #include "traces/memory_options.h"
 #include "traces/options.h"
@@ -30,7 +29,6 @@ struct Options {
   iocs::Options iocs;
   records::Options records;
   ca::Options ca;
-  pva::Options pva;
   putlog::Options putlog;
   traces::Options traces;
   traces::MemoryOptions trace_memory;

@@ -69,8 +69,8 @@ std::string consequence(const policy::Policy& policy, std::uint32_t decides) {
   const std::string verdict(verdict_of(action));
   const std::string rule = clean(std::string(policy.name(decides)));
   if (!is_bad(action)) return verdict + ", by rule " + rule + ": it has no series\n";
-  return verdict + ", by rule " + rule + ": counts in epics_ca_unexpected_puts_total{rule=\"" +
-         rule + "\",action=\"" + verdict + "\"}\n";
+  return verdict + ", by rule " + rule + ": counts in epics_unexpected_puts_total{rule=\"" + rule +
+         "\",action=\"" + verdict + "\"}\n";
 }
 
 // A line for each rule that was asked; the last is the one that decides.

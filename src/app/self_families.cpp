@@ -204,7 +204,7 @@ void add_readers(const ReaderSample& readers, Families& to) {
         "Reading processes that were given up and that the kernel does not let end.")
       .add({}, as_double(readers.stuck))
       .append_to(to);
-  gauge("ioc_exporter_processes_left_alone",
+  gauge("ioc_exporter_processes_unwatched",
         "Processes that are not read for a while, since a reading did not end in time.")
       .add({}, as_double(readers.left_alone))
       .append_to(to);

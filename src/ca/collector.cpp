@@ -18,7 +18,6 @@ using std::chrono::seconds;
 
 constexpr const char* kTapProbe = "ca_tap";
 constexpr const char* kUdpProbe = "ca_udp";
-constexpr const char* kWitnessProbe = "ca_witness";
 constexpr seconds kReleaseInterval{30};
 constexpr seconds kUdpLookInterval{2};
 constexpr seconds kPutExpiryInterval{10};
@@ -67,9 +66,9 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
     why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
   else if (loaded = load_udp(); !loaded)
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
-  if (!options_.witness) return;
+  if (!options_.server_probe) return;
   if (auto loaded = load_witness(setup); !loaded)
-    why_no_witness_ = kernel::explain_load_error(kWitnessProbe, loaded.error());
+    why_no_witness_ = kernel::explain_load_error(kServerProbe, loaded.error());
 }
 
 Result<void> CaCollector::load_tap(const Setup& setup) {
@@ -113,7 +112,7 @@ std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
   if (tap_) states.push_back({kUdpProbe, why_no_udp_});
-  if (options_.witness) states.push_back({kWitnessProbe, why_no_witness_});
+  if (options_.server_probe) states.push_back({kServerProbe, why_no_witness_});
   return states;
 }
 
@@ -320,9 +319,9 @@ Result<CaTapReading> CaCollector::read_tap() {
   CaTapReading by_server;
   if (!tap_) {
     by_server.puts = totals_->counts();
-    by_server.drops = {{"ca_witness", "put_series_full", totals_->overflowed()},
-                       {"ca_witness", "unnamed_put", totals_->unnamed(), false},
-                       {"ca_witness", "ioc_gone", totals_->forgotten()}};
+    by_server.drops = {{kServerProbe, "put_series_full", totals_->overflowed()},
+                       {kServerProbe, "unnamed_put", totals_->unnamed(), false},
+                       {kServerProbe, "ioc_gone", totals_->forgotten()}};
   }
   auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());

@@ -83,10 +83,10 @@ void CaCollector::read_puts(Reading& reading) {
 }
 
 void CaCollector::read_witness(Reading& reading) {
-  if (!options_.witness) return;
+  if (!options_.server_probe) return;
   reading.self.probes.push_back(
-      witness_ ? probe_sample("ca_witness", true, witness_->attachments(), witness_->stats())
-               : probe_sample("ca_witness", false, 0, std::nullopt));
+      witness_ ? probe_sample(kServerProbe, true, witness_->attachments(), witness_->stats())
+               : probe_sample(kServerProbe, false, 0, std::nullopt));
   if (!witness_) return;
   reading.self.maps.push_back(witness_->map());
   auto drops = witness_->drops();
@@ -206,7 +206,7 @@ void CaCollector::collect(exposition::Page& page) {
   for (LimitedSample& limited : bounds_.limited()) page.self.limited.push_back(std::move(limited));
   const auto edges = exposition::HistogramEdges::of_puts(bounds_.edge_step());
   page.encoder.reserve(estimated_size(reading.samples, edges));
-  encode_ca(reading.samples, edges, page.encoder);
+  encode_ca(reading.samples, edges, page.encoder, page.shared);
 }
 
 void CaCollector::status(exposition::StatusPage& page) {

@@ -19,19 +19,22 @@ struct Column {
 };
 
 constexpr std::array kServerGauges{
-    Column<CaServerSample>{{"epics_ca_circuits", exposition::FamilyType::gauge,
-                            "TCP connections that Channel Access clients have to the IOC."},
+    Column<CaServerSample>{{"epics_circuits", exposition::FamilyType::gauge,
+                            "TCP connections that clients have to the IOC."},
                            &CaServerSample::circuits,
                            &CaServerSample::open_known},
+    Column<CaServerSample>{{"epics_monitors", exposition::FamilyType::gauge,
+                            "Monitors (subscriptions) that clients hold at the IOC."},
+                           &CaServerSample::monitors,
+                           &CaServerSample::open_known},
+};
+// Of Channel Access alone.
+constexpr std::array kCaServerGauges{
     Column<CaServerSample>{{"epics_ca_flow_controlled_circuits", exposition::FamilyType::gauge,
                             "Circuits whose client has told the IOC to send no monitor updates for "
                             "now, because it does not keep up (EVENTS_OFF)."},
                            &CaServerSample::flow_controlled,
                            &CaServerSample::flow_control_known},
-    Column<CaServerSample>{{"epics_ca_monitors", exposition::FamilyType::gauge,
-                            "Monitors (subscriptions) that clients hold at the IOC."},
-                           &CaServerSample::monitors,
-                           &CaServerSample::open_known},
 };
 constexpr std::array kServerCounters{
     Column<CaServerSample>{{"epics_ca_gets_total", exposition::FamilyType::counter,
@@ -62,25 +65,25 @@ constexpr exposition::Family kUnreadTime{
     "ioc_exporter_ca_unread_seconds_total", exposition::FamilyType::counter,
     "Time in which clients sent data to the IOC and it was not known where messages start."};
 constexpr exposition::Family kChannels{
-    "epics_ca_channels", exposition::FamilyType::gauge,
+    "epics_channels", exposition::FamilyType::gauge,
     "Channels that clients hold at the IOC, by the access that it granted."};
 constexpr std::array<std::string_view, CaServerSample::kAccesses> kAccessNames{
     "none", "read", "write", "read_write", "unknown"};
 
 constexpr std::array kClientGauges{
-    Column<CaClientSample>{{"epics_ca_client_circuits", exposition::FamilyType::gauge,
+    Column<CaClientSample>{{"epics_client_circuits", exposition::FamilyType::gauge,
                             "TCP connections that the client has to the IOC."},
                            &CaClientSample::circuits},
-    Column<CaClientSample>{{"epics_ca_client_channels", exposition::FamilyType::gauge,
+    Column<CaClientSample>{{"epics_client_channels", exposition::FamilyType::gauge,
                             "Channels that the client holds at the IOC."},
                            &CaClientSample::channels},
-    Column<CaClientSample>{{"epics_ca_client_monitors", exposition::FamilyType::gauge,
+    Column<CaClientSample>{{"epics_client_monitors", exposition::FamilyType::gauge,
                             "Monitors (subscriptions) that the client holds at the IOC."},
                            &CaClientSample::monitors},
 };
 
 constexpr exposition::Family kSearches{
-    "epics_ca_search_requests_total", exposition::FamilyType::counter,
+    "epics_search_requests_total", exposition::FamilyType::counter,
     "Names that the client searched by UDP, repetitions counted."};
 constexpr exposition::Family kBeacons{
     "epics_ca_beacons_total", exposition::FamilyType::counter,
@@ -125,20 +128,23 @@ void encode_channels(const std::vector<CaServerSample>& servers, exposition::Enc
   series.reserve(servers.size() * kAccessNames.size());
   for (const CaServerSample& server : servers)
     for (std::size_t i = 0; server.open_known && i < kAccessNames.size(); ++i)
-      series.emplace_back(encoder.labels({{"ioc", server.ioc}, {"access", kAccessNames[i]}}),
-                          server.channels[i]);
+      series.emplace_back(
+          encoder.labels({{"ioc", server.ioc}, {"protocol", kCa}, {"access", kAccessNames[i]}}),
+          server.channels[i]);
   exposition::encode_counts(kChannels, std::move(series), encoder);
 }
 
 }  // namespace
 
 void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder) {
-  std::vector<exposition::EncodedLabels> labels;
-  labels.reserve(servers.size());
-  for (const CaServerSample& server : servers)
+  std::vector<exposition::EncodedLabels> labels, with_protocol;
+  for (const CaServerSample& server : servers) {
     labels.push_back(encoder.labels({{"ioc", server.ioc}}));
-  encode_columns(kServerGauges, servers, labels, encoder);
+    with_protocol.push_back(encoder.labels({{"ioc", server.ioc}, {"protocol", kCa}}));
+  }
+  encode_columns(kServerGauges, servers, with_protocol, encoder);
   encode_channels(servers, encoder);
+  encode_columns(kCaServerGauges, servers, labels, encoder);
   encode_columns(kServerCounters, servers, labels, encoder);
   encode_unread_time(servers, labels, encoder);
 }
@@ -148,6 +154,7 @@ void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::E
   labels.reserve(clients.size());
   for (const CaClientSample& client : clients)
     labels.push_back(encoder.labels({{"ioc", client.ioc},
+                                     {"protocol", kCa},
                                      {"client", client.client},
                                      {"user", client.user},
                                      {"client_host", client.host}}));
@@ -157,7 +164,8 @@ void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::E
 void encode_ca_network(const CaSamples& samples, exposition::Encoder& encoder) {
   exposition::SeriesList<std::uint64_t> searches, beacons, anomalies;
   for (const SearchSample& search : samples.searches)
-    searches.emplace_back(encoder.labels({{"client", search.client}}), search.requests);
+    searches.emplace_back(encoder.labels({{"protocol", kCa}, {"client", search.client}}),
+                          search.requests);
   for (const BeaconSample& beacon : samples.beacons) {
     beacons.emplace_back(encoder.labels({{"server", beacon.server}}), beacon.beacons);
     anomalies.emplace_back(beacons.back().first, beacon.anomalies);
@@ -168,8 +176,8 @@ void encode_ca_network(const CaSamples& samples, exposition::Encoder& encoder) {
 }
 
 void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
-               exposition::Encoder& encoder) {
-  encode_puts(samples, put_edges, encoder);
+               exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
+  encode_puts(samples, put_edges, encoder, shared);
   encode_ca_servers(samples.ca_servers, encoder);
   encode_ca_clients(samples.ca_clients, encoder);
   encode_ca_network(samples, encoder);

@@ -5,12 +5,14 @@
 
 #include "ca/samples.h"
 #include "exposition/encoder.h"
+#include "exposition/shared_families.h"
 
 namespace ioc_exporter::ca {
 
-// All families of Channel Access, those of puts first. `put_edges`: of kPutScale.
+// All families of Channel Access, those of puts first. `put_edges`: of kPutScale. What PV Access
+// has in the same families is added to `shared`.
 void encode_ca(const CaSamples& samples, const exposition::HistogramEdges& put_edges,
-               exposition::Encoder& encoder);
+               exposition::Encoder& encoder, exposition::SharedFamilies& shared);
 
 // Samples of the same IOC, client or server are summed; series stand sorted by labels.
 void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder);

@@ -19,7 +19,12 @@ OptionValue pin(Options& options) {
 void add_options(OptionTable& table, Options& options) {
   table.add("Collectors", {{.flag = "collector.puts",
                             .help = "Count Channel Access puts",
-                            .value = on_off(options.enabled)}});
+                            .value = on_off(options.enabled)},
+                           {.flag = "server-probe",
+                            .help = "Count puts where EPICS Base's servers (rsrv, QSRV) take them, "
+                                    "by probes on them; without, Channel Access puts are counted "
+                                    "from packets and PV Access puts not at all",
+                            .value = on_off(options.server_probe)}});
   table.add("Series", {{.flag = "pvs.include",
                         .argument = "RE",
                         .key = "pvs.include",
@@ -46,10 +51,6 @@ void add_options(OptionTable& table, Options& options) {
        {.flag = "ca.remote-servers",
         .help = "Count also what clients on this host send to CA servers elsewhere",
         .value = on_off(options.remote_servers)},
-       {.flag = "ca.witness",
-        .help = "Count puts where the server of EPICS Base takes them, by a probe on it; without, "
-                "by what travels alone",
-        .value = on_off(options.witness)},
        {.flag = "ca.max-channels",
         .argument = "N",
         .help = "Channels of all clients together (about 800 bytes each)",

@@ -15,7 +15,7 @@ struct Options {
   bool enabled = true;
   std::vector<std::uint16_t> server_ports;  // of CA servers, whatever listens there
   bool remote_servers = false;
-  bool witness = true;  // ask the IOC's own server
+  bool server_probe = true;  // also for PV Access
   std::uint32_t max_channels = 131'072;
   std::uint32_t max_circuits = 65'536;
   std::string pin_directory = "/sys/fs/bpf/ioc_exporter";  // "" = none

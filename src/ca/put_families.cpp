@@ -14,24 +14,23 @@ namespace {
 
 constexpr exposition::Family kPuts{
     kPutsTotal, exposition::FamilyType::counter,
-    "Channel Access writes that clients sent to the IOC. Empty labels: the exporter "
-    "has not seen the name (yet)."};
-constexpr exposition::Family kFailures{
-    "epics_ca_put_failures_total", exposition::FamilyType::counter,
-    "Channel Access writes that the IOC answered with an error, by reason."};
+    "Puts that clients sent to the IOC. Empty labels: the exporter does not know the name (yet)."};
+constexpr exposition::Family kFailures{"epics_put_failures_total", exposition::FamilyType::counter,
+                                       "Puts that the IOC answered with an error, by reason."};
 constexpr exposition::Family kPutDuration{
     kPutDurations, exposition::FamilyType::histogram,
-    "Time from a write with callback (WRITE_NOTIFY) to the IOC's answer, over all clients."};
-constexpr exposition::Family kLastPut{
-    "epics_ca_last_put_timestamp_seconds", exposition::FamilyType::gauge,
-    "When the client wrote to the PV last, in seconds since 1970."};
+    "Time from a put with callback to the IOC's answer, over all clients."};
+constexpr exposition::Family kLastPut{"epics_last_put_timestamp_seconds",
+                                      exposition::FamilyType::gauge,
+                                      "When the client put to the PV last, in seconds since 1970."};
 constexpr exposition::Family kPv{
-    "epics_ca_pv_info", exposition::FamilyType::gauge,
+    "epics_pv_info", exposition::FamilyType::gauge,
     "Record and field that a PV name leads to, of PVs that were written to. "
     "Always 1."};
 
-std::string_view op_name(PutOp op) {
-  return op == PutOp::write ? "write" : "write_notify";
+std::string_view op_name(const PutSample& put) {
+  if (put.by_pva) return kPvaPutOp;
+  return put.op == PutOp::write ? "write" : "write_notify";
 }
 
 std::size_t characters(std::string_view utf8) {
@@ -64,26 +63,15 @@ std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
   return labels;
 }
 
-struct Puts {
-  std::uint64_t count = 0;
-  const PutSample* last = nullptr;
-  double created = 0;
-};
-
-void merge(Puts& into, const Puts& other) {
-  into.count += other.count;
-  into.created = std::min(into.created, other.created);  // not known where that of a part is not
-  if (into.last->last_time_seconds < other.last->last_time_seconds) into.last = other.last;
-}
-
 void encode_durations(const std::vector<PutDurationSample>& durations,
                       const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
   using Sums = std::pair<std::uint64_t, decltype(PutDurationSample::buckets)>;
   exposition::SeriesList<Sums> series;
   series.reserve(durations.size());
   for (const PutDurationSample& duration : durations)
-    series.emplace_back(encoder.labels({{"ioc", duration.ioc}, {"pv", duration.pv}}),
-                        Sums{duration.sum_ns, duration.buckets});
+    series.emplace_back(
+        encoder.labels({{"ioc", duration.ioc}, {"protocol", kCa}, {"pv", duration.pv}}),
+        Sums{duration.sum_ns, duration.buckets});
   encoder.begin_histograms(kPutDuration, edges);
   exposition::for_each_merged(
       std::move(series),
@@ -115,78 +103,48 @@ void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) 
 
 }  // namespace
 
-void encode_put_counts(const exposition::Family& family, const std::vector<PutSample>& puts,
-                       std::string_view op, exposition::Encoder& encoder) {
-  exposition::SeriesList<Puts> series;
-  series.reserve(puts.size());
-  for (const PutSample& put : puts)
-    series.emplace_back(encoder.labels(put_labels(put.ioc, put.pv, put.client, put.user, put.host,
-                                                  op.empty() ? op_name(put.op) : op)),
-                        Puts{put.count, &put, put.created_seconds});
-  encoder.begin_family(family);
-  exposition::for_each_merged(
-      std::move(series), merge, [&encoder](const exposition::EncodedLabels& labels, Puts all) {
-        exposition::CounterFacts facts{.exemplar = {}, .created_seconds = all.created};
-        if (!encoder.has_counter_facts() || all.last->last_time_seconds <= 0)
-          return encoder.count(labels, all.count, facts);
-        const exposition::EncodedLabels who = encoder.labels(exemplar_labels(*all.last));
-        facts.exemplar = exposition::Exemplar{who, 1, all.last->last_time_seconds};
-        encoder.count(labels, all.count, facts);
-      });
+void add_puts(const std::vector<PutSample>& puts, const exposition::Encoder& encoder,
+              exposition::SharedFamilies& shared) {
+  exposition::SeriesList<exposition::CountedSeries> counts;
+  exposition::SeriesList<double> times;
+  counts.reserve(puts.size());
+  times.reserve(puts.size());
+  for (const PutSample& put : puts) {
+    auto labels = put_labels(protocol_of(put.by_pva), put.ioc, put.pv, put.client, put.user,
+                             put.host, op_name(put));
+    exposition::CountedSeries series{put.count, put.created_seconds};
+    if (encoder.has_counter_facts() && put.last_time_seconds > 0)
+      series.exemplar = {encoder.labels(exemplar_labels(put)), 1, put.last_time_seconds};
+    counts.emplace_back(encoder.labels(labels), std::move(series));
+    labels.pop_back();  // "op"
+    if (put.last_time_seconds > 0)
+      times.emplace_back(encoder.labels(labels), put.last_time_seconds);
+  }
+  shared.add(kPuts, std::move(counts));
+  shared.add(kLastPut, std::move(times));
 }
 
-void encode_put_failures(const exposition::Family& family,
-                         const std::vector<PutFailureSample>& failures,
-                         exposition::Encoder& encoder) {
-  using Counted = std::pair<std::uint64_t, double>;  // how many, and when there was none
-  exposition::SeriesList<Counted> series;
+void add_put_failures(const std::vector<PutFailureSample>& failures,
+                      const exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
+  exposition::SeriesList<exposition::CountedSeries> series;
   series.reserve(failures.size());
   for (const PutFailureSample& failure : failures)
     series.emplace_back(encoder.labels({{"ioc", failure.ioc},
+                                        {"protocol", protocol_of(failure.by_pva)},
                                         {"pv", failure.pv},
                                         {"client", failure.client},
                                         {"user", failure.user},
                                         {"client_host", failure.host},
                                         {"reason", failure.reason}}),
-                        Counted{failure.count, failure.created_seconds});
-  encoder.begin_family(family);
-  exposition::for_each_merged(
-      std::move(series),
-      [](Counted& all, const Counted& more) {
-        all.first += more.first;
-        all.second = std::min(all.second, more.second);
-      },
-      [&encoder](const exposition::EncodedLabels& labels, const Counted& all) {
-        encoder.count(labels, all.first, {.created_seconds = all.second});
-      });
-}
-
-void encode_last_times(const exposition::Family& family, const std::vector<PutSample>& puts,
-                       exposition::Encoder& encoder) {
-  exposition::SeriesList<double> series;
-  series.reserve(puts.size());
-  for (const PutSample& put : puts)
-    if (put.last_time_seconds > 0)
-      series.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                          {"pv", put.pv},
-                                          {"client", put.client},
-                                          {"user", put.user},
-                                          {"client_host", put.host}}),
-                          put.last_time_seconds);
-  encoder.begin_family(family);
-  exposition::for_each_merged(
-      std::move(series), [](double& last, double other) { last = std::max(last, other); },
-      [&encoder](const exposition::EncodedLabels& labels, double last) {
-        encoder.number(labels, last);
-      });
+                        exposition::CountedSeries{failure.count, failure.created_seconds});
+  shared.add(kFailures, std::move(series));
 }
 
 void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
-                 exposition::Encoder& encoder) {
-  encode_put_counts(kPuts, samples.puts, "", encoder);
-  encode_put_failures(kFailures, samples.put_failures, encoder);
+                 exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
+  add_puts(samples.puts, encoder, shared);
+  add_put_failures(samples.put_failures, encoder, shared);
   encode_durations(samples.put_durations, edges, encoder);
-  encode_last_times(kLastPut, samples.puts, encoder);
   encode_pvs(samples.pvs, encoder);
 }
 

@@ -31,6 +31,7 @@ struct PutFailureSample {
   std::string reason;  // "no_write_access", "put_failed", ...: the status' ECA_ name in words
   std::uint64_t count = 0;
   double created_seconds = 0;  // when there was none yet; 0: not known
+  bool by_pva = false;         // by PV Access
 };
 
 struct PutDurationSample {

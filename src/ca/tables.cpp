@@ -26,7 +26,7 @@ exposition::StatusTable clients_table(const CaSamples& samples) {
   }
   if (clients.size() > table.rows.size())
     table.rest = "And " + std::to_string(clients.size() - table.rows.size()) +
-                 " more: epics_ca_client_circuits on the page of the metrics has all.";
+                 " more: epics_client_circuits on /metrics has all.";
   return table;
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kFailed = 1, kUsage = 2, kNobody = 3;
 
 constexpr const char* kHelp = R"help(NAME
-  ioc_exporter who-wrote - who wrote to a PV last, over Channel Access
+  ioc_exporter who-wrote - who wrote to a PV last
 
 SYNOPSIS
   ioc_exporter who-wrote [--url=URL] [--limit=N] [--json] PV
@@ -31,11 +31,11 @@ DESCRIPTION
     PV         the name that the client used
     CLIENT     the address that the put came from
     USER HOST  what the client said about itself
-    OPERATION  write, or write_notify (a put with callback)
+    OPERATION  write, write_notify (a put with callback), or put (PV Access)
     PUTS       how many since the exporter saw the first
 
   "-" is what the exporter does not know. Puts are listed whether or not the IOC carried them out
-  (epics_ca_put_failures_total on /metrics counts those that it refused), and only those since
+  (epics_put_failures_total on /metrics counts those that it refused), and only those since
   the exporter started. Any user may ask.
 
 OPTIONS

@@ -250,7 +250,7 @@ void CaWitness::detach_all(Clock::time_point now) {
 // Of an IOC that has ended.
 void CaWitness::forget(const Watched& watched) {
   const auto report = [this](const Result<bool>& erased) {
-    trouble_.report("forget an IOC whose puts were witnessed",
+    trouble_.report("forget an IOC that the server probe counted",
                     erased ? Result<void>() : erased.error());
   };
   const auto pid = static_cast<std::uint32_t>(watched.pid);
@@ -290,12 +290,12 @@ Result<std::vector<DropSample>> CaWitness::drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_WITNESS_DROPS);
   if (!counters) return std::move(counters).error();
   auto drops =
-      drop_samples("ca_witness", *counters, iocx_witness_drop_labels, iocx_witness_drop_lost);
+      drop_samples(kServerProbe, *counters, iocx_witness_drop_labels, iocx_witness_drop_lost);
   return drops;
 }
 
 MapSample CaWitness::map() const {
-  return {"ca_witness_slots", used_, object_.max_slots()};
+  return {"ca_server_probe_slots", used_, object_.max_slots()};
 }
 
 }  // namespace ioc_exporter::ca

@@ -70,7 +70,7 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
   auto loaded = std::make_unique<Loaded>();
   loaded->slots = slots;
   loaded->skeleton.reset(ca_witness_bpf__open());
-  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_witness");
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_server_probe");
   loaded->links = kernel::uprobe_link_types();
   const auto& programs = loaded->skeleton->progs;
   if (loaded->links)
@@ -81,14 +81,14 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
        {maps.witness_slots, maps.witness_channels, maps.witness_info, maps.witness_free})
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
   loaded->skeleton->rodata->cfg_slots = slots;
-  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_witness"); !ok) return ok.error();
+  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, kServerProbe); !ok) return ok.error();
   const kernel::SharedMap shared[] = {{maps.trace_puts, traces.puts},
                                       {maps.trace_sends, traces.sends}};
-  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "ca_witness"); !ok)
+  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), kServerProbe); !ok)
     return ok.error();
   loaded->skeleton->rodata->cfg_traces = traces.on();
   if (const int err = ca_witness_bpf__load(loaded->skeleton.get()); err < 0)
-    return kernel::libbpf_error(err, "load BPF object ca_witness");
+    return kernel::libbpf_error(err, "load BPF object ca_server_probe");
   WitnessMaps& views = loaded->views;
   if (auto ok = kernel::open_view(views.iocs, maps.witness_iocs); !ok) return ok.error();
   if (auto ok = kernel::open_view(views.slots, maps.witness_slots); !ok) return ok.error();

@@ -16,6 +16,8 @@
 
 namespace ioc_exporter::ca {
 
+inline constexpr const char* kServerProbe = "ca_server_probe";  // the label `probe`
+
 // Of write_action() and of write_notify_action(), in the order of
 // iocs::Inspector::ca_write_functions().
 enum class WitnessProgram : std::uint8_t { write, notify };

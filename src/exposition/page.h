@@ -3,13 +3,15 @@
 
 #include "exposition/encoder.h"
 #include "exposition/self_samples.h"
+#include "exposition/shared_families.h"
 
 namespace ioc_exporter::exposition {
 
 struct Page {
   Encoder& encoder;
-  SelfSamples self = {};  // what collectors say of themselves: probes, maps, drops, limits
-  bool complete = true;   // set to false by a collector that could not give all; set anew for each
+  SharedFamilies shared = {};  // encoded after the last collector
+  SelfSamples self = {};       // what collectors say of themselves: probes, maps, drops, limits
+  bool complete = true;  // set to false by a collector that could not give all; set anew for each
 };
 
 }  // namespace ioc_exporter::exposition

@@ -83,8 +83,8 @@ void PolicyCollector::collect(exposition::Page& page) {
   const auto is_known = [&](const std::string& name) { return names.contains(name); };
   ca_judged_.bounds.apply(samples, is_known);
   pva_judged_.bounds.apply(pva, is_known);
-  page.self.limited.push_back({"unexpected_puts", ca_judged_.bounds.limited()});
-  page.self.limited.push_back({"pva_unexpected_puts", pva_judged_.bounds.limited()});
+  page.self.limited.push_back(
+      {"unexpected_puts", ca_judged_.bounds.limited() + pva_judged_.bounds.limited()});
   encode_policy(samples, pva, page.encoder);
 }
 

@@ -3,28 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "ca/put_families.h"
 #include "exposition/merged_series.h"
 
 namespace ioc_exporter::policy {
 namespace {
 
 constexpr exposition::Family kUnexpected{
-    "epics_ca_unexpected_puts_total", exposition::FamilyType::counter,
-    "Channel Access writes that the site's policy does not expect, or "
-    "forbids, and the rule that decided."};
-constexpr exposition::Family kLast{"epics_ca_last_unexpected_put_timestamp_seconds",
+    "epics_unexpected_puts_total", exposition::FamilyType::counter,
+    "Puts that the site's policy does not expect, or forbids, and the rule that decided."};
+constexpr exposition::Family kLast{"epics_last_unexpected_put_timestamp_seconds",
                                    exposition::FamilyType::gauge,
                                    "When the last of them was, in seconds since 1970."};
-constexpr exposition::Family kPvaUnexpected{"epics_pva_unexpected_puts_total",
-                                            exposition::FamilyType::counter,
-                                            "PV Access puts that the site's policy does not "
-                                            "expect, or forbids, and the rule that decided."};
-constexpr exposition::Family kPvaLast{"epics_pva_last_unexpected_put_timestamp_seconds",
-                                      exposition::FamilyType::gauge,
-                                      "When the last of them was, in seconds since 1970."};
-constexpr exposition::Family kRules{
-    "ioc_exporter_policy_puts_total", exposition::FamilyType::counter,
-    "Channel Access and PV Access writes by the rule of the site's policy that decided."};
+constexpr exposition::Family kRules{"ioc_exporter_policy_puts_total",
+                                    exposition::FamilyType::counter,
+                                    "Puts by the rule of the site's policy that decided."};
 
 struct Unexpected {
   std::uint64_t count = 0;
@@ -39,25 +32,26 @@ void merge(Unexpected& sum, const Unexpected& more) {
   sum.created = std::min(sum.created, more.created);
 }
 
-void encode_unexpected(const PolicySamples& samples, const exposition::Family& total,
-                       const exposition::Family& last, exposition::Encoder& encoder) {
+void encode_unexpected(const PolicySamples& ca, const PolicySamples& pva,
+                       exposition::Encoder& encoder) {
   UnexpectedSeries series;
-  series.reserve(samples.unexpected_puts.size());
-  for (const UnexpectedPutSample& put : samples.unexpected_puts)
-    series.emplace_back(encoder.labels({{"ioc", put.ioc},
-                                        {"pv", put.pv},
-                                        {"client", put.client},
-                                        {"user", put.user},
-                                        {"client_host", put.host},
-                                        {"rule", put.rule},
-                                        {"action", put.action}}),
-                        Unexpected{put.count, put.last_time_seconds, put.created_time_seconds});
-  encoder.begin_family(total);
+  for (const auto& [protocol, samples] : {std::pair{ca::kCa, &ca}, std::pair{ca::kPva, &pva}})
+    for (const UnexpectedPutSample& put : samples->unexpected_puts)
+      series.emplace_back(encoder.labels({{"ioc", put.ioc},
+                                          {"protocol", protocol},
+                                          {"pv", put.pv},
+                                          {"client", put.client},
+                                          {"user", put.user},
+                                          {"client_host", put.host},
+                                          {"rule", put.rule},
+                                          {"action", put.action}}),
+                          Unexpected{put.count, put.last_time_seconds, put.created_time_seconds});
+  encoder.begin_family(kUnexpected);
   exposition::for_each_merged(
       series, merge, [&encoder](const exposition::EncodedLabels& labels, const Unexpected& puts) {
         encoder.count(labels, puts.count, {.created_seconds = puts.created});
       });
-  encoder.begin_family(last);
+  encoder.begin_family(kLast);
   exposition::for_each_merged(
       series, merge, [&encoder](const exposition::EncodedLabels& labels, const Unexpected& puts) {
         if (puts.last > 0) encoder.number(labels, puts.last);
@@ -68,8 +62,7 @@ void encode_unexpected(const PolicySamples& samples, const exposition::Family& t
 
 void encode_policy(const PolicySamples& ca, const PolicySamples& pva,
                    exposition::Encoder& encoder) {
-  encode_unexpected(ca, kUnexpected, kLast, encoder);
-  encode_unexpected(pva, kPvaUnexpected, kPvaLast, encoder);
+  encode_unexpected(ca, pva, encoder);
   exposition::SeriesList<std::uint64_t> rules;
   for (const auto* const samples : {&ca, &pva})
     for (const PolicyRuleSample& rule : samples->policy_rules)

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <optional>
 
 namespace ioc_exporter::policy {
 namespace {
 
-constexpr std::string_view kFamilies[] = {"epics_ca_puts_total{", "epics_pva_puts_total{"};
+constexpr std::string_view kFamily = "epics_puts_total{";
 
 std::optional<int> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -96,18 +95,15 @@ Result<std::vector<SeenPut>> read_seen_puts(std::string_view scrape) {
     const std::string_view line = scrape.substr(at, end - at);
     at = end + 1;
     ++number;
-    const auto* const family = std::ranges::find_if(
-        kFamilies, [line](std::string_view name) { return line.starts_with(name); });
-    if (family == std::end(kFamilies)) continue;
-    auto put = read_line(line.substr(family->size()));
+    if (!line.starts_with(kFamily)) continue;
+    auto put = read_line(line.substr(kFamily.size()));
     if (!put)
       return error_in_words("line " + std::to_string(number) +
                             " is no series of text format 0.0.4");
     puts.push_back(std::move(*put));
   }
   if (puts.empty())
-    return error_in_words(
-        "there is no series of epics_ca_puts_total or epics_pva_puts_total: no put was seen");
+    return error_in_words("there is no series of epics_puts_total: no put was seen");
   return puts;
 }
 

@@ -18,9 +18,9 @@ struct SeenPut {
   std::uint64_t count = 0;
 };
 
-// The series of epics_ca_puts_total and epics_pva_puts_total in text format 0.0.4; puts by PV
-// Access are writes, as the policy takes them. Other families are passed over; an error names the
-// line of one that cannot be read, or says that none is there.
+// The series of epics_puts_total in text format 0.0.4; puts by PV Access are writes, as the policy
+// takes them. Other families are passed over; an error names the line of a series that cannot be
+// read, or says that there is none.
 Result<std::vector<SeenPut>> read_seen_puts(std::string_view scrape);
 
 }  // namespace ioc_exporter::policy

@@ -12,7 +12,6 @@
 #include "exposition/page.h"
 #include "kernel/load_error.h"
 #include "putlog/outlet_families.h"
-#include "pva/families.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -139,9 +138,10 @@ void PutLogCollector::note_numbers(std::span<const PutEvent> events) {
   for (const PutEvent& event : events.last(std::min(events.size(), kMostNoted))) {
     const std::string seq = std::to_string(event.seq);
     const std::chrono::duration<double> time = event.time.time_since_epoch();
-    exemplars_.note({.family = event.op == pva::kPutOp ? pva::kPutsTotal : ca::kPutsTotal,
-                     .series = ca::put_labels(event.ioc, event.pv, address_of(event.client),
-                                              event.user, event.client_host, event.op),
+    exemplars_.note({.family = ca::kPutsTotal,
+                     .series = ca::put_labels(ca::protocol_of(event.op == ca::kPvaPutOp), event.ioc,
+                                              event.pv, address_of(event.client), event.user,
+                                              event.client_host, event.op),
                      .labels = {{"seq", seq}},
                      .value = 1,
                      .time_seconds = time.count()});

@@ -37,7 +37,7 @@ struct PutEvent {
   std::string type;         // DBR_DOUBLE and so on, as the client sent it
   std::uint64_t count = 0;  // elements that were sent, also where fewer are kept
   std::optional<Value> value, old;
-  std::string status;  // of put-callbacks: ok, or the reason as epics_ca_put_failures_total has it
+  std::string status;  // of put-callbacks: ok, or the reason as epics_put_failures_total has it
   std::optional<double> seconds;  // of put-callbacks: from the request to the answer
   std::string rule, action;       // what the site's policy says of it
   bool operator==(const PutEvent&) const = default;

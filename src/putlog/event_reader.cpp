@@ -5,10 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include "ca/put_families.h"
 #include "ca/status.h"
 #include "putlog/queue.h"
 #include "putlog/value.h"
-#include "pva/families.h"
 #include "pva/put_labels.h"
 #include "shared/ca_tap.h"
 
@@ -20,7 +20,7 @@ using std::chrono::nanoseconds;
 constexpr std::uint64_t kAskAgainNs = 100'000'000;
 
 std::string_view name_of_op(const iocx_putlog_event& head) {
-  if (head.source == IOCX_PUTLOG_PVA) return pva::kPutOp;
+  if (head.source == IOCX_PUTLOG_PVA) return ca::kPvaPutOp;
   return head.op == 0 ? "write" : "write_notify";
 }
 

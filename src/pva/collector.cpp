@@ -12,7 +12,7 @@
 namespace ioc_exporter::pva {
 namespace {
 
-constexpr const char* kProbe = "pva_witness";
+constexpr const char* kProbe = "pva_server_probe";
 constexpr std::chrono::seconds kExpiryInterval{10};
 
 ProbeSample probe_sample(const std::optional<PvaWitness>& witness) {
@@ -35,7 +35,7 @@ const char* reason_of(PutOp op) {
 }  // namespace
 
 PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup)
-    : host_(host), enabled_(setup.options.witness), put_expiry_(setup.put_expiry) {
+    : host_(host), enabled_(setup.enabled), put_expiry_(setup.put_expiry) {
   if (!enabled_) return;
   auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
   auto witness =
@@ -124,7 +124,8 @@ PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
   });
   each_named(witness_->failures().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
     samples.failures.push_back({ioc, labels.pv, labels.client, labels.user, labels.host,
-                                reason_of(put.op), put.count, wall_clock_.seconds(put.created_ns)});
+                                reason_of(put.op), put.count, wall_clock_.seconds(put.created_ns),
+                                true});
   });
   witness_->note_reading(Clock::now());
   for (const auto& [number, unheard] : witness_->unheard())
@@ -159,10 +160,10 @@ void PvaCollector::collect(exposition::Page& page) {
   bounds_.apply(bounded, [&](const std::string& name) { return known.contains(name); });
   for (LimitedSample& limited : bounds_.limited())
     if (limited.family == "puts" || limited.family == "put_failures")
-      page.self.limited.push_back({"pva_" + limited.family, limited.things});
+      page.self.limited.push_back(std::move(limited));
   samples.puts = std::move(bounded.puts);
   samples.failures = std::move(bounded.put_failures);
-  encode_pva(samples, page.encoder);
+  encode_pva(samples, page.encoder, page.shared);
 }
 
 void PvaCollector::status(exposition::StatusPage& page) {

@@ -16,7 +16,6 @@
 #include "exposition/collector.h"
 #include "iocs/host.h"
 #include "pva/families.h"
-#include "pva/options.h"
 #include "pva/witness.h"
 
 namespace ioc_exporter::pva {
@@ -24,7 +23,7 @@ namespace ioc_exporter::pva {
 class PvaCollector final : public Collector {
  public:
   struct Setup {
-    Options options;
+    bool enabled = true;
     std::chrono::milliseconds put_expiry{};  // how long puts of clients that are gone are kept
     kernel::RingUse ring = {};               // for the put log
     kernel::TraceUse traces = {};

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ca/samples.h"
 #include "exposition/encoder.h"
+#include "exposition/shared_families.h"
 
 namespace ioc_exporter::pva {
 
@@ -16,9 +16,7 @@ struct PvaSamples {
   std::vector<PutFailureSample> failures;
 };
 
-inline constexpr std::string_view kPutsTotal = "epics_pva_puts_total";
-inline constexpr std::string_view kPutOp = "put";  // the label `op` of them all
-
-void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder);
+void encode_pva(const PvaSamples& samples, exposition::Encoder& encoder,
+                exposition::SharedFamilies& shared);
 
 }  // namespace ioc_exporter::pva

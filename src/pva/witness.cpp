@@ -184,8 +184,10 @@ std::uint64_t PvaWitness::attachments() const {
 Result<std::vector<DropSample>> PvaWitness::drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_PVA_DROPS);
   if (!counters) return std::move(counters).error();
-  auto drops = drop_samples("pva_witness", *counters, iocx_pva_drop_labels, iocx_pva_drop_lost);
-  drops.push_back({"pva_witness", "put_series_full", puts_.overflowed() + failures_.overflowed()});
+  auto drops =
+      drop_samples("pva_server_probe", *counters, iocx_pva_drop_labels, iocx_pva_drop_lost);
+  drops.push_back(
+      {"pva_server_probe", "put_series_full", puts_.overflowed() + failures_.overflowed()});
   return drops;
 }
 

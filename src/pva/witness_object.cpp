@@ -62,15 +62,16 @@ Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring,
   kernel::capture_libbpf_messages();
   auto loaded = std::make_unique<Loaded>();
   loaded->skeleton.reset(pva_witness_bpf__open());
-  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object pva_witness");
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object pva_server_probe");
   loaded->links = kernel::uprobe_link_types();
   bpf_program* program = nullptr;
   if (loaded->links)
     bpf_object__for_each_program(program, loaded->skeleton->obj)
         kernel::set_attach_type(program, loaded->links->multi);
-  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "pva_witness"); !ok) return ok.error();
+  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "pva_server_probe"); !ok)
+    return ok.error();
   const kernel::SharedMap shared[] = {{loaded->skeleton->maps.trace_pva_puts, traces.pva_puts}};
-  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "pva_witness"); !ok)
+  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "pva_server_probe"); !ok)
     return ok.error();
   loaded->skeleton->rodata->cfg_traces = traces.on();
   if (!traces.on())
@@ -78,7 +79,7 @@ Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring,
         err < 0)
       return kernel::libbpf_error(err, "leave out a BPF map");
   if (const int err = pva_witness_bpf__load(loaded->skeleton.get()); err < 0)
-    return kernel::libbpf_error(err, "load BPF object pva_witness");
+    return kernel::libbpf_error(err, "load BPF object pva_server_probe");
   const auto& maps = loaded->skeleton->maps;
   PvaMaps& views = loaded->views;
   if (auto ok = kernel::open_view(views.iocs, maps.pva_iocs); !ok) return ok.error();

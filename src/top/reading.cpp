@@ -23,13 +23,10 @@ const std::array<FamilyRow, kFamilies>& rows() {
       {Family::ioc_cpu, "epics_ioc_cpu_seconds_total", {"ioc", "thread_class"}, false},
       {Family::ioc_calls, "epics_ioc_processings_total", {"ioc", "cause", "period"}},
       {Family::ioc_memory, "epics_ioc_resident_memory_bytes", {"ioc"}},
-      {Family::ca_circuits, "epics_ca_circuits", {"ioc"}},
-      {Family::ca_puts,
-       "epics_ca_puts_total",
-       {"ioc", "pv", "client", "user", "client_host", "op"}},
-      {Family::pva_puts,
-       "epics_pva_puts_total",
-       {"ioc", "pv", "client", "user", "client_host", "op"}},
+      {Family::circuits, "epics_circuits", {"ioc", "protocol"}},
+      {Family::puts,
+       "epics_puts_total",
+       {"ioc", "pv", "client", "user", "client_host", "protocol", "op"}},
   }};
   return kRows;
 }

@@ -21,11 +21,10 @@ enum class Family : std::uint8_t {
   ioc_cpu,
   ioc_calls,
   ioc_memory,
-  ca_circuits,
-  ca_puts,
-  pva_puts,
+  circuits,
+  puts,
 };
-inline constexpr std::size_t kFamilies = 9;
+inline constexpr std::size_t kFamilies = 8;
 
 // The labels of a series that tell it from others of its family, in the family's order.
 using Labels = std::vector<std::string>;

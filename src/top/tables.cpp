@@ -52,19 +52,13 @@ double value_of(const std::map<Labels, double>& values, const Labels& labels) {
   return found == values.end() ? 0 : found->second;
 }
 
-std::vector<Value> puts_of(const Reading& before, const Reading& now) {
-  std::vector<Value> puts = now.rates(Family::ca_puts, before);
-  for (Value& one : now.rates(Family::pva_puts, before)) puts.push_back(std::move(one));
-  return puts;
-}
-
 std::string summary_of(const Reading& before, const Reading& now) {
   const auto up = now.values(Family::ioc_up);
   const auto running = std::ranges::count_if(up, [](const Value& one) { return one.value > 0; });
   return std::to_string(running) + (running == 1 ? " IOC; " : " IOCs; ") +
          rate_text(sum_of(now.rates(Family::ioc_calls, before))) + " records/s take " +
          percent_text(sum_of(now.rates(Family::record_self, before))) + " % of a core; " +
-         rate_text(sum_of(puts_of(before, now))) + " puts/s";
+         rate_text(sum_of(now.rates(Family::puts, before))) + " puts/s";
 }
 
 // A row, and by what it is sorted: the greatest first, then by its cells.
@@ -108,9 +102,9 @@ void add_iocs(Table& table, const Reading& before, const Reading& now, std::size
   const auto cpu = by_first(now.rates(Family::ioc_cpu, before), 1);
   const auto self = by_first(now.rates(Family::record_self, before), 1);
   const auto calls = by_first(now.rates(Family::ioc_calls, before), 1);
-  const auto puts = by_first(puts_of(before, now), 1);
+  const auto puts = by_first(now.rates(Family::puts, before), 1);
   const auto memory = by_first(now.values(Family::ioc_memory), 1);
-  const auto circuits = by_first(now.values(Family::ca_circuits), 1);
+  const auto circuits = by_first(now.values(Family::circuits), 1);
   std::vector<Ranked> ranked;
   for (const Value& up : now.values(Family::ioc_up)) {
     if (up.value <= 0) {
@@ -138,7 +132,7 @@ void add_clients(Table& table, const Reading& before, const Reading& now, std::s
     std::map<std::string, double> pvs;
   };
   std::map<Labels, Client> clients;  // by address, user and host
-  for (const Value& one : puts_of(before, now)) {
+  for (const Value& one : now.rates(Family::puts, before)) {
     if (one.value <= 0) continue;
     Client& client = clients[{one.labels[2], one.labels[3], one.labels[4]}];
     client.puts += one.value;

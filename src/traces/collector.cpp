@@ -5,9 +5,9 @@
 
 #include "base/random_salt.h"
 #include "base/utf8.h"
+#include "ca/put_families.h"
 #include "exposition/page.h"
 #include "kernel/map.h"
-#include "pva/families.h"
 #include "traces/outlet_families.h"
 
 namespace ioc_exporter::traces {
@@ -137,7 +137,7 @@ bool TracesCollector::read_some(std::size_t* rest) {
     const std::scoped_lock host(host_.mutex());
     const std::scoped_lock lock(mutex_);
     for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
-      if (trace.cause.op == pva::kPutOp) privacy_.hide_user(trace.cause.user);  // others: the log
+      if (trace.cause.op == ca::kPvaPutOp) privacy_.hide_user(trace.cause.user);  // others: the log
       ++sample_.made[trace.why.empty() ? "continued" : trace.why.front()];
       traces.push_back(std::make_shared<const Trace>(std::move(trace)));
     }

@@ -22,7 +22,9 @@ void TraceExemplars::note(const Trace& trace, std::string_view trace_id) {
     const bool is_put = span.kind == SpanKind::put && trace.cause.op == "write_notify";
     if (!is_put && span.kind != SpanKind::process) continue;
     note.family = is_put ? ca::kPutDurations : records::kProcessDurations;
-    note.series = {{"ioc", trace.ioc}, {is_put ? "pv" : "record", span.name}};
+    note.series = {{"ioc", trace.ioc}};
+    if (is_put) note.series.push_back({"protocol", ca::kCa});
+    note.series.push_back({is_put ? "pv" : "record", span.name});
     note.value = Seconds(span.until_return.value_or(span.duration)).count();
     note.time_seconds = Seconds(span.start.time_since_epoch()).count();
     book_.note(note);

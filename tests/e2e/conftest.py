@@ -146,7 +146,7 @@ def start_exporter(started, log_dir, request, put_source):
     """
     always = getattr(request.module, "EXPORTER_OPTIONS", [])
     if put_source:
-        always = [*always, {"server": "--ca.witness", "packets": "--no-ca.witness"}[put_source]]
+        always = [*always, {"server": "--server-probe", "packets": "--no-server-probe"}[put_source]]
 
     def start(*options: str, sees=(), prefix=()) -> Exporter:
         names = [*started.ioc_names(), *(ioc.name for ioc in sees)]

@@ -49,19 +49,11 @@ VARIABLES = {"job": "ioc_exporter", "instance": ".+", "ioc": "demo", "pv": ".*",
              "__rate_interval": "10s", "__range": "60s", "__interval": "1s"}
 # Series that rules record, or ask for, which are not there within a minute of a healthy IOC, and why.
 EMPTY_SERIES = {
-    "epics_ca_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
+    "epics_put_duration_seconds": "the native histogram: this Prometheus scrapes text",
     "epics_ioc_scan_list_duration_seconds": "the same",
-    **{name: "nobody puts by PV Access here" for name in (
-        *(f"epics_pva_last_unexpected_put_timestamp_seconds{action}"
-          for action in ("", '{action="forbidden"}', '{action="unexpected"}')),
-        "epics_pva_puts_total", "epics_pva_put_failures_total", "ioc:epics_pva_puts:rate5m", "ioc_pv:epics_pva_puts:rate5m",
-        "ioc_client_user:epics_pva_puts:rate5m",
-        *(f"ioc_{of}:epics_pva_puts:{span}" for of in ("pv", "client_user") for span in ("avg1h", "avg1d")),
-        *(f"epics_pva_put_failures_total{{reason{is_not}=\"no_write_access\"}}" for is_not in ("", "!")),
-        "ioc_reason:epics_pva_put_failures:rate5m")},
-    "ioc_client_user:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
-    "ioc_pv:epics_ca_puts:avg1d": "of the time up to a quarter of an hour ago",
-    "ioc_pv:epics_ca_put_duration_seconds:avg1d": "of the time up to an hour ago",
+    "ioc_client_user:epics_puts:avg1d": "of the time up to a quarter of an hour ago",
+    "ioc_pv:epics_puts:avg1d": "of the time up to a quarter of an hour ago",
+    "ioc_pv:epics_put_duration_seconds:avg1d": "of the time up to an hour ago",
     "epics_ioc_name_contested": "no two IOCs want one name here",
     "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",
     "ioc_exporter_tls_certificate_expiry_timestamp_seconds": "no TLS here",

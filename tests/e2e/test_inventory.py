@@ -13,11 +13,11 @@ def told(scrape, ioc):
     """circuits, monitors, flow-controlled circuits; channels by access; [circuits, channels, monitors] by user@host."""
     numbers = [scrape.count(f"epics_ca_{name}", ioc=ioc.name)
                for name in ("circuits", "monitors", "flow_controlled_circuits")]
-    channels = {labels["access"]: value for labels, value in scrape.series("epics_ca_channels", ioc=ioc.name)
+    channels = {labels["access"]: value for labels, value in scrape.series("epics_channels", ioc=ioc.name)
                 if value != 0}
     by_client = {}
     for name in ("circuits", "channels", "monitors"):
-        for labels, value in scrape.series(f"epics_ca_client_{name}", ioc=ioc.name):
+        for labels, value in scrape.series(f"epics_client_{name}", ioc=ioc.name):
             assert labels["client"] == clients.LOOPBACK
             by_client.setdefault(f'{labels["user"]}@{labels["client_host"]}', []).append(value)
     return numbers, channels, by_client
@@ -35,7 +35,7 @@ def test_each_base(start_ioc, start_exporter, raw_client, base, witness):
     if witness:
         old.events(on=False)
         old.get(channels[0])
-    exporter = start_exporter("--ca.witness" if witness else "--no-ca.witness", sees=[ioc])
+    exporter = start_exporter("--server-probe" if witness else "--no-server-probe", sees=[ioc])
     off = int(witness)
     exporter.wait_scrape(lambda s: told(s, ioc) == (
         [2, 11, off], {"read_write": 18}, {"operator@console": [1, 17, 11], "physicist@laptop": [1, 1, 0]}),
@@ -67,7 +67,7 @@ def test_rights_that_change(start_ioc, start_exporter, raw_client):
     client = raw_client(ioc)
     channels = [client.create(name) for name in PVS]
     switch = client.create("N:switch")
-    exporter = start_exporter("--ca.witness", sees=[ioc])
+    exporter = start_exporter("--server-probe", sees=[ioc])
     assert told(exporter.scrape(), ioc)[1] == {"read": 23, "read_write": 1}
     for value, rights in ((1, {"read_write": 24}), (0, {"read": 23, "read_write": 1})):
         client.write_notify(switch, value)
@@ -84,7 +84,7 @@ def test_a_hundred_clients(start_ioc, start_exporter, raw_client):
         for channel in channels[::2]:
             client.monitor(channel)
     expected = {f"user{i}@console": [1, i % 23, (i % 23 + 1) // 2] for i in range(100)}
-    exporter = start_exporter("--ca.witness", sees=[ioc])
+    exporter = start_exporter("--server-probe", sees=[ioc])
     exporter.wait_scrape(lambda s: told(s, ioc)[2] == expected, "each client's are told")
     numbers, channels, _ = told(exporter.scrape(), ioc)
     assert numbers == [100, sum(one[2] for one in expected.values()), 0]

@@ -59,7 +59,7 @@ def test_main_thread_ends(start_ioc, start_exporter, started):
     ended.shell("@exitMain")
     early = started.add(NamedClient(ended.port, "operator", "console")).open("A:set1")
     early.wait_done()
-    exporter = start_exporter("--ca.witness", "--ioc.include=main-.*", sees=[ended, ending])
+    exporter = start_exporter("--server-probe", "--ioc.include=main-.*", sees=[ended, ending])
     one, two = Watched(ended, exporter, "A:"), Watched(ending, exporter, "B:")
     late = {"A:": started.add(NamedClient(ended.port, "physicist", "laptop")).open("A:set1"),
             "B:": started.add(NamedClient(ending.port, "physicist", "laptop")).open("B:set1")}

@@ -15,10 +15,10 @@ from harness.scrape import PUTS
 EXPORTER_OPTIONS = ["--no-collector.records"]
 BOTH_PUT_SOURCES = True
 
-FAILURES = "epics_ca_put_failures_total"
-DURATION = "epics_ca_put_duration_seconds"
-LAST = "epics_ca_last_put_timestamp_seconds"
-PV_INFO = "epics_ca_pv_info"
+FAILURES = "epics_put_failures_total"
+DURATION = "epics_put_duration_seconds"
+LAST = "epics_last_put_timestamp_seconds"
+PV_INFO = "epics_pv_info"
 READ_ONLY = "ASG(DEFAULT) { RULE(1, READ) }\nASG(OPEN) { RULE(1, WRITE) }\n"
 RECORDS = """
 record(ao, "O:locked") { field(DISP, "1") field(ASG, "OPEN") }
@@ -103,10 +103,10 @@ def test_each_put_callback_has_a_duration(ioc, start_exporter, connect, raw_clie
 
 
 def gauges(scrape, ioc):
-    names = ["circuits", "monitors", "flow_controlled_circuits"]
-    found = {name: scrape.count(f"epics_ca_{name}", ioc=ioc.name) for name in names}
+    found = {name: scrape.count(f"epics_{name}", ioc=ioc.name) for name in ("circuits", "monitors")}
+    found["flow_controlled_circuits"] = scrape.count("epics_ca_flow_controlled_circuits", ioc=ioc.name)
     for access in ("none", "read", "write", "read_write", "unknown"):
-        found[access] = scrape.count("epics_ca_channels", ioc=ioc.name, access=access)
+        found[access] = scrape.count("epics_channels", ioc=ioc.name, access=access)
     return found
 
 
@@ -114,7 +114,7 @@ def of_clients(scrape, ioc):
     """(user, host) -> circuits, channels, monitors."""
     found = {}
     for name in ("circuits", "channels", "monitors"):
-        for labels, value in scrape.series(f"epics_ca_client_{name}", ioc=ioc.name):
+        for labels, value in scrape.series(f"epics_client_{name}", ioc=ioc.name):
             assert labels["client"] == clients.LOOPBACK
             found.setdefault((labels["user"], labels["client_host"]), []).append(value)
     return found
@@ -263,7 +263,7 @@ def test_promtool_finds_nothing_in_all_of_it(ioc, start_exporter, raw_client):
     client = raw_client(ioc)
     send(client, client.create("O:locked"), 2, 3)
     scrape = exporter.scrape()
-    for name in (FAILURES, DURATION, LAST, PV_INFO, "epics_ca_client_channels"):
+    for name in (FAILURES, DURATION, LAST, PV_INFO, "epics_client_channels"):
         assert scrape.series(name, ioc=ioc.name) or scrape.series(f"{name}_count", ioc=ioc.name), name
     done = subprocess.run(["promtool", "check", "metrics"], input=scrape.text, text=True,
                           capture_output=True)

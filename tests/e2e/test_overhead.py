@@ -53,7 +53,7 @@ OF_RECORDS = [PROCESSED, f"{DURATION}_count", "epics_record_process_self_seconds
 def test_over_the_budget_the_records_are_absent_until_the_load_has_fallen(start_ioc, start_exporter, raw_client):
     ioc = start_ioc("busy", busy(499))
     # About 1 % of a core is to be had for a fifth of it.
-    exporter = start_exporter("--overhead.budget=0.2", "--overhead.target=0", "--ca.witness", "--ioc.include=busy", sees=[ioc])
+    exporter = start_exporter("--overhead.budget=0.2", "--overhead.target=0", "--server-probe", "--ioc.include=busy", sees=[ioc])
     client = raw_client(ioc)
     channel = client.create("B:once.INPA")
     last = 0
@@ -76,8 +76,8 @@ def test_over_the_budget_the_records_are_absent_until_the_load_has_fallen(start_
     for i in range(23):
         client.write_text(channel, str(i))
     client.get(channel)
-    scrape = exporter.wait_scrape(lambda s: s.total("epics_ca_puts_total", ioc=ioc.name) == 23, "puts, as ever")
-    assert scrape.value("ioc_exporter_ioc_puts_witnessed", ioc=ioc.name) == 1
+    scrape = exporter.wait_scrape(lambda s: s.total("epics_puts_total", ioc=ioc.name) == 23, "puts, as ever")
+    assert scrape.put_source(ioc) == "server"
 
     ioc.shell("iocPause")  # the scans stop
     exporter.wait_scrape(lambda s: s.value(WATCHED, ioc=ioc.name) == 1, "its records are counted again", 120)

@@ -96,7 +96,7 @@ def place(shared, tmp_path_factory):
           rules:
             - {{name: machine, action: expect, pvs: ['O:a', 'O:b']}}
     """)
-    exporter = shared.exporter("--collector.putlog", "--ca.witness", f"--config.file={folder}/site.yml",
+    exporter = shared.exporter("--collector.putlog", "--server-probe", f"--config.file={folder}/site.yml",
                                f"--putlog.user-salt={folder}/salt", "--putlog.hide-values=.*:secret", sees=[ioc])
     wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "it is heard", 60)
     return type("Place", (), {"folder": folder, "ioc": ioc, "exporter": exporter, "tcp": tcp, "mute": mute,

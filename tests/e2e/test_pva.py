@@ -10,10 +10,10 @@ from harness import clients
 from harness.exporter import run_exporter
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
-PUTS = "epics_pva_puts_total"
-FAILURES = "epics_pva_put_failures_total"
-UNEXPECTED = "epics_pva_unexpected_puts_total"
-LAST_UNEXPECTED = "epics_pva_last_unexpected_put_timestamp_seconds"
+PUTS = "epics_puts_total"
+FAILURES = "epics_put_failures_total"
+UNEXPECTED = "epics_unexpected_puts_total"
+LAST_UNEXPECTED = "epics_last_unexpected_put_timestamp_seconds"
 GUEST = "guest"
 
 LONG = "A:" + "record_with_a_long_name_" * 2
@@ -120,9 +120,9 @@ def test_each_put_has_its_pv_and_its_client(iocs, exporter, connect, as_guest, q
                    if line.startswith(family.replace("_total", "_created{") + f'ioc="{ioc.name}"')]
         assert len(created) == len(page.series(family, ioc=ioc.name)) and all(1.7e9 < at < time.time() for at in created)
     for reason in ("pva_full", "pva_unreadable", "pva_cut"):
-        assert page.count("ioc_exporter_dropped_total", probe="pva_witness", reason=reason) == 0
+        assert page.count("ioc_exporter_dropped_total", probe="pva_server_probe", reason=reason) == 0
 
 
 def test_without(iocs, log_dir):
-    page = run_exporter("--once=1", "--no-pva.witness", "--no-collector.puts", "--ioc.include=pva1").stdout
-    assert "epics_pva_puts_total{" not in page and 'probe="pva_witness"' not in page
+    page = run_exporter("--once=1", "--no-server-probe", "--no-collector.puts", "--ioc.include=pva1").stdout
+    assert "epics_puts_total{" not in page and 'probe="pva_server_probe"' not in page

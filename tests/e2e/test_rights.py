@@ -5,7 +5,7 @@ from harness import databases
 from harness.exporter import run_exporter
 from harness.scrape import PUTS
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--ca.witness"]
+EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
 LOADED = "ioc_exporter_probe_loaded"
 WITHOUT = {"packets": ["net_raw"], "uprobes": ["sys_admin"]}
 
@@ -40,7 +40,7 @@ def test_puts(ioc, start_exporter, raw_client, missing, source):
     assert counted == ({} if source == "none" else {"write": 23, "write_notify": 11})
     assert all(labels["pv"] == "R:set1" for labels, _ in page.series(PUTS, ioc=ioc.name, user=client.user))
     assert page.value(LOADED, probe="ca_tap") == (0 if "packets" in missing else 1)
-    assert bool(page.series("epics_ca_circuits", ioc=ioc.name)) == ("packets" not in missing)
+    assert bool(page.series("epics_circuits", ioc=ioc.name)) == ("packets" not in missing)
 
 
 @pytest.mark.parametrize("missing", WITHOUT)

@@ -11,7 +11,7 @@ from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 
-SEARCHES = "epics_ca_search_requests_total"
+SEARCHES = "epics_search_requests_total"
 BEACONS = "epics_ca_beacons_total"
 ANOMALIES = "epics_ca_beacon_anomalies_total"
 CLIENT = "127.77.0.9"  # an address of loopback that no other program uses

@@ -176,11 +176,11 @@ def test_service_manager_hears_of_it(start_exporter, start_ioc, monkeypatch):
     manager = Manager()
     monkeypatch.setenv("NOTIFY_SOCKET", "@" + manager.name)
     monkeypatch.setenv("WATCHDOG_USEC", "600000")
-    exporter = start_exporter("--no-collector.records", "--ca.witness", "--ioc.include=notified")
+    exporter = start_exporter("--no-collector.records", "--server-probe", "--ioc.include=notified")
     wait_until(lambda: any(text.startswith("READY=1\nSTATUS=0 IOCs; ca_tap, ca_udp")
                            for text in manager.listen()), "READY after the first look", 5)
     start_ioc("notified", databases.counting(), macros="P=N:")
-    wait_until(lambda: "STATUS=1 IOC; ca_tap, ca_udp, ca_witness, pva_witness" in manager.listen(), "one IOC", 5)
+    wait_until(lambda: "STATUS=1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe" in manager.listen(), "one IOC", 5)
     wait_until(lambda: manager.listen().count("WATCHDOG=1") >= 5, "five signs of life", 5)
     assert sum(text.startswith("READY=1") for text in manager.heard) == 1
     exporter.process.popen.send_signal(signal.SIGHUP)

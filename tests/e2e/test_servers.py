@@ -53,8 +53,8 @@ def test_found_by_what_it_speaks(start_server, start_exporter, connect):
     assert server.counts(211 * len(PVS)) == dict.fromkeys(PVS, 211)
     scrape = exporter.scrape()
     assert puts(scrape, server.name) == dict.fromkeys(PVS, 211)
-    assert scrape.count("epics_ca_channels", ioc=server.name, access="read_write") == len(PVS)
-    assert scrape.count("epics_ca_circuits", ioc=server.name) == 1
+    assert scrape.count("epics_channels", ioc=server.name, access="read_write") == len(PVS)
+    assert scrape.count("epics_circuits", ioc=server.name) == 1
     status, _, page = exporter.request("/")
     assert status == 200 and "caproto_server" in page.decode()
     assert "another CA server" in page.decode()
@@ -169,7 +169,7 @@ def test_remote_servers(other_network, start_ioc, start_exporter, connect):
     expected = dict.fromkeys(pvs, 211)
     scrape = exporter.wait_scrape(lambda s: s.total(PUTS, ioc=name) == 211 * 3, "they are counted")
     assert puts(scrape, name, client=other_network.here) == expected
-    assert scrape.count("epics_ca_circuits", ioc=name) == 1
+    assert scrape.count("epics_circuits", ioc=name) == 1
     assert len(scrape.series(PUTS)) == len(pvs)
     for pv in pvs:
         assert ioc.get(f"{pv}:count.VAL") == 211

@@ -167,7 +167,7 @@ def test_zipkin_has_one_trace_of_two_iocs(zipkin, shared, raw_client):
     target = shared.ioc("zipkin-target", '''record(ao,"ZB:in"){field(FLNK,"ZB:calc")}
         record(calc,"ZB:calc"){field(CALC,"VAL+1")}''', port=ports[1])
     exporter = shared.exporter("--collector.traces", "--traces.records=ZA:.*", f"--traces.zipkin={zipkin.url}",
-                               "--ca.witness", sees=[source, target])
+                               "--server-probe", sees=[source, target])
     wait_until(lambda: f"ioc {target.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
     wait_until(lambda: " 1 connected, 0 not" in source.shell('dbcar "" 0'), "the link is connected", 60)
     source.process_once("ZA:calc")
@@ -295,7 +295,7 @@ def test_a_real_put_is_a_tree_in_zipkin(zipkin, start_ioc, start_exporter, raw_c
     ioc = start_ioc("zipkin", DATABASE)
     folder = tmp_path / "files"
     folder.mkdir(0o755)
-    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--traces.causes=ca", "--ca.witness",
+    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--traces.causes=ca", "--server-probe",
                               f"--traces.zipkin={zipkin.url}", f"--traces.file={folder}/traces.jsonl", sees=[ioc])
     wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
     # The probe of completions comes with the first asynchronous record.

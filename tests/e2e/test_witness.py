@@ -16,7 +16,7 @@ from harness.ioc import copy_of_libraries
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--ca.witness"]
+EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
 SWITCHED = "ioc_exporter_put_source_switch_total"
 UNREAD = "ioc_exporter_ca_unread_bytes_total"
 RATE = 5000  # puts a second
@@ -261,7 +261,7 @@ def test_a_stripped_library_without_a_table_of_commands(start_exporter, start_io
 
 def test_without_it(start_exporter, start_ioc, raw_client):
     ioc = start_ioc("unheard", targets("N:"))
-    exporter = start_exporter("--no-ca.witness", sees=[ioc])
+    exporter = start_exporter("--no-server-probe", sees=[ioc])
     client = raw_client(ioc)
     channel = client.create("N:set1")
     for i in range(23):
@@ -270,4 +270,4 @@ def test_without_it(start_exporter, start_ioc, raw_client):
     page = exporter.scrape()
     assert page.total(PUTS, ioc=ioc.name, pv="N:set1") == 23
     assert page.put_source(ioc) == "packets"
-    assert page.series("ioc_exporter_probe_loaded", probe="ca_witness") == []
+    assert page.series("ioc_exporter_probe_loaded", probe="ca_server_probe") == []

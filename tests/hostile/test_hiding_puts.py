@@ -42,7 +42,7 @@ def ioc(one_ioc):
 
 @pytest.fixture
 def witness(ioc, start_exporter):
-    exporter = start_exporter("--ca.witness", sees=[ioc])
+    exporter = start_exporter("--server-probe", sees=[ioc])
     exporter.wait_scrape(lambda page: page.put_source(ioc) == "server",
                          "the server is heard")
     return exporter
@@ -190,12 +190,12 @@ policy:
 def test_the_policy_judges_what_the_server_was_asked(ioc, start_exporter, started, log_dir):
     site = log_dir / "site.yml"
     site.write_text(POLICY)
-    exporter = start_exporter("--ca.witness", f"--config.file={site}", sees=[ioc])
+    exporter = start_exporter("--server-probe", f"--config.file={site}", sees=[ioc])
     exporter.wait_scrape(lambda page: page.put_source(ioc) == "server", "is heard")
     client = started.add(Hider(ioc.port, "rogue", "console9"))
     channel = client.create("H:set2")
     client.send(client.write_message(channel, 1, extended=True))
     client.get(channel)
     page = exporter.scrape()
-    assert page.value("epics_ca_unexpected_puts_total", ioc=ioc.name, pv="H:set2", user="rogue",
+    assert page.value("epics_unexpected_puts_total", ioc=ioc.name, pv="H:set2", user="rogue",
                       action="forbidden") == 1

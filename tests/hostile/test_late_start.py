@@ -33,7 +33,7 @@ def test_in_the_middle_of_an_array_that_looks_like_puts(ioc, started, start_expo
     message = long_message(WRITE, CHAR, len(inside), array, 0, inside)
     half = len(message) - len(inside) + 24 * (HIDDEN // 2)
     wire.send(message[:half])
-    exporter = start_exporter("--ca.witness", sees=[ioc])
+    exporter = start_exporter("--server-probe", sees=[ioc])
     exporter.wait_scrape(lambda page: page.put_source(ioc) == "server", "is heard")
     wire.send(message[half:])
     wire.send(write(first) * 101).settle(first)

@@ -11,9 +11,9 @@ from harness.scrape import PUTS
 from harness.wire import (CREATE_CH_FAIL, CREATE_CHAN, ECHO, ERROR, WRITE_NOTIFY, Wire, client_name, create, host_name,
                           long_message, message, version, write, write_notify)
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness"]  # by the packets alone
-DURATIONS = "epics_ca_put_duration_seconds_count"
-FAILURES = "epics_ca_put_failures_total"
+EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe"]  # by the packets alone
+DURATIONS = "epics_put_duration_seconds_count"
+FAILURES = "epics_put_failures_total"
 
 LONG_NAME = "R:" + "n" * 13  # of 15 characters
 DATABASE = databases.put_targets("R:", 3) + f"""

@@ -8,11 +8,11 @@ from harness.wire import Wire, create, write, write_notify
 
 ROOM = 1024  # the least that can be asked for
 ROUNDS = 32  # of puts: 20,000 of each client
-EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness", f"--ca.max-channels={ROOM}",
+EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe", f"--ca.max-channels={ROOM}",
                     f"--ca.max-circuits={ROOM}"]
 PVS = ["S:set1", "S:set2"]
 DROPPED = "ioc_exporter_dropped_total"
-DURATIONS = "epics_ca_put_duration_seconds_count"
+DURATIONS = "epics_put_duration_seconds_count"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from harness.network import run
 from harness.put_counts import Counts
 from harness.wire import Wire, write
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--no-ca.witness"]  # by the packets alone
+EXPORTER_OPTIONS = ["--no-collector.records", "--no-server-probe"]  # by the packets alone
 PVS = ["T:set1", "T:set2"]
 DROPPED = "ioc_exporter_dropped_total"
 

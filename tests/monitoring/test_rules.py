@@ -54,26 +54,6 @@ def test_groups_that_use_one_another_are_tested_in_order():
     assert found, "no group uses another one any more"
 
 
-def test_puts_by_pv_access_fire_as_those_by_channel_access(tmp_path):
-    """The same tests with the other names, of all alerts but those about what PV Access does not tell."""
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "puts.yml").write_text((ALERTS / "puts.yml").read_text())
-    families = re.compile(r"epics_ca_(puts_total|put_failures_total|last_unexpected_put_timestamp_seconds)")
-    only_ca = {"EpicsPutLatencyHigh", "EpicsClientsDoNotKeepUp", "EpicsSearchStorm"}
-    covered = set()
-    for path in (ALERTS / "tests/puts.yml", ALERTS / "tests/storms.yml"):
-        wanted = yaml.safe_load(path.read_text())
-        wanted["tests"] = [test for test in wanted["tests"] if families.search(str(test["input_series"]))]
-        for test in wanted["tests"]:
-            covered |= {check["alertname"] for check in test.get("alert_rule_test", [])}
-            for series in test["input_series"]:
-                series["series"] = families.sub(r"epics_pva_\1", series["series"])
-        (tmp_path / "tests" / path.name).write_text(yaml.safe_dump(wanted))
-    assert covered - only_ca >= {"EpicsUnexpectedPut", "EpicsForbiddenPut", "EpicsPutsFail", "EpicsPutsRefused",
-                                 "EpicsClientPutStorm", "EpicsPvPutStorm"}
-    run_tool("promtool", "test", "rules", *sorted((tmp_path / "tests").glob("*.yml")))
-
-
 def test_each_alert_has_such_a_test():
     complete = set()
     for test in unit_tests():
@@ -140,7 +120,7 @@ def test_queries_on_pages_are_some(tmp_path):
 
 
 def test_rules_use_metrics_that_exist():
-    assert "epics_ca_puts_total" in documented_metrics()
+    assert "epics_puts_total" in documented_metrics()
     unknown = {name for rule in rules() for name in unknown_names(rule["expr"])}
     unknown |= {name for alert in alerts().values() for text in alert["annotations"].values()
                 for name in unknown_names(text)}

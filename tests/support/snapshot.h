@@ -52,12 +52,14 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
   records::encode_all(snapshot.iocs, snapshot.empty_probe, edges, cache, encoder);
-  ca::encode_ca(snapshot, edges.completions, encoder);
-  pva::encode_pva(snapshot.pva, encoder);
+  exposition::SharedFamilies shared;
+  ca::encode_ca(snapshot, edges.completions, encoder, shared);
+  pva::encode_pva(snapshot.pva, encoder, shared);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
   if (!snapshot.sinks.empty()) putlog::encode_outlets(snapshot.sinks, snapshot.followers, encoder);
   if (snapshot.traces) traces::encode_traces(*snapshot.traces, encoder);
   traces::encode_outlets(snapshot.trace_sinks, encoder);
+  shared.encode(encoder);
   exposition::encode_all(app::self_families(snapshot, exporter), encoder);
 }
 

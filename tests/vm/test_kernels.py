@@ -47,7 +47,7 @@ def test_kernel(series, tmp_path):
     assert scrape.total(PUTS) == WRITES + NOTIFIES
     for labels, loaded in scrape.series("ioc_exporter_probe_loaded"):
         assert loaded == 1, labels
-    assert scrape.value("ioc_exporter_probe_loaded", probe="pva_witness") == 1
+    assert scrape.value("ioc_exporter_probe_loaded", probe="pva_server_probe") == 1
     assert scrape.count("ioc_exporter_traces_chosen_total") == processed
     for labels, dropped in scrape.series("ioc_exporter_dropped_total"):
         assert dropped == 0, labels

@@ -137,7 +137,7 @@ def test_starts_as_installed(facts):
     assert facts["start"].split() == ["0"]
     assert properties(facts["started"]) == {
         "ActiveState": "active", "SubState": "running", "Result": "success", "NRestarts": "0",
-        "StatusText": "1 IOC; ca_tap, ca_udp, ca_witness, pva_witness, record_process"}
+        "StatusText": "1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe, record_process"}
     process, user = properties(facts["process"]), facts["user"].split(":")
     assert user[0] == "ioc_exporter"
     assert process["Uid"].split() == [user[2]] * 4
@@ -163,7 +163,7 @@ def test_counts_exactly(facts):
 def test_watchdog_ends_a_hung_one_and_the_next_knows_its_channels(facts):
     assert properties(facts["revived"]) == {
         "ActiveState": "active", "SubState": "running", "NRestarts": "1",
-        "StatusText": "1 IOC; ca_tap, ca_udp, ca_witness, pva_witness, record_process"}
+        "StatusText": "1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe, record_process"}
     # Two clients have nothing more to say, two wait with their channels open.
     assert "took over 4 circuits with 4 named channels from an earlier run" in facts["journal"]
     scrape = Scrape(facts["revived_metrics"])
@@ -177,7 +177,7 @@ def test_goes_on_without_bpffs_and_reloads(facts):
     assert facts["reload"].split() == ["0"]
     assert properties(facts["reloaded"]) == {
         "ActiveState": "active", "SubState": "running", "Result": "success",
-        "StatusText": "1 IOC; ca_tap, ca_udp, ca_witness, pva_witness, record_process"}
+        "StatusText": "1 IOC; ca_tap, ca_udp, ca_server_probe, pva_server_probe, record_process"}
     scrape = Scrape(facts["reloaded_metrics"])
     assert scrape.value("ioc_exporter_config_last_reload_successful") == 1
     assert processed(scrape) == LAST

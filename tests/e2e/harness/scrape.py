@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 PROCESSED = "epics_record_process_total"
 SKIPPED = "epics_record_process_skipped_total"
 DURATION = "epics_record_process_duration_seconds"
-PUTS = "epics_ca_puts_total"
+PUTS = "epics_puts_total"
 # The upper edges that the text format shows by default.
 EDGES = [2.0 ** k for k in range(-20, 1, 2)] + [math.inf]
 

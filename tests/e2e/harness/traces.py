@@ -12,7 +12,7 @@ class TraceFile:
     @property
     def options(self) -> list[str]:
         """Every chain is told, and the server's word is heard."""
-        return ["--collector.traces", "--traces.rate=100000", f"--traces.file={self.path}", "--ca.witness"]
+        return ["--collector.traces", "--traces.rate=100000", f"--traces.file={self.path}", "--server-probe"]
 
     def all(self, wanted=lambda trace: True) -> list[dict]:
         if not self.path.exists():

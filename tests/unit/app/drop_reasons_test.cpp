@@ -37,8 +37,8 @@ TEST(DropReasons, AreDocumented) {
   expect_documented("record_process", iocx_put_drop_labels);
   expect_documented("ca_tap", iocx_ca_drop_labels);
   expect_documented("ca_udp", iocx_ca_udp_drop_labels);
-  expect_documented("ca_witness", iocx_witness_drop_labels);
-  expect_documented("pva_witness", iocx_pva_drop_labels);
+  expect_documented("ca_server_probe", iocx_witness_drop_labels);
+  expect_documented("pva_server_probe", iocx_pva_drop_labels);
   expect_documented("traces", iocx_trace_drop_labels);
 }
 

@@ -61,7 +61,7 @@ TEST_F(PolicyCommand, TestSaysWhichRuleDecides) {
   EXPECT_EQ(unexpected.status, 3);
   EXPECT_THAT(unexpected.out, HasSubstr("no: it is only for write\n"));
   EXPECT_THAT(unexpected.out, HasSubstr("unexpected, by rule default: counts in "
-                                        "epics_ca_unexpected_puts_total{rule=\"default\",action="
+                                        "epics_unexpected_puts_total{rule=\"default\",action="
                                         "\"unexpected\"}\n"));
   const CommandResult forbidden = test({"--pv=SR:Q1", "--time=2026-11-23T23:00Z"});
   EXPECT_EQ(forbidden.status, 3);
@@ -96,13 +96,14 @@ TEST_F(PolicyCommand, TestSaysWhatItCannotDo) {
 }
 
 TEST_F(PolicyCommand, WhatLearnProposesIsAPolicyThatExpectsWhatWasSeen) {
-  const std::string scrape = write("policy_scrape.txt",
-                                   "epics_ca_puts_total{ioc=\"a\",pv=\"SR:Q1.VAL\",client=\"10.0.0."
-                                   "7\",user=\"op\",client_host=\"c1\","
-                                   "op=\"write\"} 23\n"
-                                   "epics_ca_puts_total{ioc=\"a\",pv=\"x'\\\"\\\\x5Cx\\\\xFF: "
-                                   "#\",client=\"\",user=\"\",client_host=\"\","
-                                   "op=\"write\"} 1\n");
+  const std::string scrape =
+      write("policy_scrape.txt",
+            "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"SR:Q1.VAL\",client=\"10.0.0."
+            "7\",user=\"op\",client_host=\"c1\","
+            "op=\"write\"} 23\n"
+            "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"x'\\\"\\\\x5Cx\\\\xFF: "
+            "#\",client=\"\",user=\"\",client_host=\"\","
+            "op=\"write\"} 1\n");
   const std::string from = "--from=" + scrape;
   for (const char* by : {"--by=user", "--by=client"}) {
     const CommandResult learned = run({"learn", from.c_str(), by});

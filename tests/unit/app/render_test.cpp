@@ -193,20 +193,25 @@ TEST(Render, PutsWithTheSameLabelsAreSummed) {
   snapshot.puts = {{"i", "pv", "c", "u", "h", PutOp::write, 20},
                    {"i", "pv", "c", "u", "h", PutOp::write_notify, 5, 20.5},
                    {"i", "pv", "c", "u", "h", PutOp::write, 3, 10.5}};
+  snapshot.pva.puts = {{"i", "pv", "c", "u", "h", PutOp::write, 19, 30.5, 0, true}};
   const Scrape parsed = scrape(snapshot);
-  LabelMap labels{{"ioc", "i"},  {"pv", "pv"},         {"client", "c"},
+  LabelMap labels{{"ioc", "i"},  {"protocol", "ca"},   {"pv", "pv"},   {"client", "c"},
                   {"user", "u"}, {"client_host", "h"}, {"op", "write"}};
-  EXPECT_EQ(value(parsed, "epics_ca_puts_total", labels), "23");
+  EXPECT_EQ(value(parsed, "epics_puts_total", labels), "23");
   labels["op"] = "write_notify";
-  EXPECT_EQ(value(parsed, "epics_ca_puts_total", labels), "5");
+  EXPECT_EQ(value(parsed, "epics_puts_total", labels), "5");
   labels.erase("op");
-  EXPECT_EQ(value(parsed, "epics_ca_last_put_timestamp_seconds", labels), "20.5");
+  EXPECT_EQ(value(parsed, "epics_last_put_timestamp_seconds", labels), "20.5");
+  labels["protocol"] = "pva";
+  EXPECT_EQ(value(parsed, "epics_last_put_timestamp_seconds", labels), "30.5");
+  labels["op"] = "put";
+  EXPECT_EQ(value(parsed, "epics_puts_total", labels), "19");
 }
 
 TEST(Render, ALastPutThatIsNotKnownIsNoTimeAtAll) {
   Snapshot snapshot;
   snapshot.puts = {{"i", "pv", "c", "u", "h", PutOp::write, 20}};
-  EXPECT_FALSE(scrape(snapshot).contains("epics_ca_last_put_timestamp_seconds"));
+  EXPECT_FALSE(scrape(snapshot).contains("epics_last_put_timestamp_seconds"));
 }
 
 TEST(Render, PutDurationsWithTheSameLabelsAreSummed) {
@@ -217,8 +222,8 @@ TEST(Render, PutDurationsWithTheSameLabelsAreSummed) {
   slow.buckets[kPutHistogramSlots - 1] = 2;
   snapshot.put_durations = {one, slow, one};
   const Scrape parsed = scrape(snapshot);
-  constexpr const char* kPutDuration = "epics_ca_put_duration_seconds";
-  const LabelMap labels{{"ioc", "i"}, {"pv", "pv"}};
+  constexpr const char* kPutDuration = "epics_put_duration_seconds";
+  const LabelMap labels{{"ioc", "i"}, {"protocol", "ca"}, {"pv", "pv"}};
   const auto up_to = [&](const char* edge) {
     LabelMap with_edge = labels;
     with_edge["le"] = edge;
@@ -242,14 +247,19 @@ TEST(Render, ServersAndClientsWithTheSameLabelsAreSummed) {
   snapshot.ca_servers = {server, server};
   snapshot.ca_clients = {{"i", "c", "u", "h", 1, 20, 7}, {"i", "c", "u", "h", 1, 3, 4}};
   const Scrape parsed = scrape(snapshot);
-  EXPECT_EQ(value(parsed, "epics_ca_circuits", {{"ioc", "i"}}), "22");
+  EXPECT_EQ(value(parsed, "epics_circuits", {{"ioc", "i"}, {"protocol", "ca"}}), "22");
   EXPECT_EQ(value(parsed, "epics_ca_sent_bytes_total", {{"ioc", "i"}}), "2305843009213693952");
-  EXPECT_EQ(value(parsed, "epics_ca_channels", {{"ioc", "i"}, {"access", "read_write"}}), "8");
-  EXPECT_EQ(value(parsed, "epics_ca_channels", {{"ioc", "i"}, {"access", "unknown"}}), "10");
-  const LabelMap client{{"ioc", "i"}, {"client", "c"}, {"user", "u"}, {"client_host", "h"}};
-  EXPECT_EQ(value(parsed, "epics_ca_client_circuits", client), "2");
-  EXPECT_EQ(value(parsed, "epics_ca_client_channels", client), "23");
-  EXPECT_EQ(value(parsed, "epics_ca_client_monitors", client), "11");
+  EXPECT_EQ(
+      value(parsed, "epics_channels", {{"ioc", "i"}, {"protocol", "ca"}, {"access", "read_write"}}),
+      "8");
+  EXPECT_EQ(
+      value(parsed, "epics_channels", {{"ioc", "i"}, {"protocol", "ca"}, {"access", "unknown"}}),
+      "10");
+  const LabelMap client{
+      {"ioc", "i"}, {"protocol", "ca"}, {"client", "c"}, {"user", "u"}, {"client_host", "h"}};
+  EXPECT_EQ(value(parsed, "epics_client_circuits", client), "2");
+  EXPECT_EQ(value(parsed, "epics_client_channels", client), "23");
+  EXPECT_EQ(value(parsed, "epics_client_monitors", client), "11");
 }
 
 TEST(Render, PutsWhoseNamesAreNoUtf8StayApart) {
@@ -257,7 +267,7 @@ TEST(Render, PutsWhoseNamesAreNoUtf8StayApart) {
   snapshot.puts = {{"i", "\xFF", "", "", "", PutOp::write, 1},
                    {"i", "\xFE", "", "", "", PutOp::write, 2},
                    {"i", "\\xFF", "", "", "", PutOp::write, 3}};
-  EXPECT_EQ(scrape(snapshot).at("epics_ca_puts_total").series.size(), 3u);
+  EXPECT_EQ(scrape(snapshot).at("epics_puts_total").series.size(), 3u);
 }
 
 TEST(Render, ExemplarsNameWhoWroteLastAsFarAsTheyMay) {
@@ -270,7 +280,9 @@ TEST(Render, ExemplarsNameWhoWroteLastAsFarAsTheyMay) {
       {"i", "e", "10.0.0.7", "u", "h", PutOp::write, 1},
   };
   exposition::OpenMetricsEncoder encoder;
-  ca::encode_puts(snapshot, exposition::HistogramEdges::of_puts(), encoder);
+  exposition::SharedFamilies shared;
+  ca::add_puts(snapshot.puts, encoder, shared);
+  shared.encode(encoder);
   const std::string text = encoder.take();
   const auto exemplar = [&text](const std::string& pv) {
     const std::size_t line = text.find(",pv=\"" + pv + "\"");

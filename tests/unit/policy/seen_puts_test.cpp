@@ -7,17 +7,20 @@ namespace {
 
 TEST(SeenPuts, ReadsTheirSeries) {
   const auto puts = read_seen_puts(
-      "# HELP epics_ca_puts_total Writes.\n"
-      "# TYPE epics_ca_puts_total counter\n"
-      "epics_ca_puts_total{ioc=\"a\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\",client_host="
+      "# HELP epics_puts_total Writes.\n"
+      "# TYPE epics_puts_total counter\n"
+      "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"SR:Q1\",client=\"10.0.0.7\",user=\"op\","
+      "client_host="
       "\"c1\","
       "op=\"write_notify\"} 23\n"
-      "epics_ca_puts_total{ioc=\"a\",pv=\"q\\\"}\\\\\\n\\\\xFF\\\\x5Cx\",client=\"\",user=\"\","
+      "epics_puts_total{ioc=\"a\",protocol=\"ca\",pv=\"q\\\"}\\\\\\n\\\\xFF\\\\x5Cx\",client=\"\","
+      "user=\"\","
       "client_host=\"\",op=\"write\"} 1e+06 1790000000000\n"
-      "epics_ca_puts_created{ioc=\"a\"} 1\n"
-      "epics_pva_puts_total{ioc=\"a\",pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\",client_host="
+      "epics_puts_created{ioc=\"a\"} 1\n"
+      "epics_puts_total{ioc=\"a\",protocol=\"pva\",pv=\"SR:Q2\",client=\"10.0.0.8\",user=\"op\","
+      "client_host="
       "\"c2\",op=\"put\"} 5\n"
-      "epics_pva_put_failures_total{pv=\"x\"} 2\n"
+      "epics_put_failures_total{pv=\"x\"} 2\n"
       "other{pv=\"x\"} 7");
   ASSERT_TRUE(puts) << puts.error().message();
   ASSERT_EQ(puts->size(), 3u);
@@ -36,15 +39,15 @@ TEST(SeenPuts, ReadsTheirSeries) {
 }
 
 TEST(SeenPuts, SaysWhatItCannotRead) {
-  for (const char* line : {"epics_ca_puts_total{", "epics_ca_puts_total{pv=\"x} 1",
-                           "epics_ca_puts_total{pv=\"x\"", "epics_ca_puts_total{pv=\"x\"} x",
-                           "epics_ca_puts_total{pv=\"x\"} -1", "epics_ca_puts_total{pv=\"x\\"}) {
+  for (const char* line : {"epics_puts_total{", "epics_puts_total{pv=\"x} 1",
+                           "epics_puts_total{pv=\"x\"", "epics_puts_total{pv=\"x\"} x",
+                           "epics_puts_total{pv=\"x\"} -1", "epics_puts_total{pv=\"x\\"}) {
     const auto puts = read_seen_puts(std::string("up 1\n") + line);
     ASSERT_FALSE(puts) << line;
     EXPECT_EQ(puts.error().message(), "line 2 is no series of text format 0.0.4");
   }
   EXPECT_EQ(read_seen_puts("up 1\n").error().message(),
-            "there is no series of epics_ca_puts_total or epics_pva_puts_total: no put was seen");
+            "there is no series of epics_puts_total: no put was seen");
 }
 
 }  // namespace

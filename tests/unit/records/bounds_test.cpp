@@ -237,7 +237,7 @@ TEST(RecordBounds, AllFamiliesFollow) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     EXPECT_TRUE(line.find("record=\"PS:") == std::string::npos ||
-                line.starts_with("epics_ca_pv_info{") ||
+                line.starts_with("epics_pv_info{") ||
                 line.starts_with("epics_record_stopped_seconds{") ||
                 line.starts_with("epics_record_surge_rate{"))
         << line;

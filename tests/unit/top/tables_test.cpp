@@ -21,7 +21,7 @@ epics_record_process_total{ioc="ps",record="gone"} 500
 epics_record_process_total{ioc="ps",record="idle"} 7
 epics_record_process_self_seconds_total{ioc="ps",record="A"} 10
 epics_record_process_self_seconds_total{ioc="ps",record="B"} 5
-epics_ca_puts_total{ioc="ps",pv="A",client="10.0.0.7",user="ada",client_host="con",op="write"} 5
+epics_puts_total{ioc="ps",protocol="ca",pv="A",client="10.0.0.7",user="ada",client_host="con",op="write"} 5
 )";
 constexpr const char* kNow = R"(
 epics_ioc_up{ioc="ps"} 1
@@ -33,17 +33,17 @@ epics_ioc_cpu_seconds_total{ioc="new",thread_class="scan"} 12345
 epics_ioc_processings_total{ioc="ps",cause="scan",period="1"} 1200
 epics_ioc_processings_total{ioc="ps",cause="link",period=""} 30
 epics_ioc_resident_memory_bytes{ioc="ps"} 10485760
-epics_ca_circuits{ioc="ps"} 3
+epics_circuits{ioc="ps",protocol="ca"} 3
 epics_record_process_total{ioc="ps",record="A"} 1100
 epics_record_process_total{ioc="ps",record="B"} 20
 epics_record_process_total{ioc="ps",record="idle"} 7
 epics_record_process_total{ioc="new",record="C\x1B[2J"} 40
 epics_record_process_self_seconds_total{ioc="ps",record="A"} 10.01
 epics_record_process_self_seconds_total{ioc="ps",record="B"} 0.4
-epics_ca_puts_total{ioc="ps",pv="A",client="10.0.0.7",user="ada",client_host="con",op="write"} 5
-epics_ca_puts_total{ioc="ps",pv="B",client="10.0.0.7",user="ada",client_host="con",op="write"} 4
-epics_ca_puts_total{ioc="new",pv="C",client="10.0.0.7",user="ada",client_host="con",op="write"} 6
-epics_pva_puts_total{ioc="ps",pv="A",client="10.0.0.8",user="",client_host="",op="put"} 1
+epics_puts_total{ioc="ps",protocol="ca",pv="A",client="10.0.0.7",user="ada",client_host="con",op="write"} 5
+epics_puts_total{ioc="ps",protocol="ca",pv="B",client="10.0.0.7",user="ada",client_host="con",op="write"} 4
+epics_puts_total{ioc="new",protocol="ca",pv="C",client="10.0.0.7",user="ada",client_host="con",op="write"} 6
+epics_puts_total{ioc="ps",protocol="pva",pv="A",client="10.0.0.8",user="",client_host="",op="put"} 1
 )";
 
 Reading reading(std::string text, Reading::Clock::time_point time,

@@ -58,10 +58,11 @@ TEST(TraceExemplars, AreOfCallsThatWereSeenToTheirEnd) {
 
 TEST(TraceExemplars, AreOfPutCallbacks) {
   Trace trace = chain();
-  EXPECT_DOUBLE_EQ(noted(trace).at("epics_ca_put_duration_seconds").at(R"(ioc="i",pv="A")").value,
-                   0.009);
+  EXPECT_DOUBLE_EQ(
+      noted(trace).at("epics_put_duration_seconds").at(R"(ioc="i",protocol="ca",pv="A")").value,
+      0.009);
   trace.cause.op = "write";
-  EXPECT_FALSE(noted(trace).contains("epics_ca_put_duration_seconds"));
+  EXPECT_FALSE(noted(trace).contains("epics_put_duration_seconds"));
 }
 
 }  // namespace
