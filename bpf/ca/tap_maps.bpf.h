@@ -16,12 +16,12 @@ struct work {
 	__u32 pad;
 	struct iocx_ca_flow_key key;
 	struct iocx_ca_window window;
-	__u32 data_at;  /* offset of the current piece in the packet, or in the page */
-	__u32 page;     /* index of the page with the current piece, plus 1; 0: the piece is in the packet */
-	__u32 waits;    /* the data of the packet is not read or stored yet */
-	__u32 refused;  /* there is no room for the connection that begins */
-	__u32 goes_on;  /* the next piece belongs to the same extent */
-	__u32 stored;   /* bytes of the packet that are in the window */
+	__u32 data_at; /* offset of the current piece in the packet, or in the page */
+	__u32 page;    /* index of the page with the current piece, plus 1; 0: the piece is in the packet */
+	__u32 waits;   /* the data of the packet is not read or stored yet */
+	__u32 refused; /* there is no room for the connection that begins */
+	__u32 goes_on; /* the next piece belongs to the same extent */
+	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
 	__u64 last_id;
 	struct iocx_ca_event event;

@@ -48,7 +48,7 @@ IOCX_CA_INLINE void iocx_ca_check_first(struct iocx_ca_stream *s, const struct i
 {
 	s->first = 0;
 	e->kind = w->direction == IOCX_CA_TO_SERVER && w->header.command != IOCX_CA_CMD_VERSION ? IOCX_CA_NOT_CA
-											       : IOCX_CA_NOTHING;
+												: IOCX_CA_NOTHING;
 }
 
 /*

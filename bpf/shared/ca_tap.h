@@ -66,20 +66,20 @@ struct iocx_ca_begun {
 
 /* One direction of a connection. */
 struct iocx_ca_direction {
-	__u32 lock;        /* 1 while a program works on this direction */
-	__u32 next;        /* TCP sequence number of the byte that comes next */
-	__u32 window;      /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
-	__u32 acked;       /* the receiver has acknowledged up to here; only set while `wants_acks` */
-	__u32 fin_at;      /* sequence number of the FIN */
+	__u32 lock;   /* 1 while a program works on this direction */
+	__u32 next;   /* TCP sequence number of the byte that comes next */
+	__u32 window; /* index of the window's first page in ca_pages, plus 1; 0: there is no window */
+	__u32 acked;  /* the receiver has acknowledged up to here; only set while `wants_acks` */
+	__u32 fin_at; /* sequence number of the FIN */
 	__u8 next_known;
-	__u8 fin;           /* FIN was seen ahead of missing bytes */
-	__u8 boundary;      /* 8 + sequence number of a message's start modulo 8; 0: not known */
-	__u8 wants_acks;    /* there is a window, or one of the reasons that follow */
-	__u8 behind;        /* bytes were not stored for want of room: only the receiver tells how far the stream is */
+	__u8 fin;        /* FIN was seen ahead of missing bytes */
+	__u8 boundary;   /* 8 + sequence number of a message's start modulo 8; 0: not known */
+	__u8 wants_acks; /* there is a window, or one of the reasons that follow */
+	__u8 behind;     /* bytes were not stored for want of room: only the receiver tells how far the stream is */
 	__u8 pad;
-	__u16 notified;     /* to the server: WRITE_NOTIFYs; to the client: answers to them */
+	__u16 notified; /* to the server: WRITE_NOTIFYs; to the client: answers to them */
 	__u32 pad_too;
-	__u64 lost_ns;      /* when data came last, while it was not known where messages start; 0: it is known */
+	__u64 lost_ns; /* when data came last, while it was not known where messages start; 0: it is known */
 	struct iocx_ca_stream stream;
 };
 
@@ -114,12 +114,12 @@ struct iocx_ca_flow {
 	__u8 joined;        /* the circuit was open before the tap saw it */
 	__u8 events_off;    /* the client has switched monitor updates off */
 	__u8 pad;
-	__u64 since_ns;     /* when it was first seen; CLOCK_MONOTONIC */
-	__s32 waiting;      /* requests for channels that were not answered */
-	__u32 address;      /* of the client: index into ca_shares */
-	__u32 unnamed;      /* slots of unknown SIDs */
-	__u32 cleared;      /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
-	__u64 refused_ns;   /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
+	__u64 since_ns;   /* when it was first seen; CLOCK_MONOTONIC */
+	__s32 waiting;    /* requests for channels that were not answered */
+	__u32 address;    /* of the client: index into ca_shares */
+	__u32 unnamed;    /* slots of unknown SIDs */
+	__u32 cleared;    /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
+	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said last. */
 	struct iocx_ca_identity said;

@@ -188,8 +188,8 @@ void CaCollector::follow_witness(TimePoint now) {
   if (tap_) silence_told_ports();
 }
 
-// Where searches and beacons go, and where a listener may answer searches: who serves Channel Access
-// has a UDP socket of the same port.
+// Where searches and beacons go, and where a listener may answer searches: who serves Channel
+// Access has a UDP socket of the same port.
 void CaCollector::watch_other_ports(TimePoint now) {
   if (!udp_) return;
   CaPorts ports;

@@ -141,8 +141,8 @@ class CaCollector final : public Collector {
   std::string why_no_tap_, why_no_udp_, why_no_witness_;
   // All that follows: under the host's mutex, unless it says otherwise.
   std::shared_ptr<CaPutTotals> totals_ = std::make_shared<CaPutTotals>(kCaPutSeries);
-  std::optional<CaTap> tap_;  // without it, packets are not read
-  std::optional<CaUdp> udp_;  // goes before the tap
+  std::optional<CaTap> tap_;          // without it, packets are not read
+  std::optional<CaUdp> udp_;          // goes before the tap
   std::optional<CaWitness> witness_;  // the same
   TappedNamespaces namespaces_;
   CaServerDetector detector_;
@@ -160,8 +160,8 @@ class CaCollector final : public Collector {
   TimePoint next_release_{};
   TimePoint next_udp_look_{};
   CaPorts udp_sockets_;  // as of the last look
-  CaBounds bounds_;  // in any thread
-  Rates rates_;      // in any thread
+  CaBounds bounds_;      // in any thread
+  Rates rates_;          // in any thread
 };
 
 }  // namespace ioc_exporter::ca

@@ -45,8 +45,9 @@ void add_options(OptionTable& table, Options& options) {
       "Channel Access",
       {{.flag = "ca.server-port",
         .argument = "LIST",
-        .help = "TCP ports of CA servers, whatever listens there; others are found when they answer "
-                "searches",
+        .help =
+            "TCP ports of CA servers, whatever listens there; others are found when they answer "
+            "searches",
         .value = whole_numbers(options.server_ports, 1)},
        {.flag = "ca.remote-servers",
         .help = "Count also what clients on this host send to CA servers elsewhere",

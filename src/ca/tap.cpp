@@ -29,7 +29,8 @@ CaTap::CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaName
       kept_(std::move(kept)),
       object_(std::move(object)),
       namespaces_(std::move(namespaces)),
-      totals_(options_.totals ? options_.totals : std::make_shared<CaPutTotals>(options_.max_series)),
+      totals_(options_.totals ? options_.totals
+                              : std::make_shared<CaPutTotals>(options_.max_series)),
       outcomes_(options_.max_series),
       used_(object_.max_channels()),
       last_id_(object_.last_id_before()) {}

@@ -53,7 +53,7 @@ namespace ioc_exporter::ca {
 struct CaTapOptions {
   RootedFs fs;
   CaTapSizes sizes;
-  std::size_t max_series = kCaPutSeries;  // sets of labels; puts over it are in the drops
+  std::size_t max_series = kCaPutSeries;     // sets of labels; puts over it are in the drops
   std::shared_ptr<CaPutTotals> totals = {};  // of puts; null: its own
   CaTapLock lock = CaTapLock::choose;
   // Read also what clients on this host send to the servers elsewhere that are named or learned.

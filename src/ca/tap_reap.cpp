@@ -205,7 +205,8 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
 Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (auto ok = observe_channel(slot, now); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
-  if (!totals_->is_open(slot, channel.channel)) puts_elsewhere_ += channel.puts[0] + channel.puts[1];
+  if (!totals_->is_open(slot, channel.channel))
+    puts_elsewhere_ += channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
     // The server may not have confirmed the end, and used the SID again all the same.
     const iocx_ca_channel_key by_sid{channel.circuit, channel.sid, 0};

@@ -132,8 +132,7 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
     watched.for_all = is_among(for_all, *about.ca_writes);
     start_probes(ioc, watched, now);
   }
-  if (tap_ && ioc.served.ca_port)
-    tap_->sources().set_port(watched.number, *ioc.served.ca_port);
+  if (tap_ && ioc.served.ca_port) tap_->sources().set_port(watched.number, *ioc.served.ca_port);
 }
 
 void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now) {

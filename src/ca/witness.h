@@ -3,7 +3,8 @@
 // An entry probe on each of rsrv's two functions counts each put, by client and channel, with names
 // from the server's own structures (bpf/ca/witness.bpf.c). So a put counts once, under the name of
 // the channel that it is written to, whatever its client does to the packets that carry it. The
-// counts go into the sums by label that the tap adds to, in place of what packets say (ca/put_sources.h).
+// counts go into the sums by label that the tap adds to, in place of what packets say
+// (ca/put_sources.h).
 //
 // The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
 // puts are the tap's then. They are in no other process, unless the IOC's main thread has ended
@@ -141,7 +142,7 @@ class CaWitness {
                         const iocx_witness_info& info) const;
 
   std::shared_ptr<CaPutTotals> totals_;
-  CaTap* tap_;  // null: packets are not read
+  CaTap* tap_;                                      // null: packets are not read
   CaWitnessObject object_;                          // before the probes: they die first
   std::map<std::uint64_t, Watched> watched_;        // by serial
   std::map<std::uint32_t, std::uint64_t> serials_;  // by generation

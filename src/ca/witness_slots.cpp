@@ -64,7 +64,7 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
   slot.growth.advance(puts);
   slot.changed = now;
   totals_->observe(CaPutTotals::kServerSlots | index, puts,
-                         __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
+                   __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
   return {};
 }
 

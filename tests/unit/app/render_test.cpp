@@ -89,9 +89,9 @@ TEST(Render, RecordsThatAreNotCountedHaveNoSeriesOfWhatTheyDid) {
   const Scrape parsed = scrape(snapshot);
   for (const char* family : {kProcess, kSkipped, "epics_ioc_timed_ratio"})
     EXPECT_EQ(value(parsed, family, {{"ioc", "i"}, {"record", "R0"}}), "") << family;
-  EXPECT_EQ(value(parsed, "epics_record_info",
-                  {{"ioc", "i"}, {"record", "R1"}, {"record_type", "ai"}}),
-            "1");
+  EXPECT_EQ(
+      value(parsed, "epics_record_info", {{"ioc", "i"}, {"record", "R1"}, {"record_type", "ai"}}),
+      "1");
   EXPECT_EQ(value(parsed, kProcess, {{"ioc", "j"}, {"record", "R0"}}), "23");
 }
 

@@ -40,21 +40,20 @@ Conversation from_client() {
 
 Conversation from_server() {
   const Bytes large = long_message(4, 6, 20000, 12, 78, Bytes(160000, 1));
-  return {
-      CaDirection::to_client,
-      version() + access_rights(1, 1) + message(18, 6, 5, 1, 11) + update(3) +
-          long_message(1, 6, 10, 1, 4, Bytes(80, 2)) +  // a monitor of an array
-          message(1, 6, 1, 1, 3) +                      // the end of one
-          message(15, 6, 1, 1, 21, Bytes(8, 1)) +       // a get's value
-          written(31) + written(32, 160) + message(23, 0, 0, 0, 0) +
-          error(1, 376, write(11, 77), "PS:1:SP") + error(2, 72, large) +
-          message(11, 0, 0, 1, 0, Bytes(8, 0)) +  // too short to say what failed
-          cleared(11, 1) + access_rights(2, 0) + server_disconnect(2),
-      {event(IOCX_CA_RIGHTS, 1, 1), event(IOCX_CA_CREATED, 1, 11), event(IOCX_CA_UPDATE, 1, 3),
-       event(IOCX_CA_UPDATE, 1, 4), event(IOCX_CA_WRITTEN, 1, 31), event(IOCX_CA_WRITTEN, 160, 32),
-       failed(IOCX_CA_CMD_WRITE, 11, 376, 77),
-       failed(IOCX_CA_CMD_WRITE, 12, 72, 78), event(IOCX_CA_CLEAR_DONE, 11, 1),
-       event(IOCX_CA_RIGHTS, 2, 0), event(IOCX_CA_DISCONNECT, 2, 0)}};
+  return {CaDirection::to_client,
+          version() + access_rights(1, 1) + message(18, 6, 5, 1, 11) + update(3) +
+              long_message(1, 6, 10, 1, 4, Bytes(80, 2)) +  // a monitor of an array
+              message(1, 6, 1, 1, 3) +                      // the end of one
+              message(15, 6, 1, 1, 21, Bytes(8, 1)) +       // a get's value
+              written(31) + written(32, 160) + message(23, 0, 0, 0, 0) +
+              error(1, 376, write(11, 77), "PS:1:SP") + error(2, 72, large) +
+              message(11, 0, 0, 1, 0, Bytes(8, 0)) +  // too short to say what failed
+              cleared(11, 1) + access_rights(2, 0) + server_disconnect(2),
+          {event(IOCX_CA_RIGHTS, 1, 1), event(IOCX_CA_CREATED, 1, 11), event(IOCX_CA_UPDATE, 1, 3),
+           event(IOCX_CA_UPDATE, 1, 4), event(IOCX_CA_WRITTEN, 1, 31),
+           event(IOCX_CA_WRITTEN, 160, 32), failed(IOCX_CA_CMD_WRITE, 11, 376, 77),
+           failed(IOCX_CA_CMD_WRITE, 12, 72, 78), event(IOCX_CA_CLEAR_DONE, 11, 1),
+           event(IOCX_CA_RIGHTS, 2, 0), event(IOCX_CA_DISCONNECT, 2, 0)}};
 }
 
 class CaAnswers : public ::testing::TestWithParam<Conversation (*)()> {

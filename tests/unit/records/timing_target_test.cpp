@@ -116,7 +116,7 @@ TEST(TimingTarget, TimesNoneWhereOneInAHundredIsTooMuch) {
   const double before = ioc.returns();
   ioc.run(100, 15'000);
   EXPECT_EQ(ioc.returns(), before);
-  ioc.run(60, 4'000);
+  ioc.run(60, 3'900);
   EXPECT_EQ(ioc.timing.one_in(), 2u);
 }
 
