@@ -219,8 +219,6 @@ static __noinline int name_slot(struct iocx_witness_channel *slot, struct iocx_w
 			return 0;
 		read_text(info->name, sizeof info->name, name);
 	}
-	if (cfg_traces)
-		trace_name_channel(info, ioc->by_db_addr);
 	slot->own = !read_at(&client, sizeof client, channel + CHANNEL_CLIENT) && client == info->key.client;
 	slot->named = info->name[0] != 0;
 	return 0;
@@ -272,7 +270,6 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 	channel->key = *key;
 	info->name[0] = 0;
 	info->field[0] = 0;
-	info->trace_name = 0;
 	read_text(info->user, sizeof info->user, key->user);
 	read_text(info->host, sizeof info->host, key->host);
 	channel->named = 0;

@@ -132,7 +132,6 @@ struct iocx_witness_info {
 	__s32 description_type;
 	__s16 field_type;
 	__s16 dbr_field_type;
-	__u64 trace_name; /* for traces: iocx_trace_name of what links call it */
 };
 
 /* Value of witness_rest, by generation: puts of an IOC that have no slot. */

@@ -25,13 +25,9 @@ extern "C" {
 #define IOCX_TRACE_PUTS 4096
 /* Records that are asked for, of all IOCs. */
 #define IOCX_TRACE_WISHES 65536
-/* Channel Access links of all IOCs whose puts are followed; those that put the longest time ago make room. */
+/* Channel Access links of all IOCs whose PVs are known; those that put the longest time ago make room. */
 #define IOCX_TRACE_LINKS 8192
-/* Of one link: puts that are under way to the server. A power of two. */
-#define IOCX_TRACE_SENDS 32
-/* Links of which some may be. */
-#define IOCX_TRACE_SENDERS 4096
-/* The PV of a link, with its zero byte. Puts through a link with a longer name have no name, and are not followed. */
+/* The PV of a link, with its zero byte; a longer one is cut. */
 #define IOCX_TRACE_PV 80
 
 /* Why a chain was chosen: bits, and their places as texts in src/traces. */
@@ -42,7 +38,6 @@ enum iocx_trace_why {
 	IOCX_TRACE_ALARM = 8,
 	IOCX_TRACE_ACTIVE = 16,
 	IOCX_TRACE_CONTINUED = 32, /* of a chosen chain, by an asynchronous record that has completed */
-	IOCX_TRACE_LINK = 64,      /* of a chain that may be chosen, by a put through a Channel Access link */
 };
 
 /* What began a chain: enum iocx_cause, but for IOCX_CAUSE_LINK, and beyond these: a callback thread, by a record with I/O Intr. */
@@ -114,7 +109,6 @@ enum iocx_trace_kind {
 	IOCX_TRACE_GOES_ON,    /* a chain has begun that continues another: its end is to come */
 	IOCX_TRACE_COMPLETION, /* of an asynchronous record */
 	IOCX_TRACE_PVA_PUT,    /* the put that began a chain */
-	IOCX_TRACE_OVERTAKEN,  /* a put through a link, which the next one took the place of before it was sent */
 	IOCX_TRACE_KINDS
 };
 
@@ -136,7 +130,7 @@ struct iocx_trace_chain {
 	__u32 kind; /* enum iocx_trace_kind */
 	__u32 slot;
 	__u64 id;        /* by chance, never 0 */
-	__u64 parent_id; /* of the chain that it continues, or with the link that began it; 0: none */
+	__u64 parent_id; /* of the chain that it continues; 0: none */
 	__u64 owner;     /* tgid << 32 | tid */
 	__u64 start_ns;
 	__u64 now_ns; /* when this was sent */
@@ -146,7 +140,7 @@ struct iocx_trace_chain {
 	__u32 why;        /* enum iocx_trace_why */
 	__u32 lost;       /* spans that had no room */
 	char comm[IOCX_COMM_LEN];
-	__u16 parent_span; /* with parent_id; of a completion, and of what was overtaken: the span */
+	__u16 parent_span; /* with parent_id; of a completion: the span */
 	__u16 part;        /* 0 is the first */
 	__u16 spans;       /* that follow */
 	__u16 last;        /* 1: nothing more of this chain comes */
@@ -160,96 +154,17 @@ struct iocx_trace_pva_put {
 	struct iocx_pva_key key;
 };
 
-/* A put through a link that began what a thread is about to do; chain 0: none has. */
-struct iocx_trace_by_link {
-	__u64 chain; /* whose record put */
-	__u32 span;
-	__u32 chosen; /* 1: the chain was chosen by then; 0: its end decides */
-};
-
-/* Value of trace_puts, by thread. */
-struct iocx_trace_noted_put {
-	struct iocx_trace_put put;
-	struct iocx_trace_by_link link;
-};
-
 /* A Channel Access link of an IOC: its channel in the IOC's memory (chid). */
 struct iocx_trace_link_key {
 	__u64 channel;
 	__u32 generation; /* of the IOC, in iocx_ioc_config */
 	__u32 pad;
 };
-struct iocx_trace_link_put {
-	struct iocx_trace_by_link by;
-	__u64 no_writes; /* caLink.nNoWrite when it began */
-	__u64 waits;     /* 1: the put before it was not sent then */
-};
-/* The thread that holds the record's lock writes what is about puts, the one that sends (dbCaLink) what is about that. */
 struct iocx_trace_link {
-	__u64 link;  /* struct caLink * */
-	__u64 began; /* caLink.nDisconnect of the last connection that it has put through, and 1; 0: it has not */
-	__u64 puts;
-	struct iocx_trace_link_put put[2]; /* the last at puts & 1 */
-	__u64 name;                        /* iocx_trace_name() of `pv` */
-	__u64 sent;                        /* the last put that was */
-	__u64 sent_ns;
-	__u64 io;         /* the channel's nciu *, where it was seen to be one */
-	__u32 old_layout; /* 1: caLink is as before Base 3.16 */
-	__u32 missed;     /* puts that were sent unseen, or not sent though they seemed to be */
 	char pv[IOCX_TRACE_PV];
 };
 
-/*
- * Puts that were sent and have not come to the server yet, by what both sides know: the channel's SID there, and the PV.
- * They come in the order in which they were sent. The one who sends adds at `head`; the one thread of the server that
- * serves the client takes from `tail`, one for each put that it hears, as long as it trusts the count.
- */
-struct iocx_trace_sends_key {
-	__u64 name;
-	__u32 sid;
-	__u32 pad;
-};
-struct iocx_trace_send {
-	struct iocx_trace_by_link by; /* chain 0: it is nobody's */
-	__u64 time_ns;
-	__u64 gap_ns; /* since the one before it */
-};
-struct iocx_trace_sends {
-	__u64 channel; /* whose they are, as in iocx_trace_link_key */
-	__u32 generation;
-	__u32 head;
-	__u64 disconnects; /* caLink.nDisconnect of the last */
-	__u32 losses;      /* how often the count was lost */
-	__u32 skip;        /* where it began again */
-	__u32 tail;
-	__u32 seen;   /* losses that the server knows of */
-	__u32 server; /* the generation of its witness; 0: none yet */
-	__u32 trust;
-	__u32 unsure; /* how often the server lost trust */
-	__u32 unsure_counted;
-	__u64 busy_ns; /* when the first was sent since when some were always under way; 0: none were */
-	struct iocx_trace_send sends[IOCX_TRACE_SENDS];
-};
 #define IOCX_NS_PER_SECOND 1000000000ULL
-
-/*
- * What was sent before it was looked at may still come. So the count is trusted from the first put of a connection on, or
- * after so many puts that came soon, each a good while after the one before it was sent, and alone.
- */
-#define IOCX_TRACE_TRUSTED 3
-#define IOCX_TRACE_SOON_NS (IOCX_NS_PER_SECOND / 40)
-#define IOCX_TRACE_APART_NS (IOCX_NS_PER_SECOND / 20)
-/* What has not come by then is lost, and with it the count. */
-#define IOCX_TRACE_LATE_NS IOCX_NS_PER_SECOND
-/*
- * Nor has one that came while others were under way for so long: the server may have heard nothing of one before, and
- * each would be taken for the one before it.
- */
-#define IOCX_TRACE_BUSY_NS (IOCX_NS_PER_SECOND / 20)
-/* How long ca_array_put() may take. */
-#define IOCX_TRACE_SENDING_NS (IOCX_NS_PER_SECOND / 10)
-/* Chains that puts through links begin in an IOC, in a second at most, of chains that are chosen and of others. */
-#define IOCX_TRACE_LINKED_RATE 100
 
 /* An asynchronous record that is active. */
 struct iocx_trace_pending {
@@ -291,27 +206,23 @@ struct iocx_trace_thread {
 };
 
 /* Index into the per-CPU array trace_counts, and beyond these: IOCX_TRACE_SENT. */
-#define IOCX_TRACE_DROP_LIST(ROW)                                                                    \
-	/* chains that were chosen, and had no room in the ring */                                   \
-	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                            \
-	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */     \
-	ROW(IOCX_TRACE_DROP_SHARE, "share", LOST)                                                    \
-	/* chains longer than the buffer, before it was known that they are chosen: cut */           \
-	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                              \
-	/* chains that might have been chosen: their thread has no buffer */                         \
-	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                            \
-	/* completions that cannot be waited for: the span of their record stays open */             \
-	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                      \
-	/* completions that had no room in the ring: the same */                                     \
-	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                                \
-	/* puts of PV Access that had no room: their chains do not tell who put */                   \
-	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)                                              \
-	/* puts through links that began too many chains: their traces end there */                  \
-	ROW(IOCX_TRACE_DROP_LINK_RATE, "link_rate", LOST)                                            \
-	/* puts through links that the IOC's memory did not tell: their traces lack them */          \
-	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "link_unreadable", LOST)                                \
-	/* times that it was not sure which put through a link is which: not followed for a while */ \
-	ROW(IOCX_TRACE_DROP_LINK_UNSURE, "link_unsure", KEPT)
+#define IOCX_TRACE_DROP_LIST(ROW)                                                                \
+	/* chains that were chosen, and had no room in the ring */                               \
+	ROW(IOCX_TRACE_DROP_RING_FULL, "ring_full", LOST)                                        \
+	/* the same: the ring was nearly full, most of it of their IOC (shared/ring_shares.h) */ \
+	ROW(IOCX_TRACE_DROP_SHARE, "share", LOST)                                                \
+	/* chains longer than the buffer, before it was known that they are chosen: cut */       \
+	ROW(IOCX_TRACE_DROP_TOO_LONG, "too_long", LOST)                                          \
+	/* chains that might have been chosen: their thread has no buffer */                     \
+	ROW(IOCX_TRACE_DROP_NO_BUFFER, "no_buffer", LOST)                                        \
+	/* completions that cannot be waited for: the span of their record stays open */         \
+	ROW(IOCX_TRACE_DROP_PENDING_FULL, "pending_full", LOST)                                  \
+	/* completions that had no room in the ring: the same */                                 \
+	ROW(IOCX_TRACE_DROP_COMPLETION_LOST, "completion_lost", LOST)                            \
+	/* puts of PV Access that had no room: their chains do not tell who put */               \
+	ROW(IOCX_TRACE_DROP_PUT_LOST, "put_lost", LOST)                                          \
+	/* puts through links that the IOC's memory did not tell: their traces lack them */      \
+	ROW(IOCX_TRACE_DROP_LINK_UNREADABLE, "link_unreadable", LOST)
 IOCX_DROP_ENUM(iocx_trace_drop, IOCX_TRACE_DROP_LIST, IOCX_TRACE_DROPS)
 #define IOCX_TRACE_SENT IOCX_TRACE_DROPS /* whole chains */
 #define IOCX_TRACE_COUNTS (IOCX_TRACE_DROPS + 1)

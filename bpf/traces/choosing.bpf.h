@@ -29,49 +29,6 @@ static __always_inline int is_continued(struct iocx_trace_thread *trace, __u64 i
 	return sp < resumed->sp && !return_is_gone(resumed->sp, resumed->returns_to, callers);
 }
 
-/*
- * The put through a link that has begun what the thread does: its server has heard it, or the IOC puts to itself. Once
- * for each put.
- */
-static __always_inline int take_link(const struct iocx_thread *thread, __u64 id, struct iocx_trace_by_link *by)
-{
-	struct iocx_trace_noted_put *noted;
-	struct iocx_trace_by_link *own;
-
-	if (thread->cause == IOCX_CAUSE_CA) {
-		noted = bpf_map_lookup_elem(&trace_puts, &id);
-		if (!noted)
-			return 0;
-		*by = noted->link;
-		noted->link.chain = 0;
-	} else if (thread->cause == IOCX_CAUSE_OTHER && COMM_STARTS(thread->comm, "dbCaLink")) {
-		own = bpf_map_lookup_elem(&trace_own_puts, &id);
-		if (!own)
-			return 0;
-		*by = *own;
-		own->chain = 0;
-	}
-	return by->chain != 0;
-}
-
-/* Whether a link may begin one more chain in the IOC that is looked at. */
-static __noinline int take_link_token(__u32 slot, __u32 chosen, __u64 now)
-{
-	const __u64 interval = IOCX_NS_PER_SECOND / IOCX_TRACE_LINKED_RATE;
-	__u32 index = slot * 2 + !chosen;
-	__u64 *next = bpf_map_lookup_elem(&trace_link_tokens, &index), at;
-
-	if (!next)
-		return 0;
-	at = *next;
-	if (at > now + IOCX_NS_PER_SECOND) {
-		count_trace(IOCX_TRACE_DROP_LINK_RATE);
-		return 0;
-	}
-	*next = (at > now ? at : now) + interval;
-	return 1;
-}
-
 #define MENU_SCAN_IO_INTR 2 /* menuScan.dbd, the same from 3.14 to 7.0 */
 
 /*
@@ -99,19 +56,13 @@ static __always_inline int begin_trace(struct iocx_trace_thread *trace, const st
 {
 	const __u32 cause = trace_cause(thread, frame->record);
 	const int excluded = !(config->causes >> (cause & 31) & 1);
-	struct iocx_trace_by_link link = {};
 	__u32 why = 0;
-	int linked;
 
-	linked = !continued && take_link(thread, thread->owner, &link) &&
-		 take_link_token(thread->slot, link.chosen, frame->start_ns);
 	if (continued)
 		why = IOCX_TRACE_CONTINUED;
 	else if (!excluded && !(config->settings & IOCX_TRACE_NAMED_ONLY) &&
 		 take_token(thread->slot, config, frame->start_ns))
 		why = IOCX_TRACE_RATE;
-	if (linked)
-		why |= IOCX_TRACE_LINK;
 	if (!why && !(config->settings & (excluded ? IOCX_TRACE_HAS_WISHES : WHOLE_CHAIN_DECIDES)))
 		return 0;
 	__builtin_memset(&trace->chain, 0, sizeof(trace->chain));
@@ -137,10 +88,6 @@ static __always_inline int begin_trace(struct iocx_trace_thread *trace, const st
 		trace->chain.parent_id = trace->resumed.id;
 		trace->chain.parent_span = (__u16)trace->resumed.number;
 		tell_that_it_goes_on(trace);
-	}
-	if (linked) {
-		trace->chain.parent_id = link.chain;
-		trace->chain.parent_span = (__u16)link.span;
 	}
 	trace->resumed.id = 0;
 	return 1;

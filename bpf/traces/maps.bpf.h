@@ -61,22 +61,6 @@ struct {
 	__type(value, struct iocx_trace_pending);
 } trace_pending SEC(".maps");
 
-/* Puts of an IOC to itself, by the thread that does them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IOCX_MAX_IOCS);
-	__type(key, __u64); /* tgid << 32 | tid */
-	__type(value, struct iocx_trace_by_link);
-} trace_own_puts SEC(".maps");
-
-/* As trace_tokens, for chains that links begin: at slot * 2 of chains that are chosen, and above it of others. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOCX_MAX_IOCS * 2);
-	__type(key, __u32);
-	__type(value, __u64);
-} trace_link_tokens SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOCX_TRACE_COUNTS);

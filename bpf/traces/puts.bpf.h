@@ -17,16 +17,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, IOCX_TRACE_PUTS);
 	__type(key, __u64); /* tgid << 32 | tid */
-	__type(value, struct iocx_trace_noted_put);
+	__type(value, struct iocx_trace_put);
 } trace_puts SEC(".maps");
-
-/* Puts through links of watched IOCs, which a server of this host may be about to hear. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, IOCX_TRACE_SENDERS);
-	__type(key, struct iocx_trace_sends_key);
-	__type(value, struct iocx_trace_sends);
-} trace_sends SEC(".maps");
 #endif
 
 #ifndef TRACES_WITHOUT_PVA

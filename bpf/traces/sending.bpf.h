@@ -103,14 +103,14 @@ static __always_inline void note_pending(struct iocx_trace_thread *trace)
 /* The put that has begun the chain of the calling thread, if its server has told of one. */
 static __always_inline void take_put(struct iocx_trace_thread *trace, __u64 id)
 {
-	const struct iocx_trace_noted_put *noted;
+	const struct iocx_trace_put *put;
 	struct iocx_trace_pva_put *pva;
 
 	if (trace->chain.cause == IOCX_CAUSE_CA) {
-		noted = bpf_map_lookup_elem(&trace_puts, &id);
-		if (!noted)
+		put = bpf_map_lookup_elem(&trace_puts, &id);
+		if (!put)
 			return;
-		trace->chain.put = noted->put;
+		trace->chain.put = *put;
 		bpf_map_delete_elem(&trace_puts, &id);
 	} else if (trace->chain.cause == IOCX_CAUSE_PVA) {
 		pva = bpf_map_lookup_elem(&trace_pva_puts, &id);

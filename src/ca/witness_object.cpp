@@ -23,7 +23,7 @@ static_assert(sizeof(iocx_witness_ioc) == 16 && sizeof(iocx_witness_key) == 40);
 static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_channel, puts) == 40 &&
               offsetof(iocx_witness_channel, state) == 72 &&
               offsetof(iocx_witness_channel, application) == 120);
-static_assert(sizeof(iocx_witness_info) == 448 && offsetof(iocx_witness_info, name) == 168);
+static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
 static_assert(sizeof(iocx_witness_rest) == 24);
 
 struct SkeletonDeleter {
@@ -82,8 +82,7 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
   loaded->skeleton->rodata->cfg_slots = slots;
   if (auto ok = kernel::use_ring(*loaded->skeleton, ring, kServerProbe); !ok) return ok.error();
-  const kernel::SharedMap shared[] = {{maps.trace_puts, traces.puts},
-                                      {maps.trace_sends, traces.sends}};
+  const kernel::SharedMap shared[] = {{maps.trace_puts, traces.puts}};
   if (auto ok = kernel::share_or_leave_out(shared, traces.on(), kServerProbe); !ok)
     return ok.error();
   loaded->skeleton->rodata->cfg_traces = traces.on();

@@ -121,10 +121,9 @@ Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, E
     return symbol != nullptr && symbol->function;
   };
   // Before Base 3.15 the CA server's functions are in another file than the database's; those of
-  // PVA, and of CA clients, always are.
+  // PVA always are.
   if (!has_function(wanted_symbols().front()) &&
       !std::ranges::all_of(Inspector::ca_write_functions(), has_function) &&
-      !std::ranges::all_of(Inspector::ca_client_functions(), has_function) &&
       !std::ranges::any_of(Inspector::pva_put_functions(), has_function))
     return {};
   const Holder holder = options_.holder_of(pid);

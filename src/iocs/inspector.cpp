@@ -21,25 +21,10 @@ constexpr std::uint64_t kFewestIocThreads = 4;
 // before; dbDbPutValue (static, since 3.15) and dbPutLinkValue (before) do what dbPutLink is for;
 // dbCanSetLink (7.0) and dbPutFieldLink (static, mostly inlined) are for link fields; scanList is
 // static. dbPut.part.0 is dbPut's body where a compiler has split it off.
-constexpr const char* kProbedFunctions[] = {"dbProcess",
-                                            "dbPut",
-                                            "dbPut.part.0",
-                                            "dbPutField",
-                                            "dbPutFieldLink",
-                                            "dbCanSetLink",
-                                            "dbPutLink",
-                                            "dbPutLinkValue",
-                                            "dbDbPutValue",
-                                            "dbProcessNotify",
-                                            "dbPutNotify",
-                                            "dbpf",
-                                            "recGblFwdLink",
-                                            "scanList",
-                                            "dbCaPutLinkCallback",
-                                            "ca_array_put",
-                                            "ca_array_put_callback"};
-// Of libca: what the thread of Channel Access links (dbCa.c) sends puts with.
-constexpr const char* kCaClientFunctions[] = {"ca_array_put", "ca_array_put_callback"};
+constexpr const char* kProbedFunctions[] = {
+    "dbProcess",    "dbPut",     "dbPut.part.0",   "dbPutField",   "dbPutFieldLink",
+    "dbCanSetLink", "dbPutLink", "dbPutLinkValue", "dbDbPutValue", "dbProcessNotify",
+    "dbPutNotify",  "dbpf",      "recGblFwdLink",  "scanList",     "dbCaPutLinkCallback"};
 // What a compiler has put elsewhere of functions, since it is rarely executed.
 constexpr const char* kColdParts[] = {"dbProcess.cold", "dbpf.cold", "scanList.cold"};
 // Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
@@ -139,10 +124,6 @@ std::span<const char* const> Inspector::read_variables() {
   return kReadVariables;
 }
 
-std::span<const char* const> Inspector::ca_client_functions() {
-  return kCaClientFunctions;
-}
-
 std::span<const char* const> Inspector::ca_write_functions() {
   return kCaWriteFunctions;
 }
@@ -237,7 +218,6 @@ std::shared_ptr<const FileFacts> Inspector::look_at(pid_t pid, const std::string
 }
 
 void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& found) {
-  ProbeTarget client;  // what is known of libca
   for (const Module& module : modules) {
     if (!module.facts->elf) {
       found.uncertain = found.uncertain || module.facts->retry;
@@ -266,28 +246,8 @@ void Inspector::find_symbols(const std::vector<Module>& modules, Inspection& fou
       found.ca_server.push_back({*bias + bucket->value, *bias + queue->value});
     if (bucket != nullptr) find_ca_writes(module, *bias + bucket->value, found);
     find_pva_puts(module, found);
-    find_ca_client(module, client);
     find_variables(elf, *bias, found);
   }
-  if (!found.target) return;
-  found.target->ca_client = std::move(client.ca_client);
-  found.target->ca_client_path = std::move(client.ca_client_path);
-  found.target->ca_put = client.ca_put;
-  found.target->ca_put_callback = client.ca_put_callback;
-}
-
-void Inspector::find_ca_client(const Module& module, ProbeTarget& client) {
-  const ElfSymbol* const put = module.facts->elf->find(kCaClientFunctions[0]);
-  const ElfSymbol* const notify = module.facts->elf->find(kCaClientFunctions[1]);
-  const auto is_code = [&](const ElfSymbol* symbol) {
-    return symbol != nullptr && symbol->function &&
-           maps_code_at(*module.mapping, *symbol->file_offset);
-  };
-  if (client.ca_client || !module.facts->code || !is_code(put) || !is_code(notify)) return;
-  client.ca_client = module.facts->code;
-  client.ca_client_path = module.mapping->path;
-  client.ca_put = *put->file_offset;
-  client.ca_put_callback = *notify->file_offset;
 }
 
 // In the file of the server's hash of channels only: the names are not rsrv's alone.

@@ -47,8 +47,6 @@ class Inspector {
   // like, and the variables in Inspection::variables.
   static std::span<const char* const> probed_functions();
   static std::span<const char* const> read_variables();
-  // Those of libca in ProbeTarget.
-  static std::span<const char* const> ca_client_functions();
   // The functions of CaWriteTarget.
   static std::span<const char* const> ca_write_functions();
   // The functions of PvaPutTarget.
@@ -77,7 +75,6 @@ class Inspector {
   static void find_variables(const ElfSymbols& elf, std::uint64_t bias, Inspection& found);
   static void find_ca_writes(const Module& module, std::uint64_t bucket, Inspection& found);
   static void find_pva_puts(const Module& module, Inspection& found);
-  static void find_ca_client(const Module& module, ProbeTarget& client);
   void find_version(pid_t pid, const std::vector<Module>& modules, Inspection& found);
   static void note(const Error& error, Inspection& found);
   std::shared_ptr<const FileFacts> look_at(pid_t pid, const std::string& path,

@@ -25,10 +25,6 @@ struct ProbeTarget {
   // By name, of Inspector::probed_functions() and their cold parts, those that the file defines.
   // Some are local to their source file: a stripped file does not have them.
   std::map<std::string, CodeRange> functions = {};
-  // Of libca, or of the same file: what sends the puts of Channel Access links. Null: not known.
-  std::shared_ptr<const CodeFile> ca_client = {};
-  std::string ca_client_path = {};
-  std::uint64_t ca_put = 0, ca_put_callback = 0;  // offsets in that file
 
   bool operator==(const ProbeTarget&) const = default;
 };

@@ -25,11 +25,11 @@ struct RingUse {
 
 // What an object is loaded with that has a part in traces (bpf/traces): maps that several share.
 struct TraceUse {
-  int ring = -1;              // -1: traces are off, and its programs go without
-  int shares = -1;            // RingShares of it
-  std::uint32_t size = 0;     // of the ring
-  std::uint32_t wake_at = 0;  // bytes that wait in it, from which on the reader is woken
-  int puts = -1, sends = -1, pva_puts = -1;  // bpf/traces/puts.bpf.h
+  int ring = -1;                 // -1: traces are off, and its programs go without
+  int shares = -1;               // RingShares of it
+  std::uint32_t size = 0;        // of the ring
+  std::uint32_t wake_at = 0;     // bytes that wait in it, from which on the reader is woken
+  int puts = -1, pva_puts = -1;  // bpf/traces/puts.bpf.h
   bool on() const { return ring >= 0; }
 };
 

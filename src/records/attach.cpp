@@ -15,12 +15,6 @@ namespace {
 
 using Attached = std::map<RecordProgram, RecordAttachment>;
 
-// Only traces want them.
-bool is_for_links(RecordProgram program) {
-  return program == RecordProgram::link_put || program == RecordProgram::link_send ||
-         program == RecordProgram::link_notify;
-}
-
 void take_off_together(const std::vector<Attached*>& of) {
   std::vector<RecordAttachment> all;
   for (Attached* attached : of)
@@ -46,8 +40,8 @@ Result<void> RecordProcess::attach_function(Attached& to, const RecordTarget& ta
                                             const ProbePoint& point, std::int32_t pid) const {
   const auto there = to.find(point.program);
   if (there != to.end() && (there->second.has_ends() || !point.ending)) return {};
-  const iocs::CodeFile& code = point.code ? *point.code : *target.code;
-  ProbePlace place{code.fd(), point.code ? point.path : target.path, point.offset, pid};
+  const iocs::CodeFile& code = *target.code;
+  ProbePlace place{code.fd(), target.path, point.offset, pid};
   place.ending = point.ending.get();
   auto ok = code.may_probe(point.offset);
   if (ok && place.ending != nullptr) ok = place.ending->check(code);
@@ -70,8 +64,10 @@ Result<void> RecordProcess::attach_target(Attached& to, const Watched& watched,
   for (const ProbePoint& point : target.extras) {
     if (point.program == RecordProgram::completion && !watched.timing.completions) continue;
     auto ok = attach_function(to, target, point, pid);
-    if (!ok && is_for_links(point.program) && ok.error().code != std::errc::no_such_process)
-      log::warn("traces end at Channel Access links: {}", ok.error().message());
+    // Only traces want that one.
+    if (!ok && point.program == RecordProgram::link_put &&
+        ok.error().code != std::errc::no_such_process)
+      log::warn("traces do not show puts through Channel Access links: {}", ok.error().message());
     else if (!ok)
       return ok;
   }

@@ -51,22 +51,10 @@ class Planner {
       points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
   }
 
-  // Who puts through a link (libdbCore), and who sends it (libca): one is of no use without the
-  // other.
   void plan_links_to_others() {
-    constexpr const char* kNotTraced = "traces end at Channel Access links";
     const auto* const put = find("dbCaPutLinkCallback");
-    if (put == nullptr) return note(kNotTraced, "dbCaPutLinkCallback");
-    if (target_.ca_client == nullptr) {
-      points_.notes.push_back(std::string(kNotTraced) + ": no file names ca_array_put");
-      return;
-    }
-    const auto send = [&](RecordProgram program, std::uint64_t offset) {
-      points_.extras.push_back(
-          {program, offset, nullptr, target_.ca_client, target_.ca_client_path});
-    };
-    send(RecordProgram::link_send, target_.ca_put);
-    send(RecordProgram::link_notify, target_.ca_put_callback);
+    if (put == nullptr)
+      return note("traces do not show puts through Channel Access links", "dbCaPutLinkCallback");
     probe(RecordProgram::link_put, *put);
   }
 

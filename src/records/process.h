@@ -31,9 +31,6 @@ struct ProbePoint {
   std::uint64_t offset = 0;  // bytes into the file
   // Where it ends, when that is to be seen; null: only its entry is.
   std::shared_ptr<const EndingFunction> ending = {};
-  // Of another file than dbProcess, and its path for messages; null: the same.
-  std::shared_ptr<const iocs::CodeFile> code = {};
-  std::string path = {};
 };
 
 // An IOC whose records are to be counted.

@@ -167,17 +167,14 @@ Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel:
   const kernel::SharedMap shared[] = {{maps.trace_events, traces.ring},
                                       {maps.trace_shares, traces.shares},
                                       {maps.trace_puts, traces.puts},
-                                      {maps.trace_sends, traces.sends},
                                       {maps.trace_pva_puts, traces.pva_puts}};
   if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "record_process"); !ok) return ok;
   skeleton.rodata->cfg_traces = traces.on();
   skeleton.rodata->cfg_trace_wake = traces.wake_at;
   skeleton.rodata->cfg_trace_ring = traces.size;
   if (traces.on()) return kernel::size_map(maps.trace_threads, skeleton.rodata->thread_mask + 1);
-  for (bpf_map* map :
-       {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
-        maps.trace_pending, maps.trace_counts, maps.trace_own_puts, maps.trace_link_tokens,
-        maps.trace_links, maps.zero_trace_link, maps.zero_trace_sends})
+  for (bpf_map* map : {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
+                       maps.trace_pending, maps.trace_counts, maps.trace_links})
     if (const int err = bpf_map__set_autocreate(map, false); err < 0)
       return kernel::libbpf_error(err, "leave out a BPF map");
   return {};

@@ -25,10 +25,6 @@ constexpr std::array kPrograms = {
                        "completion_all"},
     RecordProgramNames{RecordProgram::link_put, "dbCaPutLinkCallback", "link_put_process",
                        "link_put_all"},
-    RecordProgramNames{RecordProgram::link_send, "ca_array_put", "link_send_process",
-                       "link_send_all"},
-    RecordProgramNames{RecordProgram::link_notify, "ca_array_put_callback", "link_send_process",
-                       "link_send_all"},
 };
 
 constexpr bool is_in_order() {

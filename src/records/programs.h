@@ -19,8 +19,6 @@ enum class RecordProgram : std::uint8_t {
   scan_list,       // scanList
   completion,      // recGblFwdLink
   link_put,        // dbCaPutLinkCallback
-  link_send,       // ca_array_put, in libca
-  link_notify,     // ca_array_put_callback, the same
 };
 
 // Names of BPF programs. A function's entry has one for attachments to one process and one for

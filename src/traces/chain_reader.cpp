@@ -19,16 +19,14 @@ static_assert(sizeof(iocx_trace_wish) == 24 && sizeof(iocx_trace_span) == 40);
 static_assert(sizeof(iocx_trace_put) == 40 && offsetof(iocx_trace_put, port) == 32);
 static_assert(sizeof(iocx_trace_chain) == 128 && offsetof(iocx_trace_chain, put) == 48);
 static_assert(offsetof(iocx_trace_thread, spans) == sizeof(iocx_trace_chain));
-static_assert(sizeof(iocx_trace_noted_put) == 56 && sizeof(iocx_trace_sends_key) == 16);
-static_assert(sizeof(iocx_trace_link_key) == 16 && sizeof(iocx_trace_link_put) == 32);
-static_assert(sizeof(iocx_trace_send) == 32);
-static_assert(offsetof(iocx_trace_link, pv) == 128 && sizeof(iocx_trace_link) == 208);
-static_assert(sizeof(iocx_trace_sends) == 64 + IOCX_TRACE_SENDS * sizeof(iocx_trace_send));
+static_assert(sizeof(iocx_trace_link_key) == 16 && sizeof(iocx_trace_link) == IOCX_TRACE_PV);
 static_assert(sizeof(iocx_trace_pva_put) == 24 + sizeof(iocx_pva_key));
 
-constexpr std::pair<iocx_trace_why, const char*> kWhy[] = {
-    {IOCX_TRACE_RATE, "rate"},   {IOCX_TRACE_ASKED, "asked"},   {IOCX_TRACE_SLOWER, "slower"},
-    {IOCX_TRACE_ALARM, "alarm"}, {IOCX_TRACE_ACTIVE, "active"}, {IOCX_TRACE_LINK, "link"}};
+constexpr std::pair<iocx_trace_why, const char*> kWhy[] = {{IOCX_TRACE_RATE, "rate"},
+                                                           {IOCX_TRACE_ASKED, "asked"},
+                                                           {IOCX_TRACE_SLOWER, "slower"},
+                                                           {IOCX_TRACE_ALARM, "alarm"},
+                                                           {IOCX_TRACE_ACTIVE, "active"}};
 
 std::uint64_t ns(std::chrono::nanoseconds duration) {
   return static_cast<std::uint64_t>(duration.count());
@@ -97,11 +95,6 @@ bool ChainReader::take(std::span<const std::byte> raw) {
   }
   if (raw.size() < sizeof head) return ++counts_.malformed, false;
   std::memcpy(&head, raw.data(), sizeof head);
-  if (kind == IOCX_TRACE_OVERTAKEN) {
-    if (overtaken_.size() >= kMostOvertaken) overtaken_.clear();  // their spans say nothing of it
-    overtaken_.insert({head.id, head.parent_span});
-    return true;
-  }
   Waiting* const trace = kind == IOCX_TRACE_COMPLETION ? waiting_of(head.id)
                          : kind == IOCX_TRACE_GOES_ON  ? waiting_of(head.parent_id)
                                                        : nullptr;
@@ -151,8 +144,7 @@ ChainReader::Waiting* ChainReader::waiting_of(std::uint64_t chain) {
 void ChainReader::add(Chain chain) {
   ++counts_.ended;
   const iocx_trace_chain& head = chain.head;
-  const bool by_link = (head.why & IOCX_TRACE_LINK) != 0;
-  const bool continues = head.parent_id != 0 && !by_link;
+  const bool continues = head.parent_id != 0;
   Waiting* trace = continues ? waiting_of(head.parent_id) : nullptr;
   if (trace != nullptr) {
     ++counts_.joined;
@@ -164,15 +156,11 @@ void ChainReader::add(Chain chain) {
     trace->is_named = head.put.time == 0;
     trace->until_ns = head.now_ns + ns(kPatience);
     if (auto put = pva_puts_.extract(head.id)) trace->put = std::move(put.mapped());
-    trace->waits_for_link = by_link;
     trace->id = trace_id(salt_, continues ? head.parent_id : head.id);
   }
-  for (const iocx_trace_span& span : chain.spans) {
+  for (const iocx_trace_span& span : chain.spans)
     if ((span.flags & IOCX_TRACE_SPAN_ASYNCHRONOUS) != 0)
       trace->open.insert({head.id, span.number});
-    if ((span.flags & IOCX_TRACE_SPAN_LINK) != 0)
-      trace->settled_ns = std::max<std::uint64_t>(trace->settled_ns, head.now_ns + ns(kSettle));
-  }
   trace->spans += chain.spans.size();
   trace->chains.push_back(std::move(chain));
 }
@@ -185,74 +173,19 @@ bool ChainReader::name_put(Waiting& trace, std::uint64_t now_ns) {
 }
 
 bool ChainReader::is_done(Waiting& trace, std::uint64_t now_ns) {
-  const bool has_id = find_link(trace);
   if (now_ns >= trace.until_ns) {
     name_put(trace, now_ns);
     return true;
   }
-  return has_id && trace.open.empty() && trace.expected.empty() && now_ns >= trace.settled_ns &&
+  return trace.open.empty() && trace.expected.empty() && now_ns >= trace.settled_ns &&
          name_put(trace, now_ns);
 }
 
-// Whether it is known which trace it is: one of its own, or that of the chain whose put through a
-// link has begun it.
-bool ChainReader::find_link(Waiting& trace) {
-  if (!trace.waits_for_link) return true;
-  const iocx_trace_chain& first = trace.chains.front().head;
-  Waiting* const from = waiting_of(first.parent_id);
-  const auto told = told_.find(first.parent_id);
-  if (from != nullptr ? from->waits_for_link : told == told_.end()) return false;
-  const iocx_trace_chain& head = from != nullptr ? from->chains.front().head : told->second.head;
-  const auto link = directory_.link(head, first);
-  if (!link) return false;
-  trace.waits_for_link = false;
-  trace.is_linked = link->holds;
-  if (!link->holds) return true;
-  trace.id = from != nullptr ? from->id : told->second.id;
-  if (from != nullptr) from->peers[{first.parent_id, first.parent_span}] = link->peer;
-  return true;
-}
-
-// Whether it is told though no link has begun it. The link that may have is not waited for any
-// more.
-bool ChainReader::is_wanted(Waiting& trace) {
-  iocx_trace_chain& first = trace.chains.front().head;
-  trace.waits_for_link = false;
-  if (trace.is_linked || (first.why & IOCX_TRACE_LINK) == 0) return true;
-  first.why &= ~static_cast<std::uint32_t>(IOCX_TRACE_LINK);
-  first.parent_id = 0;
-  return first.why != 0;
-}
-
-void ChainReader::tell(const Waiting& trace) {
-  for (const Chain& chain : trace.chains) {
-    const bool puts = std::ranges::any_of(chain.spans, [](const iocx_trace_span& span) {
-      return (span.flags & IOCX_TRACE_SPAN_LINK) != 0;
-    });
-    if (!puts || !told_.emplace(chain.head.id, Told{trace.id, chain.head}).second) continue;
-    told_order_.push_back(chain.head.id);
-  }
-}
-
-void ChainReader::forget_told(std::uint64_t now_ns) {
-  while (!told_order_.empty()) {
-    const auto first = told_.find(told_order_.front());
-    if (told_order_.size() <= kMostTold && now_ns < first->second.head.now_ns + ns(kTold)) return;
-    told_.erase(first);
-    told_order_.pop_front();
-  }
-}
-
-void ChainReader::make_link_put(Span& span, const Waiting& from, const iocx_trace_chain& head,
-                                const iocx_trace_span& raw) {
-  const SpanKey key{head.id, raw.number};
+void ChainReader::name_link_put(Span& span, std::uint32_t generation, const iocx_trace_span& raw) {
   span.kind = SpanKind::link_put;
-  span.name = directory_.link_name(head.generation, raw.record);
+  span.name = directory_.link_name(generation, raw.record);
   if (span.name.empty()) span.name = "0x" + id_text(raw.record);
   if ((raw.flags & IOCX_TRACE_SPAN_NOT_SENT) != 0) span.skipped = "disconnected";
-  const auto peer = from.peers.find(key);
-  if (overtaken_.erase(key) > 0 && peer == from.peers.end()) span.skipped = "overtaken";
-  if (peer != from.peers.end()) span.peer = peer->second;
 }
 
 void ChainReader::forget(const Waiting& trace) {
@@ -264,7 +197,6 @@ void ChainReader::forget(const Waiting& trace) {
 std::vector<Trace> ChainReader::finish(const WallClock::Reading& now, bool last) {
   const auto now_ns = static_cast<std::uint64_t>(now.monotonic_ns);
   std::vector<Trace> traces;
-  for (auto& [place, trace] : waiting_) find_link(trace);  // first: it tells the other one its peer
   for (auto one = waiting_.begin(); one != waiting_.end();) {
     Waiting& trace = one->second;
     const bool crowded = spans_ > kMostSpans;
@@ -273,10 +205,7 @@ std::vector<Trace> ChainReader::finish(const WallClock::Reading& now, bool last)
       continue;
     }
     if (crowded && !is_done(trace, now_ns)) ++counts_.crowded;
-    if (!is_wanted(trace)) {
-      ++counts_.unlinked;
-    } else if (auto made = make(trace, now)) {
-      tell(trace);
+    if (auto made = make(trace, now)) {
       counts_.spans += made->spans.size();
       if (made->cut) ++counts_.cut;
       traces.push_back(std::move(*made));
@@ -293,7 +222,6 @@ std::vector<Trace> ChainReader::finish(const WallClock::Reading& now, bool last)
     if (gone) spans_ -= chain.spans.size();
     one = gone ? partial_.erase(one) : std::next(one);
   }
-  forget_told(now_ns);
   if (pva_puts_.size() > kMostSpans / 16) pva_puts_.clear();  // their chains had no room
   return traces;
 }
@@ -335,7 +263,7 @@ std::optional<Trace> ChainReader::make(const Waiting& from, const WallClock::Rea
       else if (&chain != &from.chains.front())
         span.parent = span_id(head.parent_id, head.parent_span);
       if ((raw.flags & IOCX_TRACE_SPAN_LINK) != 0)
-        make_link_put(span, from, head, raw);
+        name_link_put(span, head.generation, raw);
       else
         name_record(span, ioc->database.get(), raw.record);
       span.start = time(raw.start_ns);

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,8 +35,6 @@ class TraceDirectory {
     std::string name;
     std::int32_t pid = 0;
     std::shared_ptr<const Database> database;  // null: no names are known
-    std::uint64_t net_namespace = 0;           // 0: not known
-    std::vector<std::uint16_t> ports = {};     // on which it listens
   };
   virtual ~TraceDirectory() = default;
   // Null: not known, or not any more.
@@ -46,13 +43,6 @@ class TraceDirectory {
   virtual bool name_put(const iocx_trace_put& put, Cause& cause) = 0;
   // The PV of a Channel Access link of an IOC, by its channel; "": not known, or not any more.
   virtual std::string link_name(std::uint32_t generation, std::uint64_t channel) = 0;
-  // Whether the put that `to` has heard came from `from`; both are chains. Absent: that is not
-  // known yet.
-  struct Link {
-    bool holds = false;
-    std::string peer = {};  // where `from` put to, address:port
-  };
-  virtual std::optional<Link> link(const iocx_trace_chain& from, const iocx_trace_chain& to) = 0;
 };
 
 class ChainReader {
@@ -63,9 +53,6 @@ class ChainReader {
   static constexpr std::chrono::milliseconds kSettle{50};
   // A chain whose first part has come; it may take long.
   static constexpr std::chrono::seconds kPartPatience{60};
-  // A chain that was told: those that its puts through links began come later.
-  static constexpr std::chrono::seconds kTold{30};
-  static constexpr std::size_t kMostTold = 1u << 16, kMostOvertaken = 1u << 12;
   static constexpr std::size_t kMostSpans = 1u << 18;  // that may wait, 100 bytes each
 
   struct Counts {
@@ -76,9 +63,6 @@ class ChainReader {
     std::uint64_t crowded = 0;      // of these, those that had to go before they were complete
     std::uint64_t joined = 0;       // chains that became a part of another one's trace
     std::uint64_t malformed = 0;    // events
-    // Chains that were chosen for the chain alone whose put through a link may have begun them, and
-    // that one was not told, or it was another's put.
-    std::uint64_t unlinked = 0;
   };
 
   // `salt`: of this run of the exporter, so that no two runs give the same ids.
@@ -116,14 +100,6 @@ class ChainReader {
     Cause put;  // only what tells of the put
     bool is_named = true;
     TraceId id{};
-    bool waits_for_link = false;  // then it has no id yet
-    bool is_linked = false;
-    std::map<SpanKey, std::string> peers;  // of puts through links
-  };
-  // A chain whose puts through links may have begun others, and that was told.
-  struct Told {
-    TraceId id{};
-    iocx_trace_chain head{};
   };
 
   bool take_chain(const iocx_trace_chain& head, std::span<const std::byte> spans);
@@ -131,12 +107,7 @@ class ChainReader {
   Waiting* waiting_of(std::uint64_t chain);
   bool name_put(Waiting& trace, std::uint64_t now_ns);
   bool is_done(Waiting& trace, std::uint64_t now_ns);
-  bool find_link(Waiting& trace);
-  bool is_wanted(Waiting& trace);
-  void tell(const Waiting& trace);
-  void make_link_put(Span& span, const Waiting& from, const iocx_trace_chain& head,
-                     const iocx_trace_span& raw);
-  void forget_told(std::uint64_t now_ns);
+  void name_link_put(Span& span, std::uint32_t generation, const iocx_trace_span& raw);
   void forget(const Waiting& trace);
   std::optional<Trace> make(const Waiting& trace, const WallClock::Reading& now);
 
@@ -147,9 +118,6 @@ class ChainReader {
   std::map<std::uint64_t, Waiting> waiting_;                 // in the order in which they ended
   std::unordered_map<std::uint64_t, std::uint64_t> places_;  // in waiting_, by chain
   std::uint64_t next_place_ = 0;
-  std::unordered_map<std::uint64_t, Told> told_;  // by chain
-  std::deque<std::uint64_t> told_order_;
-  std::set<SpanKey> overtaken_;  // puts through links
   std::size_t spans_ = 0;
   Counts counts_;
 };

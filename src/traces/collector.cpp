@@ -35,14 +35,12 @@ TracesCollector::TracesCollector(iocs::Host& host, const Options& options, Trace
       outlets_(outlets),
       counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
       wishes_(options, counters_),
-      sockets_(host.fs()),
       values_(std::move(log)),
       reader_(*this, random_salt()),
       privacy_(std::move(privacy)) {
   for (TraceReceiver* receiver : receivers)
     if (receiver != nullptr) receivers_.push_back(receiver);
-  for (const char* why : {"rate", "asked", "slower", "alarm", "active", "link"})
-    sample_.made[why] = 0;
+  for (const char* why : {"rate", "asked", "slower", "alarm", "active"}) sample_.made[why] = 0;
 }
 
 TracesCollector::~TracesCollector() = default;  // the thread is the first to end
@@ -63,10 +61,6 @@ void TracesCollector::follow(TimePoint now) {
     Known& known = known_[{slot, generation}];
     known.counted = true;
     known.gone = now;
-    known.ioc.net_namespace = live->ioc.net_namespace;
-    known.ioc.ports.clear();
-    for (const iocs::ListeningSocket& socket : live->ioc.listening)
-      known.ioc.ports.push_back(socket.port);
     const bool changed = known.ioc.name != live->ioc.name || known.ioc.database != live->database;
     if (!changed && known.chosen) continue;
     known.ioc.name = live->ioc.name;
@@ -81,9 +75,7 @@ void TracesCollector::follow(TimePoint now) {
     if (!known.counted && std::exchange(known.told, false))
       trouble_.report("forget an IOC's chains", wishes_.remove(place.first, place.second));
   std::erase_if(known_, [&](const auto& entry) {
-    const bool ended = !entry.second.counted && now - entry.second.gone > kKeepEnded;
-    if (ended) sockets_.forget(entry.first.second);
-    return ended;
+    return !entry.second.counted && now - entry.second.gone > kKeepEnded;
   });
 }
 
@@ -189,20 +181,6 @@ std::string TracesCollector::link_name(std::uint32_t generation, std::uint64_t c
   return printable_utf8({pv, ::strnlen(pv, sizeof pv)}, sizeof pv);
 }
 
-std::optional<TraceDirectory::Link> TracesCollector::link(const iocx_trace_chain& from,
-                                                          const iocx_trace_chain& to) {
-  const Ioc* const source = ioc(from.slot, from.generation);
-  const Ioc* const target = ioc(to.slot, to.generation);
-  if (source == nullptr || target == nullptr) return Link{};
-  if (to.put.time == 0) return Link{source == target, ""};  // of its own
-  const auto& client = to.put.address;
-  const auto now = static_cast<std::uint64_t>(WallClock::read().monotonic_ns);
-  return sockets_.look({from.generation, source->pid, source->net_namespace, source->ports},
-                       {to.generation, target->pid, target->net_namespace, target->ports},
-                       ipv4_address(client[0], client[1], client[2], client[3]), to.put.port,
-                       to.put.time, now);
-}
-
 Result<std::size_t> TracesCollector::ask(const Demand& demand) {
   if (!works())
     return error_in_words("trace " + demand.records.text() + ": " +
@@ -238,7 +216,6 @@ std::vector<DropSample> TracesCollector::count_drops() {
   sample_.dropped["ring_full"] = counts[IOCX_TRACE_DROP_RING_FULL];
   sample_.dropped["share"] = counts[IOCX_TRACE_DROP_SHARE];
   sample_.dropped["unknown_ioc"] = reader_.counts().unknown_ioc;
-  sample_.dropped["unlinked"] = reader_.counts().unlinked;
   auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
   drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});
   drops.push_back({kProbe, "malformed", reader_.counts().malformed, true});

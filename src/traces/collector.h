@@ -28,7 +28,6 @@
 #include "traces/demand.h"
 #include "traces/event_maps.h"
 #include "traces/families.h"
-#include "traces/link_sockets.h"
 #include "traces/outlets.h"
 #include "traces/put_values.h"
 #include "traces/wishes.h"
@@ -71,7 +70,6 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   const Ioc* ioc(std::uint32_t slot, std::uint32_t generation) const override;
   bool name_put(const iocx_trace_put& put, Cause& cause) override;
   std::string link_name(std::uint32_t generation, std::uint64_t channel) override;
-  std::optional<Link> link(const iocx_trace_chain& from, const iocx_trace_chain& to) override;
   std::vector<DropSample> count_drops();
   bool works() {
     return maps_.ring() && records_.process() != nullptr && records_.trace_problem().empty();
@@ -91,7 +89,6 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   std::map<Place, Known> known_;
   TracesSample sample_;
   TroubleLog trouble_;
-  LinkSockets sockets_;        // for the thread
   PutValues values_;           // the same
   ChainReader reader_;         // for the thread, under the mutex
   putlog::Privacy privacy_;    // the same

@@ -24,14 +24,10 @@ TraceMaps::TraceMaps(const Options& options) {
 }
 
 Result<void> TraceMaps::make(const Options& options) {
-  auto puts = kernel::make_lru_hash("trace_puts", sizeof(std::uint64_t),
-                                    sizeof(iocx_trace_noted_put), IOCX_TRACE_PUTS);
+  auto puts = kernel::make_lru_hash("trace_puts", sizeof(std::uint64_t), sizeof(iocx_trace_put),
+                                    IOCX_TRACE_PUTS);
   if (!puts) return std::move(puts).error();
   puts_ = std::move(*puts);
-  auto sends = kernel::make_lru_hash("trace_sends", sizeof(iocx_trace_sends_key),
-                                     sizeof(iocx_trace_sends), IOCX_TRACE_SENDERS);
-  if (!sends) return std::move(sends).error();
-  sends_ = std::move(*sends);
   auto pva_puts = kernel::make_lru_hash("trace_pva_puts", sizeof(std::uint64_t),
                                         sizeof(iocx_trace_pva_put), IOCX_TRACE_PUTS);
   if (!pva_puts) return std::move(pva_puts).error();
@@ -47,8 +43,8 @@ Result<void> TraceMaps::make(const Options& options) {
 
 kernel::TraceUse TraceMaps::use() const {
   if (!ring_) return {};
-  return {ring_->fd(), shares_.fd(), ring_->size(),  ring_->size() / 4,
-          puts_.get(), sends_.get(), pva_puts_.get()};
+  return {ring_->fd(),       shares_.fd(), ring_->size(),
+          ring_->size() / 4, puts_.get(),  pva_puts_.get()};
 }
 
 void TraceMaps::note_read(std::span<const std::byte> event) const {

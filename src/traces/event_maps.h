@@ -30,7 +30,7 @@ class TraceMaps {
 
   kernel::RingShares shares_;
   std::optional<kernel::EventRing> ring_;
-  UniqueFd puts_, sends_, pva_puts_;
+  UniqueFd puts_, pva_puts_;
   std::string problem_;
 };
 

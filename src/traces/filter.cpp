@@ -6,7 +6,6 @@
 
 namespace ioc_exporter::traces {
 bool TraceFilter::wants(const Trace& trace) const {
-  if (parts && trace.parent != 0) return true;
   if (!cause.empty() && trace.cause.kind != cause) return false;
   if (slower && duration_of(trace) < *slower) return false;
   if (ioc && !putlog::matches(*ioc, trace.ioc)) return false;

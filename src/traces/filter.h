@@ -16,10 +16,6 @@ struct TraceFilter {
   std::string cause = {};               // what began it, as Cause::kind has it; "" = anything
   std::optional<Duration> slower = {};  // it took at least so long
 
-  // Also all parts that puts through links began, whosever they are: they are of traces that began
-  // elsewhere.
-  bool parts = false;
-
   bool wants(const Trace& trace) const;
 };
 

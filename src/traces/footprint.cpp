@@ -20,8 +20,8 @@ std::size_t footprint(const Trace& trace) {
     bytes += putlog::footprint_of(*text);
   for (const std::string& why : trace.why) bytes += putlog::footprint_of(why);
   for (const Span& span : trace.spans)
-    for (const std::string* text : {&span.name, &span.record_type, &span.skipped, &span.alarm,
-                                    &span.status, &span.thread, &span.peer})
+    for (const std::string* text :
+         {&span.name, &span.record_type, &span.skipped, &span.alarm, &span.status, &span.thread})
       bytes += putlog::footprint_of(*text);
   return bytes + putlog::footprint_of(trace.cause.value);
 }

@@ -55,7 +55,6 @@ void append_span(std::string& out, const Span& span, Time from) {
   object.text("alarm", span.alarm);
   object.text("status", span.status);
   object.text("thread", span.thread);
-  object.text("peer", span.peer);
   append_flag(object, "cut", span.cut);
 }
 
@@ -148,7 +147,6 @@ Span span_of(const Json& json, Time from) {
   span.alarm = text_at(json, "alarm");
   span.status = text_at(json, "status");
   span.thread = text_at(json, "thread");
-  span.peer = text_at(json, "peer");
   span.cut = json.value("cut", false);
   return span;
 }

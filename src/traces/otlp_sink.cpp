@@ -45,13 +45,10 @@ otlp::Scalar scalar_of(const Attribute& attribute) {
   return std::visit([](const auto& value) { return otlp::Scalar(value); }, attribute.value);
 }
 
-// By OpenTelemetry's conventions: of a put its client, of a put through a link its server.
-void add_peer(Writer& to, const Span& span, const Peer& peer) {
-  const bool is_client = span.kind == SpanKind::put;
-  otlp::add_attribute(to, span_fields::kAttributes, is_client ? "client.address" : "server.address",
-                      peer.address);
-  otlp::add_attribute(to, span_fields::kAttributes, is_client ? "client.port" : "server.port",
-                      std::int64_t{peer.port});
+// By OpenTelemetry's conventions.
+void add_client(Writer& to, const Peer& client) {
+  otlp::add_attribute(to, span_fields::kAttributes, "client.address", client.address);
+  otlp::add_attribute(to, span_fields::kAttributes, "client.port", std::int64_t{client.port});
 }
 
 int kind_of(const Span& span) {
@@ -71,7 +68,7 @@ void add_span(Writer& to, const Trace& trace, const Span& span, SpanNames names)
   otlp::add_time(out, kEnd, span.start + span.duration);
   for (const Attribute& attribute : attributes_of(trace, span))
     otlp::add_attribute(out, kAttributes, attribute.name, scalar_of(attribute));
-  if (const auto peer = peer_of(trace, span)) add_peer(out, span, *peer);
+  if (const auto peer = peer_of(trace, span)) add_client(out, *peer);
   const std::string failure = failure_of(span);
   if (failure.empty()) return;
   Writer state = otlp::begin(out, kStatus);

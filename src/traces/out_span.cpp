@@ -81,9 +81,8 @@ SpanId parent_of(const Trace& trace, const Span& span) {
 }
 
 std::optional<Peer> peer_of(const Trace& trace, const Span& span) {
-  if (span.kind == SpanKind::process) return std::nullopt;
-  const auto place =
-      delivery::parse_host_and_port(span.kind == SpanKind::put ? trace.cause.client : span.peer);
+  if (span.kind != SpanKind::put) return std::nullopt;
+  const auto place = delivery::parse_host_and_port(trace.cause.client);
   if (!place) return std::nullopt;
   return Peer{place->host, static_cast<std::uint16_t>(std::atoi(place->port.c_str()))};
 }
@@ -105,7 +104,6 @@ std::vector<Attribute> attributes_of(const Trace& trace, const Span& span) {
   all.text("epics.alarm", span.alarm);
   all.text("epics.status", span.status);
   all.text("epics.completed_by", span.thread);
-  all.text("epics.peer", span.peer);
   all.flag("epics.cut", span.cut);
   if (is_first(trace, span)) add_trace(all, trace);
   return all.take();

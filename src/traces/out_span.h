@@ -20,10 +20,10 @@ enum class SpanNames {
 };
 std::string name_of(const Trace& trace, const Span& span, SpanNames names);
 
-// 0: it has none, here or in another IOC.
+// 0: it has none.
 SpanId parent_of(const Trace& trace, const Span& span);
 
-// The client of a put, the server of a put through a link. Addresses are in figures.
+// The client of a put. Addresses are in figures.
 struct Peer {
   std::string address;
   std::uint16_t port = 0;

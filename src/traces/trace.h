@@ -44,12 +44,12 @@ struct Span {
   // Of an asynchronous record that has completed, or whose completion was not seen: until dbProcess
   // returned.
   std::optional<Duration> until_return = {};
-  std::string skipped = {};  // "active", "disabled": the record did not process
-  std::string alarm = {};    // its severity afterwards: "MINOR", "MAJOR", "INVALID"; "" = none
-  std::string status = {};   // with an alarm: "HIHI" and so on
-  std::string thread = {};   // that completed it, where it is another than the trace's
-  std::string peer = {};     // of a link put: address:port of the server
-  bool cut = false;          // its end was not seen: `duration` is what is known
+  // "active", "disabled": the record did not process; "disconnected": the link could not send.
+  std::string skipped = {};
+  std::string alarm = {};   // its severity afterwards: "MINOR", "MAJOR", "INVALID"; "" = none
+  std::string status = {};  // with an alarm: "HIHI" and so on
+  std::string thread = {};  // that completed it, where it is another than the trace's
+  bool cut = false;         // its end was not seen: `duration` is what is known
   bool operator==(const Span&) const = default;
 };
 
@@ -66,7 +66,7 @@ struct Cause {
 
 struct Trace {
   TraceId id{};
-  SpanId parent = 0;  // of its root: a span of another IOC's part of the same trace; 0: none
+  SpanId parent = 0;  // of its root: where it continues a trace that could not wait; 0: none
   std::string ioc = {};
   std::int32_t pid = 0;     // as the exporter sees it
   std::string thread = {};  // its name

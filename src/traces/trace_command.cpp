@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <deque>
 #include <filesystem>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,44 +134,11 @@ class FlameFile {
   Clock::time_point next_{};
 };
 
-// Which of the traces that come are printed: those that are asked for, and the parts of them that
-// puts through links began in this IOC or another, which may come first.
-class Parts {
- public:
-  explicit Parts(TraceFilter wanted) : wanted_(std::move(wanted)) {}
-
-  // The trace, and what it is now known of that it belongs to; or nothing.
-  std::vector<Trace> take(Trace trace) {
-    std::vector<Trace> all;
-    if (!wanted_.wants(trace) && !known_.contains(trace.id)) {
-      held_.push_back(std::move(trace));
-      if (held_.size() > kMost) held_.pop_front();
-      return all;
-    }
-    const TraceId id = trace.id;
-    all.push_back(std::move(trace));
-    if (known_.size() >= kMost) known_.clear();
-    known_.insert(id);
-    for (Trace& held : held_)
-      if (held.id == id) all.push_back(std::move(held));
-    std::erase_if(held_, [](const Trace& held) { return held.spans.empty(); });
-    std::ranges::stable_sort(all, {}, start_of);
-    return all;
-  }
-
- private:
-  static constexpr std::size_t kMost = 1024;
-  const TraceFilter wanted_;
-  std::set<TraceId> known_;
-  std::deque<Trace> held_;
-};
-
 // What traces are printed on, as they come. Where that fails it is enough.
 class Printer {
  public:
-  Printer(const CommandLine& line, TraceFilter wanted, std::FILE* out)
+  Printer(const CommandLine& line, std::FILE* out)
       : out_(out),
-        parts_(std::move(wanted)),
         json_(line.given.contains("json")),
         coloured_(::isatty(::fileno(out)) == 1 && std::getenv("NO_COLOR") == nullptr) {
     if (const std::string& file = line.values.at("flame"); !file.empty()) flame_.emplace(file);
@@ -187,15 +152,13 @@ class Printer {
         problem_ = trace.error().message();
         return false;
       }
-      for (const Trace& one : parts_.take(std::move(*trace))) {
-        ++count_;
-        if (flame_)
-          flame_->add(one);
-        else if (!write(out_,
-                        json_ ? putlog::json_lines({to_json(one)}) : tree_text(one, coloured_)))
-          closed_ = true;
-        if (closed_) return false;
-      }
+      ++count_;
+      if (flame_)
+        flame_->add(*trace);
+      else if (!write(out_,
+                      json_ ? putlog::json_lines({to_json(*trace)}) : tree_text(*trace, coloured_)))
+        closed_ = true;
+      if (closed_) return false;
     }
     if (flame_ && !lines.empty()) note(flame_->write_sometimes());
     return problem_.empty();
@@ -213,7 +176,6 @@ class Printer {
   }
 
   std::FILE* out_;
-  Parts parts_;
   const bool json_, coloured_;
   std::optional<FlameFile> flame_;
   std::uint64_t count_ = 0;
@@ -250,8 +212,8 @@ int result_of(const CommandLine& line, const Printer& printer, const std::string
 }
 
 int print_those_since(const CommandLine& line, Printer& printer, std::FILE* err) {
-  const std::string target = std::string(kTracesPath) + "?" +
-                             query_of(line, {"ioc", "cause", "slower", "since"}) + "&parts=1";
+  const std::string target =
+      std::string(kTracesPath) + "?" + query_of(line, {"ioc", "cause", "slower", "since"});
   putlog::LineStream stream;
   const auto answered = follow_exporter(line, target, [&](std::string_view piece) {
     std::vector<std::string> lines;
@@ -282,20 +244,19 @@ int print_as_they_come(const CommandLine& line, std::chrono::milliseconds lasts,
   std::string problem;
   std::optional<std::uint64_t> records;
   auto until = Clock::time_point::max();
-  const auto followed =
-      follow_exporter(line, target + "&parts=1&follow=1", [&](std::string_view piece) {
-        if (!records) {
-          auto asked = ask();
-          if (!asked) problem = asked.error().message();
-          if (!asked || *asked == 0) return false;
-          records = *asked;
-          until = Clock::now() + lasts;
-        }
-        if (!printer.take(stream.take(piece))) return false;
-        if (stream.was_too_slow())
-          problem = "more traces came than were taken here: the exporter let go; give --slower";
-        return problem.empty();
-      });
+  const auto followed = follow_exporter(line, target + "&follow=1", [&](std::string_view piece) {
+    if (!records) {
+      auto asked = ask();
+      if (!asked) problem = asked.error().message();
+      if (!asked || *asked == 0) return false;
+      records = *asked;
+      until = Clock::now() + lasts;
+    }
+    if (!printer.take(stream.take(piece))) return false;
+    if (stream.was_too_slow())
+      problem = "more traces came than were taken here: the exporter let go; give --slower";
+    return problem.empty();
+  });
   if (!followed) return fail(err, kFailed, followed.error().message());
   printer.end();
   if (problem.empty() && !records)
@@ -329,7 +290,7 @@ int trace_command(int count, const char* const* arguments, std::FILE* out, std::
   if (!good) return usage(good.error().message());
   const auto demand = parse_demand(query);
   if (!demand) return usage(demand.error().message());
-  Printer printer(*line, good->filter, out);
+  Printer printer(*line, out);
   return since ? print_those_since(*line, printer, err)
                : print_as_they_come(*line, demand->lasts, printer, err);
 }

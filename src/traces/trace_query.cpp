@@ -81,11 +81,6 @@ Result<TraceQuery> parse_trace_query(std::string_view query,
   auto filter = filter_of(query);
   if (!filter) return std::move(filter).error();
   asked.filter = std::move(*filter);
-  if (const auto word = query_value(query, "parts")) {
-    const auto yes = putlog::parse_yes("parts", *word);
-    if (!yes) return yes.error();
-    asked.filter.parts = *yes;
-  }
   if (const auto word = query_value(query, "follow")) {
     const auto yes = putlog::parse_yes("follow", *word);
     if (!yes) return yes.error();

@@ -178,7 +178,6 @@ std::string remark_of(const Span& span, const Unit& unit) {
     append_part(text, "cut: end not seen");
   }
   if (!span.thread.empty()) append_part(text, "on " + cleaned(span.thread), " ");
-  if (!span.peer.empty()) append_part(text, "to " + cleaned(span.peer));
   return text;
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <map>
 #include <string>
 
 namespace ioc_exporter::traces {
@@ -35,9 +34,6 @@ class ChainReaderTest : public ::testing::Test, protected TraceDirectory {
 
   std::string link_name(std::uint32_t generation, std::uint64_t channel) override {
     return generation == 7 && channel == 0x70 ? "OTHER:IN" : "";
-  }
-  std::optional<Link> link(const iocx_trace_chain&, const iocx_trace_chain&) override {
-    return link_;
   }
 
   static iocx_trace_chain head(std::uint64_t id, std::uint64_t start, std::uint64_t now) {
@@ -88,7 +84,6 @@ class ChainReaderTest : public ::testing::Test, protected TraceDirectory {
 
   Ioc ioc_;
   bool knows_puts_ = true;
-  std::optional<Link> link_ = Link{true, "127.0.0.1:5064"};
   ChainReader reader_{*this, 42};
 };
 
@@ -232,135 +227,22 @@ TEST_F(ChainReaderTest, WhatMakesNoSenseIsCounted) {
   EXPECT_EQ(traces[0].spans[1].parent, traces[0].spans[0].id);
 }
 
-// A chain of which a record puts through a link, and the one that the put may have begun.
-class ChainLinkTest : public ChainReaderTest {
- protected:
-  void give_source(std::uint32_t why = IOCX_TRACE_RATE) {
-    auto source = head(5, 10 * kMs, 20 * kMs);
-    source.why = why;
-    ASSERT_TRUE(give(source, {span(0x70, 2, 1, 15 * kMs, 15 * kMs, IOCX_TRACE_SPAN_LINK),
-                              span(1, 1, 0, 10 * kMs, 20 * kMs)}));
-  }
-  void give_target(std::uint32_t why = IOCX_TRACE_LINK, std::uint64_t id = 6,
-                   std::uint64_t from = 5) {
-    auto target = head(id, 16 * kMs, 18 * kMs);
-    target.why = why;
-    target.parent_id = from;
-    target.parent_span = 2;
-    target.put.time = 16 * kMs;
-    ASSERT_TRUE(give(target, {span(2, 1, 0, 16 * kMs, 18 * kMs)}));
-  }
-  // By why they were chosen.
-  static std::map<std::string, Trace> by_why(std::vector<Trace> traces) {
-    std::map<std::string, Trace> all;
-    for (Trace& trace : traces) all.emplace(trace.why.at(0), std::move(trace));
-    return all;
-  }
-};
-
-TEST_F(ChainLinkTest, WhatALinkBeganIsAPartOfItsTrace) {
-  give_target();  // it ends first
-  EXPECT_TRUE(finish(19 * kMs).empty());
-  give_source();
-  auto traces = by_why(finish(80 * kMs));
-  ASSERT_EQ(traces.size(), 2u);
-  const Trace &source = traces["rate"], &target = traces["link"];
-  EXPECT_EQ(target.id, source.id);
-  ASSERT_EQ(source.spans.size(), 2u);
-  const Span& link = source.spans[1];
-  EXPECT_EQ(link.kind, SpanKind::link_put);
-  EXPECT_EQ(link.name, "OTHER:IN");
-  EXPECT_EQ(link.peer, "127.0.0.1:5064");
-  EXPECT_EQ(link.skipped, "");
-  EXPECT_EQ(target.parent, link.id);
-  EXPECT_EQ(target.spans[0].kind, SpanKind::put);
-  EXPECT_EQ(target.spans[0].parent, 0u);
-  EXPECT_FALSE(source.cut);
-  EXPECT_FALSE(target.cut);
-  EXPECT_EQ(reader_.counts().unlinked, 0u);
-  EXPECT_EQ(reader_.waiting(), 0u);
-}
-
-TEST_F(ChainLinkTest, ATraceThatWasToldHasPartsThatComeLater) {
-  give_source();
-  const auto source = finish(80 * kMs);
-  ASSERT_EQ(source.size(), 1u);
-  EXPECT_EQ(source[0].spans[1].peer, "");
-  give_target();
-  give_target(IOCX_TRACE_LINK, 7, 6);  // of which none of the spans is a link's
-  const auto target = finish(81 * kMs);
-  ASSERT_EQ(target.size(), 2u);
-  EXPECT_EQ(target[0].id, source[0].id);
-  EXPECT_EQ(target[0].parent, source[0].spans[1].id);
-  EXPECT_EQ(target[1].id, source[0].id);
-  finish(31'000 * kMs);
-  give_target(IOCX_TRACE_LINK, 8);  // half a minute later it is not known any more
-  EXPECT_TRUE(finish(31'001 * kMs, true).empty());
-  EXPECT_EQ(reader_.counts().unlinked, 1u);
-}
-
-TEST_F(ChainLinkTest, ALinkLeadsOnThroughSeveralParts) {
-  auto middle = head(6, 16 * kMs, 18 * kMs);
-  middle.why = IOCX_TRACE_LINK;
-  middle.parent_id = 5;
-  middle.parent_span = 2;
-  give_target(IOCX_TRACE_LINK, 7, 6);
-  ASSERT_TRUE(give(middle, {span(0x70, 2, 1, 17 * kMs, 17 * kMs, IOCX_TRACE_SPAN_LINK),
-                            span(2, 1, 0, 16 * kMs, 18 * kMs)}));
-  EXPECT_TRUE(finish(1'000 * kMs).empty());  // whose they are is not known yet
-  give_source();
-  auto traces = finish(1'100 * kMs);
-  for (Trace& trace : finish(1'101 * kMs)) traces.push_back(std::move(trace));
-  ASSERT_EQ(traces.size(), 3u);
-  for (const Trace& trace : traces) EXPECT_EQ(trace.id, traces[0].id);
-}
-
-TEST_F(ChainLinkTest, APartWhoseChainWasNotChosenIsDropped) {
-  give_target();
-  give_target(IOCX_TRACE_LINK | IOCX_TRACE_RATE, 7);  // and one for a reason of its own
-  EXPECT_TRUE(finish(10'000 * kMs).empty());
-  const auto traces = finish(10'018 * kMs);
-  ASSERT_EQ(traces.size(), 1u);
-  EXPECT_EQ(traces[0].why, std::vector<std::string>{"rate"});
-  EXPECT_EQ(traces[0].parent, 0u);
-  EXPECT_EQ(reader_.counts().unlinked, 1u);
-  EXPECT_EQ(reader_.waiting(), 0u);
-}
-
-TEST_F(ChainLinkTest, APutOfAnotherClientIsNoPart) {
-  link_ = Link{false, ""};
-  give_source();
-  give_target(IOCX_TRACE_LINK | IOCX_TRACE_SLOWER);
-  give_target(IOCX_TRACE_LINK, 7);
-  auto traces = by_why(finish(80 * kMs));
-  ASSERT_EQ(traces.size(), 2u);
-  EXPECT_NE(traces["slower"].id, traces["rate"].id);
-  EXPECT_EQ(traces["slower"].parent, 0u);
-  EXPECT_EQ(traces["rate"].spans[1].peer, "");
-  EXPECT_EQ(reader_.counts().unlinked, 1u);
-}
-
-TEST_F(ChainLinkTest, WhoseThePutIsMayTakeAWhile) {
-  link_ = std::nullopt;
-  give_source();
-  give_target();
-  EXPECT_EQ(finish(80 * kMs).size(), 1u);
-  link_ = Link{true, "127.0.0.1:5064"};
-  EXPECT_EQ(finish(300 * kMs).size(), 1u);
-  EXPECT_EQ(reader_.counts().unlinked, 0u);
-}
-
-TEST_F(ChainLinkTest, APutThatIsNotSentSaysSo) {
-  ASSERT_TRUE(give(IOCX_TRACE_OVERTAKEN, 5, 0, 2, 16 * kMs));  // the chain is still under way
-  give_source();
+TEST_F(ChainReaderTest, APutThroughALinkNamesItsPv) {
   const std::uint8_t off = IOCX_TRACE_SPAN_LINK | IOCX_TRACE_SPAN_NOT_SENT;
-  ASSERT_TRUE(give(head(6, 10 * kMs, 20 * kMs),
-                   {span(0x71, 2, 1, 15 * kMs, 15 * kMs, off), span(1, 1, 0, 10 * kMs, 20 * kMs)}));
+  ASSERT_TRUE(give(head(5, 10 * kMs, 20 * kMs),
+                   {span(0x70, 2, 1, 15 * kMs, 15 * kMs, IOCX_TRACE_SPAN_LINK),
+                    span(0x71, 3, 1, 16 * kMs, 16 * kMs, off), span(1, 1, 0, 10 * kMs, 20 * kMs)}));
   const auto traces = finish(80 * kMs);
-  ASSERT_EQ(traces.size(), 2u);
-  EXPECT_EQ(traces[0].spans[1].skipped, "overtaken");
-  EXPECT_EQ(traces[1].spans[1].skipped, "disconnected");
-  EXPECT_EQ(traces[1].spans[1].name, "0x0000000000000071");
+  ASSERT_EQ(traces.size(), 1u);
+  const auto& spans = traces[0].spans;
+  ASSERT_EQ(spans.size(), 3u);
+  EXPECT_EQ(spans[1].kind, SpanKind::link_put);
+  EXPECT_EQ(spans[1].name, "OTHER:IN");
+  EXPECT_EQ(spans[1].parent, spans[0].id);
+  EXPECT_EQ(spans[1].skipped, "");
+  EXPECT_EQ(spans[2].name, "0x0000000000000071") << "its name is not known any more";
+  EXPECT_EQ(spans[2].skipped, "disconnected");
+  EXPECT_FALSE(traces[0].cut);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ Trace with_everything() {
                          .parent = 2,
                          .name = "OTHER:X",
                          .start = start + microseconds(30),
-                         .peer = "10.0.0.9:5064"});
+                         .skipped = "disconnected"});
   return trace;
 }
 

@@ -55,7 +55,7 @@ TEST_F(TreeTextTest, SaysWhatIsKnownOfEachRecord) {
   trace.spans[2].skipped = "active";
   trace.spans[3].alarm = "MINOR";
   trace.spans[4].kind = SpanKind::link_put;
-  trace.spans[4].peer = "10.0.0.9:5064";
+  trace.spans[4].skipped = "disconnected";
   EXPECT_EQ(
       tree_text(trace, false),
       "23:00:00.000005  ps  ca: ada@console (10.0.0.7:40112) put 1.5 to A.VAL, write\n"
@@ -67,7 +67,7 @@ TEST_F(TreeTextTest, SaysWhatIsKnownOfEachRecord) {
       "0.400, completed after 24.000 on cbLow\n"
       "     0.010        0.000    0.000       ├─ B calc          skipped: active\n"
       "     0.015        3.000    1.000  *    ├─ C calc          MINOR\n"
-      "     0.020        0.100        -       └─ link put FAR:X  to 10.0.0.9:5064\n\n");
+      "     0.020        0.100        -       └─ link put FAR:X   skipped: disconnected\n\n");
 }
 
 TEST_F(TreeTextTest, WhatWasNotSeenIsMarked) {
@@ -147,8 +147,7 @@ TEST_F(TreeTextTest, NothingSteersTheTerminal) {
        {&trace.ioc, &trace.thread, &trace.cause.kind, &trace.cause.scan, &trace.cause.client,
         &trace.cause.user, &trace.cause.client_host, &trace.cause.pv, &trace.cause.op,
         &trace.why[0], &trace.spans[0].name, &trace.spans[0].record_type, &trace.spans[1].skipped,
-        &trace.spans[1].alarm, &trace.spans[1].status, &trace.spans[2].thread,
-        &trace.spans[2].peer})
+        &trace.spans[1].alarm, &trace.spans[1].status, &trace.spans[2].thread})
     *text = bad;
   trace.cause.value = putlog::Value{{bad, std::int64_t{2}}, true};
   const std::string text = tree_text(trace, false);
