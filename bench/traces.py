@@ -71,14 +71,14 @@ class Exporter:
         self.held.__exit__()
         self.file.unlink(missing_ok=True)
 
-    def number(self, page, family):
-        return sum(float(value) for value in re.findall(rf"^{family}(?:{{[^}}]*}})? (\S+)$", page, re.M))
+    def number(self, page, family, label=""):
+        return sum(float(value) for value in re.findall(rf"^{family}(?:{{[^}}]*{label}[^}}]*}})? (\S+)$", page, re.M))
 
     def told(self):
         """(chains told, chains that were dropped) by now."""
         page = self.held.page()
         return (self.number(page, "ioc_exporter_traces_sink_delivered_total"),
-                self.number(page, "ioc_exporter_traces_dropped_total") +
+                self.number(page, "ioc_exporter_dropped_total", 'probe="traces"') +
                 self.number(page, "ioc_exporter_traces_sink_dropped_total"))
 
     def check(self):

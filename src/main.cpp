@@ -150,9 +150,8 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
   web.acted = [&daemon](const web::Request& request, const std::string& user) {
     daemon.http().acted(request, user);
   };
-  web.answered = [&daemon, path = options.web.telemetry_path](const web::Request& request,
-                                                              double cpu) {
-    if (request.path == path) daemon.note_scrape(cpu);
+  web.answered = [&daemon, path = options.web.telemetry_path](const web::Request& request) {
+    if (request.path == path) daemon.http().scraped();
   };
   auto server = web::Server::start(std::move(web));
   if (!server) return fail(kStartError, server.error().message());

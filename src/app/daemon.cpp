@@ -173,7 +173,6 @@ std::string Daemon::why_not_ready() const {
 }
 
 void Daemon::tick(Clock::time_point now) {
-  const auto began = Clock::now();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
   const Result<void> found = host_.poll(now, patience);
   {
@@ -196,7 +195,7 @@ void Daemon::tick(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   trouble_.report("find IOCs", found);
   discovery_ = {"discovery", found.ok(), host_.look_seconds()};
-  loop_.note(now, seconds_since(began));
+  ++ticks_;
   discovery_problem_ = found ? std::string() : found.error().message();
   if (stays_) readers_->hurry();
   if (!std::exchange(looked_, true)) looked_once_.count_down();
@@ -262,8 +261,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
     page.self.collectors.push_back(discovery_);
     page.self.config = config_;
     page.self.detached = detached_;
-    page.self.scrape_cost = scrape_cost_;
-    page.self.loop = loop_.sample(Clock::now());
+    page.self.loop_ticks = ticks_;
   }
   page.self.readers = readers_->use();
   page.self.http = http_.sample();
@@ -303,12 +301,6 @@ void Daemon::use(const SiteSettings& site) {
 void Daemon::tell_config(const ConfigSample& sample) {
   const std::scoped_lock lock(mutex_);
   config_ = sample;
-}
-
-void Daemon::note_scrape(double cpu_seconds) {
-  const std::scoped_lock lock(mutex_);
-  ++scrape_cost_.scrapes;
-  scrape_cost_.cpu_seconds += cpu_seconds;
 }
 
 std::string Daemon::discovery_problem() const {

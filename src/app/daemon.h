@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "app/http_audit.h"
-#include "app/loop_time.h"
 #include "app/options.h"
 #include "base/trouble_log.h"
 #include "ca/collector.h"
@@ -88,8 +87,6 @@ class Daemon {
   void use(const SiteSettings& site);
   // What scrapes say about that from now on.
   void tell_config(const ConfigSample& sample);
-  // To be called after each scrape.
-  void note_scrape(double cpu_seconds);
   HttpAudit& http() { return http_; }
 
   // One line for the service manager: "3 IOCs; ca_tap, ca_udp, record_process".
@@ -134,9 +131,8 @@ class Daemon {
   CollectorSample discovery_;
   std::string discovery_problem_;
   std::optional<ConfigSample> config_;
-  ScrapeCostSample scrape_cost_;
   HttpAudit http_;
-  LoopTime loop_;
+  std::uint64_t ticks_ = 0;
   bool detached_ = false;
 };
 

@@ -13,7 +13,9 @@ namespace {
 constexpr const char* kReasons[] = {"answers",   "host",          "lifecycle_user", "origin",
                                     "password",  "password_turn", "requests",       "rate_limit",
                                     "not_local", "not_taken",     "tls_handshake"};
-constexpr const char* kActions[] = {"/-/attach", "/-/detach", "/-/reload", traces::kTracesPath};
+constexpr const char* kScrape = "/metrics";  // whatever --web.telemetry-path is
+constexpr const char* kAnswered[] = {kScrape, "/-/attach", "/-/detach", "/-/reload",
+                                     traces::kTracesPath};
 constexpr std::size_t kLongestPath = 100;  // bytes, of a line in the log
 
 std::string more_before(std::uint64_t left_out) {
@@ -24,7 +26,7 @@ std::string more_before(std::uint64_t left_out) {
 
 HttpAudit::HttpAudit() {
   for (const char* reason : kReasons) counts_.refused[reason] = 0;
-  for (const char* action : kActions) counts_.actions[action] = 0;
+  for (const char* path : kAnswered) counts_.answered[path] = 0;
 }
 
 void HttpAudit::refused(const web::Request& request, const std::string& reason) {
@@ -45,13 +47,18 @@ void HttpAudit::acted(const web::Request& request, const std::string& user) {
   std::uint64_t left_out = 0;
   {
     const std::scoped_lock lock(mutex_);
-    ++counts_.actions[request.path];
+    ++counts_.answered[request.path];
     LogBound& lines = lines_.try_emplace(request.path, kMostLines).first->second;
     if (!lines.allows(LogBound::Clock::now())) return;
     left_out = lines.take_left_out();
   }
   log::info("{} {} from {}{}{}", request.method, request.path, request.remote,
             user.empty() ? "" : ", user " + user, more_before(left_out));
+}
+
+void HttpAudit::scraped() {
+  const std::scoped_lock lock(mutex_);
+  ++counts_.answered[kScrape];
 }
 
 HttpSample HttpAudit::sample() const {

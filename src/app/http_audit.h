@@ -1,5 +1,5 @@
 // HttpAudit: what the HTTP server refused, and which actions it was asked for: counted, and written
-// into the log with who asked. In any thread.
+// into the log with who asked. It counts scrapes, too. In any thread.
 #pragma once
 
 #include <map>
@@ -19,6 +19,7 @@ class HttpAudit {
   // `reason`: web::Response::refused.
   void refused(const web::Request& request, const std::string& reason);
   void acted(const web::Request& request, const std::string& user);
+  void scraped();
   HttpSample sample() const;
 
  private:

@@ -45,15 +45,10 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
   auto seconds = counter("ioc_exporter_probe_run_seconds_total",
                          "Time that the probe's programs ran, as the kernel counts it while "
                          "kernel.bpf_stats_enabled is 1.");
-  auto estimated =
-      counter("ioc_exporter_probe_estimated_seconds_total",
-              "Time that the probe took from the threads that it hit: its hits by what "
-              "a hit costs.");
   for (const ProbeSample& probe : probes) {
     loaded.add({{"probe", probe.probe}}, probe.loaded ? 1 : 0);
     attachments.add({{"probe", probe.probe}}, as_double(probe.attachments));
     if (probe.runs) runs.add({{"probe", probe.probe}}, as_double(*probe.runs));
-    if (probe.estimated_seconds) estimated.add({{"probe", probe.probe}}, *probe.estimated_seconds);
     if (probe.run_time_ns)
       seconds.add({{"probe", probe.probe}}, exposition::seconds_from_ns(*probe.run_time_ns));
   }
@@ -61,7 +56,6 @@ void add_probes(const std::vector<ProbeSample>& probes, Families& to) {
   attachments.append_to(to);
   runs.append_to(to);
   seconds.append_to(to);
-  estimated.append_to(to);
 }
 
 void add_put_sources(const SelfSamples& samples, Families& to) {
@@ -83,26 +77,18 @@ void add_put_sources(const SelfSamples& samples, Families& to) {
   switches.append_to(to);
 }
 
-void add_scrapes(const ScrapeCostSample& cost, Families& to) {
-  counter("ioc_exporter_scrapes_total", "Scrapes that were answered before this one.")
-      .add({}, as_double(cost.scrapes))
-      .append_to(to);
-  counter("ioc_exporter_scrape_cpu_seconds_total",
-          "CPU time of the threads that answered them, from request to last byte.")
-      .add({}, cost.cpu_seconds)
-      .append_to(to);
-}
-
 void add_http(const HttpSample& http, Families& to) {
   auto refused = counter("ioc_exporter_http_refused_total",
                          "HTTP requests that were not answered, by reason.");
   for (const auto& [reason, count] : http.refused)
     refused.add({{"reason", reason}}, as_double(count));
   refused.append_to(to);
-  auto actions = counter("ioc_exporter_http_actions_total",
-                         "POST requests that the exporter did something for, by path.");
-  for (const auto& [path, count] : http.actions) actions.add({{"path", path}}, as_double(count));
-  actions.append_to(to);
+  auto answered =
+      counter("ioc_exporter_http_requests_total",
+              "Scrapes that were answered before this one (path=\"/metrics\"), and POST requests "
+              "that the exporter did something for, by path.");
+  for (const auto& [path, count] : http.answered) answered.add({{"path", path}}, as_double(count));
+  answered.append_to(to);
 }
 
 void add_maps(const std::vector<MapSample>& maps, Families& to) {
@@ -121,10 +107,6 @@ void add_kernel_memory(const KernelMemorySample& memory, Families& to) {
   gauge("ioc_exporter_kernel_memory_bytes",
         "Kernel memory that the counts of IOCs' records take, at most.")
       .add({}, as_double(memory.bytes))
-      .append_to(to);
-  gauge("ioc_exporter_kernel_memory_limit_bytes",
-        "Kernel memory that they may take: --limit.kernel-memory.")
-      .add({}, as_double(memory.limit))
       .append_to(to);
 }
 
@@ -192,34 +174,15 @@ void add_collectors(const std::vector<CollectorSample>& collectors, Families& to
 }
 
 void add_readers(const ReaderSample& readers, Families& to) {
-  counter("ioc_exporter_readings_given_up_total",
-          "Readings of a process' memory or files that did not end in time.")
-      .add({}, as_double(readers.given_up))
-      .append_to(to);
-  counter("ioc_exporter_readings_put_off_total",
-          "Readings that wait, since those of the same user's processes took too long.")
-      .add({}, as_double(readers.put_off))
-      .append_to(to);
-  gauge("ioc_exporter_readers_stuck",
-        "Reading processes that were given up and that the kernel does not let end.")
-      .add({}, as_double(readers.stuck))
+  counter("ioc_exporter_readings_failed_total",
+          "Readings of a process' memory or files that were given up, as they did not end in time "
+          "(timeout), or put off, as those of the same user's processes took too long (put_off).")
+      .add({{"reason", "timeout"}}, as_double(readers.given_up))
+      .add({{"reason", "put_off"}}, as_double(readers.put_off))
       .append_to(to);
   gauge("ioc_exporter_processes_unwatched",
         "Processes that are not read for a while, since a reading did not end in time.")
       .add({}, as_double(readers.left_alone))
-      .append_to(to);
-}
-
-void add_loop(const LoopSample& loop, Families& to) {
-  counter("ioc_exporter_loop_ticks_total", "Rounds of the loop over the collectors.")
-      .add({}, as_double(loop.ticks))
-      .append_to(to);
-  counter("ioc_exporter_loop_tick_seconds_total", "Time that these rounds took.")
-      .add({}, loop.seconds)
-      .append_to(to);
-  gauge("ioc_exporter_loop_tick_longest_seconds",
-        "Time that the longest round took in the last one to two minutes.")
-      .add({}, loop.longest)
       .append_to(to);
 }
 
@@ -262,9 +225,11 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
   add_limited(samples.limited, families);
   add_states(samples.states, families);
   add_collectors(samples.collectors, families);
-  if (samples.scrape_cost) add_scrapes(*samples.scrape_cost, families);
   if (samples.http) add_http(*samples.http, families);
-  if (samples.loop) add_loop(*samples.loop, families);
+  if (samples.loop_ticks)
+    counter("ioc_exporter_loop_ticks_total", "Rounds of the loop over the collectors.")
+        .add({}, as_double(*samples.loop_ticks))
+        .append_to(families);
   if (samples.readers) add_readers(*samples.readers, families);
   if (exporter.process) add_process(*exporter.process, families);
   return families;

@@ -18,7 +18,6 @@ struct ProbeSample {
   std::uint64_t attachments = 0;             // uprobes, or sockets, that feed it now
   std::optional<std::uint64_t> runs;         // of its programs; only while kernel.bpf_stats_enabled
   std::optional<std::uint64_t> run_time_ns;  // the same
-  std::optional<double> estimated_seconds = {};  // hits by what a hit costs, where that is known
 };
 
 struct MapSample {
@@ -70,15 +69,9 @@ struct ConfigSample {
   std::optional<double> certificate_expiry_seconds = {};  // time of day; without TLS nothing
 };
 
-// What scrapes cost the exporter, from request to last byte.
-struct ScrapeCostSample {
-  std::uint64_t scrapes = 0;
-  double cpu_seconds = 0;
-};
-
-// What the HTTP server did not do, by reason, and what it was asked to do, by path.
+// HTTP requests that were refused, by reason; scrapes that were answered, and actions, by path.
 struct HttpSample {
-  std::map<std::string, std::uint64_t> refused, actions;
+  std::map<std::string, std::uint64_t> refused, answered;
 };
 
 // What reads of other processes, with a deadline.
@@ -87,13 +80,6 @@ struct ReaderSample {
   std::uint64_t put_off = 0;     // readings of a user who had taken his share, so far
   std::uint64_t stuck = 0;       // readers that were given up and cannot end yet
   std::uint64_t left_alone = 0;  // processes
-};
-
-// The loop that ticks the collectors.
-struct LoopSample {
-  std::uint64_t ticks = 0;
-  double seconds = 0;  // of all of them
-  double longest = 0;  // of one in the last minutes
 };
 
 // Whose word counts for the puts of an IOC.
@@ -125,11 +111,10 @@ struct SelfSamples {
   std::vector<PutSwitchSample> put_switches = {};
   std::vector<StateSample> states = {};  // what outlives the exporter
   std::optional<ConfigSample> config;
-  bool detached = false;                             // all probes were taken off by the operator
-  std::optional<ScrapeCostSample> scrape_cost = {};  // of the scrapes before this one
+  bool detached = false;  // all probes were taken off by the operator
   std::optional<HttpSample> http = {};
   std::optional<ReaderSample> readers = {};
-  std::optional<LoopSample> loop = {};
+  std::optional<std::uint64_t> loop_ticks = {};  // rounds over the collectors
 };
 
 }  // namespace ioc_exporter

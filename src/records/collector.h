@@ -27,7 +27,6 @@
 #include "records/options.h"
 #include "records/pending_records.h"
 #include "records/probe_control.h"
-#include "records/probe_seconds.h"
 #include "records/process.h"
 
 namespace ioc_exporter::records {
@@ -124,7 +123,6 @@ class RecordsCollector final : public Collector {
   HitCost cost_ = hit_cost(kAssumedEmptyProbe);
   std::optional<ExtraProbes> extras_;
   std::map<iocs::IocId, Watched> watched_;
-  ProbeSeconds probe_seconds_;
   TroubleLog trouble_;
   TimePoint next_thread_check_{};
   std::uint64_t threads_checked_at_ = 0;  // Host::task_changes()

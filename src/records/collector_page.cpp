@@ -136,8 +136,6 @@ void RecordsCollector::describe_self(std::uint64_t records, Reading& reading) {
     probe.runs = stats->runs;
     probe.run_time_ns = stats->run_time_ns;
   }
-  if (const auto hits = process_->hits()) probe_seconds_.add(*hits, cost_);
-  probe.estimated_seconds = probe_seconds_.total();
   if (const auto use = process_->use()) {
     probe.attachments = use->attachments;
     self.maps.push_back({"record_threads", use->threads, use->threads_capacity});

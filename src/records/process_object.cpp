@@ -360,7 +360,7 @@ Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const 
                                             std::span<const char* const> functions) const {
   const auto program = static_cast<RecordProgram>(request.number);
   const auto hook = static_cast<Hook>(request.what);
-  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::link_notify) &&
+  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::link_put) &&
                         request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
                         (request.pid > 0 || request.pid == kAllProcesses) && file;
   if (!is_known) return error_in_words("attach: no such request");

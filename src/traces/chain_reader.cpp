@@ -147,7 +147,6 @@ void ChainReader::add(Chain chain) {
   const bool continues = head.parent_id != 0;
   Waiting* trace = continues ? waiting_of(head.parent_id) : nullptr;
   if (trace != nullptr) {
-    ++counts_.joined;
     trace->expected.erase(head.id);
     places_.emplace(head.id, places_.at(head.parent_id));
   } else {
@@ -206,8 +205,6 @@ std::vector<Trace> ChainReader::finish(const WallClock::Reading& now, bool last)
     }
     if (crowded && !is_done(trace, now_ns)) ++counts_.crowded;
     if (auto made = make(trace, now)) {
-      counts_.spans += made->spans.size();
-      if (made->cut) ++counts_.cut;
       traces.push_back(std::move(*made));
     } else {
       ++counts_.unknown_ioc;

@@ -57,11 +57,8 @@ class ChainReader {
 
   struct Counts {
     std::uint64_t ended = 0;        // chains that are whole
-    std::uint64_t spans = 0;        // of traces that were made
     std::uint64_t unknown_ioc = 0;  // traces that were thrown away: their IOC is not known
-    std::uint64_t cut = 0;          // traces with cut set
-    std::uint64_t crowded = 0;      // of these, those that had to go before they were complete
-    std::uint64_t joined = 0;       // chains that became a part of another one's trace
+    std::uint64_t crowded = 0;      // those that had to go before they were complete
     std::uint64_t malformed = 0;    // events
   };
 

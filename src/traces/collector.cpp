@@ -211,14 +211,11 @@ std::vector<DropSample> TracesCollector::count_drops() {
       counted ? *counted : std::vector<std::uint64_t>(IOCX_TRACE_COUNTS);
   const std::uint64_t read = reader_.counts().ended;
   const std::uint64_t sent = std::max(counts[IOCX_TRACE_SENT], read);  // counted once it is there
-  sample_.chosen = sent + counts[IOCX_TRACE_DROP_RING_FULL] + counts[IOCX_TRACE_DROP_SHARE];
   sample_.waiting = reader_.waiting() + (sent - read);
-  sample_.dropped["ring_full"] = counts[IOCX_TRACE_DROP_RING_FULL];
-  sample_.dropped["share"] = counts[IOCX_TRACE_DROP_SHARE];
-  sample_.dropped["unknown_ioc"] = reader_.counts().unknown_ioc;
   auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
   drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});
   drops.push_back({kProbe, "malformed", reader_.counts().malformed, true});
+  drops.push_back({kProbe, "unknown_ioc", reader_.counts().unknown_ioc, true});
   return drops;
 }
 
@@ -227,9 +224,6 @@ void TracesCollector::collect(exposition::Page& page) {
   const std::scoped_lock lock(mutex_);
   if (works())
     for (DropSample& drop : count_drops()) page.self.drops.push_back(std::move(drop));
-  sample_.spans = reader_.counts().spans;
-  sample_.cut = reader_.counts().cut;
-  sample_.joined = reader_.counts().joined;
   encode_traces(sample_, page.encoder);
   if (outlets_ != nullptr) encode_outlets(outlets_->samples(), page.encoder);
 }

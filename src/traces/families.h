@@ -10,12 +10,7 @@
 namespace ioc_exporter::traces {
 
 struct TracesSample {
-  std::map<std::string, std::uint64_t> made;     // by the first reason why
-  std::map<std::string, std::uint64_t> dropped;  // chosen chains that became none, by reason
-  std::uint64_t chosen = 0;                      // chains
-  std::uint64_t cut = 0;
-  std::uint64_t spans = 0;
-  std::uint64_t joined = 0;
+  std::map<std::string, std::uint64_t> made;  // by the first reason why
   std::uint64_t waiting = 0;
 };
 

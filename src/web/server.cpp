@@ -91,10 +91,6 @@ Response too_many() {
                  "more requests at a time than --web.max-requests allows, of all or of one client");
 }
 
-double thread_cpu_seconds() {
-  return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
-}
-
 }  // namespace
 
 struct Server::State {
@@ -204,7 +200,6 @@ Response Server::State::call(const Handler& handler, const Request& request) {
 }
 
 void Server::State::answer(mg_connection* connection) {
-  const double began = thread_cpu_seconds();
   const Request request = read_request(connection);
   // Not yet its turn: who sends a body that nobody wants is cut as others who send slowly.
   drain_body(connection);
@@ -230,8 +225,9 @@ void Server::State::answer(mg_connection* connection) {
                          ? send_stream(connection, request, response, stopping)
                          : send_response(connection, request, response, options.response_timeout);
   if (!taken) response.refused = "not_taken";
-  if (*response.refused != '\0' && options.refused) options.refused(request, response.refused);
-  if (options.answered) options.answered(request, thread_cpu_seconds() - began);
+  const bool was_refused = *response.refused != '\0';
+  if (was_refused && options.refused) options.refused(request, response.refused);
+  if (!was_refused && options.answered) options.answered(request);
 }
 
 // Who gets here is told by the connection's own data when it ends.

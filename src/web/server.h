@@ -47,8 +47,8 @@ struct ServerOptions {
   std::function<Admission(const Request&)> admit;
   // Of every answer; "" takes one of the server's own away.
   std::function<std::map<std::string, std::string>()> headers;
-  // Called after each answer, with the seconds of CPU that its thread took for it.
-  std::function<void(const Request&, double cpu_seconds)> answered;
+  // Called after each answer that was no refusal.
+  std::function<void(const Request&)> answered;
   // Called for each request that is refused, with Response::refused, and with "not_taken" where the
   // client did not take its answer.
   std::function<void(const Request&, const std::string& reason)> refused;

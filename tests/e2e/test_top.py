@@ -22,7 +22,7 @@ DATABASE = """
     record(calc,"T:sum"){}
 """
 COUNT = 23
-SCRAPES = "ioc_exporter_scrapes_total"
+SCRAPES = "ioc_exporter_http_requests_total"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_once_prints_what_changed(place, connect):
     """Both tables of one interval in which each of two records was written 23 times."""
     exporter = place.exporter
     puts = connect(clients.libca, [place.ioc], ["T:a", "T:b"], COUNT)
-    before = exporter.scrape().value(SCRAPES)  # of which this is one more
+    before = exporter.scrape().value(SCRAPES, path="/metrics")  # of which this is one more
     with contextlib.ExitStack() as stack:
         records, by_client = (stack.enter_context(subprocess.Popen(
             command(exporter, "--once", "--interval=4s", f"--by={by}"), stdout=subprocess.PIPE, text=True))
@@ -60,7 +60,7 @@ def test_once_prints_what_changed(place, connect):
         def both_have_looked():
             nonlocal own
             own += 1
-            return exporter.scrape().value(SCRAPES) == before + own - 1 + 2
+            return exporter.scrape().value(SCRAPES, path="/metrics") == before + own - 1 + 2
 
         wait_until(both_have_looked, "both have looked once")
         assert puts.send() == 2 * COUNT

@@ -19,7 +19,7 @@ DATABASE = """
     record(ao,"C:other"){}
 """
 PATH = "/api/v1/traces"
-ACTIONS = "ioc_exporter_http_actions_total"
+ACTIONS = "ioc_exporter_http_requests_total"
 # Times differ; which branch is the slowest, too.
 TREE = """\
 TIME  trace-command  ca: operator@console1 (127.0.0.1:PORT) put VALUE to C:set, write

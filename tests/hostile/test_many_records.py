@@ -76,7 +76,6 @@ def test_a_large_database_pays_for_what_processes(start_ioc, start_exporter):
     scrape = exporter.wait_scrape(lambda s: counted(s, ioc) == 7_000 + 7, "exact counts", 60)
     assert kernel_memory(exporter) - before < 6 * MIB
     assert scrape.value("ioc_exporter_kernel_memory_bytes") < 6 * MIB
-    assert scrape.value("ioc_exporter_kernel_memory_limit_bytes") >= 62 * MIB
 
 
 def test_the_limit_holds_and_is_named(start_ioc, start_exporter):
@@ -93,7 +92,6 @@ def test_the_limit_holds_and_is_named(start_ioc, start_exporter):
     scrape = exporter.wait_scrape(lambda s: counted(s, ioc) + dropped(s) == 9_000 + 3, "all counted or dropped", 60)
     assert counted(scrape, ioc) > 1_000
     assert dropped(scrape) > 1_000
-    assert scrape.value("ioc_exporter_kernel_memory_limit_bytes") == 2 * MIB
     assert scrape.value("ioc_exporter_kernel_memory_bytes") <= 2 * MIB
     small.process_once("R:text1", 23)
     exporter.wait_scrape(lambda s: s.count(PROCESSED, ioc=small.name, record="R:text1") == 23, "exact counts")

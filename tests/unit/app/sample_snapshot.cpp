@@ -168,11 +168,9 @@ Snapshot sample_snapshot() {
   snapshot.iocs[0].links = {{0, 1, 23}, {1, 0, 7}, {0, UINT32_MAX, 2}, {0, UINT32_MAX - 1, 3}};
   snapshot.iocs[0].overhead =
       OverheadSample{.core_share = 0.0475, .seconds = 11.5, .timed_share = 0.25};
-  snapshot.probes[0].estimated_seconds = 2.75;
-  snapshot.scrape_cost = ScrapeCostSample{23, 0.5};
-  snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}}};
+  snapshot.http = HttpSample{{{"password", 4}, {"host", 0}}, {{"/-/reload", 1}, {"/metrics", 23}}};
   snapshot.kernel_memory = KernelMemorySample{123'456'789, 1u << 30};
-  snapshot.loop = LoopSample{17, 0.25, 0.0625};
+  snapshot.loop_ticks = 17;
   snapshot.readers = ReaderSample{3, 2, 1, 2};
   snapshot.empty_probe = 0.5e-6;
   putlog::SinkSample kernel, file;
@@ -192,11 +190,7 @@ Snapshot sample_snapshot() {
   snapshot.followers = {1, 5, 7};
   traces::TracesSample traces;
   traces.made = {{"rate", 17}, {"asked", 2}};
-  traces.dropped = {{"ring_full", 3}, {"share", 0}, {"unknown_ioc", 0}};
-  traces.chosen = 23;
-  traces.cut = 1;
-  traces.spans = 101;
-  traces.joined = 1;
+  traces.waiting = 3;
   snapshot.traces = traces;
   delivery::SinkSample zipkin;
   zipkin.sink = "zipkin";

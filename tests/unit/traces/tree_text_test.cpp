@@ -67,7 +67,7 @@ TEST_F(TreeTextTest, SaysWhatIsKnownOfEachRecord) {
       "0.400, completed after 24.000 on cbLow\n"
       "     0.010        0.000    0.000       ├─ B calc          skipped: active\n"
       "     0.015        3.000    1.000  *    ├─ C calc          MINOR\n"
-      "     0.020        0.100        -       └─ link put FAR:X   skipped: disconnected\n\n");
+      "     0.020        0.100        -       └─ link put FAR:X  skipped: disconnected\n\n");
 }
 
 TEST_F(TreeTextTest, WhatWasNotSeenIsMarked) {
