@@ -11,8 +11,8 @@ RECORDS = "".join(f'record(ao, "{name}") {{ }}\n' for name in PVS)
 
 def told(scrape, ioc):
     """circuits, monitors, flow-controlled circuits; channels by access; [circuits, channels, monitors] by user@host."""
-    numbers = [scrape.count(f"epics_ca_{name}", ioc=ioc.name)
-               for name in ("circuits", "monitors", "flow_controlled_circuits")]
+    numbers = [scrape.count(name, ioc=ioc.name)
+               for name in ("epics_circuits", "epics_monitors", "epics_ca_flow_controlled_circuits")]
     channels = {labels["access"]: value for labels, value in scrape.series("epics_channels", ioc=ioc.name)
                 if value != 0}
     by_client = {}

@@ -9,7 +9,7 @@ import pytest
 from harness import clients
 from harness.exporter import run_exporter
 
-EXPORTER_OPTIONS = ["--no-collector.records"]
+EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
 PUTS = "epics_puts_total"
 FAILURES = "epics_put_failures_total"
 UNEXPECTED = "epics_unexpected_puts_total"
