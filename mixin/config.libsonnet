@@ -30,7 +30,7 @@
     putLatencyFactor: 10,
     searchStormRate: 20,
     kernelMapShare: 0.9,
-    // --overhead.budget of the exporters (5 percent of a core), and a fifth.
+    // --overhead.budget of the exporters (25 percent of a core), and a fifth.
     overheadShare: 0.3,
     // Tools that renew certificates do it a month before, or when a third of the time is left.
     certificateDays: 14,

@@ -102,7 +102,7 @@ def board() -> Board:
             Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
-                         f"rate(epics_puts_total{{{BOTH}}}[5m]) > 0)",
+                         f"(rate(epics_puts_total{{{BOTH}}}[5m])) > 0)",
                          instant=True)], width=16, height=9, sort="Puts",
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
                            Column("client_host", "Host", width=100), Column("client", "Address", width=115),
@@ -130,7 +130,7 @@ def board() -> Board:
                        colors={"no_write_access": "orange", "put_failed": "red"}),
             Table("Whose puts fail", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
-                         f"epics_put_failures_total{{{BOTH}}})",
+                         f"(epics_put_failures_total{{{BOTH}}}))",
                          instant=True)], width=16, height=8, sort="Failed",
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
                            Column("client", "Address", width=115), Column("ioc", "IOC", width=105),

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/live_thread.h"
@@ -68,12 +69,19 @@ Result<void> for_each_tcp_connection(const RootedFs& fs, pid_t pid,
   question.sdiag_protocol = IPPROTO_TCP;
   question.idiag_states = kConnected;
   question.idiag_ext = 1 << (INET_DIAG_INFO - 1);
-  return netlink->ask(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, question, kAction,
-                      [&visit](std::uint16_t type, std::span<const std::byte> body) {
-                        const auto message = netlink_struct<inet_diag_msg>(body);
-                        if (type == SOCK_DIAG_BY_FAMILY && message)
-                          visit(traffic_from(*message, body));
-                      });
+  auto done = netlink->ask(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, question, kAction,
+                           [&visit](std::uint16_t type, std::span<const std::byte> body) {
+                             const auto message = netlink_struct<inet_diag_msg>(body);
+                             if (type == SOCK_DIAG_BY_FAMILY && message)
+                               visit(traffic_from(*message, body));
+                           });
+  if (done || done.error().code != std::errc::no_such_file_or_directory) return done;
+  // A kernel without INET_DIAG: /proc/PID/net tells the connections, not their bytes.
+  auto table = SocketTable::of_process(fs, pid);
+  if (!table) return std::move(table).error();
+  return table->for_each(SocketKind::connected, [&visit](const InetSocket& socket) {
+    visit({socket.local_port, socket.remote, socket.remote_port, socket.cookie, std::nullopt});
+  });
 }
 
 }  // namespace ioc_exporter

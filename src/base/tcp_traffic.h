@@ -1,5 +1,6 @@
 // The IPv4 connections of a network namespace with the bytes that came in over each, as the kernel
-// counts them: NETLINK_SOCK_DIAG with INET_DIAG_INFO (sock_diag(7)).
+// counts them: NETLINK_SOCK_DIAG with INET_DIAG_INFO (sock_diag(7)); without the bytes, from
+// /proc/PID/net, where the kernel was built without INET_DIAG.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +20,7 @@ struct TcpTraffic {
   InetAddress remote{};
   std::uint16_t remote_port = 0;
   std::uint64_t cookie = 0;               // the kernel's number for it, never given out twice
-  std::optional<std::uint64_t> received;  // nothing: this kernel does not tell (before 4.1)
+  std::optional<std::uint64_t> received;  // nothing: this kernel does not tell (before 4.1, no INET_DIAG)
 };
 
 // Calls `visit` for each connection in the namespace in which the process is; a handshake in

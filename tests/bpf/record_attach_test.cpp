@@ -278,17 +278,19 @@ TEST_P(RecordProcessTest, AnIocOverItsBudgetIsNotCountedUntilItsLoadHasFallen) {
   look(RecordBudget::kFirstRest);
   EXPECT_FALSE(probe_->paused(slot));
   EXPECT_TRUE(control.sample(slot)->over_budget) << "it is on trial";
-  busy.ask("call 1 67");
-  look(RecordBudget::kTrial);
+  // A trial begins when the probes are attached, which takes real time.
+  constexpr auto kTrialAndAttaching = RecordBudget::kTrial + std::chrono::seconds(5);
+  busy.ask("call 1 401");
+  look(kTrialAndAttaching);
   EXPECT_TRUE(probe_->paused(slot));
   look(RecordBudget::kFirstRest);
   EXPECT_TRUE(probe_->paused(slot)) << "the second rest is longer";
   look(RecordBudget::kFirstRest);
   busy.ask("call 1 7");
-  look(RecordBudget::kTrial);
+  look(kTrialAndAttaching);
   EXPECT_FALSE(control.sample(slot)->over_budget);
   busy.ask("call 1 3");
-  EXPECT_EQ(all_processed(slot), 3u * 101 + 67 + 7 + 3);
+  EXPECT_EQ(all_processed(slot), 3u * 101 + 401 + 7 + 3);
   EXPECT_FALSE(probe_->paused(beside));
 }
 
