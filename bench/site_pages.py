@@ -62,11 +62,11 @@ def recorded_lines(names: list[str], of: str) -> list[tuple[str, str, float]]:
                 "instance_class": [f'thread_class="{name}"' for name in
                                    ("scan", "callback", "once", "ca", "pva", "main", "other", "ended")],
                 "instance_severity": [f'severity="{name}"' for name in ("minor", "major", "invalid")],
-                "instance_protocol": ['protocol="CA"'], "instance_client_user": [CLIENT.format(name) for name in busiest],
+                "instance_protocol": ['protocol="ca"'], "instance_client_user": [CLIENT.format(name) for name in busiest],
                 "ioc_pv": [f'ioc="ioc@@@-{i // 10:02}",pv="{name}SetCur"' for i, name in enumerate(busiest[:10])]}
         names = [name for name in names if not name.startswith("ioc_pv:") or "_top:" in name]
         return [(name, labels, 1.5) for name in names for labels in more.get(name.split(":")[0], [])]
-    more = {"ioc": [""], "ioc_le": LE, "ioc_period": PERIOD, "ioc_reason": REASON}
+    more = {"ioc": [""], "ioc_protocol": ['protocol="ca"'], "ioc_le": LE, "ioc_period": PERIOD, "ioc_reason": REASON}
     if of == "pv":
         more = {"ioc_pv": [f'pv="{RECORD}SetCur"'], "ioc_client_user": [CLIENT.format(RECORD)]}
     names = [name for name in names if "_pva_" not in name and "_top:" not in name]

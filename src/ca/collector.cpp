@@ -62,10 +62,12 @@ CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
       put_expiry_(setup.options.put_expiry),
       bounds_({}) {
   if (!options_.enabled) return;
-  if (auto loaded = load_tap(setup); !loaded)
+  if (auto loaded = load_tap(setup); !loaded) {
     why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
-  else if (loaded = load_udp(); !loaded)
+    why_no_udp_ = "it needs ca_tap";
+  } else if (loaded = load_udp(); !loaded) {
     why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
+  }
   if (!options_.server_probe) return;
   if (auto loaded = load_witness(setup); !loaded)
     why_no_witness_ = kernel::explain_load_error(kServerProbe, loaded.error());
@@ -111,7 +113,7 @@ Result<void> CaCollector::load_witness(const Setup& setup) {
 std::vector<ProbeState> CaCollector::probes() const {
   if (!options_.enabled) return {};
   std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
-  if (tap_) states.push_back({kUdpProbe, why_no_udp_});
+  states.push_back({kUdpProbe, why_no_udp_});
   if (options_.server_probe) states.push_back({kServerProbe, why_no_witness_});
   return states;
 }

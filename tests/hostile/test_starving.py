@@ -27,8 +27,8 @@ def exporter(shared, ioc):
 
 @pytest.fixture
 def local(started, ioc):
-    """local(user, owner) -> a circuit on loopback."""
-    return lambda user, owner=None: started.add(Wire(ioc.port, owner=owner)).introduce(user)
+    """local(user) -> a circuit on loopback."""
+    return lambda user: started.add(Wire(ioc.port)).introduce(user)
 
 
 @pytest.fixture
@@ -63,12 +63,6 @@ def many_channels_of_many_circuits(local, far, forger):
         take_channels(local("greedy"), 300)
 
 
-def many_channels_of_another_local_user(local, far, forger):
-    """On so many connections that each of them has little."""
-    for _ in range(40):
-        take_channels(local("greedy", owner=4242), 200)
-
-
 def many_channels_from_afar(local, far, forger):
     for _ in range(8):
         take_channels(far("greedy"), 300)
@@ -83,8 +77,7 @@ def half_open_connections(local, far, forger):
         forger.send(port, 1000, 0, flags=SYN)
 
 
-ATTACKS = [many_channels, many_channels_of_many_circuits, many_channels_of_another_local_user, many_channels_from_afar,
-           many_requests, half_open_connections]
+ATTACKS = [many_channels, many_channels_of_many_circuits, many_channels_from_afar, many_requests, half_open_connections]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)

@@ -1,5 +1,4 @@
 """A Channel Access circuit of bytes that no proper client sends."""
-import os
 import socket
 import struct
 from typing import Callable, NamedTuple
@@ -62,15 +61,12 @@ class Wire:
 
     name = "wire"
 
-    def __init__(self, port: int, address: str = "127.0.0.1", owner: int | None = None):
-        """`owner`: the user whose socket it is, as if a process of that one had made it."""
+    def __init__(self, port: int, address: str = "127.0.0.1"):
         self.received: list[Message] = []
         self.sent_bytes = 0
         self._buffer = b""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.settimeout(10)
-        if owner is not None:
-            os.fchown(self._socket.fileno(), owner, -1)
         self._socket.connect((address, port))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
