@@ -166,9 +166,6 @@ class TracesTest : public ::testing::TestWithParam<Links>, protected TraceDirect
   }
   bool name_put(const iocx_trace_put&, Cause&) override { return false; }
   std::string link_name(std::uint32_t, std::uint64_t) override { return ""; }
-  std::optional<Link> link(const iocx_trace_chain&, const iocx_trace_chain&) override {
-    return Link{true, "peer"};
-  }
 
   FakeIoc fake_;
   std::shared_ptr<Loaded> loaded_;

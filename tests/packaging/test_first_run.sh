@@ -33,7 +33,7 @@ lay_out_root() { # ROOT CLEAN_ROOT FOLDER
     skip "no overlay file system"
   rm -rf "$root$project/.cache" # the real one stays: it is below the overlay
   # The suite's build has more than what run.sh asks for.
-  sed -i '/^IOC_EXPORTER_STATIC:/d' "$root$project/build/CMakeCache.txt"
+  sed -i '/^IOC_EXPORTER_STATIC:/s/=.*/=OFF/' "$root$project/build/CMakeCache.txt"
 }
 
 metrics() { (exec 3<>/dev/tcp/127.0.0.1/10064 && printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3 && cat <&3) 2>/dev/null; }
