@@ -115,7 +115,7 @@ def board() -> Board:
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (--pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it.",
                   [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
-                         f"epics_last_put_timestamp_seconds{{{BOTH}}})", instant=True)], width=24, height=8, sort="Last put",
+                         f"(epics_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort="Last put",
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170), Column("client_host", "Host", width=170),
                            Column("client", "Address", width=170), Column("ioc", "IOC", width=170),
                            Column("Value", "Last put", width=180, unit="dateTimeAsIso")]),

@@ -199,12 +199,12 @@ def test_last_put_has_its_time(ioc, start_exporter, raw_client):
 def test_names_of_one_record(ioc, start_exporter, raw_client):
     exporter = start_exporter(sees=[ioc])
     client = raw_client(ioc)
-    asked = ["O:open", "O:open.VAL", "O:nick.VAL", "O:open.DRVH", 'O:nick.{"dbnd":{"abs":1.5}}']
+    asked = ["O:open", "O:open.VAL", "O:nick.VAL", "O:open.LOPR", 'O:nick.{"dbnd":{"abs":1.5}}']
     for name in asked:
         send(client, client.create(name), 1, 0)
     found = {labels["pv"]: (labels["record"], labels["field"])
              for labels, value in exporter.scrape().series(PV_INFO, ioc=ioc.name)}
-    assert found == {name: ("O:open", "DRVH" if "DRVH" in name else "VAL") for name in asked}
+    assert found == {name: ("O:open", "LOPR" if "LOPR" in name else "VAL") for name in asked}
 
 
 def who_wrote(exporter, *arguments):
@@ -213,7 +213,7 @@ def who_wrote(exporter, *arguments):
 
 def test_who_wrote_last(ioc, start_exporter, raw_client):
     exporter = start_exporter(sees=[ioc])
-    for user, name, count in (("feedback", "O:open", 23), ("operator", "O:nick.DRVH", 2),
+    for user, name, count in (("feedback", "O:open", 23), ("operator", "O:nick.LOPR", 2),
                               ("expert", "O:open.VAL", 7), ("bystander", "O:slow", 3)):
         client = raw_client(ioc, user)
         send(client, client.create(name), count, 0)
@@ -228,7 +228,7 @@ def test_who_wrote_last(ioc, start_exporter, raw_client):
         assert [row[-7:] for row in rows] == [
             [ioc.name, "O:open", clients.LOOPBACK, "operator", "console1", "write_notify", "5"],
             [ioc.name, "O:open.VAL", clients.LOOPBACK, "expert", "console1", "write", "7"],
-            [ioc.name, "O:nick.DRVH", clients.LOOPBACK, "operator", "console1", "write", "2"],
+            [ioc.name, "O:nick.LOPR", clients.LOOPBACK, "operator", "console1", "write", "2"],
             [ioc.name, "O:open", clients.LOOPBACK, "feedback", "console1", "write", "23"]]
     answer = json.loads(who_wrote(exporter, "--json", "O:nick").stdout)
     assert answer["records"] == [{"ioc": ioc.name, "record": "O:open", "field": "VAL"}]
