@@ -12,7 +12,6 @@ import os
 import random
 import re
 import socket
-import statistics
 import sys
 import tempfile
 import time

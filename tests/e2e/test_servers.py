@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from harness import clients, databases, env
+from harness import clients, databases
 from harness.caproto_server import CaprotoServer
 from harness.network import OtherNetwork, enter_own_network
 from harness.scrape import PUTS

@@ -35,6 +35,6 @@ def test_code_in_a_file_that_never_answers(start_ioc, start_exporter, silent_fil
     fake = fake_ioc(f"silent-{request_}", file, "code")
     exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc])
     server.wait_for("^@asked$")
-    exporter.wait_scrape(lambda s: s.value(GIVEN_UP) >= 1, "the reading is given up", 20)
+    exporter.wait_scrape(lambda s: s.value(FAILED, reason="timeout") >= 1, "the reading is given up", 20)
     exporter.process.wait_for(rf"no answer within.*\(pid {fake.pid}\)", "stderr")
     check_that_all_goes_on(exporter, ioc, fake)
