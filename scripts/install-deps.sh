@@ -28,7 +28,7 @@ apt_packages() {
     unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
     bpf) echo "python3 iproute2" ;;
     e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
-      "zstd runc $(apt_fuzzer)" ;;
+      "zstd runc rsyslog $(apt_fuzzer)" ;;
     vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
     vm-arm64) echo "qemu-system-arm" ;;
     fuzz) echo "python3 $(apt_fuzzer)" ;;

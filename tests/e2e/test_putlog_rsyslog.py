@@ -1,0 +1,89 @@
+"""packaging/rsyslog/ioc_exporter.conf: the put log's lines by rsyslog to a receiver that is away for a while."""
+import contextlib
+import json
+import pathlib
+import shutil
+import socket
+import threading
+
+import pytest
+
+from harness import clients
+from harness.ports import free_port
+from harness.process import Process
+from harness.waiting import wait_until
+
+EXPORTER_OPTIONS = ["--no-collector.records", "--collector.putlog", "--putlog.burst=0s"]
+CONFIGURATION = pathlib.Path(__file__).parents[2] / "packaging/rsyslog/ioc_exporter.conf"
+FILE_SIZE = 64 << 10
+
+
+class Receiver:
+    """Lines of JSON over TCP, from whoever connects, into `numbers`."""
+
+    def __init__(self, port: int, numbers: list[int]):
+        self.listener = socket.create_server(("127.0.0.1", port))
+        self.numbers = numbers
+        self.streams: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                stream = self.listener.accept()[0]
+                self.streams.append(stream)
+                threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream):
+        with contextlib.suppress(OSError), stream.makefile("r") as lines:
+            self.numbers.extend(json.loads(line)["seq"] for line in lines if line.endswith("\n"))
+
+    def close(self):
+        for end in (self.listener, *self.streams):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+@pytest.fixture
+def rsyslogd(started, tmp_path):
+    """start(port): an rsyslogd with the project's configuration, on files of this test."""
+    program = shutil.which("rsyslogd", path="/usr/sbin:/usr/bin")
+    if program is None:
+        pytest.skip("there is no rsyslogd")
+
+    def start(port: int, folder: pathlib.Path):
+        work = tmp_path / "rsyslog"
+        work.mkdir()
+        text = CONFIGURATION.read_text()
+        for ours, its in (("LOGHOST", "127.0.0.1"), ('"5044"', f'"{port}"'), ("/var/log/ioc_exporter", str(folder))):
+            assert text.count(ours) == 1
+            text = text.replace(ours, its)
+        (work / "ioc_exporter.conf").write_text(text)
+        (work / "rsyslog.conf").write_text(f"$WorkDirectory {work}\n$IncludeConfig {work}/ioc_exporter.conf\n")
+        return started.add(Process("rsyslogd", [program, "-n", "-f", f"{work}/rsyslog.conf", "-i", f"{work}/pid"], tmp_path))
+
+    return start
+
+
+def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, start_exporter, connect, tmp_path):
+    ioc = start_ioc("rsyslog", 'record(ao,"R:a"){} record(ao,"R:b"){}')
+    folder = tmp_path / "puts"
+    folder.mkdir(0o755)
+    file = folder / "puts.jsonl"
+    exporter = start_exporter(f"--putlog.file={file}", f"--putlog.file-size={FILE_SIZE}", sees=[ioc])
+    port, numbers = free_port(), []
+    receiver = Receiver(port, numbers)
+    rsyslogd(port, folder)
+    sent = connect(clients.libca, [ioc], ["R:a", "R:b"], 523).send()
+    has_all = lambda: set(numbers) == set(range(1, sent + 1))
+    wait_until(has_all, "the receiver has all", 60)
+    # Away when it has read all: what was under way to one that dies would be lost.
+    receiver.close()
+    files = len(list(folder.iterdir()))
+    sent += connect(clients.libca, [ioc], ["R:a", "R:b"], 1009).send()
+    wait_until(lambda: len(list(folder.iterdir())) > files, "files were rotated meanwhile", 60)
+    exporter.wait_scrape(lambda page: page.value("ioc_exporter_putlog_events_total", sink="file") == sent, "the files have all")
+    receiver = Receiver(port, numbers)
+    wait_until(has_all, "the receiver has all again", 120)
+    receiver.close()
