@@ -75,7 +75,7 @@ cp packaging/ioc_exporter.sysusers packaging/ioc_exporter.default LICENSE README
 cp -r LICENSES alerts dashboards "$top"
 cp -r docs/*.md docs/*.yml docs/runbooks "$top/docs"
 mkdir "$top/packaging"
-cp -r packaging/kubernetes packaging/compose packaging/ansible "$top/packaging"
+cp -r packaging/kubernetes packaging/compose packaging/ansible packaging/rsyslog "$top/packaging"
 find "$top/dashboards" "$top/alerts" \( -name '*test*' -o -name '*.py' -o -name requirements.txt -o -name .lint -o -name draw \
   -o -name source \) -prune -exec rm -rf {} +
 
