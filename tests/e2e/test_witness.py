@@ -76,6 +76,11 @@ def check(exporter, ioc, pv: str, count: int) -> None:
     assert counted - wrong["double"] <= count <= counted + wrong["missing"], (counted, count, wrong)
 
 
+def puts_by_writer(exporter, ioc) -> dict[tuple[str, str, str, str], float]:
+    return {(labels["pv"], labels["user"], labels["client_host"], labels["op"]): value
+            for labels, value in exporter.scrape().series(PUTS, ioc=ioc.name)}
+
+
 def test_each_base(start_ioc, start_exporter, raw_client, base):
     ioc = start_ioc(f"witness-{base}", targets("V:"), base=base)
     exporter = start_exporter(sees=[ioc])
@@ -88,11 +93,8 @@ def test_each_base(start_ioc, start_exporter, raw_client, base):
     guest.get(own)
     for i in range(19):
         assert owner.write_notify(channel, i) == 1
-    page = exporter.scrape()
-    puts = {(labels["pv"], labels["user"], labels["client_host"], labels["op"]): value
-            for labels, value in page.series(PUTS, ioc=ioc.name)}
-    assert puts == {("V:set1.VAL", "guest", "console2", "write"): 23,
-                    ("V:set1.VAL", "owner", "console1", "write_notify"): 19}
+    assert puts_by_writer(exporter, ioc) == {("V:set1.VAL", "guest", "console2", "write"): 23,
+                                             ("V:set1.VAL", "owner", "console1", "write_notify"): 19}
 
 
 def test_an_ioc_that_is_found_while_clients_write(start_exporter, start_ioc, raw_client):
@@ -215,11 +217,8 @@ def test_a_stripped_library(start_ioc, start_exporter, raw_client, log_dir, base
     owner.get(first)
     for i in range(19):
         assert guest.write_notify(second, i) == 1
-    page = exporter.scrape()
-    puts = {(labels["pv"], labels["user"], labels["client_host"], labels["op"]): value
-            for labels, value in page.series(PUTS, ioc=ioc.name)}
-    assert puts == {("Z:set1", "owner", "console1", "write"): 23,
-                    ("Z:set2", "guest", "console2", "write_notify"): 19}
+    assert puts_by_writer(exporter, ioc) == {("Z:set1", "owner", "console1", "write"): 23,
+                                             ("Z:set2", "guest", "console2", "write_notify"): 19}
 
 
 def hide_table_of_commands(library):
