@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
 /*
  * Counts the puts that an EPICS Base server (rsrv) was asked for: once at the entry of write_action() and of
- * write_notify_action() (rsrv/camessage.c, the same from 3.14.12 to 7.0), whatever travelled to make it call them.
+ * write_notify_action() (rsrv/camessage.c, the same from 3.14.12 to 7.0), whatever travelled to make it call them. What
+ * became of them is in ca/witness_results.bpf.h.
  *
- * The first put of a client to a channel reads who writes to what from the server's own structures, in the thread
+ * The first put to a channel reads whose it is and what it is called from the server's own structures, in the thread
  * that serves the client: its memory is there, and nobody closes the channel or frees the client meanwhile. Later
  * puts find the slot by a key and add one. Each read of the IOC's memory takes as long as all the rest: where the
  * channel is the client's own, as nearly all are, the SID is all that is read.
@@ -14,6 +15,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "base/durations.bpf.h"
 #include "base/maps.bpf.h"
 #include "putlog/events.bpf.h"
 #include "shared/ca_witness.h"
@@ -23,6 +25,7 @@
 
 /* Of rsrv; src/ca/rsrv_layout.h has the whole structs. */
 #define HEADER_CID 8       /* caHdrLargeArray.m_cid */
+#define HEADER_TYPE 16     /* caHdrLargeArray.m_dataType, and m_cmmd */
 #define CLIENT_ADDRESS 168 /* struct client: the sockaddr_in, and up to pHostName */
 #define CHANNEL_CLIENT 40
 #define CHANNEL_SID_OFFSET 60
@@ -63,6 +66,23 @@ struct {
 	__type(key, __u32); /* slot */
 	__type(value, struct iocx_witness_info);
 } witness_info SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_witness_result);
+} witness_results SEC(".maps");
+
+/* As many as there are slots, so that it is never full; most slots have none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_witness_durations);
+} witness_durations SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
@@ -207,8 +227,10 @@ static __noinline int name_slot(struct iocx_witness_channel *slot, struct iocx_w
 	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, info->key.sid) : 0;
 	__u64 db_channel = 0, name = 0, client = 0;
 
-	if (!channel)
+	if (!channel || read_at(&client, sizeof client, channel + CHANNEL_CLIENT) || client != info->key.client)
 		return 0;
+	slot->application = channel;
+	slot->by_db_addr = ioc->by_db_addr;
 	if (cfg_putlog_bytes)
 		putlog_note_channel(slot, ioc, channel);
 	if (ioc->by_db_addr) {
@@ -219,7 +241,6 @@ static __noinline int name_slot(struct iocx_witness_channel *slot, struct iocx_w
 			return 0;
 		read_text(info->name, sizeof info->name, name);
 	}
-	slot->own = !read_at(&client, sizeof client, channel + CHANNEL_CLIENT) && client == info->key.client;
 	slot->named = info->name[0] != 0;
 	return 0;
 }
@@ -273,7 +294,6 @@ static __always_inline struct iocx_witness_channel *take_slot(const struct iocx_
 	read_text(info->user, sizeof info->user, key->user);
 	read_text(info->host, sizeof info->host, key->host);
 	channel->named = 0;
-	channel->own = 0;
 	name_slot(channel, info, ioc);
 	/* One thread serves a client: nobody else adds its key. */
 	if (bpf_map_update_elem(&witness_slots, key, &slot, BPF_NOEXIST)) {
@@ -303,19 +323,16 @@ static __always_inline void add_put(struct iocx_witness_channel *channel, __u32 
 	channel->last_put = put_time(op);
 }
 
-/* Whether the slot counts for the client, whom the thread serves, and the SID of the key. */
-static __always_inline int is_for(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key,
-				  __u32 tid)
+/* Where the probable slot of a client's channel is noted. */
+static __always_inline __u32 *hint_of(__u64 client, __u32 sid)
 {
-	return channel->state == IOCX_WITNESS_LIVE && channel->named && channel->tid == tid &&
-	       channel->key.client == key->client && channel->key.sid == key->sid;
+	return &slot_hints[((client >> 4) * 31 + sid) % HINTS];
 }
 
-/* Whether it counts for all of the key. The generation follows from the thread and the rest. */
-static __always_inline int is_of(const struct iocx_witness_channel *channel, const struct iocx_witness_key *key)
+static __always_inline int is_for(const struct iocx_witness_channel *channel, __u64 client, __u32 sid)
 {
-	return channel->key.user == key->user && channel->key.host == key->host && channel->key.port == key->port &&
-	       *(__u32 *)channel->key.address == *(__u32 *)key->address;
+	return channel->state == IOCX_WITNESS_LIVE && channel->named && channel->key.client == client &&
+	       channel->key.sid == sid;
 }
 
 /* Tells of a put those who want to know of each. `slot`: NULL when there is none for the key. */
@@ -333,76 +350,128 @@ static __always_inline void tell(struct pt_regs *ctx, const struct iocx_witness_
 		putlog_ca_server(ctx, slot, index, key, now_and_op);
 }
 
-static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
+/* What the IOC's memory says of the client. Not 0: it cannot be read. */
+static __noinline int read_client(struct iocx_witness_key *key, __u64 client)
 {
-	const __u64 id = bpf_get_current_pid_tgid();
-	const __u32 tgid = id >> 32, tid = (__u32)id;
-	const struct iocx_witness_ioc *ioc;
-	struct iocx_witness_channel *channel = 0, *probable = 0;
-	struct iocx_witness_info *info;
-	struct iocx_witness_key key = {};
 	struct client_tail tail = {};
-	__u32 *hint, *slot, index;
-	int failed;
 
-	key.client = PT_REGS_PARM3(ctx);
-	failed = read_at(&key.sid, sizeof key.sid, PT_REGS_PARM1(ctx) + HEADER_CID);
-	hint = &slot_hints[((key.client >> 4) * 31 + key.sid) % HINTS];
-	index = *hint - 1;
-	if (!failed)
-		probable = bpf_map_lookup_elem(&witness_channels, &index);
-	if (probable && !is_for(probable, &key, tid))
-		probable = 0;
-	if (probable && probable->own) {
-		add_put(probable, op);
-		tell(ctx, probable, index, &probable->key, op);
+	key->client = client;
+	if (read_at(&tail, sizeof tail, client + CLIENT_ADDRESS))
+		return -1;
+	key->user = tail.user;
+	key->host = tail.host;
+	__builtin_memcpy(key->address, tail.address, sizeof key->address);
+	key->port = (__u16)(tail.port[0] << 8 | tail.port[1]);
+	return 0;
+}
+
+/* Whose the channel with the SID is; 0: it is not known. */
+static __noinline __u64 owner_of(const struct iocx_witness_ioc *ioc, __u32 sid)
+{
+	const __u64 channel = ioc->bucket ? find_channel(ioc->bucket, sid) : 0;
+	__u64 owner = 0;
+
+	return channel && !read_at(&owner, sizeof owner, channel + CHANNEL_CLIENT) ? owner : 0;
+}
+
+/*
+ * The slot for what a client sends to the SID of the key, which is filled in: that of the channel's owner. NULL, and the
+ * reason in `drop`: there is none.
+ */
+static __always_inline struct iocx_witness_channel *find_or_take_slot(struct iocx_witness_key *key,
+								      const struct iocx_witness_ioc *ioc, __u64 sender,
+								      __u32 *index, enum iocx_witness_drop *drop)
+{
+	struct iocx_witness_channel *channel = 0;
+	struct iocx_witness_info *info;
+	const __u32 *slot;
+	__u64 owner;
+
+	key->generation = ioc->generation;
+	*drop = IOCX_WITNESS_DROP_UNREADABLE;
+	if (read_client(key, sender))
 		return 0;
+	slot = bpf_map_lookup_elem(&witness_slots, key);
+	channel = slot ? bpf_map_lookup_elem(&witness_channels, slot) : 0;
+	if (!channel || !channel->named) {
+		owner = owner_of(ioc, key->sid);
+		if (owner && owner != sender && read_client(key, owner))
+			return 0;
+		slot = bpf_map_lookup_elem(&witness_slots, key);
+		channel = slot ? bpf_map_lookup_elem(&witness_channels, slot) : 0;
 	}
-	failed = failed || read_at(&tail, sizeof tail, key.client + CLIENT_ADDRESS);
-	key.user = tail.user;
-	key.host = tail.host;
-	__builtin_memcpy(key.address, tail.address, sizeof key.address);
-	key.port = (__u16)(tail.port[0] << 8 | tail.port[1]);
-	if (probable && !failed && is_of(probable, &key)) {
-		add_put(probable, op);
-		tell(ctx, probable, index, &key, op);
-		return 0;
-	}
-	ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
+	*drop = IOCX_WITNESS_DROP_FULL;
+	if (!slot || !channel)
+		return take_slot(key, ioc, index);
+	*index = *slot;
+	info = channel->named ? 0 : bpf_map_lookup_elem(&witness_info, index);
+	if (info)
+		name_slot(channel, info, ioc);
+	return channel;
+}
+
+/* From now on user space reads the slot. */
+static __always_inline void open_slot(struct iocx_witness_channel *channel, __u64 id)
+{
+	if (channel->state != IOCX_WITNESS_FREE)
+		return;
+	channel->id = id;
+	/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
+	__sync_fetch_and_add(&channel->state, IOCX_WITNESS_LIVE);
+}
+
+#include "ca/witness_results.bpf.h"
+
+/* A put whose slot is not where the hint said. */
+static __noinline int count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u32 op)
+{
+	const __u64 id = bpf_get_current_pid_tgid(), sender = PT_REGS_PARM3(ctx);
+	const __u32 tgid = id >> 32;
+	const struct iocx_witness_ioc *ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
+	struct iocx_witness_key key = {.sid = sid};
+	enum iocx_witness_drop drop = IOCX_WITNESS_DROP_UNREADABLE;
+	struct iocx_witness_channel *channel;
+	__u32 index = 0;
+
 	if (!ioc)
 		return 0;
-	if (failed) {
-		count_rest(ioc, op, IOCX_WITNESS_DROP_UNREADABLE);
-		key.generation = ioc->generation;
-		tell(ctx, 0, 0, &key, op);
-		return 0;
-	}
 	key.generation = ioc->generation;
-	slot = bpf_map_lookup_elem(&witness_slots, &key);
-	if (slot)
-		channel = bpf_map_lookup_elem(&witness_channels, slot);
-	if (slot && channel) {
-		index = *slot;
-		info = channel->named ? 0 : bpf_map_lookup_elem(&witness_info, slot);
-		if (info)
-			name_slot(channel, info, ioc);
-	} else {
-		channel = take_slot(&key, ioc, &index);
-	}
+	channel = failed ? 0 : find_or_take_slot(&key, ioc, sender, &index, &drop);
 	if (!channel) {
-		count_rest(ioc, op, IOCX_WITNESS_DROP_FULL);
+		count_rest(ioc, op, drop);
+		if (op)
+			add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1);
 		tell(ctx, 0, 0, &key, op);
 		return 0;
 	}
-	channel->tid = tid;
-	*hint = index + 1;
-	add_put(channel, op);
-	if (channel->state == IOCX_WITNESS_FREE) {
-		channel->id = channel->last_put | 1;
-		/* Last: the addition to FREE, 0, is atomic, the only ordered store that Linux 5.10 has. */
-		__sync_fetch_and_add(&channel->state, IOCX_WITNESS_LIVE);
+	if (key.client == sender) {
+		channel->tid = (__u32)id;
+		*hint_of(sender, sid) = index + 1;
 	}
+	add_put(channel, op);
+	open_slot(channel, channel->last_put | 1);
+	if (op)
+		note_asked(ctx, channel, index);
 	tell(ctx, channel, index, &key, op);
+	return 0;
+}
+
+static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
+{
+	const __u64 client = PT_REGS_PARM3(ctx);
+	struct iocx_witness_channel *probable;
+	__u32 sid = 0, index;
+
+	if (read_at(&sid, sizeof sid, PT_REGS_PARM1(ctx) + HEADER_CID))
+		return count_slowly(ctx, sid, 1, op);
+	index = *hint_of(client, sid) - 1;
+	probable = bpf_map_lookup_elem(&witness_channels, &index);
+	if (!probable || !is_for(probable, client, sid) || probable->tid != (__u32)bpf_get_current_pid_tgid())
+		return count_slowly(ctx, sid, 0, op);
+	add_put(probable, op);
+	if (op)
+		note_asked(ctx, probable, index);
+	tell(ctx, probable, index, &probable->key, op);
 	return 0;
 }
 

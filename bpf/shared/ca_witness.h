@@ -3,8 +3,8 @@
  * The wire format between bpf/ca/witness.bpf.c and src/ca/witness*.cpp. Fixed-width types, padding as named fields;
  * C++ asserts sizes and offsets.
  *
- * What a client writes to a channel of an IOC is counted in a slot. The program takes slots and never frees one;
- * user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
+ * The puts to a client's channel are counted in a slot, with their results. The program takes slots and never frees
+ * one; user space takes the key away first, and frees the slot some time later, so that no counter is freed while a
  * program still adds to it.
  *
  * So that nobody takes the slots that others need, each is held by the client of the IOC, by the IOC and by the user
@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 #include "shared/ca_events.h"
+#include "shared/histogram.h"
 #include "shared/labelled_enum.h"
 #include "shared/shares.h"
 
@@ -35,9 +36,12 @@ struct iocx_witness_ioc {
 	__u8 enum_type;   /* DBF_ENUM of this Base, 0: not known. Only for the put log */
 };
 
-/* Key of witness_slots: who writes to what. SIDs are not used twice in the life of an IOC; pointers are. */
+/*
+ * Key of witness_slots: a channel, and whose it is. SIDs are not used twice in the life of an IOC; pointers are. A client
+ * may write to the channel of another one: the server takes that for the owner's put, and so do we.
+ */
 struct iocx_witness_key {
-	__u64 client; /* struct client * */
+	__u64 client; /* struct client * of the channel's owner; of the sender where the channel is not known */
 	__u64 user;   /* its pUserName and pHostName: other pointers when the client tells another name */
 	__u64 host;
 	__u32 generation;
@@ -61,18 +65,18 @@ struct iocx_witness_channel {
 	__u64 last_put;
 	__u64 id;    /* another one each time the slot is taken; written before `state` */
 	__u32 state; /* enum iocx_witness_state */
-	__u32 named; /* 1: the name in witness_info is complete. Set after it */
-	__u32 tid;   /* of the IOC's thread that serves the client, as the last one with the key */
+	/*
+	 * 1: the channel was found, and its name in witness_info is complete. Set after it. As long as the server has the
+	 * channel, the client keeps its name, its address and its memory, and no other channel gets its SID, so that client
+	 * and SID tell whose a put is. Once it has gone, another one may get its memory, and name the SID: it is served by
+	 * another thread.
+	 */
+	__u32 named;
+	__u32 tid; /* of the IOC's thread that serves the client, as the last one with the key */
 	/* Who holds it: indices into witness_shares. */
 	__u32 client;
 	__u32 ioc;
 	__u32 user;
-	/*
-	 * 1: the channel is the client's own. As long as the server has it, the client keeps its name, its address and its
-	 * memory, and no other channel gets its SID, so that client and SID tell whose a put is. Once it has gone, another
-	 * one may get its memory, and name the SID: it is served by another thread.
-	 */
-	__u32 own;
 	/* For the put log, while it is on. Offsets in the record, 0: it has none: of its array's address and length, of its
 	 * states' names. */
 	__u16 data_at;
@@ -81,9 +85,48 @@ struct iocx_witness_channel {
 	__u8 states;
 	__u8 by_db_addr; /* of the IOC */
 	__u8 enum_type;  /* the same */
-	__u8 pad[3];
+	__u8 pad[7];
 	__u64 jiffy;       /* when `last_put` was written, as the kernel counts ticks */
-	__u64 application; /* of the channel: struct channel_in_use *; 0: not known. For the put log, too */
+	__u64 application; /* of the channel: struct channel_in_use *; 0: not known */
+};
+
+/*
+ * Why puts failed: what the client was told, by its message number (caerr.h), or that it was told nothing. Index into
+ * iocx_witness_result.failures.
+ */
+#define IOCX_PUT_FAILURE_LIST(ROW)  \
+	ROW(NO_MEMORY, 6)           \
+	ROW(TOO_LARGE, 9)           \
+	ROW(BAD_TYPE, 14)           \
+	ROW(INTERNAL_ERROR, 17)     \
+	ROW(PUT_FAILED, 20)         \
+	ROW(DEFUNCT, 34)            \
+	ROW(CALLBACK_TIMED_OUT, 45) \
+	ROW(NO_WRITE_ACCESS, 47)    \
+	ROW(CANCELLED, 62)          \
+	ROW(OTHER, 63) /* some other one */
+enum iocx_put_failure {
+#define IOCX_PUT_FAILURE_ROW(NAME, NUMBER) IOCX_FAILED_##NAME,
+	IOCX_PUT_FAILURE_LIST(IOCX_PUT_FAILURE_ROW)
+#undef IOCX_PUT_FAILURE_ROW
+		IOCX_FAILURES
+};
+
+/* Element of witness_results, by slot: two cache lines that a good WRITE does not touch. Mapped into user space. */
+struct iocx_witness_result {
+	__u64 failures[IOCX_FAILURES];
+	/* Of WRITE_NOTIFY, CLOCK_MONOTONIC. A channel has one that was started, and one that waits for its end. */
+	__u64 asked_ns; /* the server was asked, and has not started it; 0: no */
+	__u64 notify;   /* that was started: the IOC's address of its processNotify; 0: none */
+	__u64 since_ns; /* when the server was asked for that one */
+	__u64 ended_ns; /* it was cancelled then, unless it is done after all; 0: no */
+	__u64 pad[2];
+};
+
+/* Value of witness_durations, by slot: of put-callbacks that are done. */
+struct iocx_witness_durations {
+	__u64 sum_ns;
+	__u64 buckets[IOCX_PUT_HIST_SLOTS];
 };
 
 /*
@@ -138,6 +181,7 @@ struct iocx_witness_info {
 struct iocx_witness_rest {
 	__u64 puts[2];
 	__u64 last_put;
+	__u64 failures[IOCX_FAILURES];
 };
 
 /* Index into the per-CPU array witness_drops. */
@@ -145,7 +189,11 @@ struct iocx_witness_rest {
 	/* puts that are counted for their IOC only: no room for who wrote what */ \
 	ROW(IOCX_WITNESS_DROP_FULL, "server_probe_full", LOST)                     \
 	/* the same: the IOC's memory did not say who wrote */                     \
-	ROW(IOCX_WITNESS_DROP_UNREADABLE, "server_probe_unreadable", LOST)
+	ROW(IOCX_WITNESS_DROP_UNREADABLE, "server_probe_unreadable", LOST)         \
+	/* put-callbacks whose result was not seen */                              \
+	ROW(IOCX_WITNESS_DROP_RESULT, "result_not_seen", LOST)                     \
+	/* put-callbacks whose duration has no room */                             \
+	ROW(IOCX_WITNESS_DROP_DURATION, "duration_no_room", LOST)
 IOCX_DROP_ENUM(iocx_witness_drop, IOCX_WITNESS_DROP_LIST, IOCX_WITNESS_DROPS)
 
 #ifdef __cplusplus

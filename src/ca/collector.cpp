@@ -293,11 +293,7 @@ void CaCollector::expire_puts(TimePoint now) {
   const auto before =
       std::chrono::duration_cast<std::chrono::nanoseconds>((now - put_expiry_).time_since_epoch());
   if (before.count() <= 0) return;
-  const auto before_ns = static_cast<std::uint64_t>(before.count());
-  if (tap_)
-    tap_->expire_puts(before_ns);
-  else
-    totals_->expire(before_ns);
+  totals_->expire(static_cast<std::uint64_t>(before.count()));
 }
 
 void CaCollector::detach() {
@@ -320,10 +316,11 @@ Result<CaTapReading> CaCollector::read_tap() {
   collect_witness(Clock::now());
   CaTapReading by_server;
   if (!tap_) {
-    by_server.puts = totals_->counts();
-    by_server.drops = {{kServerProbe, "put_series_full", totals_->overflowed()},
-                       {kServerProbe, "unnamed_put", totals_->unnamed(), false},
-                       {kServerProbe, "ioc_gone", totals_->forgotten()}};
+    by_server.puts = totals_->puts.counts();
+    by_server.failures = totals_->outcomes.failures();
+    by_server.durations = totals_->outcomes.durations();
+    totals_->note_reading(clock_ns(CLOCK_MONOTONIC));
+    by_server.drops = totals_->drops(kServerProbe);
   }
   auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
   trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());

@@ -140,7 +140,7 @@ class CaCollector final : public Collector {
   // "" = loaded, or turned off
   std::string why_no_tap_, why_no_udp_, why_no_witness_;
   // All that follows: under the host's mutex, unless it says otherwise.
-  std::shared_ptr<CaPutTotals> totals_ = std::make_shared<CaPutTotals>(kCaPutSeries);
+  std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
   std::optional<CaTap> tap_;          // without it, packets are not read
   std::optional<CaUdp> udp_;          // goes before the tap
   std::optional<CaWitness> witness_;  // the same

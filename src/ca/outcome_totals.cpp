@@ -14,12 +14,8 @@ void CaOutcomeTotals::observe_failures(const iocx_ca_failure_key& key, const CaP
   if (failures_.totals().contains(series)) failures_created_ns_.try_emplace(series, read_ns_);
 }
 
-void CaOutcomeTotals::observe_durations(std::uint64_t channel, const CaPutLabels& labels,
-                                        const iocx_ca_outcome& outcome) {
-  Durations::Values values;
-  std::copy_n(outcome.buckets, kPutHistogramSlots, values.begin());
-  values[kSum] = outcome.sum_ns;
-  durations_.observe(channel, {labels.ioc, labels.pv}, values);
+void CaOutcomeTotals::pass_over_failures(const iocx_ca_failure_key& key, std::uint64_t count) {
+  failures_.pass_over({key.channel, key.status}, {count});
 }
 
 std::vector<std::uint32_t> CaOutcomeTotals::statuses(std::uint64_t channel) const {

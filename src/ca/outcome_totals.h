@@ -1,6 +1,7 @@
 // Outcomes of puts by label, from counters of channels that come and go. Pure: no system calls.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -36,8 +37,17 @@ class CaOutcomeTotals {
 
   void observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
                         std::uint64_t count);
-  void observe_durations(std::uint64_t channel, const CaPutLabels& labels,
-                         const iocx_ca_outcome& outcome);
+  // Outcome: as the tap or the server probe counts them, with sum_ns and buckets.
+  template <class Outcome>
+  void observe_durations(std::uint64_t channel, const CaPutLabels& labels, const Outcome& outcome) {
+    durations_.observe(channel, {labels.ioc, labels.pv}, values_of(outcome));
+  }
+  // What the channel has counted until now is another's to count.
+  void pass_over_failures(const iocx_ca_failure_key& key, std::uint64_t count);
+  template <class Outcome>
+  void pass_over_durations(std::uint64_t channel, const Outcome& outcome) {
+    durations_.pass_over(channel, values_of(outcome));
+  }
   // The statuses that were observed for a channel.
   std::vector<std::uint32_t> statuses(std::uint64_t channel) const;
   // What was observed last becomes the channel's last.
@@ -62,6 +72,14 @@ class CaOutcomeTotals {
   // By IOC and PV, of channels: the buckets, and behind them the sum.
   static constexpr std::size_t kSum = kPutHistogramSlots;
   using Durations = MonotonicTotals<std::pair<std::uint32_t, std::string>, kSum + 1, std::uint64_t>;
+
+  template <class Outcome>
+  static Durations::Values values_of(const Outcome& outcome) {
+    Durations::Values values;
+    std::copy_n(outcome.buckets, kPutHistogramSlots, values.begin());
+    values[kSum] = outcome.sum_ns;
+    return values;
+  }
 
   Failures failures_;
   std::map<FailureKey, std::uint64_t> failures_created_ns_;  // of those that are there

@@ -17,6 +17,10 @@ bool CaPutSources::is_server(std::uint32_t ioc, std::uint16_t port) const {
   return found->second.port == 0 || found->second.port == port;
 }
 
+bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) const {
+  return is_server(ioc, port) && all_.at(ioc).results;
+}
+
 void CaPutSources::begin_switch(const UnreadByIoc& unread) {
   for (auto& [ioc, source] : all_) {
     source.at_begin = source.seen;
@@ -29,13 +33,14 @@ void CaPutSources::begin_switch(const UnreadByIoc& unread) {
   }
 }
 
-void CaPutSources::to_server(std::uint32_t ioc) {
+void CaPutSources::to_server(std::uint32_t ioc, bool results) {
   Source& source = all_[ioc];
   if (source.server) return;
   source.switched.twice +=
       std::min(source.seen - source.at_switch, source.seen - source.at_begin + source.unserved);
   source.at_switch = source.seen;
   source.server = source.switches = true;
+  source.results = results;
 }
 
 void CaPutSources::leave_server(std::uint32_t ioc) {

@@ -41,10 +41,13 @@ class CaPutSources {
 
   // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
+  // The same of what became of the puts.
+  bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
 
   void begin_switch(const UnreadByIoc& unread);
-  void to_server(std::uint32_t ioc);
+  // `results`: it tells what becomes of the puts, too. Else packets do.
+  void to_server(std::uint32_t ioc, bool results);
   void leave_server(std::uint32_t ioc);
   void end_switch();
 
@@ -60,6 +63,7 @@ class CaPutSources {
     std::uint64_t at_begin = 0, unserved = 0;      // as of begin_switch()
     std::uint16_t port = 0;
     bool server = false;
+    bool results = false;  // of the last switch to the server
     bool leaving = false;  // between leave_server() and end_switch()
     bool switches = false;
     Switched switched = {};

@@ -6,7 +6,7 @@ namespace ioc_exporter::ca {
 namespace {
 
 // By message number, which stands from bit 3 on (CA_EXTRACT_MSG_NO of caerr.h).
-constexpr std::array<std::string_view, 61> kReasons{
+constexpr std::array<std::string_view, 63> kReasons{
     "normal",
     "too_many_connections",      // ECA_MAXIOC
     "unknown_host",              // ECA_UKNHOST
@@ -68,6 +68,8 @@ constexpr std::array<std::string_view, 61> kReasons{
     "array_over_16k",            // ECA_16KARRAYCLIENT
     "connect_sequence_timeout",  // ECA_CONNSEQTMO
     "unresponsive_timeout",      // ECA_UNRESPTMO
+    "other",
+    "cancelled",  // IOCX_FAILED_CANCELLED
 };
 
 }  // namespace

@@ -29,9 +29,7 @@ CaTap::CaTap(CaTapOptions options, CaKeptTables kept, CaTapObject object, CaName
       kept_(std::move(kept)),
       object_(std::move(object)),
       namespaces_(std::move(namespaces)),
-      totals_(options_.totals ? options_.totals
-                              : std::make_shared<CaPutTotals>(options_.max_series)),
-      outcomes_(options_.max_series),
+      totals_(options_.totals ? options_.totals : std::make_shared<CaTotals>(options_.max_series)),
       used_(object_.max_channels()),
       last_id_(object_.last_id_before()) {}
 
@@ -69,7 +67,7 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
   const CaPuts puts{__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
                     __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
   const std::uint64_t last_put = __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED);
-  if (!totals_->is_open(slot, id)) {
+  if (!totals_->puts.is_open(slot, id)) {
     auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
     if (!*info) {  // being made on another CPU: the next look finds it
@@ -88,11 +86,11 @@ Result<void> CaTap::observe_channel(std::uint32_t slot, Clock::time_point now) {
     open_slot(slot, std::move(*labels), puts, last_put);
     return {};
   }
-  if (totals_->is_current(slot, puts)) return {};
+  if (totals_->puts.is_current(slot, puts)) return {};
   if (packets_count(placed_[slot], puts))
-    totals_->observe(slot, puts, last_put);
+    totals_->puts.observe(slot, puts, last_put);
   else
-    totals_->pass_over(slot, puts);
+    totals_->puts.pass_over(slot, puts);
   return {};
 }
 
@@ -113,17 +111,9 @@ Result<void> CaTap::forget(std::uint32_t ioc) {
   // Channels that were not looked at yet must be known as its own.
   if (auto ok = observe_channels(Clock::now()); !ok) return ok;
   totals_->forget(ioc);
-  outcomes_.forget(ioc);
   server_totals_.drop(ioc);
   sources_.forget(ioc);
   return {};
-}
-
-void CaTap::expire_puts(std::uint64_t before_ns) {
-  for (const CaPutLabels& labels : totals_->expire(before_ns)) {
-    outcomes_.forget_failures(labels);
-    if (!totals_->knows(labels.ioc, labels.pv)) outcomes_.forget_durations(labels.ioc, labels.pv);
-  }
 }
 
 }  // namespace ioc_exporter::ca

@@ -36,15 +36,14 @@
 #include "base/rooted_fs.h"
 #include "ca/connections.h"
 #include "ca/namespaces.h"
-#include "ca/outcome_totals.h"
 #include "ca/put_sources.h"
-#include "ca/put_totals.h"
 #include "ca/samples.h"
 #include "ca/server.h"
 #include "ca/server_totals.h"
 #include "ca/tap_object.h"
 #include "ca/tap_pin.h"
 #include "ca/tap_seed.h"
+#include "ca/totals.h"
 #include "exposition/self_samples.h"
 #include "shared/putlog.h"
 
@@ -53,8 +52,8 @@ namespace ioc_exporter::ca {
 struct CaTapOptions {
   RootedFs fs;
   CaTapSizes sizes;
-  std::size_t max_series = kCaPutSeries;     // sets of labels; puts over it are in the drops
-  std::shared_ptr<CaPutTotals> totals = {};  // of puts; null: its own
+  std::size_t max_series = kCaPutSeries;  // sets of labels; puts over it are in the drops
+  std::shared_ptr<CaTotals> totals = {};  // null: its own
   CaTapLock lock = CaTapLock::choose;
   // Read also what clients on this host send to the servers elsewhere that are named or learned.
   bool remote_servers = false;
@@ -132,14 +131,12 @@ class CaTap {
   Result<CaSeedResult> seed(const CaSeed& seed, Clock::time_point now = Clock::now());
   // Drops the totals of an IOC that has left.
   Result<void> forget(std::uint32_t ioc);
-  // Drops what clients without a channel to the PV wrote to it, the last time before `before_ns`
-  // (CLOCK_MONOTONIC): counts, failures, and durations of PVs that nobody else wrote to.
-  void expire_puts(std::uint64_t before_ns);
 
   // Changes whose word counts for an IOC's puts, as CaPutSources says. begin_source_switch() is
   // once for all that switch at the same time.
   Result<void> begin_source_switch(Clock::time_point now = Clock::now());
-  Result<void> let_server_count(std::uint32_t ioc, Clock::time_point now = Clock::now());
+  Result<void> let_server_count(std::uint32_t ioc, bool results,
+                                Clock::time_point now = Clock::now());
   void leave_server(std::uint32_t ioc) { sources_.leave_server(ioc); }
   Result<void> end_source_switch(Clock::time_point now = Clock::now());
   CaPutSources& sources() { return sources_; }
@@ -154,8 +151,6 @@ class CaTap {
   const CaTapObject& object() const { return object_; }
   // What its client is connected to, "10.0.0.1:5064"; "": not known.
   std::string server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const;
-  // The sums by label, where the server's word is added, too.
-  CaPutTotals& totals() { return *totals_; }
 
   // Channels with puts whose names are not known, by IOC, as of the last reap(). While there are
   // some, it is worth reading the server's tables for seed() again.
@@ -290,11 +285,10 @@ class CaTap {
   CaKeptTables kept_;  // goes last: its lock says that nobody writes to the tables
   CaTapObject object_;
   CaNamespaces namespaces_;  // goes before the object
-  std::shared_ptr<CaPutTotals> totals_;
+  std::shared_ptr<CaTotals> totals_;
   CaPutSources sources_;
   std::vector<Placed> placed_;                                             // by slot
   std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in placed_
-  CaOutcomeTotals outcomes_;
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them
   CaPorts ports_;                                            // likewise, those that are watched

@@ -17,13 +17,12 @@ Result<CaTapReading> CaTap::collect(Clock::time_point now) {
     if (channel.state == IOCX_CA_SLOT_LIVE) open.add_channel(channel);
   }
   CaTapReading reading;
-  reading.puts = totals_->counts();
-  reading.failures = outcomes_.failures();
+  reading.puts = totals_->puts.counts();
+  reading.failures = totals_->outcomes.failures();
   const auto read_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
   totals_->note_reading(read_ns);
-  outcomes_.note_reading(read_ns);
-  reading.durations = outcomes_.durations();
+  reading.durations = totals_->outcomes.durations();
   reading.servers = open.servers(server_totals_);
   reading.clients = open.clients();
   auto drops = read_drops();
@@ -55,12 +54,9 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
   auto counters = kernel::sum_per_cpu_counters(object_.maps().drops, IOCX_CA_DROPS);
   if (!counters) return std::move(counters).error();
   auto drops = drop_samples("ca_tap", *counters, iocx_ca_drop_labels, iocx_ca_drop_lost);
-  drops.push_back({"ca_tap", "put_series_full", totals_->overflowed()});
-  drops.push_back({"ca_tap", "outcome_series_full", outcomes_.overflowed()});
+  for (DropSample& drop : totals_->drops("ca_tap")) drops.push_back(std::move(drop));
   drops.push_back({"ca_tap", "late_answer", late_answers_, false});
-  drops.push_back({"ca_tap", "unnamed_put", totals_->unnamed(), false});
   drops.push_back({"ca_tap", "not_an_ioc", puts_elsewhere_, false});
-  drops.push_back({"ca_tap", "ioc_gone", totals_->forgotten()});
   return drops;
 }
 

@@ -11,11 +11,12 @@ Result<void> CaTap::relabel_circuits(const std::set<std::uint64_t>& circuits) {
   for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const iocx_ca_channel& element = object_.channels()[slot];
-    if (!circuits.contains(element.circuit) || !totals_->is_open(slot, element.channel)) continue;
+    if (!circuits.contains(element.circuit) || !totals_->puts.is_open(slot, element.channel))
+      continue;
     auto info = object_.maps().channel_info.lookup(element.channel);
     if (!info) return std::move(info).error();
     const auto ioc = *info ? ioc_of((*info)->circuit, (*info)->ioc) : std::nullopt;
-    if (ioc) totals_->relabel(slot, put_labels(*ioc, **info));
+    if (ioc) totals_->puts.relabel(slot, put_labels(*ioc, **info));
   }
   return {};
 }
@@ -87,7 +88,7 @@ Result<bool> CaTap::waits_for_seed(std::uint32_t slot, std::uint32_t ioc,
 }
 
 void CaTap::count_unnamed(std::uint32_t slot) {
-  const CaPutLabels* labels = totals_->labels(slot, object_.channels()[slot].channel);
+  const CaPutLabels* labels = totals_->puts.labels(slot, object_.channels()[slot].channel);
   const auto held = held_.find(slot);
   if (labels != nullptr)
     ++unnamed_[labels->ioc];

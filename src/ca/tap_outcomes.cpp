@@ -19,19 +19,29 @@ std::uint64_t answers(const iocx_ca_outcome& outcome) {
 Result<void> CaTap::observe_outcomes() {
   std::vector<Outcome> strangers;
   outcome_keys_.clear();
+  const auto server_tells = [this](std::uint32_t slot) {
+    const Placed& placed = placed_[slot];
+    return sources_.server_tells_results(placed.place.ioc, placed.server_port);
+  };
   const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
     outcome_keys_.insert({{key.channel, key.status}, {value.circuit, value.address}});
-    if (const CaPutLabels* labels = totals_->labels(value.slot, key.channel))
-      outcomes_.observe_failures(key, *labels, value.count);
-    else if (!totals_->is_open(value.slot, key.channel))
+    if (const CaPutLabels* labels = totals_->puts.labels(value.slot, key.channel)) {
+      if (server_tells(value.slot))
+        totals_->outcomes.pass_over_failures(key, value.count);
+      else
+        totals_->outcomes.observe_failures(key, *labels, value.count);
+    } else if (!totals_->puts.is_open(value.slot, key.channel))
       strangers.push_back({key.channel, key.status, value.count});
   };
   if (auto ok = object_.maps().failures.for_each(failure); !ok) return ok;
   const auto duration = [&](std::uint64_t channel, const iocx_ca_outcome& value) {
     outcome_keys_.insert({{channel, kDurations}, {value.circuit, value.address}});
-    if (const CaPutLabels* labels = totals_->labels(value.slot, channel))
-      outcomes_.observe_durations(channel, *labels, value);
-    else if (!totals_->is_open(value.slot, channel))
+    if (const CaPutLabels* labels = totals_->puts.labels(value.slot, channel)) {
+      if (server_tells(value.slot))
+        totals_->outcomes.pass_over_durations(channel, value);
+      else
+        totals_->outcomes.observe_durations(channel, *labels, value);
+    } else if (!totals_->puts.is_open(value.slot, channel))
       strangers.push_back({channel, kDurations, answers(value)});
   };
   if (auto ok = object_.maps().outcomes.for_each(duration); !ok) return ok;
@@ -68,7 +78,7 @@ Result<void> CaTap::free_outcomes(const std::set<std::uint64_t>& channels) {
     for (auto key = outcome_keys_.lower_bound({channel, 0});
          key != outcome_keys_.end() && key->first.first == channel; ++key)
       if (auto ok = free_outcome(channel, key->first.second); !ok) return ok;
-    outcomes_.close(channel);
+    totals_->outcomes.close(channel);
   }
   std::vector<std::pair<iocx_ca_channel_key, std::uint32_t>> waiting;
   const auto note = [&](const iocx_ca_channel_key& key, const iocx_ca_pending& value) {

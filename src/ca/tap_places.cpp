@@ -38,12 +38,12 @@ void CaTap::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts
                       std::uint64_t last_put) {
   const Placed& placed = placed_[slot];
   if (placed.kept != puts && placed.kept != CaPuts{})
-    totals_->add(labels, placed.kept, last_put & ~1ULL);
-  totals_->open(slot, placed.channel, std::move(labels));
+    totals_->puts.add(labels, placed.kept, last_put & ~1ULL);
+  totals_->puts.open(slot, placed.channel, std::move(labels));
   if (placed.kept == puts)
-    totals_->observe(slot, puts, last_put);
+    totals_->puts.observe(slot, puts, last_put);
   else
-    totals_->pass_over(slot, puts);
+    totals_->puts.pass_over(slot, puts);
 }
 
 Result<CaPutSources::UnreadByIoc> CaTap::read_unread() const {
@@ -62,14 +62,16 @@ Result<CaPutSources::UnreadByIoc> CaTap::read_unread() const {
 
 Result<void> CaTap::begin_source_switch(Clock::time_point now) {
   if (auto ok = observe_channels(now); !ok) return ok;
+  if (auto ok = observe_outcomes(); !ok) return ok;
   auto unread = read_unread();
   sources_.begin_switch(unread ? *unread : CaPutSources::UnreadByIoc());
   return unread ? Result<void>() : unread.error();
 }
 
-Result<void> CaTap::let_server_count(std::uint32_t ioc, Clock::time_point now) {
+Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::time_point now) {
   auto seen = observe_channels(now);
-  sources_.to_server(ioc);
+  if (seen) seen = observe_outcomes();
+  sources_.to_server(ioc, results);
   return seen;
 }
 
@@ -83,7 +85,7 @@ std::string CaTap::name_of(const CaPutPlace& place) const {
   const auto found = slot_at_.find(place);
   if (found == slot_at_.end()) return {};
   const Placed& placed = placed_[found->second];
-  const CaPutLabels* const labels = totals_->labels(found->second, placed.channel);
+  const CaPutLabels* const labels = totals_->puts.labels(found->second, placed.channel);
   return labels == nullptr ? "" : labels->pv;
 }
 

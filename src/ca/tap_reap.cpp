@@ -188,7 +188,7 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
       if (alive && state != IOCX_CA_SLOT_LIVE) count_unnamed(slot);
       if (alive) continue;
     }
-    (totals_->is_open(slot, channel.channel) ? gone : orphans).insert(slot);
+    (totals_->puts.is_open(slot, channel.channel) ? gone : orphans).insert(slot);
   }
   auto due = overdue(gone_channels_, gone, now, kGrace);
   const auto due_orphans = overdue(gone_orphans_, orphans, now, kPatience);
@@ -205,7 +205,7 @@ Result<void> CaTap::free_channels(const Ends& ends, Clock::time_point now) {
 Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (auto ok = observe_channel(slot, now); !ok) return ok;
   const iocx_ca_channel channel = object_.channels()[slot];
-  if (!totals_->is_open(slot, channel.channel))
+  if (!totals_->puts.is_open(slot, channel.channel))
     puts_elsewhere_ += channel.puts[0] + channel.puts[1];
   if (channel.state != IOCX_CA_SLOT_SHARED) {
     // The server may not have confirmed the end, and used the SID again all the same.
@@ -224,7 +224,7 @@ Result<void> CaTap::free_channel(std::uint32_t slot, Clock::time_point now) {
   if (auto erased = object_.maps().channel_info.erase(channel.channel); !erased)
     return erased.error();
   const std::uint32_t address = *info ? (*info)->address : IOCX_CA_SHARE_LOCAL;
-  totals_->close(slot);
+  totals_->puts.close(slot);
   gone_channels_.erase(slot);
   gone_orphans_.erase(slot);
   held_.erase(slot);

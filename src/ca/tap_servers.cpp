@@ -128,12 +128,12 @@ Result<void> CaTap::give_circuits_their_iocs() {
     const auto& channel = object_.channels()[slot];
     const std::uint64_t id = __atomic_load_n(&channel.channel, __ATOMIC_RELAXED);
     const auto ioc = iocs_.find(channel.circuit);
-    if (ioc == iocs_.end() || !totals_->is_open(slot, id)) continue;
+    if (ioc == iocs_.end() || !totals_->puts.is_open(slot, id)) continue;
     auto info = object_.maps().channel_info.lookup(id);
     if (!info) return std::move(info).error();
     if (!*info) continue;
     note_place(slot, ioc->second, **info);
-    totals_->relabel(slot, put_labels(ioc->second, **info));
+    totals_->puts.relabel(slot, put_labels(ioc->second, **info));
   }
   return {};
 }

@@ -60,12 +60,12 @@ bool is_among(const CodeFiles& libraries, const iocs::CaWriteTarget& target) {
 
 }  // namespace
 
-CaWitness::CaWitness(CaWitnessObject object, std::shared_ptr<CaPutTotals> totals, CaTap* tap)
+CaWitness::CaWitness(CaWitnessObject object, std::shared_ptr<CaTotals> totals, CaTap* tap)
     : totals_(std::move(totals)), tap_(tap), object_(std::move(object)) {
   slots_.resize(object_.max_slots());
 }
 
-Result<CaWitness> CaWitness::start(const Options& options, std::shared_ptr<CaPutTotals> totals,
+Result<CaWitness> CaWitness::start(const Options& options, std::shared_ptr<CaTotals> totals,
                                    CaTap* tap) {
   auto object = CaWitnessObject::load(options.slots, options.ring, options.traces);
   if (!object) return std::move(object).error();
@@ -140,7 +140,7 @@ void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::t
   why_not = "its probes could not be attached";
   if (!watched.attaching.is_due(now)) return;
   begin_switch();
-  const auto done = attach(watched, *ioc.served.ioc->ca_writes);
+  const auto done = attach(watched, *ioc.served.ioc);
   if (!done) {
     why_not = done.error().message();
     watched.probes.reset();
@@ -153,7 +153,7 @@ void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::t
   watched.since = Clock::now();
   if (tap_)
     trouble_.report("read the puts that packets have shown",
-                    tap_->let_server_count(watched.number));
+                    tap_->let_server_count(watched.number, watched.tells_results));
   watched.attaching.succeeded();
   log::info("ioc {}: its server is heard about puts", watched.name);
 }
@@ -164,14 +164,34 @@ void CaWitness::begin_switch() {
   trouble_.report("look how many puts servers have not served", tap_->begin_source_switch());
 }
 
-Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& target) {
-  for (const std::uint64_t offset : {target.write_action, target.write_notify_action})
+// With those that tell what became of puts where all are found: in the database's file, which has
+// the server since Base 3.15.
+std::vector<CaWitness::Place> CaWitness::places_of(const iocs::Ioc& ioc) {
+  const iocs::CaWriteTarget& writes = *ioc.ca_writes;
+  std::vector<Place> places{{WitnessProgram::write, writes.write_action},
+                            {WitnessProgram::notify, writes.write_notify_action}};
+  if (!ioc.target || ioc.target->file != writes.file) return places;
+  std::vector<Place> all = places;
+  for (std::size_t i = places.size(); i < kWitnessFunctions.size(); ++i) {
+    const auto function = ioc.target->functions.find(kWitnessFunctions[i]);
+    if (function == ioc.target->functions.end()) return places;
+    all.push_back({static_cast<WitnessProgram>(i), function->second.file_offset});
+  }
+  return all;
+}
+
+Result<void> CaWitness::attach(Watched& watched, const iocs::Ioc& ioc) {
+  const iocs::CaWriteTarget& target = *ioc.ca_writes;
+  const auto places = places_of(ioc);
+  watched.tells_results = places.size() == kWitnessFunctions.size();
+  for (const auto& [program, offset] : places)
     if (auto ok = target.file->may_probe(offset); !ok)
       return error_in_words("attach uprobes to " + target.display_path + ": " +
                             ok.error().message());
   if (auto ok = object_.maps().rest.update(watched.generation, {}, kernel::UpdateMode::any); !ok)
     return ok;
   watched.rest = {};
+  forget_rest(watched.generation);
   iocx_witness_ioc config{};
   config.bucket = target.ca_bucket;
   config.generation = watched.generation;
@@ -181,17 +201,16 @@ Result<void> CaWitness::attach(Watched& watched, const iocs::CaWriteTarget& targ
   config.enum_type = watched.enum_type;
   if (auto ok = object_.maps().iocs.update(static_cast<std::uint32_t>(watched.pid), config); !ok)
     return ok;
-  return attach_probes(watched, target);
+  return attach_probes(watched, target, places);
 }
 
-Result<void> CaWitness::attach_probes(Watched& watched, const iocs::CaWriteTarget& target) {
+Result<void> CaWitness::attach_probes(Watched& watched, const iocs::CaWriteTarget& target,
+                                      const std::vector<Place>& places) {
   if (watched.for_all) watched.probes = probes_for_all(target);
   if (watched.probes) return {};
   watched.probes = std::make_shared<Probes>(Probes{target, {}});
   const std::int32_t pid = watched.for_all ? CaWitnessObject::kAllProcesses : watched.pid;
-  for (const auto& [program, offset] :
-       {std::pair{WitnessProgram::write, target.write_action},
-        std::pair{WitnessProgram::notify, target.write_notify_action}}) {
+  for (const auto& [program, offset] : places) {
     auto probe = object_.attach(program, {target.file->fd(), target.display_path, offset, pid});
     if (!probe) return std::move(probe).error();
     watched.probes->attached.push_back(std::move(*probe));
@@ -235,6 +254,7 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
     const auto rest = object_.maps().rest.lookup(watched->generation);
     trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
     if (rest && *rest) observe_rest(*watched, **rest);
+    forget_waiting(watched->generation);
   }
   if (tap_) trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
 }
@@ -257,6 +277,7 @@ void CaWitness::forget(const Watched& watched) {
       config && *config && (*config)->generation == watched.generation)
     report(object_.maps().iocs.erase(pid));
   report(object_.maps().rest.erase(watched.generation));
+  forget_rest(watched.generation);
   serials_.erase(watched.generation);
 }
 
@@ -290,6 +311,9 @@ Result<std::vector<DropSample>> CaWitness::drops() const {
   if (!counters) return std::move(counters).error();
   auto drops =
       drop_samples(kServerProbe, *counters, iocx_witness_drop_labels, iocx_witness_drop_lost);
+  for (DropSample& drop : drops)
+    if (drop.reason == iocx_witness_drop_labels[IOCX_WITNESS_DROP_RESULT])
+      drop.count += lost_results_;
   return drops;
 }
 

@@ -52,6 +52,10 @@ class CaWitness {
   static constexpr std::chrono::seconds kGrace{1};
   // How long puts to a channel whose name could not be read wait for it.
   static constexpr std::chrono::seconds kNamePatience{5};
+  // How long a put-callback that was cancelled may still be done: another thread may be at it.
+  static constexpr std::chrono::seconds kCancelGrace{2};
+  // How long the server waits for a channel's put-callback before it starts the next one, and more.
+  static constexpr std::chrono::seconds kLongestWait{120};
 
   struct Options {
     std::uint32_t slots = 32'768;  // who writes to what; 600 bytes each
@@ -61,7 +65,7 @@ class CaWitness {
 
   // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it outlives the
   // witness; null: packets are not read.
-  static Result<CaWitness> start(const Options& options, std::shared_ptr<CaPutTotals> totals,
+  static Result<CaWitness> start(const Options& options, std::shared_ptr<CaTotals> totals,
                                  CaTap* tap);
 
   // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
@@ -94,6 +98,11 @@ class CaWitness {
     iocs::CaWriteTarget target;
     std::vector<UniqueFd> attached;
   };
+  // A function of an IOC that a program is to run at the entry of.
+  struct Place {
+    WitnessProgram program;
+    std::uint64_t offset;
+  };
   struct Watched {
     std::uint32_t number = 0;
     std::int32_t pid = 0;
@@ -104,6 +113,7 @@ class CaWitness {
     bool for_all = false;            // processes, or are to be
     Clock::time_point since{};       // they are on
     Retry attaching;
+    bool tells_results = false;  // what becomes of the puts, too
     bool by_db_addr = false;
     std::uint8_t enum_type = 0;  // of iocx_witness_ioc
     CounterGrowth<2> rest;
@@ -120,10 +130,12 @@ class CaWitness {
     bool open = false;  // in the sums
   };
 
-  CaWitness(CaWitnessObject object, std::shared_ptr<CaPutTotals> totals, CaTap* tap);
+  CaWitness(CaWitnessObject object, std::shared_ptr<CaTotals> totals, CaTap* tap);
 
-  Result<void> attach(Watched& watched, const iocs::CaWriteTarget& target);
-  Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target);
+  Result<void> attach(Watched& watched, const iocs::Ioc& ioc);
+  Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target,
+                             const std::vector<Place>& places);
+  static std::vector<Place> places_of(const iocs::Ioc& ioc);
   std::shared_ptr<Probes> probes_for_all(const iocs::CaWriteTarget& target) const;
   void begin_switch();
   void look_at(const WitnessedIoc& ioc, const CodeFiles& for_all, std::vector<Watched*>& leave);
@@ -134,14 +146,20 @@ class CaWitness {
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
   std::string name_by_packets(const CaPutPlace& place) const;
+  void forget_rest(std::uint32_t generation);
   void observe_rest(Watched& watched, const iocx_witness_rest& rest);
+  void observe_result(std::uint32_t index, std::uint64_t now_ns);
+  void observe_failures(std::uint64_t source, const __u64* failures, const CaPutLabels& labels);
+  const CaPutLabels* labels_in_sums(std::uint32_t index) const;
+  bool waits(std::uint32_t index, std::uint64_t now_ns) const;
+  void forget_waiting(std::uint32_t generation);
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
   const Watched* of_generation(std::uint32_t generation) const;
   CaPutLabels labels_of(const Watched& watched, std::uint32_t index, const CaPutPlace& place,
                         const iocx_witness_info& info) const;
 
-  std::shared_ptr<CaPutTotals> totals_;
+  std::shared_ptr<CaTotals> totals_;
   CaTap* tap_;                                      // null: packets are not read
   CaWitnessObject object_;                          // before the probes: they die first
   std::map<std::uint64_t, Watched> watched_;        // by serial
@@ -152,7 +170,8 @@ class CaWitness {
   TroubleLog trouble_;
   std::map<std::uint32_t, std::string> unheard_;
   std::uint32_t last_generation_ = 0;
-  bool switching_ = false;  // begin_switch() was called by this follow()
+  bool switching_ = false;          // begin_switch() was called by this follow()
+  std::uint64_t lost_results_ = 0;  // of put-callbacks that were under way when probes came off
 };
 
 }  // namespace ioc_exporter::ca

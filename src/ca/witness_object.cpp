@@ -24,14 +24,15 @@ static_assert(sizeof(iocx_witness_channel) == 128 && offsetof(iocx_witness_chann
               offsetof(iocx_witness_channel, state) == 72 &&
               offsetof(iocx_witness_channel, application) == 120);
 static_assert(sizeof(iocx_witness_info) == 440 && offsetof(iocx_witness_info, name) == 168);
-static_assert(sizeof(iocx_witness_rest) == 24);
+static_assert(sizeof(iocx_witness_result) == 128 && offsetof(iocx_witness_result, notify) == 88);
+static_assert(sizeof(iocx_witness_rest) == 24 + 8 * IOCX_FAILURES);
 
 struct SkeletonDeleter {
   void operator()(ca_witness_bpf* skeleton) const { ca_witness_bpf__destroy(skeleton); }
 };
 
 const char* function_of(WitnessProgram program) {
-  return iocs::Inspector::ca_write_functions()[static_cast<std::size_t>(program)];
+  return kWitnessFunctions[static_cast<std::size_t>(program)];
 }
 
 }  // namespace
@@ -41,12 +42,15 @@ struct CaWitnessObject::Loaded {
   std::optional<kernel::UprobeLinkTypes> links;
   std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
   std::uint32_t slots = 0;
-  kernel::MapMemory channels, shares;
+  kernel::MapMemory channels, results, shares;
   WitnessMaps views;
 
   const bpf_program* program(WitnessProgram which) const {
-    const auto& programs = skeleton->progs;
-    return which == WitnessProgram::write ? programs.witness_write : programs.witness_notify;
+    const auto& all = skeleton->progs;
+    const bpf_program* const programs[] = {all.witness_write, all.witness_notify,
+                                           all.witness_error, all.witness_start,
+                                           all.witness_done,  all.witness_cancel};
+    return programs[static_cast<std::size_t>(which)];
   }
   iocx_witness_channel* slots_memory() const {
     return static_cast<iocx_witness_channel*>(channels.data());
@@ -74,11 +78,13 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
   loaded->links = kernel::uprobe_link_types();
   const auto& programs = loaded->skeleton->progs;
   if (loaded->links)
-    for (bpf_program* program : {programs.witness_write, programs.witness_notify})
+    for (bpf_program* program :
+         {programs.witness_write, programs.witness_notify, programs.witness_error,
+          programs.witness_start, programs.witness_done, programs.witness_cancel})
       kernel::set_attach_type(program, loaded->links->multi);
   const auto& maps = loaded->skeleton->maps;
-  for (bpf_map* map :
-       {maps.witness_slots, maps.witness_channels, maps.witness_info, maps.witness_free})
+  for (bpf_map* map : {maps.witness_slots, maps.witness_channels, maps.witness_info,
+                       maps.witness_results, maps.witness_durations, maps.witness_free})
     if (auto ok = kernel::size_map(map, slots); !ok) return ok.error();
   loaded->skeleton->rodata->cfg_slots = slots;
   if (auto ok = kernel::use_ring(*loaded->skeleton, ring, kServerProbe); !ok) return ok.error();
@@ -92,6 +98,7 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
   if (auto ok = kernel::open_view(views.iocs, maps.witness_iocs); !ok) return ok.error();
   if (auto ok = kernel::open_view(views.slots, maps.witness_slots); !ok) return ok.error();
   if (auto ok = kernel::open_view(views.info, maps.witness_info); !ok) return ok.error();
+  if (auto ok = kernel::open_view(views.durations, maps.witness_durations); !ok) return ok.error();
   if (auto ok = kernel::open_view(views.rest, maps.witness_rest); !ok) return ok.error();
   if (auto ok = kernel::open_view(views.drops, maps.witness_drops); !ok) return ok.error();
   auto memory = kernel::MapMemory::map(
@@ -99,6 +106,11 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
       bpf_map__name(maps.witness_channels), kernel::MapMemory::Access::write);
   if (!memory) return std::move(memory).error();
   loaded->channels = std::move(*memory);
+  memory = kernel::MapMemory::map(
+      bpf_map__fd(maps.witness_results), std::size_t{slots} * sizeof(iocx_witness_result),
+      bpf_map__name(maps.witness_results), kernel::MapMemory::Access::write);
+  if (!memory) return std::move(memory).error();
+  loaded->results = std::move(*memory);
   memory = kernel::MapMemory::map(
       bpf_map__fd(maps.witness_shares), IOCX_WITNESS_SHARES * sizeof(std::uint64_t),
       bpf_map__name(maps.witness_shares), kernel::MapMemory::Access::write);
@@ -136,8 +148,7 @@ void CaWitnessObject::use_helper(std::shared_ptr<Helper> helper) {
 }
 
 Result<UniqueFd> CaWitnessObject::serve(const HelperRequest& request, const UniqueFd& file) const {
-  if (request.what != kRequest ||
-      request.number > static_cast<std::uint32_t>(WitnessProgram::notify) || !file ||
+  if (request.what != kRequest || request.number >= kWitnessFunctions.size() || !file ||
       (request.pid <= 0 && request.pid != kAllProcesses))
     return error_in_words("attach: no such request");
   const auto program = static_cast<WitnessProgram>(request.number);
@@ -160,6 +171,10 @@ const iocx_witness_channel* CaWitnessObject::channels() const {
   return loaded_->slots_memory();
 }
 
+iocx_witness_result* CaWitnessObject::results() const {
+  return static_cast<iocx_witness_result*>(loaded_->results.data());
+}
+
 std::uint64_t CaWitnessObject::held() const {
   const auto* const held = static_cast<const std::uint64_t*>(loaded_->shares.data());
   return __atomic_load_n(&held[IOCX_WITNESS_SHARE_ALL], __ATOMIC_ACQUIRE);
@@ -176,6 +191,8 @@ Result<void> CaWitnessObject::give_slot(std::uint32_t slot) const {
        {IOCX_WITNESS_SHARE_ALL, channel.client, channel.ioc, channel.user})
     __atomic_fetch_sub(&held[holder], 1, __ATOMIC_RELAXED);
   channel = {};
+  results()[slot] = {};
+  if (auto erased = loaded_->views.durations.erase(slot); !erased) return std::move(erased).error();
   return loaded_->push_free(slot);
 }
 

@@ -1,6 +1,7 @@
 // The programs and maps of bpf/ca/witness.bpf.c in the kernel. Hides libbpf and the skeleton.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,16 +19,20 @@ namespace ioc_exporter::ca {
 
 inline constexpr const char* kServerProbe = "ca_server_probe";  // the label `probe`
 
-// Of write_action() and of write_notify_action(), in the order of
-// iocs::Inspector::ca_write_functions().
-enum class WitnessProgram : std::uint8_t { write, notify };
+// Programs by the function that they are for; write and notify count puts, the others tell what
+// became of them.
+enum class WitnessProgram : std::uint8_t { write, notify, error, start, done, cancel };
+inline constexpr std::array kWitnessFunctions{
+    "write_action",    "write_notify_action",        "send_err",
+    "dbProcessNotify", "write_notify_done_callback", "dbNotifyCancel"};
 
 struct WitnessMaps {
   kernel::MapView<std::uint32_t, iocx_witness_ioc> iocs;  // by process id
   kernel::MapView<iocx_witness_key, std::uint32_t> slots;
-  kernel::MapView<std::uint32_t, iocx_witness_info> info;  // by slot
-  kernel::MapView<std::uint32_t, iocx_witness_rest> rest;  // by generation
-  kernel::MapView<std::uint32_t, std::uint64_t> drops;     // per CPU, by enum iocx_witness_drop
+  kernel::MapView<std::uint32_t, iocx_witness_info> info;            // by slot
+  kernel::MapView<std::uint32_t, iocx_witness_durations> durations;  // by slot
+  kernel::MapView<std::uint32_t, iocx_witness_rest> rest;            // by generation
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;  // per CPU, by enum iocx_witness_drop
 };
 
 // Code in a file that a program is to run at the entry of.
@@ -63,6 +68,8 @@ class CaWitnessObject {
   std::uint32_t max_slots() const;
   // As the program writes them, max_slots() of them: use atomic operations.
   const iocx_witness_channel* channels() const;
+  // The same of results.
+  iocx_witness_result* results() const;
   // Slots that are not free, at least: one is counted before it is taken.
   std::uint64_t held() const;
   // From now on no put finds the slot that had no other way to it than its key.

@@ -1,7 +1,9 @@
 // The part of CaWitness that turns the kernel's slots into puts by label, and frees them.
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
+#include "base/wall_clock.h"
 #include "ca/channel_name.h"
 #include "ca/connections.h"
 #include "ca/tap_labels.h"
@@ -16,6 +18,21 @@ std::string name_of_record(const iocx_witness_info& info) {
                       is_long_string(info.description_type, info.field_type, info.dbr_field_type));
 }
 
+// Whose results: a slot's, by its index, and those of an IOC's puts without slots, by its
+// generation. None is a channel of the tap.
+constexpr std::uint64_t kOfSlot = 1ull << 63, kOfRest = 1ull << 62;
+
+// Statuses by enum iocx_put_failure, without their severity.
+constexpr std::uint32_t kStatuses[] = {
+#define IOCX_PUT_FAILURE_ROW(NAME, NUMBER) NUMBER << 3,
+    IOCX_PUT_FAILURE_LIST(IOCX_PUT_FAILURE_ROW)
+#undef IOCX_PUT_FAILURE_ROW
+};
+
+std::uint64_t nanoseconds(std::chrono::nanoseconds time) {
+  return static_cast<std::uint64_t>(time.count());
+}
+
 CaPuts puts_of(const iocx_witness_channel& channel) {
   return {__atomic_load_n(&channel.puts[0], __ATOMIC_RELAXED),
           __atomic_load_n(&channel.puts[1], __ATOMIC_RELAXED)};
@@ -24,15 +41,69 @@ CaPuts puts_of(const iocx_witness_channel& channel) {
 }  // namespace
 
 Result<void> CaWitness::collect(Clock::time_point now) {
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
   used_ = 0;
   // When as many were found as are held the others are free.
   for (used_end_ = 0; used_end_ < slots_.size() && used_ < object_.held(); ++used_end_)
     if (auto ok = observe(used_end_, false, now); !ok) return ok;
+  for (std::uint32_t index = 0; index < used_end_; ++index) observe_result(index, now_ns);
+  if (auto ok = object_.maps().durations.for_each(
+          [this](std::uint32_t index, const iocx_witness_durations& durations) {
+            if (const CaPutLabels* const labels = labels_in_sums(index))
+              totals_->outcomes.observe_durations(kOfSlot | index, *labels, durations);
+          });
+      !ok)
+    return ok;
   return object_.maps().rest.for_each(
       [this](std::uint32_t generation, const iocx_witness_rest& rest) {
         Watched* const watched = of_generation(generation);
         if (watched != nullptr && watched->probes) observe_rest(*watched, rest);
       });
+}
+
+// As the sums know it; null: not there, or forgotten.
+const CaPutLabels* CaWitness::labels_in_sums(std::uint32_t index) const {
+  const Slot& slot = slots_[index];
+  return slot.open ? totals_->puts.labels(CaPutTotals::kServerSlots | index, slot.id) : nullptr;
+}
+
+void CaWitness::observe_result(std::uint32_t index, std::uint64_t now_ns) {
+  const CaPutLabels* const labels = labels_in_sums(index);
+  if (labels == nullptr || object_.channels()[index].id != slots_[index].id) return;
+  iocx_witness_result& result = object_.results()[index];
+  std::uint64_t notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
+  const std::uint64_t ended_ns = __atomic_load_n(&result.ended_ns, __ATOMIC_ACQUIRE);
+  if (notify != 0 && ended_ns != 0 && now_ns > ended_ns + nanoseconds(kCancelGrace) &&
+      __atomic_compare_exchange_n(&result.notify, &notify, 0, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED))
+    __atomic_fetch_add(&result.failures[IOCX_FAILED_CANCELLED], 1, __ATOMIC_RELAXED);
+  observe_failures(kOfSlot | index, result.failures, *labels);
+}
+
+void CaWitness::observe_failures(std::uint64_t source, const __u64* failures,
+                                 const CaPutLabels& labels) {
+  for (std::size_t i = 0; i < IOCX_FAILURES; ++i)
+    if (const std::uint64_t count = __atomic_load_n(&failures[i], __ATOMIC_RELAXED); count != 0)
+      totals_->outcomes.observe_failures({source, kStatuses[i], 0}, labels, count);
+}
+
+// A put-callback of the slot is under way.
+bool CaWitness::waits(std::uint32_t index, std::uint64_t now_ns) const {
+  const iocx_witness_result& result = object_.results()[index];
+  const std::uint64_t asked_ns = __atomic_load_n(&result.asked_ns, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE) != 0 ||
+         (asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait));
+}
+
+// Of an IOC whose probes are off: what becomes of its put-callbacks is not seen.
+void CaWitness::forget_waiting(std::uint32_t generation) {
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    if (slots_[index].key.generation != generation) continue;
+    iocx_witness_result& result = object_.results()[index];
+    if (result.notify != 0) ++lost_results_;
+    if (result.asked_ns != 0) ++lost_results_;
+    result.notify = result.asked_ns = 0;
+  }
 }
 
 // `last`: what is not known of it by now will not be.
@@ -63,8 +134,8 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
   }
   slot.growth.advance(puts);
   slot.changed = now;
-  totals_->observe(CaPutTotals::kServerSlots | index, puts,
-                   __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
+  totals_->puts.observe(CaPutTotals::kServerSlots | index, puts,
+                        __atomic_load_n(&channel.last_put, __ATOMIC_RELAXED));
   return {};
 }
 
@@ -78,7 +149,7 @@ Result<bool> CaWitness::open(const Watched& watched, std::uint32_t index, bool l
   if (!*info) return false;
   CaPutLabels labels = labels_of(watched, index, slot.place, **info);
   if (labels.pv.empty() && !last && now - slot.first < kNamePatience) return false;
-  totals_->open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
+  totals_->puts.open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
   slot.open = true;
   return true;
 }
@@ -125,14 +196,21 @@ std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event)
   return who;
 }
 
+// The kernel's counters of it are 0 now, or gone.
+void CaWitness::forget_rest(std::uint32_t generation) {
+  totals_->outcomes.close(kOfRest | generation);
+}
+
 // Puts of nobody in particular.
 void CaWitness::observe_rest(Watched& watched, const iocx_witness_rest& rest) {
+  observe_failures(kOfRest | watched.generation, rest.failures, {watched.number, "", "", "", ""});
   const CaPuts growth = watched.rest.advance({rest.puts[0], rest.puts[1]});
   if (growth == CaPuts{}) return;
-  totals_->add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
+  totals_->puts.add({watched.number, "", "", "", ""}, growth, rest.last_put & ~1ULL);
 }
 
 Result<void> CaWitness::reap(Clock::time_point now) {
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
   const auto idle = used_ > slots_.size() / 2 ? kIdleWhenCrowded : kIdle;
   for (std::uint32_t index = 0; index < used_end_; ++index) {
     Slot& slot = slots_[index];
@@ -141,13 +219,19 @@ Result<void> CaWitness::reap(Clock::time_point now) {
     if (state == IOCX_WITNESS_FREE || slot.id != channel.id) continue;
     const bool ended = of_generation(slot.key.generation) == nullptr;
     if (!slot.given_up) {
-      if (ended || (slot.open && now - slot.changed >= idle))
+      if (ended || (slot.open && now - slot.changed >= idle && !waits(index, now_ns)))
         if (auto ok = give_up(index, now); !ok) return ok;
       continue;
     }
     if (now - *slot.given_up < kGrace) continue;
     if (auto ok = observe(index, true, now); !ok) return ok;
-    totals_->close(CaPutTotals::kServerSlots | index);
+    observe_result(index, now_ns);
+    auto durations = object_.maps().durations.lookup(index);
+    if (!durations) return std::move(durations).error();
+    if (const CaPutLabels* const labels = labels_in_sums(index); labels && *durations)
+      totals_->outcomes.observe_durations(kOfSlot | index, *labels, **durations);
+    totals_->outcomes.close(kOfSlot | index);
+    totals_->puts.close(CaPutTotals::kServerSlots | index);
     slot = {};
     if (auto ok = object_.give_slot(index); !ok) return ok;
   }

@@ -17,14 +17,20 @@ constexpr std::size_t kMaxThreadsRead = 256;
 // rsrv, callbacks and scan threads: no IOC runs with fewer once it is initialized.
 constexpr std::uint64_t kFewestIocThreads = 4;
 
-// Of EPICS Base. Not every version has each: dbProcessNotify is since 3.15.0.1 what dbPutNotify was
-// before; dbDbPutValue (static, since 3.15) and dbPutLinkValue (before) do what dbPutLink is for;
-// dbCanSetLink (7.0) and dbPutFieldLink (static, mostly inlined) are for link fields; scanList is
-// static. dbPut.part.0 is dbPut's body where a compiler has split it off.
-constexpr const char* kProbedFunctions[] = {
-    "dbProcess",    "dbPut",     "dbPut.part.0",   "dbPutField",   "dbPutFieldLink",
-    "dbCanSetLink", "dbPutLink", "dbPutLinkValue", "dbDbPutValue", "dbProcessNotify",
-    "dbPutNotify",  "dbpf",      "recGblFwdLink",  "scanList",     "dbCaPutLinkCallback"};
+// Of EPICS Base. The last two are static in rsrv (rsrv_functions.h). Not every version has each:
+// dbProcessNotify is since 3.15.0.1 what dbPutNotify was before; dbDbPutValue (static, since 3.15)
+// and dbPutLinkValue (before) do what dbPutLink is for; dbCanSetLink (7.0) and dbPutFieldLink
+// (static, mostly inlined) are for link fields; scanList is static. dbPut.part.0 is dbPut's body
+// where a compiler has split it off.
+constexpr const char* kProbedFunctions[] = {"dbProcess",      "dbPut",
+                                            "dbPut.part.0",   "dbPutField",
+                                            "dbPutFieldLink", "dbCanSetLink",
+                                            "dbPutLink",      "dbPutLinkValue",
+                                            "dbDbPutValue",   "dbProcessNotify",
+                                            "dbNotifyCancel", "dbPutNotify",
+                                            "dbpf",           "recGblFwdLink",
+                                            "scanList",       "dbCaPutLinkCallback",
+                                            "send_err",       "write_notify_done_callback"};
 // What a compiler has put elsewhere of functions, since it is rarely executed.
 constexpr const char* kColdParts[] = {"dbProcess.cold", "dbpf.cold", "scanList.cold"};
 // Of dbScan.c, callback.c and osdThread.c, all static. callbackQueue is since 3.15.0.1 what
@@ -35,10 +41,6 @@ constexpr const char* kReadVariables[] = {"nPeriodic",     "papPeriodic", "callb
 
 // Of rsrv/camessage.c, static: what each WRITE and each WRITE_NOTIFY calls.
 constexpr const char* kCaWriteFunctions[] = {"write_action", "write_notify_action"};
-// The same file: what answers by an ERROR message, and what is told that a WRITE_NOTIFY is done,
-// since 3.15 and before.
-constexpr const char* kCaResultFunctions[] = {"send_err", "write_notify_done_callback",
-                                              "write_notify_call_back"};
 
 // Of QSRV 1 (pva2pva: a put to a record and to a group; pvAccess: its end; with std::tr1 where they
 // were built for C++98), and of QSRV 2 (pvxs: what SingleSource and GroupSource give to onPut(),
@@ -111,7 +113,6 @@ std::vector<std::string> Inspector::wanted_symbols() {
   all.insert(all.end(), {"pdbbase", "ca_server_port", "pCaBucket", "clientQ"});
   all.insert(all.end(), std::begin(kReadVariables), std::end(kReadVariables));
   all.insert(all.end(), std::begin(kCaWriteFunctions), std::end(kCaWriteFunctions));
-  all.insert(all.end(), std::begin(kCaResultFunctions), std::end(kCaResultFunctions));
   all.insert(all.end(), std::begin(kPvaPutFunctions), std::end(kPvaPutFunctions));
   return all;
 }

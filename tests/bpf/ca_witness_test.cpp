@@ -28,9 +28,23 @@ extern "C" [[gnu::noinline, gnu::noclone]] void ca_test_write(const void*, const
   asm volatile("# ca_test_write" ::: "memory");
 }
 
+// The others: send_err(), dbProcessNotify(), write_notify_done_callback(), dbNotifyCancel().
+#define CA_TEST_FUNCTION(name, ...)                                   \
+  extern "C" [[gnu::noinline, gnu::noclone]] void name(__VA_ARGS__) { \
+    asm volatile("# " #name ::: "memory");                            \
+  }
+CA_TEST_FUNCTION(ca_test_notify, const void*, const void*, const void*)
+CA_TEST_FUNCTION(ca_test_error, const void*, int, const void*)
+CA_TEST_FUNCTION(ca_test_start, const void*)
+CA_TEST_FUNCTION(ca_test_done, const void*)
+CA_TEST_FUNCTION(ca_test_cancel, const void*)
+
 struct Header {  // caHdrLargeArray
   std::uint32_t before[2] = {};
   std::uint32_t sid = 0;
+  std::uint32_t available = 0;
+  std::uint16_t type = 6;
+  std::uint16_t command = 4;
 };
 
 struct Client {  // struct client from its address on, after what is not read
@@ -56,13 +70,14 @@ class CaWitnessTest : public ::testing::Test {
     ASSERT_TRUE(loaded) << loaded.error().message();
     object_.emplace(std::move(*loaded));
     file_ = UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    auto probe =
-        object_->attach(WitnessProgram::write,
-                        {file_.get(), "the test",
-                         test::offset_of(reinterpret_cast<void*>(ca_test_write)), ::getpid()});
-    ASSERT_TRUE(probe) << probe.error().message();
-    probe_ = std::move(*probe);
+    attach(WitnessProgram::write, reinterpret_cast<void*>(ca_test_write));
     become(1, kUser);
+  }
+  void attach(WitnessProgram program, void* function) {
+    auto probe =
+        object_->attach(program, {file_.get(), "the test", test::offset_of(function), ::getpid()});
+    ASSERT_TRUE(probe) << probe.error().message();
+    probes_.push_back(std::move(*probe));
   }
   // From now on this process is another IOC.
   void become(std::uint32_t generation, std::uint32_t user) {
@@ -115,7 +130,8 @@ class CaWitnessTest : public ::testing::Test {
   }
 
   std::optional<CaWitnessObject> object_;
-  UniqueFd file_, probe_;
+  UniqueFd file_;
+  std::vector<UniqueFd> probes_;
 };
 
 TEST_F(CaWitnessTest, OneWhoWritesToAllChannelsTakesNoCountFromAnother) {
@@ -144,7 +160,17 @@ struct Server {
     std::array<std::uint32_t, 3> between{};
     std::uint32_t sid = 0;
     std::uint64_t pad = 0;
-    const char* const* db_channel = nullptr;
+    const void* db_channel = nullptr;
+    const void* access = nullptr;
+  };
+  struct DbChannel {
+    const char* name = "A:setpoint";
+    std::uint64_t address[4] = {};
+    std::int16_t types[2] = {}, special = 0, pad = 0;
+  };
+  struct Access {  // AsgClient
+    std::array<std::uint8_t, 60> before{};
+    std::int32_t rights = 2;
   };
   struct Item {
     Item* next = nullptr;
@@ -158,12 +184,22 @@ struct Server {
   };
   static_assert(offsetof(Channel, sid) == 60 && offsetof(Channel, db_channel) == 72);
 
-  const char* name = "A:setpoint";
+  DbChannel db_channel;
+  Access access;
   Channel channel;
   Item item{nullptr, &channel.sid, &channel};
   Item* table[2] = {};
   Bucket bucket{table};
   const Bucket* variable = &bucket;
+
+  // A channel of that client.
+  void open(const Client& client, std::uint32_t sid) {
+    channel.client = &client;
+    channel.db_channel = &db_channel;
+    channel.access = &access;
+    channel.sid = sid;
+    table[sid & 1] = &item;
+  }
 };
 
 // Whoever gets a client's memory when that one has gone, and names its channel, is not taken for
@@ -176,13 +212,10 @@ TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
   config.bucket = reinterpret_cast<std::uint64_t>(&server.variable);
   ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
   Client here = client({192, 0, 2, 7});
-  server.channel.client = &here;
-  server.channel.db_channel = &server.name;
-  server.channel.sid = 1;
-  server.table[1] = &server.item;
+  server.open(here, 1);
   std::thread([&] { put(here, 1); }).join();  // which serves the first client
   ASSERT_EQ(taken(), 1u);
-  ASSERT_EQ(object_->channels()[0].own, 1u);
+  ASSERT_EQ(object_->channels()[0].named, 1u);
   server.table[1] = nullptr;
   here = client({192, 0, 2, 66});
   std::thread([&] { put(here, 1); }).join();
@@ -191,6 +224,182 @@ TEST_F(CaWitnessTest, AClientInTheMemoryOfAnotherIsNotThatOne) {
     if (const auto& channel = object_->channels()[slot]; channel.state != IOCX_WITNESS_FREE)
       puts[channel.key.address[3]] += channel.puts[0];
   EXPECT_EQ(puts, (std::map<std::uint8_t, std::uint64_t>{{7, 2}, {66, 2}}));
+}
+
+// What became of puts, as rsrv's functions are entered.
+class PutResultsTest : public CaWitnessTest {
+ protected:
+  struct Notify {  // processNotify
+    std::array<std::uint8_t, 32> before{};
+    std::int32_t status = 0;
+    std::array<std::uint8_t, 44> between{};
+    const void* channel = nullptr;
+  };
+  static_assert(offsetof(Notify, channel) == 80);
+
+  void SetUp() override {
+    CaWitnessTest::SetUp();
+    if (IsSkipped()) return;
+    attach(WitnessProgram::notify, reinterpret_cast<void*>(ca_test_notify));
+    attach(WitnessProgram::error, reinterpret_cast<void*>(ca_test_error));
+    attach(WitnessProgram::start, reinterpret_cast<void*>(ca_test_start));
+    attach(WitnessProgram::done, reinterpret_cast<void*>(ca_test_done));
+    attach(WitnessProgram::cancel, reinterpret_cast<void*>(ca_test_cancel));
+    iocx_witness_ioc config{};
+    config.generation = 1;
+    config.user = static_cast<std::uint16_t>(kUser);
+    config.bucket = reinterpret_cast<std::uint64_t>(&server_.variable);
+    ASSERT_TRUE(object_->maps().iocs.update(static_cast<std::uint32_t>(::getpid()), config));
+    server_.open(owner_, 1);
+    notify_.channel = &server_.channel;
+  }
+  void write(const Client& sender) { ca_test_write(&write_, nullptr, &sender); }
+  void ask() { ca_test_notify(&ask_, nullptr, &owner_); }
+  void ask_and_start() {
+    ask();
+    ca_test_start(&notify_);
+  }
+  void finish(std::int32_t status) {
+    notify_.status = status;
+    ca_test_done(&notify_);
+  }
+  // The only slot that is taken.
+  const iocx_witness_channel& slot() const { return object_->channels()[slot_index()]; }
+  const iocx_witness_result& result() const { return object_->results()[slot_index()]; }
+  std::uint32_t slot_index() const {
+    EXPECT_EQ(taken(), 1u);
+    for (std::uint32_t slot = 0; slot < kRoom; ++slot)
+      if (object_->channels()[slot].state != IOCX_WITNESS_FREE) return slot;
+    return 0;
+  }
+  std::map<int, std::uint64_t> failures() const {
+    std::map<int, std::uint64_t> all;
+    for (int i = 0; i < IOCX_FAILURES; ++i)
+      if (result().failures[i] != 0) all[i] = result().failures[i];
+    return all;
+  }
+  std::uint64_t timed() const {
+    const auto durations = object_->maps().durations.lookup(slot_index());
+    std::uint64_t all = 0;
+    if (durations && *durations)
+      for (const std::uint64_t bucket : (*durations)->buckets) all += bucket;
+    return all;
+  }
+  std::uint64_t lost_results() const {
+    std::uint64_t all = 0;
+    const auto counts = object_->maps().drops.lookup_cpus(IOCX_WITNESS_DROP_RESULT);
+    if (counts)
+      for (const std::uint64_t count : *counts) all += count;
+    return all;
+  }
+
+  Server server_;
+  Client owner_ = client({192, 0, 2, 7}), guest_ = client({192, 0, 2, 66});
+  Header write_{.sid = 1}, ask_{.sid = 1, .command = 19};
+  Notify notify_;
+};
+
+using Failures = std::map<int, std::uint64_t>;
+
+TEST_F(PutResultsTest, AWriteToTheChannelOfAnotherIsItsOwners) {
+  for (int i = 0; i < 23; ++i) write(guest_);
+  for (int i = 0; i < 19; ++i) write(owner_);
+  EXPECT_EQ(slot().puts[0], 42u);
+  EXPECT_EQ(slot().key.address[3], 7u);
+  EXPECT_EQ(slot().named, 1u);
+}
+
+TEST_F(PutResultsTest, ErrorsOfPutsCountByReasonAndThoseOfOtherCommandsDoNot) {
+  for (int i = 0; i < 23; ++i) {
+    write(owner_);
+    ca_test_error(&write_, 160, &owner_);
+  }
+  for (int i = 0; i < 7; ++i) {
+    write(guest_);
+    ca_test_error(&write_, 376, &guest_);
+  }
+  ca_test_error(&write_, 8 * 60, &owner_);
+  const Header read{.sid = 1, .command = 15};
+  ca_test_error(&read, 160, &owner_);
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_PUT_FAILED, 23},
+                                  {IOCX_FAILED_NO_WRITE_ACCESS, 7},
+                                  {IOCX_FAILED_OTHER, 1}}));
+  EXPECT_EQ(slot().puts[0], 30u);
+  EXPECT_EQ(timed(), 0u);
+}
+
+TEST_F(PutResultsTest, APutThatNeverReachesTheWriteFunctionIsAFailureAlone) {
+  ca_test_error(&write_, 72, &owner_);
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_TOO_LARGE, 1}}));
+  EXPECT_EQ(slot().puts[0], 0u);
+}
+
+TEST_F(PutResultsTest, PutCallbacksAreTimedFromTheRequestToTheEnd) {
+  for (int i = 0; i < 19; ++i) {
+    ask_and_start();
+    std::thread([&] { finish(i < 5 ? 2 : 0); }).join();
+  }
+  EXPECT_EQ(slot().puts[1], 19u);
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_PUT_FAILED, 5}}));
+  EXPECT_EQ(timed(), 19u);
+  EXPECT_EQ(result().notify, 0u);
+  EXPECT_EQ(lost_results(), 0u);
+}
+
+TEST_F(PutResultsTest, WhatTheServerRefusesHasItsReasonAndNoDuration) {
+  server_.access.rights = 1;
+  for (int i = 0; i < 11; ++i) ask();
+  server_.access.rights = 2;
+  server_.db_channel.special = 1;
+  for (int i = 0; i < 7; ++i) ask();
+  server_.db_channel.special = 0;
+  ask_.type = 39;
+  for (int i = 0; i < 5; ++i) ask();
+  ask_.type = 6;
+  server_.channel.access = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    ask_and_start();
+    finish(0);
+  }
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_NO_WRITE_ACCESS, 18}, {IOCX_FAILED_BAD_TYPE, 5}}));
+  EXPECT_EQ(timed(), 3u);
+  EXPECT_EQ(lost_results(), 0u);
+}
+
+TEST_F(PutResultsTest, OneThatIsCancelledAndDoneAllTheSameIsDone) {
+  ask_and_start();
+  ca_test_cancel(&notify_);
+  EXPECT_NE(result().ended_ns, 0u);
+  finish(0);
+  ca_test_cancel(&notify_);
+  EXPECT_EQ(failures(), Failures{});
+  EXPECT_EQ(timed(), 1u);
+  EXPECT_EQ(result().notify, 0u);
+}
+
+TEST_F(PutResultsTest, OneThatTheServerNoLongerWaitsForHasTimedOut) {
+  ask_and_start();
+  ask();
+  ca_test_cancel(&notify_);
+  ca_test_start(&notify_);
+  finish(0);
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_CALLBACK_TIMED_OUT, 1}}));
+  EXPECT_EQ(timed(), 1u);
+}
+
+TEST_F(PutResultsTest, WhatBeganBeforeOrElsewhereIsNotTakenForAPutOfTheServer) {
+  ca_test_start(&notify_);
+  finish(2);
+  Notify inside;
+  inside.channel = &inside;
+  ask();
+  ca_test_start(&inside);
+  ca_test_done(&inside);
+  EXPECT_EQ(failures(), Failures{});
+  EXPECT_EQ(timed(), 0u);
+  EXPECT_NE(result().asked_ns, 0u);
+  ask();
+  EXPECT_EQ(lost_results(), 1u) << "neither started nor refused";
 }
 
 class PutsInTheRingTest : public CaWitnessTest {

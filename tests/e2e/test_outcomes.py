@@ -9,7 +9,7 @@ import pytest
 from harness import clients, databases
 from harness.exporter import run_exporter
 from harness.ports import free_port
-from harness.raw_client import ECA_NORMAL
+from harness.raw_client import ECA_NORMAL, Channel
 from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
@@ -26,13 +26,25 @@ record(ao, "O:open") { field(ASG, "OPEN") }
 record(ao, "O:closed") { }
 alias("O:open", "O:nick")
 record(calcout, "O:slow") { field(ASG, "OPEN") field(CALC, "A") field(ODLY, "0.02") }
+record(calcout, "O:never") { field(ASG, "OPEN") field(CALC, "A") field(ODLY, "10000") }
 """
-ECA_PUTFAIL, ECA_NOWTACCESS = 160, 376
+ECA_INTERNAL, ECA_PUTFAIL, ECA_NOWTACCESS = 142, 160, 376
 
 
 @pytest.fixture(scope="module")
 def ioc(shared):
     return shared.ioc("outcomes", RECORDS, access_security=READ_ONLY)
+
+
+def exporter_told_by(source, ioc, start_exporter):
+    exporter = start_exporter("--ca.witness" if source == "server" else "--no-ca.witness", sees=[ioc])
+    exporter.wait_scrape(lambda page: page.put_source(ioc) == source, f"puts are told by {source}")
+    return exporter
+
+
+@pytest.fixture(params=["server", "packets"])
+def exporter(request, ioc, start_exporter):
+    return exporter_told_by(request.param, ioc, start_exporter)
 
 
 def failures(scrape, ioc):
@@ -49,8 +61,7 @@ def send(client, channel, writes, notifies):
     return statuses
 
 
-def test_puts_to_a_disabled_record_fail(ioc, start_exporter, raw_client):
-    exporter = start_exporter(sees=[ioc])
+def test_puts_to_a_disabled_record_fail(ioc, exporter, raw_client):
     client = raw_client(ioc)
     locked, free = client.create("O:locked"), client.create("O:open")
     statuses = send(client, locked, 23, 7)
@@ -67,8 +78,7 @@ def test_puts_to_a_disabled_record_fail(ioc, start_exporter, raw_client):
     assert failures(exporter.scrape(), ioc) == {("O:locked", "operator", "put_failed"): 30}
 
 
-def test_puts_without_write_access_are_told_apart(ioc, start_exporter, raw_client):
-    exporter = start_exporter(sees=[ioc])
+def test_puts_without_write_access_are_told_apart(ioc, exporter, raw_client):
     client, other = raw_client(ioc), raw_client(ioc, "guest", "laptop")
     closed = client.create("O:closed")
     assert send(client, closed, 23, 5) == [ECA_NOWTACCESS] * 5
@@ -81,13 +91,51 @@ def test_puts_without_write_access_are_told_apart(ioc, start_exporter, raw_clien
         ("O:locked", "guest", "put_failed"): 3}
 
 
+def test_values_that_are_no_number_and_channels_that_are_not_there(ioc, exporter, raw_client):
+    client = raw_client(ioc)
+    free = client.create("O:open")
+    for _ in range(17):
+        client.write_text(free, "much")
+    assert [client.wait_written(client.start_write_notify(free, "more")) for _ in range(5)] == [ECA_PUTFAIL] * 5
+    assert send(client, free, 11, 7) == [ECA_NORMAL] * 7
+    assert client.errors == [ECA_PUTFAIL] * 17
+    nowhere = Channel("", 0)
+    nowhere.sid = 99999
+    for _ in range(3):
+        stranger = raw_client(ioc, "stranger")
+        with pytest.raises((AssertionError, ConnectionError)):  # the server closes the circuit
+            stranger.write(nowhere, 1)
+            stranger.echo()
+        assert stranger.errors == [ECA_INTERNAL]
+    expected = {("O:open", "operator", "put_failed"): 22, ("", "stranger", "internal_error"): 3}
+    scrape = exporter.wait_scrape(lambda page: failures(page, ioc) == expected, f"failures are {expected}", 15)
+    assert scrape.total(PUTS, ioc=ioc.name, pv="O:open", op="write") == 28
+    assert scrape.total(PUTS, ioc=ioc.name, pv="O:open", op="write_notify") == 12
+    assert scrape.total(PUTS, ioc=ioc.name, user="stranger", op="write") == 3
+    assert scrape.count(f"{DURATION}_count", ioc=ioc.name, pv="O:open") == 12
+
+
+def test_put_callbacks_whose_client_goes_are_cancelled(ioc, start_exporter, raw_client):
+    exporter = exporter_told_by("server", ioc, start_exporter)
+    for _ in range(7):
+        client = raw_client(ioc)
+        never, slow = client.create("O:never.A"), client.create("O:slow.A")
+        client.start_write_notify(never, 1)
+        assert send(client, slow, 0, 2) == [ECA_NORMAL] * 2
+        client.kill()
+    cancelled = {("O:never.A", "operator", "cancelled"): 7}
+    scrape = exporter.wait_scrape(lambda page: failures(page, ioc) == cancelled, "all are cancelled", 15)
+    assert scrape.total(PUTS, ioc=ioc.name, pv="O:never.A", op="write_notify") == 7
+    assert scrape.count(f"{DURATION}_count", ioc=ioc.name, pv="O:never.A") == 0
+    assert scrape.count(f"{DURATION}_count", ioc=ioc.name, pv="O:slow.A") == 14
+
+
 def buckets(scrape, ioc, pv):
     return {float(labels["le"]): value
             for labels, value in scrape.series(f"{DURATION}_bucket", ioc=ioc.name, pv=pv)}
 
 
-def test_each_put_callback_has_a_duration(ioc, start_exporter, connect, raw_client):
-    exporter = start_exporter(sees=[ioc])
+def test_each_put_callback_has_a_duration(ioc, exporter, connect, raw_client):
     connect(clients.libca, [ioc], ["O:open"], 211, op="write_notify").send()
     connect(clients.libca, [ioc], ["O:open"], 101).send()
     client = raw_client(ioc)

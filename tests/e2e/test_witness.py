@@ -17,6 +17,7 @@ from harness.scrape import PUTS
 from harness.waiting import wait_until
 
 EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
+FAILURES, DURATION = "epics_put_failures_total", "epics_put_duration_seconds"
 SWITCHED = "ioc_exporter_put_source_switch_total"
 UNREAD = "ioc_exporter_ca_unread_bytes_total"
 RATE = 5000  # puts a second
@@ -85,7 +86,7 @@ def test_each_base(start_ioc, start_exporter, raw_client, base):
     ioc = start_ioc(f"witness-{base}", targets("V:"), base=base)
     exporter = start_exporter(sees=[ioc])
     told_by(exporter, ioc, "server")
-    # The name is the server's own word: whoever writes has no channel of that name.
+    # Who writes has no channel of that name: the server takes it for the put of the channel's owner.
     owner, guest = raw_client(ioc, "owner", "console1"), raw_client(ioc, "guest", "console2")
     channel, own = owner.create("V:set1.VAL"), guest.create("V:set2")
     for i in range(23):
@@ -93,8 +94,19 @@ def test_each_base(start_ioc, start_exporter, raw_client, base):
     guest.get(own)
     for i in range(19):
         assert owner.write_notify(channel, i) == 1
-    assert puts_by_writer(exporter, ioc) == {("V:set1.VAL", "guest", "console2", "write"): 23,
+    assert puts_by_writer(exporter, ioc) == {("V:set1.VAL", "owner", "console1", "write"): 23,
                                              ("V:set1.VAL", "owner", "console1", "write_notify"): 19}
+    page = exporter.scrape()
+    assert page.count(f"{DURATION}_count", ioc=ioc.name, pv="V:set1.VAL") == 19
+    assert page.series(FAILURES, ioc=ioc.name) == []
+    for _ in range(7):
+        owner.write_text(channel, "no number")
+    assert owner.wait_written(owner.start_write_notify(channel, "neither")) != 1
+    page = exporter.scrape()
+    failures = {(labels["pv"], labels["user"], labels["reason"]): value
+                for labels, value in page.series(FAILURES, ioc=ioc.name)}
+    assert failures == {("V:set1.VAL", "owner", "put_failed"): 8}
+    assert page.count(f"{DURATION}_count", ioc=ioc.name, pv="V:set1.VAL") == 20
 
 
 def test_an_ioc_that_is_found_while_clients_write(start_exporter, start_ioc, raw_client):
