@@ -76,6 +76,15 @@ static __always_inline struct iocx_ca_direction *direction_of(struct iocx_ca_flo
 	return &flow->directions[index];
 }
 
+/* Of the server of the segment at hand. */
+static __always_inline int is_told(const __u32 *ports, const struct work *w)
+{
+	__u64 word = w->key.server_port >> 5;
+
+	IOCX_CA_MASK(word, TOLD_WORDS - 1);
+	return ports[word] >> (w->key.server_port & 31) & 1;
+}
+
 const volatile __u64 cfg_last_id; /* the last id of earlier runs, whose tables may still be in use */
 
 /* An id that was never used: the upper bits are the CPU. */

@@ -158,3 +158,11 @@ struct {
  * channel it counts. With the hint, most puts need no look-up in ca_sids.
  */
 __u32 slot_hints[HINTS];
+
+/*
+ * Bits of TCP ports at which all servers tell of their puts themselves, and what becomes of them. Written by user space,
+ * which leaves out what is told twice all the same.
+ */
+#define TOLD_WORDS (65536 / 32)
+__u32 ca_told_puts[TOLD_WORDS];
+__u32 ca_told_results[TOLD_WORDS];

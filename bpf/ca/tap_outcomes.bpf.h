@@ -85,20 +85,25 @@ static __always_inline void end_pending(struct iocx_ca_flow *flow, const struct 
 		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, address);
 }
 
-/* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */
+/*
+ * The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen, although what becomes
+ * of it is not the server's to tell.
+ */
 static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, __u32 ioid, __u32 status)
 {
+	const int told = is_told(ca_told_results, w);
 	struct iocx_ca_pending *pending, *next;
 	struct iocx_ca_channel_key key;
 
 	set_channel_key(&key, flow->circuit, ioid);
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
-		return 0;
-	add_put_duration(w, flow, pending);
+		return told;
+	if (!told)
+		add_put_duration(w, flow, pending);
 	if (cfg_putlog_bytes)
 		putlog_answer(w, flow, pending, ioid, status);
-	if (status != IOCX_CA_NORMAL)
+	if (status != IOCX_CA_NORMAL && !told)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {
 		end_pending(flow, &key, pending);
@@ -152,7 +157,7 @@ static __always_inline int on_error(struct work *w, struct iocx_ca_flow *flow)
 	if (event->failed == IOCX_CA_CMD_WRITE_NOTIFY) {
 		if (on_answer(w, flow, event->ioid, event->other))
 			return 0;
-	} else if (event->failed != IOCX_CA_CMD_WRITE) {
+	} else if (event->failed != IOCX_CA_CMD_WRITE || is_told(ca_told_results, w)) {
 		return 0;
 	}
 	element = channel_of(flow, event->id, &slot);

@@ -180,7 +180,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 		return;
 	if (cfg_putlog_bytes)
 		ca_log_put(skb);
-	if (w->event.notify)
+	if (w->event.notify && (cfg_putlog_bytes || !is_told(ca_told_results, w)))
 		ca_put_asked(skb);
 }
 

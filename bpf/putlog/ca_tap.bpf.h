@@ -4,12 +4,6 @@
  * message's direction is held.
  */
 
-/*
- * Bits of TCP ports at which all servers tell of their puts themselves: nothing is told here. Written by user space,
- * which leaves out what is told twice all the same.
- */
-__u32 putlog_silent_ports[65536 / 32];
-
 __u64 putlog_lost_answers;
 
 /* Clients on this host are told apart by their circuits. */
@@ -19,14 +13,6 @@ static __always_inline __u32 putlog_places_of(const struct iocx_ca_flow *flow)
 
 	return iocx_putlog_places(cfg_putlog_seed, IOCX_PUTLOG_CA_TAP, flow->ioc,
 				  is_here ? flow->circuit << 32 : flow->address);
-}
-
-static __always_inline int putlog_is_silent(__u16 port)
-{
-	__u64 word = port >> 5;
-
-	IOCX_CA_MASK(word, 65536 / 32 - 1);
-	return putlog_silent_ports[word] >> (port & 31) & 1;
 }
 
 static __always_inline void putlog_set_client(struct iocx_putlog_event *event, const struct work *w)
@@ -89,7 +75,7 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	__u32 places;
 	int whole;
 
-	if (!cfg_putlog_bytes || !flow || putlog_is_silent(w->key.server_port))
+	if (!cfg_putlog_bytes || !flow || is_told(ca_told_puts, w))
 		return 0;
 	places = putlog_places_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;

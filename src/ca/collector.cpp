@@ -187,7 +187,7 @@ void CaCollector::follow_witness(TimePoint now) {
          live.serial,
          host_.left_alone(live)});
   witness_->follow(iocs, now);
-  if (tap_) silence_told_ports();
+  if (tap_) set_told_ports();
 }
 
 // Where searches and beacons go, and where a listener may answer searches: who serves Channel

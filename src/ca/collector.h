@@ -115,7 +115,7 @@ class CaCollector final : public Collector {
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
   void follow_tap(TimePoint now);
-  void silence_told_ports();
+  void set_told_ports();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
   void read_sources(SelfSamples& self) const;
@@ -154,7 +154,8 @@ class CaCollector final : public Collector {
   WallClock wall_clock_;
   TroubleLog trouble_;
   PutObserver* observer_ = nullptr;
-  std::set<std::uint16_t> silent_ports_;  // that the tap was told
+  // The ports that the tap was told: CaTapObject::set_told_ports().
+  std::pair<std::set<std::uint16_t>, std::set<std::uint16_t>> told_ports_;
   std::chrono::milliseconds put_expiry_;
   TimePoint next_put_expiry_{};
   TimePoint next_release_{};

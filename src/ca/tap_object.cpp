@@ -223,12 +223,16 @@ std::uint64_t CaTapObject::lost_answers() const {
   return __atomic_load_n(&loaded_->skeleton->bss->putlog_lost_answers, __ATOMIC_RELAXED);
 }
 
-void CaTapObject::set_silent_ports(const std::set<std::uint16_t>& ports) const {
-  auto& told = loaded_->skeleton->bss->putlog_silent_ports;
-  std::vector<std::uint32_t> words(std::size(told));
-  for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
+void CaTapObject::set_told_ports(const std::set<std::uint16_t>& puts,
+                                 const std::set<std::uint16_t>& results) const {
+  const auto set = [](auto& told, const std::set<std::uint16_t>& ports) {
+    std::vector<std::uint32_t> words(std::size(told));
+    for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
+  };
+  set(loaded_->skeleton->bss->ca_told_puts, puts);
+  set(loaded_->skeleton->bss->ca_told_results, results);
 }
 
 CaSharedMaps CaTapObject::shared_maps() const {

@@ -84,8 +84,10 @@ class CaTapObject {
   // Of the put log: events that were lost, and answers, so far.
   kernel::LostEvents lost_events() const;
   std::uint64_t lost_answers() const;
-  // TCP ports, of which puts need not be told: all servers there tell of them themselves.
-  void set_silent_ports(const std::set<std::uint16_t>& ports) const;
+  // TCP ports at which all servers tell of their puts themselves: they are not in the put log. And
+  // at which they tell what becomes of them: answers are not counted.
+  void set_told_ports(const std::set<std::uint16_t>& puts,
+                      const std::set<std::uint16_t>& results) const;
   const CaTapMaps& maps() const;
 
   // Which ports of a network namespace the programs look at, as they have it. Written with atomic

@@ -231,6 +231,14 @@ def test_a_stripped_library(start_ioc, start_exporter, raw_client, log_dir, base
         assert guest.write_notify(second, i) == 1
     assert puts_by_writer(exporter, ioc) == {("Z:set1", "owner", "console1", "write"): 23,
                                              ("Z:set2", "guest", "console2", "write_notify"): 19}
+    page = exporter.scrape()
+    assert page.count(f"{DURATION}_count", ioc=ioc.name, pv="Z:set2") == 19
+    assert page.series(FAILURES, ioc=ioc.name) == []
+    for _ in range(7):
+        owner.write_text(first, "no number")
+    owner.get(first)
+    assert [(labels["user"], labels["reason"], value)
+            for labels, value in exporter.scrape().series(FAILURES, ioc=ioc.name)] == [("owner", "put_failed", 7)]
 
 
 def hide_table_of_commands(library):
