@@ -19,6 +19,10 @@
 
     // --ioc.keep-gone of the exporters.
     keepGone: '1d',
+    // From a host's boot until its IOCs run.
+    bootMinutes: 10,
+    // Of the job's scrapes.
+    scrapeTimeoutSeconds: 10,
     restartsInQuarterHour: 2,
     scanTimeLostShare: 0.05,
     scanStalledSeconds: 30,

@@ -8,13 +8,38 @@
         rules: [
           {
             alert: 'IocExporterDown',
-            expr: 'up{job="%(job)s"} == 0' % $._config,
-            'for': '2m',
+            expr: 'max_over_time(up{job="%(job)s"}[5m]) == 0' % $._config,
+            'for': '1m',
             labels: { severity: 'critical' },
             annotations: {
               summary: 'No metrics from {{ $labels.instance }}',
               description: 'Prometheus cannot scrape the exporter at {{ $labels.instance }}. What its IOCs do is not seen, ' +
                            'and no other alert can tell of them.',
+            },
+          },
+          // Ten changes: five failures with a success between them.
+          {
+            alert: 'IocExporterScrapesFail',
+            expr: 'changes(up{job="%(job)s"}[1h]) >= 10' % $._config,
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Scrapes of {{ $labels.instance }} fail again and again',
+              description: 'In the last hour Prometheus got no answer from the exporter at {{ $labels.instance }} again and ' +
+                           'again, and was answered between. Alerts about its IOCs come later than they should, or not.',
+            },
+          },
+          {
+            alert: 'IocExporterScrapesSlow',
+            expr: |||
+              avg_over_time(scrape_duration_seconds{job="%(job)s"}[15m]) > 0.7 * %(scrapeTimeoutSeconds)g
+                and on (job, instance) max_over_time(up{job="%(job)s"}[5m]) == 1
+            ||| % $._config,
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'Scrapes of {{ $labels.instance }} take {{ humanizeDuration $value }}',
+              description: 'Scrapes of the exporter at {{ $labels.instance }} take {{ humanizeDuration $value }}; after ' +
+                           '%(scrapeTimeoutSeconds)g s Prometheus gives up, and nothing of its IOCs is seen.' % $._config,
             },
           },
           // Whoever takes the targets away, by mistake or not, silences all others.

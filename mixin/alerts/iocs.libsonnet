@@ -1,16 +1,36 @@
 // IOCs: what dashboards and alerts share, and the alerts.
 // Alerts. Each has its page in docs/runbooks/.
+
+// 0: it has ended. 1: it is expected, and was not seen. Within `span`, so that single scrapes may fail.
+local down(span) = |||
+  (last_over_time(epics_ioc_up[%(span)s]) == 0
+      or last_over_time(epics_ioc_expected[%(span)s]) unless on (job, instance, ioc) last_over_time(epics_ioc_up[%(span)s]))
+||| % { span: span };
+// Hosts whose exporter was scraped within two minutes.
+local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_time(epics_ioc_up[2m]) or last_over_time(epics_ioc_expected[2m]))\n';
+
 {
+  // IOCs start after the exporter, and need minutes. Both times are by the host's clock.
+  local booting = |||
+    (last_over_time(ioc_exporter_time_seconds[5m]) - last_over_time(epics_host_boot_time_seconds[5m]) < %(bootMinutes)d * 60)
+  ||| % $._config,
+
   topics+:: { iocs+: {
     alerts+: [
       {
         name: 'epics_iocs',
         rules: [
-          // One that was never seen has no series of its own. Two minutes: the exporter is often up before the IOCs are.
+          // One that was never seen has no series of its own. Three minutes: a reboot ends IOCs before it ends the
+          // exporter, of which nothing is known two minutes later. While the exporter does not answer, nothing ends.
           {
             alert: 'EpicsIocDown',
-            expr: 'epics_ioc_up == 0 or (epics_ioc_expected unless on (job, instance, ioc) epics_ioc_up)',
-            'for': '2m',
+            expr: down('5m') +
+                  '  and on (job, instance) ' + answers +
+                  '  unless on (job, instance) ' + booting +
+                  'or\n' + down('1h') +
+                  '  and on (job, instance, ioc) ALERTS{alertname="EpicsIocDown", alertstate="firing"}\n' +
+                  '  unless on (job, instance) ' + answers,
+            'for': '3m',
             labels: { severity: 'critical' },
             annotations: {
               summary: 'IOC {{ $labels.ioc }} does not run',
@@ -23,18 +43,21 @@
             },
           },
           // An exporter that starts anew knows nothing of IOCs that ended before: Prometheus does. Up at three of the
-          // five-minute marks: for ten minutes at least, as what stays on the page at 0. A minute more: for clocks that
-          // differ.
+          // five-minute marks: for ten minutes at least, as what stays on the page at 0. Seen for the last time before the
+          // exporter was started, by Prometheus' clock; a minute more, since the kernel rounds.
           {
             alert: 'EpicsIocAbsent',
             expr: |||
               sum_over_time(epics_ioc_up[%(keepGone)s:5m]) > 2
                 and on (job, instance, ioc) (
                   max_over_time(timestamp(epics_ioc_up)[%(keepGone)s:5m])
-                    < on (job, instance) group_left () process_start_time_seconds + 60)
-                unless on (job, instance, ioc) epics_ioc_up
-                unless on (job, instance, ioc) epics_ioc_expected
-            ||| % $._config,
+                    < on (job, instance) group_left () max by (job, instance) (
+                      last_over_time(process_start_time_seconds[1h])
+                        - last_over_time(instance:ioc_exporter_clock_ahead_seconds:last[1h]) + 60))
+                unless on (job, instance, ioc) last_over_time(epics_ioc_up[5m])
+                unless on (job, instance, ioc) last_over_time(epics_ioc_expected[5m])
+                unless on (job, instance) %(booting)s
+            ||| % ($._config { booting: std.rstripChars(booting, '\n') }),
             'for': '5m',
             labels: { severity: 'critical' },
             annotations: {
@@ -48,11 +71,23 @@
             alert: 'EpicsIocRestartLoop',
             expr: 'increase(epics_ioc_restarts_total[15m]) > %(restartsInQuarterHour)g' % $._config,
             'for': '1m',
-            labels: { severity: 'critical' },
+            labels: { severity: 'warning' },
             annotations: {
               summary: 'IOC {{ $labels.ioc }} restarts again and again',
               description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} was restarted about {{ printf "%.0f" $value }} ' +
                            'times in 15 minutes.',
+            },
+          },
+          // A quarter of an hour may be somebody who sets it up.
+          {
+            alert: 'EpicsIocKeepsRestarting',
+            expr: 'increase(epics_ioc_restarts_total[15m]) > %(restartsInQuarterHour)g' % $._config,
+            'for': '45m',
+            labels: { severity: 'critical' },
+            annotations: {
+              summary: 'IOC {{ $labels.ioc }} has been restarting for an hour',
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} has been restarted more than ' +
+                           '%(restartsInQuarterHour)g times in each quarter of the last hour.' % $._config,
             },
           },
           // For its whole life: anybody can give a process any name.

@@ -12,6 +12,16 @@ local failed(matcher) = indented(|||
         and on (job, instance) (up offset 10m == 1))
       or increase(epics_put_failures_total{%(matcher)s}[10m])
 ||| % { matcher: matcher });
+local put = {
+  series: 'job, instance, ioc, protocol, pv, client, user, client_host, rule, action',
+  writer: 'job, instance, ioc, pv, client, user, client_host, action',
+  // Labels of a Prometheus that has a twin.
+  twins: 'replica, prometheus_replica',
+};
+local deciding_rule =
+  '{{ range printf "last_over_time(ioc_pv_client_user:epics_put_by_policy:new{job=%q, instance=%q, ioc=%q, pv=%q, client=%q, user=%q, client_host=%q, action=%q}[5m])" ' +
+  '$labels.job $labels.instance $labels.ioc $labels.pv $labels.client $labels.user $labels.client_host $labels.action ' +
+  '| query | sortByLabel "rule" }}Rule: {{ .Labels.rule }}. {{ end }}';
 // What to enter on the host of the IOC.
 local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv') +
                      '; with the put log ioc_exporter puts --unexpected --since=1h';
@@ -19,44 +29,77 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
 {
   topics+:: { puts+: {
     alerts+: [
+      // Puts that the policy does not allow. Each writer (job, instance, ioc, pv, client, user, client_host) is told once
+      // per run of puts; a run ends after 10 quiet minutes. What counts is that the time of the last put changes: how
+      // late that is seen, and by which clock it is, makes no difference.
       {
-        name: 'epics_puts',
+        name: 'epics_puts_by_policy',
         rules: [
-          // Without `for`: one put is enough. It lasts five minutes longer than the last one, which is its slack. What
-          // is compared is the time of the last put with what it was five minutes ago, so that neither a series that
-          // begins with its first put nor a clock that is wrong by less than an hour hides one. Puts that are older than
-          // an hour do not fire again after Prometheus was away.
+          // The last put's time, once: when it is not the one that is known. A quarter of an hour back, for a series that
+          // leaves before the rules come to it.
+          {
+            record: 'ioc_pv_client_user:epics_put_by_policy:new',
+            expr: |||
+              max without (%(twins)s) (last_over_time(epics_last_unexpected_put_timestamp_seconds[15m]))
+                unless on (%(series)s) (
+                  max by (%(series)s) (last_over_time(epics_last_unexpected_put_timestamp_seconds[15m]))
+                    == max by (%(series)s) (last_over_time(ioc_pv_client_user:epics_put_by_policy:known[8d]))
+                )
+            ||| % put,
+          },
+          // When it is new, and every six hours: a week's memory in few samples.
+          {
+            record: 'ioc_pv_client_user:epics_put_by_policy:known',
+            expr: |||
+              ioc_pv_client_user:epics_put_by_policy:new
+                or max without (%(twins)s) (last_over_time(epics_last_unexpected_put_timestamp_seconds[15m]))
+                  and on () (hour() %% 6 == 0 and minute() < 5)
+            ||| % put,
+          },
+          // A run, from its first put until 5 minutes after the last. The other 5 quiet minutes are for Alertmanager, which
+          // has to see the end of one run before the next begins. What is not told now, nor was at the evaluation before,
+          // stays so until the run is over: after an outage of ours Alertmanager has forgotten it, and would send it again.
+          {
+            record: 'ioc_pv_client_user:epics_put_by_policy:told',
+            expr: |||
+              max without (%(twins)s, protocol, rule) (last_over_time(ioc_pv_client_user:epics_put_by_policy:new[5m]))
+                unless on (%(writer)s) (
+                  last_over_time(ioc_pv_client_user:epics_put_by_policy:new[10m] offset 1s)
+                    unless on (%(writer)s) (
+                      last_over_time(ioc_pv_client_user:epics_put_by_policy:told[3m] offset 1s)
+                        and on (%(writer)s) (ioc_pv_client_user:epics_put_by_policy:told offset 1s)
+                    )
+                )
+            ||| % put,
+          },
           {
             alert: 'EpicsUnexpectedPut',
-            expr: |||
-              epics_last_unexpected_put_timestamp_seconds{action="unexpected"} > time() - 3600
-                unless epics_last_unexpected_put_timestamp_seconds
-                  == epics_last_unexpected_put_timestamp_seconds offset 5m
-            |||,
+            expr: 'ioc_pv_client_user:epics_put_by_policy:told{action="unexpected"}',
             labels: { severity: 'warning' },
             annotations: {
               summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy does not expect',
               description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
-                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. Rule: ' +
-                           '{{ $labels.rule }}. ' + on_that_host,
+                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. ' +
+                           deciding_rule + on_that_host,
             },
           },
           {
             alert: 'EpicsForbiddenPut',
-            expr: |||
-              epics_last_unexpected_put_timestamp_seconds{action="forbidden"} > time() - 3600
-                unless epics_last_unexpected_put_timestamp_seconds
-                  == epics_last_unexpected_put_timestamp_seconds offset 5m
-            |||,
+            expr: 'ioc_pv_client_user:epics_put_by_policy:told{action="forbidden"}',
             labels: { severity: 'critical' },
             annotations: {
               summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy forbids',
               description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
-                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. Rule: ' +
-                           '{{ $labels.rule }}. The exporter only watches: the IOC has carried the puts out, unless it ' +
+                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. ' +
+                           deciding_rule + 'The exporter only watches: the IOC has carried the puts out, unless it ' +
                            'refused them itself. ' + on_that_host,
             },
           },
+        ],
+      },
+      {
+        name: 'epics_puts',
+        rules: [
           // Far over the average of the day before, of IOCs that have been watched for that long. Who writes around the
           // limit is one storm.
           {

@@ -4,6 +4,15 @@
   topics+:: { exporter+: {
     rules+: [
       {
+        name: 'ioc_exporter_clocks',
+        rules: [
+          {
+            record: 'instance:ioc_exporter_clock_ahead_seconds:last',
+            expr: 'ioc_exporter_time_seconds - timestamp(ioc_exporter_time_seconds)',
+          },
+        ],
+      },
+      {
         name: 'ioc_exporter_rates',
         interval: '%ds' % $._config.ratesIntervalSeconds,
         rules: [

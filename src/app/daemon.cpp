@@ -11,6 +11,7 @@
 #include "app/status.h"
 #include "app/version.h"
 #include "base/log.h"
+#include "base/time_text.h"
 #include "exposition/prometheus_family.h"
 
 namespace ioc_exporter::app {
@@ -268,6 +269,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   encoder.reserve(kSelfBytes);
   ExporterInfo exporter;
   exporter.build = build_info();
+  exporter.time_seconds = now_seconds();
   if (auto process = read_process_stats(RootedFs())) exporter.process = *process;
   exposition::encode_all(self_families(page.self, exporter), encoder);
 }

@@ -206,6 +206,9 @@ void add_process(const ProcessStats& process, Families& to) {
   gauge("process_start_time_seconds", "When the exporter started, in seconds since 1970.")
       .add({}, process.start_time_seconds)
       .append_to(to);
+  gauge("epics_host_boot_time_seconds", "When the host was booted, in seconds since 1970.")
+      .add({}, process.boot_time_seconds)
+      .append_to(to);
 }
 
 }  // namespace
@@ -231,6 +234,10 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
         .add({}, as_double(*samples.loop_ticks))
         .append_to(families);
   if (samples.readers) add_readers(*samples.readers, families);
+  if (exporter.time_seconds > 0)
+    gauge("ioc_exporter_time_seconds", "The host's clock, in seconds since 1970.")
+        .add({}, exporter.time_seconds)
+        .append_to(families);
   if (exporter.process) add_process(*exporter.process, families);
   return families;
 }

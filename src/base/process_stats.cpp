@@ -105,7 +105,8 @@ Result<ProcessStats> read_process_stats(const RootedFs& fs, const ProcessUnits& 
   };
   ProcessStats stats;
   stats.cpu_seconds = seconds(numbers->user_ticks + numbers->system_ticks);
-  stats.start_time_seconds = static_cast<double>(*boot_time) + seconds(numbers->start_ticks);
+  stats.boot_time_seconds = static_cast<double>(*boot_time);
+  stats.start_time_seconds = stats.boot_time_seconds + seconds(numbers->start_ticks);
   stats.virtual_memory_bytes = numbers->virtual_bytes;
   stats.resident_memory_bytes = numbers->resident_pages * units.page_bytes;
   stats.max_fds = *max_fds;

@@ -13,6 +13,7 @@ namespace ioc_exporter {
 struct ProcessStats {
   double cpu_seconds = 0;         // user and system
   double start_time_seconds = 0;  // since 1970
+  double boot_time_seconds = 0;   // of the host; the same
   std::uint64_t virtual_memory_bytes = 0;
   std::uint64_t resident_memory_bytes = 0;
   std::uint64_t max_fds = 0;              // UINT64_MAX: unlimited

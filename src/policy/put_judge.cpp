@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <utility>
 
 namespace ioc_exporter::policy {
 namespace {
 
 constexpr std::int64_t kMinute = 60;  // windows open and close at whole ones
-constexpr double kKeepGone = 900;     // seconds after the last put
+// Seconds after the last put: a Prometheus that was away for less still sees it.
+constexpr double kKeepGone = 7 * 86400;
+constexpr std::size_t kMaxGone = 5000;  // the oldest leave before
+constexpr double kDropPause = 60;
 
 std::int64_t whole(double when) {
   return static_cast<std::int64_t>(std::floor(when));
@@ -86,7 +91,8 @@ std::uint32_t PutJudge::rule_for(const State& state, std::int64_t when) {
   return Policy::decide(candidates, open);
 }
 
-void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when) {
+void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
+                     double now) {
   const Action action = policy_->action(rule);
   RuleName name(policy_->name(rule), action);
   rules_[name] += puts;
@@ -98,7 +104,9 @@ void PutJudge::count(const PutTotal& total, std::uint32_t rule, std::uint64_t pu
   Count& count = entry->second;
   if (is_new) count.created = last_look_;
   count.total += puts;
-  count.last_time = std::max(count.last_time, when);
+  // A time that lies ahead is from before the clock was put back: the next put must not hide behind
+  // it.
+  count.last_time = count.last_time > now ? when : std::max(count.last_time, when);
 }
 
 void PutJudge::look(std::span<const PutTotal> totals, double now) {
@@ -116,7 +124,7 @@ void PutJudge::look(std::span<const PutTotal> totals, double now) {
     const std::uint64_t puts = state.growth.advance({total.count})[0];
     if (puts == 0 || !policy_) continue;
     const double when = time_of(total, now);
-    count(total, rule_for(state, whole(when)), puts, when);
+    count(total, rule_for(state, whole(when)), puts, when, now);
   }
   last_look_ = now;
   const auto is_over = [this](const auto& entry) { return entry.second.seen != number_; };
@@ -125,13 +133,17 @@ void PutJudge::look(std::span<const PutTotal> totals, double now) {
 }
 
 void PutJudge::drop_gone() {
-  if (!std::exchange(any_gone_, false)) return;
-  std::erase_if(series_, [this](const auto& entry) {
-    const bool gone = is_gone(entry.first);
-    const bool may_leave = gone && last_look_ - entry.second.last_time > kKeepGone;
-    if (gone && !may_leave) any_gone_ = true;
-    return may_leave;
-  });
+  if (!std::exchange(any_gone_, false) && last_look_ < next_drop_) return;
+  std::vector<std::map<Series, Count>::iterator> gone;
+  for (auto it = series_.begin(); it != series_.end(); ++it)
+    if (is_gone(it->first)) gone.push_back(it);
+  std::ranges::sort(gone, std::greater(), [](const auto& it) { return it->second.last_time; });
+  while (!gone.empty() &&
+         (gone.size() > kMaxGone || last_look_ - gone.back()->second.last_time > kKeepGone)) {
+    series_.erase(gone.back());
+    gone.pop_back();
+  }
+  next_drop_ = gone.empty() ? std::numeric_limits<double>::infinity() : last_look_ + kDropPause;
 }
 
 bool PutJudge::is_gone(const Series& series) const {

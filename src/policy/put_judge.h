@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -48,7 +49,7 @@ class PutJudge {
   bool changes_until(double when) const;
 
   // Series of puts that are unexpected or forbidden. One whose IOC, total or rule is gone stays for
-  // a quarter of an hour after its last put: longer than an alert looks back.
+  // a week after its last put; of more than 5,000 such the oldest leave before.
   std::vector<UnexpectedPutSample> unexpected() const;
   // How many puts each rule of the policy, and its default, have decided about.
   std::vector<PolicyRuleSample> rules() const;
@@ -93,7 +94,8 @@ class PutJudge {
   std::uint32_t judge(const Put& put);
   State& state_of(const PutTotal& total, States::iterator& at);
   std::uint32_t rule_for(const State& state, std::int64_t when);
-  void count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when);
+  void count(const PutTotal& total, std::uint32_t rule, std::uint64_t puts, double when,
+             double now);
   double time_of(const PutTotal& total, double now) const;
   void drop_gone();
   bool is_gone(const Series& series) const;
@@ -106,6 +108,8 @@ class PutJudge {
   std::map<RuleName, std::uint64_t> rules_;                    // puts that they decided about
   std::map<std::string, std::uint32_t, std::less<>> servers_;  // of the last look, by their names
   bool any_gone_ = false;  // series may have lost what they stand for
+  // When a series that has lost it may be old enough to leave.
+  double next_drop_ = std::numeric_limits<double>::infinity();
   std::set<RuleName> in_force_;
   std::map<std::int64_t, std::vector<bool>> open_;  // which rules, by the minute; of this look
   std::uint64_t number_ = 0;

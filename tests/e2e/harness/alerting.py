@@ -35,7 +35,7 @@ class Prometheus:
     """Scrapes one exporter, as job ioc_exporter, every `interval` seconds; evaluates rules as often."""
 
     def __init__(self, name: str, log_dir: pathlib.Path, exporter_port: int, interval: int,
-                 rules: pathlib.Path | None = None, alertmanager_port: int | None = None):
+                 rules: pathlib.Path | None = None, alertmanager_port: int | None = None, *options: str):
         binary = _binary("prometheus", "prometheus")
         self.port = free_port()
         config = {
@@ -52,7 +52,7 @@ class Prometheus:
         path.write_text(json.dumps(config))  # which is YAML, too
         self.process = Process(name, [
             binary, f"--config.file={path}", f"--storage.tsdb.path={log_dir}/{name}-tsdb",
-            f"--web.listen-address=127.0.0.1:{self.port}"], log_dir)
+            f"--web.listen-address=127.0.0.1:{self.port}", *options], log_dir)
 
     def query(self, expression: str, **more: str) -> list[dict]:
         """The result of an instant query; empty while the server is starting."""

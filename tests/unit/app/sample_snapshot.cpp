@@ -216,12 +216,13 @@ Snapshot sample_snapshot() {
 ExporterInfo sample_exporter() {
   ProcessStats process;
   process.cpu_seconds = 1.25;
+  process.boot_time_seconds = 1789990000;
   process.start_time_seconds = 1789999999.5;
   process.virtual_memory_bytes = 1 << 28;
   process.resident_memory_bytes = 1 << 24;
   process.max_fds = 1024;
   process.open_fds = 23;
-  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, process};
+  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, 1790000000.25, process};
 }
 
 }  // namespace ioc_exporter::app

@@ -42,6 +42,7 @@ TEST_F(ProcessStatsTest, ReadsAll) {
   const auto stats = read();
   ASSERT_TRUE(stats.ok()) << stats.error().message();
   EXPECT_EQ(stats->cpu_seconds, 2.0);
+  EXPECT_EQ(stats->boot_time_seconds, 1790000000);
   EXPECT_EQ(stats->start_time_seconds, 1790000500.25);
   EXPECT_EQ(stats->virtual_memory_bytes, 268435456u);
   EXPECT_EQ(stats->resident_memory_bytes, 4096u * 4096u);

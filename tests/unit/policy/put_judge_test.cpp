@@ -17,6 +17,7 @@ using testing::UnorderedElementsAre;
 
 constexpr double kMondayNoon = 1795435200;  // 2026-11-23 12:00 UTC
 constexpr double kHour = 3600;
+constexpr double kDay = 24 * kHour;
 
 RuleText rule(std::string name, Action action, std::vector<std::string> users) {
   RuleText text;
@@ -113,12 +114,12 @@ TEST_F(PutJudgeTest, AReloadCountsEachPutOnce) {
                                               Pair("default unexpected", 7)));
 }
 
-TEST_F(PutJudgeTest, SeriesOfARuleThatIsGoneStayForAQuarterOfAnHour) {
+TEST_F(PutJudgeTest, SeriesOfARuleThatIsGoneStayForAWeek) {
   look({total("guest", 7)});
   judge_.set_policy(policy({rule("renamed", Action::forbid, {"guest"})}));
-  look({total("guest", 7)}, kMondayNoon + 900);
+  look({total("guest", 7)}, kMondayNoon + 7 * kDay);
   EXPECT_THAT(shown(), ElementsAre(Pair("guest no forbidden", 7)));
-  look({total("guest", 7)}, kMondayNoon + 901);
+  look({total("guest", 7)}, kMondayNoon + 7 * kDay + 61);
   EXPECT_THAT(shown(), IsEmpty());
 }
 
@@ -144,19 +145,39 @@ TEST_F(PutJudgeTest, AnIocThatComesBackGoesOnWithItsSeries) {
   EXPECT_EQ(judge_.keys(), 1u);
 }
 
-TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneStayForAQuarterOfAnHour) {
+TEST_F(PutJudgeTest, SeriesOfAnIocThatIsGoneStayForAWeek) {
   look({total("rogue", 3)});
-  look({}, kMondayNoon + 900);
+  look({}, kMondayNoon + 7 * kDay);
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 3)));
-  look({}, kMondayNoon + 901);
+  look({}, kMondayNoon + 7 * kDay + 61);
   EXPECT_THAT(shown(), IsEmpty());
+}
+
+TEST_F(PutJudgeTest, OfManySeriesThatAreGoneTheOldestLeaveFirst) {
+  const auto user = [](int i) { return "user" + std::to_string(10000 + i); };
+  std::vector<std::string> names;
+  for (int i = 0; i < 5003; ++i) names.push_back(user(i));
+  std::vector<PutTotal> totals;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    totals.push_back(total(names[i], 1, kMondayNoon + static_cast<double>(i)));
+  look(totals, kMondayNoon + 5003);
+  look({}, kMondayNoon + 5003);
+  const auto puts = judge_.unexpected();
+  ASSERT_EQ(puts.size(), 5000u);
+  EXPECT_EQ(puts.front().user, user(3));
+}
+
+TEST_F(PutJudgeTest, APutAfterTheClockWasPutBackHasItsTime) {
+  look({total("rogue", 3, kMondayNoon)}, kMondayNoon);
+  look({total("rogue", 4)}, kMondayNoon - 3900);
+  EXPECT_EQ(judge_.unexpected()[0].last_time_seconds, kMondayNoon - 3900);
 }
 
 TEST_F(PutJudgeTest, ATotalThatWasDroppedTakesItsSeriesAlong) {
   look({total("operator", 1), total("rogue", 3)});
-  look({total("operator", 1)}, kMondayNoon + kHour);
+  look({total("operator", 1)}, kMondayNoon + 8 * kDay);
   EXPECT_THAT(shown(), IsEmpty());
-  look({total("operator", 1), total("rogue", 1)}, kMondayNoon + kHour);
+  look({total("operator", 1), total("rogue", 1)}, kMondayNoon + 8 * kDay);
   EXPECT_THAT(shown(), ElementsAre(Pair("rogue default unexpected", 1)));
 }
 
