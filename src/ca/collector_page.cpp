@@ -71,7 +71,8 @@ void CaCollector::read_puts(Reading& reading) {
   add_ca_samples(names, std::move(*read), wall_clock_, reading.samples, reading.self);
   reading.samples.pvs = pv_records_.resolve(host_.facts(), reading.samples.puts);
   if (!tap_) {
-    reading.samples.ca_servers.clear();  // only packets tell
+    for (CaServerSample& server : reading.samples.ca_servers)
+      server.open_known = server.flow_control_known = server.packets_known = false;
     return;
   }
   std::map<std::string, std::uint64_t> unnamed;

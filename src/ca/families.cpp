@@ -137,16 +137,21 @@ void encode_channels(const std::vector<CaServerSample>& servers, exposition::Enc
 }  // namespace
 
 void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder) {
-  std::vector<exposition::EncodedLabels> labels, with_protocol;
+  std::vector<exposition::EncodedLabels> labels, with_protocol, labels_by_packets;
+  std::vector<CaServerSample> by_packets;
   for (const CaServerSample& server : servers) {
     labels.push_back(encoder.labels({{"ioc", server.ioc}}));
+    if (server.packets_known) {
+      by_packets.push_back(server);
+      labels_by_packets.push_back(labels.back());
+    }
     with_protocol.push_back(encoder.labels({{"ioc", server.ioc}, {"protocol", kCa}}));
   }
   encode_columns(kServerGauges, servers, with_protocol, encoder);
   encode_channels(servers, encoder);
   encode_columns(kCaServerGauges, servers, labels, encoder);
-  encode_columns(kServerCounters, servers, labels, encoder);
-  encode_unread_time(servers, labels, encoder);
+  encode_columns(kServerCounters, by_packets, labels_by_packets, encoder);
+  encode_unread_time(by_packets, labels_by_packets, encoder);
 }
 
 void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::Encoder& encoder) {

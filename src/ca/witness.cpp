@@ -137,16 +137,17 @@ void CaWitness::start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::
 
 void CaWitness::start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now) {
   std::string& why_not = unheard_[ioc.served.number];
-  why_not = "its probes could not be attached";
+  why_not = watched.refused;
   if (!watched.attaching.is_due(now)) return;
   begin_switch();
   const auto done = attach(watched, *ioc.served.ioc);
   if (!done) {
-    why_not = done.error().message();
+    why_not = watched.refused = done.error().message();
     watched.probes.reset();
     const bool ended = done.error().code == std::errc::no_such_process;
     if (watched.attaching.failed(now, why_not) && !ended)
-      log::warn("ioc {}: {}: its puts are counted from packets", watched.name, why_not);
+      log::warn("ioc {}: {}: its puts are {}", watched.name, why_not,
+                tap_ ? "counted from packets" : "not counted");
     return;
   }
   why_not.clear();

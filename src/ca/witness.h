@@ -113,6 +113,7 @@ class CaWitness {
     bool for_all = false;            // processes, or are to be
     Clock::time_point since{};       // they are on
     Retry attaching;
+    std::string refused;         // why the last try to attach them failed
     bool tells_results = false;  // what becomes of the puts, too
     bool by_db_addr = false;
     std::uint8_t enum_type = 0;  // of iocx_witness_ioc

@@ -1,42 +1,69 @@
-"""The server probe does not need packets: what works without the right to read them, and what --check says."""
+"""Packets and the server's word do not need each other: what works without the right to either, and what --check says."""
 import re
+import sys
 
 import pytest
 
-from harness import databases
+from harness import databases, env
 from harness.exporter import run_exporter
+from harness.ioc import stripped_libraries
 from harness.scrape import PUTS
 
-EXPORTER_OPTIONS = ["--no-collector.records", "--server-probe"]
+EXPORTER_OPTIONS = ["--server-probe"]
 LOADED = "ioc_exporter_probe_loaded"
 WITHOUT_PACKETS = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
+# As a container's seccomp profile does: neither perf_event_open() nor bpf(BPF_LINK_CREATE).
+WITHOUT_UPROBES = [sys.executable, env.E2E_DIR / "harness" / "without_uprobes.py"]
+RIGHTS = {"all": [], "no packets": WITHOUT_PACKETS, "no uprobes": WITHOUT_UPROBES,
+          "neither": WITHOUT_PACKETS + WITHOUT_UPROBES}
+SOURCES = {"all": "server", "no packets": "server", "no uprobes": "packets", "neither": "none"}
+BASE = "7.0.7"
 
 
-@pytest.fixture(scope="module")
-def ioc(shared):
-    return shared.ioc("rights", databases.put_targets("R:", 1))
+@pytest.fixture(scope="module", params=["symbols", "stripped"])
+def ioc(request, shared, tmp_path_factory):
+    libraries = None
+    if request.param == "stripped":
+        libraries = stripped_libraries(BASE, tmp_path_factory.mktemp("stripped") / "lib")
+    return shared.ioc(f"rights-{request.param}", databases.put_targets("R:", 1), base=BASE, lib_dir=libraries)
 
 
-@pytest.mark.parametrize("packets", [True, False], ids=["with packets", "without packets"])
-def test_puts(ioc, start_exporter, raw_client, packets):
-    exporter = start_exporter("--ioc.include=rights", sees=[ioc], prefix=[] if packets else WITHOUT_PACKETS)
-    exporter.wait_scrape(lambda page: page.put_source(ioc) == "server", "the server tells of puts")
-    client = raw_client(ioc, "with" if packets else "without")
+def put(client, writes: int, notifies: int) -> None:
     channel = client.create("R:set1")
-    for i in range(23):
-        client.write(channel, i)
-    for i in range(11):
-        client.write_notify(channel, i)
+    for value in range(writes):
+        client.write(channel, value)
+    for value in range(notifies):
+        client.write_notify(channel, value)
     client.get(channel)
+
+
+@pytest.mark.parametrize("rights", RIGHTS)
+def test_what_is_counted(ioc, start_exporter, raw_client, rights):
+    source, with_packets = SOURCES[rights], rights in ("all", "no uprobes")
+    exporter = start_exporter(f"--ioc.include={ioc.name}", sees=[ioc], prefix=RIGHTS[rights])
+    exporter.wait_scrape(lambda page: page.put_source(ioc) == source, f"puts are told by {source}")
+    client = raw_client(ioc, rights.replace(" ", "-"))
+    put(client, 23, 11)
     page = exporter.scrape()
-    counted = {labels["op"]: value for labels, value in page.series(PUTS, ioc=ioc.name, user=client.user)}
-    assert counted == {"write": 23, "write_notify": 11}
-    assert all(labels["pv"] == "R:set1" for labels, _ in page.series(PUTS, ioc=ioc.name, user=client.user))
-    assert page.value(LOADED, probe="ca_tap") == (1 if packets else 0)
-    assert bool(page.series("epics_circuits", ioc=ioc.name)) == packets
+    counted = {(labels["pv"], labels["op"]): value for labels, value in page.series(PUTS, ioc=ioc.name, user=client.user)}
+    assert counted == ({("R:set1", "write"): 23, ("R:set1", "write_notify"): 11} if source != "none" else {})
+    durations = page.series("epics_put_duration_seconds_count", ioc=ioc.name, pv="R:set1")
+    assert [value for _, value in durations] == ([11] if source != "none" else [])
+    assert page.value(LOADED, probe="ca_tap") == with_packets
+    # Who is connected comes from the server's memory.
+    assert page.count("epics_circuits", ioc=ioc.name) == 1
+    assert bool(page.series("epics_ca_received_bytes_total", ioc=ioc.name)) == with_packets
+    assert page.count("epics_ioc_records_watched", ioc=ioc.name) == (rights in ("all", "no packets"))
 
 
-def test_check_says_what_is_missing(ioc):
-    said = run_exporter("--check", "--ioc.include=rights", prefix=WITHOUT_PACKETS).stdout
-    assert re.search("ca_tap +missing: open packet socket", said), said
-    assert re.search("ca_udp +missing: it needs ca_tap", said), said
+@pytest.mark.parametrize("rights", RIGHTS)
+def test_check_says_what_is_missing(ioc, rights):
+    said = run_exporter("--check", f"--ioc.include={ioc.name}", prefix=RIGHTS[rights]).stdout
+    missing = "ca_tap +missing: open packet socket for ca_tap: Operation not permitted"
+    assert bool(re.search(missing, said)) == (rights in ("no packets", "neither")), said
+    assert bool(re.search("ca_udp +missing: it needs ca_tap", said)) == (rights in ("no packets", "neither")), said
+    refused = "attach uprobe dbProcess in .*: Operation not permitted"
+    assert bool(re.search(refused, said)) == (rights in ("no uprobes", "neither")), said
+    for kept, sentence in (("no uprobes", "Its puts are counted from packets: attach uprobe write_action in"),
+                           ("neither", "Its puts are not counted: attach uprobe write_action in")):
+        assert (sentence in said) == (rights == kept), said

@@ -2,17 +2,15 @@
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
 import struct
-import subprocess
 import threading
 import time
 
 import pytest
 from harness import databases
 from harness.exporter import run_exporter
-from harness.ioc import copy_of_libraries
+from harness.ioc import stripped_libraries
 from harness.scrape import PUTS
 from harness.waiting import wait_until
 
@@ -203,17 +201,6 @@ def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc,
                for _ in range(10) if writer.wait_for_more(2000) is None]
     check(exporter, ioc, "B:set1", writer.stop())
     assert sources == ["server"] * 10
-
-
-def stripped_libraries(base, into):
-    """Copies of its libraries as images of containers have them."""
-    strip = shutil.which("strip")
-    if strip is None:
-        pytest.skip("no strip in PATH")
-    libraries = copy_of_libraries(base, into)
-    for library in libraries.iterdir():
-        subprocess.run([strip, "--strip-unneeded", library], check=True)
-    return libraries
 
 
 def test_a_stripped_library(start_ioc, start_exporter, raw_client, log_dir, base):

@@ -2,7 +2,10 @@
 import pathlib
 import re
 import shutil
+import subprocess
 from typing import Sequence
+
+import pytest
 
 from . import env
 from .ports import free_port
@@ -158,3 +161,14 @@ def copy_of_libraries(base: str, into: pathlib.Path) -> pathlib.Path:
         if library.name.startswith(("libCom.", "libca.", "libdbCore.", "libdbRecStd.")):
             shutil.copy2(library, into)
     return into
+
+
+def stripped_libraries(base: str, into: pathlib.Path) -> pathlib.Path:
+    """Copies of its libraries as images of containers have them."""
+    strip = shutil.which("strip")
+    if strip is None:
+        pytest.skip("no strip in PATH")
+    libraries = copy_of_libraries(base, into)
+    for library in libraries.iterdir():
+        subprocess.run([strip, "--strip-unneeded", library], check=True)
+    return libraries
