@@ -45,11 +45,12 @@ void TimingTarget::set_wanted(bool wanted, Clock::time_point now) {
 // The least n that is within the limits; 0: none is.
 unsigned TimingTarget::choose() const {
   double limit = std::numeric_limits<double>::infinity();
-  if (limits_.target > 0 && !wanted_) limit = limits_.target * (n_ == 1 ? 1 : kCalm);
+  if (limits_.target > 0 && !wanted_) limit = limits_.target;
   if (limits_.budget > 0) limit = std::min(limit, limits_.budget * kCalm);
+  const double limit_for_all = n_ == 1 ? limit : limit * kCalm;
+  if (entry_load() + timing_load() <= limit_for_all) return 1;
   const double room = limit - entry_load();
-  if (timing_load() <= room) return 1;
-  const double n = room > 0 ? std::ceil(timing_load() / room) : kMost + 1;
+  const double n = room > 0 ? std::max(2.0, std::ceil(timing_load() / room)) : kMost + 1;
   return n <= kMost ? static_cast<unsigned>(n) : 0;
 }
 

@@ -27,7 +27,7 @@ class TimingTarget {
   static constexpr std::chrono::milliseconds kClosing{20};  // between looks whether calls are over
   static constexpr std::chrono::milliseconds kPatience{2000};
   static constexpr unsigned kMost = 100;
-  static constexpr double kCalm = 0.8;  // of the target: below that, more are timed again
+  static constexpr double kCalm = 0.8;  // of the limit: below that, all are timed again
   static constexpr double kSpread = 0.25;
   static constexpr double kMemorySeconds = 3;  // of the mean loads
 

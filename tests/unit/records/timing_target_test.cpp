@@ -101,16 +101,45 @@ TEST(TimingTarget, TimesOneInNAboveTheTarget) {
   ioc.run(30, 4'000);  // 0.4 % for entries and 0.8 % for ends: 0.4 of that are left
   EXPECT_EQ(ioc.timing.one_in(), 2u);
   EXPECT_EQ(ioc.timing.timed_share(), 0.5);
-  ioc.run(60, 7'500);  // 0.05 are left of 1.5 %
-  EXPECT_EQ(ioc.timing.one_in(), 30u);
+  ioc.run(60, 9'400);  // 0.06 are left of 1.88 %
+  EXPECT_EQ(ioc.timing.one_in(), 32u);
   const double before = ioc.returns();
-  ioc.run(900, 7'500);
-  EXPECT_NEAR((ioc.returns() - before) / (900 * 7'500), 1.0 / 30, 0.002);
+  ioc.run(900, 9'400);
+  EXPECT_NEAR((ioc.returns() - before) / (900 * 9'400), 1.0 / 32, 0.002);
+}
+
+TEST(TimingTarget, ActsAtItsFirstLook) {
+  Ioc ioc(kLimits, half);
+  ioc.run(1, 50'000);
+  EXPECT_TRUE(ioc.attached);
+  ioc.run(0.01, 50'000);
+  EXPECT_FALSE(ioc.attached);
+  EXPECT_EQ(ioc.timing.timed_share(), 0);
+}
+
+TEST(TimingTarget, IsKeptWhereCountingAloneCostsLess) {
+  for (const double rate : {3'400., 5'100., 9'800.}) {
+    Ioc ioc(kLimits, half);
+    ioc.run(30, rate);
+    const double before = ioc.returns();
+    ioc.run(500, rate);
+    EXPECT_LT(rate * kCost.entry + (ioc.returns() - before) / 500 * kCost.end, 0.0101) << rate;
+    EXPECT_GT(ioc.returns(), before) << rate;
+  }
+}
+
+TEST(TimingTarget, DoesNotSwingWhereTheLoadIsNearTheTarget) {
+  std::mt19937_64 engine(23);
+  std::uniform_real_distribution<> rate(2'600, 4'000);  // a mean of 0.99 %
+  Ioc ioc(kLimits, half);
+  for (int second = 0; second < 1000; ++second) ioc.run(1, rate(engine));
+  EXPECT_TRUE(ioc.timing.in_windows());
+  EXPECT_EQ(ioc.done[Do::time_all], 0);
 }
 
 TEST(TimingTarget, TimesNoneWhereOneInAHundredIsTooMuch) {
   Ioc ioc(kLimits, half);
-  ioc.run(60, 7'900);
+  ioc.run(60, 9'950);
   EXPECT_EQ(ioc.timing.one_in(), 0u);
   EXPECT_EQ(ioc.timing.timed_share(), 0);
   const double before = ioc.returns();
@@ -186,7 +215,7 @@ TEST(TimingTarget, ARestartKeepsTheChoice) {
   const auto later = Clock::time_point(std::chrono::hours(2));
   ioc.timing.restart(later, {1, 1}, true);
   EXPECT_EQ(ioc.timing.look(later, {1, 1}), Do::end_window);
-  EXPECT_NEAR(ioc.timing.one_in(), 30, 1);
+  EXPECT_EQ(ioc.timing.one_in(), 6u);
 }
 
 // After the budget has let it be counted again no probe at an end is there.
