@@ -34,6 +34,10 @@
     putLatencyFactor: 10,
     searchStormRate: 20,
     kernelMapShare: 0.9,
+    // Lost events in ten minutes.
+    droppedEvents: 10,
+    // Between a host and Prometheus.
+    clockSeconds: 30,
     // --overhead.budget of the exporters (25 percent of a core), and a fifth.
     overheadShare: 0.3,
     // Tools that renew certificates do it a month before, or when a third of the time is left.

@@ -78,12 +78,14 @@
           },
           {
             alert: 'IocExporterRecordsNotCounted',
+            // Over its budget an IOC is counted for a second every few minutes, or in and out of its budget: told once.
             expr: |||
-              epics_ioc_records_watched == 0
-                and on (job, instance, ioc) epics_ioc_up == 1
-                unless on (job, instance) ioc_exporter_detached == 1
+              avg_over_time(epics_ioc_records_watched[15m]) < 0.5
+                and on (job, instance, ioc) last_over_time(epics_ioc_up[5m]) == 1
+                unless on (job, instance) last_over_time(ioc_exporter_detached[5m]) == 1
             |||,
             'for': '10m',
+            keep_firing_for: '1h',
             labels: { severity: 'warning' },
             annotations: {
               summary: 'Records of {{ $labels.ioc }} are not counted',
@@ -93,13 +95,18 @@
           },
           {
             alert: 'IocExporterEventsDropped',
-            expr: 'instance_probe_reason:ioc_exporter_dropped:rate5m > 0',
+            expr: |||
+              sum by (job, instance, probe, reason) (increase(ioc_exporter_dropped_total{lost="true"}[10m])) >= %(droppedEvents)d
+            ||| % $._config,
             'for': '5m',
             labels: { severity: 'warning' },
             annotations: {
-              summary: '{{ $labels.instance }} drops events: {{ $labels.reason }}',
-              description: 'Probe {{ $labels.probe }} of the exporter at {{ $labels.instance }} loses ' +
-                           '{{ printf "%.2f" $value }} events a second, reason {{ $labels.reason }}: its counts are too low.',
+              summary: '{{ $labels.instance }} loses events: {{ $labels.probe }}, {{ $labels.reason }}',
+              description: 'Probe {{ $labels.probe }} of the exporter at {{ $labels.instance }} lost about ' +
+                           '{{ printf "%.0f" $value }} events in 10 minutes, reason {{ $labels.reason }}' +
+                           '{{ range printf "ALERTS_FOR_STATE{alertname=\\"IocExporterEventsDropped\\", job=%q, instance=%q, probe=%q, reason=%q}" ' +
+                           '$labels.job $labels.instance $labels.probe $labels.reason | query }}, since ' +
+                           '{{ .Value | humanizeTimestamp }}{{ end }}: its counts are too low.',
             },
           },
           {
@@ -169,6 +176,17 @@
               summary: '{{ $labels.instance }} refuses its new configuration file',
               description: 'The exporter at {{ $labels.instance }} could not take over its configuration file: the one ' +
                            'before is still in force.',
+            },
+          },
+          {
+            alert: 'IocExporterClockDiffers',
+            expr: 'abs(last_over_time(instance:ioc_exporter_clock_ahead_seconds:last[1h])) > %(clockSeconds)g' % $._config,
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: 'The clocks of {{ $labels.instance }} and Prometheus differ by {{ humanizeDuration $value }}',
+              description: 'The host\'s clock at {{ $labels.instance }} and that of Prometheus differ by ' +
+                           '{{ humanizeDuration $value }}. Times of puts, in the put log and in EPICS are by the host\'s clock.',
             },
           },
           {

@@ -107,7 +107,8 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
             // known (Base 3.14, stripped files), as if it were a second.
             expr: |||
               rate(epics_ioc_scan_overruns_total[10m])
-                  * on (job, instance, ioc, period) group_left () epics_ioc_scan_period_seconds > %(scanTimeLostShare)g
+                  * on (job, instance, ioc, period) group_left () max by (job, instance, ioc, period) (epics_ioc_scan_period_seconds)
+                > %(scanTimeLostShare)g
                 or (rate(epics_ioc_scan_overruns_total[10m]) > %(scanTimeLostShare)g
                   unless on (job, instance, ioc, period) epics_ioc_scan_period_seconds)
             ||| % $._config,

@@ -25,7 +25,7 @@
                   or
                 histogram_sum(rate(epics_ioc_scan_list_duration_seconds[5m]))
                   / (histogram_count(rate(epics_ioc_scan_list_duration_seconds[5m])) > 0)
-              ) / epics_ioc_scan_period_seconds
+              ) / max by (job, instance, ioc, period) (epics_ioc_scan_period_seconds)
             |||,
           },
           // For the panels of all IOCs: by host, where an IOC has several.

@@ -111,10 +111,10 @@ class Webhook:
 class Alertmanager:
     """Sends every alert to the webhook, each for itself, as soon as it may."""
 
-    def __init__(self, log_dir: pathlib.Path, webhook: Webhook):
+    def __init__(self, log_dir: pathlib.Path, webhook: Webhook, config: dict | None = None):
         binary = _binary("prometheus-alertmanager", "prometheus-alertmanager")
         self.port = free_port()
-        config = {
+        config = config or {
             "route": {"receiver": "test", "group_by": ["..."], "group_wait": "0s", "group_interval": "1s"},
             "receivers": [{"name": "test", "webhook_configs": [
                 {"url": f"http://127.0.0.1:{webhook.port}/", "send_resolved": True}]}]}
