@@ -7,6 +7,7 @@ import pytest
 from harness import env
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
+BOTH_PUT_SOURCES = True
 UP, EXIT, EXPECTED = "epics_ioc_up", "epics_ioc_last_exit_info", "epics_ioc_expected"
 IOCS = ["killed", "exits", "crashes", "headless", "stays"]
 
