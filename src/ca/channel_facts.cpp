@@ -87,7 +87,7 @@ class FactReader {
     in_order([](const Pointers& at) { return at.name; },
              [this](std::size_t i) {
                auto name = read_text(memory_, pointers_[i].name, IOCX_CA_NAME);
-               if (name && *name) facts_[i].name = std::move(**name);
+               if (name) facts_[i].name = std::move(*name);
              });
   }
 
@@ -102,10 +102,10 @@ class FactReader {
                const layout::DbAddr& address = pointers_[i].address;
                const Field* field = field_of(address.description);
                auto record = read_text(memory_, address.record, layout::kRecordNameSize);
-               if (field == nullptr || !record || !*record) return;
+               if (field == nullptr || !record || record->empty()) return;
                const bool long_string =
                    is_long_string(field->type, address.field_type, address.dbr_field_type);
-               facts_[i].name = channel_name(std::move(**record), field->name, long_string);
+               facts_[i].name = channel_name(std::move(*record), field->name, long_string);
              });
   }
 
@@ -119,8 +119,8 @@ class FactReader {
       const auto fits = [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
       };
-      if (name && *name && std::ranges::all_of(**name, fits))
-        known->second = {std::move(**name), raw->field_type};
+      if (name && std::ranges::all_of(*name, fits))
+        known->second = {std::move(*name), raw->field_type};
     }
     return known->second.name.empty() ? nullptr : &known->second;
   }

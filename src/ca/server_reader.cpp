@@ -89,7 +89,7 @@ class Pass {
   static std::string identity(iocs::Memory& memory, std::uint64_t address) {
     if (address == 0) return {};
     auto text = read_text(memory, address, IOCX_CA_IDENTITY);
-    return text && *text ? std::move(**text) : std::string();
+    return text ? std::move(*text) : std::string();
   }
 
   // Drops what has changed meanwhile: clients from the list, names from channels. All that is said

@@ -8,7 +8,7 @@
 //    in rsrv/camessage.c, so what was read in between is this channel's), and says the same twice;
 //  - its client is in the server's list of clients, and that client's address is the peer of a
 //    socket of the IOC;
-//  - its name is text.
+//  - it has a name.
 // What fails is left out and counted; it is right at the next reading, or the tap saw it begin.
 #pragma once
 

@@ -142,8 +142,7 @@ std::optional<bool> read_flow_control(iocs::Memory& memory, const ClientNode& cl
   return std::nullopt;
 }
 
-Result<std::optional<std::string>> read_text(iocs::Memory& memory, std::uint64_t address,
-                                             std::size_t most) {
+Result<std::string> read_text(iocs::Memory& memory, std::uint64_t address, std::size_t most) {
   std::string text;
   std::array<char, 256> chunk;
   while (text.size() < most - 1) {
@@ -156,9 +155,7 @@ Result<std::optional<std::string>> read_text(iocs::Memory& memory, std::uint64_t
     text.append(chunk.begin(), end);
     if (end != chunk.begin() + static_cast<std::ptrdiff_t>(*got)) break;
   }
-  const auto printable = [](unsigned char c) { return c >= 0x20 && c != 0x7F; };
-  if (text.empty() || !std::ranges::all_of(text, printable)) return std::optional<std::string>();
-  return std::optional(std::move(text));
+  return text;
 }
 
 }  // namespace ioc_exporter::ca

@@ -45,9 +45,8 @@ Result<std::vector<ClientNode>> read_client_queue(iocs::Memory& memory, std::uin
 // struct is not known.
 std::optional<bool> read_flow_control(iocs::Memory& memory, const ClientNode& client);
 
-// Text that ends in a zero byte, cut to `most` - 1 bytes. Nothing when it is empty or holds a
-// control character. Bytes over 0x7F are left as they are.
-Result<std::optional<std::string>> read_text(iocs::Memory& memory, std::uint64_t address,
-                                             std::size_t most);
+// Text that ends in a zero byte, cut to `most` - 1 bytes. Clients choose it: it may hold any
+// others.
+Result<std::string> read_text(iocs::Memory& memory, std::uint64_t address, std::size_t most);
 
 }  // namespace ioc_exporter::ca

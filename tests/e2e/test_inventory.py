@@ -76,6 +76,18 @@ def test_rights_that_change(start_ioc, start_exporter, raw_client):
         assert told(exporter.scrape(), ioc)[1] == rights
 
 
+def test_names_that_hold_any_characters(start_ioc, start_exporter, raw_client):
+    """A client that chooses such ones takes nobody's number away."""
+    ioc = start_ioc("inventory-names", RECORDS)
+    plain, odd = raw_client(ioc), raw_client(ioc, "o\td\x01d", "li\nne")
+    plain.create("N:1")
+    for name in ('N:1.VAL{\n"dbnd":{"abs":1.5}}', "N:2.VAL{/*\x01*/}", "N:3.VAL{/*\x7f*/}"):
+        odd.create(name)
+    exporter = start_exporter("--server-probe", sees=[ioc])
+    expected = {"operator@console1": [1, 1, 0], "o\td\x01d@li\nne": [1, 3, 0]}
+    exporter.wait_scrape(lambda s: told(s, ioc) == ([2, 0, 0], {"read_write": 4}, expected), "all are told")
+
+
 def test_a_hundred_clients(start_ioc, start_exporter, raw_client):
     ioc = start_ioc("inventory-hundred", RECORDS)
     all_clients = [raw_client(ioc, f"user{i}", "console") for i in range(100)]
