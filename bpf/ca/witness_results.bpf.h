@@ -247,12 +247,15 @@ int witness_done(struct pt_regs *ctx)
 	if (!result || result->notify != notify)
 		return 0; /* the server was asked for it before we were there */
 	result->notify = 0;
-	add_put_duration(index, result->since_ns);
 	if (read_at(&status, sizeof status, notify + NOTIFY_STATUS))
 		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1);
-	else if (status)
-		add_failure(result->failures,
-			    status == NOTIFY_CANCELLED ? IOCX_FAILED_CANCELLED : IOCX_FAILED_PUT_FAILED);
+	if (status == NOTIFY_CANCELLED) {
+		add_failure(result->failures, IOCX_FAILED_CANCELLED);
+		return 0;
+	}
+	add_put_duration(index, result->since_ns);
+	if (status)
+		add_failure(result->failures, IOCX_FAILED_PUT_FAILED);
 	return 0;
 }
 

@@ -377,6 +377,18 @@ TEST_F(PutResultsTest, OneThatIsCancelledAndDoneAllTheSameIsDone) {
   EXPECT_EQ(result().notify, 0u);
 }
 
+// It was done, and cancelled before the database could say so.
+TEST_F(PutResultsTest, OneThatTheDatabaseCallsCancelledIsAFailureWithoutADuration) {
+  for (int i = 0; i < 7; ++i) {
+    ask_and_start();
+    ca_test_cancel(&notify_);
+    finish(1);
+  }
+  EXPECT_EQ(failures(), (Failures{{IOCX_FAILED_CANCELLED, 7}}));
+  EXPECT_EQ(timed(), 0u);
+  EXPECT_EQ(result().notify, 0u);
+}
+
 TEST_F(PutResultsTest, OneThatTheServerNoLongerWaitsForHasTimedOut) {
   ask_and_start();
   ask();
