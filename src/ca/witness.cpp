@@ -248,6 +248,8 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
   begin_switch();
   if (tap_)
     for (const Watched* watched : ended) tap_->leave_server(watched->number);
+  // Probes that stay, for other IOCs, pass over these.
+  for (const Watched* watched : ended) forget_process(*watched);
   kernel::take_off_together(std::move(probes));
   for (std::uint32_t index = 0; index < slots_.size(); ++index)
     trouble_.report("read the server's last puts", observe(index, true, now));
@@ -255,7 +257,7 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
     const auto rest = object_.maps().rest.lookup(watched->generation);
     trouble_.report("read the server's last puts", rest ? Result<void>() : rest.error());
     if (rest && *rest) observe_rest(*watched, **rest);
-    forget_waiting(watched->generation);
+    trouble_.report("give up an IOC's channels", give_up_all(watched->generation, now));
   }
   if (tap_) trouble_.report("read the puts that packets have shown", tap_->end_source_switch());
 }
@@ -267,17 +269,22 @@ void CaWitness::detach_all(Clock::time_point now) {
   end(all, now);
 }
 
-// Of an IOC that has ended.
-void CaWitness::forget(const Watched& watched) {
-  const auto report = [this](const Result<bool>& erased) {
-    trouble_.report("forget an IOC that the server probe counted",
-                    erased ? Result<void>() : erased.error());
-  };
+void CaWitness::forget_process(const Watched& watched) {
   const auto pid = static_cast<std::uint32_t>(watched.pid);
   if (auto config = object_.maps().iocs.lookup(pid);
       config && *config && (*config)->generation == watched.generation)
-    report(object_.maps().iocs.erase(pid));
-  report(object_.maps().rest.erase(watched.generation));
+    report_forgotten(object_.maps().iocs.erase(pid));
+}
+
+void CaWitness::report_forgotten(const Result<bool>& erased) {
+  trouble_.report("forget an IOC that the server probe counted",
+                  erased ? Result<void>() : erased.error());
+}
+
+// Of an IOC that has ended.
+void CaWitness::forget(const Watched& watched) {
+  forget_process(watched);
+  report_forgotten(object_.maps().rest.erase(watched.generation));
   forget_rest(watched.generation);
   serials_.erase(watched.generation);
 }

@@ -144,6 +144,8 @@ class CaWitness {
   void start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now);
   void end(const std::vector<Watched*>& those, Clock::time_point now);
   void forget(const Watched& watched);
+  void forget_process(const Watched& watched);
+  void report_forgotten(const Result<bool>& erased);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
   std::string name_by_packets(const CaPutPlace& place) const;
@@ -153,7 +155,7 @@ class CaWitness {
   void observe_failures(std::uint64_t source, const __u64* failures, const CaPutLabels& labels);
   const CaPutLabels* labels_in_sums(std::uint32_t index) const;
   bool waits(std::uint32_t index, std::uint64_t now_ns) const;
-  void forget_waiting(std::uint32_t generation);
+  Result<void> give_up_all(std::uint32_t generation, Clock::time_point now);
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
   const Watched* of_generation(std::uint32_t generation) const;
@@ -172,7 +174,7 @@ class CaWitness {
   std::map<std::uint32_t, std::string> unheard_;
   std::uint32_t last_generation_ = 0;
   bool switching_ = false;          // begin_switch() was called by this follow()
-  std::uint64_t lost_results_ = 0;  // of put-callbacks that were under way when probes came off
+  std::uint64_t lost_results_ = 0;  // of put-callbacks whose slot was freed
 };
 
 }  // namespace ioc_exporter::ca

@@ -95,15 +95,12 @@ bool CaWitness::waits(std::uint32_t index, std::uint64_t now_ns) const {
          (asked_ns != 0 && now_ns < asked_ns + nanoseconds(kLongestWait));
 }
 
-// Of an IOC whose probes are off: what becomes of its put-callbacks is not seen.
-void CaWitness::forget_waiting(std::uint32_t generation) {
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    if (slots_[index].key.generation != generation) continue;
-    iocx_witness_result& result = object_.results()[index];
-    if (result.notify != 0) ++lost_results_;
-    if (result.asked_ns != 0) ++lost_results_;
-    result.notify = result.asked_ns = 0;
-  }
+// Of an IOC whose puts are not heard of any more: what becomes of its put-callbacks is not seen.
+Result<void> CaWitness::give_up_all(std::uint32_t generation, Clock::time_point now) {
+  for (std::uint32_t index = 0; index < slots_.size(); ++index)
+    if (slots_[index].key.generation == generation && !slots_[index].given_up)
+      if (auto ok = give_up(index, now); !ok) return ok;
+  return {};
 }
 
 // `last`: what is not known of it by now will not be.
@@ -230,6 +227,9 @@ Result<void> CaWitness::reap(Clock::time_point now) {
     if (!durations) return std::move(durations).error();
     if (const CaPutLabels* const labels = labels_in_sums(index); labels && *durations)
       totals_->outcomes.observe_durations(kOfSlot | index, *labels, **durations);
+    const iocx_witness_result& result = object_.results()[index];
+    if (result.notify != 0) ++lost_results_;
+    if (result.asked_ns != 0) ++lost_results_;
     totals_->outcomes.close(kOfSlot | index);
     totals_->puts.close(CaPutTotals::kServerSlots | index);
     slot = {};

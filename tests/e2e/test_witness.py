@@ -137,13 +137,19 @@ def stopped(exporter, ioc):
 
 @contextlib.contextmanager
 def debugged(exporter, ioc):
+    """All its threads are traced; a main thread that has ended cannot be."""
     libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.ptrace(PTRACE_SEIZE, ioc.pid, None, None) == 0, os.strerror(ctypes.get_errno())
-    told_by(exporter, ioc, "packets")
-    yield
-    libc.ptrace(PTRACE_INTERRUPT, ioc.pid, None, None)
-    os.waitpid(ioc.pid, WALL)  # it has stopped, so that it can be let go
-    assert libc.ptrace(PTRACE_DETACH, ioc.pid, None, None) == 0, os.strerror(ctypes.get_errno())
+    threads = [thread for thread in map(int, os.listdir(f"/proc/{ioc.pid}/task"))
+               if libc.ptrace(PTRACE_SEIZE, thread, None, None) == 0]
+    assert threads, os.strerror(ctypes.get_errno())
+    try:
+        told_by(exporter, ioc, "packets")
+        yield
+    finally:
+        for thread in threads:
+            libc.ptrace(PTRACE_INTERRUPT, thread, None, None)
+            os.waitpid(thread, WALL)  # it has stopped, so that it can be let go
+            assert libc.ptrace(PTRACE_DETACH, thread, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
 @contextlib.contextmanager
@@ -188,6 +194,34 @@ def test_a_switch_every_two_seconds(start_exporter, start_ioc, raw_client, switc
         unread = -(-page.count(UNREAD, ioc=ioc.name) // (struct.calcsize(">HHHHII") + 8))
         assert unread > 0
     assert counted - wrong["double"] <= sent <= counted + wrong["missing"] + unread, (counted, sent, wrong, unread)
+
+
+def test_probes_that_stay_for_other_iocs(start_exporter, start_ioc, raw_client):
+    """IOCs whose main threads have ended share theirs: one that packets tell of is not counted by both."""
+    iocs = [start_ioc(f"sharing-{i}", targets(f"{i}:"), base="7.0.7") for i in "AB"]
+    for ioc in iocs:
+        ioc.shell("@exitMain")
+    exporter = start_exporter(sees=iocs)
+    for ioc in iocs:
+        told_by(exporter, ioc, "server")
+    clients = [raw_client(ioc) for ioc in iocs]
+    channels = [client.create(f"{i}:set1") for client, i in zip(clients, "AB")]
+
+    def write(counts):
+        for client, channel, count in zip(clients, channels, counts):
+            for value in range(count):
+                client.write(channel, value)
+            client.get(channel)
+
+    write([23, 19])
+    with debugged(exporter, iocs[0]):
+        write([17, 13])
+        page = exporter.scrape()
+        assert [page.total(PUTS, ioc=ioc.name) for ioc in iocs] == [40, 32]
+    told_by(exporter, iocs[0], "server")
+    write([11, 7])
+    page = exporter.scrape()
+    assert [page.total(PUTS, ioc=ioc.name) for ioc in iocs] == [51, 39]
 
 
 def test_a_flood_of_puts_does_not_take_the_probes_off(start_exporter, start_ioc, raw_client):
