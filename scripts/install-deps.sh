@@ -25,7 +25,8 @@ apt_packages() {
     # For arm64, and what runs it here; the libraries come from scripts/make-cross-root.sh.
     cross) echo "g++-aarch64-linux-gnu qemu-user-static" ;;
     test) for label in unit bpf e2e vm fuzz monitoring package lint; do apt_packages $label; done ;;
-    unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" ;;
+    unit) echo "openssl python3 libprotobuf-dev protobuf-compiler golang-github-prometheus-client-model-dev" \
+      "binutils" $(apt_compilers) ;;
     bpf) echo "python3 iproute2" ;;
     e2e) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager iproute2 openssl stunnel4" \
       "zstd runc rsyslog $(apt_fuzzer)" ;;
@@ -59,6 +60,15 @@ apt_qemu() {
 # The compiler-rt of the distribution's own clang, which libFuzzer and AddressSanitizer are part of.
 apt_fuzzer() {
   apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p'
+}
+
+# Compilers besides the distribution's own, whose code the tests look into.
+apt_compilers() {
+  local package
+  [ "$(uname -m)" = x86_64 ] || return 0
+  for package in gcc-11 gcc-12-aarch64-linux-gnu; do
+    if apt_knows "$package" Filename || dpkg_has "$package"; then echo "$package"; fi
+  done
 }
 
 dnf_packages() {
