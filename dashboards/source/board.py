@@ -10,6 +10,9 @@ from panels import CRITICAL, SOURCE, TOL, Row
 # itself; a single one has to be asked for: a name with a dot is none.
 HOSTS = 'job=~"$job", instance=~"$instance"'
 IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
+# Of all that Prometheus scrapes, the exporters: jobs that have had one in the last day.
+EXPORTERS_DOWN = (f"(up{{{HOSTS}}} == 0 and on (job) "
+                  f'max by (job) (last_over_time(ioc_exporter_build_info{{job=~"$job"}}[1d])))')
 
 
 # All instances, and then those of which a rule has a sum over all hosts: the ".+" of All matches the name of the job, too,
@@ -41,12 +44,24 @@ def variable(name: str, label: str, query: str, several: bool):
     return choice
 
 
+def hidden(name: str, query: str, label: str):
+    """The value of a label of what a query finds now."""
+    return (dashboard.QueryVariable(name).hide(models.VariableHide.HIDE_VARIABLE).datasource(SOURCE)
+            .query({"query": f"query_result({query})", "refId": name}).regex(f'/[{{,]{label}="(.*?)"[,}}]/')
+            .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).multi(False).include_all(False))
+
+
 def exporter_of_runbooks():
-    """Where links to runbooks lead: any exporter has all pages."""
-    return (dashboard.QueryVariable("exporter").hide(models.VariableHide.HIDE_VARIABLE).datasource(SOURCE)
-            .query({"query": 'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', "refId": "exporter"})
-            .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
-            .multi(False).include_all(False))
+    """Where links to runbooks lead: any exporter that answers has all pages."""
+    return hidden("exporter", 'topk(1, ioc_exporter_build_info{job=~"$job"})', "instance")
+
+
+def expression_of(name: str):
+    """What was typed, as an expression over whole names: of nothing all, of * any text where it repeats nothing."""
+    typed = f'label_replace(vector(1), "typed", "${name}", "", "")'
+    for text, pattern in [("$1", r"\\s*(.*?)\\s*")] + 4 * [("$1.*$2", "(|.*[^].)])[*](.*)")] + [(".*", "")]:
+        typed = f'label_replace({typed}, "typed", "{text}", "typed", "{pattern}")'
+    return hidden(f"{name}s", typed, "typed")
 
 
 def annotations(selector: str, of_iocs: bool):
@@ -70,7 +85,7 @@ class Board:
     description: str
     iocs: str
     panels: list
-    # Expressions that one types: by name, how they are called.
+    # What one types: by name, how it is called. Queries have $pvs for what was typed as $pv.
     texts: dict = field(default_factory=dict)
     logs: bool = False  # a Loki can be chosen
 
@@ -89,7 +104,8 @@ class Board:
                 "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)',
                 self.iocs == "all"))
         for name, label in self.texts.items():
-            board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(".*"))
+            board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(""))
+            board = board.with_variable(expression_of(name))
         if self.logs:
             board = board.with_variable(dashboard.DatasourceVariable("logs").label("Logs").type("loki"))
         board = board.with_variable(exporter_of_runbooks())

@@ -1,6 +1,7 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
-from board import ALL_HOSTS, HOSTS, SOME_HOSTS, Board
-from panels import COLLECTORS, CRITICAL, EVENTS, GOOD, PROBES, WARNING, Bars, Column, Query, Ranked, Row, Stat, Table, TimeSeries
+from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, SOME_HOSTS, Board
+from panels import (Bars, CALM, COLLECTORS, CRITICAL, Column, EVENTS, GOOD, PROBES, Query, Ranked, Row, Stat, Table,
+                    TimeSeries, WARNING, WHEN)
 
 
 def board() -> Board:
@@ -8,26 +9,37 @@ def board() -> Board:
         uid="ioc-exporter-exporter", title="EPICS / Exporter", iocs="none",
         description="What the exporters cost, and whether what they show is all there is.",
         panels=[
-            Stat("Exporters", "Exporters that answer.", [Query(f"count(up{{{HOSTS}}} == 1) or vector(0)")], unit="short"),
-            Stat("Down", "Exporters that do not answer.", [Query(f"count(up{{{HOSTS}}} == 0) or vector(0)")],
-                 unit="short", steps=[(None, GOOD), (1, CRITICAL)]),
-            Stat("Not in order", "Exporters whose probes were taken off, probes that the kernel refused, and "
+            Stat("Exporters", "Exporters that answer.", [Query(f"count(ioc_exporter_build_info{{{HOSTS}}}) or vector(0)")], unit="short"),
+            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")],
+                 unit="short", steps=[(None, CALM), (1, CRITICAL)]),
+            Stat("Faulty exporters", "Exporters whose probes were taken off, probes that the kernel refused, and "
                  "configuration files that an exporter refused.",
                  [Query(f"(sum(ioc_exporter_detached{{{HOSTS}}}) or vector(0)) "
                         f"+ (count(ioc_exporter_probe_loaded{{{HOSTS}}} == 0) or vector(0)) "
                         f"+ (count(ioc_exporter_config_last_reload_successful{{{HOSTS}}} == 0) or vector(0))")],
-                 unit="short", steps=[(None, GOOD), (1, CRITICAL)]),
+                 unit="short", steps=[(None, CALM), (1, CRITICAL)]),
             Stat("Lost events", "Events a second that could not be counted, or not with all their labels, for reasons "
                  "that are not usual.",
                  [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit=EVENTS,
-                 steps=[(None, GOOD), (0.001, WARNING)]),
+                 steps=[(None, CALM), (0.001, WARNING)]),
             Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
                  [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")], unit="short",
-                 steps=[(None, GOOD), (1, WARNING)]),
+                 steps=[(None, CALM), (1, WARNING)]),
             Stat("Unwatched IOCs", "IOCs that run and whose records are not counted: over the budget, or the probes could not "
                  "be attached. The page of the exporter says why.",
                  [Query(f"count(epics_ioc_records_watched{{{HOSTS}}} == 0) or vector(0)")], unit="short",
-                 steps=[(None, GOOD), (1, WARNING)]),
+                 steps=[(None, CALM), (1, WARNING)]),
+
+            Table("Exporters that do not answer", "Which, and since when the alert knows of it; 50 at most.",
+                  [Query(f"topk(50, {EXPORTERS_DOWN})", instant=True),
+                   Query(f'1000 * topk(50, ALERTS_FOR_STATE{{alertname="IocExporterDown", {HOSTS}}})', instant=True)],
+                  width=12, height=6, sort=["-Since"], empty_when_healthy=True,
+                  columns=[Column("instance", "Exporter"), Column("Value #B", "Since", width=150, unit=WHEN)]),
+            Table("IOCs whose records are not counted", "IOCs that run and whose records the exporter does not count now; 50 at most. The "
+                  "page of their exporter says why.",
+                  [Query(f"topk(50, epics_ioc_records_watched{{{HOSTS}}} == 0)", instant=True)], width=12, height=6,
+                  sort=["IOC"], empty_when_healthy=True,
+                  columns=[Column("ioc", "IOC"), Column("instance", "Exporter", page=True)]),
 
             Row("What it costs"),
             Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "
@@ -55,8 +67,8 @@ def board() -> Board:
                   # Of all hosts what a rule has summed: of a hundred that would be millions of samples.
                   [Query("topk(10, sum by (probe, reason) (60 * sum_over_time("
                          f"job_probe_reason:ioc_exporter_dropped:rate5m{{{ALL_HOSTS}}}[$__range]) "
-                         f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}, lost="true"}}[$__range])))', instant=True)],
-                  sort="Events", steps=[(None, GOOD), (1, WARNING)],
+                         f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}, lost="true"}}[$__range])) > 0)', instant=True)],
+                  empty_when_healthy=True, sort=["-Events"], steps=[(None, GOOD), (1, WARNING)],
                   columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
                            Column("Value", "Events", unit="short", decimals=0, bar=True)]),
             Table("Fill of kernel maps", "Entries in use of those that there is room for: the ten fullest. Without maps "
@@ -64,7 +76,7 @@ def board() -> Board:
                   [Query(f'topk(10, max by (map) (ioc_exporter_map_entries{{{HOSTS}, '
                          f'map!~"ioc_.+|ca_searches|put_notifies"}} / ioc_exporter_map_capacity{{{HOSTS}}}))',
                          instant=True)],
-                  sort="In use", steps=[(None, GOOD), (0.75, WARNING), (0.9, CRITICAL)],
+                  sort=["-In use"], steps=[(None, GOOD), (0.75, WARNING), (0.9, CRITICAL)],
                   columns=[Column("map", "Map", width=190),
                            Column("Value", "In use", unit="percentunit", decimals=1, bar=True, maximum=1)]),
             TimeSeries("Attachments", "Uprobes and sockets that feed each probe.",
@@ -79,14 +91,8 @@ def board() -> Board:
                  unit="s", width=8),
             Table("Series over their limit", "How many series were summed in one because their family is over its "
                   "limit: the 20 families with most of them.",
-                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=12, height=6,
-                  sort="Series", empty_when_healthy=True,
+                  [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=24, height=6,
+                  sort=["-Series"], empty_when_healthy=True,
                   columns=[Column("instance", "Exporter"), Column("family", "Family"),
                            Column("Value", "Series", width=90, unit="short", decimals=0)]),
-            Table("IOCs that are timed least", "Part of the IOC's processings that are timed: below 100 % each stands for "
-                  "several in durations; all are counted. The 20 lowest.",
-                  [Query(f"bottomk(20, epics_ioc_timed_ratio{{{HOSTS}}})", instant=True)], width=12,
-                  height=6, sort="Timed", descending=False,
-                  columns=[Column("instance", "Exporter"), Column("ioc", "IOC"),
-                           Column("Value", "Timed", width=120, unit="percentunit", decimals=0)]),
         ])

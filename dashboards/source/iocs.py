@@ -1,7 +1,7 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
-from board import IOCS, Board, halves
-from panels import (CRITICAL, GOOD, PASSES, PERIODS, PROCESSINGS, PUTS, SEVERITIES, STATES, UP_DOWN, WARNING, Column, Query, Ranked, Row, Stat,
-                    StateTimeline, Table, TimeSeries, worst_alerts)
+from board import EXPORTERS_DOWN, HOSTS, IOCS, Board, halves
+from panels import (CALM, CRITICAL, Column, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
+                    TimeSeries, WARNING, WHEN, firing_alerts)
 
 # The 30 that need attention most, in every query of the table.
 SHOWN = f"and on (job, instance, ioc) topk(30, ioc:epics_ioc:attention{{{IOCS}}})"
@@ -11,13 +11,67 @@ def column(expression: str) -> Query:
     return Query(f"sum by (job, instance, ioc) ({expression}) {SHOWN}", instant=True)
 
 ON = "on (job, instance, ioc)"
-# Those that have ended, and those that a site expects and that were not seen.
-DOWN = f"(epics_ioc_up{{{IOCS}}} == 0 or (epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}))"
+# Alerts about an IOC, without those about who writes to it: as the rule ioc:epics_ioc:state takes them.
+OF_HEALTH = f'ioc!="", alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm", {IOCS}'
+# Those that have ended, those that a site expects and that were never seen, and those of exporters that do not answer.
+ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
+NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
+UNSEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
 
 
-def count_state(title: str, value: int, color: str, text: str) -> Stat:
-    return Stat(title, text, [Query(f"count(ioc:epics_alerts:worst{{{IOCS}}} == {value}) or vector(0)")], unit="short",
-                steps=[(None, GOOD), (1, color)])
+def alerts_by(severity: str) -> str:
+    return f'ALERTS{{alertstate="firing", severity="{severity}", {OF_HEALTH}}}'
+
+
+def attention() -> Table:
+    since = f"ALERTS_FOR_STATE{{{OF_HEALTH}}}"
+    worst = (f"topk by (job, instance, ioc) (1, max by (job, instance, ioc, alertname) (3 * {alerts_by('critical')} "
+             f"or 2 * {alerts_by('warning')} or {alerts_by('info')}))")
+    return Table(
+        "IOCs by what needs attention", "The 30 IOCs in the worst state, then with the most CPU time, and which alert makes it so, "
+        "since when. Alerts about who writes to them are on Puts. A name leads to what this IOC does.",
+        [column(f"ioc:epics_ioc:state{{{IOCS}}}"),
+         Query(f"max by (job, instance, ioc, alertname) ({worst}) {SHOWN}", instant=True),
+         column(f"1000 * (max by (job, instance, ioc, alertname) ({since}) and on (job, instance, ioc, alertname) {worst})"),
+         column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
+         column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
+         column(f"epics_ioc_records_stuck{{{IOCS}}}"),
+         column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
+        width=24, height=10, sort=["-State", "-CPU"],
+        columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"),
+                 Column("Value #A", "State", width=85, mapping=STATES),
+                 Column("alertname", "Why", width=220, runbook=True), Column("Value #C", "Since", width=150, unit=WHEN),
+                 Column("instance", "Exporter", width=200),
+                 Column("Value #D", "CPU", width=80, unit="percentunit", decimals=1),
+                 Column("Value #E", "Records processed/s", width=160, unit="none", decimals=1),
+                 Column("Value #F", "Stuck", width=70, unit="short"),
+                 Column("Value #G", "Memory", width=100, unit="bytes", decimals=0)])
+
+
+def not_running() -> Table:
+    """Since when: as the alerts have it."""
+    def ended_by(expression: str, reason: str) -> str:
+        return f'label_replace({expression}, "reason", "{reason}", "", "")'
+
+    exit_info = f"epics_ioc_last_exit_info{{{IOCS}}}"
+    rows = (f"(({ENDED}) * {ON} group_left (reason, status, signal) {exit_info} or {ended_by(f'({ENDED} unless {ON} {exit_info})', 'not known')} "
+            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({UNSEEN})', 'exporter does not answer')})")
+    since = (f'({UNSEEN}) / 4 * on (job, instance) group_left () max by (job, instance) (ALERTS_FOR_STATE{{alertname="IocExporterDown", {HOSTS}}}) '
+             f'or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})')
+    return Table(
+        "IOCs that do not run, or are not seen", "How those ended that have, where the exporter saw it, and since when the alert knows "
+        "of it; 50 at most. Until they run again, or for a day.",
+        [Query(f"topk(50, {rows})", instant=True),
+         Query(f"1000 * topk(50, {since})", instant=True)],
+        width=12, height=8, sort=["-Since"], empty_when_healthy=True,
+        columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("reason", "Ended by", width=95), Column("signal", "Signal", width=85),
+                 Column("status", "Status", width=65), Column("Value #B", "Since", width=150, unit=WHEN),
+                 Column("instance", "Exporter", width=115)])
+
+
+def count_state(title: str, value: str, color: str, text: str) -> Stat:
+    return Stat(title, text, [Query(f"count(ioc:epics_ioc:state{{{IOCS}}} {value}) or vector(0)")], unit="short", width=3,
+                steps=[(None, CALM), (1, color)])
 
 
 def board() -> Board:
@@ -25,51 +79,28 @@ def board() -> Board:
         uid="ioc-exporter-iocs", title="EPICS / IOCs", iocs="all",
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
-            Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short"),
+            Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short", width=3),
             Stat("IOCs down", "IOCs that have ended, within the last day, and those that are expected and were never seen.",
-                 [Query(f"count({DOWN}) or vector(0)")], unit="short",
-                 steps=[(None, GOOD), (1, CRITICAL)]),
-            count_state("Critical", 3, CRITICAL, "IOCs with a critical alert that fires."),
-            count_state("Warning", 2, WARNING, "IOCs whose worst alert that fires is a warning."),
-            Stat("Restarts", "Starts of IOCs again in the time shown.",
-                 [Query(f"sum(increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) or vector(0)")], unit="short",
-                 decimals=0, steps=[(None, GOOD), (0.5, WARNING)]),
-            Stat("Records", "Records of all IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short"),
+                 [Query(f"count({ENDED} or ({NEVER_SEEN})) or vector(0)")], unit="short", width=3,
+                 steps=[(None, CALM), (1, CRITICAL)]),
+            Stat("Hosts not seen", "Exporters that do not answer: how their IOCs are is not known.",
+                 [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], unit="short", width=3, steps=[(None, CALM), (1, CRITICAL)]),
+            count_state("Critical", "== 3", CRITICAL, "IOCs that run, with a critical alert that fires; without those about who writes."),
+            count_state("Warning", "== 2", WARNING, "IOCs whose worst alert that fires is a warning; without those about who writes."),
+            Stat("Restarts, time shown", "Starts of IOCs again in the time shown.",
+                 [Query(f"sum(increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) or vector(0)")], unit="short", width=4,
+                 decimals=0, steps=[(None, CALM), (0.5, WARNING)]),
+            Stat("Records", "Records of all chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short", width=4),
 
-            Table("IOCs by what needs attention", "The 30 IOCs with the worst alerts, then with the most CPU time. A "
-                  "name links to what this IOC does.",
-                  [column(f"ioc:epics_alerts:worst{{{IOCS}}}"),
-                   column(f"(epics_ioc_up{{{IOCS}}} or 0 * epics_ioc_expected{{{IOCS}}})"),
-                   column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
-                   column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
-                   column(f"ioc_protocol:epics_puts:rate5m{{{IOCS}}}"),
-                   column(f"epics_ioc_records_stuck{{{IOCS}}}"),
-                   column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
-                  width=24, height=10, sort="State",
-                  columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("instance", "Exporter", width=220),
-                           Column("Value #A", "State", width=90, mapping=STATES),
-                           Column("Value #B", "Runs", width=80, mapping=UP_DOWN),
-                           Column("Value #C", "CPU", width=90, unit="percentunit", decimals=1),
-                           Column("Value #D", "Processings", width=170, unit=PROCESSINGS, decimals=1),
-                           Column("Value #E", "Puts", width=120, unit=PUTS, decimals=1),
-                           Column("Value #F", "Stuck", width=80, unit="short"),
-                           Column("Value #G", "Memory", width=110, unit="bytes", decimals=0)]),
-            Table("Alerts that fire", "Alerts about IOCs, 50 at most. An alert links to what to do.",
-                  [Query(worst_alerts(f'ioc!="", {IOCS}', "job, instance, ioc"), instant=True)], width=12, height=8,
-                  empty_when_healthy=True,
-                  columns=[Column("severity", "Severity", width=90, mapping=SEVERITIES),
-                           Column("alertname", "Alert", runbook=True), Column("ioc", "IOC", width=200)]),
-            Table("IOCs that do not run", "How those ended that have, where the exporter saw it; those without were never "
-                  "seen; 50 at most. Until they run again, or for a day.",
-                  [Query(f"topk(50, {DOWN} * {ON} group_left (reason, status, signal) epics_ioc_last_exit_info{{{IOCS}}} "
-                         f"or ({DOWN} unless {ON} epics_ioc_last_exit_info{{{IOCS}}}))", instant=True)],
-                  width=12, height=8, empty_when_healthy=True,
-                  columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("instance", "Exporter", width=160),
-                           Column("reason", "Ended by", width=95), Column("signal", "Signal", width=90),
-                           Column("status", "Exit status", width=100)]),
-            StateTimeline("Health over time", "The worst alert of the 15 IOCs that need attention most at the end of the "
+            attention(),
+            firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC and user. An "
+                          "alert links to what to do.", f'{HOSTS}, ioc=~"${{ioc:regex}}|", alertname=~"Epics.*|IocExporterDown"',
+                          "job, instance, ioc, user", width=12, height=8,
+                          columns=[Column("ioc", "IOC", width=100), Column("user", "User", width=80)]),
+            not_running(),
+            StateTimeline("Health over time", "The state of the 15 IOCs that need attention most at the end of the "
                           "time shown.",
-                          [Query(f"ioc:epics_alerts:worst{{{IOCS}}} and on (job, instance, ioc) "
+                          [Query(f"ioc:epics_ioc:state{{{IOCS}}} and on (job, instance, ioc) "
                                  f"topk(15, ioc:epics_ioc:attention{{{IOCS}}} @ end())", "{{ioc}}")],
                           mapping=STATES, width=12, height=8),
             Ranked("CPU time", "The six IOCs with the most CPU time at the end of the time shown, in cores.",
@@ -98,11 +129,11 @@ def board() -> Board:
             TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
                        [Query(halves("sum by (period) (instance_period:epics_ioc_scan_overruns:rate5m{CHOSEN})",
                                      "sum by (period) (rate(epics_ioc_scan_overruns_total{CHOSEN}[$__rate_interval]))"),
-                              "{{period}} s")], unit=PASSES, width=8, at_least=1, colors=PERIODS),
+                              "{{period}} s")], unit=PASSES, width=8, colors=PERIODS),
             Table("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
                   "hold; the eight fullest.",
                   [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",
-                         instant=True)], width=8, sort="Filled", steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)],
+                         instant=True)], width=8, sort=["-Filled"], steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)],
                   columns=[Column("ioc", "IOC"), Column("queue", "Queue", width=75),
                            Column("Value", "Filled", width=150, unit="percentunit", decimals=1, bar=True, maximum=1)]),
             TimeSeries("Records by severity", "Records that are in alarm, by severity.",

@@ -23,11 +23,14 @@ CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: even
 # point costs; the ranked ones are found among all PVs or clients.
 POINTS, RANKED_POINTS = 300, 150
 REFS = "ABCDEFGH"  # how Grafana names the queries of a panel
-GOOD, WARNING, CRITICAL = TOL["blue"], TOL["yellow"], TOL["red"]
+# Behind text, which Grafana writes in white on what is darker than 180 of 255, and in black on what is brighter.
+GOOD, INFO, WARNING, UNSEEN, CRITICAL = TOL["blue"], "#BBCCEE", "#DDCC77", "#AA3377", TOL["red"]
+CALM = "transparent"  # nothing to say: no colour
 
-STATES = {"0": ("ok", GOOD), "1": ("info", TOL["cyan"]), "2": ("warning", WARNING), "3": ("critical", CRITICAL)}
-UP_DOWN = {"0": ("down", CRITICAL), "1": ("up", GOOD)}
-SEVERITIES = {"info": ("info", TOL["cyan"]), "warning": ("warning", WARNING), "critical": ("critical", CRITICAL)}
+STATES = {"0": ("ok", GOOD), "1": ("info", INFO), "2": ("warning", WARNING), "3": ("critical", CRITICAL),
+          "4": ("not seen", UNSEEN), "5": ("down", CRITICAL)}
+ALERT_LEVELS = {"1": ("info", INFO), "2": ("warning", WARNING), "3": ("critical", CRITICAL)}
+WHEN = "dateTimeAsIsoNoDateIfToday"
 PERIODS = {"0.1 s": "blue", "0.2 s": "orange", "0.5 s": "teal", "1 s": "magenta", "2 s": "yellow", "5 s": "cyan",
            "10 s": "grey"}
 PROBES = {"record_process": "blue", "ca_tap": "orange", "ca_udp": "teal", "ca_server_probe": "magenta", "pva_server_probe": "cyan",
@@ -37,13 +40,38 @@ COLLECTORS = {"discovery": "blue", "records": "orange", "puts": "teal", "pva": "
 
 
 
-def worst_alerts(selector: str, by: str) -> str:
-    """At most 50 that fire, the critical ones first: each is 1 by itself, of which topk() takes any. Those that differ in
-    nothing that is shown are one."""
-    weights = {"critical": "3 * ", "warning": "2 * ", "info": ""}
-    return f"topk(50, max by (severity, alertname, {by}) (" + " or ".join(
-        f'{weight}ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
-        for severity, weight in weights.items()) + "))"
+def firing_alerts(title: str, description: str, selector: str, by: str, columns: list, **options):
+    """A table of the alerts that fire, a row for each of `by`: the critical ones first, then the latest; 50, and how many
+    there are where that is not all."""
+    def fires(severity: str) -> str:
+        return f'ALERTS{{alertstate="firing", severity="{severity}", {selector}}}'
+
+    labels = f"alertname, {by}"
+    worst = f"max by ({labels}) (3 * {fires('critical')} or 2 * {fires('warning')} or {fires('info')})"
+    shown = f"topk(50, {worst})"
+    more = (f'label_replace(label_replace(count_values("rows", count({worst}) > 50), "alertname", "$1 rows, 50 shown", "rows", '
+            f'"(.*)"), "rows", "", "", "")')
+    since = f"max by ({labels}) (ALERTS_FOR_STATE{{{selector}}})"
+    count = f'count by ({labels}) (ALERTS{{alertstate="firing", {selector}}})'
+    return Table(title, description, [Query(f"{shown} or {more}", instant=True),
+                                      Query(f"1000 * {since} and on ({labels}) {shown}", instant=True),
+                                      Query(f"{count} and on ({labels}) {shown}", instant=True)],
+                 sort=["-Severity", "-Since"], empty_when_healthy=True,
+                 columns=[Column("Value #A", "Severity", width=95, mapping=ALERT_LEVELS), Column("alertname", "Alert", runbook=True),
+                          *columns, Column("Value #C", "Alerts", width=70, unit="short", decimals=0),
+                          Column("Value #B", "Since", width=150, unit=WHEN)], **options)
+
+
+ADDRESS = "[0-9.]+|[0-9a-f]*:[0-9a-f:.]*"
+
+
+def who(expression: str) -> str:
+    """With the label "who": user@host (address). A host that is called by an address is named once."""
+    named = f'label_join({expression}, "who", "\\t", "user", "client_host", "client")'
+    for text, pattern in (("all others", r"[(]other[)]\t.*"), ("$1@$2", rf"(.*)\t(?:{ADDRESS})\t(.*)"),
+                          ("$1@$2 ($3)", r"(.*)\t(.*)\t(.*)")):
+        named = f'label_replace({named}, "who", "{text}", "who", "{pattern}")'
+    return named
 
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -73,18 +101,22 @@ class Column:
     mapping: dict | None = None
     bar: bool = False  # the value, with a bar beside it
     maximum: float | None = None  # of the bar, where it is not the largest value
+    row: bool = False  # the whole row has the colour of the mapping
     runbook: bool = False  # the cell is an alert's name: links to its page
+    page: bool = False  # the cell is an exporter's name: links to its page
     board: str | None = None  # the cell is an IOC's name: links to this board
 
     def properties(self) -> list[models.DynamicConfigValue]:
         wanted = {"custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
         if self.mapping:
-            wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-text"}}
+            wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-background", "mode": "basic", "applyToRow": self.row}}
         if self.bar:
             wanted |= {"min": 0, "max": self.maximum, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
         if self.runbook:
             wanted["links"] = [{"title": "What to do", "url": "http://${exporter}/runbooks/${__value.raw:percentencode}",
                                 "targetBlank": True}]
+        if self.page:
+            wanted["links"] = [{"title": "The exporter's page", "url": "http://${__value.raw:percentencode}/", "targetBlank": True}]
         if self.board:
             wanted["links"] = [{"title": "This IOC", "url": f"/d/{self.board}?${{datasource:queryparam}}"
                                 "&${__url_time_range}&${job:queryparam}"
@@ -167,14 +199,14 @@ class Logs:
 class Stat(Panel):
     width: int = 4
     height: int = 4
-    area: bool = False
+    steps: list = field(default_factory=lambda: [(None, CALM)])
 
     def build(self):
         for query in self.queries:  # one number: once, not at each step of the time shown
-            query.instant = query.instant or not self.area or "$__range" in query.expression
+            query.instant = True
         return self.finish(
-            stat.Panel().color_mode(shapes.BigValueColorMode.VALUE).text_mode(shapes.BigValueTextMode.VALUE)
-            .graph_mode(shapes.BigValueGraphMode.AREA if self.area else shapes.BigValueGraphMode.NONE)
+            stat.Panel().color_mode(shapes.BigValueColorMode.BACKGROUND_SOLID).text_mode(shapes.BigValueTextMode.VALUE)
+            .graph_mode(shapes.BigValueGraphMode.NONE).text(common.VizTextDisplayOptions().value_size(32))
             .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
             .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
 
@@ -186,7 +218,6 @@ class TimeSeries(Panel):
     colors: dict[str, str] = field(default_factory=dict)
     line: tuple[float, str] | None = None  # a bound that is drawn
     logarithmic: bool = False
-    at_least: float | None = None  # how far the axis goes when all is 0
 
     def build(self):
         stacking = shapes.StackingMode.NORMAL if self.stack else shapes.StackingMode.NONE
@@ -195,7 +226,7 @@ class TimeSeries(Panel):
         panel = self.finish(
             # Stacked series of zero height would draw their outline on top of the stack.
             timeseries.Panel().min(0).line_width(0 if self.stack else 2).fill_opacity(60 if self.stack else 0)
-            .show_points(shapes.VisibilityMode.NEVER).stacking(common.StackingConfig().mode(stacking))
+            .show_points(shapes.VisibilityMode.AUTO).stacking(common.StackingConfig().mode(stacking))
             .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))  # what has no name below
             .legend(common.VizLegendOptions().display_mode(shapes.LegendDisplayMode.LIST)
                     .placement(shapes.LegendPlacement.BOTTOM).show_legend(True))
@@ -204,8 +235,6 @@ class TimeSeries(Panel):
         if self.line:
             panel = panel.thresholds_style(
                 common.GraphThresholdsStyleConfig().mode(shapes.GraphThresholdsStyleMode.DASHED))
-        if self.at_least is not None:
-            panel = panel.axis_soft_max(self.at_least)
         if self.logarithmic:
             panel = panel.scale_distribution(
                 common.ScaleDistributionConfig().type(shapes.ScaleDistribution.LOG).log(10))
@@ -224,7 +253,8 @@ class Ranked(TimeSeries):
     def build(self):
         expression, = self.queries
         now, at_end = expression.expression.replace("@END", ""), expression.expression.replace("@END", " @ end()")
-        self.queries = [Query(f"{now} and topk(6, {at_end})", expression.legend)]
+        shown = f"{now} and topk(6, {at_end})"
+        self.queries = [Query(who(shown) if "{{who}}" in expression.legend else shown, expression.legend)]
         return super().build()
 
 
@@ -268,8 +298,8 @@ class StateTimeline(Panel):
 @dataclass
 class Table(Panel):
     columns: list[Column] = field(default_factory=list)
-    sort: str | None = None  # the title of a column; none: by the value, which is not shown
-    descending: bool = True
+    # Titles of columns, the first first; "-": descending. None: by the value, which is not shown.
+    sort: list[str] = field(default_factory=list)
 
     def build(self):
         names = [column.name for column in self.columns]
@@ -278,7 +308,7 @@ class Table(Panel):
             panel = panel.with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
         if not self.sort:
             panel = panel.with_transformation(models.DataTransformerConfig(
-                id_val="sortBy", options={"fields": {}, "sort": [{"field": "Value", "desc": self.descending}]}))
+                id_val="sortBy", options={"fields": {}, "sort": [{"field": "Value", "desc": True}]}))
         panel = panel.with_transformation(models.DataTransformerConfig(
             id_val="filterFieldsByName", options={"include": {"names": names}}))
         panel = panel.with_transformation(models.DataTransformerConfig(id_val="organize", options={
@@ -287,5 +317,6 @@ class Table(Panel):
         for column in self.columns:
             panel = panel.override_by_name(column.title, column.properties())
         if self.sort:
-            panel = panel.sort_by([common.TableSortByFieldState().display_name(self.sort).desc(self.descending)])
+            panel = panel.sort_by([common.TableSortByFieldState().display_name(title.removeprefix("-")).desc(title.startswith("-"))
+                                   for title in self.sort])
         return self.finish(panel, PromQueryFormat.TABLE)

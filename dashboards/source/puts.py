@@ -1,22 +1,32 @@
 """Dashboard Puts: who writes where."""
 from board import HOSTS, IOCS, Board, halves
-from panels import (CRITICAL, GOOD, PUTS, SEVERITIES, WARNING, Column, Heatmap, Logs, Query, Ranked, Row, Stat,
-                    Table, TimeSeries, worst_alerts)
+from panels import (CALM, CRITICAL, Column, Heatmap, Logs, PUTS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
+                    firing_alerts, who)
 
 # Searches are no single host's: without that label, which the ".+" of All would want.
-PUT_ALERTS = 'job=~"$job", instance=~"$instance|", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
+PUT_ALERTS = (f'{IOCS}, pv=~"$pvs", user=~"$users", client=~"$clients", alertname=~"Epics.*Put.*|EpicsSearchStorm"'
+              .replace("$instance", "$instance|"))
 # What was typed above: all panels of single PVs and clients look at that alone. What is summed under (other), since
 # there is more than --limit allows, is in a panel of its own.
-PV = 'pv=~"$pv", pv!="(other)"'
-CLIENT = 'user=~"$user", client=~"$client"'
+PV = 'pv=~"$pvs", pv!="(other)"'
+CLIENT = 'user=~"$users", client=~"$clients"'
 BOTH = f"{IOCS}, {PV}, {CLIENT}"
+TYPED = ("pvs", "users", "clients")
+ALL_TYPED = f'pv=~"$pvs", {CLIENT}'
 BUCKETS = halves("sum by (le) (instance_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
                  "sum by (le) (ioc_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})",
                  whole="sum by (le) (job_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
 # What the put log has pushed to a Loki (docs/putlog.md): the line is JSON, the client there has its port.
-PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pv" | user=~"$user" | client=~"($client)(:[0-9]+)?"'
+PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pvs" | user=~"$users" | client=~"($clients)(:[0-9]+)?"'
            ' | line_format "{{.pv}}  {{.old}} -> {{.value}}  {{.op}}  {{.user}}@{{.client_host}} ({{.client}})  {{.status}} {{.action}} {{.rule}}"')
+
+
+# Those under (other) too: none is left out.
+JUDGED = f'{IOCS}, pv=~"$pvs", {CLIENT}'
+FORBIDDEN = f'{JUDGED}, action="forbidden"'
+UNEXPECTED = f'{BOTH}, action="unexpected"'
+LABELS = "protocol, ioc, pv, client, user, client_host, rule, action"
 
 
 def unexpected_in_range(selector: str) -> str:
@@ -28,60 +38,73 @@ def unexpected_in_range(selector: str) -> str:
     return " or ".join(f'label_replace({text}, "part", "{part}", "", "")' for part, text in parts.items())
 
 
-def unexpected_stat(title: str, action: str, color: str, text: str) -> Stat:
-    return Stat(title, text, [Query(
-        "sum(" + unexpected_in_range(f'{IOCS}, action="{action}"') + ") or vector(0)")],
-        unit="short", width=3, decimals=0, steps=[(None, GOOD), (0.5, color)])
+def unexpected_stat(title: str, selector: str, color: str, text: str) -> Stat:
+    return Stat(title, text, [Query(f"sum({unexpected_in_range(selector)}) or vector(0)")],
+                unit="short", decimals=0, steps=[(None, CALM), (0.5, color)])
+
+
+def unexpected_puts() -> Table:
+    """All that are forbidden, and the 50 latest that are unexpected."""
+    def last(selector: str) -> str:
+        return f"max by ({LABELS}) (last_over_time(epics_last_unexpected_put_timestamp_seconds{{{selector}}}[$__range]))"
+
+    latest = f"({last(FORBIDDEN)} or topk(50, {last(UNEXPECTED)}))"
+    counts = f"sum by ({LABELS}) ({unexpected_in_range(JUDGED)}) > 0"
+
+    def row(expression: str) -> Query:  # with the name of its alert, for the link to its page
+        alert = f'label_replace({who(expression)}, "alert", "EpicsUnexpectedPut", "action", "unexpected")'
+        return Query(f'label_replace({alert}, "alert", "EpicsForbiddenPut", "action", "forbidden")', instant=True)
+
+    return Table("Unexpected and forbidden puts, in the time shown", "All puts that the policy forbids, and of those that it does "
+                 "not expect the 50 latest. What leads to what to do.",
+                 [row(f"1000 * {latest} and on ({LABELS}) {counts}"), row(f"{counts} and on ({LABELS}) {latest}")],
+                 width=24, height=7, sort=["What", "-When"], empty_when_healthy=True,
+                 columns=[Column("Value #A", "When", width=150, unit=WHEN),
+                          Column("who", "Who", width=240), Column("pv", "PV"),
+                          Column("Value #B", "Puts", width=75, unit="short", decimals=0),
+                          Column("alert", "What", width=100, runbook=True, row=True,
+                                 mapping={"EpicsForbiddenPut": ("forbidden", CRITICAL),
+                                          "EpicsUnexpectedPut": ("unexpected", CALM)}),
+                          Column("ioc", "IOC", width=130), Column("protocol", "Protocol", width=80),
+                          Column("rule", "Rule", width=160)])
 
 
 def board() -> Board:
-    # The name of the alert behind each row, for the link to its page.
-    page = (f'label_replace(label_replace(topk(50, sum by (protocol, ioc, pv, client, user, client_host, '
-            f'rule, action) ({unexpected_in_range(BOTH)}) > 0), "alert", "EpicsUnexpectedPut", "action", "unexpected"), '
-            f'"alert", "EpicsForbiddenPut", "action", "forbidden")')
     return Board(
         uid="ioc-exporter-puts", title="EPICS / Puts", iocs="all",
         description="Who writes where over Channel Access and PV Access: unexpected puts first, then rates, failures and latency.",
-        texts={"pv": "PV (expression)", "user": "User", "client": "Address"}, logs=True,
+        texts={"pv": "PV (* for any text)", "user": "User", "client": "Client address"}, logs=True,
         panels=[
-            unexpected_stat("Forbidden", "forbidden", CRITICAL,
+            unexpected_stat("Forbidden, time shown", FORBIDDEN, CRITICAL,
                             "Puts in the time shown that the site's policy forbids. They were carried out unless "
                             "the IOC refused them."),
-            unexpected_stat("Unexpected", "unexpected", WARNING,
+            unexpected_stat("Unexpected, time shown", UNEXPECTED, WARNING,
                             "Puts in the time shown that no rule of the site's policy expects."),
-            Stat("Puts", "Puts a second, of all clients to all PVs.",
-                 [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})", "sum(ioc_protocol:epics_puts:rate5m{CHOSEN})"))],
-                 unit=PUTS, area=True),
-            Stat("Failed puts", "Puts a second that the IOC answered with an error, refused ones included.",
+            Stat("Puts, 5 min", "Puts a second, of the last five minutes.",
+                 [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})",
+                               f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED))], unit=PUTS, decimals=2, width=3),
+            Stat("Failed, 5 min", "Puts a second that the IOC answered with an error or gave up, of the last five minutes; refused "
+                 "ones included.",
                  [Query(halves("sum(instance_reason:epics_put_failures:rate5m{CHOSEN})",
-                               "sum(ioc_reason:epics_put_failures:rate5m{CHOSEN})") + " or vector(0)")], unit=PUTS,
-                 steps=[(None, GOOD), (0.001, WARNING)], area=True),
-            Stat("Clients", "Clients (user, host and address) with a put in the last five minutes.",
-                 [Query(f"count(count by (user, client_host, client) (ioc_client_user:epics_puts:rate5m{{{IOCS}}} > 0)) "
+                               f"sum(rate(epics_put_failures_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")],
+                 unit=PUTS, decimals=2, width=3, steps=[(None, CALM), (0.005, WARNING)]),
+            Stat("Clients, 5 min", "Clients (user, host and address) with a put in the last five minutes.",
+                 [Query(f"count(count by (user, client_host, client) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) "
                         "or vector(0)")], unit="short", width=3),
-            Stat("PVs written to", "PVs with a put in the last five minutes.",
-                 [Query(f"count(count by (ioc, pv) (ioc_pv:epics_puts:rate5m{{{IOCS}}} > 0)) or vector(0)")], unit="short", width=3),
-            Stat("Under (other)", "Puts a second to PVs that have no series of their own, since there are more than --limit "
-                 "allows: no panel below names them.",
-                 [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit=PUTS,
-                 steps=[(None, GOOD), (0.001, WARNING)]),
+            Stat("PVs, 5 min", "PVs with a put in the last five minutes.",
+                 [Query(f"count(count by (ioc, pv) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) or vector(0)")], unit="short", width=3),
+            Stat("Not listed one by one", "Puts a second to PVs that have no series of their own, since there are more than --limit "
+                 "allows: no panel below names them. Of the chosen IOCs, whatever is typed above.",
+                 [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit=PUTS, decimals=2,
+                 steps=[(None, CALM), (0.005, WARNING)]),
 
-            Table("Unexpected and forbidden puts", "Puts in the time shown that the policy does not expect, the most "
-                  "frequent first, 50 at most. A row's alert links to what to do.",
-                  [Query(page, instant=True)], width=24, height=7, sort="Puts", empty_when_healthy=True,
-                  columns=[Column("alert", "Alert", width=180, runbook=True), Column("pv", "PV"),
-                           Column("protocol", "Protocol", width=80),
-                           Column("user", "User", width=110), Column("client_host", "Host", width=120),
-                           Column("client", "Address", width=125), Column("ioc", "IOC", width=130),
-                           Column("rule", "Rule", width=150),
-                           Column("Value", "Puts", width=75, unit="short", decimals=0)]),
-            Table("Alerts that fire", "Alerts about puts and searches, 50 at most. An alert links to what to do.",
-                  [Query(worst_alerts(PUT_ALERTS, "pv, user, client"), instant=True)], width=14, height=7, empty_when_healthy=True,
-                  columns=[Column("severity", "Severity", width=78, mapping=SEVERITIES),
-                           Column("alertname", "Alert", width=185, runbook=True), Column("pv", "PV"),
-                           Column("user", "User", width=95), Column("client", "Address", width=115)]),
+            unexpected_puts(),
+            firing_alerts("Alerts that fire", "Alerts about puts and searches, one row for those of one user and IOC. An alert "
+                          "links to what to do.", PUT_ALERTS, "ioc, user", width=14, height=7,
+                          columns=[Column("user", "User", width=100), Column("ioc", "IOC", width=110)]),
 
-            TimeSeries("Puts as the policy judges them", "Puts a second by what the site's policy says to them.",
+            TimeSeries("Puts as the policy judges them (all IOCs)", "Puts a second by what the site's policy says to them: of all IOCs, "
+                       "whatever is chosen above.",
                        [Query(f"sum by (action) (rate(ioc_exporter_policy_puts_total{{{HOSTS}}}[$__rate_interval]))",
                               "{{action}}")],
                        unit=PUTS, width=10, height=7, stack=True, without="Judged with a policy: in the site's file",
@@ -90,65 +113,65 @@ def board() -> Board:
             Row("Who writes where"),
             Ranked("Busiest clients", "The six clients that write most at the end of the time shown, over time. Of all IOCs: as far as they were among the twenty busiest.",
                    [Query(halves("sum by (user, client_host, client) (instance_client_user:epics_puts_top:rate5m{CHOSEN}@END)",
-                                f"sum by (user, client_host, client) (ioc_client_user:epics_puts:rate5m{{CHOSEN, {CLIENT}}}@END)",
-                                "user", "client",
+                                f"sum by (user, client_host, client) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]@END))",
+                                *TYPED,
                                 whole="sum by (user, client_host, client) (job_client_user:epics_puts_top:rate5m{CHOSEN}@END)"),
-                          "{{user}}@{{client_host}} ({{client}})")], unit=PUTS, width=12),
+                          "{{who}}")], unit=PUTS, width=12),
             Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten busiest of a host, and the twenty of all.",
                    [Query(halves("sum by (ioc, pv) (ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)",
-                                 f"sum by (ioc, pv) (ioc_pv:epics_puts:rate5m{{CHOSEN, {PV}}}@END)", "pv",
+                                 f"sum by (ioc, pv) (rate(epics_puts_total{{CHOSEN, {PV}, {CLIENT}}}[$__rate_interval]@END))", *TYPED,
                                  whole="sum by (ioc, pv) (job_ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)"),
                           "{{pv}}")], unit=PUTS, width=12),
-            Table("Who writes to which PV", "The 20 pairs of client and PV with the most puts in the last five "
+            Table("Who writes to which PV, 5 min", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
                          f"(rate(epics_puts_total{{{BOTH}}}[5m])) > 0)",
-                         instant=True)], width=16, height=9, sort="Puts",
+                         instant=True)], width=16, height=9, sort=["-Puts"],
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
-                           Column("client_host", "Host", width=100), Column("client", "Address", width=115),
+                           Column("client_host", "Host", width=100), Column("client", "Client address", width=115),
                            Column("ioc", "IOC", width=105), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
             TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
                        [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
-                                     "sum by (protocol) (ioc_protocol:epics_puts:rate5m{CHOSEN})"), "{{protocol}}")],
+                                     f"sum by (protocol) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]))", *TYPED), "{{protocol}}")],
                        unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta"}),
 
             Table("Who wrote last", "When the client wrote to the PV last, whenever that was (--pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it.",
                   [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
-                         f"(epics_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort="Last put",
+                         f"(epics_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort=["-Last put"],
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170), Column("client_host", "Host", width=170),
-                           Column("client", "Address", width=170), Column("ioc", "IOC", width=170),
-                           Column("Value", "Last put", width=180, unit="dateTimeAsIso")]),
+                           Column("client", "Client address", width=170), Column("ioc", "IOC", width=170),
+                           Column("Value", "Last put", width=180, unit=WHEN)]),
 
             Row("Failures"),
             TimeSeries("Failed puts by reason", "Puts a second that the IOC answered with an error, by the status of "
-                       "its answer.",
+                       "its answer, or gave up.",
                        [Query(halves("sum by (reason) (instance_reason:epics_put_failures:rate5m{CHOSEN})",
-                                     "sum by (reason) (ioc_reason:epics_put_failures:rate5m{CHOSEN})"), "{{reason}}")],
+                                     f"sum by (reason) (rate(epics_put_failures_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]))", *TYPED), "{{reason}}")],
                        unit=PUTS, width=8, height=8,
                        empty_when_healthy=True,
                        colors={"no_write_access": "orange", "put_failed": "red"}),
-            Table("Whose puts fail", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
+            Table("Whose puts fail, since the exporter started", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
                          f"(epics_put_failures_total{{{BOTH}}}))",
-                         instant=True)], width=16, height=8, sort="Failed",
+                         instant=True)], width=16, height=8, sort=["-Failed"],
                   columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
-                           Column("client", "Address", width=115), Column("ioc", "IOC", width=105),
+                           Column("client", "Client address", width=115), Column("ioc", "IOC", width=105),
                            Column("reason", "Reason", width=140),
                            Column("Value", "Failed", width=80, unit="short", decimals=0)]),
 
-            Row("Latency of put-callbacks"),
+            Row("Latency of put-callbacks: all PVs and clients of the chosen IOCs, but for the table"),
             Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "
                     "more of them.",
                     [Query(f"{BUCKETS} or sum(rate(epics_put_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s",
                     without="No put-callback was answered"),
-            TimeSeries("Latency: median and worst", "Half, 95 % and 99 % of put-callbacks took no longer, interpolated "
+            TimeSeries("Latency: median, 95 % and 99 %", "Half, 95 % and 99 % of put-callbacks took no longer, interpolated "
                        "between the edges of the buckets, which are factors of 4 apart.",
                        [Query(quantile(q), name) for q, name in ((0.5, "median"), (0.95, "95 %"), (0.99, "99 %"))],
                        unit="s", width=12, logarithmic=True, colors={"median": "blue", "95 %": "orange", "99 %": "red"}),
-            Table("Slowest PVs", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
+            Table("Slowest PVs, 5 min", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
                   [Query(f"topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, {PV}}})", instant=True)],
-                  width=24, height=7, sort="Mean",
+                  width=24, height=7, sort=["-Mean"],
                   columns=[Column("pv", "PV", width=300), Column("ioc", "IOC", width=200),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 

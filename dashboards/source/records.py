@@ -1,13 +1,14 @@
 """Dashboard Records: what the records of one IOC do."""
 from board import IOCS, Board
-from panels import (CALLS, CHANGES, GOOD, PROCESSINGS, WRITES, WARNING, Column, Heatmap, Query, Ranked, Row, Stat, Table, TimeSeries)
+from panels import (CALLS, CALM, CHANGES, Column, Heatmap, PROCESSINGS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
+                    WRITES)
 
 CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
           "main": "red", "other": "grey"}
 
 
 # Single records: those that were asked for. What is summed under (other) is in a panel of its own.
-RECORD = IOCS + ', record=~"$record", record!="(other)"'
+RECORD = IOCS + ', record=~"$records", record!="(other)"'
 
 
 def mean(histogram: str) -> str:
@@ -21,26 +22,26 @@ def board() -> Board:
     return Board(
         uid="ioc-exporter-records", title="EPICS / Records", iocs="one",
         description="What the records of one IOC do: how often, why, how long, and what they set off.",
-        texts={"record": "Record (expression)"},
+        texts={"record": "Record (* for any text)"},
         panels=[
             Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short", width=3),
             Stat("Processings", "Processings of all its records, a second.",
-                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit=PROCESSINGS, area=True, width=4),
+                 [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit=PROCESSINGS, width=4),
             Stat("Time in records", "Time that the IOC spends in its records, as a part of one core.",
-                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", area=True, width=3),
+                 [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", width=3),
             Stat("Skipped", "Calls a second that processed nothing: the record was active or disabled.",
                  [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit=CALLS,
-                 area=True, width=4),
+                 width=4),
             Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
                  [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')], unit="short",
-                 steps=[(None, GOOD), (1, WARNING)], width=3),
+                 steps=[(None, CALM), (1, WARNING)], width=3),
             Stat("Timed", "Part of the processings that are timed. Below 100 % each stands for several in durations; all are "
                  "counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", width=4),
 
-            Stat("Under (other)", "Processings a second of records that have no series of their own, since there are more than "
+            Stat("Not listed one by one", "Processings a second of records that have no series of their own, since there are more than "
                  "--limit allows: no panel below names them.",
                  [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[5m])) or vector(0)')],
-                 unit=PROCESSINGS, width=3, steps=[(None, GOOD), (0.001, WARNING)]),
+                 unit=PROCESSINGS, width=3, steps=[(None, CALM), (0.001, WARNING)]),
 
             Table("Unusual records", "Records that have not processed for longer than ever, and those that process far more "
                   "often than ever, as the exporter compares them with themselves: the ten worst of each kind.",
@@ -85,18 +86,18 @@ def board() -> Board:
             Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown.",
                   [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
-                         instant=True)], sort="Of a core",
+                         instant=True)], sort=["-Of a core"],
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Of a core", unit="percentunit", decimals=3, bar=True)]),
             Table("Longest processings", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn.",
-                  [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort="Mean",
+                  [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="Not timed: --records.durations=off",
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
             Table("Asynchronous records: longest completions", "The ten records that take longest from the start of "
                   "dbProcess to their completion; mean of the time shown.",
-                  [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort="Mean",
+                  [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="No asynchronous record has completed (or --records.durations=off)",
                   columns=[Column("record", "Record", width=260),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
@@ -105,15 +106,15 @@ def board() -> Board:
             Table("Chains", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
                   "where the exporter runs with --records.links.",
                   [Query(f"topk(20, sum by (source_record, record) (rate(epics_record_link_total{{{RECORD}}}[5m])) > 0)",
-                         instant=True)], width=12, sort="Rate",
+                         instant=True)], width=12, sort=["-Processings/s"],
                   without="Counted with --records.links=N",
                   columns=[Column("source_record", "Record"), Column("record", "processes"),
-                           Column("Value", "Rate", width=110, unit=PROCESSINGS, decimals=1)]),
+                           Column("Value", "Processings/s", width=120, unit="none", decimals=1)]),
             Table("Causes of single records", "What sets off the 20 busiest records. Only where the exporter runs with "
                   "--records.causes.",
                   [Query(f"topk(20, sum by (record, cause) (rate(epics_record_process_cause_total{{{RECORD}}}[5m])) > 0)",
-                         instant=True)], width=12, sort="Rate",
+                         instant=True)], width=12, sort=["-Processings/s"],
                   without="Counted with --records.causes",
                   columns=[Column("record", "Record"), Column("cause", "Cause", width=120),
-                           Column("Value", "Rate", width=110, unit=PROCESSINGS, decimals=1)]),
+                           Column("Value", "Processings/s", width=120, unit="none", decimals=1)]),
         ])

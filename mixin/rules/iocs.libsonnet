@@ -66,25 +66,27 @@
             record: 'ioc:epics_ioc_restarts:increase2m',
             expr: 'increase(epics_ioc_restarts_total[2m]) > 0',
           },
-          // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical.
+          // 0: no alert fires for the IOC, 1: info, 2: warning, 3: critical, 4: its exporter does not answer, 5: it does not
+          // run. Without the alerts about who writes to it: those say nothing of its health.
           {
-            record: 'ioc:epics_alerts:worst',
+            record: 'ioc:epics_ioc:state',
             expr: |||
               max by (job, instance, ioc) (
-                3 * ALERTS{alertstate="firing", severity="critical", ioc!=""}
-                  or 2 * ALERTS{alertstate="firing", severity="warning", ioc!=""}
-                  or ALERTS{alertstate="firing", severity="info", ioc!=""}
-                  or 0 * epics_ioc_up
-                  or 0 * epics_ioc_expected
+                3 * ALERTS{alertstate="firing", severity="critical", ioc!="", %(others)s}
+                  or 2 * ALERTS{alertstate="firing", severity="warning", ioc!="", %(others)s}
+                  or ALERTS{alertstate="firing", severity="info", ioc!="", %(others)s}
+                  or 5 - 5 * epics_ioc_up
+                  or (5 * epics_ioc_expected unless on (job, instance, ioc) epics_ioc_up)
+                  or (4 + 0 * last_over_time(epics_ioc_up[1d:5m]) and on (job, instance) up == 0)
               )
-            |||,
+            ||| % { others: 'alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail|Refused)|Epics(Client|Pv)PutStorm"' },
           },
-          // Orders IOCs for the page that shows only some: by their worst alert, then by CPU time.
+          // Orders IOCs for the page that shows only some: by their state, then by CPU time.
           {
             record: 'ioc:epics_ioc:attention',
             expr: |||
-              ioc:epics_alerts:worst
-                + (clamp_max(ioc:epics_ioc_cpu_seconds:rate5m, 900) / 1000 or 0 * ioc:epics_alerts:worst)
+              ioc:epics_ioc:state
+                + (clamp_max(ioc:epics_ioc_cpu_seconds:rate5m, 900) / 1000 or 0 * ioc:epics_ioc:state)
             |||,
           },
         ],

@@ -7,7 +7,7 @@ from project import DASHBOARDS
 from test_dashboards import boards, panels, queries
 
 # What Grafana names itself; "suffix: puts/s" is a unit of one's own.
-UNITS = {"none", "short", "percentunit", "s", "bytes", "dateTimeAsIso"}
+UNITS = {"none", "short", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday"}
 OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
 RULES = {"panel-units-rule", "target-rate-interval-rule"}
 
@@ -87,14 +87,14 @@ def test_panels_show_what_is_missing_in_words():
     """A panel that needs an option says which; no other one has a text in place of data."""
     said = {name: panel["fieldConfig"]["defaults"].get("noValue") for name, panel in panels()}
     assert "--records.links" in said["records: Chains"] and "--records.causes" in said["records: Causes of single records"]
-    assert "policy" in said["puts: Puts as the policy judges them"]
+    assert "policy" in said["puts: Puts as the policy judges them (all IOCs)"]
 
 
 def test_what_is_summed_up_is_shown_once():
     """(other) is no PV and no record: a panel of its own says how much that is, the others leave it out."""
     for board, label in (("puts", "pv"), ("records", "record")):
         own = [name for name, query, _ in queries() if name.startswith(f"{board}:") and f'{label}="(other)"' in query]
-        assert own == [f"{board}: Under (other)"]
+        assert own == [f"{board}: Not listed one by one"]
         for name, query, _ in queries():
             if name.startswith(f"{board}:") and re.search(rf"by \([^)]*\b{label}\b", query) and "topk" in query and "ALERTS" not in query:
                 assert f'{label}!="(other)"' in query, f"{name}: {query}"
@@ -104,13 +104,13 @@ def test_single_records_and_puts_are_those_that_were_asked_for():
     for board, labels in (("puts", ("pv", "user", "client")), ("records", ("record",))):
         found = variables(boards()[board])
         for label in labels:
-            assert found[label]["type"] == "textbox" and found[label]["query"] == ".*", label
+            assert found[label]["type"] == "textbox" and found[label]["query"] == "", label
         for name, query, _ in queries():
             if name.startswith(f"{board}:") and "topk" in query and "ALERTS" not in query:
                 of = re.search(r"by \(([^)]*)\)", query)
                 for label in labels:
                     if of and re.search(rf"\b{label}\b", of[1]):
-                        assert f'{label}=~"${label}"' in query, f"{name}: {query}"
+                        assert f'{label}=~"${label}s"' in query, f"{name}: {query}"
 
 
 def test_what_happened_is_marked():

@@ -26,7 +26,7 @@ def fill(expression: str, **variables: str) -> str:
     def value(match: re.Match) -> str:
         return variables[match[1] or match[2]]
 
-    return re.sub(r"\$(?:(\w+)|\{(\w+)(?::\w+)?\})", value, expression)
+    return re.sub(r"\$(?:([a-z_]\w*)|\{(\w+)(?::\w+)?\})", value, expression)
 
 
 def by_name(expression: str) -> str:

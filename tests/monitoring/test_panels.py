@@ -1,0 +1,189 @@
+"""What single panels show, of series that are written here: their queries, as Grafana fills them in, in promtool."""
+import itertools
+import sys
+
+import yaml
+
+from project import ROOT, run_tool
+from test_dashboards import boards, panels
+
+sys.path.append(str(ROOT / "tests/e2e"))
+from harness.grafana import fill  # noqa: E402
+
+ALL = {"job": ".+", "instance": ".+", "ioc": ".*", "pvs": ".*", "users": ".*", "clients": ".*", "records": ".*",
+       "__range": "10m", "__rate_interval": "5m"}
+HERE = 'job="ioc_exporter",instance="h:10064"'
+# Of what a query finds, only these are compared; the values with them.
+SHOWN = ("alertname", "ioc", "instance", "pv", "who", "user", "reason", "typed", "map")
+
+
+def query(name: str, ref: str = "A", **chosen: str) -> str:
+    (panel,) = [panel for title, panel in panels() if title == name]
+    (expression,) = [target["expr"] for target in panel["targets"] if target["refId"] == ref]
+    return f"sum by ({', '.join(SHOWN)}) ({fill(expression, **ALL | chosen)})"
+
+
+def check(tmp_path, series: dict[str, str], *expected: tuple) -> None:
+    """Each of `expected`: an expression, and its samples after twenty minutes of `series`, by labels."""
+    tests = [{"expr": expression, "eval_time": "20m",
+              "exp_samples": [{"labels": f"{{{labels}}}", "value": value} for labels, value in samples.items()]}
+             for expression, samples in expected]
+    (tmp_path / "test.yml").write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [{
+        "interval": "1m", "promql_expr_test": tests,
+        "input_series": [{"series": name, "values": values} for name, values in series.items()]}]}))
+    run_tool("promtool", "test", "rules", tmp_path / "test.yml")
+
+
+def unexpected(kind: str, pv: str, at: int, puts: str, **other: str) -> dict[str, str]:
+    labels = {"protocol": "ca", "ioc": "vac", "pv": pv, "client": "10.0.0.7", "user": "ann", "client_host": "console1", "rule": "r"} | other
+    written = ",".join(f'{name}="{value}"' for name, value in labels.items()) + f',action="{kind}",{HERE}'
+    return {f"epics_unexpected_puts_total{{{written}}}": puts,
+            f"epics_last_unexpected_put_timestamp_seconds{{{written}}}": f"{at}x20"}
+
+
+UNEXPECTED = "puts: Unexpected and forbidden puts, in the time shown"
+
+
+def test_no_forbidden_put_is_cut(tmp_path):
+    """Among 103 PVs that are written to far more often, and later."""
+    series = {}
+    for number in range(103):
+        series |= unexpected("unexpected", f"VAC:V{number:03}", 1000 + number, "0+60x20")
+    series |= unexpected("forbidden", "VAC:INTERLOCK", 900, "0x12 1x8")
+    series |= unexpected("forbidden", "(other)", 901, "0x12 2x8")
+    series |= unexpected("forbidden", "VAC:BEFORE", 100, "7x20")
+    latest = {f'pv="VAC:V{number:03}",ioc="vac",user="ann",who="ann@console1 (10.0.0.7)"': (1000 + number) * 1000 for number in range(53, 103)}
+    forbidden = {'pv="VAC:INTERLOCK",ioc="vac",user="ann",who="ann@console1 (10.0.0.7)"': 900_000,
+                 'pv="(other)",ioc="vac",user="ann",who="ann@console1 (10.0.0.7)"': 901_000}
+    check(tmp_path, series, (query(UNEXPECTED), latest | forbidden),
+          (f"count({query(UNEXPECTED, 'B')})", {"": 52}))
+
+
+def test_what_is_chosen_and_typed_is_followed(tmp_path):
+    series = unexpected("forbidden", "VAC:V1", 900, "0+1x20") | unexpected("forbidden", "RF:X", 900, "0+2x20", ioc="rf", user="bob")
+    alert = 'alertname="EpicsForbiddenPut",alertstate="firing",severity="critical",client="10.0.0.7"'
+    for ioc, user, pv in (("vac", "ann", "VAC:V1"), ("rf", "bob", "RF:X")):
+        series[f'ALERTS{{{alert},ioc="{ioc}",user="{user}",pv="{pv}",{HERE}}}'] = "1x20"
+        series[f'epics_puts_total{{ioc="{ioc}",user="{user}",pv="{pv}",client="10.0.0.7",client_host="c",protocol="ca",{HERE}}}'] = "0+60x20"
+        series[f'epics_put_failures_total{{ioc="{ioc}",user="{user}",pv="{pv}",client="10.0.0.7",reason="cancelled",{HERE}}}'] = "0+60x20"
+    for chosen in ({"ioc": "vac"}, {"pvs": "VAC:V.*"}, {"users": "ann"}, {"ioc": "vac", "pvs": "VAC:V1", "clients": "10.0.0.7"}):
+        check(tmp_path, series,
+              (query("puts: Forbidden, time shown", **chosen), {"": 10}),
+              (query("puts: Puts, 5 min", **chosen), {"": 1}),
+              (query("puts: Failed, 5 min", **chosen), {"": 1}),
+              (query("puts: Clients, 5 min", **chosen), {"": 1}),
+              (query("puts: Failed puts by reason", **chosen), {'reason="cancelled"': 1}),
+              (query("puts: Alerts that fire", **chosen), {'alertname="EpicsForbiddenPut",ioc="vac",user="ann"': 3}))
+
+
+def test_clients_are_named_once(tmp_path):
+    series = {f'job_client_user:epics_puts_top:rate5m{{job="ioc_exporter",user="{user}",client_host="{host}",client="{client}"}}': "1x20"
+              for user, host, client in (("(other)", "(other)", "(other)"), ("vacgroup", "127.0.0.1", "127.0.0.1"),
+                                         ("ann", "console1", "10.0.0.7"), ("six", "fe80::1", "fe80::1"))}
+    check(tmp_path, series, (f"sum by (who) ({query('puts: Busiest clients')})".replace("@ end()", ""), {
+        f'who="{who}"': 1 for who in ("all others", "vacgroup@127.0.0.1", "ann@console1 (10.0.0.7)", "six@fe80::1")}))
+
+
+def test_typed_names_may_be_empty_or_have_stars(tmp_path):
+    (asked,) = [variable["query"]["query"] for variable in boards()["puts"]["templating"]["list"] if variable["name"] == "pvs"]
+    assert asked.startswith("query_result(")
+    meant = {"": ".*", " ": ".*", "VAC:V1": "VAC:V1", " VAC:V1 ": "VAC:V1", "VAC:V*": "VAC:V.*", "*": ".*", "*:V*:S*": ".*:V.*:S.*",
+             ".*": ".*", "VAC:.*|RF:[A-Z]*": "VAC:.*|RF:[A-Z]*"}
+    check(tmp_path, {}, *[(f"sum by (typed) {asked.removeprefix('query_result').replace('$pv', typed)}", {f'typed="{pattern}"': 1})
+                          for typed, pattern in meant.items()])
+
+
+GONE = 'job="ioc_exporter",instance="gone:10064"'
+DEAD = {f"up{{{HERE}}}": "1x20", f"up{{{GONE}}}": "1x10 0x10", 'up{job="node",instance="other:9100"}': "0x20",
+        f'ioc_exporter_build_info{{{HERE}}}': "1x20", f"ioc_exporter_build_info{{{GONE}}}": "1x10 stale",
+        f'ioc:epics_ioc:state{{ioc="unseen",{GONE}}}': "0x10 4x10", f'ioc:epics_ioc:state{{ioc="crashed",{HERE}}}': "5x20",
+        f'epics_ioc_up{{ioc="unseen",{GONE}}}': "1x10 stale", f'epics_ioc_up{{ioc="crashed",{HERE}}}': "0x20",
+        f'epics_ioc_up{{ioc="lost",{HERE}}}': "0x20", f'epics_ioc_expected{{ioc="never",{HERE}}}': "1x20",
+        f'epics_ioc_last_exit_info{{ioc="crashed",reason="signal",signal="SIGSEGV",status="",{HERE}}}': "1x20",
+        f'ALERTS{{alertname="IocExporterDown",alertstate="firing",severity="critical",{GONE}}}': "1x20",
+        f'ALERTS_FOR_STATE{{alertname="IocExporterDown",{GONE}}}': "_x10 660x10",
+        f'ALERTS_FOR_STATE{{alertname="EpicsIocDown",ioc="crashed",{HERE}}}': "60x20"}
+
+
+def test_an_exporter_that_is_killed_is_seen(tmp_path):
+    """With the IOCs that it watched; what else Prometheus cannot scrape is none."""
+    check(tmp_path, DEAD,
+          (query("iocs: Hosts not seen"), {"": 1}), (query("exporter: Down"), {"": 1}), (query("iocs: IOCs down"), {"": 3}),
+          (query("iocs: Alerts that fire"), {'alertname="IocExporterDown",instance="gone:10064"': 3}),
+          (query("exporter: Exporters that do not answer"), {'instance="gone:10064"': 0}),
+          (query("exporter: Exporters that do not answer", "B"), {'alertname="IocExporterDown",instance="gone:10064"': 660_000}))
+
+
+def test_what_does_not_run_says_how_it_ended_and_since_when(tmp_path):
+    name = "iocs: IOCs that do not run, or are not seen"
+    check(tmp_path, DEAD,
+          (f"count by (ioc, reason) ({query(name)})", {
+              'ioc="crashed",reason="signal"': 1, 'ioc="lost",reason="not known"': 1, 'ioc="never",reason="never seen"': 1,
+              'ioc="unseen",reason="exporter does not answer"': 1}),
+          (query(name, "B"), {'ioc="unseen",instance="gone:10064"': 660_000, 'ioc="crashed",instance="h:10064"': 60_000}))
+
+
+def test_attention_says_why_and_since_when(tmp_path):
+    """An IOC that runs well is no worse for who writes to it."""
+    series = {f'ioc:epics_ioc:attention{{ioc="{ioc}",{HERE}}}': "3x20" for ioc in ("vac", "fine")}
+    for ioc, alert, severity, since in (("vac", "EpicsThreadSuspended", "critical", 300), ("vac", "EpicsScanOverrun", "warning", 60),
+                                        ("fine", "EpicsForbiddenPut", "critical", 120)):
+        series[f'ALERTS{{alertname="{alert}",ioc="{ioc}",alertstate="firing",severity="{severity}",{HERE}}}'] = "1x20"
+        series[f'ALERTS_FOR_STATE{{alertname="{alert}",ioc="{ioc}",severity="{severity}",{HERE}}}'] = f"{since}x20"
+    name = "iocs: IOCs by what needs attention"
+    check(tmp_path, series, (query(name, "B"), {'alertname="EpicsThreadSuspended",ioc="vac",instance="h:10064"': 3}),
+          (query(name, "C"), {'ioc="vac",instance="h:10064"': 300_000}))
+
+
+def test_one_script_does_not_fill_the_list_of_alerts(tmp_path):
+    """60 alerts of one user are one row; of 60 users, the table says that there are more."""
+    alert = 'alertname="EpicsUnexpectedPut",alertstate="firing",severity="warning",ioc="vac",client="c"'
+    of_one = {f'ALERTS{{{alert},pv="V{number}",user="script",{HERE}}}': "1x20" for number in range(60)}
+    name = "puts: Alerts that fire"
+    check(tmp_path, of_one, (query(name), {'alertname="EpicsUnexpectedPut",ioc="vac",user="script"': 2}),
+          (query(name, "C"), {'alertname="EpicsUnexpectedPut",ioc="vac",user="script"': 60}))
+    of_many = {f'ALERTS{{{alert},pv="V",user="u{number}",{HERE}}}': "1x20" for number in range(60)}
+    check(tmp_path, of_many, (f'count({query(name)})', {"": 51}),
+          (f'{query(name)} < 2', {'alertname="60 rows, 50 shown"': 1}))
+
+
+def test_only_what_was_dropped_is_listed(tmp_path):
+    rates = {f'job_probe_reason:ioc_exporter_dropped:rate5m{{job="ioc_exporter",probe="ca_tap",reason="{reason}"}}': values
+             for reason, values in (("map_full", "1x20"), ("late", "0x20"))}
+    check(tmp_path, rates, (f"count by (reason) ({query('exporter: What was dropped', instance='.+')})", {'reason="map_full"': 1}))
+
+
+def test_iocs_whose_records_are_not_counted_are_named(tmp_path):
+    watched = {f'epics_ioc_records_watched{{ioc="{ioc}",{HERE}}}': f"{value}x20" for ioc, value in (("gas", 0), ("mag", 1))}
+    check(tmp_path, watched, (query("exporter: IOCs whose records are not counted"), {'ioc="gas",instance="h:10064"': 0}))
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def text_on(color: str) -> str:
+    """What Grafana writes in on a coloured ground, in both themes."""
+    red, green, blue = (int(color[at:at + 2], 16) for at in (1, 3, 5))
+    return "#202226" if (red * 299 + green * 587 + blue * 114) / 1000 > 180 else "#F7F8FA"
+
+
+def test_text_on_colours_can_be_read():
+    """A contrast of 4.5, as the WCAG has it."""
+    grounds = set()
+    for _, panel in panels():
+        if panel["type"] == "stat":
+            assert panel["options"]["colorMode"] == "background_solid"
+            grounds |= {step["color"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]}
+        for prop in itertools.chain(*(override["properties"] for override in panel["fieldConfig"].get("overrides", []))):
+            if prop["id"] == "mappings":
+                grounds |= {shown["color"] for mapping in prop["value"] for shown in mapping["options"].values()}
+                assert {"color-background"} == {other["value"]["type"] for override in panel["fieldConfig"]["overrides"]
+                                                if prop in override["properties"] for other in override["properties"]
+                                                if other["id"] == "custom.cellOptions"}
+    assert len(grounds) >= 6
+    for ground in grounds - {"transparent"}:
+        bright, dark = sorted((luminance(ground), luminance(text_on(ground))), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) >= 4.5, ground
