@@ -3,6 +3,7 @@
 local files = {
   'exporter.json': importstr '../dashboards/exporter.json',
   'iocs.json': importstr '../dashboards/iocs.json',
+  'overview.json': importstr '../dashboards/overview.json',
   'puts.json': importstr '../dashboards/puts.json',
   'records.json': importstr '../dashboards/records.json',
 };
@@ -20,7 +21,7 @@ local ofAMinute = '60 * sum_over_time(';
       tags: $._config.dashboardTags,
       refresh: $._config.dashboardRefresh,
       time+: { from: $._config.dashboardFrom },
-      links: [link { tags: $._config.dashboardTags } for link in super.links],
+      links: [if link.tags == [] then link else link { tags: $._config.dashboardTags } for link in super.links],
     }
     for name in std.objectFields(files)
   },

@@ -33,9 +33,9 @@ cp -r dashboards/draw/*.mjs dashboards/draw/src "$tool/"
 (cd "$tool" && node build.mjs)
 
 status=0
-for name in ${DASHBOARDS:-puts records iocs exporter}; do
+for name in ${DASHBOARDS:-overview puts records iocs exporter}; do
   PROM=http://127.0.0.1:$port CHROMIUM=$(command -v chromium) node "$tool/draw.mjs" "dashboards/$name.json" \
     "$directory/$name" "job=.*" "instance=.*" "ioc=$ioc" \
-    "pv=.*" "user=.*" "client=.*" "record=.*" "exporter=localhost:10064" "from=${FROM:-now-5m}" to=now || status=1
+    "pvs=.*" "users=.*" "clients=.*" "records=.*" "exporter=localhost:10064" "from=${FROM:-now-5m}" to=now || status=1
 done
 exit "$status"

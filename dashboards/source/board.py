@@ -14,6 +14,9 @@ IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
 EXPORTERS_DOWN = (f"(up{{{HOSTS}}} == 0 and on (job) "
                   f'max by (job) (last_over_time(ioc_exporter_build_info{{job=~"$job"}}[1d])))')
 
+# When Prometheus was last answered by them: to the minute.
+LAST_SEEN = f"max by (job, instance) (max_over_time(timestamp(up{{{HOSTS}}} == 1)[1d:1m]))"
+
 
 # All instances, and then those of which a rule has a sum over all hosts: the ".+" of All matches the name of the job, too,
 # which no instance has.
@@ -88,6 +91,7 @@ class Board:
     # What one types: by name, how it is called. Queries have $pvs for what was typed as $pv.
     texts: dict = field(default_factory=dict)
     logs: bool = False  # a Loki can be chosen
+    wall: bool = False  # nothing can be chosen: of all hosts
 
     def build(self) -> models.Dashboard:
         board = (dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags(["epics"])
@@ -95,10 +99,13 @@ class Board:
                  .timezone("browser")
                  .link(dashboard.DashboardLink("EPICS").type(models.DashboardLinkType.DASHBOARDS).tags(["epics"])
                        .as_dropdown(False).include_vars(True).keep_time(True))
-                 .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
-                 .with_variable(variable("job", "Job", "label_values(ioc_exporter_build_info, job)", True))
-                 .with_variable(variable("instance", "Instance",
-                                         'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', True)))
+                 .link(dashboard.DashboardLink("All again").type(models.DashboardLinkType.LINK).keep_time(True)
+                       .url(f"/d/{self.uid}?${{datasource:queryparam}}")))
+        hosts = [dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"),
+                 variable("job", "Job", "label_values(ioc_exporter_build_info, job)", True),
+                 variable("instance", "Instance", 'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', True)]
+        for one in hosts:
+            board = board.with_variable(one.hide(models.VariableHide.HIDE_VARIABLE) if self.wall else one)
         if self.iocs != "none":
             board = board.with_variable(variable(
                 "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)',
@@ -108,9 +115,10 @@ class Board:
             board = board.with_variable(expression_of(name))
         if self.logs:
             board = board.with_variable(dashboard.DatasourceVariable("logs").label("Logs").type("loki"))
-        board = board.with_variable(exporter_of_runbooks())
-        for one in annotations(HOSTS if self.iocs == "none" else IOCS, self.iocs != "none"):
-            board = board.annotation(one)
+        if not self.wall:
+            board = board.with_variable(exporter_of_runbooks())
+            for one in annotations(HOSTS if self.iocs == "none" else IOCS, self.iocs != "none"):
+                board = board.annotation(one)
         x = y = height = 0
         for number, panel in enumerate(self.panels, 1):
             if isinstance(panel, Row):

@@ -1,5 +1,5 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
-from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, SOME_HOSTS, Board
+from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, LAST_SEEN, SOME_HOSTS, Board
 from panels import (Bars, CALM, COLLECTORS, CRITICAL, Column, EVENTS, GOOD, PROBES, Query, Ranked, Row, Stat, Table,
                     TimeSeries, WARNING, WHEN)
 
@@ -30,16 +30,16 @@ def board() -> Board:
                  [Query(f"count(epics_ioc_records_watched{{{HOSTS}}} == 0) or vector(0)")], unit="short",
                  steps=[(None, CALM), (1, WARNING)]),
 
-            Table("Exporters that do not answer", "Which, and since when the alert knows of it; 50 at most.",
+            Table("Exporters that do not answer", "Which, and when they answered last, within a day; 50 at most.",
                   [Query(f"topk(50, {EXPORTERS_DOWN})", instant=True),
-                   Query(f'1000 * topk(50, ALERTS_FOR_STATE{{alertname="IocExporterDown", {HOSTS}}})', instant=True)],
-                  width=12, height=6, sort=["-Since"], empty_when_healthy=True,
-                  columns=[Column("instance", "Exporter"), Column("Value #B", "Since", width=150, unit=WHEN)]),
+                   Query(f"1000 * topk(50, {LAST_SEEN} and on (job, instance) {EXPORTERS_DOWN})", instant=True)],
+                  width=12, height=6, sort=["-Last seen"], empty_when_healthy=True,
+                  columns=[Column("instance", "Exporter"), Column("Value #B", "Last seen", width=150, unit=WHEN)]),
             Table("IOCs whose records are not counted", "IOCs that run and whose records the exporter does not count now; 50 at most. The "
                   "page of their exporter says why.",
                   [Query(f"topk(50, epics_ioc_records_watched{{{HOSTS}}} == 0)", instant=True)], width=12, height=6,
                   sort=["IOC"], empty_when_healthy=True,
-                  columns=[Column("ioc", "IOC"), Column("instance", "Exporter", page=True)]),
+                  columns=[Column("ioc", "IOC", board=True), Column("instance", "Exporter", page=True)]),
 
             Row("What it costs"),
             Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "

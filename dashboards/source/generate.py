@@ -6,10 +6,11 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 import exporter
 import iocs
+import overview
 import puts
 import records
 
-BOARDS = {"puts": puts, "records": records, "iocs": iocs, "exporter": exporter}
+BOARDS = {"overview": overview, "puts": puts, "records": records, "iocs": iocs, "exporter": exporter}
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
-from board import EXPORTERS_DOWN, HOSTS, IOCS, Board, halves
+from board import EXPORTERS_DOWN, HOSTS, IOCS, LAST_SEEN, Board, halves
 from panels import (CALM, CRITICAL, Column, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
                     TimeSeries, WARNING, WHEN, firing_alerts)
 
@@ -17,6 +17,7 @@ OF_HEALTH = f'ioc!="", alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail
 ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
 NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
 UNSEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
+UNSEEN_SINCE = f"({UNSEEN}) / 4 * on (job, instance) group_left () {LAST_SEEN}"
 
 
 def alerts_by(severity: str) -> str:
@@ -24,21 +25,23 @@ def alerts_by(severity: str) -> str:
 
 
 def attention() -> Table:
-    since = f"ALERTS_FOR_STATE{{{OF_HEALTH}}}"
+    since = f"max by (job, instance, ioc, alertname) (ALERTS_FOR_STATE{{{OF_HEALTH}}})"
     worst = (f"topk by (job, instance, ioc) (1, max by (job, instance, ioc, alertname) (3 * {alerts_by('critical')} "
              f"or 2 * {alerts_by('warning')} or {alerts_by('info')}))")
+    seen = f"unless {ON} ({UNSEEN})"
+    unseen = f'label_replace({UNSEEN}, "alertname", "IocExporterDown", "", "")'
     return Table(
         "IOCs by what needs attention", "The 30 IOCs in the worst state, then with the most CPU time, and which alert makes it so, "
         "since when. Alerts about who writes to them are on Puts. A name leads to what this IOC does.",
         [column(f"ioc:epics_ioc:state{{{IOCS}}}"),
-         Query(f"max by (job, instance, ioc, alertname) ({worst}) {SHOWN}", instant=True),
-         column(f"1000 * (max by (job, instance, ioc, alertname) ({since}) and on (job, instance, ioc, alertname) {worst})"),
+         Query(f"max by (job, instance, ioc, alertname) ({worst} {seen} or {unseen}) {SHOWN}", instant=True),
+         column(f"1000 * ({since} and on (job, instance, ioc, alertname) {worst} {seen} or {UNSEEN_SINCE})"),
          column(f"ioc:epics_ioc_cpu_seconds:rate5m{{{IOCS}}}"),
          column(f"ioc:epics_ioc_processings:rate5m{{{IOCS}}}"),
          column(f"epics_ioc_records_stuck{{{IOCS}}}"),
          column(f"epics_ioc_resident_memory_bytes{{{IOCS}}}")],
         width=24, height=10, sort=["-State", "-CPU"],
-        columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"),
+        columns=[Column("ioc", "IOC", board=True),
                  Column("Value #A", "State", width=85, mapping=STATES),
                  Column("alertname", "Why", width=220, runbook=True), Column("Value #C", "Since", width=150, unit=WHEN),
                  Column("instance", "Exporter", width=200),
@@ -55,18 +58,17 @@ def not_running() -> Table:
 
     exit_info = f"epics_ioc_last_exit_info{{{IOCS}}}"
     rows = (f"(({ENDED}) * {ON} group_left (reason, status, signal) {exit_info} or {ended_by(f'({ENDED} unless {ON} {exit_info})', 'not known')} "
-            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({UNSEEN})', 'exporter does not answer')})")
-    since = (f'({UNSEEN}) / 4 * on (job, instance) group_left () max by (job, instance) (ALERTS_FOR_STATE{{alertname="IocExporterDown", {HOSTS}}}) '
-             f'or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})')
+            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({UNSEEN})', 'host not seen')})")
+    since = f'{UNSEEN_SINCE} or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})'
     return Table(
         "IOCs that do not run, or are not seen", "How those ended that have, where the exporter saw it, and since when the alert knows "
         "of it; 50 at most. Until they run again, or for a day.",
         [Query(f"topk(50, {rows})", instant=True),
          Query(f"1000 * topk(50, {since})", instant=True)],
         width=12, height=8, sort=["-Since"], empty_when_healthy=True,
-        columns=[Column("ioc", "IOC", board="ioc-exporter-iocs"), Column("reason", "Ended by", width=95), Column("signal", "Signal", width=85),
+        columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80),
                  Column("status", "Status", width=65), Column("Value #B", "Since", width=150, unit=WHEN),
-                 Column("instance", "Exporter", width=115)])
+                 Column("instance", "Exporter", width=110)])
 
 
 def count_state(title: str, value: str, color: str, text: str) -> Stat:
@@ -96,7 +98,7 @@ def board() -> Board:
             firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC and user. An "
                           "alert links to what to do.", f'{HOSTS}, ioc=~"${{ioc:regex}}|", alertname=~"Epics.*|IocExporterDown"',
                           "job, instance, ioc, user", width=12, height=8,
-                          columns=[Column("ioc", "IOC", width=100), Column("user", "User", width=80)]),
+                          columns=[Column("ioc", "IOC", width=100, board=True), Column("user", "User", width=80, to_puts="user")]),
             not_running(),
             StateTimeline("Health over time", "The state of the 15 IOCs that need attention most at the end of the "
                           "time shown.",
@@ -134,7 +136,7 @@ def board() -> Board:
                   "hold; the eight fullest.",
                   [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",
                          instant=True)], width=8, sort=["-Filled"], steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)],
-                  columns=[Column("ioc", "IOC"), Column("queue", "Queue", width=75),
+                  columns=[Column("ioc", "IOC", board=True), Column("queue", "Queue", width=75),
                            Column("Value", "Filled", width=150, unit="percentunit", decimals=1, bar=True, maximum=1)]),
             TimeSeries("Records by severity", "Records that are in alarm, by severity.",
                        [Query(halves("sum by (severity) (instance_severity:epics_ioc_records:sum{CHOSEN})",

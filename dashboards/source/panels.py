@@ -78,6 +78,15 @@ SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
 LOG_SOURCE = models.DataSourceRef(type_val="loki", uid="${logs}")
 
 
+FIELDS = "%28%5B.%5D.*%29%3F"  # "([.].*)?": a record's fields are PVs, too
+
+
+def link(title: str, board: str, instance: str = "${instance:queryparam}", **chosen: str) -> dict:
+    """To another dashboard, with the same data source, job and time. `chosen`: what it looks at."""
+    variables = "".join(f"&var-{name}={value}" for name, value in chosen.items())
+    return {"title": title, "url": f"/d/{board}?${{datasource:queryparam}}&${{__url_time_range}}&${{job:queryparam}}&{instance}{variables}"}
+
+
 @dataclass
 class Query:
     expression: str
@@ -104,9 +113,11 @@ class Column:
     row: bool = False  # the whole row has the colour of the mapping
     runbook: bool = False  # the cell is an alert's name: links to its page
     page: bool = False  # the cell is an exporter's name: links to its page
-    board: str | None = None  # the cell is an IOC's name: links to this board
+    board: bool = False  # the cell is an IOC's name: links to what there is of it
+    to_puts: str | None = None  # the cell is a "pv", "user" or "client": links to the puts to it, or by it
 
     def properties(self) -> list[models.DynamicConfigValue]:
+        value = "${__value.raw:percentencode}"
         wanted = {"custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
         if self.mapping:
             wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-background", "mode": "basic", "applyToRow": self.row}}
@@ -118,10 +129,10 @@ class Column:
         if self.page:
             wanted["links"] = [{"title": "The exporter's page", "url": "http://${__value.raw:percentencode}/", "targetBlank": True}]
         if self.board:
-            wanted["links"] = [{"title": "This IOC", "url": f"/d/{self.board}?${{datasource:queryparam}}"
-                                "&${__url_time_range}&${job:queryparam}"
-                                "&var-instance=${__data.fields.instance:percentencode}"
-                                "&var-ioc=${__value.raw:percentencode}"}]
+            wanted["links"] = [link(title, f"ioc-exporter-{board}", ioc=value) for title, board in
+                               (("This IOC", "iocs"), ("Its records", "records"), ("Its puts", "puts"))]
+        if self.to_puts:
+            wanted["links"] = [link("Its puts", "ioc-exporter-puts", **{self.to_puts: value + (FIELDS if self.name == "record" else "")})]
         return [models.DynamicConfigValue(key, value) for key, value in wanted.items() if value is not None]
 
 
@@ -200,15 +211,44 @@ class Stat(Panel):
     width: int = 4
     height: int = 4
     steps: list = field(default_factory=lambda: [(None, CALM)])
+    size: int = 32  # of the number
+    links: list = field(default_factory=list)
+    mapping: dict = field(default_factory=dict)
 
     def build(self):
+        return self.numbers(shapes.BigValueTextMode.VALUE)
+
+    def numbers(self, mode: shapes.BigValueTextMode):
         for query in self.queries:  # one number: once, not at each step of the time shown
             query.instant = True
+        panel = stat.Panel()
+        if self.links:
+            panel = panel.override_by_regexp(".*", [models.DynamicConfigValue("links", self.links)])
+        if self.mapping:
+            panel = panel.mappings([mappings(self.mapping)])
         return self.finish(
-            stat.Panel().color_mode(shapes.BigValueColorMode.BACKGROUND_SOLID).text_mode(shapes.BigValueTextMode.VALUE)
-            .graph_mode(shapes.BigValueGraphMode.NONE).text(common.VizTextDisplayOptions().value_size(32))
+            panel.color_mode(shapes.BigValueColorMode.BACKGROUND_SOLID).text_mode(mode)
+            .graph_mode(shapes.BigValueGraphMode.NONE).text(common.VizTextDisplayOptions().value_size(self.size).title_size(self.size))
             .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
             .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
+
+
+@dataclass
+class Tiles(Stat):
+    """A tile for each series, with its name, coloured by its value."""
+    size: int = 14
+
+    def build(self):
+        return self.numbers(shapes.BigValueTextMode.NAME)
+
+
+@dataclass
+class Latest(Stat):
+    """A line for each series, large: its name, and its time."""
+    size: int = 26
+
+    def build(self):
+        return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME).orientation(shapes.VizOrientation.HORIZONTAL)
 
 
 @dataclass

@@ -22,6 +22,7 @@ PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pvs" | user
            ' | line_format "{{.pv}}  {{.old}} -> {{.value}}  {{.op}}  {{.user}}@{{.client_host}} ({{.client}})  {{.status}} {{.action}} {{.rule}}"')
 
 
+NO_PUT = "No put to what is chosen and typed above"
 # Those under (other) too: none is left out.
 JUDGED = f'{IOCS}, pv=~"$pvs", {CLIENT}'
 FORBIDDEN = f'{JUDGED}, action="forbidden"'
@@ -60,12 +61,12 @@ def unexpected_puts() -> Table:
                  [row(f"1000 * {latest} and on ({LABELS}) {counts}"), row(f"{counts} and on ({LABELS}) {latest}")],
                  width=24, height=7, sort=["What", "-When"], empty_when_healthy=True,
                  columns=[Column("Value #A", "When", width=150, unit=WHEN),
-                          Column("who", "Who", width=240), Column("pv", "PV"),
+                          Column("who", "Who", width=240), Column("pv", "PV", to_puts="pv"),
                           Column("Value #B", "Puts", width=75, unit="short", decimals=0),
                           Column("alert", "What", width=100, runbook=True, row=True,
                                  mapping={"EpicsForbiddenPut": ("forbidden", CRITICAL),
                                           "EpicsUnexpectedPut": ("unexpected", CALM)}),
-                          Column("ioc", "IOC", width=130), Column("protocol", "Protocol", width=80),
+                          Column("ioc", "IOC", width=130, board=True), Column("protocol", "Protocol", width=80),
                           Column("rule", "Rule", width=160)])
 
 
@@ -80,14 +81,14 @@ def board() -> Board:
                             "the IOC refused them."),
             unexpected_stat("Unexpected, time shown", UNEXPECTED, WARNING,
                             "Puts in the time shown that no rule of the site's policy expects."),
-            Stat("Puts, 5 min", "Puts a second, of the last five minutes.",
+            Stat("Puts/s, 5 min", "Puts a second, of the last five minutes.",
                  [Query(halves("sum(instance_protocol:epics_puts:rate5m{CHOSEN})",
-                               f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED))], unit=PUTS, decimals=2, width=3),
-            Stat("Failed, 5 min", "Puts a second that the IOC answered with an error or gave up, of the last five minutes; refused "
+                               f"sum(rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")], unit="none", decimals=2, width=3),
+            Stat("Failed/s, 5 min", "Puts a second that the IOC answered with an error or gave up, of the last five minutes; refused "
                  "ones included.",
                  [Query(halves("sum(instance_reason:epics_put_failures:rate5m{CHOSEN})",
                                f"sum(rate(epics_put_failures_total{{CHOSEN, {ALL_TYPED}}}[5m]))", *TYPED) + " or vector(0)")],
-                 unit=PUTS, decimals=2, width=3, steps=[(None, CALM), (0.005, WARNING)]),
+                 unit="none", decimals=2, width=3, steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Clients, 5 min", "Clients (user, host and address) with a put in the last five minutes.",
                  [Query(f"count(count by (user, client_host, client) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) "
                         "or vector(0)")], unit="short", width=3),
@@ -95,13 +96,13 @@ def board() -> Board:
                  [Query(f"count(count by (ioc, pv) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) or vector(0)")], unit="short", width=3),
             Stat("Not listed one by one", "Puts a second to PVs that have no series of their own, since there are more than --limit "
                  "allows: no panel below names them. Of the chosen IOCs, whatever is typed above.",
-                 [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit=PUTS, decimals=2,
+                 [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit="none", decimals=2,
                  steps=[(None, CALM), (0.005, WARNING)]),
 
             unexpected_puts(),
             firing_alerts("Alerts that fire", "Alerts about puts and searches, one row for those of one user and IOC. An alert "
                           "links to what to do.", PUT_ALERTS, "ioc, user", width=14, height=7,
-                          columns=[Column("user", "User", width=100), Column("ioc", "IOC", width=110)]),
+                          columns=[Column("user", "User", width=100, to_puts="user"), Column("ioc", "IOC", width=110, board=True)]),
 
             TimeSeries("Puts as the policy judges them (all IOCs)", "Puts a second by what the site's policy says to them: of all IOCs, "
                        "whatever is chosen above.",
@@ -126,10 +127,10 @@ def board() -> Board:
                   "minutes.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "
                          f"(rate(epics_puts_total{{{BOTH}}}[5m])) > 0)",
-                         instant=True)], width=16, height=9, sort=["-Puts"],
-                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
-                           Column("client_host", "Host", width=100), Column("client", "Client address", width=115),
-                           Column("ioc", "IOC", width=105), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
+                         instant=True)], width=16, height=9, sort=["-Puts"], without=NO_PUT,
+                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
+                           Column("client_host", "Host", width=100), Column("client", "Client address", width=115, to_puts="client"),
+                           Column("ioc", "IOC", width=105, board=True), Column("Value", "Puts", width=100, unit=PUTS, decimals=2)]),
             TimeSeries("Puts by protocol", "Puts a second over Channel Access, and over PV Access.",
                        [Query(halves("sum by (protocol) (instance_protocol:epics_puts:rate5m{CHOSEN})",
                                      f"sum by (protocol) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]))", *TYPED), "{{protocol}}")],
@@ -139,8 +140,9 @@ def board() -> Board:
                   "latest. Type a PV above to see who has written to it.",
                   [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
                          f"(epics_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort=["-Last put"],
-                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170), Column("client_host", "Host", width=170),
-                           Column("client", "Client address", width=170), Column("ioc", "IOC", width=170),
+                  without=NO_PUT,
+                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=90), Column("user", "User", width=170, to_puts="user"), Column("client_host", "Host", width=170),
+                           Column("client", "Client address", width=170, to_puts="client"), Column("ioc", "IOC", width=170, board=True),
                            Column("Value", "Last put", width=180, unit=WHEN)]),
 
             Row("Failures"),
@@ -154,9 +156,9 @@ def board() -> Board:
             Table("Whose puts fail, since the exporter started", "Failed puts, counted since the exporter started, of the 20 worst clients and PVs.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client, reason) "
                          f"(epics_put_failures_total{{{BOTH}}}))",
-                         instant=True)], width=16, height=8, sort=["-Failed"],
-                  columns=[Column("pv", "PV"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100),
-                           Column("client", "Client address", width=115), Column("ioc", "IOC", width=105),
+                         instant=True)], width=16, height=8, sort=["-Failed"], empty_when_healthy=True,
+                  columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
+                           Column("client", "Client address", width=115, to_puts="client"), Column("ioc", "IOC", width=105, board=True),
                            Column("reason", "Reason", width=140),
                            Column("Value", "Failed", width=80, unit="short", decimals=0)]),
 
@@ -172,7 +174,7 @@ def board() -> Board:
             Table("Slowest PVs, 5 min", "Mean duration of put-callbacks in the last five minutes, the ten slowest PVs.",
                   [Query(f"topk(10, ioc_pv:epics_put_duration_seconds:mean5m{{{IOCS}, {PV}}})", instant=True)],
                   width=24, height=7, sort=["-Mean"],
-                  columns=[Column("pv", "PV", width=300), Column("ioc", "IOC", width=200),
+                  columns=[Column("pv", "PV", width=300, to_puts="pv"), Column("ioc", "IOC", width=200, board=True),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("Put log: each put with its value (Loki)", [

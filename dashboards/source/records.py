@@ -25,7 +25,7 @@ def board() -> Board:
         texts={"record": "Record (* for any text)"},
         panels=[
             Stat("Records", "Records in the IOC's database.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short", width=3),
-            Stat("Processings", "Processings of all its records, a second.",
+            Stat("Records processed", "Processings of all its records, a second.",
                  [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit=PROCESSINGS, width=4),
             Stat("Time in records", "Time that the IOC spends in its records, as a part of one core.",
                  [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", width=3),
@@ -50,9 +50,9 @@ def board() -> Board:
                    Query(f'label_replace(topk(10, sum by (ioc, record) (epics_record_surge_rate{{{RECORD}}})), '
                          f'"kind", "surges", "", "")', instant=True)],
                   width=24, height=6, empty_when_healthy=True,
-                  columns=[Column("record", "Record", width=360), Column("kind", "What", width=120),
+                  columns=[Column("record", "Record", width=360, to_puts="pv"), Column("kind", "What", width=120),
                            Column("Value #A", "Silent for", width=160, unit="s", decimals=0),
-                           Column("Value #B", "Processings", width=160, unit=PROCESSINGS, decimals=1)]),
+                           Column("Value #B", "Records processed", width=160, unit=PROCESSINGS, decimals=1)]),
 
             Row("How often, and why"),
             TimeSeries("Processings by cause", "What set the processings off: a periodic scan, a link of another "
@@ -86,20 +86,20 @@ def board() -> Board:
             Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown.",
                   [Query(f"topk(10, sum by (record) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
-                         instant=True)], sort=["-Of a core"],
-                  columns=[Column("record", "Record", width=260),
-                           Column("Value", "Of a core", unit="percentunit", decimals=3, bar=True)]),
+                         instant=True)], sort=["-CPU"],
+                  columns=[Column("record", "Record", width=260, to_puts="pv"),
+                           Column("Value", "CPU", unit="percentunit", decimals=3, bar=True)]),
             Table("Longest processings", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn.",
                   [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="Not timed: --records.durations=off",
-                  columns=[Column("record", "Record", width=260),
+                  columns=[Column("record", "Record", width=260, to_puts="pv"),
                            Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
             Table("Asynchronous records: longest completions", "The ten records that take longest from the start of "
                   "dbProcess to their completion; mean of the time shown.",
                   [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="No asynchronous record has completed (or --records.durations=off)",
-                  columns=[Column("record", "Record", width=260),
+                  columns=[Column("record", "Record", width=260, to_puts="pv"),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("What sets off what"),
@@ -115,6 +115,6 @@ def board() -> Board:
                   [Query(f"topk(20, sum by (record, cause) (rate(epics_record_process_cause_total{{{RECORD}}}[5m])) > 0)",
                          instant=True)], width=12, sort=["-Processings/s"],
                   without="Counted with --records.causes",
-                  columns=[Column("record", "Record"), Column("cause", "Cause", width=120),
+                  columns=[Column("record", "Record", to_puts="pv"), Column("cause", "Cause", width=120),
                            Column("Value", "Processings/s", width=120, unit="none", decimals=1)]),
         ])

@@ -36,7 +36,7 @@ def test_files_are_what_the_program_writes(tmp_path):
     subprocess.run([sys.executable, DASHBOARDS / "source/generate.py", tmp_path], check=True)
     made = {path.name: path.read_text() for path in tmp_path.glob("*.json")}
     assert made == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
-    assert set(made) == {"puts.json", "records.json", "iocs.json", "exporter.json"}
+    assert set(made) == {"overview.json", "puts.json", "records.json", "iocs.json", "exporter.json"}
 
 
 def test_the_program_and_the_tests_pin_the_same_sdk():
@@ -52,8 +52,8 @@ def test_dashboards_can_be_imported():
         ids = [panel["id"] for panel in board["panels"]]
         assert len(set(ids)) == len(ids), name
         variables = {variable["name"]: variable for variable in board["templating"]["list"]}
-        assert {"datasource", "job", "instance", "exporter"} <= set(variables), name
-        assert ("ioc" in variables) == (name != "exporter")
+        assert {"datasource", "job", "instance"} <= set(variables) and ("exporter" in variables) == (name != "overview"), name
+        assert ("ioc" in variables) == (name not in ("exporter", "overview"))
 
 
 def test_panels_do_not_overlap():
@@ -91,14 +91,14 @@ def test_queries_match_what_was_chosen():
                     continue  # which job is one of exporters, those that do not answer among them
                 value = f"${variable}" + ("|" if (name, variable) == ("puts: Alerts that fire", "instance") else "")
                 assert f'{variable}=~"{value}"' in matchers, f"{name}: {metric}{matchers}"
-            if metric.startswith("instance") and not name.startswith("exporter"):
+            if metric.startswith("instance") and not name.startswith(("exporter", "overview")):
                 assert of_all, f"{name}: {metric} is of all IOCs, whichever are chosen"
 
 
 def has_ioc(panel: str, metric: str) -> bool:
     """Whether the series of this metric belong to an IOC, on a dashboard where one can be chosen."""
     of_the_host = {"ioc_exporter_policy_puts_total", "ioc_exporter_build_info", "up", "ALERTS", "ALERTS_FOR_STATE"}
-    return not panel.startswith("exporter") and metric not in of_the_host and not metric.startswith("instance")
+    return not panel.startswith(("exporter", "overview")) and metric not in of_the_host and not metric.startswith("instance")
 
 
 def test_what_rules_summed_by_host_is_shown_with_all_iocs_alone():
@@ -232,8 +232,8 @@ def test_single_values_are_escaped_in_queries_and_links():
             for variable in re.findall(r"\$\{(__value[^}]*|__data[^}]*)\}", url):
                 assert variable.endswith(":percentencode"), f"{name}: {url}"
             if url.startswith("/d/"):
-                for wanted in ("${datasource:queryparam}", "${job:queryparam}", "var-instance="):
-                    assert wanted in url, f"{name}: {url} keeps not what was chosen"
+                for wanted in (r"\$\{datasource:queryparam\}", r"\$\{job:queryparam\}", r"var-instance=|\$\{instance:queryparam\}"):
+                    assert re.search(wanted, url), f"{name}: {url} keeps not what was chosen"
 
 
 def test_what_is_of_the_whole_time_is_asked_once():

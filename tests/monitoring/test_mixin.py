@@ -9,7 +9,7 @@ from project import ALERTS, DASHBOARDS, ROOT, RUNBOOKS, run_tool
 sys.path.append(str(ROOT / "mixin"))
 import render  # noqa: E402
 
-WITHOUT_ALERTS = {"dashboards/exporter.json", "dashboards/records.json"}
+WITHOUT_ALERTS = {"dashboards/exporter.json", "dashboards/overview.json", "dashboards/records.json"}
 SITE = """{ _config+:: {
   job: 'epics', runbookURLPattern: 'https://wiki.site/epics/%(alert)s?from=%(exporter)s', ratesIntervalSeconds: 120,
   putStormFactor: 23, dashboardTags: ['ring'], overheadShare: 0.24,
