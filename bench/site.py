@@ -124,7 +124,7 @@ def ask(prometheus: Prometheus, board: str, expression: str, instant: bool, span
     """Seconds, as Grafana asks."""
     one = board == "records"
     query = fill(expression, job=".+", instance=".+", ioc=ONE_IOC if one else ".*",
-                 pv=".*", user=".*", client=".*", record=".*", exporter="host002:10064",
+                 pvs=".*", users=".*", clients=".*", records=".*", exporter="host002:10064",
                  __rate_interval=f"{max(step + interval, 4 * interval)}s", __range=f"{span}s", __interval=f"{step}s")
     now = time.time()
     began = time.perf_counter()
@@ -143,7 +143,7 @@ def time_panels(prometheus: Prometheus, span: int, rounds: int) -> list[tuple[fl
         queries = [(panel["title"], target["expr"], bool(target.get("instant")), step_of(panel, span))
                    for panel in board["panels"] for target in panel.get("targets", [])]
         queries += [(f"mark: {mark['name']}", mark["expr"], False, max(STEP, step_of({"maxDataPoints": 1000}, span)))
-                    for mark in board["annotations"]["list"] if mark["enable"]]
+                    for mark in board["annotations"].get("list", []) if mark["enable"]]
         by_panel: dict[str, float] = {}
         for title, *query in queries:
             once = statistics.median(ask(prometheus, name, query[0], query[1], span, query[2], STEP) for _ in range(rounds))
@@ -228,7 +228,7 @@ def measure(prometheus: Prometheus, site: Site, wanted, use_rules) -> None:
     long = looked_at_for_long()
     backfill = Backfill(site, wanted.hosts, prometheus.port)
     backfill.run(until_then, wanted.full, wanted.past, lambda name: bool(long.fullmatch(name)), ONE_IOC)
-    there = f"count(last_over_time(ioc_protocol:epics_puts:rate5m[10m] offset {60 * wanted.past - 15}m))"
+    there = f"count(last_over_time(ioc:epics_ioc_cpu_seconds:rate5m[10m] offset {60 * wanted.past - 15}m))"
     if prometheus.value(there) != wanted.hosts * wanted.iocs:
         raise SystemExit(f"of the past there are {prometheus.value(there):.0f} IOCs")
     print(f"{time.time() - began:.0f} s for {wanted.past} hours, {prometheus.cpu():.0f} s of CPU, "

@@ -135,7 +135,7 @@ def test_panels_and_rules_show_data(start_ioc, start_exporter, raw_client, start
         assert summed and not [panel.name for panel in summed if panel.name not in EMPTY_PANELS
                                and is_empty(prometheus, panel, time.time(), ioc=".*", instance=instance)]
     check_rules(prometheus)
-    for mark in [mark for board in dashboards().values() for mark in board["annotations"]["list"]]:
+    for mark in [mark for board in dashboards().values() for mark in board["annotations"].get("list", [])]:
         prometheus.series(fill(mark["expr"], **VARIABLES))  # it must be one that Prometheus takes
 
 
