@@ -75,6 +75,10 @@ class MonotonicTotals {
     else
       add_to(overflowed_, growth);
   }
+  // The same where no key has room for it.
+  void observe_without_room(const Source& source, const Values& now) {
+    add_to(overflowed_, sources_[source].advance(now));
+  }
   // What the source has counted so far is no key's.
   void pass_over(const Source& source, const Values& now) { sources_[source].restart_at(now); }
 

@@ -8,7 +8,8 @@
 namespace ioc_exporter::ca {
 
 void CaOutcomeTotals::observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
-                                       std::uint64_t count) {
+                                       std::uint64_t count, bool has_room) {
+  if (!has_room) return failures_.observe_without_room({key.channel, key.status}, {count});
   const FailureKey series{labels, std::string(ca_status_reason(key.status))};
   failures_.observe({key.channel, key.status}, series, {count});
   if (failures_.totals().contains(series)) failures_created_ns_.try_emplace(series, read_ns_);

@@ -35,12 +35,17 @@ class CaOutcomeTotals {
   explicit CaOutcomeTotals(std::size_t max_series)
       : failures_(max_series), durations_(max_series) {}
 
+  // `has_room`: whether there may be a series of these labels; else they are in overflowed() only.
   void observe_failures(const iocx_ca_failure_key& key, const CaPutLabels& labels,
-                        std::uint64_t count);
+                        std::uint64_t count, bool has_room = true);
   // Outcome: as the tap or the server probe counts them, with sum_ns and buckets.
   template <class Outcome>
-  void observe_durations(std::uint64_t channel, const CaPutLabels& labels, const Outcome& outcome) {
-    durations_.observe(channel, {labels.ioc, labels.pv}, values_of(outcome));
+  void observe_durations(std::uint64_t channel, const CaPutLabels& labels, const Outcome& outcome,
+                         bool has_room = true) {
+    if (has_room)
+      durations_.observe(channel, {labels.ioc, labels.pv}, values_of(outcome));
+    else
+      durations_.observe_without_room(channel, values_of(outcome));
   }
   // What the channel has counted until now is another's to count.
   void pass_over_failures(const iocx_ca_failure_key& key, std::uint64_t count);

@@ -154,6 +154,15 @@ bool CaPutTotals::is_current(std::uint32_t slot, const CaPuts& puts) const {
   return channel != nullptr && channel->growth.last() == puts;
 }
 
+bool CaPutTotals::note_outcome(std::uint32_t slot) {
+  const Channel* const channel = find(slot);
+  if (channel == nullptr || channel->state != Channel::State::counts || !show(*channel->series))
+    return false;
+  channel->series->second.has_outcome = true;
+  channel->series->second.outcome_ns = read_ns_;
+  return true;
+}
+
 void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
   const auto [series, is_new] = series_.try_emplace(labels);
   if (!show(*series)) {
@@ -176,7 +185,7 @@ void CaPutTotals::close(std::uint32_t slot) {
   if (!counted) return;
   Series& series = channel->series->second;
   // Nobody ever put there: what clients only read leaves nothing behind.
-  if (--series.channels > 0 || series.puts != CaPuts{}) return;
+  if (--series.channels > 0 || series.puts != CaPuts{} || series.has_outcome) return;
   hide(*channel->series);
   series_.erase(channel->series);
 }
@@ -197,7 +206,8 @@ std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
   std::vector<CaPutLabels> expired;
   std::erase_if(series_, [&](const auto& entry) {
     const Series& series = entry.second;
-    const std::uint64_t last = *std::ranges::max_element(series.last_ns);
+    const std::uint64_t last =
+        std::max(*std::ranges::max_element(series.last_ns), series.outcome_ns);
     if (series.channels > 0 || last == 0 || last >= before_ns) return false;
     expired.push_back(entry.first);
     hide(entry);

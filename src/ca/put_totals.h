@@ -88,6 +88,9 @@ class CaPutTotals {
   // Null: not this channel's slot, or forgotten. Until the next call that is not const.
   const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
   void close(std::uint32_t slot);
+  // Something became of puts of an open channel: its series lasts as if it had put. False: there is
+  // no room for that.
+  bool note_outcome(std::uint32_t slot);
   // Drops the totals of an IOC; what its channels still count is in forgotten() only.
   void forget(std::uint32_t ioc);
   // Drops what has no channel any more and had its last put before `before_ns` (CLOCK_MONOTONIC);
@@ -111,6 +114,8 @@ class CaPutTotals {
   struct Series {
     CaPuts puts{};
     CaPuts last_ns{}, created_ns{};
+    std::uint64_t outcome_ns = 0;  // when somebody had read last before an outcome was noted
+    bool has_outcome = false;
     std::size_t channels = 0;  // open ones that add to it
     bool shown = false;        // has its room
   };

@@ -29,7 +29,8 @@ Result<void> CaTap::observe_outcomes() {
       if (server_tells(value.slot))
         totals_->outcomes.pass_over_failures(key, value.count);
       else
-        totals_->outcomes.observe_failures(key, *labels, value.count);
+        totals_->outcomes.observe_failures(key, *labels, value.count,
+                                           totals_->puts.note_outcome(value.slot));
     } else if (!totals_->puts.is_open(value.slot, key.channel))
       strangers.push_back({key.channel, key.status, value.count});
   };
@@ -40,7 +41,8 @@ Result<void> CaTap::observe_outcomes() {
       if (server_tells(value.slot))
         totals_->outcomes.pass_over_durations(channel, value);
       else
-        totals_->outcomes.observe_durations(channel, *labels, value);
+        totals_->outcomes.observe_durations(channel, *labels, value,
+                                            totals_->puts.note_outcome(value.slot));
     } else if (!totals_->puts.is_open(value.slot, channel))
       strangers.push_back({channel, kDurations, answers(value)});
   };

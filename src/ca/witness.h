@@ -153,6 +153,8 @@ class CaWitness {
   void observe_rest(Watched& watched, const iocx_witness_rest& rest);
   void observe_result(std::uint32_t index, std::uint64_t now_ns);
   void observe_failures(std::uint64_t source, const __u64* failures, const CaPutLabels& labels);
+  void observe_durations(std::uint32_t index, const iocx_witness_durations& durations);
+  bool has_room(std::uint64_t index);
   const CaPutLabels* labels_in_sums(std::uint32_t index) const;
   bool waits(std::uint32_t index, std::uint64_t now_ns) const;
   Result<void> give_up_all(std::uint32_t generation, Clock::time_point now);

@@ -49,8 +49,7 @@ Result<void> CaWitness::collect(Clock::time_point now) {
   for (std::uint32_t index = 0; index < used_end_; ++index) observe_result(index, now_ns);
   if (auto ok = object_.maps().durations.for_each(
           [this](std::uint32_t index, const iocx_witness_durations& durations) {
-            if (const CaPutLabels* const labels = labels_in_sums(index))
-              totals_->outcomes.observe_durations(kOfSlot | index, *labels, durations);
+            observe_durations(index, durations);
           });
       !ok)
     return ok;
@@ -84,7 +83,18 @@ void CaWitness::observe_failures(std::uint64_t source, const __u64* failures,
                                  const CaPutLabels& labels) {
   for (std::size_t i = 0; i < IOCX_FAILURES; ++i)
     if (const std::uint64_t count = __atomic_load_n(&failures[i], __ATOMIC_RELAXED); count != 0)
-      totals_->outcomes.observe_failures({source, kStatuses[i], 0}, labels, count);
+      totals_->outcomes.observe_failures({source, kStatuses[i], 0}, labels, count,
+                                         (source & kOfSlot) == 0 || has_room(source));
+}
+
+void CaWitness::observe_durations(std::uint32_t index, const iocx_witness_durations& durations) {
+  if (const CaPutLabels* const labels = labels_in_sums(index))
+    totals_->outcomes.observe_durations(kOfSlot | index, *labels, durations, has_room(index));
+}
+
+// For what became of the puts of a slot.
+bool CaWitness::has_room(std::uint64_t index) {
+  return totals_->puts.note_outcome(CaPutTotals::kServerSlots | static_cast<std::uint32_t>(index));
 }
 
 // A put-callback of the slot is under way.
@@ -225,8 +235,7 @@ Result<void> CaWitness::reap(Clock::time_point now) {
     observe_result(index, now_ns);
     auto durations = object_.maps().durations.lookup(index);
     if (!durations) return std::move(durations).error();
-    if (const CaPutLabels* const labels = labels_in_sums(index); labels && *durations)
-      totals_->outcomes.observe_durations(kOfSlot | index, *labels, **durations);
+    if (*durations) observe_durations(index, **durations);
     const iocx_witness_result& result = object_.results()[index];
     if (result.notify != 0) ++lost_results_;
     if (result.asked_ns != 0) ++lost_results_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ca/server_totals.h"
+#include "ca/totals.h"
 
 namespace {
 
@@ -105,6 +106,45 @@ TEST(CaOutcomeTotals, CountsWhatIsOverTheLimit) {
   EXPECT_EQ(totals.overflowed(), 19u);
   EXPECT_EQ(totals.failures().size(), 1u);
   EXPECT_EQ(totals.durations().size(), 1u);
+}
+
+// Of what became of a channel's puts, as whoever reads the kernel's counters sees it.
+void fail(CaTotals& totals, std::uint32_t slot, const CaPutLabels& labels, std::uint64_t puts,
+          std::uint64_t failures) {
+  totals.puts.open(slot, slot + 1, labels);
+  totals.puts.observe(slot, {puts, 0}, 500);
+  const bool has_room = totals.puts.note_outcome(slot);
+  totals.outcomes.observe_failures({slot, kPutFailed, 0}, labels, failures, has_room);
+  totals.outcomes.observe_durations(slot, labels, outcome(100, 3, failures), has_room);
+  totals.puts.close(slot);
+  totals.outcomes.close(slot);
+}
+
+TEST(CaTotals, OneWhosePutsFailEverywhereLeavesRoomForTheOthers) {
+  constexpr std::uint32_t kFlood = 3'000;
+  CaTotals totals(1'000);
+  for (std::uint32_t i = 0; i < kFlood; ++i)
+    fail(totals, i, labels(1, "A{" + std::to_string(i) + "}", "eve"), 1, 1);
+  fail(totals, kFlood, labels(1, "B", "ann"), 29, 23);
+  const auto failures = totals.outcomes.failures();
+  ASSERT_FALSE(failures.empty());
+  EXPECT_EQ(failures.back().labels.user, "ann");
+  EXPECT_EQ(failures.back().count, 23u);
+  EXPECT_EQ(totals.outcomes.durations().back().pv, "B");
+  EXPECT_EQ(failures.size() - 1 + totals.outcomes.overflowed() / 2, kFlood);
+}
+
+TEST(CaTotals, FailuresExpireWithTheirClientsPutsAndWithoutAny) {
+  CaTotals totals(10);
+  totals.note_reading(1'000);
+  fail(totals, 1, labels(1, "A"), 0, 7);
+  fail(totals, 2, labels(1, "B"), 11, 11);
+  totals.expire(1'000);
+  ASSERT_EQ(totals.outcomes.failures().size(), 2u);
+  totals.expire(1'001);
+  EXPECT_TRUE(totals.outcomes.failures().empty());
+  EXPECT_TRUE(totals.outcomes.durations().empty());
+  EXPECT_EQ(totals.puts.series(), 0u);
 }
 
 TEST(CaOutcomeTotals, ForgetsOneIoc) {
