@@ -132,8 +132,10 @@ class Bench:
         exporter = Exporter(self.args.build / "ioc_exporter", "--collector.putlog", f"--putlog.file={file}", "--putlog.burst=0")
 
         def logged():
-            return (exporter.sum_of("ioc_exporter_putlog_events_total", 'sink="file"'),
-                    exporter.sum_of("ioc_exporter_putlog_dropped_total"))
+            return (exporter.sum_of("ioc_exporter_sink_delivered_total", 'sink="file"'),
+                    exporter.sum_of("ioc_exporter_sink_dropped_total") + sum(
+                        exporter.sum_of("ioc_exporter_dropped_total", f'probe="putlog",reason="{reason}"')
+                        for reason in ("ring_full", "share")))
         before = cpu_ns(exporter.process)
 
         def note(puts, seconds):

@@ -77,9 +77,9 @@ class Exporter:
     def told(self):
         """(chains told, chains that were dropped) by now."""
         page = self.held.page()
-        return (self.number(page, "ioc_exporter_traces_sink_delivered_total"),
+        return (self.number(page, "ioc_exporter_sink_delivered_total"),
                 self.number(page, "ioc_exporter_dropped_total", 'probe="traces"') +
-                self.number(page, "ioc_exporter_traces_sink_dropped_total"))
+                self.number(page, "ioc_exporter_sink_dropped_total"))
 
     def check(self):
         """Spans of the last line: a whole chain."""

@@ -113,7 +113,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
       traces_(host_, options.traces, trace_maps_, records_, puts_,
               outlets_ ? outlets_->ring() : nullptr,
               outlets_ ? outlets_->privacy_of_users() : putlog::Privacy(),
-              {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}, trace_outlets_.get()),
+              {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}),
       iocs_(host_, first_users(options).leaves_some_out()),
       collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_, &traces_},
       interval_(options.iocs.interval) {}

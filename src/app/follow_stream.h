@@ -16,6 +16,8 @@
 
 namespace ioc_exporter::app {
 
+// Among the reasons of ioc_exporter_http_refused_total.
+inline constexpr const char* kNoPlace = "followers";
 // How long a stream waits for news before it looks whether it should end.
 inline constexpr std::chrono::milliseconds kPatience{250};
 // Without news a comment goes out, so that who has gone is seen, and who waits sees us.
@@ -44,11 +46,13 @@ class FollowStream : public web::BodyStream {
     if (news.lost > 0)
       text += "event: lost\ndata: {\"lost\":" + std::to_string(news.lost) + "}\n\n";
     const auto now = Clock::now();
-    ended_ = news.ended || news.lost > 0 || now >= until_;
+    whole_ = news.lost == 0;
+    ended_ = news.ended || !whole_ || now >= until_;
     if (text.empty() && now - last_ >= kSilence) text = ":\n\n";
     if (!text.empty()) last_ = now;
     return text;
   }
+  bool is_whole() const override { return whole_; }
 
  private:
   std::shared_ptr<Ring> ring_;  // outlives its follower
@@ -56,7 +60,7 @@ class FollowStream : public web::BodyStream {
   const Append append_;
   const Clock::time_point until_;
   Clock::time_point last_ = Clock::now();
-  bool first_ = true, ended_ = false;
+  bool first_ = true, whole_ = true, ended_ = false;
 };
 
 // `what` is followed, in the words of a refusal: there are only so many places.
@@ -67,7 +71,8 @@ web::Response follow(
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
   auto follower = ring->follow(std::move(filter), since, web::holder_of(remote, ""));
   if (!follower)
-    return refuse(503, std::string("too many follow ") + what + ", of all or from one address");
+    return refuse(503, std::string("too many follow ") + what + ", of all or from one address",
+                  kNoPlace);
   web::Response response;
   response.content_type = "text/event-stream";
   response.headers["Cache-Control"] = "no-store";

@@ -114,7 +114,8 @@ web::Response answer_puts(const std::shared_ptr<Ring>& ring,
   if (!store || !query->since || found->size() >= query->limit) return response;
   if (query->limit < SIZE_MAX) query->limit -= found->size();
   auto place = ring->follow({}, {}, web::holder_of(request.remote, ""));
-  if (!place) return refuse(503, "too many ask the store or follow, of all or from one address");
+  if (!place)
+    return refuse(503, "too many ask the store or follow, of all or from one address", kNoPlace);
   response.stream = std::make_shared<StoreStream>(
       StoreStream::Place{ring, std::move(place)}, store,
       store->read(std::move(*query), oldest ? oldest->seq : UINT64_MAX),

@@ -63,6 +63,7 @@ class DemandStream : public web::BodyStream {
   DemandStream& operator=(const DemandStream&) = delete;
 
   std::optional<std::string> next() override { return stream_->next(); }
+  bool is_whole() const override { return stream_->is_whole(); }
 
  private:
   std::shared_ptr<web::BodyStream> stream_;

@@ -2,17 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 
 namespace ioc_exporter::delivery {
-
-struct FollowerSample {
-  std::uint64_t followers = 0;  // now
-  std::uint64_t too_slow = 0;   // that were dropped, so far
-  std::uint64_t refused = 0;    // for want of places, so far
-};
 
 class Followers {
  public:
@@ -22,12 +15,11 @@ class Followers {
   // False: there is no place, for anybody or for this holder.
   bool take(const std::string& holder);
   void leave(const std::string& holder);
-  void note_too_slow() { ++counts_.too_slow; }
-  const FollowerSample& sample() const { return counts_; }
+  std::size_t count() const { return count_; }
 
  private:
   std::map<std::string, std::size_t> holders_;
-  FollowerSample counts_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace ioc_exporter::delivery

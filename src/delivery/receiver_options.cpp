@@ -27,6 +27,13 @@ Result<void> check_pair(const std::string& name, const std::string& value) {
 
 }  // namespace
 
+std::string SinkNames::take(const std::string& wanted) {
+  std::string name = wanted;
+  for (unsigned number = 2; !taken_.insert(name).second; ++number)
+    name = wanted + "-" + std::to_string(number);
+  return name;
+}
+
 void read_receiver(Reader& item, ReceiverOptions& options) {
   item.check("tenant", [&](const std::string& text) {
     return check_header(options.tenant = text, "name of a tenant");

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "delivery/followers.h"
+#include "delivery/sink_sample.h"
 
 namespace ioc_exporter::delivery {
 
@@ -82,7 +83,8 @@ class Ring {
   std::unique_ptr<Follower> follow(Filter filter, const Since& since, const std::string& holder);
   // For the exporter itself, from now on: takes no place, and is not counted, nor woken.
   std::unique_ptr<Follower> follow_inside();
-  FollowerSample sample() const;
+  std::size_t followers() const;
+  SinkSample sample() const;
   // The exporter ends: wakes all who follow.
   void end();
 
@@ -120,7 +122,7 @@ void Ring<Kind>::add(std::span<const Item> items) {
       ++first_;
     }
   }
-  if (followers_.sample().followers > 0) changed_.notify_all();
+  if (followers_.count() > 0) changed_.notify_all();
 }
 
 template <class Kind>
@@ -164,9 +166,16 @@ std::unique_ptr<typename Ring<Kind>::Follower> Ring<Kind>::follow_inside() {
 }
 
 template <class Kind>
-FollowerSample Ring<Kind>::sample() const {
+std::size_t Ring<Kind>::followers() const {
   const std::scoped_lock lock(mutex_);
-  return followers_.sample();
+  return followers_.count();
+}
+
+template <class Kind>
+SinkSample Ring<Kind>::sample() const {
+  const std::scoped_lock lock(mutex_);
+  const std::uint64_t all = first_ + kept_.size();
+  return {.sink = kMemory, .received = all, .delivered = all};
 }
 
 template <class Kind>
@@ -193,7 +202,6 @@ typename Ring<Kind>::Follower::News Ring<Kind>::Follower::next(std::chrono::mill
     news.ended = ring_.ended_;
     if (next_ < ring_.first_) {
       news.lost = ring_.first_ - next_;
-      if (holder_) ring_.followers_.note_too_slow();
       next_ = ring_.first_;
       return news;
     }

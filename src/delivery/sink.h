@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +24,7 @@
 
 #include "base/result.h"
 #include "delivery/queue.h"
+#include "delivery/sink_sample.h"
 
 namespace ioc_exporter::delivery {
 
@@ -40,16 +40,6 @@ struct Delivered {
   // When it is asked again after a problem, where the receiver says so; 0: at once, with those that
   // are left.
   std::optional<std::chrono::milliseconds> pause = {};
-};
-
-// Items: received = delivered + filtered + dropped + waiting.
-struct SinkSample {
-  std::string sink;
-  std::uint64_t received = 0, delivered = 0, filtered = 0;
-  std::uint64_t waiting = 0;                     // queued, in a stage or under way
-  std::map<std::string, std::uint64_t> dropped;  // by reason
-  std::uint64_t failures = 0;                    // of deliver()
-  std::string problem;                           // of the last one; "" = it works
 };
 
 template <class Entry>

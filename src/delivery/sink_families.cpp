@@ -2,27 +2,57 @@
 
 #include <utility>
 
-#include "exposition/merged_series.h"
-
 namespace ioc_exporter::delivery {
+namespace {
 
-void encode_sinks(const SinkFamilies& families, std::span<const SinkSample> sinks,
-                  exposition::Encoder& encoder) {
-  const auto encode = [&](const exposition::Family& family, auto value) {
-    exposition::SeriesList<std::uint64_t> series;
+using exposition::CountedSeries;
+using exposition::Family;
+using exposition::FamilyType;
+
+struct Count {
+  Family family;
+  std::uint64_t SinkSample::*value;
+};
+
+constexpr Count kCounts[] = {
+    {{"ioc_exporter_sink_events_total", FamilyType::counter,
+      "Puts or traces that came to the sink: those that it took, that its filter left out, that "
+      "were dropped and that wait."},
+     &SinkSample::received},
+    {{"ioc_exporter_sink_delivered_total", FamilyType::counter,
+      "Puts or traces that the sink took."},
+     &SinkSample::delivered},
+    {{"ioc_exporter_sink_filtered_total", FamilyType::counter,
+      "Puts or traces that the sink's filter left out."},
+     &SinkSample::filtered},
+    {{"ioc_exporter_sink_waiting", FamilyType::gauge,
+      "Puts or traces that wait for the sink, those in a burst included."},
+     &SinkSample::waiting},
+    {{"ioc_exporter_sink_failures_total", FamilyType::counter,
+      "Times that the sink failed. It is tried again."},
+     &SinkSample::failures},
+};
+constexpr Family kDropped{"ioc_exporter_sink_dropped_total", FamilyType::counter,
+                          "Puts or traces that the sink did not take and never will, by reason."};
+
+}  // namespace
+
+void add_sinks(std::string_view events, std::span<const SinkSample> sinks,
+               const exposition::Encoder& encoder, exposition::SharedFamilies& families) {
+  for (const auto& [family, value] : kCounts) {
+    exposition::SeriesList<CountedSeries> series;
     for (const SinkSample& sink : sinks)
-      series.emplace_back(encoder.labels({{"sink", sink.sink}}), value(sink));
-    exposition::encode_counts(family, std::move(series), encoder);
-  };
-  encode(families.delivered, [](const SinkSample& sink) { return sink.delivered; });
-  encode(families.filtered, [](const SinkSample& sink) { return sink.filtered; });
-  exposition::SeriesList<std::uint64_t> dropped;
+      series.push_back(
+          {encoder.labels({{"sink", sink.sink}, {"events", events}}), {.count = sink.*value}});
+    families.add(family, std::move(series));
+  }
+  exposition::SeriesList<CountedSeries> dropped;
   for (const SinkSample& sink : sinks)
     for (const auto& [reason, count] : sink.dropped)
-      dropped.emplace_back(encoder.labels({{"sink", sink.sink}, {"reason", reason}}), count);
-  exposition::encode_counts(families.dropped, std::move(dropped), encoder);
-  encode(families.waiting, [](const SinkSample& sink) { return sink.waiting; });
-  encode(families.failures, [](const SinkSample& sink) { return sink.failures; });
+      dropped.push_back(
+          {encoder.labels({{"sink", sink.sink}, {"events", events}, {"reason", reason}}),
+           {.count = count}});
+  families.add(kDropped, std::move(dropped));
 }
 
 }  // namespace ioc_exporter::delivery

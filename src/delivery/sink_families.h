@@ -1,19 +1,16 @@
-// What /metrics says of sinks.
+// The families of sinks: of all that puts and traces go to.
 #pragma once
 
 #include <span>
+#include <string_view>
 
-#include "delivery/sink.h"
-#include "exposition/encoder.h"
+#include "delivery/sink_sample.h"
+#include "exposition/shared_families.h"
 
 namespace ioc_exporter::delivery {
 
-// With the label `sink`, and `dropped` with `reason` too.
-struct SinkFamilies {
-  exposition::Family delivered, filtered, dropped, waiting, failures;
-};
-
-void encode_sinks(const SinkFamilies& families, std::span<const SinkSample> sinks,
-                  exposition::Encoder& encoder);
+// `events`: what these sinks are given, "puts" or "traces".
+void add_sinks(std::string_view events, std::span<const SinkSample> sinks,
+               const exposition::Encoder& encoder, exposition::SharedFamilies& families);
 
 }  // namespace ioc_exporter::delivery

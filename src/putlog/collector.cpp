@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "ca/put_families.h"
+#include "delivery/sink_families.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
-#include "putlog/outlet_families.h"
 
 namespace ioc_exporter::putlog {
 namespace {
@@ -129,7 +129,6 @@ bool PutLogCollector::read_some(std::size_t* rest) {
   const auto events = reader_.finish(WallClock::read(), rest != nullptr && !more);
   note_numbers(events);
   if (!events.empty()) outlets_->receive(events);
-  events_ += events.size();
   return more;
 }
 
@@ -200,21 +199,14 @@ std::optional<PutWho> PutLogCollector::find_one(
 
 void PutLogCollector::collect(exposition::Page& page) {
   if (!is_enabled()) return;
-  SinkSample ring;
-  ring.sink = "kernel";
-  ring.delivered = ring.received = events_;
   for (std::size_t source = 0; source < IOCX_PUTLOG_SOURCES; ++source) {
     const kernel::LostEvents lost = lost_of(source);
-    ring.dropped["ring_full"] += lost.no_room;
-    ring.dropped["share"] += lost.no_share;
-    ring.received += lost.all();
+    page.self.drops.push_back({kProbe, "ring_full", lost.no_room});
+    page.self.drops.push_back({kProbe, "share", lost.no_share});
   }
-  page.self.drops.push_back({kProbe, "answer_lost", puts_.lost_answers(), true});
-  std::vector<SinkSample> sinks;
-  if (outlets_ != nullptr) sinks = outlets_->samples();
-  sinks.insert(sinks.begin(), std::move(ring));
-  encode_outlets(sinks, outlets_ != nullptr ? outlets_->ring()->sample() : FollowerSample(),
-                 page.encoder);
+  page.self.drops.push_back({kProbe, "answer_lost", puts_.lost_answers()});
+  if (outlets_ != nullptr)
+    delivery::add_sinks("puts", outlets_->samples(), page.encoder, page.shared);
 }
 
 }  // namespace ioc_exporter::putlog

@@ -4,7 +4,6 @@
 // attached to holds them up; it asks for names under the host's mutex.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +91,6 @@ class PutLogCollector final : public Collector, private PutDirectory {
   std::shared_ptr<const policy::Policy> policy_;  // of which the thread may not know yet
   bool policy_changed_ = false;
   TroubleLog trouble_;  // for the thread
-  std::atomic<std::uint64_t> events_ = 0;
   std::jthread thread_;
 };
 

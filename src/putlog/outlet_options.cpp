@@ -1,6 +1,5 @@
 #include "putlog/outlet_options.h"
 
-#include <set>
 #include <utility>
 
 #include "base/value_text.h"
@@ -74,7 +73,7 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   if (!tcp.tcp.empty()) all.push_back(tcp);
   if (!store.store.empty()) all.push_back(store);
   all.insert(all.end(), sinks.begin(), sinks.end());
-  std::set<std::string> taken;
+  delivery::SinkNames names;
   for (SinkOptions& sink : all) {
     if (sink.name.empty())
       sink.name = !sink.file.empty()    ? "file"
@@ -82,9 +81,7 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
                   : !sink.store.empty() ? "store"
                   : !sink.otlp.empty()  ? "otlp"
                                         : "loki";
-    const std::string name = sink.name;
-    for (unsigned number = 2; !taken.insert(sink.name).second; ++number)
-      sink.name = name + "-" + std::to_string(number);
+    sink.name = names.take(sink.name);
     if (!sink.burst) sink.burst = burst;
   }
   return all;

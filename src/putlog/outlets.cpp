@@ -99,6 +99,12 @@ Result<void> Outlets::open_files() {
   return store_options_.store.empty() ? Result<void>() : open_store();
 }
 
+std::vector<SinkSample> Outlets::samples() const {
+  std::vector<SinkSample> all = fanout_->samples();
+  all.push_back(ring_->sample());
+  return all;
+}
+
 Result<void> Outlets::open_store() {
   auto database = files_.ask(kOpenStore);
   if (!database) return database.error();

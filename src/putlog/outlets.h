@@ -35,7 +35,7 @@ class Outlets : public PutReceiver {
   Privacy privacy_of_users() const { return Privacy({}, salt_); }
   const std::shared_ptr<Store>& store() const { return store_; }  // once files are open; null: none
   // In any thread.
-  std::vector<SinkSample> samples() const { return fanout_->samples(); }
+  std::vector<SinkSample> samples() const;
 
   // Files are opened here, by this process or by a helper of it.
   bool has_files() const { return !files_.empty() || !store_options_.store.empty(); }

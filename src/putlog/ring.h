@@ -10,7 +10,6 @@
 
 namespace ioc_exporter::putlog {
 
-using delivery::FollowerSample;
 using delivery::Since;
 
 struct RingOfPuts {

@@ -142,7 +142,6 @@ ChainReader::Waiting* ChainReader::waiting_of(std::uint64_t chain) {
 
 // A chain that is whole.
 void ChainReader::add(Chain chain) {
-  ++counts_.ended;
   const iocx_trace_chain& head = chain.head;
   const bool continues = head.parent_id != 0;
   Waiting* trace = continues ? waiting_of(head.parent_id) : nullptr;

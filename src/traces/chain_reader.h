@@ -56,7 +56,6 @@ class ChainReader {
   static constexpr std::size_t kMostSpans = 1u << 18;  // that may wait, 100 bytes each
 
   struct Counts {
-    std::uint64_t ended = 0;        // chains that are whole
     std::uint64_t unknown_ioc = 0;  // traces that were thrown away: their IOC is not known
     std::uint64_t crowded = 0;      // those that had to go before they were complete
     std::uint64_t malformed = 0;    // events
@@ -72,8 +71,7 @@ class ChainReader {
   std::vector<Trace> finish(const WallClock::Reading& now, bool last = false);
 
   const Counts& counts() const { return counts_; }
-  // Traces of chains that are whole; and whether there is anything that finish() is to look at.
-  std::size_t waiting() const { return waiting_.size(); }
+  // Whether there is nothing that finish() is to look at.
   bool is_idle() const { return waiting_.empty() && partial_.empty(); }
 
  private:

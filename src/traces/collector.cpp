@@ -6,9 +6,9 @@
 #include "base/random_salt.h"
 #include "base/utf8.h"
 #include "ca/put_families.h"
+#include "delivery/sink_families.h"
 #include "exposition/page.h"
 #include "kernel/map.h"
-#include "traces/outlet_families.h"
 
 namespace ioc_exporter::traces {
 namespace {
@@ -27,12 +27,11 @@ constexpr std::chrono::seconds kKeepEnded{15};
 TracesCollector::TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
                                  records::RecordsCollector& records, ca::CaCollector& puts,
                                  std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
-                                 const std::vector<TraceReceiver*>& receivers, Outlets* outlets)
+                                 const std::vector<TraceReceiver*>& receivers)
     : host_(host),
       maps_(maps),
       records_(records),
       puts_(puts),
-      outlets_(outlets),
       counters_(works() ? records.process()->object().maps().traces : records::RecordTraceMaps()),
       wishes_(options, counters_),
       values_(std::move(log)),
@@ -40,7 +39,6 @@ TracesCollector::TracesCollector(iocs::Host& host, const Options& options, Trace
       privacy_(std::move(privacy)) {
   for (TraceReceiver* receiver : receivers)
     if (receiver != nullptr) receivers_.push_back(receiver);
-  for (const char* why : {"rate", "asked", "slower", "alarm", "active"}) sample_.made[why] = 0;
 }
 
 TracesCollector::~TracesCollector() = default;  // the thread is the first to end
@@ -130,7 +128,6 @@ bool TracesCollector::read_some(std::size_t* rest) {
     const std::scoped_lock lock(mutex_);
     for (Trace& trace : reader_.finish(WallClock::read(), rest != nullptr && !more)) {
       if (trace.cause.op == ca::kPvaPutOp) privacy_.hide_user(trace.cause.user);  // others: the log
-      ++sample_.made[trace.why.empty() ? "continued" : trace.why.front()];
       traces.push_back(std::make_shared<const Trace>(std::move(trace)));
     }
   }
@@ -209,9 +206,6 @@ std::vector<DropSample> TracesCollector::count_drops() {
   const auto counted = kernel::sum_per_cpu_counters(counters_.counts, IOCX_TRACE_COUNTS);
   const std::vector<std::uint64_t> counts =
       counted ? *counted : std::vector<std::uint64_t>(IOCX_TRACE_COUNTS);
-  const std::uint64_t read = reader_.counts().ended;
-  const std::uint64_t sent = std::max(counts[IOCX_TRACE_SENT], read);  // counted once it is there
-  sample_.waiting = reader_.waiting() + (sent - read);
   auto drops = drop_samples(kProbe, counts, iocx_trace_drop_labels, iocx_trace_drop_lost);
   drops.push_back({kProbe, "crowded", reader_.counts().crowded, true});
   drops.push_back({kProbe, "malformed", reader_.counts().malformed, true});
@@ -224,8 +218,8 @@ void TracesCollector::collect(exposition::Page& page) {
   const std::scoped_lock lock(mutex_);
   if (works())
     for (DropSample& drop : count_drops()) page.self.drops.push_back(std::move(drop));
-  encode_traces(sample_, page.encoder);
-  if (outlets_ != nullptr) encode_outlets(outlets_->samples(), page.encoder);
+  for (const TraceReceiver* receiver : receivers_)
+    delivery::add_sinks("traces", receiver->samples(), page.encoder, page.shared);
 }
 
 }  // namespace ioc_exporter::traces

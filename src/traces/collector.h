@@ -27,8 +27,6 @@
 #include "traces/chain_reader.h"
 #include "traces/demand.h"
 #include "traces/event_maps.h"
-#include "traces/families.h"
-#include "traces/outlets.h"
 #include "traces/put_values.h"
 #include "traces/wishes.h"
 
@@ -37,12 +35,11 @@ namespace ioc_exporter::traces {
 class TracesCollector final : public Collector, public DemandTaker, private TraceDirectory {
  public:
   // All must outlive it. `log`: null while the put log is off; `privacy`: of users, as the log has
-  // it. `receivers`: those that are null are none; `outlets`: the one that says what became of
-  // them, or null.
+  // it. `receivers`: those that are null are none.
   TracesCollector(iocs::Host& host, const Options& options, TraceMaps& maps,
                   records::RecordsCollector& records, ca::CaCollector& puts,
                   std::shared_ptr<putlog::Ring> log, putlog::Privacy privacy,
-                  const std::vector<TraceReceiver*>& receivers, Outlets* outlets);
+                  const std::vector<TraceReceiver*>& receivers);
   ~TracesCollector() override;
 
   std::string_view name() const override { return "traces"; }
@@ -81,13 +78,11 @@ class TracesCollector final : public Collector, public DemandTaker, private Trac
   TraceMaps& maps_;
   records::RecordsCollector& records_;
   ca::CaCollector& puts_;
-  Outlets* outlets_;
   std::vector<TraceReceiver*> receivers_;
   records::RecordTraceMaps counters_;
   mutable std::mutex mutex_;  // of what follows; taken after the host's
   Wishes wishes_;
   std::map<Place, Known> known_;
-  TracesSample sample_;
   TroubleLog trouble_;
   PutValues values_;           // the same
   ChainReader reader_;         // for the thread, under the mutex

@@ -70,12 +70,11 @@ std::vector<SinkOptions> OutletOptions::all_sinks() const {
   if (!zipkin.zipkin.empty()) all.push_back(zipkin);
   if (!otlp.otlp.empty()) all.push_back(otlp);
   all.insert(all.end(), sinks.begin(), sinks.end());
-  std::map<std::string, unsigned> seen;
+  delivery::SinkNames taken;
   for (SinkOptions& sink : all) {
     if (sink.name.empty())
       sink.name = !sink.file.empty() ? "file" : !sink.zipkin.empty() ? "zipkin" : "otlp";
-    if (const unsigned number = ++seen[sink.name]; number > 1)
-      sink.name += "-" + std::to_string(number);
+    sink.name = taken.take(sink.name);
     if (!sink.names) sink.names = names;
   }
   return all;

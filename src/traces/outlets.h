@@ -27,8 +27,7 @@ class Outlets : public TraceReceiver {
   ~Outlets() override;
 
   void receive(std::span<const SharedTrace> traces) override;
-  // In any thread.
-  std::vector<SinkSample> samples() const;
+  std::vector<SinkSample> samples() const override;
 
   // Files are opened here, by this process or by a helper of it.
   bool has_files() const { return !files_.empty(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "delivery/ring.h"
 #include "traces/filter.h"
@@ -21,6 +22,7 @@ class TraceRing : public TraceReceiver, public delivery::Ring<RingOfTraces> {
  public:
   using Ring::Ring;
   void receive(std::span<const SharedTrace> traces) override { add(traces); }
+  std::vector<delivery::SinkSample> samples() const override { return {sample()}; }
 };
 
 }  // namespace ioc_exporter::traces

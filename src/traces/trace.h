@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "delivery/sink_sample.h"
 #include "putlog/event.h"
 
 namespace ioc_exporter::traces {
@@ -88,6 +89,8 @@ class TraceReceiver {
  public:
   virtual ~TraceReceiver() = default;
   virtual void receive(std::span<const SharedTrace> traces) = 0;
+  // Of the sinks that it gives them to. In any thread.
+  virtual std::vector<delivery::SinkSample> samples() const { return {}; }
 };
 
 }  // namespace ioc_exporter::traces

@@ -32,6 +32,8 @@ class BodyStream {
   virtual ~BodyStream() = default;
   // What comes next, "" when there was nothing for a quarter of a second or so; nothing: the end.
   virtual std::optional<std::string> next() = 0;
+  // At the end: whether it has left nothing out for a client that was too slow.
+  virtual bool is_whole() const { return true; }
 };
 
 struct Response {

@@ -224,7 +224,7 @@ void Server::State::answer(mg_connection* connection) {
   const bool taken = response.stream
                          ? send_stream(connection, request, response, stopping)
                          : send_response(connection, request, response, options.response_timeout);
-  if (!taken) response.refused = "not_taken";
+  if (!taken || (response.stream && !response.stream->is_whole())) response.refused = "not_taken";
   const bool was_refused = *response.refused != '\0';
   if (was_refused && options.refused) options.refused(request, response.refused);
   if (!was_refused && options.answered) options.answered(request);

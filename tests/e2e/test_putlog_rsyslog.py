@@ -83,7 +83,7 @@ def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, s
     files = len(list(folder.iterdir()))
     sent += connect(clients.libca, [ioc], ["R:a", "R:b"], 1009).send()
     wait_until(lambda: len(list(folder.iterdir())) > files, "files were rotated meanwhile", 60)
-    exporter.wait_scrape(lambda page: page.value("ioc_exporter_putlog_events_total", sink="file") == sent, "the files have all")
+    exporter.wait_scrape(lambda page: page.sink("file")["delivered"] == sent, "the files have all")
     receiver = Receiver(port, numbers)
     wait_until(has_all, "the receiver has all again", 120)
     receiver.close()

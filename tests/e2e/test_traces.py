@@ -136,9 +136,9 @@ def test_a_put_by_pv_access_is_the_root_too(pva_ioc, exporter, told, connect):
 
 
 def test_what_was_chosen_was_told(exporter, told):
-    page = exporter.wait_scrape(lambda page: page.count("ioc_exporter_traces_waiting") == 0, "nothing waits")
+    page = exporter.wait_scrape(lambda page: page.sink("file", "traces")["waiting"] == 0, "nothing waits")
     assert all(value == 0 for _, value in page.series("ioc_exporter_dropped_total", probe="traces"))
-    assert len(told.all()) >= page.total("ioc_exporter_traces_total") > 0
+    assert len(told.all()) >= page.sink("file", "traces")["delivered"] > 0
 
 
 def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
@@ -146,6 +146,6 @@ def test_it_ends_while_an_ioc_floods(start_ioc, start_exporter, tmp_path):
     flood = start_ioc("traces-flood", "".join(f'record(calc,"TF:{i}"){{field(SCAN,".1 second")}}' for i in range(8000)))
     exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--overhead.budget=0", "--overhead.target=0",
                               f"--traces.file={tmp_path}/traces.json", sees=[flood])
-    exporter.wait_scrape(lambda page: page.total("ioc_exporter_traces_total") +
+    exporter.wait_scrape(lambda page: page.sink("memory", "traces")["events"] +
                          page.total("ioc_exporter_dropped_total", probe="traces", lost="true") > 100_000, "a flood of chains")
     assert exporter.stop() == 0

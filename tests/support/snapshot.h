@@ -11,6 +11,7 @@
 #include "ca/bounds.h"
 #include "ca/families.h"
 #include "ca/samples.h"
+#include "delivery/sink_families.h"
 #include "exposition/prometheus_family.h"
 #include "exposition/self_samples.h"
 #include "exposition/text_encoder.h"
@@ -19,13 +20,10 @@
 #include "policy/bounds.h"
 #include "policy/families.h"
 #include "policy/samples.h"
-#include "putlog/outlet_families.h"
 #include "pva/families.h"
 #include "records/all_families.h"
 #include "records/bounds.h"
 #include "records/samples.h"
-#include "traces/families.h"
-#include "traces/outlet_families.h"
 
 namespace ioc_exporter {
 
@@ -33,10 +31,7 @@ struct Snapshot : CaSamples, PolicySamples, SelfSamples {
   std::vector<IocSample> iocs;
   pva::PvaSamples pva;
   PolicySamples pva_policy;
-  std::vector<putlog::SinkSample> sinks;
-  putlog::FollowerSample followers;
-  std::optional<traces::TracesSample> traces;
-  std::vector<delivery::SinkSample> trace_sinks;
+  std::vector<delivery::SinkSample> put_sinks, trace_sinks;
   LeftOut left_out;
   std::vector<std::string> expected_iocs;
   std::optional<double> empty_probe;  // nothing when its cost was not measured
@@ -56,9 +51,8 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   ca::encode_ca(snapshot, edges.completions, encoder, shared);
   pva::encode_pva(snapshot.pva, encoder, shared);
   policy::encode_policy(snapshot, snapshot.pva_policy, encoder);
-  if (!snapshot.sinks.empty()) putlog::encode_outlets(snapshot.sinks, snapshot.followers, encoder);
-  if (snapshot.traces) traces::encode_traces(*snapshot.traces, encoder);
-  traces::encode_outlets(snapshot.trace_sinks, encoder);
+  delivery::add_sinks("puts", snapshot.put_sinks, encoder, shared);
+  delivery::add_sinks("traces", snapshot.trace_sinks, encoder, shared);
   shared.encode(encoder);
   exposition::encode_all(app::self_families(snapshot, exporter), encoder);
 }

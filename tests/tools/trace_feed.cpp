@@ -12,9 +12,9 @@
 
 #include "base/yaml_file.h"
 #include "base/yaml_reader.h"
+#include "delivery/sink_families.h"
 #include "exposition/text_encoder.h"
 #include "traces/json.h"
-#include "traces/outlet_families.h"
 #include "traces/outlets.h"
 
 namespace {
@@ -37,7 +37,9 @@ void read_sinks(const std::string& yaml, traces::OutletOptions& options) {
 
 void tell(const traces::Outlets& outlets) {
   exposition::TextEncoder encoder;
-  traces::encode_outlets(outlets.samples(), encoder);
+  exposition::SharedFamilies families;
+  delivery::add_sinks("traces", outlets.samples(), encoder, families);
+  families.encode(encoder);
   std::cout << encoder.finish().view() << "# end\n" << std::flush;
 }
 

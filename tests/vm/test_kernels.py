@@ -48,7 +48,7 @@ def test_kernel(series, tmp_path):
     for labels, loaded in scrape.series("ioc_exporter_probe_loaded"):
         assert loaded == 1, labels
     assert scrape.value("ioc_exporter_probe_loaded", probe="pva_server_probe") == 1
-    assert scrape.total("ioc_exporter_traces_total") == processed
+    assert scrape.count("ioc_exporter_sink_events_total", sink="memory", events="traces") == processed
     for labels, dropped in scrape.series("ioc_exporter_dropped_total"):
         assert dropped == 0, labels
     assert facts["exporter_status"].strip() == "0", facts["exporter_log"]

@@ -46,6 +46,14 @@ class Scrape:
     def total(self, name: str, **labels: str) -> int:
         return exact(sum(value for _, value in self.series(name, **labels)))
 
+    def sink(self, sink: str, events: str = "puts") -> dict[str, int]:
+        """What became of all that came to a sink of the put log, or of traces: each is in one of the four counts."""
+        count = lambda name: self.total(f"ioc_exporter_sink_{name}", sink=sink, events=events)
+        parts = {name: count(name if name == "waiting" else f"{name}_total")
+                 for name in ("delivered", "filtered", "dropped", "waiting")}
+        assert sum(parts.values()) == count("events_total"), f"{sink}: {parts} of {count('events_total')}"
+        return {"events": count("events_total"), "failures": count("failures_total"), **parts}
+
     def counts(self, name: str, ioc: str, records: Iterable[str], **labels: str) -> dict[str, int]:
         return {r: self.count(name, ioc=ioc, record=r, **labels) for r in records}
 

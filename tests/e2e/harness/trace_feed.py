@@ -36,8 +36,8 @@ class TraceFeed:
         return Scrape("".join(line for line in text.splitlines(True) if not line.startswith("[")))
 
     def count(self, name: str, **labels) -> int:
-        """Of ioc_exporter_traces_sink_NAME, all series with these labels together."""
-        return self.page().total(f"ioc_exporter_traces_sink_{name}", **labels)
+        """Of ioc_exporter_sink_NAME, all series with these labels together."""
+        return self.page().total(f"ioc_exporter_sink_{name}", **labels)
 
     def wait_count(self, count: int, name: str, timeout: float = 60, **labels) -> None:
         wait_until(lambda: self.count(name, **labels) == count, f"{name} {labels} is {count}", timeout, 0.1)

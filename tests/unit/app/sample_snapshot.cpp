@@ -173,33 +173,23 @@ Snapshot sample_snapshot() {
   snapshot.loop_ticks = 17;
   snapshot.readers = ReaderSample{3, 2, 1, 2};
   snapshot.empty_probe = 0.5e-6;
-  putlog::SinkSample kernel, file;
-  kernel.sink = "kernel";
-  kernel.delivered = 23;
-  kernel.dropped = {{"ring_full", 2}, {"share", 0}};
-  file.sink = "file";
-  file.delivered = 19;
-  file.filtered = 1;
-  file.waiting = 2;
-  file.dropped["queue_full"] = 1;
-  putlog::SinkSample loki;
-  loki.sink = "loki";
-  loki.delivered = 13;
-  loki.waiting = 17;
-  snapshot.sinks = {kernel, file, loki};
-  snapshot.followers = {1, 5, 7};
-  traces::TracesSample traces;
-  traces.made = {{"rate", 17}, {"asked", 2}};
-  traces.waiting = 3;
-  snapshot.traces = traces;
-  delivery::SinkSample zipkin;
-  zipkin.sink = "zipkin";
-  zipkin.delivered = 11;
-  zipkin.filtered = 3;
-  zipkin.waiting = 2;
-  zipkin.dropped["queue_full"] = 1;
-  zipkin.failures = 4;
-  snapshot.trace_sinks = {zipkin};
+  snapshot.put_sinks = {
+      {.sink = "memory", .received = 23, .delivered = 23},
+      {.sink = "file",
+       .received = 23,
+       .delivered = 19,
+       .filtered = 1,
+       .waiting = 2,
+       .dropped = {{"queue_full", 1}}},
+      {.sink = "loki", .received = 23, .delivered = 13, .waiting = 10},
+  };
+  snapshot.trace_sinks = {{.sink = "zipkin",
+                           .received = 17,
+                           .delivered = 11,
+                           .filtered = 3,
+                           .waiting = 2,
+                           .dropped = {{"queue_full", 1}},
+                           .failures = 4}};
   snapshot.config = ConfigSample{true, 1790000123.5, 1800000000};
   snapshot.limited = {{"records", 0}, {"puts", 23}};
   snapshot.put_sources = {{"power-supplies", "ca", "server"},

@@ -113,7 +113,7 @@ TEST_F(ChainReaderTest, SpansGetNamesTimesAndTheirOwnTime) {
   EXPECT_EQ(trace.spans[1].parent, trace.spans[0].id);
   EXPECT_EQ(trace.spans[1].alarm, "MAJOR");
   EXPECT_EQ(trace.spans[1].status, "HIHI");
-  EXPECT_EQ(reader_.waiting(), 0u);
+  EXPECT_TRUE(reader_.is_idle());
 }
 
 TEST_F(ChainReaderTest, ThePutIsTheRoot) {
@@ -123,7 +123,7 @@ TEST_F(ChainReaderTest, ThePutIsTheRoot) {
   knows_puts_ = false;
   ASSERT_TRUE(give(chain, {span(1, 1, 0, 10 * kMs, 20 * kMs)}));
   EXPECT_TRUE(finish(30 * kMs).empty());
-  EXPECT_EQ(reader_.waiting(), 1u);
+  EXPECT_FALSE(reader_.is_idle());
   knows_puts_ = true;
   const auto traces = finish(40 * kMs);
   ASSERT_EQ(traces.size(), 1u);
