@@ -36,15 +36,12 @@ def halves(summed: str, each: str, *typed: str, whole: str = "") -> str:
     return "(" + " or ".join(parts) + ")"
 
 
-def variable(name: str, label: str, query: str, several: bool):
-    """A list from Prometheus; with `several` any number of it, and all of it at first. All can be chosen in any case,
-    since a link from another dashboard may say so."""
-    choice = (dashboard.QueryVariable(name).label(label).query({"query": query, "refId": name}).datasource(SOURCE)
+def variable(name: str, label: str, query: str):
+    """A list from Prometheus, of which one chooses any number; all of it at first."""
+    return (dashboard.QueryVariable(name).label(label).query({"query": query, "refId": name}).datasource(SOURCE)
               .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(models.VariableSort.ALPHABETICAL_ASC)
-              .multi(several).include_all(True).all_value(".*" if name == "ioc" else ".+"))
-    if several:
-        choice = choice.current(models.VariableOption(text="All", value="$__all", selected=True))
-    return choice
+              .multi(True).include_all(True).all_value(".*" if name == "ioc" else ".+")
+            .current(models.VariableOption(text="All", value="$__all", selected=True)))
 
 
 def hidden(name: str, query: str, label: str):
@@ -82,15 +79,14 @@ def annotations(selector: str, of_iocs: bool):
 
 @dataclass
 class Board:
-    """`iocs`: whether the IOC is chosen among "all", or is "one", or there is "none" to choose."""
     uid: str
     title: str
     description: str
-    iocs: str
+    iocs: bool  # can be chosen
     panels: list
     # What one types: by name, how it is called. Queries have $pvs for what was typed as $pv.
     texts: dict = field(default_factory=dict)
-    logs: bool = False  # a Loki can be chosen
+    logs: bool = False  # the first Loki, unless the link says another one: var-logs=
     wall: bool = False  # nothing can be chosen: of all hosts
 
     def build(self) -> models.Dashboard:
@@ -102,22 +98,22 @@ class Board:
                  .link(dashboard.DashboardLink("All again").type(models.DashboardLinkType.LINK).keep_time(True)
                        .url(f"/d/{self.uid}?${{datasource:queryparam}}")))
         hosts = [dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"),
-                 variable("job", "Job", "label_values(ioc_exporter_build_info, job)", True),
-                 variable("instance", "Instance", 'label_values(ioc_exporter_build_info{job=~"$job"}, instance)', True)]
+                 variable("job", "Job", "label_values(ioc_exporter_build_info, job)"),
+                 variable("instance", "Instance", 'label_values(ioc_exporter_build_info{job=~"$job"}, instance)')]
         for one in hosts:
             board = board.with_variable(one.hide(models.VariableHide.HIDE_VARIABLE) if self.wall else one)
-        if self.iocs != "none":
+        if self.iocs:
             board = board.with_variable(variable(
-                "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)',
-                self.iocs == "all"))
+                "ioc", "IOC", 'label_values(epics_ioc_up{job=~"$job", instance=~"$instance"}, ioc)'))
         for name, label in self.texts.items():
             board = board.with_variable(dashboard.TextBoxVariable(name).label(label).default_value(""))
             board = board.with_variable(expression_of(name))
         if self.logs:
-            board = board.with_variable(dashboard.DatasourceVariable("logs").label("Logs").type("loki"))
+            board = board.with_variable(dashboard.DatasourceVariable("logs").label("Logs").type("loki")
+                                        .hide(models.VariableHide.HIDE_VARIABLE))
         if not self.wall:
             board = board.with_variable(exporter_of_runbooks())
-            for one in annotations(HOSTS if self.iocs == "none" else IOCS, self.iocs != "none"):
+            for one in annotations(IOCS if self.iocs else HOSTS, self.iocs):
                 board = board.annotation(one)
         x = y = height = 0
         for number, panel in enumerate(self.panels, 1):

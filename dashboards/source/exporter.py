@@ -6,7 +6,7 @@ from panels import (Bars, CALM, COLLECTORS, CRITICAL, Column, EVENTS, GOOD, PROB
 
 def board() -> Board:
     return Board(
-        uid="ioc-exporter-exporter", title="EPICS / Exporter", iocs="none",
+        uid="ioc-exporter-exporter", title="EPICS / Exporter", iocs=False,
         description="What the exporters cost, and whether what they show is all there is.",
         panels=[
             Stat("Exporters", "Exporters that answer.", [Query(f"count(ioc_exporter_build_info{{{HOSTS}}}) or vector(0)")], unit="short"),
@@ -20,8 +20,8 @@ def board() -> Board:
                  unit="short", steps=[(None, CALM), (1, CRITICAL)]),
             Stat("Lost events", "Events a second that could not be counted, or not with all their labels, for reasons "
                  "that are not usual.",
-                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit=EVENTS,
-                 steps=[(None, CALM), (0.001, WARNING)]),
+                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit=EVENTS, decimals=2,
+                 steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
                  [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")], unit="short",
                  steps=[(None, CALM), (1, WARNING)]),

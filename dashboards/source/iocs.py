@@ -17,6 +17,7 @@ OF_HEALTH = f'ioc!="", alertname!~"Epics(Unexpected|Forbidden)Put|EpicsPuts(Fail
 ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
 NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
 UNSEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
+NOT_RUNNING = "Nothing: no chosen IOC runs, or is seen (see above)"
 UNSEEN_SINCE = f"({UNSEEN}) / 4 * on (job, instance) group_left () {LAST_SEEN}"
 
 
@@ -78,7 +79,7 @@ def count_state(title: str, value: str, color: str, text: str) -> Stat:
 
 def board() -> Board:
     return Board(
-        uid="ioc-exporter-iocs", title="EPICS / IOCs", iocs="all",
+        uid="ioc-exporter-iocs", title="EPICS / IOCs", iocs=True,
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
             Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short", width=3),
@@ -113,43 +114,43 @@ def board() -> Board:
             TimeSeries("CPU time by kind of thread", "scan, callback, ca and so on, by the threads' names.",
                        [Query(halves("sum by (thread_class) (instance_class:epics_ioc_cpu_seconds:rate5m{CHOSEN})",
                                      "sum by (thread_class) (rate(epics_ioc_cpu_seconds_total{CHOSEN}[$__rate_interval]))"),
-                              "{{thread_class}}")], unit="percentunit", width=8, stack=True,
+                              "{{thread_class}}")], unit="percentunit", without=NOT_RUNNING, width=8, stack=True,
                        colors={"scan": "blue", "callback": "teal", "once": "yellow", "ca": "orange", "pva": "magenta",
                                "main": "red", "other": "grey", "ended": "cyan"}),
             TimeSeries("Memory", "Resident memory.",
-                       [Query(halves("sum(instance:epics_ioc_resident_memory_bytes:sum{CHOSEN})", "sum(epics_ioc_resident_memory_bytes{CHOSEN})"), "resident")], unit="bytes", width=8,
+                       [Query(halves("sum(instance:epics_ioc_resident_memory_bytes:sum{CHOSEN})", "sum(epics_ioc_resident_memory_bytes{CHOSEN})"), "resident")], unit="bytes", without=NOT_RUNNING, width=8,
                        colors={"resident": "blue"}),
             TimeSeries("Threads and descriptors", "Threads, and open file descriptors beside how many may be open.",
                        [Query(halves("sum(instance:epics_ioc_threads:sum{CHOSEN})", "sum(epics_ioc_threads{CHOSEN})"), "threads"),
-                        Query(halves("sum(instance:epics_ioc_open_fds:sum{CHOSEN})", "sum(epics_ioc_open_fds{CHOSEN})"), "open files")], unit="short", width=8,
+                        Query(halves("sum(instance:epics_ioc_open_fds:sum{CHOSEN})", "sum(epics_ioc_open_fds{CHOSEN})"), "open files")], unit="short", without=NOT_RUNNING, width=8,
                        colors={"threads": "orange", "open files": "blue"}),
             TimeSeries("Load of the scan lists", "How much of its period a pass through a periodic scan list takes, on "
                        "average; the worst IOC. Over 100 % the scan overruns.",
                        [Query(halves("max by (period) (instance_period:epics_ioc_scan_load:max5m{CHOSEN})",
                                      "max by (period) (ioc_period:epics_ioc_scan_load:mean5m{CHOSEN})"),
-                              "{{period}} s")], unit="percentunit", width=8, colors=PERIODS),
+                              "{{period}} s")], unit="percentunit", without=NOT_RUNNING, width=8, colors=PERIODS),
             TimeSeries("Scan overruns", "Passes a second that took longer than their period, as the IOC counts them.",
                        [Query(halves("sum by (period) (instance_period:epics_ioc_scan_overruns:rate5m{CHOSEN})",
                                      "sum by (period) (rate(epics_ioc_scan_overruns_total{CHOSEN}[$__rate_interval]))"),
-                              "{{period}} s")], unit=PASSES, width=8, colors=PERIODS),
+                              "{{period}} s")], unit=PASSES, without=NOT_RUNNING, width=8, colors=PERIODS),
             Table("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
                   "hold; the eight fullest.",
                   [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",
-                         instant=True)], width=8, sort=["-Filled"], steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)],
+                         instant=True)], without=NOT_RUNNING, width=8, sort=["-Filled"], steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)],
                   columns=[Column("ioc", "IOC", board=True), Column("queue", "Queue", width=75),
                            Column("Value", "Filled", width=150, unit="percentunit", decimals=1, bar=True, maximum=1)]),
             TimeSeries("Records by severity", "Records that are in alarm, by severity.",
                        [Query(halves("sum by (severity) (instance_severity:epics_ioc_records:sum{CHOSEN})",
                                      'sum by (severity) (epics_ioc_records_by_severity{CHOSEN, severity!="no_alarm"})'),
-                              "{{severity}}")], unit="short", width=8, stack=True,
+                              "{{severity}}")], unit="short", without=NOT_RUNNING, width=8, stack=True,
                        colors={"minor": "yellow", "major": "red", "invalid": "magenta"}),
             TimeSeries("Records that wait", "Active records (PACT), and those that are stuck.",
                        [Query(halves("sum(instance:epics_ioc_records_in_flight:sum{CHOSEN})", "sum(epics_ioc_records_in_flight{CHOSEN})"), "active"),
-                        Query(halves("sum(instance:epics_ioc_records_stuck:sum{CHOSEN})", "sum(epics_ioc_records_stuck{CHOSEN})"), "stuck")], unit="short", width=8,
+                        Query(halves("sum(instance:epics_ioc_records_stuck:sum{CHOSEN})", "sum(epics_ioc_records_stuck{CHOSEN})"), "stuck")], unit="short", without=NOT_RUNNING, width=8,
                        colors={"active": "blue", "stuck": "red"}),
             TimeSeries("Clients", "Connections, channels and subscriptions that Channel Access clients hold.",
                        [Query(halves("sum(instance:epics_circuits:sum{CHOSEN})", "sum(epics_circuits{CHOSEN})"), "connections"),
                         Query(halves("sum(instance:epics_channels:sum{CHOSEN})", "sum(epics_channels{CHOSEN})"), "channels"),
-                        Query(halves("sum(instance:epics_monitors:sum{CHOSEN})", "sum(epics_monitors{CHOSEN})"), "subscriptions")], unit="short", width=8,
+                        Query(halves("sum(instance:epics_monitors:sum{CHOSEN})", "sum(epics_monitors{CHOSEN})"), "subscriptions")], unit="short", without=NOT_RUNNING, width=8,
                        colors={"connections": "orange", "channels": "blue", "subscriptions": "magenta"}),
         ])

@@ -18,7 +18,7 @@ def count(title: str, text: str, query: str, board: str, color: str = CRITICAL, 
 def board() -> Board:
     last_put = f"max by (user, client_host, client, pv, ioc) (epics_last_put_timestamp_seconds{OF_HOSTS})"
     return Board(
-        uid="ioc-exporter-overview", title="EPICS / Overview", iocs="none", wall=True,
+        uid="ioc-exporter-overview", title="EPICS / Overview", iocs=False, wall=True,
         description="For the wall, and for the first look: what does not run, what was written. Each number and tile leads to its list.",
         panels=[
             count("IOCs down", "IOCs that have ended within the last day, and those that are expected and were never seen.",

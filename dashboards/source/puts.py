@@ -72,7 +72,7 @@ def unexpected_puts() -> Table:
 
 def board() -> Board:
     return Board(
-        uid="ioc-exporter-puts", title="EPICS / Puts", iocs="all",
+        uid="ioc-exporter-puts", title="EPICS / Puts", iocs=True,
         description="Who writes where over Channel Access and PV Access: unexpected puts first, then rates, failures and latency.",
         texts={"pv": "PV (* for any text)", "user": "User", "client": "Client address"}, logs=True,
         panels=[

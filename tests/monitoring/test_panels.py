@@ -151,6 +151,14 @@ def test_one_script_does_not_fill_the_list_of_alerts(tmp_path):
           (f'{query(name)} < 2', {'alertname="60 rows, 50 shown"': 1}))
 
 
+def test_records_of_one_name_are_not_added_up(tmp_path):
+    series = {f'epics_record_process_self_seconds_total{{ioc="{ioc}",record="X",{HERE}}}': f"0+{seconds}x20"
+              for ioc, seconds in (("vac", 3), ("rf", 6))}
+    series |= {f'epics_record_link_total{{ioc="{ioc}",source_record="X",record="Y",{HERE}}}': "0+60x20" for ioc in ("vac", "rf")}
+    check(tmp_path, series, (query("records: Slowest by self time"), {'ioc="vac"': 0.05, 'ioc="rf"': 0.1}),
+          (query("records: Chains"), {'ioc="vac"': 1, 'ioc="rf"': 1}))
+
+
 def test_only_what_was_dropped_is_listed(tmp_path):
     rates = {f'job_probe_reason:ioc_exporter_dropped:rate5m{{job="ioc_exporter",probe="ca_tap",reason="{reason}"}}': values
              for reason, values in (("map_full", "1x20"), ("late", "0x20"))}
