@@ -221,14 +221,16 @@ class Stat(Panel):
     def numbers(self, mode: shapes.BigValueTextMode):
         for query in self.queries:  # one number: once, not at each step of the time shown
             query.instant = True
-        panel = stat.Panel()
+        panel, text = stat.Panel(), common.VizTextDisplayOptions()
+        if self.size:  # else as large as there is room
+            text = text.value_size(self.size).title_size(self.size)
         if self.links:
             panel = panel.override_by_regexp(".*", [models.DynamicConfigValue("links", self.links)])
         if self.mapping:
             panel = panel.mappings([mappings(self.mapping)])
         return self.finish(
             panel.color_mode(shapes.BigValueColorMode.BACKGROUND_SOLID).text_mode(mode)
-            .graph_mode(shapes.BigValueGraphMode.NONE).text(common.VizTextDisplayOptions().value_size(self.size).title_size(self.size))
+            .graph_mode(shapes.BigValueGraphMode.NONE).text(text)
             .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
             .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS)))
 
@@ -236,7 +238,7 @@ class Stat(Panel):
 @dataclass
 class Tiles(Stat):
     """A tile for each series, with its name, coloured by its value."""
-    size: int = 14
+    size: int = 0
 
     def build(self):
         return self.numbers(shapes.BigValueTextMode.NAME)
