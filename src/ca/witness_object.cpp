@@ -124,7 +124,7 @@ Result<CaWitnessObject> CaWitnessObject::load(std::uint32_t slots, const kernel:
 Result<UniqueFd> CaWitnessObject::attach_here(WitnessProgram program, int file,
                                               std::uint64_t offset, std::int32_t pid) const {
   const int fd = bpf_program__fd(loaded_->program(program));
-  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid, false};
+  const kernel::UprobePlace place{"/proc/self/fd/" + std::to_string(file), offset, pid};
   const char* const function = function_of(program);
   return loaded_->links ? kernel::attach_uprobe_link(fd, loaded_->links->multi, place,
                                                      {&place.offset, 1}, function)

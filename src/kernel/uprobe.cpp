@@ -9,42 +9,25 @@
 
 #include <cerrno>
 #include <charconv>
-#include <optional>
 
 #include "base/rooted_fs.h"
 
 namespace ioc_exporter::kernel {
 namespace {
 
-constexpr const char* kFolder = "/sys/bus/event_source/devices/uprobe/";
+constexpr const char* kTypeFile = "/sys/bus/event_source/devices/uprobe/type";
 
-// The number in a file, after `before`.
-Result<std::uint32_t> read_number(const std::string& file, std::string_view before) {
-  auto text = RootedFs().read(kFolder + file);
-  if (!text) return std::move(text).error();
-  std::uint32_t number = 0;
-  const char* end = text->data() + text->size();
-  if (text->starts_with(before) &&
-      std::from_chars(text->data() + before.size(), end, number).ec == std::errc())
-    return number;
-  return error_in_words("read " + std::string(kFolder) + file + ": \"" + *text + "\"");
-}
-
-// What the kernel calls uprobes, and the bit that makes one a return probe. Asked once, at the
-// first probe.
-struct UprobeKind {
-  std::uint32_t type = 0;
-  std::uint64_t return_bit = 0;
-};
-const Result<UprobeKind>& uprobe_kind() {
-  static const Result<UprobeKind> kind = []() -> Result<UprobeKind> {
-    auto type = read_number("type", "");
-    if (!type) return std::move(type).error();
-    auto bit = read_number("format/retprobe", "config:");
-    if (!bit) return std::move(bit).error();
-    return UprobeKind{*type, std::uint64_t{1} << (*bit % 64)};
+// The kernel's number for uprobes. Asked once, at the first probe.
+const Result<std::uint32_t>& uprobe_type() {
+  static const Result<std::uint32_t> type = []() -> Result<std::uint32_t> {
+    auto text = RootedFs().read(kTypeFile);
+    if (!text) return std::move(text).error();
+    std::uint32_t number = 0;
+    if (std::from_chars(text->data(), text->data() + text->size(), number).ec == std::errc())
+      return number;
+    return error_in_words("read " + std::string(kTypeFile) + ": \"" + *text + "\"");
   }();
-  return kind;
+  return type;
 }
 
 }  // namespace
@@ -54,18 +37,16 @@ std::string uprobe_text(const std::string& function, const std::string& file, st
 }
 
 Error uprobe_error(const UprobePlace& place, const std::string& function) {
-  return last_error((place.at_return ? "attach uretprobe " : "attach uprobe ") +
-                    uprobe_text(function, place.path, place.pid));
+  return last_error("attach uprobe " + uprobe_text(function, place.path, place.pid));
 }
 
 Result<UniqueFd> attach_uprobe(int program_fd, const UprobePlace& place,
                                const std::string& function) {
-  const auto& kind = uprobe_kind();
-  if (!kind) return kind.error();
+  const auto& type = uprobe_type();
+  if (!type) return type.error();
   perf_event_attr attr{};
   attr.size = sizeof attr;
-  attr.type = kind->type;
-  attr.config = place.at_return ? kind->return_bit : 0;
+  attr.type = *type;
   attr.uprobe_path = reinterpret_cast<std::uintptr_t>(place.path.c_str());
   attr.probe_offset = place.offset;
   const int cpu = place.pid < 0 ? 0 : -1;

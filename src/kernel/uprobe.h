@@ -1,5 +1,5 @@
-// One uprobe or return probe that runs a BPF program, by perf_event_open(2): as libbpf does it, but
-// all of it is one descriptor, which can be handed to another process.
+// One uprobe that runs a BPF program, by perf_event_open(2): as libbpf does it, but all of it is
+// one descriptor, which can be handed to another process.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ struct UprobePlace {
   std::string path;  // of the file
   std::uint64_t offset = 0;
   std::int32_t pid = -1;  // -1: every process
-  bool at_return = false;
 };
 
 // "function in file (pid 8)": where a uprobe goes, for messages; a process of 0 or less: all.

@@ -96,7 +96,7 @@ Result<PvaWitnessObject> PvaWitnessObject::load(const kernel::RingUse& ring,
 Result<UniqueFd> PvaWitnessObject::attach_here(const PvaPlace& place) const {
   const int fd = bpf_program__fd(loaded_->program(place.function));
   const kernel::UprobePlace at{"/proc/self/fd/" + std::to_string(place.file), place.offset,
-                               place.pid, false};
+                               place.pid};
   const char* const function = function_of(place.function);
   return loaded_->links
              ? kernel::attach_uprobe_link(fd, loaded_->links->multi, at, {&at.offset, 1}, function)
