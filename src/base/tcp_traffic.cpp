@@ -55,6 +55,7 @@ TcpTraffic traffic_from(const inet_diag_msg& message, std::span<const std::byte>
   traffic.remote_port = ntohs(message.id.idiag_dport);
   traffic.cookie = std::uint64_t{message.id.idiag_cookie[1]} << 32 | message.id.idiag_cookie[0];
   traffic.received = received_in(body);
+  traffic.unread = message.idiag_rqueue;
   return traffic;
 }
 
@@ -80,7 +81,7 @@ Result<void> for_each_tcp_connection(const RootedFs& fs, pid_t pid,
   auto table = SocketTable::of_process(fs, pid);
   if (!table) return std::move(table).error();
   return table->for_each(SocketKind::connected, [&visit](const InetSocket& socket) {
-    visit({socket.local_port, socket.remote, socket.remote_port, socket.cookie, std::nullopt});
+    visit({socket.local_port, socket.remote, socket.remote_port, socket.cookie, std::nullopt, 0});
   });
 }
 

@@ -21,7 +21,8 @@ struct TcpTraffic {
   std::uint16_t remote_port = 0;
   std::uint64_t cookie = 0;  // the kernel's number for it, never given out twice
   std::optional<std::uint64_t>
-      received;  // nothing: this kernel does not tell (before 4.1, no INET_DIAG)
+      received;              // nothing: this kernel does not tell (before 4.1, no INET_DIAG)
+  std::uint64_t unread = 0;  // bytes of them that nobody has read yet
 };
 
 // Calls `visit` for each connection in the namespace in which the process is; a handshake in

@@ -92,8 +92,9 @@ void CaInventory::read_all(const std::vector<Server>& servers) {
 Result<CaInventory::Sockets> CaInventory::read_sockets(const Server& server) const {
   Sockets sockets;
   auto done = for_each_tcp_connection(fs_, server.id.pid, [&sockets](const TcpTraffic& one) {
-    sockets.emplace(one.local_port,
-                    Connection{{one.remote, one.remote_port}, one.cookie, one.received});
+    sockets.emplace(
+        one.local_port,
+        Connection{{one.remote, one.remote_port}, one.cookie, one.received, one.unread});
   });
   if (!done) return done.error();
   return sockets;
@@ -128,9 +129,9 @@ void CaInventory::look_at(const Server& server, const Result<Sockets>& sockets, 
   const auto cost = Clock::now() - now;
   state.retry.succeeded(cost > kShort ? now + std::min<Clock::duration>(kRest * cost, kLongestRest)
                                       : now);
-  state.settled =
-      connections == state.connections &&
-      std::ranges::all_of(connections, [](const auto& one) { return one.received.has_value(); });
+  state.settled = connections == state.connections &&
+                  std::ranges::all_of(
+                      connections, [](const auto& one) { return one.received && one.unread == 0; });
   state.connections = std::move(connections);
   state.read = state.told.when = now;
   state.told.open = std::make_shared<const CaSamples>(open_at(server.ioc, *tables));

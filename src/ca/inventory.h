@@ -3,8 +3,9 @@
 //
 // A server is read when something may have changed: the kernel says how many bytes came in over
 // each connection, and a client opens, closes and monitors nothing without sending some. What
-// changes without them (access rights) is seen within kLongestPause. The numbers were right at one
-// moment, at most kOldest ago, or they are absent and the status says why.
+// changes without them (access rights), or long after the server has read them (it waits for a
+// put-callback of the same client first), is seen within kLongestPause. The numbers were right at
+// one moment, at most kOldest ago, or they are absent and the status says why.
 //
 // A thread of its own reads: an IOC may make it wait. In any thread.
 #pragma once
@@ -67,6 +68,7 @@ class CaInventory {
     CaPeer peer;
     std::uint64_t cookie = 0;
     std::optional<std::uint64_t> received;  // bytes so far
+    std::uint64_t unread = 0;               // of them, by the server
 
     auto operator<=>(const Connection&) const = default;
   };

@@ -2,6 +2,8 @@
 import pytest
 
 from harness import clients
+from harness.raw_client import ECA_NORMAL
+from harness.scrape import PUTS
 
 EXPORTER_OPTIONS = ["--no-collector.records"]
 RULES = 'ASG(SWITCHED) { INPA("N:switch") RULE(1, READ) RULE(1, WRITE) { CALC("A=1") } }\nASG(DEFAULT) { RULE(1, WRITE) }\n'
@@ -86,6 +88,23 @@ def test_names_that_hold_any_characters(start_ioc, start_exporter, raw_client):
     exporter = start_exporter("--server-probe", sees=[ioc])
     expected = {"operator@console1": [1, 1, 0], "o\td\x01d@li\nne": [1, 3, 0]}
     exporter.wait_scrape(lambda s: told(s, ioc) == ([2, 0, 0], {"read_write": 4}, expected), "all are told")
+
+
+def test_what_the_server_reads_late(start_ioc, start_exporter, raw_client):
+    """While it waits for a put-callback of a client it reads nothing of what that one sends."""
+    ioc = start_ioc("inventory-late", RECORDS + 'record(calcout, "N:slow") { field(CALC, "A") field(ODLY, "7") }')
+    client = raw_client(ioc)
+    slow = client.create("N:slow.A")
+    exporter = start_exporter("--server-probe", sees=[ioc])
+    client.start_write_notify(slow, 1)
+    waits = client.start_write_notify(slow, 2)
+    exporter.wait_scrape(lambda s: s.total(PUTS, ioc=ioc.name) == 2, "the server waits")
+    channel = client.start_create("N:1")
+    for _ in range(5):
+        assert told(exporter.scrape(), ioc)[1] == {"read_write": 1}
+    client.wait_created(channel)
+    assert told(exporter.scrape(), ioc)[1] == {"read_write": 2}
+    assert client.wait_written(waits) == ECA_NORMAL
 
 
 def test_a_hundred_clients(start_ioc, start_exporter, raw_client):

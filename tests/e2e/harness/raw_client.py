@@ -41,9 +41,15 @@ class RawClient:
         self._send(CLIENT_NAME, payload=_bytes(user) + b"\0")
 
     def create(self, name: str) -> Channel:
+        return self.wait_created(self.start_create(name))
+
+    def start_create(self, name: str) -> Channel:
         channel = Channel(name, self._new_id())
         self._channels[channel.cid] = channel
         self._send(CREATE_CHAN, p1=channel.cid, p2=13, payload=_bytes(name) + b"\0")
+        return channel
+
+    def wait_created(self, channel: Channel) -> Channel:
         self._wait(lambda: channel.sid is not None and channel.rights is not None)
         return channel
 
