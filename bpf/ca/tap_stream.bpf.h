@@ -239,19 +239,6 @@ static __always_inline void end_at_acked_fin(struct iocx_ca_flow *flow, struct i
 		flow->ended = 1;
 }
 
-/* Counts the time since data came last, if no message has been found since then. */
-static __always_inline void count_lost_time(const struct work *w, struct iocx_ca_flow *flow,
-					    struct iocx_ca_direction *d, __u32 direction)
-{
-	const int lost = d->stream.sync < IOCX_CA_REGAINED;
-
-	if (!lost && !d->lost_ns)
-		return;
-	if (d->lost_ns && direction == IOCX_CA_TO_SERVER)
-		flow->counts[IOCX_CA_COUNT_UNREAD_NS] += w->now - d->lost_ns;
-	d->lost_ns = lost ? w->now : 0;
-}
-
 /* Reads a segment with data. */
 static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
 					 struct iocx_ca_direction *d, const struct segment *segment)
@@ -278,5 +265,4 @@ static __always_inline void read_segment(struct __sk_buff *skb, struct work *w, 
 		w->window.direction = segment->direction;
 		ca_read_pieces(skb);
 	}
-	count_lost_time(w, flow, d, segment->direction);
 }

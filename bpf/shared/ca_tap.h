@@ -79,7 +79,6 @@ struct iocx_ca_direction {
 	__u8 pad;
 	__u16 notified; /* to the server: WRITE_NOTIFYs; to the client: answers to them */
 	__u32 pad_too;
-	__u64 lost_ns; /* when data came last, while it was not known where messages start; 0: it is known */
 	struct iocx_ca_stream stream;
 };
 
@@ -92,7 +91,6 @@ enum iocx_ca_count {
 	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
 	IOCX_CA_COUNT_SENT,        /* and from it */
 	IOCX_CA_COUNT_UNREAD,      /* bytes to the server in which puts may have been that were not read */
-	IOCX_CA_COUNT_UNREAD_NS,   /* time in which data went to the server and no message was found in it */
 	IOCX_CA_COUNTS
 };
 #define IOCX_CA_COUNT_ROOM 8

@@ -85,9 +85,9 @@ def board() -> Board:
             TimeSeries("Duration of collectors", "Time that each part took for a scrape: the slowest exporter.",
                        [Query(f"max by (collector) (ioc_exporter_collector_duration_seconds{{{HOSTS}}})",
                               "{{collector}}")], unit="s", width=8, colors=COLLECTORS),
-            Bars("Cost of a hit", "What one hit of a record probe costs, as each exporter measured it at its start: the "
-                 "slowest machine.",
-                 [Query(f"max by (kind) (ioc_exporter_probe_hit_seconds{{{HOSTS}}})", "{{kind}}", instant=True)],
+            Bars("Cost of a hit", "What an empty probe costs, as each exporter measured it at its start: the ten "
+                 "slowest machines.",
+                 [Query(f"topk(10, ioc_exporter_probe_hit_seconds{{{HOSTS}}})", "{{instance}}", instant=True)],
                  unit="s", width=8),
             Table("Series over their limit", "How many series were summed in one because their family is over its "
                   "limit: the 20 families with most of them.",

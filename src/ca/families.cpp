@@ -6,7 +6,6 @@
 
 #include "ca/put_families.h"
 #include "exposition/merged_series.h"
-#include "exposition/number_text.h"
 
 namespace ioc_exporter::ca {
 namespace {
@@ -61,9 +60,6 @@ constexpr std::array kServerCounters{
          "are missing."},
         &CaServerSample::unread_bytes},
 };
-constexpr exposition::Family kUnreadTime{
-    "ioc_exporter_ca_unread_seconds_total", exposition::FamilyType::counter,
-    "Time in which clients sent data to the IOC and it was not known where messages start."};
 constexpr exposition::Family kChannels{
     "epics_channels", exposition::FamilyType::gauge,
     "Channels that clients hold at the IOC, by the access that it granted."};
@@ -108,21 +104,6 @@ void encode_columns(const std::array<Column<Sample>, N>& columns,
   }
 }
 
-void encode_unread_time(const std::vector<CaServerSample>& servers,
-                        const std::vector<exposition::EncodedLabels>& labels,
-                        exposition::Encoder& encoder) {
-  exposition::SeriesList<std::uint64_t> series;
-  series.reserve(servers.size());
-  for (std::size_t i = 0; i < servers.size(); ++i)
-    series.emplace_back(labels[i], servers[i].unread_ns);
-  encoder.begin_family(kUnreadTime);
-  exposition::for_each_merged(
-      std::move(series), [](std::uint64_t& sum, std::uint64_t other) { sum += other; },
-      [&encoder](const exposition::EncodedLabels& one, std::uint64_t ns) {
-        encoder.number(one, exposition::seconds_from_ns(ns));
-      });
-}
-
 void encode_channels(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder) {
   exposition::SeriesList<std::uint64_t> series;
   series.reserve(servers.size() * kAccessNames.size());
@@ -151,7 +132,6 @@ void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::E
   encode_channels(servers, encoder);
   encode_columns(kCaServerGauges, servers, labels, encoder);
   encode_columns(kServerCounters, by_packets, labels_by_packets, encoder);
-  encode_unread_time(by_packets, labels_by_packets, encoder);
 }
 
 void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::Encoder& encoder) {

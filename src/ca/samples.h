@@ -58,7 +58,6 @@ struct CaServerSample : CaOpen {
   std::uint64_t gets = 0, monitor_updates = 0, echoes = 0, server_disconnects = 0;
   std::uint64_t received_bytes = 0, sent_bytes = 0;  // of TCP payload, as the server sees it
   std::uint64_t unread_bytes = 0;                    // of those received
-  std::uint64_t unread_ns = 0;                       // while data came in which nothing was found
 };
 
 struct CaClientSample {

@@ -47,7 +47,6 @@ std::vector<CaServerCount> CaOpenCounts::servers(const CaServerTotals& totals) c
     server.received_bytes = counts[IOCX_CA_COUNT_RECEIVED];
     server.sent_bytes = counts[IOCX_CA_COUNT_SENT];
     server.unread_bytes = counts[IOCX_CA_COUNT_UNREAD];
-    server.unread_ns = counts[IOCX_CA_COUNT_UNREAD_NS];
   }
   std::vector<CaServerCount> sorted;
   for (auto& [ioc, server] : all) {

@@ -149,6 +149,9 @@ void IocsCollector::collect(exposition::Page& page) {
   encode_health(distinct, page.encoder);
   encode_expected(expected, page.encoder);
   encode_left_out(left_out, page.encoder);
+  page.self.drops.push_back({std::string(name()), "ioc_evicted", left_out.evicted});
+  page.self.drops.push_back(
+      {std::string(name()), "gone_ioc_evicted", left_out.gone_evicted, false});
   if (exit_probe) page.self.probes.push_back(std::move(*exit_probe));
 }
 

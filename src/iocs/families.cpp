@@ -21,10 +21,6 @@ constexpr exposition::Family kContested{
 constexpr exposition::Family kLeftOut{
     "ioc_exporter_iocs_left_out", exposition::FamilyType::gauge,
     "IOCs that run and are not followed, since others have all the places, by user."};
-constexpr exposition::Family kEvicted{
-    "ioc_exporter_iocs_evicted_total", exposition::FamilyType::counter,
-    "IOCs that left the page since all places were taken: running ones, for one of another user; "
-    "gone ones, before --ioc.keep-gone was over."};
 constexpr exposition::Family kUp{
     "epics_ioc_up", exposition::FamilyType::gauge,
     "Whether the IOC runs: 1, or 0 after it has ended, for --ioc.keep-gone."};
@@ -88,9 +84,6 @@ void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
   }
   if (users > LeftOut::kMostUsers || users == 0)
     encoder.count(encoder.labels({{"user", exposition::kOther}}), others);
-  encoder.begin_family(kEvicted);
-  encoder.count(encoder.labels({{"state", "running"}}), left_out.evicted);
-  encoder.count(encoder.labels({{"state", "gone"}}), left_out.gone_evicted);
 }
 
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder) {

@@ -185,20 +185,14 @@ TEST_P(CaTapResyncTest, JoinedCircuitFindsLongArraysWhoseHeadersAreAllCut) {
   }
 }
 
-TEST_P(CaTapResyncTest, WhatIsNotReadIsCountedInBytesAndInTime) {
+TEST_P(CaTapResyncTest, WhatIsNotReadIsCountedInBytes) {
   RawCircuit circuit(port());
   circuit.segment(kBack, 0, Bytes(16, 0));  // with the server's first word the circuit is known
   circuit.segment(kForth, 0, Bytes(1000, 0xFF));
-  EXPECT_EQ(collect().servers.at(0).unread_ns, 0u);
   circuit.segment(kForth, 1000, Bytes(1000, 0xFF));
-  const auto lost = collect().servers.at(0);
-  EXPECT_EQ(lost.unread_bytes, 2000u);
-  EXPECT_GT(lost.unread_ns, 0u);
+  EXPECT_EQ(collect().servers.at(0).unread_bytes, 2000u);
   circuit.segment(kForth, 2000, repeat(write(300), 500));
-  const auto found = collect().servers.at(0);
-  EXPECT_GT(found.unread_ns, lost.unread_ns);
   circuit.segment(kForth, 14000, repeat(write(300), 500));
-  EXPECT_EQ(collect().servers.at(0).unread_ns, found.unread_ns);
   EXPECT_EQ(collect().servers.at(0).unread_bytes, 2000u);
 }
 

@@ -88,7 +88,7 @@ def test_a_real_ioc_beside_1024_fakes(start_fakes, start_alices, start_exporter)
     assert len(scrape.series(INFO)) == PLACES
     assert scrape.series(INFO, ioc="after-fakes")[0][0]["user"] == str(ALICE)
     assert scrape.value(LEFT_OUT, user=str(MALLORY)) == 22
-    assert scrape.value("ioc_exporter_iocs_evicted_total", state="running") == 1
+    assert scrape.value("ioc_exporter_dropped_total", probe="iocs", reason="ioc_evicted") == 1
     assert "not followed" in exporter.request("/")[2].decode()
 
     # It restarts: while it is gone, one of the fakes has its place.

@@ -58,10 +58,9 @@ constexpr const char* kSkipped = "epics_record_process_skipped_total";
 
 TEST(Render, NothingSeenIsStillAScrape) {
   const Scrape parsed = scrape({});
-  EXPECT_EQ(parsed.size(), 4u);
+  EXPECT_EQ(parsed.size(), 3u);
   EXPECT_TRUE(parsed.contains("ioc_exporter_build_info"));
   EXPECT_TRUE(parsed.contains("ioc_exporter_iocs_left_out"));
-  EXPECT_TRUE(parsed.contains("ioc_exporter_iocs_evicted_total"));
   EXPECT_TRUE(parsed.contains("ioc_exporter_detached"));
 }
 
@@ -176,7 +175,7 @@ TEST(Render, AnIocThatIsGoneIsOnlyDown) {
   const Scrape parsed = scrape(snapshot);
   EXPECT_EQ(value(parsed, "epics_ioc_up", {{"ioc", "i"}}), "0");
   EXPECT_EQ(value(parsed, "epics_ioc_restarts_total", {{"ioc", "i"}}), "0");
-  EXPECT_EQ(parsed.size(), 6u);  // and what is there always
+  EXPECT_EQ(parsed.size(), 5u);  // and what is there always
 }
 
 TEST(Render, AnIocThatCameAgainIsUp) {

@@ -128,7 +128,6 @@ void add_channel_access(Snapshot& snapshot) {
   server.server_disconnects = 5;
   server.received_bytes = 40'009;
   server.unread_bytes = 1'009;
-  server.unread_ns = 1'250'000'000;
   server.sent_bytes = 1'000'003;
   snapshot.ca_servers = {server};
   snapshot.ca_clients = {{"power-supplies", "10.0.0.7", "operator", "console1", 2, 19, 17},
