@@ -4,9 +4,14 @@
     // What Prometheus calls the job. Only `up` is asked for it: the other names are this exporter's alone.
     job: 'ioc_exporter',
 
-    // Where the page of an alert is: %(alert)s is its name, %(exporter)s the address of an exporter that serves it.
-    // Exporters serve their own: https://wiki.site/epics/%(alert)s would be another way.
-    runbookURLPattern: 'http://%(exporter)s/runbooks/%(alert)s',
+    // Where the page of an alert is: %(alert)s is its name. These are the documents of the release, as its packages install
+    // them: a site that publishes them says where, as in https://wiki.site/epics/%(alert)s.
+    runbookURLPattern: 'file:///usr/share/doc/ioc-exporter/runbooks/%(alert)s.md',
+    // Each exporter serves the pages of its version, too: the second link. %(exporter)s is its URL, made of the label
+    // `instance`; these are for where that has no scheme, or no port.
+    exporterRunbookURLPattern: '%(exporter)s/runbooks/%(alert)s',
+    exporterScheme: 'http',
+    exporterPort: 10064,
 
     // How often the rules behind the dashboards are evaluated. The averages of a day count in it.
     ratesIntervalSeconds: 60,
@@ -18,7 +23,7 @@
     keepFiring: true,
 
     // --ioc.keep-gone of the exporters.
-    keepGone: '1d',
+    keepGoneHours: 24,
     // From a host's boot until its IOCs run.
     bootMinutes: 10,
     // Of the job's scrapes.

@@ -14,7 +14,7 @@ local ofAMinute = '60 * sum_over_time(';
 
 {
   local ofTheInterval = '%d * sum_over_time(' % $._config.ratesIntervalSeconds,
-  local here = $.runbookURL('${__value.raw:percentencode}', '${exporter}'),
+  local here = $.exporterRunbookURL('${__value.raw:percentencode}', 'http://${exporter}'),
 
   grafanaDashboards+:: {
     [name]: std.parseJson(std.strReplace(std.strReplace(files[name], runbook, here), ofAMinute, ofTheInterval)) {

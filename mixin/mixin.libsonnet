@@ -27,7 +27,7 @@ records +
     if key != 'keep_firing_for'
   },
   prometheusAlerts+:: { groups+: [
-    group { rules: [if 'alert' in rule then keepFiring($.withRunbook(rule)) else rule for rule in group.rules] }
+    group { rules: [if 'alert' in rule then keepFiring($.completed(rule)) else rule for rule in group.rules] }
     for group in all('alerts')
   ] },
 }

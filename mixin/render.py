@@ -36,8 +36,8 @@ def readable(rule: dict) -> dict:
         rule["expr"] = Text(rule["expr"])
     notes = rule.get("annotations")
     if notes:
-        rule["annotations"] = {"summary": notes["summary"], "description": Text(notes["description"]),
-                               "runbook_url": notes["runbook_url"]}
+        order = ["summary", "description", "until_morning", "command", "runbook_url", "runbook_on_exporter"]
+        rule["annotations"] = {key: Text(notes[key]) if key == "description" else notes[key] for key in order if key in notes}
     return rule
 
 

@@ -15,6 +15,8 @@
               summary: 'No metrics from {{ $labels.instance }}',
               description: 'Prometheus cannot scrape the exporter at {{ $labels.instance }}. What its IOCs do is not seen, ' +
                            'and no other alert can tell of them.',
+              until_morning: 'The IOCs are not touched. What happens to them until then is not told, and puts are not counted.',
+              command: 'On that host: systemctl status ioc_exporter',
             },
           },
           // Ten changes: five failures with a success between them.
@@ -52,6 +54,8 @@
               summary: 'Prometheus has no target with job {{ $labels.job }}',
               description: 'No ioc_exporter is scraped, up or down, for 10 minutes: the job is not in Prometheus\' ' +
                            'configuration, or its service discovery finds nothing. No other alert can tell of any IOC.',
+              until_morning: 'The IOCs are not touched. What happens to them until then is not told.',
+              command: 'On the host of Prometheus: promtool check config /etc/prometheus/prometheus.yml',
             },
           },
           {
@@ -63,6 +67,8 @@
               summary: 'Probe {{ $labels.probe }} is not loaded on {{ $labels.instance }}',
               description: 'The exporter at {{ $labels.instance }} runs without its probe {{ $labels.probe }}: what that ' +
                            'counts is missing.',
+              until_morning: 'The IOCs run on. What this probe counts is missing until then, for good.',
+              command: 'On that host: ioc_exporter --check',
             },
           },
           {

@@ -40,31 +40,32 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
                            'to run any more, take it out of iocs.expected: otherwise this alert ends a day after the IOC did.' +
                            '{{ else }}is expected there, and was not seen. If it is not to run there, take it out of ' +
                            'iocs.expected.{{ end }}',
+              until_morning: 'Its PVs stay disconnected, and what needs them stands still, until somebody starts it.',
+              command: 'On that host, for what runs there: ioc_exporter iocs learn',
             },
           },
-          // An exporter that starts anew knows nothing of IOCs that ended before: Prometheus does. Up at three of the
-          // five-minute marks: for ten minutes at least, as what stays on the page at 0. Seen for the last time before the
-          // exporter was started, by Prometheus' clock; a minute more, since the kernel rounds.
+          // An exporter that starts anew knows nothing of IOCs that ended before: Prometheus does. Seen for the last time
+          // before the exporter was started, by Prometheus' clock; a minute more, since the kernel rounds.
           {
             alert: 'EpicsIocAbsent',
             expr: |||
-              sum_over_time(epics_ioc_up[%(keepGone)s:5m]) > 2
-                and on (job, instance, ioc) (
-                  max_over_time(timestamp(epics_ioc_up)[%(keepGone)s:5m])
-                    < on (job, instance) group_left () max by (job, instance) (
-                      last_over_time(process_start_time_seconds[1h])
-                        - last_over_time(instance:ioc_exporter_clock_ahead_seconds:last[1h]) + 60))
+              last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[10m])
+                  < on (job, instance) group_left () max by (job, instance) (
+                    last_over_time(process_start_time_seconds[1h])
+                      - last_over_time(instance:ioc_exporter_clock_ahead_seconds:last[1h]) + 60)
                 unless on (job, instance, ioc) last_over_time(epics_ioc_up[5m])
                 unless on (job, instance, ioc) last_over_time(epics_ioc_expected[5m])
-                unless on (job, instance) %(booting)s
-            ||| % ($._config { booting: std.rstripChars(booting, '\n') }),
+                unless on (job, instance) %s
+            ||| % std.rstripChars(booting, '\n'),
             'for': '5m',
             labels: { severity: 'critical' },
             annotations: {
               summary: 'IOC {{ $labels.ioc }} is absent',
-              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} was up within the last %(keepGone)s, and is not ' % $._config +
+              description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} was up within the last %(keepGoneHours)d hours, and is not ' % $._config +
                            'there since the exporter was started anew. If it is not to run any more, silence this alert: it ' +
                            'ends by itself.',
+              until_morning: 'Its PVs stay disconnected, and what needs them stands still, until somebody starts it.',
+              command: 'On that host, for what runs there: ioc_exporter iocs learn',
             },
           },
           {
@@ -88,6 +89,8 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
               summary: 'IOC {{ $labels.ioc }} has been restarting for an hour',
               description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} has been restarted more than ' +
                            '%(restartsInQuarterHour)g times in each quarter of the last hour.' % $._config,
+              until_morning: 'Its PVs come and go, and its outputs may be initialized again with each start.',
+              command: 'On that host: systemctl list-units --all \'*ioc*\'',
             },
           },
           // For its whole life: anybody can give a process any name.
@@ -136,6 +139,8 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
               summary: 'Scan {{ $labels.period }} s of {{ $labels.ioc }} stands still',
               description: 'The periodic scan of {{ $labels.period }} s of IOC {{ $labels.ioc }} on {{ $labels.instance }} ' +
                            'has not finished a pass for {{ humanizeDuration $value }}.',
+              until_morning: 'Values of this list stay as they are, and what depends on them is not controlled. It rarely goes on by itself.',
+              command: 'On that host: ioc_exporter top --by=records',
             },
           },
           {
@@ -147,6 +152,8 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
               summary: '{{ $value }} threads of {{ $labels.ioc }} are suspended',
               description: 'EPICS has suspended {{ $value }} threads of IOC {{ $labels.ioc }} on {{ $labels.instance }}: ' +
                            'what they did stands still. The exporter\'s page names them.',
+              until_morning: 'What these threads did stays undone until the IOC is restarted.',
+              command: 'On that host: curl -s http://localhost:10064/ | grep -i suspended',
             },
           },
           // A thread of an IOC that never rests: a loop without an end, or too much to do for its thread.
@@ -171,6 +178,10 @@ local answers = '(last_over_time(ioc_exporter_time_seconds[2m]) or last_over_tim
               summary: '{{ $labels.ioc }} has opened {{ humanizePercentage $value }} of the files that it may',
               description: 'IOC {{ $labels.ioc }} on {{ $labels.instance }} has {{ humanizePercentage $value }} of its file ' +
                            'descriptors open. At the limit it takes no new client, and cannot connect to its devices again.',
+              until_morning: 'It runs on. At the limit clients that connect anew are refused, and devices that are lost do not come back.',
+              command: 'On that host: ls -l /proc/' +
+                       '{{ range printf "epics_ioc_info{job=%q, instance=%q, ioc=%q}" $labels.job $labels.instance $labels.ioc | query }}' +
+                       '{{ .Labels.pid }}{{ end }}/fd',
             },
           },
           {

@@ -21,10 +21,11 @@ local put = {
 local deciding_rule =
   '{{ range printf "last_over_time(ioc_pv_client_user:epics_put_by_policy:new{job=%q, instance=%q, ioc=%q, pv=%q, client=%q, user=%q, client_host=%q, action=%q}[5m])" ' +
   '$labels.job $labels.instance $labels.ioc $labels.pv $labels.client $labels.user $labels.client_host $labels.action ' +
-  '| query | sortByLabel "rule" }}Rule: {{ .Labels.rule }}. {{ end }}';
-// What to enter on the host of the IOC.
-local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv') +
-                     '; with the put log ioc_exporter puts --unexpected --since=1h';
+  '| query | sortByLabel "rule" }} Rule: {{ .Labels.rule }}.{{ end }}';
+// What to enter on the host of the IOC. Of PVs that are over a limit only the put log has the names.
+local on_that_host =
+  'On that host: ioc_exporter {{ if eq $labels.pv "(other)" }}puts --unexpected --since=1h{{ else }}who-wrote ' +
+  shell.quoted('pv') + '{{ end }}';
 
 {
   topics+:: { puts+: {
@@ -79,8 +80,9 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
             annotations: {
               summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy does not expect',
               description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
-                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. ' +
-                           deciding_rule + on_that_host,
+                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}.' +
+                           deciding_rule,
+              command: on_that_host,
             },
           },
           {
@@ -90,9 +92,12 @@ local on_that_host = 'On that host: ioc_exporter who-wrote ' + shell.quoted('pv'
             annotations: {
               summary: '{{ $labels.user }} wrote to {{ $labels.pv }}, which the policy forbids',
               description: '{{ $labels.user }}@{{ $labels.client_host }} ({{ $labels.client }}) wrote to {{ $labels.pv }} of ' +
-                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}. ' +
-                           deciding_rule + 'The exporter only watches: the IOC has carried the puts out, unless it ' +
-                           'refused them itself. ' + on_that_host,
+                           'IOC {{ $labels.ioc }} on {{ $labels.instance }}, last at {{ $value | humanizeTimestamp }}.' +
+                           deciding_rule + ' The exporter only watches: the IOC has carried the puts out, unless it ' +
+                           'refused them itself.',
+              until_morning: 'What was written stays until somebody writes again. The writer may go on: that is told when 10 ' +
+                             'minutes were quiet.',
+              command: on_that_host,
             },
           },
         ],

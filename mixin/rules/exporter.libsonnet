@@ -4,8 +4,20 @@
   topics+:: { exporter+: {
     rules+: [
       {
-        name: 'ioc_exporter_clocks',
+        name: 'ioc_exporter_hosts',
         rules: [
+          // Also while the exporter does not answer: else an alert's labels would change with it.
+          {
+            record: 'instance:epics_host_info:last',
+            expr: |||
+              epics_host_info
+                or (
+                  last_over_time(instance:epics_host_info:last[1h])
+                    and on (job, instance) up{job="%(job)s"}
+                    unless on (job, instance) epics_host_info
+                )
+            ||| % $._config,
+          },
           {
             record: 'instance:ioc_exporter_clock_ahead_seconds:last',
             expr: 'ioc_exporter_time_seconds - timestamp(ioc_exporter_time_seconds)',

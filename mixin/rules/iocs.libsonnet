@@ -91,6 +91,21 @@
           },
         ],
       },
+      // When an IOC that had been up for ten minutes was up last, for a day. In few samples: it is carried on from one to
+      // the next, over outages of Prometheus too.
+      {
+        name: 'epics_iocs_seen',
+        interval: '%ds' % $._config.usualIntervalSeconds,
+        rules: [
+          {
+            record: 'ioc:epics_ioc_up_timestamp_seconds:last',
+            expr: |||
+              timestamp(epics_ioc_up == 1 and (epics_ioc_up offset 10m == 1))
+                or (last_over_time(ioc:epics_ioc_up_timestamp_seconds:last[%(keepGoneHours)dh]) > time() - %(keepGoneHours)d * 3600)
+            ||| % $._config,
+          },
+        ],
+      },
       // Apart from the others: with a thousand IOCs they take longer than all of those. So the second of them, for the heat
       // map, comes half as often: it looks at the buckets of all records, and the map itself would take seconds over those.
       {

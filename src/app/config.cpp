@@ -38,7 +38,7 @@ Result<Options> parse_config(const std::string& text, const std::string& name,
     const OptionTable table = option_table(options);
     Reader file(document, "", problems);
     for (const char* section :
-         {"collector", "iocs", "records", "pvs", "putlog", "traces", "limits"})
+         {"site", "collector", "iocs", "records", "pvs", "putlog", "traces", "limits"})
       file.section(section, [&](Reader& reader) {
         table.set_from_file(section, reader);
         read_rest(section, reader, options);

@@ -255,6 +255,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   looked_once_.wait();
   if (encoder.has_counter_facts()) encoder.use_exemplars(exemplars_.encoded(encoder));
   exposition::Page page{encoder};
+  ExporterInfo exporter;
   for (Collector* collector : collectors_) collect(*collector, page);
   page.shared.encode(encoder);
   {
@@ -263,11 +264,12 @@ void Daemon::scrape(exposition::Encoder& encoder) {
     page.self.config = config_;
     page.self.detached = detached_;
     page.self.loop_ticks = ticks_;
+    exporter.area = area_;
+    exporter.owner = owner_;
   }
   page.self.readers = readers_->use();
   page.self.http = http_.sample();
   encoder.reserve(kSelfBytes);
-  ExporterInfo exporter;
   exporter.build = build_info();
   exporter.time_seconds = now_seconds();
   if (auto process = read_process_stats(RootedFs())) exporter.process = *process;
@@ -298,6 +300,9 @@ void Daemon::use(const SiteSettings& site) {
   policy_.set_policy(site.policy);
   put_log_.set_policy(site.policy);
   iocs_.expect(site.expected_iocs);
+  const std::scoped_lock lock(mutex_);
+  area_ = site.options.area;
+  owner_ = site.options.owner;
 }
 
 void Daemon::tell_config(const ConfigSample& sample) {

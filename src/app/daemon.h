@@ -131,6 +131,7 @@ class Daemon {
   CollectorSample discovery_;
   std::string discovery_problem_;
   std::optional<ConfigSample> config_;
+  std::string area_, owner_;
   HttpAudit http_;
   std::uint64_t ticks_ = 0;
   bool detached_ = false;

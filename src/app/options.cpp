@@ -46,14 +46,26 @@ OptionValue log_format(LogFormat& into) {
 }
 
 void add_options(OptionTable& table, Options& options) {
-  table.add("Configuration",
-            {{.flag = "config.file",
-              .argument = "FILE",
-              .help = "The site's YAML file (docs/configuration.md); flags stand above it",
-              .value = text(options.config_file)},
-             {.flag = "config.check",
-              .help = "Check the file, say what is wrong with it and exit (1 when anything is)",
-              .value = on_off(options.config_check)}});
+  table.add(
+      "Configuration",
+      {{.flag = "config.file",
+        .argument = "FILE",
+        .help = "The site's YAML file (docs/configuration.md); flags stand above it",
+        .value = text(options.config_file)},
+       {.flag = "config.check",
+        .help = "Check the file, say what is wrong with it and exit (1 when anything is)",
+        .value = on_off(options.config_check)},
+       {.flag = "site.area",
+        .argument = "TEXT",
+        .key = "site.area",
+        .help = "What part of the site this host belongs to: a label of epics_host_info, and so "
+                "of alerts",
+        .value = text(options.area)},
+       {.flag = "site.owner",
+        .argument = "TEXT",
+        .key = "site.owner",
+        .help = "Whom its alerts concern: the same",
+        .value = text(options.owner)}});
   table.add("Series",
             {{.flag = "limit",
               .argument = "KIND=N",

@@ -37,6 +37,7 @@ struct Options {
   exposition::EdgeStep histogram_factor = exposition::EdgeStep::by_4;
 
   std::string config_file;  // "" = none
+  std::string area, owner;  // of this host, as the site calls them
   bool config_check = false;
   // What is kept once all is opened: it takes that to attach to IOCs that start later.
   Privileges privileges{

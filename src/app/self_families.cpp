@@ -238,6 +238,10 @@ Families self_families(const SelfSamples& samples, const ExporterInfo& exporter)
     gauge("ioc_exporter_time_seconds", "The host's clock, in seconds since 1970.")
         .add({}, exporter.time_seconds)
         .append_to(families);
+  if (!exporter.area.empty() || !exporter.owner.empty())
+    gauge("epics_host_info", "What the site says of this host. Always 1.")
+        .add({{"area", exporter.area}, {"owner", exporter.owner}}, 1)
+        .append_to(families);
   if (exporter.process) add_process(*exporter.process, families);
   return families;
 }

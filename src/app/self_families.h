@@ -22,6 +22,7 @@ struct BuildInfo {
 struct ExporterInfo {
   BuildInfo build;
   double time_seconds = 0;              // now, since 1970; 0: not shown
+  std::string area, owner;              // of this host, as the site calls them
   std::optional<ProcessStats> process;  // without it there are no process_* families
 };
 

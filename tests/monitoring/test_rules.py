@@ -99,9 +99,13 @@ def test_alerts_say_what_they_must():
         assert re.fullmatch(r"(Epics|IocExporter)[A-Z][A-Za-z]+", name)
         assert alert["labels"]["severity"] in ("critical", "warning", "info"), name
         notes = alert["annotations"]
-        assert set(notes) == {"summary", "description", "runbook_url"}, name
-        host, _, page = notes["runbook_url"].removeprefix("http://").rpartition("/runbooks/")
-        assert page == name and (host == "{{ $labels.instance }}") == (name not in WITHOUT_EXPORTER), name
+        pages = alert["labels"]["severity"] == "critical"
+        assert set(notes) >= {"summary", "description", "runbook_url", "runbook_on_exporter"}, name
+        assert {"until_morning", "command"} <= set(notes) or not pages, f"{name}: somebody is called, and not told what to do"
+        assert ("owner" in alert["labels"]) == ("area" in alert["labels"]) == (name not in WITHOUT_INSTANCE), name
+        assert notes["runbook_url"] == f"file:///usr/share/doc/ioc-exporter/runbooks/{name}.md", name
+        host, _, page = notes["runbook_on_exporter"].rpartition("/runbooks/")
+        assert page == name and host.startswith("{{ $at := $labels.instance }}") == (name not in WITHOUT_EXPORTER), name
         assert "$labels." in notes["summary"], name
         assert ("$labels.instance" in notes["description"]) != (name in WITHOUT_INSTANCE), name
 

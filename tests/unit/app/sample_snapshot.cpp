@@ -211,7 +211,7 @@ ExporterInfo sample_exporter() {
   process.resident_memory_bytes = 1 << 24;
   process.max_fds = 1024;
   process.open_fds = 23;
-  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, 1790000000.25, process};
+  return {{"0.1.0", "abc1234", "GNU 12.2.0"}, 1790000000.25, "ring", "sr-controls", process};
 }
 
 }  // namespace ioc_exporter::app

@@ -1,0 +1,343 @@
+"""The events of a site's year, each as a promtool test of two days at ten hosts, and docs/year.md, which says what is told.
+
+    python tests/monitoring/year.py     (writes docs/year.md)
+"""
+import dataclasses
+import pathlib
+from typing import Callable, Iterable
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / "docs/year.md"
+# All alerts, and the groups that they need here; those for dashboards would take longer than all of these.
+GROUPS = ["ioc_exporter_hosts", "ioc_exporter", "epics_iocs_seen", "epics_iocs", "epics_puts_by_policy", "epics_puts", "epics_records"]
+HOUR, DAY = 60, 1440  # minutes, as all times here
+END = 2 * DAY
+STEP = 3  # from one evaluation to the next
+
+# A series' value at a minute; None where there is no sample, STALE where it ended.
+STALE = "stale"
+Values = list
+
+
+class Site:
+    """Ten hosts with two IOCs each: `a` is expected by name, `b` was only seen. What an event changes is changed here."""
+
+    def __init__(self):
+        self.hosts = [f"h{i}:10064" for i in range(10)]
+        self.series: dict[str, Values] = {}
+        for host in self.hosts:
+            self.set("up", host, 0, END, 1)
+            for minute in range(END):
+                self.set("ioc_exporter_time_seconds", host, minute, minute + 1, minute * 60)
+            self.set("process_start_time_seconds", host, 0, END, -9000)
+            self.set("epics_host_boot_time_seconds", host, 0, END, -99000)
+            self.set("epics_ioc_expected", host, 0, END, 1, ioc="a")
+            for ioc in "ab":
+                self.set("epics_ioc_up", host, 0, END, 1, ioc=ioc)
+
+    def of(self, name: str, host: str, **labels: str) -> Values:
+        text = ",".join(f'{key}="{value}"' for key, value in {"job": "ioc_exporter", "instance": host, **labels}.items())
+        return self.series.setdefault(f"{name}{{{text}}}", [None] * END)
+
+    def set(self, name: str, host: str, start: int, end: int, value, **labels: str) -> None:
+        self.of(name, host, **labels)[start:end] = [value] * (min(end, END) - start)
+
+    def away(self, host: str, start: int, end: int, up: int | None = 0) -> None:
+        """The exporter is not scraped; `up` None: nor is it tried, as Prometheus is away, or what it sends does not arrive."""
+        for name, values in self.series.items():
+            if f'instance="{host}"' in name:
+                values[start:end] = [None] * (end - start)
+                if up is not None and values[start - 1] is not None:
+                    values[start] = STALE
+        self.set("up", host, start, end, up)
+
+    def restart(self, host: str, start: int, end: int, boot: bool = False) -> None:
+        """The exporter, or its host: what ran before is not known afterwards."""
+        if boot:
+            for ioc in "ab":
+                self.set("epics_ioc_up", host, start - 1, start, 0, ioc=ioc)
+        self.away(host, start, end)
+        clock = self.of("ioc_exporter_time_seconds", host)[end] if end < END else end * 60
+        self.set("process_start_time_seconds", host, end, END, clock - 20)
+        if boot:
+            self.set("epics_host_boot_time_seconds", host, end, END, clock - 50)
+            for ioc in "ab":  # they come one after the other
+                self.set("epics_ioc_up", host, end, end + 5, None, ioc=ioc)
+
+    def put(self, host: str, minute: int, user: str = "guest", until: int = END, clock: int = 0) -> None:
+        """A forbidden put, which the page shows until then; `clock`: how far the host's clock is ahead."""
+        self.set("epics_last_unexpected_put_timestamp_seconds", host, minute, until, (minute + clock) * 60 - 10, ioc="a",
+                 protocol="ca", pv="SR:X", client="10.0.0.7", user=user, client_host="console1", rule="interlocks",
+                 action="forbidden")
+
+
+Told = dict  # labels to how often
+
+
+@dataclasses.dataclass
+class Event:
+    title: str
+    happens: Callable[[Site], None]
+    told: list[tuple[str, str, dict[str, str], int]] = dataclasses.field(default_factory=list)  # alert, severity, labels, times
+    says: str = ""
+
+    def test(self) -> dict:
+        site = Site()
+        self.happens(site)
+        # promtool goes on evaluating where Prometheus is away, and finds no targets.
+        counted = ('sum by (alertname, severity, instance, ioc, user) (count_over_time('
+                   f'(ALERTS{{alertstate="firing", alertname!="IocExporterNoTargets"}} unless ALERTS offset {STEP}m)[3d:{STEP}m]))')
+        samples = [{"labels": "{" + ",".join(f'{key}="{value}"' for key, value in
+                                             {"alertname": name, "severity": severity, **labels}.items()) + "}",
+                    "value": times} for name, severity, labels, times in self.told]
+        return {"name": self.title, "interval": "1m",
+                "input_series": [{"series": name, "values": notation(values)} for name, values in site.series.items()],
+                "promql_expr_test": [{"expr": counted, "eval_time": f"{END}m", "exp_samples": samples}]}
+
+
+def notation(values: Iterable) -> str:
+    """As promtool has it: runs of the same, and of what grows by 60."""
+    runs: list[list] = []  # value, step, length
+    for value in values:
+        last = runs[-1] if runs else None
+        if last and value == last[0] and not last[1]:
+            last[2] += 1
+        elif last and isinstance(value, int) and isinstance(last[0], int) and (last[1] or last[2] == 1) \
+                and value == last[0] + 60 * last[2]:
+            last[1], last[2] = 60, last[2] + 1
+        else:
+            runs.append([value, 0, 1])
+    words = []
+    for value, step, length in runs:
+        if value is None:
+            words.append(f"_x{length}")
+        elif value == STALE:
+            words += [STALE] * length
+        else:
+            words.append(f"{value}+{step}x{length - 1}")
+    return " ".join(words)
+
+
+def nightly_reboots(site: Site) -> None:
+    # The clocks are put back in the second night: three o'clock is an hour later by UTC.
+    for night in (2 * HOUR, DAY + 3 * HOUR):
+        for at, host in enumerate(site.hosts):
+            site.restart(host, night + at % 3, night + at % 3 + 4, boot=True)
+
+
+def lost_iocs(site: Site) -> None:
+    site.restart("h1:10064", 6 * HOUR, 6 * HOUR + 4, boot=True)
+    for ioc in "ab":
+        site.set("epics_ioc_up", "h1:10064", 6 * HOUR + 4, END, None, ioc=ioc)
+
+
+def lost_subnet(site: Site) -> None:
+    for host in site.hosts[:5]:
+        site.away(host, 9 * HOUR, 9 * HOUR + 20)
+
+
+def power_cut(site: Site) -> None:
+    for host in site.hosts:
+        site.restart(host, 9 * HOUR, 14 * HOUR, boot=True)
+
+
+def prometheus_away(site: Site) -> None:
+    for host in site.hosts:
+        site.put(host, HOUR, user="known")
+    site.put("h3:10064", 11 * HOUR)
+    site.set("epics_ioc_up", "h4:10064", 10 * HOUR, 11 * HOUR, 0, ioc="a")
+    for host in site.hosts:
+        site.away(host, 10 * HOUR, 12 * HOUR, up=None)
+
+
+def twin_away(site: Site) -> None:
+    site.put("h3:10064", 9 * HOUR)
+    site.put("h4:10064", 10 * HOUR + 30)
+    site.set("epics_ioc_up", "h5:10064", 8 * HOUR, END, 0, ioc="b")
+    for host in site.hosts:
+        site.away(host, 10 * HOUR, 11 * HOUR, up=None)
+
+
+def remote_write_gaps(site: Site) -> None:
+    site.put("h3:10064", 12 * HOUR)
+    for start in range(HOUR, END - HOUR, 30):
+        for host in site.hosts:
+            site.away(host, start, start + 6, up=None)
+
+
+def flaky_scrapes(site: Site) -> None:
+    for start in range(8 * HOUR, 9 * HOUR, 2):
+        site.away("h5:10064", start, start + 1)
+
+
+def upgrade(site: Site) -> None:
+    for at, host in enumerate(site.hosts):
+        site.put(host, 8 * HOUR, user="before", until=9 * HOUR + 5 * at)
+        site.restart(host, 9 * HOUR + 5 * at, 9 * HOUR + 5 * at + 1)
+
+
+def renamed(site: Site) -> None:
+    site.set("epics_ioc_up", "h2:10064", 9 * HOUR, 33 * HOUR, 0, ioc="b")
+    site.set("epics_ioc_up", "h2:10064", 33 * HOUR, END, None, ioc="b")
+    site.set("epics_ioc_up", "h2:10064", 9 * HOUR, END, 1, ioc="b-new")
+
+
+def removed(site: Site) -> None:
+    site.set("epics_ioc_up", "h2:10064", 9 * HOUR, END, None, ioc="a")
+    site.set("epics_ioc_up", "h2:10064", 9 * HOUR, 9 * HOUR + 2, 0, ioc="a")
+    site.set("epics_ioc_expected", "h2:10064", 9 * HOUR + 2, END, None, ioc="a")
+    site.restart("h2:10064", 9 * HOUR + 2, 9 * HOUR + 3)
+    site.set("epics_ioc_expected", "h2:10064", 9 * HOUR + 2, END, None, ioc="a")
+
+
+def crashed(site: Site) -> None:
+    site.set("epics_ioc_up", "h6:10064", 3 * HOUR, 3 * HOUR + 2, 0, ioc="a")  # procServ starts it again
+    site.set("epics_ioc_up", "h7:10064", 3 * HOUR, 4 * HOUR, 0, ioc="b")
+    site.away("h7:10064", 3 * HOUR + 20, 3 * HOUR + 40)
+
+
+def clock_behind(site: Site) -> None:
+    for minute in range(3 * HOUR, 20 * HOUR):
+        site.set("ioc_exporter_time_seconds", "h8:10064", minute, minute + 1, (minute - 65) * 60)
+    site.put("h8:10064", 10 * HOUR, until=30 * HOUR, clock=-65)
+    site.put("h8:10064", 30 * HOUR)
+
+
+def clock_ahead(site: Site) -> None:
+    for minute in range(3 * HOUR, 10 * HOUR):
+        site.set("ioc_exporter_time_seconds", "h8:10064", minute, minute + 1, (minute + 65) * 60)
+    site.put("h8:10064", 9 * HOUR + 50, until=10 * HOUR + 20, clock=65)
+    site.put("h8:10064", 10 * HOUR + 20)
+
+
+def commissioning(site: Site) -> None:
+    for at, count in enumerate((1, 2, 3)):
+        site.set("epics_ioc_restarts_total", "h1:10064", 10 * HOUR + 4 * at, END, count, ioc="b")
+    site.set("epics_ioc_restarts_total", "h1:10064", 0, 10 * HOUR, 0, ioc="b")
+    site.set("epics_ioc_restarts_total", "h2:10064", 0, 10 * HOUR, 0, ioc="b")
+    for at in range(60):
+        site.set("epics_ioc_restarts_total", "h2:10064", 10 * HOUR + 2 * at, END, at, ioc="b")
+
+
+def over_budget(site: Site) -> None:
+    site.set("epics_ioc_records_watched", "h3:10064", 0, END, 1, ioc="a")
+    for start in range(8 * HOUR, 16 * HOUR, 40):
+        site.set("epics_ioc_records_watched", "h3:10064", start, start + 30, 0, ioc="a")
+
+
+def a_script(site: Site) -> None:
+    for minute in range(10 * HOUR, 13 * HOUR, 3):
+        site.put("h1:10064", minute)
+    site.put("h1:10064", DAY + 10 * HOUR)
+
+
+def lost_events(site: Site) -> None:
+    for minute in range(END):
+        site.set("ioc_exporter_dropped_total", "h1:10064", minute, minute + 1, minute // 4, probe="ca_tap", reason="gap", lost="true")
+        site.set("ioc_exporter_dropped_total", "h2:10064", minute, minute + 1, max(0, min(60, minute - 600)) * 100,
+                 probe="ca_tap", reason="gap", lost="true")
+
+
+def at(host: str, **labels: str) -> dict[str, str]:
+    return {"instance": f"{host}:10064", **labels}
+
+
+HOSTS = [f"h{i}" for i in range(10)]
+DOWN, ABSENT, LOST = "EpicsIocDown", "EpicsIocAbsent", "IocExporterDown"
+PUT = "EpicsForbiddenPut"
+EVENTS = [
+    Event("Two days in which nothing happens", lambda site: None),
+    Event("All hosts are rebooted each night, once the clocks were put back", nightly_reboots,
+          says="A reboot of less than six minutes, whose IOCs are up ten minutes after it."),
+    Event("After a reboot two IOCs do not come back", lost_iocs,
+          [(DOWN, "critical", at("h1", ioc="a"), 1), (ABSENT, "critical", at("h1", ioc="b"), 1)],
+          "One is expected by name, the other was only seen the day before."),
+    Event("Five hosts of a network are lost for 20 minutes", lost_subnet,
+          [(LOST, "critical", at(host), 1) for host in HOSTS[:5]], "One message, by the example of Alertmanager's configuration."),
+    Event("The power fails for five hours", power_cut, [(LOST, "critical", at(host), 1) for host in HOSTS],
+          "One message. All IOCs come back by themselves."),
+    Event("Prometheus is away for two hours", prometheus_away,
+          [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)]
+          + [(PUT, "critical", at(host, ioc="a", user="known"), 1) for host in HOSTS],
+          "Meanwhile somebody writes to a PV, and an IOC ends and is started again. The puts of the hour before on each host are not "
+          "told again."),
+    Event("Of two Prometheus servers one is away for an hour", twin_away,
+          [(DOWN, "critical", at("h5", ioc="b"), 1), (PUT, "critical", at("h3", ioc="a", user="guest"), 1),
+           (PUT, "critical", at("h4", ioc="a", user="guest"), 1)],
+          "As that one tells it: an IOC is down since two hours before, h3 was written to one hour before, h4 meanwhile. Alertmanager makes "
+          "one message of what both tell at a time; of the put to h4 it is told when it comes and when the server is back "
+          "([why](policy.md#alerts-on-the-first-put))."),
+    Event("For two days the remote write has a gap of six minutes each half hour", remote_write_gaps,
+          [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)], "Somebody writes to a PV on the first day."),
+    Event("Half of all scrapes of a host are lost for an hour", flaky_scrapes,
+          [("IocExporterScrapesFail", "warning", at("h5"), 1)]),
+    Event("The exporters are upgraded, one host after the other", upgrade,
+          [(PUT, "critical", at(host, ioc="a", user="before"), 1) for host in HOSTS],
+          "The hour before, somebody wrote to a PV on each host: that is told then, and not with the upgrade."),
+    Event("An IOC is renamed", renamed, [(DOWN, "critical", at("h2", ioc="b"), 1)],
+          "The old name is down for `--ioc.keep-gone`, a day: silence it."),
+    Event("An IOC is removed for good, and taken out of `iocs.expected`; the exporter is started anew", removed,
+          [(DOWN, "critical", at("h2", ioc="a"), 1), (ABSENT, "critical", at("h2", ioc="a"), 1)],
+          "It was seen the day before, so it is absent until a day is over: silence both before it is stopped."),
+    Event("Two IOCs crash in the night", crashed, [(DOWN, "critical", at("h7", ioc="b"), 1), (LOST, "critical", at("h7"), 1)],
+          "One is started again within two minutes. The other is not for an hour, in which the exporter does not answer for 20 "
+          "minutes: the IOC is told once."),
+    Event("A host's clock is 65 minutes behind for 17 hours", clock_behind,
+          [("IocExporterClockDiffers", "warning", at("h8"), 1), (PUT, "critical", at("h8", ioc="a", user="guest"), 2)],
+          "A put in that time, and one the next day."),
+    Event("A host's clock is 65 minutes ahead, and is put back", clock_ahead,
+          [("IocExporterClockDiffers", "warning", at("h8"), 1), (PUT, "critical", at("h8", ioc="a", user="guest"), 2)],
+          "A put ten minutes before that, and one 20 minutes after it."),
+    Event("Two IOCs are set up", commissioning,
+          [("EpicsIocRestartLoop", "warning", at("h1", ioc="b"), 1), ("EpicsIocRestartLoop", "warning", at("h2", ioc="b"), 1),
+           ("EpicsIocKeepsRestarting", "critical", at("h2", ioc="b"), 1)],
+          "One is started three times in a quarter of an hour; the other restarts for two hours."),
+    Event("An IOC is over its budget for half an hour, twelve times", over_budget,
+          [("IocExporterRecordsNotCounted", "warning", at("h3", ioc="a"), 1)]),
+    Event("A script writes to a forbidden PV every three minutes for three hours, and once the next day", a_script,
+          [(PUT, "critical", at("h1", ioc="a", user="guest"), 2)], "Two runs."),
+    Event("One event is lost every four minutes on one host, a hundred a minute for an hour on another", lost_events,
+          [("IocExporterEventsDropped", "warning", at("h2"), 1)]),
+]
+
+
+def write_tests(folder: pathlib.Path) -> list[pathlib.Path]:
+    groups = {group["name"]: group for path in (ROOT / "alerts").glob("*.yml")
+              for group in yaml.safe_load(path.read_text())["groups"]}
+    (folder / "rules.yml").write_text(yaml.safe_dump({"groups": [groups[name] for name in GROUPS]}))
+    paths = []
+    for number, event in enumerate(EVENTS):
+        paths.append(folder / f"event{number:02}.yml")
+        paths[-1].write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": f"{STEP}m",
+                                             "group_eval_order": GROUPS, "tests": [event.test()]}, width=10**6))
+    return paths
+
+
+def page() -> str:
+    lines = ["# A site's year", "",
+             "What the [alerts](../alerts) tell, and how often, of what happens at a site in a year. Each event is a test with "
+             "promtool, of two", "days at ten hosts (`tests/monitoring/year.py`, which writes this page). An alert that is told "
+             "once begins once: nothing that goes", "away meanwhile makes it end and begin again.", ""]
+    for event in EVENTS:
+        lines += [f"## {event.title}", ""]
+        if event.says:
+            lines += [event.says, ""]
+        if not event.told:
+            lines += ["Nothing is told.", ""]
+            continue
+        lines += ["| alert | severity | where | times |", "|---|---|---|---|"]
+        grouped: dict = {}
+        for name, severity, labels, times in event.told:
+            other = ", ".join(value if key == "ioc" else f"{key} {value}" for key, value in labels.items() if key != "instance")
+            grouped.setdefault((name, severity, other, times), []).append(labels["instance"].split(":")[0])
+        for (name, severity, other, times), hosts in grouped.items():
+            where = hosts[0] if len(hosts) == 1 else f"each of {len(hosts)} hosts"
+            lines.append(f"| [{name}](runbooks/{name}.md) | {severity} | {where}{': ' + other if other else ''} | {times} |")
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
