@@ -48,13 +48,19 @@ local on_that_host =
                 )
             ||| % put,
           },
-          // When it is new, and every six hours: a week's memory in few samples.
+          // When it is new, for ten minutes after it is seen here, and every six hours: a week's memory in few samples. Also of
+          // what a twin knew before, whose memory may be read as ours.
           {
             record: 'ioc_pv_client_user:epics_put_by_policy:known',
             expr: |||
               ioc_pv_client_user:epics_put_by_policy:new
                 or max without (%(twins)s) (last_over_time(epics_last_unexpected_put_timestamp_seconds[15m]))
                   and on () (hour() %% 6 == 0 and minute() < 5)
+                or max without (%(twins)s) (epics_last_unexpected_put_timestamp_seconds)
+                  unless on (%(series)s) (
+                    max by (%(series)s) (epics_last_unexpected_put_timestamp_seconds)
+                      == max by (%(series)s) (epics_last_unexpected_put_timestamp_seconds offset 10m)
+                  )
             ||| % put,
           },
           // A run, from its first put until 5 minutes after the last. The other 5 quiet minutes are for Alertmanager, which

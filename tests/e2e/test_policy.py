@@ -4,6 +4,8 @@ import signal
 import time
 import urllib.request
 
+import yaml
+
 from harness import clients, databases, env
 from harness.alerting import Alertmanager, Prometheus, Webhook
 from harness.exporter import run_exporter
@@ -153,6 +155,32 @@ def test_a_forbidden_put_is_told_once_when_prometheus_was_away(start_ioc, start_
     prometheus()
     time.sleep(15)
     assert (told("J:set1"), told("J:set2")) == (1, 1)
+
+
+def test_a_twin_that_was_away_does_not_tell_again(start_ioc, start_exporter, connect, started, log_dir):
+    """With remote_read as in the example: of two servers one is started when the other has told a put, and that is over."""
+    webhook = started.add(Webhook())
+    alertmanager = started.add(Alertmanager(log_dir, webhook))
+    ioc = start_ioc("judged", databases.put_targets("J:", 2))
+    site = log_dir / "site.yml"
+    site.write_text(POLICY)
+    exporter = start_exporter(f"--config.file={site}", "--ioc.include=judged", sees=[ioc])
+    rules = rules_with_short_memory(log_dir)
+    example = yaml.safe_load((RULES.parent / "examples/prometheus.yml").read_text())["remote_read"]
+    first = started.add(Prometheus("first", log_dir, exporter.port, 1, rules, alertmanager.port)).wait_scraped()
+    guest = [connect(clients.caproto, [ioc], [pv], 1, user="guest") for pv in ("J:set1", "J:set2")]
+    guest[0].send()
+    wait_until(lambda: alert_of(webhook.alerts("resolved"), "EpicsForbiddenPut", "guest"), "the end of the alert", 60)
+
+    reads = {"remote_read": [example[0] | {"url": f"http://127.0.0.1:{first.port}/api/v1/read"}]}
+    started.add(Prometheus("second", log_dir, exporter.port, 1, rules, alertmanager.port, more=reads)).wait_scraped()
+    time.sleep(10)
+    assert len(alert_of(webhook.alerts("firing"), "EpicsForbiddenPut", "guest")) == 1
+    # What comes then is told, also when the other is away.
+    first.process.terminate()
+    guest[1].send()
+    told = wait_until(lambda: alert_of(webhook.alerts("firing"), "EpicsForbiddenPut", "guest")[1:], "the second put", 30)
+    assert [alert["labels"]["pv"] for alert in told] == ["J:set2"]
 
 
 def test_reload_learn_and_test(start_ioc, start_exporter, connect, log_dir):

@@ -267,8 +267,8 @@ EVENTS = [
           [(DOWN, "critical", at("h5", ioc="b"), 1), (PUT, "critical", at("h3", ioc="a", user="guest"), 1),
            (PUT, "critical", at("h4", ioc="a", user="guest"), 1)],
           "As that one tells it: an IOC is down since two hours before, h3 was written to one hour before, h4 meanwhile. Alertmanager makes "
-          "one message of what both tell at a time; of the put to h4 it is told when it comes and when the server is back "
-          "([why](policy.md#alerts-on-the-first-put))."),
+          "one message of what both tell at a time. The put to h4 is told again when the server is back, unless it reads what the "
+          "other knows ([how](policy.md#alerts-on-the-first-put))."),
     Event("For two days the remote write has a gap of six minutes each half hour", remote_write_gaps,
           [(PUT, "critical", at("h3", ioc="a", user="guest"), 1)], "Somebody writes to a PV on the first day."),
     Event("Half of all scrapes of a host are lost for an hour", flaky_scrapes,

@@ -35,10 +35,12 @@ class Prometheus:
     """Scrapes one exporter, as job ioc_exporter, every `interval` seconds; evaluates rules as often."""
 
     def __init__(self, name: str, log_dir: pathlib.Path, exporter_port: int, interval: int,
-                 rules: pathlib.Path | None = None, alertmanager_port: int | None = None, *options: str):
+                 rules: pathlib.Path | None = None, alertmanager_port: int | None = None, *options: str,
+                 more: dict | None = None):
         binary = _binary("prometheus", "prometheus")
         self.port = free_port()
         config = {
+            **(more or {}),
             "global": {"evaluation_interval": f"{interval}s"},
             "scrape_configs": [{
                 "job_name": "ioc_exporter", "scrape_interval": f"{interval}s", "scrape_timeout": "1s",
