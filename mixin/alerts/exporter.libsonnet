@@ -116,6 +116,20 @@
             },
           },
           {
+            alert: 'IocExporterSinkDrops',
+            expr: |||
+              sum by (job, instance, sink, events, reason) (increase(ioc_exporter_sink_dropped_total{reason!="at_end"}[10m])) >= %(droppedEvents)d
+            ||| % $._config,
+            'for': '5m',
+            labels: { severity: 'warning' },
+            annotations: {
+              summary: '{{ $labels.sink }} of {{ $labels.instance }} misses {{ $labels.events }}: {{ $labels.reason }}',
+              description: 'The sink {{ $labels.sink }} of the exporter at {{ $labels.instance }} did not take about ' +
+                           '{{ printf "%.0f" $value }} {{ $labels.events }} in 10 minutes, reason {{ $labels.reason }}, and ' +
+                           'will not get them later.',
+            },
+          },
+          {
             alert: 'IocExporterOverBudget',
             expr: 'rate(ioc_exporter_ioc_overhead_seconds_total[5m]) > %(overheadShare)g' % $._config,
             'for': '10m',
