@@ -422,8 +422,8 @@ static __always_inline void open_slot(struct iocx_witness_channel *channel, __u6
 
 #include "ca/witness_results.bpf.h"
 
-/* A put whose slot is not where the hint said. */
-static __noinline int count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u32 op)
+/* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
+static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u32 op)
 {
 	const __u64 id = bpf_get_current_pid_tgid(), sender = PT_REGS_PARM3(ctx);
 	const __u32 tgid = id >> 32;
@@ -450,10 +450,8 @@ static __noinline int count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed,
 	}
 	add_put(channel, op);
 	open_slot(channel, channel->last_put | 1);
-	if (op)
-		note_asked(ctx, channel, index);
 	tell(ctx, channel, index, &key, op);
-	return 0;
+	return index + 1;
 }
 
 static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
@@ -461,17 +459,19 @@ static __always_inline int count_put(struct pt_regs *ctx, __u32 op)
 	const __u64 client = PT_REGS_PARM3(ctx);
 	struct iocx_witness_channel *probable;
 	__u32 sid = 0, index;
+	const __u32 failed = read_at(&sid, sizeof sid, PT_REGS_PARM1(ctx) + HEADER_CID) != 0;
 
-	if (read_at(&sid, sizeof sid, PT_REGS_PARM1(ctx) + HEADER_CID))
-		return count_slowly(ctx, sid, 1, op);
 	index = *hint_of(client, sid) - 1;
-	probable = bpf_map_lookup_elem(&witness_channels, &index);
-	if (!probable || !is_for(probable, client, sid) || probable->tid != (__u32)bpf_get_current_pid_tgid())
-		return count_slowly(ctx, sid, 0, op);
-	add_put(probable, op);
+	probable = failed ? 0 : bpf_map_lookup_elem(&witness_channels, &index);
+	if (probable && is_for(probable, client, sid) && probable->tid == (__u32)bpf_get_current_pid_tgid()) {
+		add_put(probable, op);
+		tell(ctx, probable, index, &probable->key, op);
+	} else {
+		index = count_slowly(ctx, sid, failed, op) - 1;
+	}
+	/* Here, so that the program for WRITE does not have it. */
 	if (op)
-		note_asked(ctx, probable, index);
-	tell(ctx, probable, index, &probable->key, op);
+		note_asked(ctx, index);
 	return 0;
 }
 

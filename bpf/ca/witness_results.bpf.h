@@ -92,12 +92,13 @@ static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_w
 }
 
 /* At the entry of write_notify_action(). */
-static __noinline int note_asked(struct pt_regs *ctx, const struct iocx_witness_channel *channel, __u32 index)
+static __noinline int note_asked(struct pt_regs *ctx, __u32 index)
 {
+	const struct iocx_witness_channel *channel = bpf_map_lookup_elem(&witness_channels, &index);
 	struct iocx_witness_result *result = bpf_map_lookup_elem(&witness_results, &index);
 	__u32 refusal;
 
-	if (!result)
+	if (!channel || !result)
 		return 0;
 	if (result->asked_ns)
 		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1); /* neither started nor refused */

@@ -70,7 +70,7 @@ void CaWitness::observe_result(std::uint32_t index, std::uint64_t now_ns) {
   const CaPutLabels* const labels = labels_in_sums(index);
   if (labels == nullptr || object_.channels()[index].id != slots_[index].id) return;
   iocx_witness_result& result = object_.results()[index];
-  std::uint64_t notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
+  __u64 notify = __atomic_load_n(&result.notify, __ATOMIC_ACQUIRE);
   const std::uint64_t ended_ns = __atomic_load_n(&result.ended_ns, __ATOMIC_ACQUIRE);
   if (notify != 0 && ended_ns != 0 && now_ns > ended_ns + nanoseconds(kCancelGrace) &&
       __atomic_compare_exchange_n(&result.notify, &notify, 0, false, __ATOMIC_ACQ_REL,

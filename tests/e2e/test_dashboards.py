@@ -30,6 +30,7 @@ record(ao, "D:closed") { field(ASG, "EXPERTS") }
 ACCESS = "ASG(DEFAULT) { RULE(1, WRITE) }\nASG(EXPERTS) { RULE(1, READ) }\n"
 # The rogue's puts to D:off are unexpected, those to D:closed forbidden.
 SITE = """
+site: {area: hall, owner: operators}
 iocs: {expected: [demo]}
 policy:
   rules:
@@ -58,6 +59,7 @@ EMPTY_SERIES = {
     "ioc_pv:epics_puts:avg1d": "of the time up to a quarter of an hour ago",
     "ioc_pv:epics_put_duration_seconds:avg1d": "of the time up to an hour ago",
     "epics_ioc_name_contested": "no two IOCs want one name here",
+    "ioc:epics_ioc_up_timestamp_seconds:last": "of IOCs that were up ten minutes ago",
     "ioc:epics_ioc_restarts:increase2m": "no IOC is started again here",
     "ioc_exporter_tls_certificate_expiry_timestamp_seconds": "no TLS here",
 }

@@ -176,15 +176,19 @@ TEST_F(PutsRequestTest, TooManyWhoFollowAreRefusedAndTheOthersGoOn) {
     });
     wait_for_followers(i + 1);  // each takes one of the places for pages while he is let in
   }
-  const auto refused = fetch(url_ + "?follow=1");
-  EXPECT_EQ(refused ? refused->status : 0, 503);
+  // The last of them may still hold a place for pages: who is refused for that has another reason.
+  for (int i = 0; i < 300 && without_place_ == 0; ++i) {
+    const auto refused = fetch(url_ + "?follow=1");
+    EXPECT_EQ(refused ? refused->status : 0, 503);
+    std::this_thread::sleep_for(10ms);
+  }
   const auto query = fetch(url_);
   EXPECT_EQ(query ? query->status : 0, 200);
   enough = true;
   add(1);
   for (std::thread& one : all) one.join();
   server.reset();  // it has counted all
-  EXPECT_EQ(without_place_, 1);
+  EXPECT_GE(without_place_, 1);
 }
 
 TEST_F(PutsRequestTest, TheServersEndEndsWhoFollows) {
