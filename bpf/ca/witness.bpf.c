@@ -425,9 +425,8 @@ static __always_inline void open_slot(struct iocx_witness_channel *channel, __u6
 /* A put whose slot is not where the hint said. Returns the slot plus 1; 0: there is none. */
 static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 failed, __u32 op)
 {
-	const __u64 id = bpf_get_current_pid_tgid(), sender = PT_REGS_PARM3(ctx);
-	const __u32 tgid = id >> 32;
-	const struct iocx_witness_ioc *ioc = bpf_map_lookup_elem(&witness_iocs, &tgid);
+	const struct iocx_witness_ioc *ioc = current_ioc();
+	const __u64 sender = PT_REGS_PARM3(ctx);
 	struct iocx_witness_key key = {.sid = sid};
 	enum iocx_witness_drop drop = IOCX_WITNESS_DROP_UNREADABLE;
 	struct iocx_witness_channel *channel;
@@ -445,7 +444,7 @@ static __noinline __u32 count_slowly(struct pt_regs *ctx, __u32 sid, __u32 faile
 		return 0;
 	}
 	if (key.client == sender) {
-		channel->tid = (__u32)id;
+		channel->tid = (__u32)bpf_get_current_pid_tgid();
 		*hint_of(sender, sid) = index + 1;
 	}
 	add_put(channel, op);

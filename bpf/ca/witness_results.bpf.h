@@ -136,23 +136,26 @@ static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_wit
 	return slot && channel && channel->application == application ? *slot + 1 : 0;
 }
 
-/* What is known of a put-callback; NULL: it is not one of the server's, or its put was not counted with a slot. */
-static __always_inline struct iocx_witness_result *result_of(__u64 notify, const struct iocx_witness_ioc *ioc,
-							     __u32 *index)
-{
-	__u64 application = 0;
-
-	if (read_at(&application, sizeof application, notify + NOTIFY_PRIVATE) || !application)
-		return 0;
-	*index = slot_of_channel(application, ioc) - 1;
-	return bpf_map_lookup_elem(&witness_results, index);
-}
-
 static __always_inline const struct iocx_witness_ioc *current_ioc(void)
 {
 	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
 
 	return bpf_map_lookup_elem(&witness_iocs, &tgid);
+}
+
+/*
+ * What is known of a put-callback of the IOC that runs; NULL: it is not one of the server's, or its put was not counted
+ * with a slot.
+ */
+static __always_inline struct iocx_witness_result *result_of(__u64 notify, __u32 *index)
+{
+	const struct iocx_witness_ioc *ioc = current_ioc();
+	__u64 application = 0;
+
+	if (!ioc || read_at(&application, sizeof application, notify + NOTIFY_PRIVATE) || !application)
+		return 0;
+	*index = slot_of_channel(application, ioc) - 1;
+	return bpf_map_lookup_elem(&witness_results, index);
 }
 
 static const struct iocx_witness_durations no_durations;
@@ -211,13 +214,10 @@ SEC("uprobe")
 int witness_start(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	const struct iocx_witness_ioc *ioc = current_ioc();
 	struct iocx_witness_result *result;
 	__u32 index = 0;
 
-	if (!ioc)
-		return 0;
-	result = result_of(notify, ioc, &index);
+	result = result_of(notify, &index);
 	if (!result || !result->asked_ns)
 		return 0;
 	/* The server has waited for the one before, and has given it up. */
@@ -237,14 +237,11 @@ SEC("uprobe")
 int witness_done(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	const struct iocx_witness_ioc *ioc = current_ioc();
 	struct iocx_witness_result *result;
 	__s32 status = 0;
 	__u32 index = 0;
 
-	if (!ioc)
-		return 0;
-	result = result_of(notify, ioc, &index);
+	result = result_of(notify, &index);
 	if (!result || result->notify != notify)
 		return 0; /* the server was asked for it before we were there */
 	result->notify = 0;
@@ -265,13 +262,10 @@ SEC("uprobe")
 int witness_cancel(struct pt_regs *ctx)
 {
 	const __u64 notify = PT_REGS_PARM1(ctx);
-	const struct iocx_witness_ioc *ioc = current_ioc();
 	struct iocx_witness_result *result;
 	__u32 index = 0;
 
-	if (!ioc)
-		return 0;
-	result = result_of(notify, ioc, &index);
+	result = result_of(notify, &index);
 	if (result && result->notify == notify)
 		result->ended_ns = bpf_ktime_get_ns();
 	return 0;
