@@ -38,27 +38,34 @@ constexpr std::array kCaServerGauges{
 constexpr std::array kServerCounters{
     Column<CaServerSample>{{"epics_ca_gets_total", exposition::FamilyType::counter,
                             "Reads that clients sent to the IOC (READ, READ_NOTIFY)."},
-                           &CaServerSample::gets},
+                           &CaServerSample::gets,
+                           &CaServerSample::packets_known},
     Column<CaServerSample>{{"epics_ca_monitor_updates_total", exposition::FamilyType::counter,
                             "Monitor updates that the IOC sent."},
-                           &CaServerSample::monitor_updates},
+                           &CaServerSample::monitor_updates,
+                           &CaServerSample::packets_known},
     Column<CaServerSample>{{"epics_ca_received_bytes_total", exposition::FamilyType::counter,
                             "Bytes of Channel Access that clients sent to the IOC."},
-                           &CaServerSample::received_bytes},
+                           &CaServerSample::received_bytes,
+                           &CaServerSample::packets_known},
     Column<CaServerSample>{{"epics_ca_sent_bytes_total", exposition::FamilyType::counter,
                             "Bytes of Channel Access that the IOC sent to clients."},
-                           &CaServerSample::sent_bytes},
+                           &CaServerSample::sent_bytes,
+                           &CaServerSample::packets_known},
     Column<CaServerSample>{{"epics_ca_echoes_total", exposition::FamilyType::counter,
                             "Echo requests that clients sent: they heard nothing for a while."},
-                           &CaServerSample::echoes},
+                           &CaServerSample::echoes,
+                           &CaServerSample::packets_known},
     Column<CaServerSample>{{"epics_ca_server_disconnects_total", exposition::FamilyType::counter,
                             "Channels that the IOC closed, not the client (SERVER_DISCONN)."},
-                           &CaServerSample::server_disconnects},
+                           &CaServerSample::server_disconnects,
+                           &CaServerSample::packets_known},
     Column<CaServerSample>{
         {"ioc_exporter_ca_unread_bytes_total", exposition::FamilyType::counter,
          "Bytes that clients sent to the IOC and that were not read: puts in them "
          "are missing."},
-        &CaServerSample::unread_bytes},
+        &CaServerSample::unread_bytes,
+        &CaServerSample::packets_known},
 };
 constexpr exposition::Family kChannels{
     "epics_channels", exposition::FamilyType::gauge,
@@ -118,20 +125,15 @@ void encode_channels(const std::vector<CaServerSample>& servers, exposition::Enc
 }  // namespace
 
 void encode_ca_servers(const std::vector<CaServerSample>& servers, exposition::Encoder& encoder) {
-  std::vector<exposition::EncodedLabels> labels, with_protocol, labels_by_packets;
-  std::vector<CaServerSample> by_packets;
+  std::vector<exposition::EncodedLabels> labels, with_protocol;
   for (const CaServerSample& server : servers) {
     labels.push_back(encoder.labels({{"ioc", server.ioc}}));
-    if (server.packets_known) {
-      by_packets.push_back(server);
-      labels_by_packets.push_back(labels.back());
-    }
     with_protocol.push_back(encoder.labels({{"ioc", server.ioc}, {"protocol", kCa}}));
   }
   encode_columns(kServerGauges, servers, with_protocol, encoder);
   encode_channels(servers, encoder);
   encode_columns(kCaServerGauges, servers, labels, encoder);
-  encode_columns(kServerCounters, by_packets, labels_by_packets, encoder);
+  encode_columns(kServerCounters, servers, labels, encoder);
 }
 
 void encode_ca_clients(const std::vector<CaClientSample>& clients, exposition::Encoder& encoder) {
