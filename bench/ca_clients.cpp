@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "unit/ca/bytes.h"
+#include "unit/puts/bytes.h"
 
 namespace {
 

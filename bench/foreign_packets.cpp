@@ -25,8 +25,8 @@
 
 #include "base/net_namespace.h"
 #include "base/unique_fd.h"
-#include "ca/packet_filter.h"
-#include "ca/tap_object.h"
+#include "puts/tap/packet_filter.h"
+#include "puts/tap/tap_object.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "exposition/histogram_edges.h"
-#include "records/pending_records.h"
-#include "records/process_object.h"
+#include "records/probe/pending_records.h"
+#include "records/probe/process_object.h"
 #include "support/snapshot.h"
 
 namespace scrape_bench {

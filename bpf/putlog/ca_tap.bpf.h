@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The events of puts as they travel, and of the answers to put-callbacks. Part of ca/tap.bpf.c; the lock of the
+ * The events of puts as they travel, and of the answers to put-callbacks. Part of tap/tap.bpf.c; the lock of the
  * message's direction is held.
  */
 

@@ -243,7 +243,7 @@ static __always_inline struct iocx_thread *noted_thread(__u64 id, struct iocx_io
 }
 
 /*
- * A library is attached to one process or to all (src/records/process.h): one program for each of the two,
+ * A library is attached to one process or to all (src/records/probe/process.h): one program for each of the two,
  * name_process and name_all; with cookies, the first does for both.
  */
 #define ENTRY_PROGRAMS(name, handler)                     \

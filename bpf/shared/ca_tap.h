@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/ca/tap.bpf.c and src/ca/tap.cpp. Fixed-width types, padding as named fields; C++
+ * The wire format between bpf/tap/tap.bpf.c and src/puts/tap/tap.cpp. Fixed-width types, padding as named fields; C++
  * asserts sizes and offsets.
  *
  * The kernel makes circuits and channels and marks them as ended. Only user space frees them, some time later, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/ca/udp.bpf.c and src/ca/udp.cpp. Fixed-width types, padding as named fields; C++
+ * The wire format between bpf/tap/udp.bpf.c and src/puts/searches/udp.cpp. Fixed-width types, padding as named fields; C++
  * asserts sizes and offsets. Times are nanoseconds of CLOCK_MONOTONIC.
  *
  * The kernel adds entries and counts, each for a holder (ca_udp_shares.h). Only user space removes them, but for

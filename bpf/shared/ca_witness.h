@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/ca/witness.bpf.c and src/ca/witness*.cpp. Fixed-width types, padding as named fields;
+ * The wire format between bpf/puts/ca_witness.bpf.c and src/ca/witness*.cpp. Fixed-width types, padding as named fields;
  * C++ asserts sizes and offsets.
  *
  * The puts to a client's channel are counted in a slot, with their results. The program takes slots and never frees

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/pva/witness.bpf.c and src/pva/witness*.cpp. Fixed-width types, padding as named fields;
+ * The wire format between bpf/puts/pva_witness.bpf.c and src/pva/witness*.cpp. Fixed-width types, padding as named fields;
  * C++ asserts sizes and offsets.
  *
  * What a client writes to a PV of an IOC is counted under what the server calls the two: objects of the server are

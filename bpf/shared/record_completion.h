@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The wire format between bpf/records/completion.bpf.h and src/records/completions.cpp. */
+/* The wire format between bpf/records/completion.bpf.h and src/records/probe/completions.cpp. */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 #define IOC_EXPORTER_BPF_SHARED_RECORD_COMPLETION_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The wire format between bpf/records/process.bpf.c and src/records/process.cpp.
+ * The wire format between bpf/records/process.bpf.c and src/records/probe/process.cpp.
  * Fixed-width types, padding as named fields; C++ asserts sizes and offsets.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_PROCESS_H
@@ -90,7 +90,7 @@ struct iocx_thread_lines {
 	__u32 fresh_end;
 };
 
-/* How a library's probes are attached: see src/records/process.h. */
+/* How a library's probes are attached: see src/records/probe/process.h. */
 #define IOCX_ATTACH_PROCESS 1 /* one attachment for this process */
 #define IOCX_ATTACH_ALL 2     /* one attachment for every process that maps the file */
 /* Both are attached, while one replaces the other: every call gets a frame, by which the second program sees that the

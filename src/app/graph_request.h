@@ -1,7 +1,7 @@
 // What GET /graph answers, from a snapshot. Pure.
 #pragma once
 
-#include "records/samples.h"
+#include "records/families/samples.h"
 #include "web/message.h"
 
 namespace ioc_exporter::app {

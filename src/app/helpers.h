@@ -10,7 +10,7 @@
 #include "app/options.h"
 #include "base/helper.h"
 #include "base/result.h"
-#include "iocs/reader_pool.h"
+#include "iocs/memory/reader_pool.h"
 
 namespace ioc_exporter::app {
 

@@ -1,5 +1,5 @@
-// What is left to the process that forks readers, and so to them (iocs/reader_forker.h): they look
-// at what hostile processes and files hold.
+// What is left to the process that forks readers, and so to them (iocs/memory/reader_forker.h):
+// they look at what hostile processes and files hold.
 #pragma once
 
 #include "app/privileges.h"

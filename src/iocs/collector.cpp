@@ -7,7 +7,7 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "iocs/families.h"
-#include "iocs/health_families.h"
+#include "iocs/health/health_families.h"
 #include "iocs/ioc_list.h"
 
 namespace ioc_exporter::iocs {

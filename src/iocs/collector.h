@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "exposition/collector.h"
-#include "iocs/exit_watch.h"
-#include "iocs/health.h"
+#include "iocs/health/exit_watch.h"
+#include "iocs/health/health.h"
 #include "iocs/host.h"
 
 namespace ioc_exporter::iocs {

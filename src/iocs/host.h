@@ -28,9 +28,9 @@
 #include "base/retry.h"
 #include "base/rooted_fs.h"
 #include "base/worker.h"
-#include "iocs/database_reader.h"
-#include "iocs/finder.h"
+#include "iocs/find/finder.h"
 #include "iocs/ioc.h"
+#include "iocs/memory/database_reader.h"
 #include "iocs/samples.h"
 
 namespace ioc_exporter::iocs {

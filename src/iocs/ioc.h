@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/socket_table.h"
-#include "iocs/code_file.h"
+#include "iocs/elf/code_file.h"
 #include "iocs/ioc_id.h"
 
 namespace ioc_exporter::iocs {
@@ -116,7 +116,7 @@ struct Ioc {
   VariablePlaces variables;
   std::string problem;  // "" = none
   // Others run on, as in an IOC without a shell. Breakpoints cannot be put into it alone then: see
-  // records/attach_policy.h.
+  // records/probe/attach_policy.h.
   bool main_thread_ended = false;
   // Why its memory and its code must be left alone now: a debugger, a checkpoint, a stop signal; in
   // words, "" = nothing. As of the last poll.

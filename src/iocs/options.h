@@ -8,8 +8,8 @@
 
 #include "base/option_table.h"
 #include "base/pattern.h"
-#include "iocs/expected.h"
-#include "iocs/ioc_name.h"
+#include "iocs/find/expected.h"
+#include "iocs/find/ioc_name.h"
 
 namespace ioc_exporter::iocs {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "iocs/database.h"
-#include "iocs/health_samples.h"
-#include "iocs/ioc_exit.h"
+#include "iocs/health/health_samples.h"
+#include "iocs/health/ioc_exit.h"
+#include "iocs/memory/database.h"
 
 namespace ioc_exporter {
 

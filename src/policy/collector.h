@@ -6,13 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "ca/collector.h"
 #include "exposition/collector.h"
 #include "iocs/host.h"
 #include "policy/bounds.h"
 #include "policy/policy.h"
 #include "policy/put_judge.h"
-#include "pva/collector.h"
+#include "puts/collector.h"
+#include "puts/pva/collector.h"
 
 namespace ioc_exporter::policy {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ca/put_families.h"
 #include "exposition/merged_series.h"
+#include "puts/totals/put_families.h"
 
 namespace ioc_exporter::policy {
 namespace {

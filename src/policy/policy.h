@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ca/samples.h"
 #include "policy/client_network.h"
 #include "policy/patterns.h"
 #include "policy/time_window.h"
+#include "puts/totals/samples.h"
 
 namespace ioc_exporter::policy {
 

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "base/monotonic_totals.h"
-#include "ca/samples.h"
 #include "policy/policy.h"
 #include "policy/samples.h"
+#include "puts/totals/samples.h"
 
 namespace ioc_exporter::policy {
 

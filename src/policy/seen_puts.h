@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ca/samples.h"
+#include "puts/totals/samples.h"
 
 namespace ioc_exporter::policy {
 

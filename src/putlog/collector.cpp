@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/log.h"
-#include "ca/put_families.h"
 #include "delivery/sink_families.h"
 #include "exposition/page.h"
 #include "kernel/load_error.h"
+#include "puts/totals/put_families.h"
 
 namespace ioc_exporter::putlog {
 namespace {

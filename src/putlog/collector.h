@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "base/random_salt.h"
-#include "ca/collector.h"
 #include "exposition/collector.h"
 #include "exposition/exemplar_book.h"
 #include "iocs/host.h"
@@ -26,7 +25,8 @@
 #include "putlog/event_reader.h"
 #include "putlog/options.h"
 #include "putlog/outlets.h"
-#include "pva/collector.h"
+#include "puts/collector.h"
+#include "puts/pva/collector.h"
 
 namespace ioc_exporter::putlog {
 

@@ -5,11 +5,11 @@
 #include <numeric>
 #include <utility>
 
-#include "ca/put_families.h"
-#include "ca/status.h"
 #include "putlog/queue.h"
 #include "putlog/value.h"
-#include "pva/put_labels.h"
+#include "puts/pva/put_labels.h"
+#include "puts/status.h"
+#include "puts/totals/put_families.h"
 #include "shared/ca_tap.h"
 
 namespace ioc_exporter::putlog {

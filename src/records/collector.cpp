@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/pid_namespace.h"
 #include "kernel/load_error.h"
-#include "records/probe_points.h"
+#include "records/probe/probe_points.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -8,8 +8,8 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "records/collector.h"
-#include "records/stuck_table.h"
-#include "records/unusual_families.h"
+#include "records/families/unusual_families.h"
+#include "records/memory/stuck_table.h"
 
 namespace ioc_exporter::records {
 namespace {

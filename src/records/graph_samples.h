@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "records/families/samples.h"
 #include "records/graph.h"
-#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

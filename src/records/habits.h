@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "base/pattern.h"
+#include "records/families/samples.h"
 #include "records/habits_file.h"
-#include "records/samples.h"
 
 namespace ioc_exporter::records {
 

@@ -2,7 +2,7 @@
 // causes, and links from record to record.
 #include <utility>
 
-#include "records/process.h"
+#include "records/probe/process.h"
 
 namespace ioc_exporter::records {
 namespace {

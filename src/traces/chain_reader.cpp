@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "pva/put_labels.h"
-#include "records/samples_by_record.h"
-#include "records/scan_passes.h"
+#include "puts/pva/put_labels.h"
+#include "records/families/samples_by_record.h"
+#include "records/probe/scan_passes.h"
 #include "traces/causes.h"
 #include "traces/json.h"
 #include "traces/span_tree.h"

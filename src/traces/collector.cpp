@@ -5,10 +5,10 @@
 
 #include "base/random_salt.h"
 #include "base/utf8.h"
-#include "ca/put_families.h"
 #include "delivery/sink_families.h"
 #include "exposition/page.h"
 #include "kernel/map.h"
+#include "puts/totals/put_families.h"
 
 namespace ioc_exporter::traces {
 namespace {

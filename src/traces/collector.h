@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "base/trouble_log.h"
-#include "ca/collector.h"
 #include "exposition/collector.h"
 #include "exposition/self_samples.h"
 #include "iocs/host.h"
 #include "putlog/privacy.h"
 #include "putlog/ring.h"
+#include "puts/collector.h"
 #include "records/collector.h"
 #include "traces/chain_reader.h"
 #include "traces/demand.h"

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <string>
 
-#include "ca/put_families.h"
-#include "records/families.h"
+#include "puts/totals/put_families.h"
+#include "records/families/families.h"
 #include "traces/json.h"
 
 namespace ioc_exporter::traces {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "delivery/followers.h"
-#include "iocs/database.h"
-#include "records/process_object.h"
+#include "iocs/memory/database.h"
+#include "records/probe/process_object.h"
 #include "traces/demand.h"
 #include "traces/options.h"
 

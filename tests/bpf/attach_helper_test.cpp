@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fake_ioc.h"
-#include "records/process.h"
+#include "records/probe/process.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "base/net_namespace.h"
 #include "base/unique_fd.h"
-#include "unit/ca/bytes.h"
+#include "unit/puts/bytes.h"
 
 namespace ioc_exporter::testing {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "bpf/ca_conversation.h"
-#include "ca/tap.h"
+#include "puts/tap/tap.h"
 
 namespace ioc_exporter::testing {
 

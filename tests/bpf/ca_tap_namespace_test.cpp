@@ -115,7 +115,7 @@ TEST_P(CaTapNamespaceTest, CircuitsInNamespacesStayWhileTheyHaveASocket) {
   expect_nothing_lost();
 }
 
-// As the program that reads datagrams does (learn_server() of bpf/ca/servers.bpf.h).
+// As the program that reads datagrams does (learn_server() of bpf/tap/servers.bpf.h).
 TEST_P(CaTapNamespaceTest, ServersThatTheProgramsLearnAreHandedOver) {
   const Listener named, forgotten;
   const auto servers =

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "bpf/ca_udp_fixture.h"
-#include "ca/connections.h"
+#include "puts/tap/connections.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 
 #include "bpf/ca_conversation.h"
 #include "bpf/net_namespaces.h"
-#include "ca/tap.h"
-#include "ca/udp.h"
+#include "puts/searches/udp.h"
+#include "puts/tap/tap.h"
 
 namespace ioc_exporter::testing {
 

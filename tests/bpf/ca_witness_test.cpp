@@ -12,9 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include "ca/witness_object.h"
 #include "kernel/event_ring.h"
 #include "kernel/ring_shares.h"
+#include "puts/server_probe/witness_object.h"
 #include "pva_server.h"
 #include "shared/putlog.h"
 #include "shared/ring_shares.h"

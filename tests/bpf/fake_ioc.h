@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "iocs/elf_symbols.h"
-#include "records/process.h"
+#include "iocs/elf/elf_symbols.h"
+#include "records/probe/process.h"
 
 namespace ioc_exporter::test {
 

@@ -19,7 +19,7 @@
 #include "bpf/ca_conversation.h"
 #include "bpf/tcp_checksum.h"
 #include "bpf/test_network.h"
-#include "unit/ca/bytes.h"
+#include "unit/puts/bytes.h"
 
 namespace ioc_exporter::testing {
 

@@ -1,6 +1,6 @@
 // Puts by PV Access of an IOC that this process is: exact, and under the names that its objects
 // have.
-#include "pva/witness.h"
+#include "puts/pva/witness.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

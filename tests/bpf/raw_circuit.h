@@ -23,7 +23,7 @@
 
 #include "base/unique_fd.h"
 #include "bpf/tcp_checksum.h"
-#include "unit/ca/bytes.h"
+#include "unit/puts/bytes.h"
 
 namespace ioc_exporter::testing {
 

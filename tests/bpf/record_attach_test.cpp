@@ -1,8 +1,8 @@
 // Which processes the record probes are attached to, and what changes of that do to the counts.
 #include "kernel/empty_probe.h"
 #include "record_process_fixture.h"
-#include "records/probe_control.h"
-#include "records/scan_passes.h"
+#include "records/probe/probe_control.h"
+#include "records/probe/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {

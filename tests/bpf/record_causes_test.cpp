@@ -1,6 +1,6 @@
 // What the record probes say of why a record was processed.
 #include "record_process_fixture.h"
-#include "records/scan_passes.h"
+#include "records/probe/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "fake_ioc.h"
 #include "kernel/uprobe_link.h"
-#include "records/process.h"
+#include "records/probe/process.h"
 
 namespace ioc_exporter::records {
 using test::FakeIoc;

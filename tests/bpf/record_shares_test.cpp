@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fake_ioc.h"
-#include "records/process.h"
-#include "records/scan_passes.h"
+#include "records/probe/process.h"
+#include "records/probe/scan_passes.h"
 
 namespace ioc_exporter::records {
 namespace {

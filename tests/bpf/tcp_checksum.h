@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "unit/ca/bytes.h"
+#include "unit/puts/bytes.h"
 
 namespace ioc_exporter::testing {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "ca/datagram.h"
+#include "puts/searches/datagram.h"
 
 namespace {
 

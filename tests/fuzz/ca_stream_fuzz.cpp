@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "ca/stream.h"
+#include "puts/tap/stream.h"
 
 namespace {
 

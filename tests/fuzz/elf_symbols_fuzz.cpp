@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "iocs/base_version.h"
-#include "iocs/elf_symbols.h"
-#include "iocs/rsrv_functions.h"
+#include "iocs/elf/base_version.h"
+#include "iocs/elf/elf_symbols.h"
+#include "iocs/elf/rsrv_functions.h"
 
 namespace {
 

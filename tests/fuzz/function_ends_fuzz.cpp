@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-#include "records/function_ends.h"
+#include "records/probe/function_ends.h"
 
 namespace {
 

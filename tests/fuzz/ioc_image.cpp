@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "ca/server_walk.h"
+#include "puts/inventory/server_walk.h"
 
 namespace fuzz {
 namespace {

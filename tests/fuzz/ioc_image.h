@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ca/rsrv_layout.h"
-#include "iocs/base_layout.h"
 #include "iocs/ioc.h"
-#include "iocs/scan_layout.h"
+#include "iocs/memory/base_layout.h"
+#include "iocs/memory/scan_layout.h"
+#include "puts/inventory/rsrv_layout.h"
 
 namespace ioc_exporter::records {}
 

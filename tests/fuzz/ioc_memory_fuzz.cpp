@@ -16,14 +16,14 @@
 #include <cstdlib>
 #include <memory>
 
-#include "ca/server_reader.h"
 #include "ioc_image.h"
-#include "iocs/ca_server_port.h"
-#include "iocs/callback_queues.h"
-#include "iocs/database_reader.h"
-#include "iocs/suspended_threads.h"
-#include "records/record_states.h"
-#include "records/scan_lists.h"
+#include "iocs/find/ca_server_port.h"
+#include "iocs/memory/callback_queues.h"
+#include "iocs/memory/database_reader.h"
+#include "iocs/memory/suspended_threads.h"
+#include "puts/inventory/server_reader.h"
+#include "records/memory/record_states.h"
+#include "records/memory/scan_lists.h"
 
 namespace {
 

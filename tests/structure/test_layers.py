@@ -32,8 +32,9 @@ def problems() -> list[str]:
     for name, told in (("the line of layers", set(level)), ("the table of rooms", rooms_of_table(text))):
         found += [f"docs/architecture.md: {name} lacks src/{room}" for room in sorted(folders - told)]
         found += [f"docs/architecture.md: {name} has {room}, which is no folder of src" for room in sorted(told - folders)]
-    for path in sorted((ROOT / "src").glob("*/*.[ch]*")):
-        room, where = path.parent.name, path.relative_to(ROOT)
+    for path in sorted((ROOT / "src").glob("*/**/*.[ch]*")):
+        where = path.relative_to(ROOT)
+        room = where.parts[1]
         for quoted, angled in INCLUDE.findall(path.read_text()):
             other = quoted.split("/")[0] if "/" in quoted else ""
             if other in level and other != room and level[other] >= level.get(room, 0):

@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "app/self_families.h"
-#include "ca/bounds.h"
-#include "ca/families.h"
-#include "ca/samples.h"
 #include "delivery/sink_families.h"
 #include "exposition/prometheus_family.h"
 #include "exposition/self_samples.h"
 #include "exposition/text_encoder.h"
 #include "iocs/families.h"
-#include "iocs/health_families.h"
+#include "iocs/health/health_families.h"
 #include "policy/bounds.h"
 #include "policy/families.h"
 #include "policy/samples.h"
-#include "pva/families.h"
-#include "records/all_families.h"
-#include "records/bounds.h"
-#include "records/samples.h"
+#include "puts/pva/families.h"
+#include "puts/totals/bounds.h"
+#include "puts/totals/families.h"
+#include "puts/totals/samples.h"
+#include "records/families/all_families.h"
+#include "records/families/bounds.h"
+#include "records/families/samples.h"
 
 namespace ioc_exporter {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ca/stream.h"
+#include "puts/tap/stream.h"
 
 namespace {
 

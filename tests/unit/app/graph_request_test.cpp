@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "records/samples.h"
+#include "records/families/samples.h"
 
 namespace ioc_exporter::app {
 namespace {

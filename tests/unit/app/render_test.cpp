@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "ca/put_families.h"
 #include "exposition/openmetrics_encoder.h"
-#include "records/rows.h"
+#include "puts/totals/put_families.h"
+#include "records/families/rows.h"
 #include "sample_snapshot.h"
 #include "scrape_parser.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/rates.h"
-#include "ca/tables.h"
-#include "records/stuck_table.h"
+#include "puts/tables.h"
+#include "records/memory/stuck_table.h"
 #include "support/snapshot.h"
 
 namespace ioc_exporter::app {

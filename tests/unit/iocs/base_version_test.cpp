@@ -1,4 +1,4 @@
-#include "iocs/base_version.h"
+#include "iocs/elf/base_version.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "iocs/ca_server_port.h"
+#include "iocs/find/ca_server_port.h"
 
 #include <gtest/gtest.h>
 

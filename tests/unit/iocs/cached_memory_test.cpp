@@ -1,4 +1,4 @@
-#include "iocs/cached_memory.h"
+#include "iocs/memory/cached_memory.h"
 
 #include <gtest/gtest.h>
 

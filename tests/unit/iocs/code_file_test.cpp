@@ -1,4 +1,4 @@
-#include "iocs/code_file.h"
+#include "iocs/elf/code_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "iocs/file_cache.h"
+#include "iocs/elf/file_cache.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

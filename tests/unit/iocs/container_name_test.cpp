@@ -1,8 +1,8 @@
-#include "iocs/container_name.h"
+#include "iocs/find/container_name.h"
 
 #include <gtest/gtest.h>
 
-#include "iocs/ioc_name.h"
+#include "iocs/find/ioc_name.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "iocs/process_stat.h"
+#include "iocs/find/process_stat.h"
 
 namespace ioc_exporter::iocs {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "iocs/base_layout.h"
-#include "iocs/memory.h"
+#include "iocs/memory/base_layout.h"
+#include "iocs/memory/memory.h"
 
 namespace ioc_exporter::iocs {
 

@@ -1,4 +1,4 @@
-#include "iocs/database_reader.h"
+#include "iocs/memory/database_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

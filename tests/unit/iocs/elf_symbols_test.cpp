@@ -1,4 +1,4 @@
-#include "iocs/elf_symbols.h"
+#include "iocs/elf/elf_symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
 // The IOCs that a site expects, and the list of those that run.
-#include "iocs/expected.h"
+#include "iocs/find/expected.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/file_cache.h"
+#include "iocs/elf/file_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/unique_fd.h"
-#include "iocs/finder.h"
-#include "iocs/memory.h"
+#include "iocs/find/finder.h"
+#include "iocs/memory/memory.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

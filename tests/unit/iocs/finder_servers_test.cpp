@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "iocs/finder.h"
+#include "iocs/find/finder.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "iocs/finder.h"
+#include "iocs/find/finder.h"
 #include "proc_tree.h"
 #include "slow_reader.h"
 #include "target_process.h"

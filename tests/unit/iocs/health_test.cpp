@@ -1,6 +1,6 @@
 // Health of processes on a /proc that the test makes, where every number is known, and of this very
 // process.
-#include "iocs/health.h"
+#include "iocs/health/health.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "iocs/process_stat.h"
+#include "iocs/find/process_stat.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -1,10 +1,10 @@
-#include "iocs/ioc_name.h"
+#include "iocs/find/ioc_name.h"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
-#include "iocs/start_script.h"
+#include "iocs/find/start_script.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

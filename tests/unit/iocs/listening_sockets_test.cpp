@@ -1,4 +1,4 @@
-#include "iocs/listening_sockets.h"
+#include "iocs/find/listening_sockets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/maps.h"
+#include "iocs/elf/maps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/name_registry.h"
+#include "iocs/find/name_registry.h"
 
 #include <gtest/gtest.h>
 

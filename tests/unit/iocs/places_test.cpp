@@ -1,4 +1,4 @@
-#include "iocs/places.h"
+#include "iocs/find/places.h"
 
 #include <gtest/gtest.h>
 

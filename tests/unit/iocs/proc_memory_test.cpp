@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "database_image.h"
-#include "iocs/memory.h"
-#include "iocs/process_stat.h"
+#include "iocs/find/process_stat.h"
+#include "iocs/memory/memory.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -1,10 +1,10 @@
-#include "iocs/process_signs.h"
+#include "iocs/find/process_signs.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "iocs/finder.h"
+#include "iocs/find/finder.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

@@ -1,4 +1,4 @@
-#include "iocs/process_stat.h"
+#include "iocs/find/process_stat.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

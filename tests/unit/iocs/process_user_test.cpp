@@ -1,4 +1,4 @@
-#include "iocs/process_user.h"
+#include "iocs/find/process_user.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "iocs/pv_name.h"
+#include "iocs/memory/pv_name.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/reader_budget.h"
+#include "iocs/memory/reader_budget.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What readers do that others starve, with real ones.
-#include "iocs/reader_pool.h"
+#include "iocs/memory/reader_pool.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "iocs/process_stat.h"
+#include "iocs/find/process_stat.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

@@ -1,4 +1,4 @@
-#include "iocs/record_names.h"
+#include "iocs/memory/record_names.h"
 
 #include <gtest/gtest.h>
 

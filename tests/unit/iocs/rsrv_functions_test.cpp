@@ -1,4 +1,4 @@
-#include "iocs/rsrv_functions.h"
+#include "iocs/elf/rsrv_functions.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "iocs/elf_symbols.h"
+#include "iocs/elf/elf_symbols.h"
 
 namespace ioc_exporter::iocs {
 namespace {

@@ -1,4 +1,4 @@
-#include "iocs/scan_menu.h"
+#include "iocs/memory/scan_menu.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "iocs/process_reader.h"
+#include "iocs/memory/process_reader.h"
 
 namespace ioc_exporter::iocs {
 

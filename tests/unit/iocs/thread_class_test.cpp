@@ -1,4 +1,4 @@
-#include "iocs/thread_class.h"
+#include "iocs/health/thread_class.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iocs/traced_or_stopped.h"
+#include "iocs/find/traced_or_stopped.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "iocs/finder.h"
+#include "iocs/find/finder.h"
 #include "target_process.h"
 
 namespace ioc_exporter::iocs {

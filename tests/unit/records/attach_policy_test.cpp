@@ -1,4 +1,4 @@
-#include "records/attach_policy.h"
+#include "records/probe/attach_policy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "records/bounds.h"
+#include "records/families/bounds.h"
 
 #include <gtest/gtest.h>
 

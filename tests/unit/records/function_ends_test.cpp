@@ -1,5 +1,5 @@
 // Code is written as bytes, so that the test does not depend on a compiler. Offsets begin at 0x100.
-#include "records/function_ends.h"
+#include "records/probe/function_ends.h"
 
 #include <gtest/gtest.h>
 

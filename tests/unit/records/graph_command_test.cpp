@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "records/samples.h"
+#include "records/families/samples.h"
 
 #include <fstream>
 #include <string>

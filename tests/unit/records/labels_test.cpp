@@ -1,4 +1,4 @@
-#include "records/labels.h"
+#include "records/families/labels.h"
 
 #include <gtest/gtest.h>
 

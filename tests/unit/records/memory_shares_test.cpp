@@ -1,4 +1,4 @@
-#include "records/memory_shares.h"
+#include "records/probe/memory_shares.h"
 
 #include <gtest/gtest.h>
 

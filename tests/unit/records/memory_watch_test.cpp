@@ -1,4 +1,4 @@
-#include "records/memory_watch.h"
+#include "records/memory/memory_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <deque>
 
-#include "iocs/process_stat.h"
+#include "iocs/find/process_stat.h"
 
 namespace ioc_exporter::records {
 namespace {

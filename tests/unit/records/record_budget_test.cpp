@@ -1,4 +1,4 @@
-#include "records/record_budget.h"
+#include "records/timing/record_budget.h"
 
 #include <gtest/gtest.h>
 

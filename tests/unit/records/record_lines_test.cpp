@@ -1,4 +1,4 @@
-#include "records/record_lines.h"
+#include "records/probe/record_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "records/record_states.h"
+#include "records/memory/record_states.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

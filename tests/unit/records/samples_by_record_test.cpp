@@ -1,4 +1,4 @@
-#include "records/samples_by_record.h"
+#include "records/families/samples_by_record.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "records/share_holders.h"
+#include "records/probe/share_holders.h"
 
 namespace ioc_exporter::records {
 namespace {

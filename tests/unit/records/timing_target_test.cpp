@@ -1,4 +1,4 @@
-#include "records/timing_target.h"
+#include "records/timing/timing_target.h"
 
 #include <gtest/gtest.h>
 

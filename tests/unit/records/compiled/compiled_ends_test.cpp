@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "records/function_ends.h"
+#include "records/probe/function_ends.h"
 
 namespace ioc_exporter::records {
 namespace {

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * What became of puts that rsrv was asked for. Part of puts/ca_witness.bpf.c.
+ *
+ * A WRITE that fails is answered by send_err(), which is not entered for a good one. A WRITE_NOTIFY that the server
+ * accepts is started by dbProcessNotify() in the same thread; when it is done, the database calls the server's callback
+ * in any thread; dbNotifyCancel() gives it up when its client or channel goes. All are given its processNotify, which
+ * leads to the channel. One that the server refuses is answered by code that the compiler has put into
+ * write_notify_action(): it is known at the entry by what the server will look at.
+ */
+#ifndef IOC_EXPORTER_BPF_CA_WITNESS_RESULTS_BPF_H
+#define IOC_EXPORTER_BPF_CA_WITNESS_RESULTS_BPF_H
+
+#define COMMAND_WRITE 4
+#define COMMAND_WRITE_NOTIFY 19
+#define LAST_TYPE 38         /* LAST_BUFFER_TYPE (db_access.h) */
+#define ADDRESS_OF_CHANNEL 8 /* dbChannel.addr */
+#define SPC_NOMOD 1
+#define ACCESS_OF_CLIENT 60 /* AsgClient.access */
+#define ACCESS_WRITE 2      /* asWRITE */
+
+/* channel_in_use from its client on: src/puts/inventory/rsrv_layout.h has the whole structs. */
+struct channel_tail {
+	__u64 client, put_notify;
+	__u32 cid, sid, times[2];
+	__u64 db_channel, access;
+};
+struct channel_tail_by_db_addr { /* before Base 3.15.1 */
+	__u64 client, put_notify;
+	__u32 cid, sid, times[2];
+	struct channel_address address;
+	__u64 access;
+};
+
+/* processNotify, since Base 3.15.0.1. */
+#define NOTIFY_STATUS 32
+#define NOTIFY_PRIVATE 80  /* usrPvt: the channel */
+#define NOTIFY_CANCELLED 1 /* of `status`; 0: done, others: the database refused */
+
+static __always_inline __u32 failure_of(__u32 status)
+{
+	switch (status >> 3) {
+#define IOCX_PUT_FAILURE_ROW(NAME, NUMBER) \
+	case NUMBER:                       \
+		return IOCX_FAILED_##NAME;
+		IOCX_PUT_FAILURE_LIST(IOCX_PUT_FAILURE_ROW)
+#undef IOCX_PUT_FAILURE_ROW
+	default:
+		return IOCX_FAILED_OTHER;
+	}
+}
+
+static __always_inline void add_failure(__u64 *failures, __u32 failure)
+{
+	if (failure < IOCX_FAILURES)
+		__sync_fetch_and_add(&failures[failure], 1);
+}
+
+/*
+ * Why the server will refuse a WRITE_NOTIFY to the channel, as write_notify_action() and rsrvCheckPut() look for it;
+ * IOCX_FAILURES: it will not.
+ */
+static __always_inline __u32 refusal_of(struct pt_regs *ctx, const struct iocx_witness_channel *channel)
+{
+	const __u64 at = channel->application + CHANNEL_CLIENT;
+	struct channel_tail_by_db_addr found = {};
+	struct channel_tail tail;
+	__s32 rights = 0;
+	__u16 type = 0;
+
+	if (!read_at(&type, sizeof type, PT_REGS_PARM1(ctx) + HEADER_TYPE) && type > LAST_TYPE)
+		return IOCX_FAILED_BAD_TYPE;
+	if (channel->by_db_addr) {
+		if (read_at(&found, sizeof found, at))
+			return IOCX_FAILURES;
+	} else {
+		if (read_at(&tail, sizeof tail, at) ||
+		    read_at(&found.address, sizeof found.address, tail.db_channel + ADDRESS_OF_CHANNEL))
+			return IOCX_FAILURES;
+		found.client = tail.client;
+		found.sid = tail.sid;
+		found.access = tail.access;
+	}
+	if (found.client != channel->key.client || found.sid != channel->key.sid)
+		return IOCX_FAILURES; /* the channel has gone */
+	if (found.address.special == SPC_NOMOD)
+		return IOCX_FAILED_NO_WRITE_ACCESS;
+	/* Without access security there are no rights. */
+	if (!found.access || read_at(&rights, sizeof rights, found.access + ACCESS_OF_CLIENT) || rights >= ACCESS_WRITE)
+		return IOCX_FAILURES;
+	return IOCX_FAILED_NO_WRITE_ACCESS;
+}
+
+/* At the entry of write_notify_action(). */
+static __noinline int note_asked(struct pt_regs *ctx, __u32 index)
+{
+	const struct iocx_witness_channel *channel = bpf_map_lookup_elem(&witness_channels, &index);
+	struct iocx_witness_result *result = bpf_map_lookup_elem(&witness_results, &index);
+	__u32 refusal;
+
+	if (!channel || !result)
+		return 0;
+	if (result->asked_ns)
+		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1); /* neither started nor refused */
+	result->asked_ns = 0;
+	refusal = channel->named ? refusal_of(ctx, channel) : IOCX_FAILURES;
+	if (refusal == IOCX_FAILURES)
+		result->asked_ns = bpf_ktime_get_ns();
+	else
+		add_failure(result->failures, refusal);
+	return 0;
+}
+
+/* The slot of a channel, by its own memory, plus 1; 0: none. */
+static __noinline __u32 slot_of_channel(__u64 application, const struct iocx_witness_ioc *ioc)
+{
+	struct iocx_witness_channel *channel;
+	struct iocx_witness_key key = {};
+	const __u32 *slot;
+	__u64 client = 0;
+	__u32 index;
+
+	if (read_at(&client, sizeof client, application + CHANNEL_CLIENT) ||
+	    read_at(&key.sid, sizeof key.sid, application + CHANNEL_SID_OFFSET))
+		return 0;
+	index = *hint_of(client, key.sid) - 1;
+	channel = bpf_map_lookup_elem(&witness_channels, &index);
+	if (channel && is_for(channel, client, key.sid) && channel->key.generation == ioc->generation &&
+	    channel->application == application)
+		return index + 1;
+	key.generation = ioc->generation;
+	if (read_client(&key, client))
+		return 0;
+	slot = bpf_map_lookup_elem(&witness_slots, &key);
+	channel = slot ? bpf_map_lookup_elem(&witness_channels, slot) : 0;
+	return slot && channel && channel->application == application ? *slot + 1 : 0;
+}
+
+static __always_inline const struct iocx_witness_ioc *current_ioc(void)
+{
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	return bpf_map_lookup_elem(&witness_iocs, &tgid);
+}
+
+/*
+ * What is known of a put-callback of the IOC that runs; NULL: it is not one of the server's, or its put was not counted
+ * with a slot.
+ */
+static __always_inline struct iocx_witness_result *result_of(__u64 notify, __u32 *index)
+{
+	const struct iocx_witness_ioc *ioc = current_ioc();
+	__u64 application = 0;
+
+	if (!ioc || read_at(&application, sizeof application, notify + NOTIFY_PRIVATE) || !application)
+		return 0;
+	*index = slot_of_channel(application, ioc) - 1;
+	return bpf_map_lookup_elem(&witness_results, index);
+}
+
+static const struct iocx_witness_durations no_durations;
+
+static __always_inline void add_put_duration(__u32 index, __u64 since_ns)
+{
+	const __u64 ns = bpf_ktime_get_ns() - since_ns;
+	struct iocx_witness_durations *durations = bpf_map_lookup_elem(&witness_durations, &index);
+
+	if (!durations) {
+		bpf_map_update_elem(&witness_durations, &index, &no_durations, BPF_NOEXIST);
+		durations = bpf_map_lookup_elem(&witness_durations, &index);
+	}
+	if (durations)
+		add_duration(&durations->sum_ns, durations->buckets, ns);
+	else
+		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_DURATION, 1);
+}
+
+/* send_err(header, status, client, format, ...). */
+SEC("uprobe")
+int witness_error(struct pt_regs *ctx)
+{
+	const __u64 header = PT_REGS_PARM1(ctx), sender = PT_REGS_PARM3(ctx);
+	const __u32 failure = failure_of((__u32)PT_REGS_PARM2(ctx));
+	const struct iocx_witness_ioc *ioc = current_ioc();
+	struct iocx_witness_channel *channel = 0;
+	struct iocx_witness_key key = {};
+	struct iocx_witness_result *result;
+	struct iocx_witness_rest *rest;
+	__u16 type_and_command[2] = {};
+	enum iocx_witness_drop drop;
+	__u32 index = 0;
+
+	if (!ioc || read_at(type_and_command, sizeof type_and_command, header + HEADER_TYPE) ||
+	    (type_and_command[1] != COMMAND_WRITE && type_and_command[1] != COMMAND_WRITE_NOTIFY))
+		return 0;
+	if (!read_at(&key.sid, sizeof key.sid, header + HEADER_CID))
+		channel = find_or_take_slot(&key, ioc, sender, &index, &drop);
+	result = channel ? bpf_map_lookup_elem(&witness_results, &index) : 0;
+	if (result) {
+		add_failure(result->failures, failure);
+		if (type_and_command[1] == COMMAND_WRITE_NOTIFY)
+			result->asked_ns = 0;
+		open_slot(channel, bpf_ktime_get_ns() | 1);
+		return 0;
+	}
+	rest = bpf_map_lookup_elem(&witness_rest, &ioc->generation);
+	if (rest)
+		add_failure(rest->failures, failure);
+	return 0;
+}
+
+/* dbProcessNotify(notify). */
+SEC("uprobe")
+int witness_start(struct pt_regs *ctx)
+{
+	const __u64 notify = PT_REGS_PARM1(ctx);
+	struct iocx_witness_result *result;
+	__u32 index = 0;
+
+	result = result_of(notify, &index);
+	if (!result || !result->asked_ns)
+		return 0;
+	/* The server has waited for the one before, and has given it up. */
+	if (result->notify && result->ended_ns)
+		add_failure(result->failures, IOCX_FAILED_CALLBACK_TIMED_OUT);
+	else if (result->notify)
+		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1);
+	result->since_ns = result->asked_ns;
+	result->ended_ns = 0;
+	result->asked_ns = 0;
+	result->notify = notify;
+	return 0;
+}
+
+/* write_notify_done_callback(notify), in any thread. */
+SEC("uprobe")
+int witness_done(struct pt_regs *ctx)
+{
+	const __u64 notify = PT_REGS_PARM1(ctx);
+	struct iocx_witness_result *result;
+	__s32 status = 0;
+	__u32 index = 0;
+
+	result = result_of(notify, &index);
+	if (!result || result->notify != notify)
+		return 0; /* the server was asked for it before we were there */
+	result->notify = 0;
+	if (read_at(&status, sizeof status, notify + NOTIFY_STATUS))
+		add_to_counter(&witness_drops, IOCX_WITNESS_DROP_RESULT, 1);
+	if (status == NOTIFY_CANCELLED) {
+		add_failure(result->failures, IOCX_FAILED_CANCELLED);
+		return 0;
+	}
+	add_put_duration(index, result->since_ns);
+	if (status)
+		add_failure(result->failures, IOCX_FAILED_PUT_FAILED);
+	return 0;
+}
+
+/* dbNotifyCancel(notify): user space counts it a little later, unless it is done after all. */
+SEC("uprobe")
+int witness_cancel(struct pt_regs *ctx)
+{
+	const __u64 notify = PT_REGS_PARM1(ctx);
+	struct iocx_witness_result *result;
+	__u32 index = 0;
+
+	result = result_of(notify, &index);
+	if (result && result->notify == notify)
+		result->ended_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+#endif

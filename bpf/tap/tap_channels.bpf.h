@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * Messages that make and end channels. Part of tap/tap.bpf.c; the lock of the message's direction is held.
+ *
+ * A channel is made in two steps: the client's CREATE_CHAN stores name and identity under a new id and enters the
+ * id for the CID; the server's answer takes a slot and enters it for the SID. When a channel ends, its slot is
+ * marked: the counts stay until user space has read them. The SID leads to the slot until the server has confirmed
+ * the end, since answers to earlier puts may still come.
+ */
+
+/*
+ * The name of a CREATE_CHAN as rsrv reads it: up to a zero byte, or to the last byte of the payload, which it
+ * overwrites (claim_ciu_action()). Returns 0 when there is none; then the server says nothing.
+ */
+static __always_inline int read_channel_name(struct work *w, const struct iocx_ca_event *event)
+{
+	__u8 *name = (__u8 *)w->info.name;
+	__u64 last = event->size;
+	__u32 at = event->at;
+
+	if (last <= 1)
+		return 0;
+	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+		return 0;
+	iocx_ca_copy(name, w->window.bytes + at, IOCX_CA_NAME);
+	if (w->window.header.size > IOCX_CA_NAME && name[IOCX_CA_NAME - 1] != 0)
+		count_drop(IOCX_CA_DROP_NAME_CUT);
+	/* Here, on a register: the verifier of 5.10 forgets the bounds of what is kept on the stack. */
+	last = event->size - 1;
+	IOCX_CA_OPAQUE(last);
+	if (last < IOCX_CA_NAME)
+		name[last] = 0; /* the bytes behind it belong to other messages */
+	return 1;
+}
+
+/* Puts the request behind others with the same CID. Returns 0 when there is no room. */
+static __always_inline int queue_request(struct iocx_ca_channel_key *key, struct iocx_ca_cid *head,
+					 const struct iocx_ca_cid *request)
+{
+	if (head->queue.asked - head->queue.taken >= IOCX_CA_QUEUE)
+		return 0;
+	key->place = head->queue.asked + 1;
+	if (bpf_map_update_elem(&ca_cids, key, request, BPF_NOEXIST))
+		return 0;
+	head->queue.asked++;
+	return 1;
+}
+
+static __always_inline void on_create(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
+{
+	struct iocx_ca_cid request = {.slot = IOCX_CA_NO_SLOT, .access = IOCX_CA_ACCESS_UNKNOWN};
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *head;
+	int stored;
+
+	if (!read_channel_name(w, event))
+		return;
+	if (!ca_take_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address)) {
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+		return;
+	}
+	request.channel = store_info(w, flow);
+	if (!request.channel) {
+		ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+		return;
+	}
+	set_channel_key(&key, flow->circuit, event->id);
+	head = bpf_map_lookup_elem(&ca_cids, &key);
+	if (head && (head->slot == IOCX_CA_NO_SLOT || head->queue.asked != head->queue.taken))
+		stored = queue_request(&key, head, &request);
+	else
+		stored = bpf_map_update_elem(&ca_cids, &key, &request, BPF_ANY) == 0;
+	if (stored) {
+		__sync_fetch_and_add(&flow->waiting, 1);
+	} else {
+		bpf_map_delete_elem(&ca_channel_info, &request.channel);
+		ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+	}
+}
+
+/* A request was answered. */
+static __always_inline void request_is_over(struct iocx_ca_flow *flow)
+{
+	__sync_fetch_and_add(&flow->waiting, -1);
+	ca_give_share(IOCX_CA_SHARE_REQUESTS, flow->circuit, flow->address);
+}
+
+/* The request for the CID that the server answers next, at the head of the queue; null when none was seen. */
+static __always_inline struct iocx_ca_cid *next_request(const struct iocx_ca_channel_key *by_cid)
+{
+	struct iocx_ca_cid *head = bpf_map_lookup_elem(&ca_cids, by_cid), *next;
+	struct iocx_ca_channel_key key = *by_cid;
+
+	if (!head || head->slot == IOCX_CA_NO_SLOT)
+		return head;
+	if (head->queue.asked == head->queue.taken)
+		return 0;
+	head->queue.taken++;
+	key.place = head->queue.taken;
+	next = bpf_map_lookup_elem(&ca_cids, &key);
+	if (!next)
+		return 0;
+	head->channel = next->channel;
+	head->slot = IOCX_CA_NO_SLOT;
+	bpf_map_delete_elem(&ca_cids, &key);
+	return head;
+}
+
+/* The request at the head of the queue has failed, or there is no room for its channel. */
+static __always_inline void forget_request(const struct iocx_ca_channel_key *by_cid, struct iocx_ca_cid *head)
+{
+	__u64 channel = head->channel;
+
+	bpf_map_delete_elem(&ca_channel_info, &channel);
+	if (head->queue.asked == head->queue.taken)
+		bpf_map_delete_elem(&ca_cids, by_cid);
+	else
+		head->slot = IOCX_CA_CLEARED;
+}
+
+/*
+ * rsrv takes another name of the user or host while the circuit has no channel (client_name_action(),
+ * host_name_action()). The names that stood when the first channel was asked for are those of all channels, until
+ * the circuit has none again: what came in between was refused, and requests that failed change nothing.
+ */
+static __always_inline void settle_identity(struct iocx_ca_flow *flow, struct iocx_ca_channel_info *info)
+{
+	if (flow->joined)
+		return;
+	if (flow->channels <= 0)
+		copy_identity(&flow->taken, &info->identity);
+	else
+		copy_identity(&info->identity, &flow->taken);
+}
+
+/*
+ * The SID was written to before the answer that tells it: the client has guessed it, or the answer is read late. The
+ * slot becomes the channel's, with what it has counted.
+ */
+static __always_inline int name_slot(struct iocx_ca_flow *flow, struct iocx_ca_channel *element,
+				     struct iocx_ca_channel_info *info, __u32 cid)
+{
+	struct iocx_ca_channel_info *unnamed;
+	__u64 channel;
+
+	if (flow->joined || element->state != IOCX_CA_SLOT_UNNAMED || element->cid != IOCX_CA_GUESSED ||
+	    element->circuit != flow->circuit)
+		return 0;
+	channel = element->channel;
+	unnamed = bpf_map_lookup_elem(&ca_channel_info, &channel);
+	if (!unnamed)
+		return 0;
+	copy_identity(&unnamed->identity, &info->identity);
+	iocx_ca_copy((__u8 *)unnamed->name, (const __u8 *)info->name, IOCX_CA_NAME);
+	element->cid = cid;
+	__sync_fetch_and_add(&element->state, IOCX_CA_SLOT_LIVE - IOCX_CA_SLOT_UNNAMED);
+	return 1;
+}
+
+/* No SID of the circuit is marked any more that was. */
+static __always_inline void give_mark(const struct iocx_ca_flow *flow)
+{
+	ca_give_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_CA_SHARE_LOCAL);
+}
+
+static __always_inline void on_created(struct work *w, struct iocx_ca_flow *flow, __u32 cid, __u32 sid)
+{
+	struct iocx_ca_channel_key by_cid, by_sid;
+	struct iocx_ca_channel_info *info;
+	struct iocx_ca_channel *element;
+	struct iocx_ca_cid *request;
+	__u32 slot, *known;
+	__u64 channel;
+
+	set_channel_key(&by_cid, flow->circuit, cid);
+	request = next_request(&by_cid);
+	if (!request)
+		return; /* it was requested before the tap saw the circuit */
+	request_is_over(flow);
+	channel = request->channel;
+	info = bpf_map_lookup_elem(&ca_channel_info, &channel);
+	if (!info)
+		return;
+	settle_identity(flow, info);
+	set_channel_key(&by_sid, flow->circuit, sid);
+	known = bpf_map_lookup_elem(&ca_sids, &by_sid);
+	if (known) {
+		slot = *known;
+		element = bpf_map_lookup_elem(&ca_channels, &slot);
+		if (element && name_slot(flow, element, info, cid)) {
+			__sync_fetch_and_add(&flow->unnamed, -1);
+			bpf_map_delete_elem(&ca_channel_info, &channel);
+			request->channel = element->channel;
+			goto made;
+		}
+		if (slot == IOCX_CA_CLEARED)
+			give_mark(flow);
+		end_channel(flow, slot); /* the end of the earlier channel was not seen */
+	}
+	slot = take_slot(flow, channel, sid, cid, IOCX_CA_SLOT_LIVE);
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element) {
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+		forget_request(&by_cid, request);
+		bpf_map_delete_elem(&ca_sids, &by_sid);
+		return;
+	}
+made:
+	element->access = request->access;
+	element->elements = w->window.header.count;
+	request->slot = slot;
+	__sync_fetch_and_add(&flow->channels, 1);
+	if (bpf_map_update_elem(&ca_sids, &by_sid, &slot, BPF_ANY)) {
+		count_drop(IOCX_CA_DROP_CHANNELS_FULL);
+		end_channel(flow, slot);
+	}
+}
+
+static __always_inline void on_failed(struct iocx_ca_flow *flow, __u32 cid)
+{
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *request;
+
+	set_channel_key(&key, flow->circuit, cid);
+	request = next_request(&key);
+	if (!request)
+		return;
+	request_is_over(flow);
+	forget_request(&key, request);
+}
+
+/*
+ * Marks the SID as closed by the client, as long as user space may still add channels that were open before the tap.
+ * Returns 0 when it does not; then the entry of the SID is unchanged.
+ */
+static __always_inline int remember_end(const struct work *w, struct iocx_ca_flow *flow,
+					const struct iocx_ca_channel_key *by_sid)
+{
+	const __u32 cleared = IOCX_CA_CLEARED, *known;
+
+	if (!flow->joined || w->now - flow->since_ns >= IOCX_CA_CLEARED_NS ||
+	    flow->cleared >= IOCX_CA_CLEARED_PER_CIRCUIT)
+		return 0;
+	known = bpf_map_lookup_elem(&ca_sids, by_sid);
+	if (known && *known == IOCX_CA_CLEARED)
+		return 1;
+	if (!ca_take_share(IOCX_CA_SHARE_CLEARED, flow->circuit, IOCX_CA_SHARE_LOCAL))
+		return 0;
+	if (bpf_map_update_elem(&ca_sids, by_sid, &cleared, BPF_ANY)) {
+		give_mark(flow);
+		return 0;
+	}
+	__sync_fetch_and_add(&flow->cleared, 1);
+	return 1;
+}
+
+static __always_inline void on_clear(struct work *w, struct iocx_ca_flow *flow, __u32 sid)
+{
+	struct iocx_ca_channel_key key;
+	__u32 *slot;
+
+	set_channel_key(&key, flow->circuit, sid);
+	slot = bpf_map_lookup_elem(&ca_sids, &key);
+	if (slot && end_channel(flow, *slot) && flow->channels <= 0 && !flow->joined)
+		copy_identity(&flow->said, &flow->taken);
+	remember_end(w, flow, &key);
+}
+
+/*
+ * The server has confirmed the end: no message for the channel follows. When it is still open, the client has closed
+ * it before it was told the SID.
+ */
+static __always_inline void on_clear_done(struct iocx_ca_flow *flow, __u32 sid)
+{
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	__u32 *slot;
+
+	set_channel_key(&key, flow->circuit, sid);
+	slot = bpf_map_lookup_elem(&ca_sids, &key);
+	if (!slot)
+		return;
+	element = bpf_map_lookup_elem(&ca_channels, slot);
+	if (element && element->circuit == flow->circuit &&
+	    (element->state == IOCX_CA_SLOT_ENDED || end_channel(flow, *slot)))
+		bpf_map_delete_elem(&ca_sids, &key);
+}
+
+static __always_inline void on_disconnect(const struct work *w, struct iocx_ca_flow *flow, __u32 cid)
+{
+	struct iocx_ca_channel *element;
+	struct iocx_ca_channel_key key;
+	struct iocx_ca_cid *by_cid;
+	__u32 slot;
+
+	flow->counts[IOCX_CA_COUNT_DISCONNECTS]++;
+	set_channel_key(&key, flow->circuit, cid);
+	by_cid = bpf_map_lookup_elem(&ca_cids, &key);
+	if (!by_cid)
+		return;
+	slot = by_cid->slot;
+	element = bpf_map_lookup_elem(&ca_channels, &slot);
+	if (!element)
+		return; /* not answered yet */
+	key.id = element->sid;
+	if (end_channel(flow, slot) && !remember_end(w, flow, &key))
+		bpf_map_delete_elem(&ca_sids, &key);
+}
+
+/* While there are channels, rsrv refuses another name (host_name_action, client_name_action). */
+static __always_inline void on_identity(struct work *w, struct iocx_ca_flow *flow, __u8 *to,
+					const struct iocx_ca_event *event)
+{
+	__u32 at = event->at, size = event->size;
+
+	if (flow->channels > 0)
+		return;
+	IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+	if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+		return;
+	iocx_ca_copy(to, w->window.bytes + at, IOCX_CA_IDENTITY);
+	if (size < IOCX_CA_IDENTITY) {
+		to[size] = 0;
+	} else if (to[IOCX_CA_IDENTITY - 1] != 0) {
+		to[IOCX_CA_IDENTITY - 1] = 0;
+		count_drop(IOCX_CA_DROP_NAME_CUT);
+	}
+}
+
+/* Returns 1 when the rest of the segment need not be read. */
+static __always_inline int on_event(struct work *w, struct iocx_ca_flow *flow, const struct iocx_ca_event *event)
+{
+	switch (event->kind) {
+	case IOCX_CA_CREATE:
+		on_create(w, flow, event);
+		return 0;
+	case IOCX_CA_CREATED:
+		on_created(w, flow, event->id, event->other);
+		return 0;
+	case IOCX_CA_FAILED:
+		on_failed(flow, event->id);
+		return 0;
+	case IOCX_CA_CLEAR:
+		on_clear(w, flow, event->id);
+		return 0;
+	case IOCX_CA_CLEAR_DONE:
+		on_clear_done(flow, event->id);
+		return 0;
+	case IOCX_CA_DISCONNECT:
+		on_disconnect(w, flow, event->id);
+		return 0;
+	case IOCX_CA_USER:
+		on_identity(w, flow, (__u8 *)flow->said.user, event);
+		return 0;
+	case IOCX_CA_HOST:
+		on_identity(w, flow, (__u8 *)flow->said.host, event);
+		return 0;
+	case IOCX_CA_REFUSED_ALL:
+		flow->refused_ns = w->now;
+		count_drop(IOCX_CA_DROP_REFUSED);
+		return 1;
+	default: /* IOCX_CA_NOT_CA: rsrv 7.0 answers with an error and reads on */
+		count_drop(IOCX_CA_DROP_NOT_CA);
+		return 0;
+	}
+}

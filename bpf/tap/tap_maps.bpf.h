@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/*
+ * The maps and globals of tap/tap.bpf.c, and the work area that its functions share. shared/ca_tap.h describes what
+ * user space reads and writes.
+ */
+
+#include "shared/ca_tap.h"
+
+#define HINTS 4096
+
+const volatile __u32 cfg_remote; /* 1: also read connections from this host to servers elsewhere */
+
+struct work {
+	struct segment segment; /* this and `busy` stand where struct packet_work has them */
+	__u32 busy;
+	__u32 pad;
+	struct iocx_ca_flow_key key;
+	struct iocx_ca_window window;
+	__u32 data_at; /* offset of the current piece in the packet, or in the page */
+	__u32 page;    /* index of the page with the current piece, plus 1; 0: the piece is in the packet */
+	__u32 waits;   /* the data of the packet is not read or stored yet */
+	__u32 refused; /* there is no room for the connection that begins */
+	__u32 goes_on; /* the next piece belongs to the same extent */
+	__u32 stored;  /* bytes of the packet that are in the window */
+	struct iocx_ca_choice choice;
+	__u64 last_id;
+	struct iocx_ca_event event;
+	__u64 now; /* when the segment was seen; its lowest bit is 0 */
+	struct iocx_ca_pending pending;
+	struct iocx_ca_outcome fresh_outcome;
+	struct iocx_ca_flow fresh_flow;
+	struct iocx_ca_channel_info info;
+};
+_Static_assert(__builtin_offsetof(struct work, busy) == __builtin_offsetof(struct packet_work, busy),
+	       "tap/packet.bpf.c writes this part of it");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_flow_key);
+	__type(value, struct iocx_ca_flow);
+} ca_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_flow_key);
+	__type(value, struct iocx_ca_begun);
+} ca_begun SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, IOCX_CA_SHARE_BUCKETS);
+	__type(key, __u32);
+	__type(value, struct iocx_ca_share);
+} ca_shares SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_channel_key);
+	__type(value, __u32); /* slot */
+} ca_sids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_channel_key);
+	__type(value, struct iocx_ca_cid);
+} ca_cids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* channel */
+	__type(value, struct iocx_ca_channel_info);
+} ca_channel_info SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* slot */
+	__type(value, struct iocx_ca_channel);
+} ca_channels SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32); /* slot */
+} ca_free_slots SEC(".maps");
+
+/* By circuit and IOID. Preallocated, since each WRITE_NOTIFY makes and deletes an entry. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_channel_key);
+	__type(value, struct iocx_ca_pending);
+} ca_pending SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* channel */
+	__type(value, struct iocx_ca_outcome);
+} ca_outcomes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_failure_key);
+	__type(value, struct iocx_ca_failure);
+} ca_failures SEC(".maps");
+
+/* Bytes that arrived ahead of missing ones. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct iocx_ca_page);
+} ca_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* index of a page */
+	__type(value, struct iocx_ca_page_owner);
+} ca_page_owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32); /* index of a page */
+} ca_free_pages SEC(".maps");
+
+/* How many directions want acknowledgements. While none does, mere ones are skipped. */
+__u32 windows;
+
+/* The lock of ca_tap_insert: whoever inserts the key holds it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct iocx_ca_channel_key); /* circuit, direction */
+	__type(value, __u32);
+} ca_locks SEC(".maps");
+
+/*
+ * The probable slot of a SID, by a hash of circuit and SID. Written without a lock: the slot itself tells which
+ * channel it counts. With the hint, most puts need no look-up in ca_sids.
+ */
+__u32 slot_hints[HINTS];
+
+/*
+ * Bits of TCP ports at which all servers tell of their puts themselves, and what becomes of them. Written by user space,
+ * which leaves out what is told twice all the same.
+ */
+#define TOLD_WORDS (65536 / 32)
+__u32 ca_told_puts[TOLD_WORDS];
+__u32 ca_told_results[TOLD_WORDS];

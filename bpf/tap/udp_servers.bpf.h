@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
+/* Learns of servers from answers to searches and from beacons. Part of tap/udp.bpf.c. */
+
+static __always_inline void learn(const struct iocx_ca_server *server, __u32 ioc)
+{
+	struct iocx_ca_port port = {};
+
+	learn_server(server, ioc);
+	port.net = server->net;
+	port.port = server->port;
+	if (!bpf_map_lookup_elem(&ca_servers, server) || !bpf_map_lookup_elem(&ca_ports, &port))
+		count_udp(IOCX_CA_UDP_DROP_SERVERS_FULL, 1);
+}
+
+/* The address of the server: the one in the message, or the sender's when the message has `open` there. */
+static __always_inline void server_address(const struct udp_work *w, struct iocx_ca_address *to, __u32 open)
+{
+	__u32 *words = (__u32 *)to->bytes;
+
+	if (w->event.address == open) {
+		*to = w->source;
+		return;
+	}
+	words[0] = 0;
+	words[1] = 0;
+	words[2] = bpf_htonl(0xFFFF);
+	words[3] = bpf_htonl(w->event.address);
+}
+
+/*
+ * Adds a server of this host, which has sent the datagram; on loopback every address is local. Most servers listen on
+ * any address, so it is added with the wildcard until user space corrects that. A server that is known with this very
+ * address need not be added.
+ */
+static __always_inline void learn_local(const struct udp_work *w, struct iocx_ca_server *server)
+{
+	if (!w->loopback && (!is_local(&w->source, w->net) || !is_local(&server->address, w->net)))
+		return;
+	if (bpf_map_lookup_elem(&ca_servers, server))
+		return;
+	__builtin_memset(&server->address, 0, sizeof server->address);
+	learn(server, IOCX_CA_IOC_TO_COME);
+}
+
+static __always_inline void on_answer(struct udp_work *w)
+{
+	struct iocx_ca_server server = {};
+
+	end_search(w);
+	server_address(w, &server.address, IOCX_CA_SOURCE_ADDRESS);
+	server.port = w->event.port;
+	server.net = w->net;
+	if (w->outgoing) {
+		learn_local(w, &server);
+		return;
+	}
+	/* The answer is for a client of this host. */
+	if (!cfg_remote || !is_local(&w->destination, w->net) || is_local(&server.address, w->net) ||
+	    is_local(&server.address, IOCX_CA_NET_ANY))
+		return;
+	server.remote = 1;
+	learn(&server, IOCX_CA_IOC_REMOTE);
+}
+
+static __always_inline void count_beacon(const struct udp_work *w, const struct iocx_ca_server *server)
+{
+	struct iocx_ca_beacon_key key = {};
+	struct iocx_ca_beacon fresh = {};
+	struct iocx_ca_udp_holder holder;
+	struct iocx_ca_beacon *beacon;
+
+	key.server = server->address;
+	key.net = server->net;
+	key.port = server->port;
+	fresh.sequence = w->event.id;
+	beacon = bpf_map_lookup_elem(&ca_beacons, &key);
+	if (!beacon) {
+		holder.one = iocx_ca_udp_share_of_sender(&w->source, w->net, 0);
+		holder.group = iocx_ca_udp_share_of_net(w->net);
+		fresh.sender = holder.one;
+		beacon = add_for_holder(&ca_beacons, IOCX_CA_UDP_SHARE_BEACONS, &key, &fresh, &holder);
+	}
+	if (!beacon) {
+		count_udp(IOCX_CA_UDP_DROP_BEACONS_FULL, 1);
+		return;
+	}
+	/* A server sends the same number to each of its networks and beacon addresses. */
+	if (w->event.id - beacon->sequence > 1)
+		__sync_fetch_and_add(&beacon->anomalies, 1);
+	__sync_fetch_and_add(&beacon->beacons, 1);
+	beacon->sequence = w->event.id;
+	beacon->last_ns = w->now;
+}
+
+static __always_inline void on_beacon(struct udp_work *w)
+{
+	struct iocx_ca_server server = {};
+
+	server_address(w, &server.address, 0);
+	server.port = w->event.port;
+	server.net = w->net;
+	count_beacon(w, &server);
+	if (w->outgoing)
+		learn_local(w, &server);
+}

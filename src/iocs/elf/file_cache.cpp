@@ -1,0 +1,190 @@
+#include "iocs/elf/file_cache.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "iocs/find/inspector.h"
+#include "shared/record_shares.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr std::size_t kMostOpen = 2048;
+// More than readers are at; one more is opened again.
+constexpr std::size_t kMostUnfinished = 16;
+constexpr std::chrono::seconds kUnfinishedKept{30};
+
+// As another process may have left it: the time of the last change to a file cannot be set.
+bool is_as_read(const FileFacts& facts, const struct stat& status) {
+  return !facts.code ||
+         facts.code->ctime_ns() == status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+}
+
+}  // namespace
+
+std::size_t FileCache::most_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostOpen / 8;
+  return std::min<std::size_t>(kMostOpen, limit.rlim_cur / 4);
+}
+
+FileCache::FileCache(ProcessReader& reader, Options options)
+    : reader_(reader), options_(std::move(options)) {
+  options_.capacity = std::max<std::size_t>(options_.capacity, 1);
+}
+
+Result<UniqueFd> FileCache::open_same(pid_t pid, const std::string& path, const FileId& id) {
+  if (auto found = unfinished_.extract(id)) return std::move(found.mapped().fd);
+  auto fd = reader_.open(pid, path);
+  if (!fd) return fd;
+  struct stat status;
+  if (::fstat(fd->get(), &status) != 0) return last_error("stat " + path);
+  if (file_id(status) != id) return error_in_words("open " + path + ": it changed meanwhile");
+  return fd;
+}
+
+void FileCache::keep_unfinished(const FileId& id, UniqueFd fd) {
+  if (unfinished_.size() < kMostUnfinished) unfinished_[id] = {std::move(fd), Clock::now()};
+}
+
+Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path) {
+  auto status = reader_.status(pid, path);
+  if (!status) return std::move(status).error();
+  return look(pid, path, *status);
+}
+
+Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::string& path,
+                                                         const struct stat& status) {
+  const FileId id = file_id(status);
+  if (const auto known = entries_.find(id);
+      known != entries_.end() && is_known(known->second, pid, status)) {
+    known->second.used = ++uses_;
+    return known->second.facts;
+  }
+
+  auto facts = std::make_shared<FileFacts>();
+  facts->id = id;
+  Entry entry;
+  if (!S_ISREG(status.st_mode)) {
+    facts->problem = "not a regular file";
+  } else {
+    auto fd = open_same(pid, path, id);
+    if (!fd) return std::move(fd).error();
+    if (auto done = read(pid, path, *fd, entry, *facts); !done) {
+      if (is_under_way(done.error())) keep_unfinished(id, std::move(*fd));
+      return done.error();
+    }
+    ++files_read_;
+    if (facts->retry) entry.expires = Clock::now() + std::chrono::minutes(1);
+  }
+  entry.facts = facts;
+  entry.used = ++uses_;
+  entries_.insert_or_assign(id, std::move(entry));
+  make_room();
+  return std::shared_ptr<const FileFacts>(std::move(facts));
+}
+
+bool FileCache::is_known(const Entry& entry, pid_t pid, const struct stat& status) const {
+  return Clock::now() < entry.expires && is_as_read(*entry.facts, status) &&
+         (!entry.refused_to || *entry.refused_to == options_.holder_of(pid).user);
+}
+
+bool FileCache::may_stay_open(const Holder& holder) const {
+  const auto held = held_.find(holder.user);
+  const std::uint32_t own = held == held_.end() ? 0 : held->second;
+  return iocx_holder_may(static_cast<std::uint32_t>(options_.most_open),
+                         static_cast<std::uint32_t>(open_.size()), own, own,
+                         holder.goes_first) != 0;
+}
+
+void FileCache::note_open(const FileId& id, uid_t user) {
+  if (open_.emplace(id, user).second) ++held_[user];
+}
+
+// An error: not now.
+Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, Entry& entry,
+                             FileFacts& facts) {
+  auto elf = reader_.symbols(pid, fd.get(), path);
+  if (!elf && is_for_now(elf.error())) return elf.error();
+  if (!elf) {
+    facts.problem = elf.error().message();
+    char magic[4] = {};
+    facts.retry = ::pread(fd.get(), magic, 4, 0) != 4 || std::string_view(magic, 4) == "\177ELF";
+    return {};
+  }
+  facts.elf = std::move(*elf);
+  const auto has_function = [&facts](std::string_view name) {
+    const ElfSymbol* const symbol = facts.elf->find(name);
+    return symbol != nullptr && symbol->function;
+  };
+  // Before Base 3.15 the CA server's functions are in another file than the database's; those of
+  // PVA always are.
+  if (!has_function(wanted_symbols().front()) &&
+      !std::ranges::all_of(Inspector::ca_write_functions(), has_function) &&
+      !std::ranges::any_of(Inspector::pva_put_functions(), has_function))
+    return {};
+  const Holder holder = options_.holder_of(pid);
+  if (!open_.contains(facts.id) && !may_stay_open(holder)) {
+    facts.problem = "too many library files are open already";
+    facts.retry = true;
+    entry.refused_to = holder.user;
+    return {};
+  }
+  auto code = CodeFile::open(std::move(fd), path, facts.elf->functions());
+  if (code) {
+    facts.code = std::move(*code);
+    note_open(facts.id, holder.user);
+  } else {
+    facts.problem = code.error().message();
+  }
+  facts.retry = !code;
+  return {};
+}
+
+void FileCache::close_unused() {
+  std::erase_if(open_, [this](const auto& one) {
+    const auto entry = entries_.find(one.first);
+    const bool used = entry != entries_.end() && entry->second.facts->code.use_count() > 1;
+    if (!used && entry != entries_.end()) entries_.erase(entry);
+    if (used) return false;
+    if (const auto held = held_.find(one.second); --held->second == 0) held_.erase(held);
+    return true;
+  });
+  std::erase_if(unfinished_, [now = Clock::now()](const auto& one) {
+    return now - one.second.asked > kUnfinishedKept;
+  });
+}
+
+Result<std::string> FileCache::base_version(pid_t pid, const std::string& path,
+                                            const FileFacts& facts) {
+  const auto known = entries_.find(facts.id);
+  if (known != entries_.end() && known->second.base_version) return *known->second.base_version;
+  if (!facts.elf) return std::string();
+  const auto unless_under_way = [](const Error& error) {
+    return is_under_way(error) ? Result<std::string>(error) : std::string();
+  };
+  auto fd = open_same(pid, path, facts.id);
+  if (!fd) return unless_under_way(fd.error());
+  const auto version = reader_.base_version(pid, fd->get(), facts.elf->segments());
+  if (!version && is_under_way(version.error())) keep_unfinished(facts.id, std::move(*fd));
+  if (!version) return unless_under_way(version.error());
+  if (known != entries_.end()) known->second.base_version = *version;
+  return *version;
+}
+
+void FileCache::make_room() {
+  if (entries_.size() <= options_.capacity) return;
+  std::vector<std::uint64_t> ages;
+  ages.reserve(entries_.size());
+  for (const auto& [id, entry] : entries_) ages.push_back(entry.used);
+  // A quarter at a time, so that a full cache does not look for its oldest at every new file.
+  const auto cut = ages.begin() + static_cast<std::ptrdiff_t>((ages.size() - 1) / 4);
+  std::ranges::nth_element(ages, cut);
+  const std::uint64_t limit = *cut;
+  std::erase_if(entries_, [&](const auto& item) { return item.second.used <= limit; });
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,106 @@
+// FileCache: what the finder knows about files that processes map. Each file is read once, not once
+// a process and not again at the next look.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iocs/elf/elf_symbols.h"
+#include "iocs/ioc.h"
+#include "iocs/memory/process_reader.h"
+
+namespace ioc_exporter::iocs {
+
+// One file's verdict. `elf` is missing when the file is no ELF file that we can read: see
+// `problem`.
+struct FileFacts {
+  FileId id;
+  std::optional<ElfSymbols> elf;
+  std::string problem;
+  bool retry = false;  // it claims to be ELF: worth another try, a minute later
+  // Of a file to be probed: missing when it could not be kept open (see `problem`).
+  std::shared_ptr<const CodeFile> code;
+};
+
+class FileCache {
+ public:
+  // Whose process maps a file.
+  struct Holder {
+    uid_t user = 0;
+    bool goes_first = true;
+  };
+  struct Options {
+    std::size_t capacity = 8192;  // files kept; the ones not asked for longest go first
+    std::size_t most_open = most_open_files();
+    std::function<Holder(pid_t)> holder_of = [](pid_t) { return Holder{}; };
+  };
+  // Descriptors that library files may have: the rest is for probes, scrapers and all else.
+  static std::size_t most_open_files();
+
+  explicit FileCache(ProcessReader& reader) : FileCache(reader, Options{}) {}
+  // A file whose function the first of wanted_symbols() is stays open, or who has the CA server's
+  // or one of PVA. Who has many open is refused before others are (bpf/shared/record_shares.h).
+  FileCache(ProcessReader& reader, Options options);
+
+  // `path` in the root, which has this status; it is one that process `pid` chose. Only regular
+  // files are opened: a device that is mapped is never touched. A file that cannot be reached, or
+  // not now, is an error and is not remembered; one that could not be read although it claims to be
+  // ELF is tried again after a minute.
+  Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path,
+                                                const struct stat& status);
+  Result<std::shared_ptr<const FileFacts>> look(pid_t pid, const std::string& path);
+
+  // Version of EPICS Base in the file that `look` judged, searched once; "" when there is none. An
+  // error: it is being searched (is_under_way()).
+  Result<std::string> base_version(pid_t pid, const std::string& path, const FileFacts& facts);
+
+  // Closes the files of which only this cache knows any more; they are read anew when they come
+  // again. And those that were being read, and that nobody asked for any more.
+  void close_unused();
+
+  std::uint64_t files_read() const { return files_read_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    std::shared_ptr<const FileFacts> facts;
+    std::optional<std::string> base_version;
+    std::optional<uid_t> refused_to;  // nothing that others must believe
+    Clock::time_point expires = Clock::time_point::max();
+    std::uint64_t used = 0;
+  };
+
+  // A file that a reader is at.
+  struct Unfinished {
+    UniqueFd fd;
+    Clock::time_point asked;
+  };
+
+  Result<UniqueFd> open_same(pid_t pid, const std::string& path, const FileId& id);
+  void keep_unfinished(const FileId& id, UniqueFd fd);
+  Result<void> read(pid_t pid, const std::string& path, UniqueFd& fd, Entry& entry,
+                    FileFacts& facts);
+  bool is_known(const Entry& entry, pid_t pid, const struct stat& status) const;
+  bool may_stay_open(const Holder& holder) const;
+  void note_open(const FileId& id, uid_t user);
+  void make_room();
+
+  ProcessReader& reader_;
+  Options options_;
+  std::map<FileId, Entry> entries_;
+  std::map<FileId, Unfinished> unfinished_;
+  std::map<FileId, uid_t> open_;         // of the entries, those whose file is kept open, for whom
+  std::map<uid_t, std::uint32_t> held_;  // of these, by user
+  std::uint64_t uses_ = 0;
+  std::uint64_t files_read_ = 0;
+};
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,286 @@
+#include "iocs/find/finder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr unsigned kDenialsThatCount = 2;
+// A process that cannot be looked into now, for how long that took before.
+constexpr std::chrono::seconds kPutOff{5};
+// One of which something is being read: soon, and ever later while no file of it is done.
+constexpr std::chrono::milliseconds kSoon{50};
+// One of which something could not be read is looked at again after so long, then after twice the
+// time, and so on.
+constexpr std::chrono::milliseconds kFirstDoubt{1000};
+constexpr unsigned kMostDoublings = 10;
+
+bool is_older(const Ioc& a, const Ioc& b) {
+  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+}
+
+bool denied(const Error& error) {
+  return error.code == std::errc::permission_denied ||
+         error.code == std::errc::operation_not_permitted;
+}
+
+// While a file is open, no other can have its inode.
+bool same_file(const ProbeTarget& a, const ProbeTarget& b) {
+  return a.file->id().device == b.file->id().device && a.file->id().inode == b.file->id().inode;
+}
+
+}  // namespace
+
+Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader> reader)
+    : fs_(std::move(fs)),
+      options_(std::move(options)),
+      reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
+      files_(*reader_, {.holder_of = [this](pid_t pid) { return file_holder(pid); }}),
+      inspector_(fs_, *reader_, files_),
+      user_names_(fs_),
+      own_namespace_(net_namespace("/proc/self")) {}
+
+FileCache::Holder Finder::file_holder(pid_t pid) {
+  const uid_t user = user_of(fs_, pid).value_or(kNoUser);
+  return {user, options_.first_users.contains(user, user_names_.name_of(user))};
+}
+
+Result<Changes> Finder::poll(Clock::time_point now) {
+  Changes changes;
+  rested_ = may_rest(now);
+  if (rested_) return changes;
+  last_poll_ = now;
+  reader_->begin_look();
+  auto done = read_processes(now, changes);
+  if (!done) return std::move(done).error();
+  files_.close_unused();
+  share_out(now, changes);
+  for (auto& [pid, process] : processes_)
+    if (process.tracked && process.tracked->followed) ask_who_holds(process, now);
+  update_sockets(now);
+  share_out(now, changes);  // with the CA servers that showed there
+
+  for (auto& [pid, process] : processes_) {
+    if (!process.tracked || !process.tracked->followed) continue;
+    Tracked& tracked = *process.tracked;
+    if (!tracked.told)
+      changes.started.push_back(tracked.ioc);
+    else if (tracked.changed)
+      changes.changed.push_back(tracked.ioc);
+    tracked.told = true;
+    tracked.changed = false;
+  }
+  std::ranges::sort(changes.started, is_older);
+  settled_ = settled_ && changes.empty();
+  return changes;
+}
+
+std::string Finder::folder_of(const Process& process) {
+  return folder_of_thread(process.stat.id.pid, process.stat.thread);
+}
+
+// The maps are read only for a reason.
+void Finder::visit(Process& process, Clock::time_point now, Changes& changes) {
+  const bool due = now >= process.next_check;
+  const bool grown = process.stat.vsize != process.vsize_looked_at &&
+                     now - process.last_look >= options_.maps_interval;
+  const bool must_look = due || (!process.unreadable && (process.stale || grown));
+  if (must_look && look(process, due || process.stale, now)) {
+    judge(process, now, changes);
+  } else if (process.execed && process.tracked && process.unreadable) {
+    // What runs there now cannot be told yet; what ran there has ended.
+    process.execed = false;
+    end(process, now, changes);
+  } else if (!process.stale && !process.tracked && process.inspection->is_ioc() &&
+             !is_mere_fork(process, now)) {
+    // A fork of an IOC that went on to be one, or one whose name could not be read.
+    start(process, IocKind::base, now);
+  }
+}
+
+// False: nothing can be said now (the process is ending, or we may not look).
+bool Finder::look(Process& process, bool thorough, Clock::time_point now) {
+  ++maps_read_;
+  process.last_look = now;
+  process.vsize_looked_at = process.stat.vsize;
+  if (thorough) {
+    // 3/4 to 5/4 of the interval, by pid: processes that were found together are not checked
+    // together.
+    const auto spread = options_.recheck_interval * (96 + process.stat.id.pid * 37 % 64) / 128;
+    process.next_check = now + spread;
+  }
+  const Inspection* before = process.inspection ? &*process.inspection : nullptr;
+  const std::uint64_t files_before = files_.files_read();
+  auto inspection = inspector_.inspect(process.stat, before, thorough);
+  // Once is nothing: a process may be in the middle of an exec, and is looked at again.
+  process.denials = !inspection && denied(inspection.error()) ? process.denials + 1 : 0;
+  const bool left_alone = !inspection && is_for_now(inspection.error());
+  if (!left_alone || files_.files_read() != files_before) process.waits.reset();
+  process.unreadable = process.denials >= kDenialsThatCount || left_alone;
+  const bool doubtful = inspection && inspection->uncertain;
+  process.doubts = doubtful ? std::min(process.doubts + 1, kMostDoublings) : 0;
+  if (doubtful)
+    process.next_check =
+        std::min(process.next_check, now + kFirstDoubt * (1u << (process.doubts - 1)));
+  if (left_alone)
+    note_put_off(process, inspection.error(), now);
+  else if (inspection && inspection->put_off)
+    process.next_check = now + kPutOff;
+  if (!inspection) return false;
+  // The pid may have been given out anew, or have execed, while we were looking.
+  auto after = read_process_stat(fs_, process.stat.id.pid);
+  if (!after || after->id != process.stat.id || !choose_thread(fs_, *after, process.stat.thread) ||
+      execed(process.stat, *after))
+    return false;
+  process.inspection = std::move(*inspection);
+  process.stale = false;
+  return true;
+}
+
+void Finder::note_put_off(Process& process, const Error& why, Clock::time_point now) {
+  process.next_check = now + kPutOff;
+  if (!is_under_way(why)) return process.waits.reset();
+  if (!process.waits) process.waits = now;
+  process.next_check =
+      now + std::clamp<Clock::duration>((now - *process.waits) / 4, kSoon, kPutOff);
+  settled_ = false;
+}
+
+bool Finder::waits_for_files() const {
+  return std::ranges::any_of(processes_,
+                             [](const auto& entry) { return entry.second.waits.has_value(); });
+}
+
+void Finder::judge(Process& process, Clock::time_point now, Changes& changes) {
+  const Inspection& found = *process.inspection;
+  const bool has_execed = std::exchange(process.execed, false);
+  if (process.tracked) {
+    const Ioc& ioc = process.tracked->ioc;
+    const bool other_kind = found.is_ioc() != (ioc.kind == IocKind::base);
+    const bool other_library = ioc.target && found.target && !same_file(*ioc.target, *found.target);
+    if (other_kind || has_execed || other_library || ioc.executable != found.executable)
+      end(process, now, changes);
+  }
+  if (process.tracked)
+    describe(process);
+  else if (found.is_ioc() && !is_mere_fork(process, now))
+    start(process, IocKind::base, now);
+}
+
+// What an IOC forked has its files and, in its memory, its database, but nobody who works on it: a
+// helper, or a process on its way to exec. It may live longer than the IOC.
+bool Finder::is_mere_fork(Process& process, Clock::time_point now) const {
+  const ProcessStat& stat = process.stat;
+  if (!stat.forked() || !process.inspection->target) return false;
+  if (stat.threads != process.threads_looked_at && now >= process.next_thread_look) {
+    process.threads_looked_at = stat.threads;
+    process.next_thread_look = now + options_.maps_interval;
+    process.runs_database = inspector_.runs_database(stat, *process.inspection);
+  }
+  return !process.runs_database;
+}
+
+// False: what tells its name cannot be read for now. A wrong name would stay.
+bool Finder::start(Process& process, IocKind kind, Clock::time_point now) {
+  // Of a process that may not be looked into there is only this.
+  const std::string& executable =
+      process.inspection ? process.inspection->executable : process.stat.comm;
+  const auto name = ioc_name(fs_, *reader_, process.stat.id.pid, process.stat.thread, executable,
+                             options_.name_sources, now < process.seen + options_.young);
+  const auto since = process.waits.value_or(now);
+  process.waits.reset();
+  if (!name && is_under_way(name.error())) process.waits = since;
+  if (!name) return false;
+  Tracked& tracked = *(process.tracked = Tracked{});
+  owners_stale_ = true;
+  Ioc& ioc = tracked.ioc;
+  ioc.id = process.stat.id;
+  ioc.kind = kind;
+  tracked.found = now;
+  ioc.start_time_seconds = time_of_day(ioc.id.start_ticks);
+  tracked.wanted = options_.filter.wants(*name);
+  ioc.name = ioc.claimed_name = std::move(*name);
+  places_stale_ = true;
+  describe(process);
+  return true;
+}
+
+void Finder::end(Process& process, Clock::time_point now, Changes& changes) {
+  owners_stale_ = places_stale_ = true;
+  if (process.tracked->followed) {
+    names_.release(process.tracked->ioc.name, now);
+    if (process.tracked->told) changes.ended.push_back(std::move(process.tracked->ioc));
+  }
+  process.tracked.reset();
+}
+
+// Takes over what the last look at the process found.
+void Finder::describe(Process& process) {
+  Ioc ioc = process.tracked->ioc;
+  ioc.user = user_of(fs_, ioc.id.pid).value_or(ioc.user_name.empty() ? kNoUser : ioc.user);
+  ioc.user_name = user_names_.name_of(ioc.user);
+  ioc.goes_first = options_.first_users.contains(ioc.user, ioc.user_name);
+  const Inspection found = process.inspection.value_or(Inspection{});
+  ioc.executable = found.executable;
+  const auto directory = fs_.read_link(folder_of(process) + "/cwd");
+  ioc.directory = directory ? *directory : std::string();
+  ioc.base_version = found.base_version;
+  ioc.target = found.target;
+  ioc.pdbbase = found.pdbbase;
+  ioc.ca_server_port = found.ca_server_port;
+  ioc.ca_server = found.ca_server;
+  ioc.ca_writes = found.ca_writes;
+  ioc.pva_puts = found.pva_puts;
+  ioc.serves_pva = found.serves_pva;
+  ioc.variables = found.variables;
+  ioc.problem = found.problem;
+  ioc.net_namespace = net_namespace(folder_of(process));
+  ioc.own_net_namespace = ioc.net_namespace == own_namespace_;
+  ioc.main_thread_ended = process.stat.main_thread_ended();
+  if (ioc == process.tracked->ioc) return;
+  process.tracked->ioc = std::move(ioc);
+  process.tracked->changed = true;
+}
+
+std::vector<Ioc> Finder::iocs() const {
+  std::vector<Ioc> all;
+  for (const auto& [pid, process] : processes_)
+    if (process.tracked && process.tracked->followed) all.push_back(process.tracked->ioc);
+  std::ranges::sort(all, is_older);
+  return all;
+}
+
+FinderCosts Finder::costs() const {
+  FinderCosts costs{processes_.size(), 0, maps_read_, files_.files_read()};
+  for (const auto& [pid, process] : processes_) costs.unreadable += process.unreadable ? 1u : 0u;
+  return costs;
+}
+
+// "net:[4026531840]"
+std::uint64_t Finder::net_namespace(const std::string& folder) const {
+  const auto link = fs_.read_link(folder + "/ns/net");
+  std::uint64_t inode = 0;
+  if (link && link->starts_with("net:["))
+    std::from_chars(link->data() + 5, link->data() + link->size(), inode);
+  return inode;
+}
+
+// btime moves when the clock is set, so it is read anew for each IOC.
+double Finder::time_of_day(std::uint64_t start_ticks) const {
+  const auto text = fs_.read("/proc/stat");
+  const auto at = text ? text->find("\nbtime ") : std::string::npos;
+  if (at == std::string::npos) return 0;
+  std::uint64_t boot = 0;
+  std::from_chars(text->data() + at + 7, text->data() + text->size(), boot);
+  return static_cast<double>(boot) +
+         static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace ioc_exporter::iocs

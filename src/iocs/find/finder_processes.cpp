@@ -1,0 +1,192 @@
+// The part of Finder that keeps up with the host's processes: which are there, and which of them
+// must be looked at.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "iocs/find/finder.h"
+#include "iocs/find/traced_or_stopped.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+// Without any sign of a new process: for one that was given its pid (a restored checkpoint) while
+// another one ended.
+constexpr std::chrono::seconds kListingInterval{15};
+// A process that is there for longer than `young` is glanced at so often; for its exec, or for a
+// library that it loads.
+constexpr std::chrono::seconds kRecheckInterval{3};
+// An IOC that has dbProcess, and whose exec shows otherwise: a library that it loads late brings
+// more of the same.
+constexpr std::chrono::seconds kIocRecheckInterval{15};
+constexpr std::chrono::milliseconds kHeldInterval{1500};
+// For what the kernel does not tell: see bpf/iocs/holds.bpf.h.
+constexpr std::chrono::milliseconds kUntoldHeldInterval{10000};
+constexpr std::chrono::milliseconds kRest{1500};  // at most between two polls that look at all
+// Kernel threads' pids are given out again as well.
+constexpr std::chrono::seconds kKernelThreadInterval{30};
+
+bool is_older_process(const ProcessStat& a, const ProcessStat& b) {
+  return std::pair(a.id.start_ticks, a.id.pid) < std::pair(b.id.start_ticks, b.id.pid);
+}
+
+}  // namespace
+
+// When nothing has happened for a while, every second poll looks for signs only.
+bool Finder::may_rest(Clock::time_point now) const {
+  if (!fs_.is_host() || !settled_ || now - last_poll_ >= kRest) return false;
+  const auto proc = Folder::open(fs_, "/proc");
+  if (!proc || !signs_ || read_process_signs(*proc) != signs_) return false;
+  return std::ranges::all_of(processes_, [](const auto& entry) {
+    const auto& tracked = entry.second.tracked;
+    return !tracked || !tracked->followed || tracked->memory.has_memory();
+  });
+}
+
+Result<void> Finder::read_processes(Clock::time_point now, Changes& changes) {
+  auto proc = Folder::open(fs_, "/proc");
+  if (!proc) return std::move(proc).error();
+  std::vector<ProcessStat> stats;
+  for (const pid_t pid : suspects(*proc, now)) {
+    auto stat = read_stat(*proc, pid);
+    const bool there = stat.has_value();
+    const bool kernel = there && stat->kernel_thread();
+    if (kernel) kernel_threads_.insert(pid);
+    const auto known = processes_.find(pid);
+    const bool same =
+        there && !kernel && known != processes_.end() && known->second.stat.id == stat->id;
+    if (known != processes_.end() && !same) {
+      if (known->second.tracked) end(known->second, now, changes);
+      reader_->forget(pid);
+      processes_.erase(known);
+    }
+    if (there && !kernel) stats.push_back(std::move(*stat));
+  }
+  // Parents before children, and of two with one name the older one gets it.
+  std::ranges::sort(stats, is_older_process);
+  for (ProcessStat& stat : stats) {
+    const auto [item, is_new] = processes_.try_emplace(stat.id.pid);
+    Process& process = item->second;
+    if (is_new) {
+      process.seen = now;
+      settled_ = false;
+    }
+    if (is_new)
+      process.stat = std::move(stat);
+    else
+      take_stat(process, std::move(stat), now);
+    visit(process, now, changes);
+  }
+  return {};
+}
+
+// Nothing: it has ended.
+std::optional<ProcessStat> Finder::read_stat(const Folder& proc, pid_t pid) const {
+  auto stat = read_process_stat(proc, pid);
+  if (!stat || stat->id.pid != pid || stat->dead()) return {};
+  if (!stat->main_thread_ended()) return stat;
+  const auto known = processes_.find(pid);
+  const bool is_same = known != processes_.end() && known->second.stat.id == stat->id;
+  if (choose_thread(fs_, *stat, is_same ? known->second.stat.thread : 0)) return stat;
+  // Threads came and went while they were listed.
+  const bool lives = is_same && known->second.tracked && known->second.tracked->memory.is_open() &&
+                     known->second.tracked->memory.has_memory();
+  return lives ? std::optional(known->second.stat) : std::nullopt;
+}
+
+// Of a process that is known.
+void Finder::take_stat(Process& process, ProcessStat stat, Clock::time_point now) {
+  if (execed(process.stat, stat)) {
+    reader_->forget(stat.id.pid);
+    process.execed = process.stale = true;
+    if (process.waits) process.unreadable = false;
+    process.waits.reset();
+    process.threads_looked_at = 0;
+    process.seen = now;
+  }
+  const bool other_thread = process.stat.thread != stat.thread;
+  process.stat = std::move(stat);
+  if (!other_thread || !process.tracked) return;
+  Tracked& tracked = *process.tracked;
+  const bool ended = process.stat.main_thread_ended();
+  tracked.changed = tracked.changed || ended != tracked.ioc.main_thread_ended;
+  tracked.ioc.main_thread_ended = ended;
+  if (tracked.followed) keep_open(process);
+}
+
+// The processes whose stat must be read.
+std::vector<pid_t> Finder::suspects(const Folder& proc, Clock::time_point now) {
+  std::vector<pid_t> pids;
+  settled_ = true;
+  for (auto& [pid, process] : processes_)
+    if (must_read(proc, process, now)) pids.push_back(pid);
+  const std::optional<ProcessSigns> signs = read_process_signs(proc);
+  const bool changed = !signs || signs != signs_;
+  if (changed) ++task_changes_;
+  if (changed || now >= next_listing_) {
+    next_listing_ = now + kListingInterval;
+    if (now >= next_kernel_threads_) kernel_threads_.clear();
+    if (kernel_threads_.empty()) next_kernel_threads_ = now + kKernelThreadInterval;
+    std::vector<pid_t> listed = proc.numbers();
+    std::ranges::sort(listed);
+    for (const pid_t pid : listed) {
+      const bool known = processes_.contains(pid) || kernel_threads_.contains(pid);
+      if (!known || !signs || !signs_ || given_out(pid, *signs_, *signs)) pids.push_back(pid);
+    }
+    for (const auto& [pid, process] : processes_)
+      if (!std::ranges::binary_search(listed, pid)) pids.push_back(pid);
+    std::erase_if(kernel_threads_,
+                  [&](pid_t pid) { return !std::ranges::binary_search(listed, pid); });
+    signs_ = signs;
+  }
+  std::ranges::sort(pids);
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  return pids;
+}
+
+bool Finder::must_read(const Folder& proc, Process& process, Clock::time_point now) {
+  // One that cannot be looked into is tried again at its next check.
+  const bool grown = !process.unreadable && process.stat.vsize != process.vsize_looked_at;
+  const bool changing = grown || process.waits || now < process.seen + options_.young;
+  if (changing) settled_ = false;
+  if (changing || now >= process.next_check) return true;
+  // A fork of an IOC, which may have gone on to be one.
+  if (!process.tracked && process.inspection && process.inspection->is_ioc()) return true;
+  const bool is_kept = process.tracked && process.tracked->memory.is_open();
+  if (is_kept && !process.tracked->memory.has_memory()) return true;
+  if (now < process.next_recheck) return false;
+  const bool complete = is_kept && process.tracked->ioc.target;
+  process.next_recheck = now + (complete ? kIocRecheckInterval : kRecheckInterval);
+  const auto sizes = read_memory_sizes(proc, process.stat.id.pid, process.stat.thread);
+  return !sizes || std::exchange(process.sizes, sizes) != sizes;
+}
+
+// A tracer that lets go is not told, and who is told to stop may take a while.
+Finder::Clock::duration Finder::rest_of_holds(const Tracked& tracked, Clock::time_point now) const {
+  if (now - tracked.found < options_.young) return {};
+  const bool told = hold_changes_ && now - hold_changed_ >= options_.young;
+  return told && tracked.ioc.traced_or_stopped.empty() ? Clock::duration(kUntoldHeldInterval)
+                                                       : Clock::duration(kHeldInterval);
+}
+
+void Finder::tell_hold_changes(std::optional<std::uint64_t> changes, Clock::time_point now) {
+  if (changes == hold_changes_) return;
+  hold_changes_ = changes;
+  hold_changed_ = now;
+  settled_ = false;
+}
+
+void Finder::ask_who_holds(Process& process, Clock::time_point now) const {
+  Tracked& tracked = *process.tracked;
+  const bool asked = tracked.asked_who_holds.has_value();
+  if (asked && now - *tracked.asked_who_holds < rest_of_holds(tracked, now)) return;
+  tracked.asked_who_holds = now;
+  auto held = why_traced_or_stopped(fs_, folder_of(process), tracked.status);
+  // The thread that shows the process has ended, and others may not have.
+  if (!held) process.next_recheck = Clock::time_point::min();
+  if (!held || *held == tracked.ioc.traced_or_stopped) return;
+  tracked.ioc.traced_or_stopped = std::move(*held);
+  tracked.changed = true;
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,45 @@
+// How an IOC gets its name, the label `ioc`.
+//
+// Sources are asked in order, the first that says something wins:
+//   env:VARIABLE  the process' environment as it was at exec (/proc/PID/environ): what an IOC shell
+//                 sets later with epicsEnvSet does not show there;
+//   script        the start script: see start_script.h;
+//   exe           the executable's base name;
+//   container     the name of the container that it runs in, and
+//   pod           of the Kubernetes pod: see container_name.h.
+// Default: env:IOCNAME, env:IOC_NAME, env:IOC, script, exe. When no source says anything, the
+// executable's base name is taken. A name is printable UTF-8 of at most 128 bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/rooted_fs.h"
+#include "iocs/memory/process_reader.h"
+
+namespace ioc_exporter::iocs {
+
+struct NameSource {
+  enum class Kind { environment, script, executable, container, pod };
+  Kind kind = Kind::executable;
+  std::string variable;  // environment only
+
+  std::string text() const;  // as parse_name_source() reads it
+  bool operator==(const NameSource&) const = default;
+};
+
+std::vector<NameSource> default_name_sources();
+
+// A word as above: "env:IOC", "script", "exe". The error names a word that is none of them.
+Result<NameSource> parse_name_source(const std::string& word);
+
+// Name of the process `pid`, which `thread` of it shows, with the executable `executable` (as the
+// process sees it). `starts`: it was started a moment ago. Not unique yet. An error: what tells
+// cannot be read for now (is_for_now); what never can says nothing.
+Result<std::string> ioc_name(const RootedFs& fs, ProcessReader& reader, pid_t pid, pid_t thread,
+                             const std::string& executable, const std::vector<NameSource>& sources,
+                             bool starts = false);
+
+}  // namespace ioc_exporter::iocs

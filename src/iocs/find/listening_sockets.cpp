@@ -1,0 +1,71 @@
+#include "iocs/find/listening_sockets.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "base/live_thread.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr std::size_t kMostDescriptors = 16'384;
+
+}  // namespace
+
+Result<Listeners> read_listeners(SocketTable& sockets) {
+  Listeners listeners;
+  auto read = sockets.for_each(SocketKind::listening, [&listeners](const InetSocket& socket) {
+    ListeningSocket found{{}, socket.local_port};
+    if (!is_any_address(socket.local)) found.address = socket.local;
+    listeners.emplace(socket.inode, found);
+  });
+  if (!read) return read.error();
+  return listeners;
+}
+
+std::set<std::uint64_t> socket_inodes(const RootedFs& fs, pid_t pid) {
+  constexpr std::string_view kPrefix = "socket:[";
+  std::string folder = folder_of_thread(pid, pid) + "/fd";
+  std::set<std::uint64_t> inodes;
+  auto names = fs.list(folder, kMostDescriptors);
+  // A main thread that has ended has no descriptors.
+  if (!names || names->empty())
+    if (const auto thread = find_live_thread(fs, pid)) {
+      folder = folder_of_thread(pid, *thread) + "/fd";
+      names = fs.list(folder, kMostDescriptors);
+    }
+  if (!names) return inodes;
+  for (const std::string& name : *names) {
+    const auto target = fs.read_link(folder + "/" + name);
+    if (!target || !target->starts_with(kPrefix)) continue;
+    std::uint64_t inode = 0;
+    const char* const last = target->data() + target->size();
+    const auto [end, error] = std::from_chars(target->data() + kPrefix.size(), last, inode);
+    if (error == std::errc{} && end + 1 == last && *end == ']') inodes.insert(inode);
+  }
+  return inodes;
+}
+
+std::vector<ListeningSocket> OwnedSockets::update(const RootedFs& fs, pid_t pid,
+                                                  const Listeners& listeners, bool look_again) {
+  const bool new_one = std::ranges::any_of(
+      listeners, [&](const auto& item) { return !judged_.contains(item.first); });
+  if (new_one || look_again) {
+    const std::set<std::uint64_t> inodes = socket_inodes(fs, pid);
+    judged_.clear();
+    owned_.clear();
+    for (const auto& [inode, socket] : listeners) {
+      judged_.insert(inode);
+      if (inodes.contains(inode)) owned_.insert(inode);
+    }
+  }
+  std::set<ListeningSocket> found;
+  for (const std::uint64_t inode : owned_)
+    if (const auto item = listeners.find(inode); item != listeners.end())
+      found.insert(item->second);
+  return {found.begin(), found.end()};
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,82 @@
+#include "iocs/find/process_signs.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "base/live_thread.h"
+#include "iocs/memory/memory.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+// Of a soft limit that is 1,024 at most places, the probes and the web server need the greater
+// part.
+constexpr int kHighestKept = 512;
+
+constexpr std::string_view kProc = "/proc/";
+
+// Takes the next decimal number, whatever stands before it.
+template <class Number>
+bool take(std::string_view& text, Number& number) {
+  text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  return true;
+}
+
+}  // namespace
+
+// "0.20 0.18 0.12 1/80 11206": running and all tasks, the last pid.
+std::optional<ProcessSigns> read_process_signs(const Folder& proc) {
+  char buffer[128];
+  auto text = proc.read("loadavg", buffer);
+  const auto slash = text ? text->find('/') : std::string_view::npos;
+  if (slash == std::string_view::npos) return {};
+  text->remove_prefix(slash);
+  ProcessSigns signs;
+  return take(*text, signs.tasks) && take(*text, signs.last_pid) ? std::optional(signs)
+                                                                 : std::nullopt;
+}
+
+bool given_out(pid_t pid, const ProcessSigns& before, const ProcessSigns& after) {
+  if (before.last_pid <= after.last_pid) return pid > before.last_pid && pid <= after.last_pid;
+  return pid > before.last_pid || pid <= after.last_pid;
+}
+
+// "size resident shared text lib data dt"
+std::optional<MemorySizes> read_memory_sizes(const Folder& proc, pid_t pid, pid_t thread) {
+  const std::string name = folder_of_thread(pid, thread).substr(kProc.size()) + "/statm";
+  char buffer[128];
+  auto text = proc.read(name.c_str(), buffer);
+  std::array<std::uint64_t, 6> fields{};
+  if (!text) return {};
+  for (std::uint64_t& field : fields)
+    if (!take(*text, field)) return {};
+  return MemorySizes{fields[0], fields[3], fields[5]};
+}
+
+KeptFile KeptFile::open(const RootedFs& fs, const std::string& path) {
+  KeptFile kept;
+  if (auto fd = fs.open(path, O_RDONLY); fd && fd->get() <= kHighestKept) kept.fd_ = std::move(*fd);
+  return kept;
+}
+
+std::optional<std::string> KeptFile::read(std::size_t most) const {
+  std::string text(most, '\0');
+  const ssize_t got = ::pread(fd_.get(), text.data(), text.size(), 0);
+  if (got < 0) return {};
+  text.resize(static_cast<std::size_t>(got));
+  return text;
+}
+
+bool KeptFile::has_memory() const {
+  return iocs::has_memory(fd_.get());
+}
+
+}  // namespace ioc_exporter::iocs

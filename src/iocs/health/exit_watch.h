@@ -1,0 +1,66 @@
+// ExitWatch: how the IOCs that run now will have ended, by their names, and whether somebody may
+// have taken one in hand. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "exposition/self_samples.h"
+#include "iocs/health/exit_object.h"
+#include "iocs/health/ioc_exit.h"
+#include "iocs/ioc_id.h"
+
+namespace ioc_exporter::iocs {
+
+class ExitWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Ended {
+    std::string name;
+    std::uint32_t user = 0;
+    IocExit exit;
+  };
+  struct Watched {
+    std::string name;
+    std::uint32_t user = 0;
+  };
+  using Live = std::map<IocId, Watched>;
+
+  // What an end takes to be told, after /proc does not show the process any more.
+  static constexpr std::chrono::seconds kPatience{10};
+
+  // Needs rights that are given up later. What fails is told by problem(), and nothing is watched.
+  void open();
+
+  // Those that run now. What is told of those that do not any more, since the last call.
+  std::vector<Ended> follow(const Live& live, Clock::time_point now);
+
+  // ExitObject::hold_changes(), of those that run. Nothing: not told of all of them.
+  std::optional<std::uint64_t> hold_changes() const;
+
+  // "": it works, or was not opened.
+  const std::string& problem() const { return problem_; }
+  // Nothing: the kernel cannot, or nobody asked for it.
+  std::optional<ProbeSample> sample() const;
+
+  static constexpr const char* kProbe = "ioc_exit";
+
+ private:
+  struct Gone {
+    Watched ioc;
+    Clock::time_point until;
+  };
+
+  std::optional<ExitObject> object_;
+  std::string problem_;
+  bool is_possible_ = false;
+  std::set<IocId> unnoted_;  // that the kernel had no room for
+  Live live_;
+  std::map<IocId, Gone> gone_;  // whose end is still to be told
+};
+
+}  // namespace ioc_exporter::iocs

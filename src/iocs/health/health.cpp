@@ -1,0 +1,144 @@
+#include "iocs/health/health.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/live_thread.h"
+#include "iocs/health/thread_class.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+// A thread gets its name shortly after it was made: it is read at the first looks, and seldom
+// later.
+constexpr std::uint32_t kLooksAtNewName = 4, kLooksBetweenNames = 16;
+
+// Takes a decimal number off the front.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return {};
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  return value;
+}
+
+// Listed, although since Linux 6.2 the folder's size says it too: that counts also the number that
+// a thread has reserved which waits in accept(2), as the CA server's does. Of very many, the size
+// is good enough; older kernels tell 0.
+std::optional<std::uint64_t> count_descriptors(const RootedFs& fs, const std::string& process) {
+  const auto names = fs.list(process + "/fd", IocHealth::kMostListed);
+  if (!names) return {};
+  struct stat status;
+  const bool many = names->size() == IocHealth::kMostListed;
+  if (!many || ::stat(fs.path(process + "/fd").c_str(), &status) != 0) return names->size();
+  return std::max<std::uint64_t>(names->size(), static_cast<std::uint64_t>(status.st_size));
+}
+
+std::optional<std::uint64_t> most_descriptors(const RootedFs& fs, const std::string& process) {
+  const auto limits = fs.read(process + "/limits", 8192);
+  constexpr std::string_view kLine = "Max open files";
+  const auto at = limits ? limits->find(kLine) : std::string::npos;
+  if (at == std::string::npos) return {};
+  std::string_view value = std::string_view(*limits).substr(at + kLine.size());
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  if (value.starts_with("unlimited")) return std::numeric_limits<std::uint64_t>::max();
+  return take_number(value);
+}
+
+}  // namespace
+
+IocHealth::IocHealth(RootedFs fs, ProcessUnits units) : fs_(std::move(fs)), units_(units) {}
+
+std::optional<HealthSample> IocHealth::look(const IocId& id, Clock::time_point now) {
+  // Before its threads: what they use meanwhile must not be taken for that of ended ones.
+  auto stat = read_process_stat(fs_, id.pid);
+  auto threads = Folder::open(fs_, folder_of_thread(id.pid, id.pid) + "/task");
+  if (!stat || !threads || stat->id != id || !choose_thread(fs_, *stat)) return {};
+  const std::string folder = folder_of_thread(id.pid, stat->thread);
+
+  Process& process = processes_[id];
+  look_at_threads(*threads, *stat, process, now);
+  const std::uint64_t total_ns = stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second);
+  const std::uint64_t known_ns =
+      std::accumulate(process.cpu_ns.begin(), process.cpu_ns.end(), std::uint64_t{0});
+  if (total_ns > known_ns) process.ended_ns = std::max(process.ended_ns, total_ns - known_ns);
+
+  HealthSample sample;
+  sample.cpu_ns = process.cpu_ns;
+  sample.ended_cpu_ns = process.ended_ns;
+  for (const auto& [tid, thread] : process.threads) {
+    ++sample.threads[static_cast<std::size_t>(thread.thread_class)];
+    sample.spinning += thread.spinning ? 1 : 0;
+  }
+  sample.resident_bytes = stat->resident_pages * units_.page_bytes;
+  sample.open_fds = count_descriptors(fs_, folder);
+  sample.max_fds = most_descriptors(fs_, folder);
+  return sample;
+}
+
+// A thread's time goes to the class that it has now: one that got its name late does not take away
+// from the class that it had before.
+void IocHealth::look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
+                                Clock::time_point now) {
+  const int pid = stat.id.pid;
+  using std::chrono::nanoseconds;
+  const auto elapsed = process.measured_from ? now - *process.measured_from : nanoseconds(0);
+  const bool measure = !process.measured_from || elapsed >= kSpinInterval;
+  const auto spin_ns = static_cast<std::uint64_t>(
+      kSpinShare * static_cast<double>(std::max(nanoseconds(elapsed), nanoseconds(0)).count()));
+  ++process.round;
+  for (const int tid : folder.numbers()) {
+    if (tid == pid && stat.main_thread_ended()) continue;  // it stays there as a zombie
+    const auto times = times_of(folder, std::to_string(tid).c_str());
+    if (!times) continue;  // it has ended
+    Thread& thread = process.threads[tid];
+    if (times->run_ns < thread.run_ns) thread = Thread{};  // another one got its number
+    if (tid == pid) {
+      thread.thread_class = ThreadClass::main;
+    } else if (thread.looks < kLooksAtNewName || thread.looks % kLooksBetweenNames == 0) {
+      char comm[32];
+      if (auto name = folder.read((std::to_string(tid) + "/comm").c_str(), comm))
+        thread.thread_class = thread_class_of(name->substr(0, name->find('\n')));
+    }
+    process.cpu_ns[static_cast<std::size_t>(thread.thread_class)] += times->run_ns - thread.run_ns;
+    thread.run_ns = times->run_ns;
+    if (measure) {
+      const std::uint64_t busy_ns = times->run_ns + times->wait_ns;
+      thread.spinning =
+          elapsed > nanoseconds(0) && thread.measured && busy_ns - thread.busy_ns_before >= spin_ns;
+      thread.busy_ns_before = busy_ns;
+      thread.measured = true;
+    }
+    ++thread.looks;
+    thread.round = process.round;
+  }
+  if (measure) process.measured_from = now;
+  std::erase_if(process.threads,
+                [&](const auto& entry) { return entry.second.round != process.round; });
+}
+
+// schedstat counts nanoseconds; a kernel without it (CONFIG_SCHED_INFO) has ticks in stat, and says
+// nothing about waiting.
+std::optional<IocHealth::Times> IocHealth::times_of(const Folder& threads, const char* tid) const {
+  char buffer[1024];
+  if (auto text = threads.read((std::string(tid) + "/schedstat").c_str(), buffer)) {
+    const auto run = take_number(*text);
+    const auto wait = take_number(*text);
+    if (run && wait) return Times{*run, *wait};
+  }
+  const auto text = threads.read((std::string(tid) + "/stat").c_str(), buffer);
+  const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+  if (!stat) return {};
+  return Times{stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second), 0};
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,72 @@
+// IocHealth: CPU time by thread class, threads, memory and descriptors of IOCs, from /proc
+// (proc(5)). It reads what the kernel knows of a process and never the process' memory. Not
+// thread-safe.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "base/folder.h"
+#include "base/process_stats.h"
+#include "base/rooted_fs.h"
+#include "iocs/find/process_stat.h"
+#include "iocs/health/health_samples.h"
+#include "iocs/ioc_id.h"
+
+namespace ioc_exporter::iocs {
+
+class IocHealth {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Two looks that are at least so far apart tell which threads spin.
+  static constexpr std::chrono::milliseconds kSpinInterval{1000};
+  // Of that time, so much ran or waited for a CPU: such a thread never sleeps, on however busy a
+  // host.
+  static constexpr double kSpinShare = 0.9;
+
+  // Descriptors that are counted one by one.
+  static constexpr std::size_t kMostListed = 16'384;
+
+  explicit IocHealth(RootedFs fs, ProcessUnits units = ProcessUnits::of_host());
+
+  // Nothing: it has ended.
+  std::optional<HealthSample> look(const IocId& id, Clock::time_point now);
+  void forget(const IocId& id) { processes_.erase(id); }
+
+ private:
+  struct Thread {
+    ThreadClass thread_class = ThreadClass::other;
+    std::uint64_t run_ns = 0;
+    std::uint64_t busy_ns_before = 0;  // run and waiting, when `Process::measured_from` was
+    bool measured = false;             // it was there then
+    bool spinning = false;
+    std::uint32_t looks = 0;
+    std::uint32_t round = 0;
+  };
+  struct Process {
+    std::map<int, Thread> threads;
+    std::array<std::uint64_t, kThreadClasses> cpu_ns{};
+    std::uint64_t ended_ns = 0;
+    std::optional<Clock::time_point> measured_from;
+    std::uint32_t round = 0;
+  };
+  struct Times {
+    std::uint64_t run_ns = 0;
+    std::uint64_t wait_ns = 0;  // runnable, but not on a CPU
+  };
+
+  void look_at_threads(const Folder& folder, const ProcessStat& stat, Process& process,
+                       Clock::time_point now);
+  std::optional<Times> times_of(const Folder& threads, const char* tid) const;
+
+  RootedFs fs_;
+  ProcessUnits units_;
+  std::map<IocId, Process> processes_;
+};
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,64 @@
+#include "iocs/memory/process_reader.h"
+
+#include <fcntl.h>
+
+#include <vector>
+
+#include "iocs/elf/base_version.h"
+#include "iocs/find/inspector.h"
+
+namespace ioc_exporter::iocs {
+
+std::span<const std::string> wanted_symbols() {
+  static const std::vector<std::string> all = Inspector::wanted_symbols();
+  return all;
+}
+
+Result<std::unique_ptr<Memory>> ProcessReader::memory(const IocId& id) {
+  auto memory = ProcMemory::open(fs_, id);
+  if (!memory) return std::move(memory).error();
+  return std::unique_ptr<Memory>(std::move(*memory));
+}
+
+Result<std::string> ProcessReader::text(pid_t, const std::string& path, std::size_t limit) {
+  return fs_.read(path, limit);
+}
+
+Result<std::vector<FileStatus>> ProcessReader::statuses(pid_t, std::span<const std::string> paths) {
+  std::vector<FileStatus> all;
+  for (const std::string& path : paths) {
+    struct stat status {};
+    const bool there = ::stat(fs_.path(path).c_str(), &status) == 0;
+    all.push_back(there ? FileStatus(status) : std::nullopt);
+  }
+  return all;
+}
+
+Result<struct stat> ProcessReader::status(pid_t pid, const std::string& path) {
+  auto found = statuses(pid, std::span(&path, 1));
+  if (!found) return std::move(found).error();
+  if (found->empty() || !found->front()) return error_from_errno(ENOENT, "stat " + fs_.path(path));
+  return *found->front();
+}
+
+// O_PATH first: to open a device may do something, and to open a FIFO lets its writer go on.
+Result<UniqueFd> ProcessReader::open(pid_t, const std::string& path) {
+  auto place = fs_.open(path, O_PATH);
+  if (!place) return place;
+  struct stat status {};
+  const std::string full = fs_.path(path);
+  if (::fstat(place->get(), &status) != 0) return last_error("stat " + full);
+  if (!S_ISREG(status.st_mode)) return error_in_words("open " + full + ": not a regular file");
+  return fs_.open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+}
+
+Result<ElfSymbols> ProcessReader::symbols(pid_t, int fd, const std::string& path) {
+  return ElfSymbols::read(fd, path, wanted_symbols());
+}
+
+Result<std::string> ProcessReader::base_version(pid_t, int fd,
+                                                std::span<const LoadSegment> segments) {
+  return base_version_of_file(fd, segments);
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,77 @@
+// ProcessReader: what is read of other processes and of the files that they chose, in this thread.
+// Any of it may wait for as long as the process' owner likes: a page or a file on a file system
+// that never answers (FUSE, a dead NFS server). ReaderPool (reader_pool.h) does the same in
+// processes of its own, which it gives up.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/rooted_fs.h"
+#include "iocs/elf/elf_symbols.h"
+#include "iocs/ioc_id.h"
+#include "iocs/memory/memory.h"
+
+namespace ioc_exporter::iocs {
+
+// The symbols that Inspector looks for; known to whoever reads for it.
+std::span<const std::string> wanted_symbols();
+
+using FileStatus = std::optional<struct stat>;
+
+// The process, or its user, is left alone for a while, or is_under_way(); nothing is said of what
+// was to be read.
+inline bool is_for_now(const Error& error) {
+  return error.code == std::errc::stream_timeout ||
+         error.code == std::errc::resource_unavailable_try_again ||
+         error.code == std::errc::operation_in_progress;
+}
+
+// It is being read: whoever asks the same again, a little later, gets the answer.
+inline bool is_under_way(const Error& error) {
+  return error.code == std::errc::operation_in_progress;
+}
+
+class ProcessReader {
+ public:
+  explicit ProcessReader(RootedFs fs) : fs_(std::move(fs)) {}
+  virtual ~ProcessReader() = default;
+  ProcessReader(const ProcessReader&) = delete;
+  ProcessReader& operator=(const ProcessReader&) = delete;
+
+  // A look at all processes begins. How long it waits for what it asks for is bounded in all.
+  virtual void begin_look() {}
+  // That process has ended, or runs another program.
+  virtual void forget(pid_t) {}
+
+  // Fails when the process is not the one that `id` names.
+  virtual Result<std::unique_ptr<Memory>> memory(const IocId& id);
+
+  // Paths are in the root; `pid` is whose they are.
+  // /proc/PID/maps and its like, which wait for that process' memory: at most `limit` bytes.
+  virtual Result<std::string> text(pid_t pid, const std::string& path, std::size_t limit);
+  // Of all paths at once; none: it cannot be reached.
+  virtual Result<std::vector<FileStatus>> statuses(pid_t pid, std::span<const std::string> paths);
+  Result<struct stat> status(pid_t pid, const std::string& path);
+  // A regular file, for reading. Never waits for a FIFO, and never opens a device.
+  virtual Result<UniqueFd> open(pid_t pid, const std::string& path);
+  // wanted_symbols() of the open file `fd`; `path` is for messages.
+  virtual Result<ElfSymbols> symbols(pid_t pid, int fd, const std::string& path);
+  // Of EPICS Base, in the open file; "" = none.
+  virtual Result<std::string> base_version(pid_t pid, int fd,
+                                           std::span<const LoadSegment> segments);
+
+ protected:
+  const RootedFs& fs() const { return fs_; }
+
+ private:
+  RootedFs fs_;
+};
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,168 @@
+#include "iocs/memory/reader_child.h"
+
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/live_thread.h"
+#include "base/number_after.h"
+#include "iocs/memory/process_reader.h"
+#include "iocs/memory/reader_wire.h"
+
+namespace ioc_exporter::iocs {
+namespace {
+
+constexpr int kLowPriority = 19;
+
+// A FUSE file system answers when its owner likes, and to close one of its files waits for it, too.
+// That of root (user_id=0) is the site's own (CernVM-FS); all others are refused.
+bool belongs_to_a_user(const RootedFs& fs, pid_t pid, int fd) {
+  struct statfs kind {};
+  if (::fstatfs(fd, &kind) != 0 || kind.f_type != FUSE_SUPER_MAGIC) return false;
+  const auto info = fs.read("/proc/self/fdinfo/" + std::to_string(fd), 4096);
+  const auto mounts = look_through_thread(
+      fs, pid, [&](pid_t thread) { return fs.read(folder_of_thread(pid, thread) + "/mountinfo"); });
+  const auto id = info ? number_after(*info, "mnt_id:\t") : std::nullopt;
+  if (!id || !mounts) return true;
+  const std::string start = "\n" + std::to_string(*id) + " ";
+  const std::string text = "\n" + *mounts;
+  const auto line = text.find(start);
+  if (line == std::string::npos) return true;
+  const std::string_view mount = std::string_view(text).substr(line + 1);
+  return number_after(mount.substr(0, mount.find('\n')), "user_id=") != 0u;
+}
+
+class Reader {
+ public:
+  explicit Reader(int socket) : socket_(socket) {}
+
+  void serve() {
+    std::string message;
+    UniqueFd fd;
+    while (receive_message(socket_, message, fd)) {
+      Unpacker unpacker(message);
+      const auto request = unpacker.take<ReaderRequest>();
+      if (!request || !answer(*request, unpacker.rest(), fd.get())) return;
+      fd.reset();
+    }
+  }
+
+ private:
+  bool say(std::string_view payload, bool more = false, int fd = -1) {
+    const ReaderAnswer answer{1, 0, more ? 1u : 0u, 0};
+    return send_message(socket_, std::as_bytes(std::span(&answer, 1)), payload, fd);
+  }
+  bool fail(const Error& error) {
+    ReaderAnswer answer{};
+    answer.error = static_cast<std::uint32_t>(error.code.value());
+    return send_message(socket_, std::as_bytes(std::span(&answer, 1)),
+                        std::string_view(error.context).substr(0, kMostInPiece));
+  }
+  bool say_all(std::string_view bytes) {
+    while (bytes.size() > kMostInPiece) {
+      if (!say(bytes.substr(0, kMostInPiece), true)) return false;
+      bytes.remove_prefix(kMostInPiece);
+    }
+    return say(bytes);
+  }
+
+  bool answer(const ReaderRequest& request, std::string_view payload, int fd) {
+    const std::string path(payload);
+    switch (request.op) {
+      case ReaderOp::open_memory:
+        return open_memory(payload);
+      case ReaderOp::read_memory:
+        return read_memory(request);
+      case ReaderOp::gather:
+        return gather(request, payload);
+      case ReaderOp::text: {
+        const auto text = direct_.text(0, path, request.a);
+        return text ? say_all(*text) : fail(text.error());
+      }
+      case ReaderOp::statuses:
+        return statuses(payload);
+      case ReaderOp::open:
+        return open(static_cast<pid_t>(request.a), path);
+      case ReaderOp::symbols: {
+        const auto symbols = direct_.symbols(0, fd, path);
+        return symbols ? say_all(symbols->packed()) : fail(symbols.error());
+      }
+      case ReaderOp::base_version: {
+        std::vector<LoadSegment> segments(payload.size() / sizeof(LoadSegment));
+        std::memcpy(segments.data(), payload.data(), segments.size() * sizeof(LoadSegment));
+        const auto version = direct_.base_version(0, fd, segments);
+        return version ? say(*version) : fail(version.error());
+      }
+    }
+    return false;
+  }
+
+  bool open_memory(std::string_view payload) {
+    memory_.reset();
+    const auto id = Unpacker(payload).take<IocId>();
+    if (!id) return false;
+    auto memory = direct_.memory(*id);
+    if (!memory) return fail(memory.error());
+    memory_ = std::move(*memory);
+    return say({});
+  }
+
+  bool read_memory(const ReaderRequest& request) {
+    bytes_.resize(std::min<std::size_t>(request.b, kMostInPiece));
+    if (!memory_) return fail(error_in_words("no memory is open"));
+    const auto got = memory_->read_some(
+        request.a, std::as_writable_bytes(std::span(bytes_.data(), bytes_.size())));
+    return got ? say(std::string_view(bytes_).substr(0, *got)) : fail(got.error());
+  }
+
+  bool gather(const ReaderRequest& request, std::string_view payload) {
+    std::vector<std::uint64_t> addresses(payload.size() / sizeof(std::uint64_t));
+    std::memcpy(addresses.data(), payload.data(), addresses.size() * sizeof(std::uint64_t));
+    if (!memory_ || request.a * addresses.size() > kMostInPiece)
+      return fail(error_in_words("no memory is open"));
+    bytes_.resize(request.a * addresses.size());
+    const auto got = memory_->gather(
+        addresses, request.a, std::as_writable_bytes(std::span(bytes_.data(), bytes_.size())));
+    return got ? say(std::string_view(bytes_).substr(0, *got * request.a)) : fail(got.error());
+  }
+
+  bool statuses(std::string_view payload) {
+    std::vector<std::string> paths;
+    for (std::size_t end = 0; (end = payload.find('\0')) != std::string_view::npos;
+         payload.remove_prefix(end + 1))
+      paths.emplace_back(payload.substr(0, end));
+    const auto found = direct_.statuses(0, paths);
+    if (!found) return fail(found.error());
+    Packer packer;
+    for (const FileStatus& status : *found) packer.add(status);
+    return say_all(packer.bytes());
+  }
+
+  bool open(pid_t pid, const std::string& path) {
+    auto fd = direct_.open(pid, path);
+    if (!fd) return fail(fd.error());
+    if (belongs_to_a_user(fs_, pid, fd->get()))
+      return fail(error_in_words("open " + path + ": it is on a user's own file system (FUSE)"));
+    return say({}, false, fd->get());
+  }
+
+  int socket_;
+  RootedFs fs_;
+  ProcessReader direct_{fs_};
+  std::unique_ptr<Memory> memory_;
+  std::string bytes_;
+};
+
+}  // namespace
+
+void serve_readings(int socket, bool patient) {
+  if (patient) ::setpriority(PRIO_PROCESS, 0, kLowPriority);
+  Reader(socket).serve();
+  ::_exit(0);
+}
+
+}  // namespace ioc_exporter::iocs

@@ -1,0 +1,333 @@
+#include "puts/collector.h"
+
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/ca_ports.h"
+#include "base/log.h"
+#include "base/pid_namespace.h"
+#include "kernel/load_error.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* kTapProbe = "ca_tap";
+constexpr const char* kUdpProbe = "ca_udp";
+constexpr seconds kReleaseInterval{30};
+constexpr seconds kUdpLookInterval{2};
+constexpr seconds kPutExpiryInterval{10};
+constexpr decltype(std::declval<struct statfs>().f_type) kBpfFs = 0xcafe4a11;  // linux/magic.h
+
+// What looks around beside an exporter that runs must not take its table away. A folder that nobody
+// asked for is used where a bpffs is mounted.
+std::string pin_directory(const Options& options, bool may_pin) {
+  if (!may_pin) return "";
+  if (!options.pin_is_default) return options.pin_directory;
+  const std::string mounted = options.pin_directory.substr(0, options.pin_directory.rfind('/'));
+  struct statfs status {};
+  const bool is_bpffs = ::statfs(mounted.c_str(), &status) == 0 && status.f_type == kBpfFs;
+  return is_bpffs ? options.pin_directory : "";
+}
+
+std::set<std::uint16_t> expected_ports(const Options& options) {
+  std::set<std::uint16_t> ports(options.server_ports.begin(), options.server_ports.end());
+  ports.insert(kCaServerPort);
+  return ports;
+}
+
+RemoteServers::Options addressed_options(const CaCollector::Setup& setup) {
+  RemoteServers::Options addressed;
+  addressed.remote = setup.options.remote_servers;
+  addressed.ports = expected_ports(setup.options);
+  addressed.filter = setup.filter;
+  addressed.keep = setup.keep_gone;
+  return addressed;
+}
+
+}  // namespace
+
+CaCollector::CaCollector(iocs::Host& host, const Setup& setup)
+    : host_(host),
+      options_(setup.options),
+      server_ports_(expected_ports(setup.options)),
+      namespaces_(host.fs(), host.own_namespace()),
+      addressed_(addressed_options(setup)),
+      seeding_(host.fs(), host.reader()),
+      inventory_(host.fs(), host.reader()),
+      put_expiry_(setup.options.put_expiry),
+      bounds_({}) {
+  if (!options_.enabled) return;
+  if (auto loaded = load_tap(setup); !loaded) {
+    why_no_tap_ = kernel::explain_load_error(kTapProbe, loaded.error());
+    why_no_udp_ = "it needs ca_tap";
+  } else if (loaded = load_udp(); !loaded) {
+    why_no_udp_ = kernel::explain_load_error(kUdpProbe, loaded.error());
+  }
+  if (!options_.server_probe) return;
+  if (auto loaded = load_witness(setup); !loaded)
+    why_no_witness_ = kernel::explain_load_error(kServerProbe, loaded.error());
+}
+
+Result<void> CaCollector::load_tap(const Setup& setup) {
+  CaTapOptions options;
+  options.fs = host_.fs();
+  options.sizes.max_channels = options_.max_channels;
+  options.sizes.max_circuits = options_.max_circuits;
+  options.remote_servers = options_.remote_servers;
+  options.pin_directory = pin_directory(options_, setup.may_pin);
+  options.ring = setup.ring;
+  options.totals = totals_;
+  auto tap = CaTap::start(std::move(options));
+  if (!tap) return std::move(tap).error();
+  tap_.emplace(std::move(*tap));
+  if (!tap_->pin_report().empty()) log::info("{}", tap_->pin_report());
+  return {};
+}
+
+Result<void> CaCollector::load_udp() {
+  CaUdpOptions options;
+  options.remote = options_.remote_servers;
+  auto udp = CaUdp::start(tap_->shared_maps(), options);
+  if (!udp) return std::move(udp).error();
+  udp_.emplace(std::move(*udp));
+  return {};
+}
+
+Result<void> CaCollector::load_witness(const Setup& setup) {
+  if (auto ok = in_initial_pid_namespace(host_.fs(), "hear servers about puts"); !ok) return ok;
+  CaWitness::Options options;
+  options.slots = std::max(options_.max_channels / 4, 1024u);
+  options.ring = setup.ring;
+  options.traces = setup.traces;
+  auto witness = CaWitness::start(options, totals_, tap_ ? &*tap_ : nullptr);
+  if (!witness) return std::move(witness).error();
+  witness_.emplace(std::move(*witness));
+  return {};
+}
+
+std::vector<ProbeState> CaCollector::probes() const {
+  if (!options_.enabled) return {};
+  std::vector<ProbeState> states = {{kTapProbe, why_no_tap_}};
+  states.push_back({kUdpProbe, why_no_udp_});
+  if (options_.server_probe) states.push_back({kServerProbe, why_no_witness_});
+  return states;
+}
+
+void CaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
+  const std::scoped_lock lock(host_.mutex());
+  put_expiry_ = expiry;
+}
+
+std::vector<Served> CaCollector::served() const {
+  std::vector<Served> all;
+  for (const auto& [id, live] : host_.live())
+    all.push_back(
+        {live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)});
+  return all;
+}
+
+void CaCollector::tell_network_problems() {
+  const auto problems = namespaces_.problems();
+  for (const auto& [id, live] : host_.live()) {
+    const auto found = problems.find(live.ioc.net_namespace);
+    host_.set_problem(
+        id, iocs::Concern::puts,
+        found == problems.end() ? "" : "packets to it are not read: " + found->second);
+  }
+}
+
+void CaCollector::follow(TimePoint now) {
+  // What no thread was started for can wait: a client's circuit is a thread of its server.
+  if (host_.listeners().rested) return;
+  if (tap_) follow_tap(now);
+  follow_witness(now);
+  for (const std::uint32_t number : host_.take_forgotten()) {
+    if (tap_)
+      trouble_.report("forget the puts of an IOC that is gone", tap_->forget(number));
+    else
+      totals_->forget(number);
+  }
+}
+
+// At the ports of the IOCs, and at those where one is likely to appear: its first clients are there
+// within milliseconds, and their channels get their names only if they are seen.
+void CaCollector::follow_tap(TimePoint now) {
+  CaUdp* const udp = udp_ ? &*udp_ : nullptr;
+  trouble_.report("count puts in other network namespaces",
+                  namespaces_.update(served(), *tap_, udp, now));
+  tell_network_problems();
+
+  std::vector<CaServer> learned;
+  auto found = tap_->learned(now);
+  trouble_.report("read which servers were learned", found ? Result<void>() : found.error());
+  if (found) learned = std::move(*found);
+  const auto net_of = [this](std::uint64_t inode) { return namespaces_.number(inode); };
+  for (const iocs::Listener& listener :
+       detector_.update(host_.listeners().unclaimed, learned, net_of))
+    host_.speaks_ca(listener);
+  addressed_.add(addressed_now(learned), host_, now);
+  release_addressed(now);
+
+  watch_other_ports(now);
+  trouble_.report("watch the ports of IOCs", tap_->set_servers(places_of_servers(served()), now));
+}
+
+// After the tap was told of its ports: a put that the server is heard about has been seen, too.
+void CaCollector::follow_witness(TimePoint now) {
+  if (!witness_) return;
+  std::vector<WitnessedIoc> iocs;
+  for (const auto& [id, live] : host_.live())
+    iocs.push_back(
+        {{live.number, &live.ioc, live.ca_port, namespaces_.number(live.ioc.net_namespace)},
+         live.serial,
+         host_.left_alone(live)});
+  witness_->follow(iocs, now);
+  if (tap_) set_told_ports();
+}
+
+// Where searches and beacons go, and where a listener may answer searches: who serves Channel
+// Access has a UDP socket of the same port.
+void CaCollector::watch_other_ports(TimePoint now) {
+  if (!udp_) return;
+  CaPorts ports;
+  for (const std::uint32_t net : namespaces_.numbers())
+    for (const std::uint16_t port : {kCaServerPort, kCaRepeaterPort}) ports.insert({net, port, 0});
+  if (now >= next_udp_look_ && !host_.listeners().unclaimed.empty()) {
+    next_udp_look_ = now + kUdpLookInterval;
+    auto bound = tap_->udp_sockets();
+    trouble_.report("look for UDP sockets", bound ? Result<void>() : bound.error());
+    if (bound) udp_sockets_ = std::move(*bound);
+  }
+  for (const auto& [net, port] : detector_.taken())
+    if (udp_sockets_.contains({net, port, 0})) ports.insert({net, port, 0});
+  tap_->set_udp_ports(std::move(ports));
+}
+
+// Of two for the same place the later one counts.
+std::vector<CaServer> CaCollector::places_of_servers(const std::vector<Served>& served) const {
+  std::vector<CaServer> servers;
+  auto taken = detector_.taken();
+  std::vector<CaServer> named;
+  for (const Served& one : served) {
+    if (!one.net) continue;
+    for (const auto& socket : one.ioc->listening) {
+      named.push_back(ca_server(socket, *one.net, one.number));
+      taken.emplace(*one.net, socket.port);
+    }
+  }
+  const std::vector<std::uint32_t> nets = namespaces_.numbers();
+  for (const std::uint32_t net : nets)
+    for (const std::uint16_t port : server_ports_)
+      if (!taken.contains({net, port})) servers.push_back({{}, port, kCaIocToCome, net, false});
+  const auto addressed = addressed_.servers(nets);
+  servers.insert(servers.end(), addressed.begin(), addressed.end());
+  servers.insert(servers.end(), named.begin(), named.end());
+  return servers;
+}
+
+// Servers elsewhere that clients talk to, and listeners here whose process is not seen.
+std::vector<CaServer> CaCollector::addressed_now(const std::vector<CaServer>& learned) const {
+  std::vector<CaServer> found;
+  std::ranges::copy_if(learned, std::back_inserter(found), &CaServer::remote);
+  for (const iocs::Listener& listener : host_.listeners().ownerless)
+    if (const auto net = namespaces_.number(listener.net_namespace))
+      found.push_back(ca_server(listener.socket, *net, kCaIocToCome));
+  return found;
+}
+
+void CaCollector::release_addressed(TimePoint now) {
+  if (addressed_.empty() || now < next_release_) return;
+  next_release_ = now + kReleaseInterval;
+  const auto reading = read_tap();
+  if (!reading) return;
+  std::set<std::uint32_t> in_use;
+  for (const CaServerCount& server : reading->servers)
+    if (server.circuits > 0) in_use.insert(server.number);
+  addressed_.release_unused(in_use, host_, now);
+}
+
+void CaCollector::tick(TimePoint now) {
+  if (tap_) seed(now);
+  const std::scoped_lock lock(host_.mutex());
+  expire_puts(now);
+  if (host_.listeners().rested) return;
+  collect_witness(now);
+  if (tap_) trouble_.report("take over the counts of closed channels", tap_->reap(now));
+  if (witness_) trouble_.report("free what the server's puts take", witness_->reap(now));
+  if (udp_) trouble_.report("look at searches and beacons", udp_->look(now));
+}
+
+// After the ports were given to the tap: what opens from then on it sees itself. Without the mutex:
+// an IOC may make us wait.
+void CaCollector::seed(TimePoint now) {
+  if (host_.hands_off()) return;
+  if (seed_anew_.exchange(false)) {
+    const std::scoped_lock lock(host_.mutex());
+    seeding_ = CaSeeding(host_.fs(), host_.reader());
+  }
+  const auto give = [this, now](const CaSeed& what) {
+    const std::scoped_lock lock(host_.mutex());
+    return tap_->seed(what, now);
+  };
+  // Only tick() and the host's loop change these, in this thread.
+  auto readable = served();
+  std::erase_if(readable, [](const auto& one) { return !one.ioc->traced_or_stopped.empty(); });
+  seeding_.advance(readable, tap_->unnamed_channels(), give, host_.mutex(), now);
+  const std::scoped_lock lock(host_.mutex());
+  for (const auto& [id, live] : host_.live()) {
+    const auto why = seeding_.problems().find(live.ioc.name);
+    host_.set_problem(id, iocs::Concern::channels,
+                      why == seeding_.problems().end() ? "" : why->second);
+  }
+}
+
+// CLOCK_MONOTONIC is the clock of steady_clock and of the kernel's times alike.
+void CaCollector::expire_puts(TimePoint now) {
+  if (now < next_put_expiry_) return;
+  next_put_expiry_ = now + kPutExpiryInterval;
+  const auto before =
+      std::chrono::duration_cast<std::chrono::nanoseconds>((now - put_expiry_).time_since_epoch());
+  if (before.count() <= 0) return;
+  totals_->expire(static_cast<std::uint64_t>(before.count()));
+}
+
+void CaCollector::detach() {
+  if (witness_) witness_->detach_all(Clock::now());
+  if (tap_) tap_->detach();
+}
+
+void CaCollector::attach() {
+  if (tap_) trouble_.report("attach the packet filter again", tap_->attach());
+  seed_anew_ = true;
+}
+
+// Before the tap is read: all that the server was asked for has travelled before.
+void CaCollector::collect_witness(TimePoint now) {
+  if (witness_) trouble_.report("read the server's puts", witness_->collect(now));
+}
+
+Result<CaTapReading> CaCollector::read_tap() {
+  if (!tap_ && !witness_) return error_in_words("neither packets nor servers tell of puts");
+  collect_witness(Clock::now());
+  CaTapReading by_server;
+  if (!tap_) {
+    by_server.puts = totals_->puts.counts();
+    by_server.failures = totals_->outcomes.failures();
+    by_server.durations = totals_->outcomes.durations();
+    totals_->note_reading(clock_ns(CLOCK_MONOTONIC));
+    by_server.drops = totals_->drops(kServerProbe);
+  }
+  auto reading = tap_ ? tap_->collect() : Result<CaTapReading>(std::move(by_server));
+  trouble_.report("read the counts of puts", reading ? Result<void>() : reading.error());
+  if (!reading) return reading;
+  wall_clock_.update(WallClock::read());
+  if (observer_ != nullptr) observer_->puts_were_read(host_.names(), reading->puts, wall_clock_);
+  return reading;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,168 @@
+// CaCollector: Channel Access as packets show it: puts and what became of them, circuits, clients,
+// searches, beacons. Owns the tap and what tells it where to look, and their families.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/pattern.h"
+#include "base/rates.h"
+#include "base/trouble_log.h"
+#include "base/wall_clock.h"
+#include "exposition/collector.h"
+#include "exposition/self_samples.h"
+#include "iocs/host.h"
+#include "puts/inventory/inventory.h"
+#include "puts/inventory/pv_records.h"
+#include "puts/options.h"
+#include "puts/searches/udp.h"
+#include "puts/server_probe/witness.h"
+#include "puts/tap/remote_servers.h"
+#include "puts/tap/seeding.h"
+#include "puts/tap/served.h"
+#include "puts/tap/server_detector.h"
+#include "puts/tap/tap.h"
+#include "puts/tap/tapped_namespaces.h"
+#include "puts/totals/bounds.h"
+#include "puts/totals/samples.h"
+#include "puts/who_wrote.h"
+
+namespace ioc_exporter::ca {
+
+// Is told of all puts whenever they are read; under the host's mutex.
+class PutObserver {
+ public:
+  using Names = std::map<std::uint32_t, std::string>;
+  virtual ~PutObserver() = default;
+  // `names`: of the servers, by their numbers.
+  virtual void puts_were_read(const Names& names, const std::vector<CaPutCount>& puts,
+                              const WallClock& clock) = 0;
+};
+
+class CaCollector final : public Collector {
+ public:
+  // Loads the tap, what fails shows in probes(). `filter` and `keep_gone` hold for servers without
+  // a process here. `may_pin`: keep the channel table for the next run. `host` must outlive it.
+  struct Setup {
+    Options options;
+    NameFilter filter;
+    std::chrono::milliseconds keep_gone{};
+    bool may_pin = false;
+    kernel::RingUse ring = {};  // for the put log
+    kernel::TraceUse traces = {};
+  };
+  CaCollector(iocs::Host& host, const Setup& setup);
+
+  std::string_view name() const override { return "puts"; }
+  bool is_enabled() const override { return options_.enabled; }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  void tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
+  void detach() override;
+  void attach() override;
+
+  // From the next scrape on. In any thread.
+  void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
+  // How long puts of clients that are gone are kept. In any thread.
+  void set_put_expiry(std::chrono::milliseconds expiry);
+
+  // The packet sockets, for who opens them in our place; null: there is no tap.
+  CaPacketTaps* packet_taps() { return tap_ ? &tap_->packet_taps() : nullptr; }
+
+  // The server's probes, for who attaches them in our place; null: there are none.
+  CaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
+
+  // One, or null. Before the first tick.
+  void set_observer(PutObserver* observer) { observer_ = observer; }
+  // Has the observer see what was counted until now. Under the host's mutex.
+  void show_puts() { static_cast<void>(read_tap()); }
+
+  // In any thread.
+  WhoWrote who_wrote(std::string_view pv);
+
+  // For the put log; under the host's mutex, but for what was lost.
+  // Whose the event of a put is; nothing: that is not known, or not any more.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  // What its client is connected to, "10.0.0.1:5064"; "": not known.
+  std::string server_of(const CaPutPlace& place) const;
+  // identify() may know more names after this.
+  void look_for_names();
+  // Since when the IOC's server tells of its puts itself; nothing: it does not.
+  std::optional<TimePoint> heard_since(std::uint32_t ioc) const {
+    return witness_ ? witness_->heard_since(ioc) : std::nullopt;
+  }
+  // Events of that source that were lost, so far; and answers to puts.
+  kernel::LostEvents lost_events(iocx_putlog_source source) const;
+  std::uint64_t lost_answers() const { return tap_ ? tap_->object().lost_answers() : 0; }
+
+ private:
+  struct Reading {
+    CaSamples samples;
+    SelfSamples self;
+    bool complete = true;
+  };
+
+  Result<void> load_tap(const Setup& setup);
+  Result<void> load_udp();
+  Result<void> load_witness(const Setup& setup);
+  void follow_witness(TimePoint now);
+  void follow_tap(TimePoint now);
+  void set_told_ports();
+  void collect_witness(TimePoint now);
+  void read_witness(Reading& reading);
+  void read_sources(SelfSamples& self) const;
+  std::vector<Served> served() const;
+  std::vector<CaServer> places_of_servers(const std::vector<Served>& served) const;
+  std::vector<CaServer> addressed_now(const std::vector<CaServer>& learned) const;
+  void watch_other_ports(TimePoint now);
+  void tell_network_problems();
+  void release_addressed(TimePoint now);
+  void seed(TimePoint now);
+  void expire_puts(TimePoint now);
+  Result<CaTapReading> read_tap();
+  Reading read();
+  void look_at_servers();
+  void read_inventory(Reading& reading);
+  void read_puts(Reading& reading);
+  void read_searches(Reading& reading);
+
+  iocs::Host& host_;
+  Options options_;
+  std::set<std::uint16_t> server_ports_;  // where a CA server is expected
+  // "" = loaded, or turned off
+  std::string why_no_tap_, why_no_udp_, why_no_witness_;
+  // All that follows: under the host's mutex, unless it says otherwise.
+  std::shared_ptr<CaTotals> totals_ = std::make_shared<CaTotals>(kCaPutSeries);
+  std::optional<CaTap> tap_;          // without it, packets are not read
+  std::optional<CaUdp> udp_;          // goes before the tap
+  std::optional<CaWitness> witness_;  // the same
+  TappedNamespaces namespaces_;
+  CaServerDetector detector_;
+  RemoteServers addressed_;
+  CaSeeding seeding_;                    // by the thread that ticks
+  std::atomic<bool> seed_anew_ = false;  // what is open, since it was not seen to be opened
+  CaInventory inventory_;                // in any thread
+  PvRecords pv_records_;
+  WallClock wall_clock_;
+  TroubleLog trouble_;
+  PutObserver* observer_ = nullptr;
+  // The ports that the tap was told: CaTapObject::set_told_ports().
+  std::pair<std::set<std::uint16_t>, std::set<std::uint16_t>> told_ports_;
+  std::chrono::milliseconds put_expiry_;
+  TimePoint next_put_expiry_{};
+  TimePoint next_release_{};
+  TimePoint next_udp_look_{};
+  CaPorts udp_sockets_;  // as of the last look
+  CaBounds bounds_;      // in any thread
+  Rates rates_;          // in any thread
+};
+
+}  // namespace ioc_exporter::ca

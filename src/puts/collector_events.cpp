@@ -1,0 +1,62 @@
+// The part of CaCollector that the put log asks.
+#include <string>
+#include <utility>
+
+#include "puts/collector.h"
+
+namespace ioc_exporter::ca {
+
+std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& event) const {
+  if (event.source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->identify(event);
+  if (event.source == IOCX_PUTLOG_CA_TAP && tap_) return tap_->identify(event);
+  return std::nullopt;
+}
+
+// Those at which no other server listens, in another network namespace or at another address, on
+// this host or elsewhere.
+void CaCollector::set_told_ports() {
+  std::set<std::uint16_t> puts, results, others;
+  for (const CaServer& server : addressed_.servers(namespaces_.numbers()))
+    others.insert(server.port);
+  std::set<std::uint16_t> without_results = others;
+  for (const auto& [id, live] : host_.live()) {
+    const bool tells = witness_->heard_since(live.number).has_value();
+    for (const iocs::ListeningSocket& socket : live.ioc.listening) {
+      const bool is_told = tells && live.ca_port == socket.port;
+      (is_told ? puts : others).insert(socket.port);
+      (is_told && tap_->sources().server_tells_results(live.number, socket.port) ? results
+                                                                                 : without_results)
+          .insert(socket.port);
+    }
+  }
+  for (const std::uint16_t port : others) puts.erase(port);
+  for (const std::uint16_t port : without_results) results.erase(port);
+  const auto told = std::pair(std::move(puts), std::move(results));
+  if (told == told_ports_) return;
+  tap_->object().set_told_ports(told.first, told.second);
+  told_ports_ = told;
+}
+
+std::string CaCollector::server_of(const CaPutPlace& place) const {
+  if (!tap_) return "";
+  for (const auto& [id, live] : host_.live()) {
+    if (live.number != place.ioc || !live.ca_port) continue;
+    const auto net = namespaces_.number(live.ioc.net_namespace);
+    return net ? tap_->server_of(place, *live.ca_port, *net) : "";
+  }
+  return "";
+}
+
+void CaCollector::look_for_names() {
+  if (host_.listeners().rested) return;
+  const auto now = Clock::now();
+  collect_witness(now);
+  if (tap_) trouble_.report("look for the names of channels", tap_->look(now));
+}
+
+kernel::LostEvents CaCollector::lost_events(iocx_putlog_source source) const {
+  if (source == IOCX_PUTLOG_CA_SERVER && witness_) return witness_->lost_events();
+  return source == IOCX_PUTLOG_CA_TAP && tap_ ? tap_->object().lost_events() : kernel::LostEvents();
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,268 @@
+// The part of CaCollector that tells: samples, families, the page at "/", who wrote.
+#include <numeric>
+#include <unordered_set>
+#include <utility>
+
+#include "base/time_text.h"
+#include "exposition/page.h"
+#include "exposition/status_page.h"
+#include "puts/collector.h"
+#include "puts/tables.h"
+#include "puts/totals/families.h"
+#include "puts/totals/samples_by_name.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+ProbeSample probe_sample(const char* name, bool loaded, std::uint64_t attachments,
+                         const std::optional<kernel::ProgramStats>& stats) {
+  ProbeSample sample;
+  sample.probe = name;
+  sample.loaded = loaded;
+  sample.attachments = attachments;
+  if (stats) {
+    sample.runs = stats->runs;
+    sample.run_time_ns = stats->run_time_ns;
+  }
+  return sample;
+}
+
+// An upper estimate of what the families take.
+std::size_t estimated_size(const CaSamples& samples, const exposition::HistogramEdges& edges) {
+  constexpr std::size_t kLine = 110;
+  return kLine *
+         (samples.puts.size() * 3 + samples.pvs.size() + samples.put_failures.size() +
+          samples.searches.size() + samples.ca_servers.size() * 15 + samples.ca_clients.size() * 3 +
+          samples.put_durations.size() * (edges.ks().size() + 3));
+}
+
+std::uint64_t unnamed_puts(const CaSamples& samples) {
+  return std::accumulate(samples.puts.begin(), samples.puts.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const PutSample& put) {
+                           return put.pv.empty() ? sum + put.count : sum;
+                         });
+}
+
+void add_notes(const CaSamples& samples, std::vector<std::string>& notes) {
+  for (const CaServerSample& server : samples.ca_servers)
+    if (server.unnamed_channels > 0)
+      notes.push_back("ioc " + server.ioc + ": " +
+                      exposition::plural(server.unnamed_channels, "channel") +
+                      " whose PV name is not known. Puts to them are counted with pv=\"\".");
+  if (const std::uint64_t unnamed = unnamed_puts(samples); unnamed > 0)
+    notes.push_back(exposition::plural(unnamed, "put") +
+                    " on channels whose PV name was not known. They are counted with pv=\"\".");
+}
+
+}  // namespace
+
+void CaCollector::read_puts(Reading& reading) {
+  reading.samples.puts_missing = true;
+  reading.self.probes.push_back(
+      tap_ ? probe_sample("ca_tap", true, tap_->attachments(), tap_->stats())
+           : probe_sample("ca_tap", false, 0, std::nullopt));
+  auto read = read_tap();
+  if (!read) {
+    reading.complete = false;
+    return;
+  }
+  reading.samples.puts_missing = false;
+  const auto names = host_.names();
+  add_ca_samples(names, std::move(*read), wall_clock_, reading.samples, reading.self);
+  reading.samples.pvs = pv_records_.resolve(host_.facts(), reading.samples.puts);
+  if (!tap_) {
+    for (CaServerSample& server : reading.samples.ca_servers)
+      server.open_known = server.flow_control_known = server.packets_known = false;
+    return;
+  }
+  std::map<std::string, std::uint64_t> unnamed;
+  for (const auto& [number, count] : tap_->unnamed_channels())
+    if (const auto name = names.find(number); name != names.end()) unnamed[name->second] = count;
+  for (CaServerSample& server : reading.samples.ca_servers)
+    if (const auto found = unnamed.find(server.ioc); found != unnamed.end())
+      server.unnamed_channels = found->second;
+}
+
+void CaCollector::read_witness(Reading& reading) {
+  if (!options_.server_probe) return;
+  reading.self.probes.push_back(
+      witness_ ? probe_sample(kServerProbe, true, witness_->attachments(), witness_->stats())
+               : probe_sample(kServerProbe, false, 0, std::nullopt));
+  if (!witness_) return;
+  reading.self.maps.push_back(witness_->map());
+  auto drops = witness_->drops();
+  if (!trouble_.report("read what the server's probes lost",
+                       drops ? Result<void>() : drops.error())) {
+    reading.complete = false;
+    return;
+  }
+  reading.self.add(std::move(*drops));
+}
+
+void CaCollector::read_sources(SelfSamples& self) const {
+  for (const auto& [id, live] : host_.live()) {
+    PutSourceSample sample{live.ioc.name, "ca", "none"};
+    const bool tapped =
+        tap_ && tap_->attachments() > 0 && namespaces_.number(live.ioc.net_namespace);
+    if (witness_ && witness_->heard_since(live.number))
+      sample.source = "server";
+    else if (tapped)
+      sample.source = "packets";
+    if (witness_)
+      if (const auto found = witness_->unheard().find(live.number);
+          found != witness_->unheard().end())
+        sample.why = found->second;
+    self.put_sources.push_back(std::move(sample));
+  }
+  if (!tap_) return;
+  const auto names = host_.names();
+  for (const auto& [number, switched] : tap_->sources().switched())
+    if (const auto name = names.find(number); name != names.end())
+      self.put_switches.push_back({name->second, "ca", switched.missing, switched.twice});
+}
+
+// Without the mutex: an IOC may make us wait. Where packets alone count puts, they say who is
+// connected, too.
+void CaCollector::look_at_servers() {
+  std::vector<CaInventory::Server> servers;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    for (const auto& [id, live] : host_.live()) {
+      const iocs::Ioc& ioc = live.ioc;
+      if (!witness_ || ioc.kind != iocs::IocKind::base || ioc.ca_server.empty()) continue;
+      CaInventory::Server& server = servers.emplace_back();
+      server.id = id;
+      server.ioc = ioc.name;
+      server.symbols = ioc.ca_server;
+      server.net_namespace = ioc.net_namespace;
+      if (live.ca_port)
+        server.ports = {*live.ca_port};
+      else
+        for (const auto& socket : ioc.listening) server.ports.insert(socket.port);
+      if (host_.left_alone(live))
+        server.left_alone = host_.hands_off() ? "all probes are detached" : ioc.traced_or_stopped;
+    }
+  }
+  inventory_.look(std::move(servers));
+}
+
+void CaCollector::read_inventory(Reading& reading) {
+  inventory_.add_to(reading.samples);
+  reading.self.add(inventory_.drops());
+}
+
+void CaCollector::read_searches(Reading& reading) {
+  reading.samples.searches_missing = true;
+  reading.self.probes.push_back(
+      udp_ ? probe_sample("ca_udp", true, tap_->attachments(), std::nullopt)
+           : probe_sample("ca_udp", false, 0, std::nullopt));
+  if (!udp_) {
+    reading.complete = false;
+    return;
+  }
+  auto read = udp_->collect();
+  if (!trouble_.report("read the counts of searches", read ? Result<void>() : read.error())) {
+    reading.complete = false;
+    return;
+  }
+  reading.samples.searches_missing = false;
+  reading.samples.searches = std::move(read->searches);
+  reading.samples.searched_names = std::move(read->names);
+  reading.samples.beacons = std::move(read->beacons);
+  SelfSamples self;
+  self.drops = std::move(read->drops);
+  self.maps = std::move(read->maps);
+  reading.self.add(std::move(self));
+}
+
+// Under the mutex.
+CaCollector::Reading CaCollector::read() {
+  Reading reading;
+  if (!options_.enabled) {
+    reading.samples.puts_missing = reading.samples.searches_missing = true;
+    return reading;
+  }
+  read_puts(reading);
+  read_witness(reading);
+  read_sources(reading.self);
+  read_inventory(reading);
+  read_searches(reading);
+  return reading;
+}
+
+void CaCollector::collect(exposition::Page& page) {
+  if (options_.enabled) look_at_servers();
+  Reading reading;
+  std::unordered_set<std::string> names;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    reading = read();
+    names = host_.known_names();
+  }
+  // What has no IOC is always there.
+  bounds_.apply(reading.samples,
+                [&](const std::string& name) { return name.empty() || names.contains(name); });
+  page.complete = reading.complete;
+  page.self.add(std::move(reading.self));
+  for (LimitedSample& limited : bounds_.limited()) page.self.limited.push_back(std::move(limited));
+  const auto edges = exposition::HistogramEdges::of_puts(bounds_.edge_step());
+  page.encoder.reserve(estimated_size(reading.samples, edges));
+  encode_ca(reading.samples, edges, page.encoder, page.shared);
+}
+
+void CaCollector::status(exposition::StatusPage& page) {
+  if (options_.enabled) look_at_servers();
+  Reading reading;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    reading = read();
+  }
+  const CaSamples& samples = reading.samples;
+  Rates::Counts counts;
+  for (const exposition::StatusIoc& ioc : page.iocs)
+    if (ioc.up) counts[ioc.name] = 0;
+  for (const PutSample& put : samples.puts)
+    if (const auto count = counts.find(put.ioc); count != counts.end()) count->second += put.count;
+  double all = 0;
+  const std::size_t counted = counts.size();
+  const auto rates = rates_.of(std::move(counts));
+  page.rates_due |= rates.size() < counted;
+  for (const auto& [ioc, rate] : rates) {
+    page.find_ioc(ioc)->put_rate = rate;
+    all += rate;
+  }
+  for (const CaServerSample& server : samples.ca_servers) {
+    exposition::StatusIoc* const row = page.find_ioc(server.ioc);
+    if (row == nullptr || !row->up || !server.open_known) continue;
+    row->circuits = server.circuits;
+    row->channels =
+        std::accumulate(server.channels.begin(), server.channels.end(), std::uint64_t{0});
+  }
+  for (const PutSourceSample& one : reading.self.put_sources)
+    if (exposition::StatusIoc* const row = page.find_ioc(one.ioc);
+        row != nullptr && !one.why.empty())
+      row->notes.push_back(std::string("Its puts are ") +
+                           (one.source == "none" ? "not counted: " : "counted from packets: ") +
+                           one.why + ".");
+  for (const auto& [ioc, problem] : inventory_.problems())
+    if (exposition::StatusIoc* const row = page.find_ioc(ioc); row != nullptr && row->up)
+      row->notes.push_back("Who is connected is not known: " + problem + ".");
+  if (!rates.empty()) page.facts.push_back({exposition::rate_text(all), "puts/s"});
+  page.facts.push_back({std::to_string(samples.ca_clients.size()), "clients"});
+  add_notes(samples, page.notes);
+  const double now = now_seconds();
+  for (auto& table :
+       {clients_table(samples), puts_table(samples, now), searches_table(samples, now)})
+    page.tables.push_back(table);
+  page.self.add(std::move(reading.self));
+}
+
+WhoWrote CaCollector::who_wrote(std::string_view pv) {
+  const std::scoped_lock lock(host_.mutex());
+  const Reading reading = read();
+  WhoWrote answer = ca::who_wrote(host_.facts(), reading.samples, pv);
+  answer.problem = why_puts_are_missing(options_.enabled, reading.complete);
+  return answer;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,201 @@
+#include "puts/inventory/inventory.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/log.h"
+#include "base/tcp_traffic.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A reading that takes longer is followed by a rest: at most 1 % of a core for such a server.
+constexpr milliseconds kShort{100};
+constexpr int kRest = 100;  // times what the reading took
+constexpr std::chrono::seconds kLongestRest{30};
+
+}  // namespace
+
+CaSamples open_at(const std::string& ioc, const CaServerTables& tables) {
+  CaServerSample server;
+  server.ioc = ioc;
+  server.circuits = tables.clients.size();
+  std::map<std::tuple<std::string, std::string, std::string>, CaClientSample> clients;
+  for (const CaServerClient& client : tables.clients) {
+    const std::string address = address_text(client.peer.address);
+    CaClientSample& sample = clients[{address, client.user, client.host}];
+    sample.ioc = ioc;
+    sample.client = address;
+    sample.user = client.user;
+    sample.host = client.host;
+    ++sample.circuits;
+    sample.channels += client.channels.size();
+    for (const CaServerChannel& channel : client.channels) {
+      ++server.channels[channel.access];
+      server.monitors += channel.monitors;
+      sample.monitors += channel.monitors;
+    }
+    server.flow_control_known &= client.flow_controlled.has_value();
+    server.flow_controlled += client.flow_controlled.value_or(false);
+  }
+  CaSamples samples;
+  samples.ca_servers.push_back(std::move(server));
+  for (auto& [key, client] : clients) samples.ca_clients.push_back(std::move(client));
+  return samples;
+}
+
+CaInventory::CaInventory(RootedFs fs, std::shared_ptr<iocs::ProcessReader> reader)
+    : fs_(std::move(fs)), reader_(std::move(reader)) {}
+
+void CaInventory::look(std::vector<Server> servers) {
+  const std::unique_lock looking(looking_, kPatience);
+  if (!looking) return;  // another scrape looks
+  {
+    const std::scoped_lock lock(mutex_);
+    std::map<iocs::IocId, Told> told;
+    for (const Server& server : servers) {
+      Told& one = told[server.id] = std::move(told_[server.id]);
+      one.ioc = server.ioc;
+    }
+    told_ = std::move(told);
+  }
+  const bool is_idle = worker_.wait(milliseconds(0));
+  if (is_idle) worker_.start([this, servers = std::move(servers)] { read_all(servers); });
+  worker_.wait(kPatience);
+}
+
+void CaInventory::read_all(const std::vector<Server>& servers) {
+  std::set<iocs::IocId> there;
+  for (const Server& server : servers) there.insert(server.id);
+  std::erase_if(states_, [&there](const auto& entry) { return !there.contains(entry.first); });
+  std::map<std::uint64_t, Result<Sockets>> sockets;  // by namespace
+  for (const Server& server : servers) {
+    auto found = sockets.find(server.net_namespace);
+    if (found != sockets.end() && !found->second) found = (sockets.erase(found), sockets.end());
+    if (found == sockets.end())
+      found = sockets.emplace(server.net_namespace, read_sockets(server)).first;
+    State& state = states_[server.id];
+    look_at(server, found->second, state);
+    const std::scoped_lock lock(mutex_);
+    if (const auto told = told_.find(server.id); told != told_.end()) {
+      told->second.open = state.told.open;
+      told->second.when = state.told.when;
+      told->second.problem = state.told.problem;
+    }
+  }
+}
+
+Result<CaInventory::Sockets> CaInventory::read_sockets(const Server& server) const {
+  Sockets sockets;
+  auto done = for_each_tcp_connection(fs_, server.id.pid, [&sockets](const TcpTraffic& one) {
+    sockets.emplace(
+        one.local_port,
+        Connection{{one.remote, one.remote_port}, one.cookie, one.received, one.unread});
+  });
+  if (!done) return done.error();
+  return sockets;
+}
+
+bool CaInventory::is_due(const State& state, const Connections& connections,
+                         Clock::time_point now) {
+  if (!state.retry.is_due(now)) return false;
+  const bool is_old = state.told.open == nullptr || now - state.read >= kLongestPause;
+  return is_old || !state.settled || connections != state.connections;
+}
+
+void CaInventory::look_at(const Server& server, const Result<Sockets>& sockets, State& state) {
+  const auto now = Clock::now();
+  if (!sockets) return note_failure(state, sockets.error().message(), now);
+  Connections connections;
+  for (const std::uint16_t port : server.ports) {
+    const auto [begin, end] = sockets->equal_range(port);
+    for (auto at = begin; at != end; ++at) connections.push_back(at->second);
+  }
+  std::ranges::sort(connections);
+  if (!is_due(state, connections, now)) {
+    if (state.settled && connections == state.connections) state.told.when = now;
+    return;
+  }
+  if (!server.left_alone.empty() && !connections.empty()) {
+    state.told.problem = server.left_alone;
+    return;
+  }
+  const auto tables = read(server, connections);
+  if (!tables) return note_failure(state, tables.error().message(), now);
+  const auto cost = Clock::now() - now;
+  state.retry.succeeded(cost > kShort ? now + std::min<Clock::duration>(kRest * cost, kLongestRest)
+                                      : now);
+  state.settled = connections == state.connections &&
+                  std::ranges::all_of(
+                      connections, [](const auto& one) { return one.received && one.unread == 0; });
+  state.connections = std::move(connections);
+  state.read = state.told.when = now;
+  state.told.open = std::make_shared<const CaSamples>(open_at(server.ioc, *tables));
+  state.told.problem.clear();
+  state.is_missing = false;
+}
+
+Result<CaServerTables> CaInventory::read(const Server& server,
+                                         const Connections& connections) const {
+  if (connections.empty()) return CaServerTables{};  // no memory needs to be read for that
+  CaPeers peers;
+  for (const Connection& connection : connections) peers.insert(connection.peer);
+  auto memory = reader_->memory(server.id);
+  if (!memory) return std::move(memory).error();
+  auto tables =
+      read_ca_server(**memory, server.symbols, peers,
+                     "ioc " + server.ioc + " (pid " + std::to_string(server.id.pid) + ")");
+  if (tables && !tables->is_whole())
+    return error_from_errno(EAGAIN, "its clients and channels changed each time they were read");
+  return tables;
+}
+
+void CaInventory::note_failure(State& state, const std::string& problem, Clock::time_point now) {
+  state.settled = false;
+  state.told.problem = problem;
+  if (state.retry.failed(now, problem)) log::warn("who is connected is not known: {}", problem);
+  const bool missing = !state.told.is_valid(now);
+  const std::scoped_lock lock(mutex_);
+  ++failed_;
+  if (missing && !std::exchange(state.is_missing, true)) ++missing_;
+}
+
+void CaInventory::add_to(CaSamples& samples) const {
+  const auto now = Clock::now();
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string_view, const Told*> by_ioc;
+  for (const auto& [id, told] : told_) by_ioc[told.ioc] = &told;
+  std::erase_if(samples.ca_clients,
+                [&](const CaClientSample& client) { return by_ioc.contains(client.ioc); });
+  for (CaServerSample& server : samples.ca_servers) {
+    const auto told = by_ioc.find(server.ioc);
+    if (told == by_ioc.end()) continue;
+    server.open_known = server.flow_control_known = false;
+    if (!told->second->is_valid(now)) continue;
+    const CaSamples& open = *told->second->open;
+    static_cast<CaOpen&>(server) = open.ca_servers.front();
+    for (const CaClientSample& client : open.ca_clients)
+      samples.ca_clients.emplace_back(client).ioc = server.ioc;
+  }
+}
+
+std::map<std::string, std::string> CaInventory::problems() const {
+  const auto now = Clock::now();
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string, std::string> problems;
+  for (const auto& [id, told] : told_)
+    if (!told.is_valid(now) && !told.problem.empty()) problems[told.ioc] = told.problem;
+  return problems;
+}
+
+std::vector<DropSample> CaInventory::drops() const {
+  const std::scoped_lock lock(mutex_);
+  return {{"ca_inventory", "reading_failed", failed_, false},
+          {"ca_inventory", "connected_unknown", missing_}};
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,27 @@
+// PvRecords: to which records of the IOCs the PVs lead that were written to.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "iocs/memory/record_names.h"
+#include "puts/totals/samples.h"
+
+namespace ioc_exporter::ca {
+
+class PvRecords {
+ public:
+  // One for each PV of `puts` whose IOC is up and has such a record. `puts` is sorted by IOC and
+  // PV. Keeps the sorted names of databases that were asked for, until their IOC has another, or is
+  // gone from `iocs`.
+  std::vector<PvSample> resolve(const std::vector<IocFacts>& iocs,
+                                const std::vector<PutSample>& puts);
+
+ private:
+  std::map<std::string, iocs::RecordNames, std::less<>> names_;  // by IOC
+};
+
+}  // namespace ioc_exporter::ca

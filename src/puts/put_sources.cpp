@@ -1,0 +1,70 @@
+#include "puts/put_sources.h"
+
+#include <algorithm>
+
+namespace ioc_exporter::ca {
+
+void CaPutSources::look() {
+  for (auto& [ioc, source] : all_) {
+    source.seen_before = source.seen_last;
+    source.seen_last = source.seen;
+  }
+}
+
+bool CaPutSources::is_server(std::uint32_t ioc, std::uint16_t port) const {
+  const auto found = all_.find(ioc);
+  if (found == all_.end() || !found->second.server) return false;
+  return found->second.port == 0 || found->second.port == port;
+}
+
+bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) const {
+  return is_server(ioc, port) && all_.at(ioc).results;
+}
+
+void CaPutSources::begin_switch(const UnreadByIoc& unread) {
+  for (auto& [ioc, source] : all_) {
+    source.at_begin = source.seen;
+    source.unserved = 0;
+    const auto found = unread.find(ioc);
+    if (found == unread.end()) continue;
+    const std::uint64_t recent = source.seen - source.seen_before;
+    source.unserved =
+        found->second.bytes / kSmallestPut + std::min(recent, kReadAhead * found->second.sockets);
+  }
+}
+
+void CaPutSources::to_server(std::uint32_t ioc, bool results) {
+  Source& source = all_[ioc];
+  if (source.server) return;
+  source.switched.twice +=
+      std::min(source.seen - source.at_switch, source.seen - source.at_begin + source.unserved);
+  source.at_switch = source.seen;
+  source.server = source.switches = true;
+  source.results = results;
+}
+
+void CaPutSources::leave_server(std::uint32_t ioc) {
+  Source& source = all_[ioc];
+  if (!source.server) return;
+  source.server = false;
+  source.leaving = true;
+  source.switched.missing += std::min(source.seen - source.at_switch, source.unserved);
+  source.at_switch = source.seen;
+}
+
+void CaPutSources::end_switch() {
+  for (auto& [ioc, source] : all_) {
+    if (!source.leaving) continue;
+    source.leaving = false;
+    source.switched.twice += source.seen - source.at_switch;
+  }
+}
+
+std::map<std::uint32_t, CaPutSources::Switched> CaPutSources::switched() const {
+  std::map<std::uint32_t, Switched> all;
+  for (const auto& [ioc, source] : all_)
+    if (source.switches) all.emplace(ioc, source.switched);
+  return all;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,198 @@
+#include "puts/pva/collector.h"
+
+#include <numeric>
+#include <unordered_set>
+#include <utility>
+
+#include "base/pid_namespace.h"
+#include "exposition/page.h"
+#include "exposition/status_page.h"
+#include "kernel/load_error.h"
+
+namespace ioc_exporter::pva {
+namespace {
+
+constexpr const char* kProbe = "pva_server_probe";
+constexpr std::chrono::seconds kExpiryInterval{10};
+
+ProbeSample probe_sample(const std::optional<PvaWitness>& witness) {
+  ProbeSample sample;
+  sample.probe = kProbe;
+  sample.loaded = witness.has_value();
+  if (!witness) return sample;
+  sample.attachments = witness->attachments();
+  if (const auto stats = witness->stats()) {
+    sample.runs = stats->runs;
+    sample.run_time_ns = stats->run_time_ns;
+  }
+  return sample;
+}
+
+const char* reason_of(PutOp op) {
+  return op == PutOp::write ? "no_write_access" : "put_failed";
+}
+
+}  // namespace
+
+PvaCollector::PvaCollector(iocs::Host& host, const Setup& setup)
+    : host_(host), enabled_(setup.enabled), put_expiry_(setup.put_expiry) {
+  if (!enabled_) return;
+  auto place = in_initial_pid_namespace(host_.fs(), "hear PV Access servers about puts");
+  auto witness =
+      place ? PvaWitness::start({setup.ring, setup.traces}) : Result<PvaWitness>(place.error());
+  if (witness)
+    witness_.emplace(std::move(*witness));
+  else
+    why_not_ = kernel::explain_load_error(kProbe, witness.error());
+}
+
+std::vector<ProbeState> PvaCollector::probes() const {
+  if (!enabled_) return {};
+  return {{kProbe, why_not_}};
+}
+
+void PvaCollector::set_put_expiry(std::chrono::milliseconds expiry) {
+  const std::scoped_lock lock(host_.mutex());
+  put_expiry_ = expiry;
+}
+
+void PvaCollector::follow(TimePoint now) {
+  if (!witness_) return;
+  std::vector<WitnessedIoc> iocs;
+  for (const auto& [id, live] : host_.live())
+    iocs.push_back({live.number, live.serial, &live.ioc, host_.left_alone(live)});
+  witness_->follow(iocs, now);
+  std::set<std::uint32_t> known;
+  for (const auto& [number, name] : host_.names()) known.insert(number);
+  for (const std::uint32_t number : known_)
+    if (!known.contains(number)) witness_->forget(number);
+  known_ = std::move(known);
+}
+
+void PvaCollector::tick(TimePoint now) {
+  if (!witness_) return;
+  const std::scoped_lock lock(host_.mutex());
+  if (now >= next_expiry_) {
+    next_expiry_ = now + kExpiryInterval;
+    const auto before = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        (now - put_expiry_).time_since_epoch());
+    if (before.count() > 0) witness_->expire(static_cast<std::uint64_t>(before.count()));
+  }
+  trouble_.report("read the puts of PV Access servers", witness_->collect(now));
+  trouble_.report("free what puts by PV Access take", witness_->reap(now));
+}
+
+void PvaCollector::detach() {
+  if (witness_) witness_->detach_all(Clock::now());
+}
+
+// False: what was counted since the last time is missing.
+bool PvaCollector::read_witness() {
+  if (!witness_) return false;
+  const bool read =
+      trouble_.report("read the puts of PV Access servers", witness_->collect(Clock::now()));
+  wall_clock_.update(WallClock::read());
+  if (observer_ != nullptr)
+    observer_->puts_were_read(host_.names(), witness_->puts().counts(), wall_clock_);
+  return read;
+}
+
+// Under the mutex.
+PvaSamples PvaCollector::read(SelfSamples& self, bool& complete) {
+  PvaSamples samples;
+  if (!enabled_) return samples;
+  self.probes.push_back(probe_sample(witness_));
+  complete = read_witness();
+  if (!witness_) return samples;
+  const auto names = host_.names();
+  const auto each_named = [&names](auto&& all, auto add) {
+    for (auto& one : all)
+      if (const auto name = names.find(one.labels.ioc); name != names.end())
+        add(name->second, one.labels, one);
+  };
+  each_named(witness_->puts().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
+    samples.puts.push_back({.ioc = ioc,
+                            .pv = labels.pv,
+                            .client = labels.client,
+                            .user = labels.user,
+                            .host = labels.host,
+                            .op = put.op,
+                            .count = put.count,
+                            .last_time_seconds = wall_clock_.seconds(put.last_ns),
+                            .created_seconds = wall_clock_.seconds(put.created_ns),
+                            .by_pva = true});
+  });
+  each_named(witness_->failures().counts(), [&](const std::string& ioc, auto& labels, auto& put) {
+    samples.failures.push_back({ioc, labels.pv, labels.client, labels.user, labels.host,
+                                reason_of(put.op), put.count, wall_clock_.seconds(put.created_ns),
+                                true});
+  });
+  witness_->note_reading(Clock::now());
+  for (const auto& [number, unheard] : witness_->unheard())
+    if (const auto name = names.find(number); name != names.end())
+      self.put_sources.push_back(
+          {name->second, "pva", unheard.empty() ? "server" : "none", unheard});
+  self.maps.push_back(witness_->map());
+  auto drops = witness_->drops();
+  if (trouble_.report("read what the probes on PV Access servers lost",
+                      drops ? Result<void>() : drops.error()))
+    self.add(std::move(*drops));
+  else
+    complete = false;
+  return samples;
+}
+
+void PvaCollector::collect(exposition::Page& page) {
+  PvaSamples samples;
+  std::unordered_set<std::string> known;
+  bool complete = true;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    samples = read(page.self, complete);
+    known = host_.known_names();
+  }
+  page.complete = complete;
+  CaSamples bounded;
+  bounded.puts = std::move(samples.puts);
+  bounded.put_failures = std::move(samples.failures);
+  bounded.puts_missing = !complete;
+  bounded.searches_missing = true;
+  bounds_.apply(bounded, [&](const std::string& name) { return known.contains(name); });
+  for (LimitedSample& limited : bounds_.limited())
+    if (limited.family == "puts" || limited.family == "put_failures")
+      page.self.limited.push_back(std::move(limited));
+  samples.puts = std::move(bounded.puts);
+  samples.failures = std::move(bounded.put_failures);
+  encode_pva(samples, page.encoder, page.shared);
+}
+
+void PvaCollector::status(exposition::StatusPage& page) {
+  PvaSamples samples;
+  bool complete = true;
+  {
+    const std::scoped_lock lock(host_.mutex());
+    samples = read(page.self, complete);
+  }
+  for (const PutSourceSample& one : page.self.put_sources)
+    if (exposition::StatusIoc* const row = one.protocol == "pva" ? page.find_ioc(one.ioc) : nullptr;
+        row != nullptr && !one.why.empty())
+      row->notes.push_back("Its puts by PV Access are not all counted: " + one.why + ".");
+  const auto unnamed = std::accumulate(samples.puts.begin(), samples.puts.end(), std::uint64_t{0},
+                                       [](std::uint64_t sum, const PutSample& put) {
+                                         return put.pv.empty() ? sum + put.count : sum;
+                                       });
+  if (unnamed > 0)
+    page.notes.push_back(exposition::plural(unnamed, "put") +
+                         " by PV Access whose PV and client are not known: counted with pv=\"\".");
+}
+
+ca::WhoWrote PvaCollector::who_wrote(std::string_view pv) {
+  const std::scoped_lock lock(host_.mutex());
+  CaSamples samples;
+  SelfSamples self;
+  bool complete = true;
+  samples.puts = read(self, complete).puts;
+  return ca::who_wrote(host_.facts(), samples, pv);
+}
+
+}  // namespace ioc_exporter::pva

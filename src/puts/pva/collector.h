@@ -1,0 +1,85 @@
+// PvaCollector: puts by PV Access, as the IOCs' own servers tell them.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/trouble_log.h"
+#include "base/wall_clock.h"
+#include "exposition/collector.h"
+#include "iocs/host.h"
+#include "puts/collector.h"
+#include "puts/pva/families.h"
+#include "puts/pva/witness.h"
+#include "puts/totals/bounds.h"
+#include "puts/who_wrote.h"
+
+namespace ioc_exporter::pva {
+
+class PvaCollector final : public Collector {
+ public:
+  struct Setup {
+    bool enabled = true;
+    std::chrono::milliseconds put_expiry{};  // how long puts of clients that are gone are kept
+    kernel::RingUse ring = {};               // for the put log
+    kernel::TraceUse traces = {};
+  };
+  // Loads the programs, what fails shows in probes(). `host` must outlive it.
+  PvaCollector(iocs::Host& host, const Setup& setup);
+
+  std::string_view name() const override { return "pva"; }
+  bool is_enabled() const override { return enabled_; }
+  std::vector<ProbeState> probes() const override;
+  void follow(TimePoint now) override;
+  void tick(TimePoint now) override;
+  void collect(exposition::Page& page) override;
+  void status(exposition::StatusPage& page) override;
+  void detach() override;
+
+  // From the next scrape on. In any thread.
+  void set_bounds(const exposition::BoundsOptions& bounds) { bounds_.configure(bounds); }
+  void set_put_expiry(std::chrono::milliseconds expiry);
+
+  // In any thread.
+  ca::WhoWrote who_wrote(std::string_view pv);
+
+  // One, or null. Before the first tick.
+  void set_observer(ca::PutObserver* observer) { observer_ = observer; }
+  // Has the observer see what was counted until now. Under the host's mutex.
+  void show_puts() { static_cast<void>(read_witness()); }
+
+  // For the put log: events that were lost, so far; and, under the host's mutex, the IOC's number
+  // by what the programs call it.
+  kernel::LostEvents lost_events() const {
+    return witness_ ? witness_->lost_events() : kernel::LostEvents();
+  }
+  std::optional<std::uint32_t> number_of(std::uint32_t generation) const {
+    return witness_ ? witness_->number_of(generation) : std::nullopt;
+  }
+
+  // The probes, for who attaches them in our place; null: there are none.
+  PvaWitnessObject* witness_object() { return witness_ ? &witness_->object() : nullptr; }
+
+ private:
+  bool read_witness();
+  PvaSamples read(SelfSamples& self, bool& complete);
+
+  iocs::Host& host_;
+  bool enabled_;
+  std::string why_not_;  // "" = loaded, or turned off
+  // All that follows: under the host's mutex, unless it says otherwise.
+  std::optional<PvaWitness> witness_;
+  std::set<std::uint32_t> known_;  // numbers of IOCs that have a name
+  WallClock wall_clock_;
+  TroubleLog trouble_;
+  ca::PutObserver* observer_ = nullptr;
+  std::chrono::milliseconds put_expiry_;
+  TimePoint next_expiry_{};
+  ca::CaBounds bounds_{{}};  // in any thread
+};
+
+}  // namespace ioc_exporter::pva

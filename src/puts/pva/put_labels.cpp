@@ -1,0 +1,33 @@
+#include "puts/pva/put_labels.h"
+
+#include <algorithm>
+
+#include "puts/tap/tap_labels.h"
+
+namespace ioc_exporter::pva {
+
+std::string address_of_peer(std::string_view peer) {
+  if (peer.starts_with('[')) {
+    const auto end = peer.find(']');
+    return std::string(peer.substr(1, end == std::string_view::npos ? end : end - 1));
+  }
+  // More than one colon: IPv6 without a port.
+  if (std::ranges::count(peer, ':') != 1) return std::string(peer);
+  return std::string(peer.substr(0, peer.find(':')));
+}
+
+std::string user_of(std::string_view method, std::string_view account) {
+  if (method.empty()) return std::string(account);
+  if (method != "ca") return std::string(method) + "/" + std::string(account);
+  const auto slash = account.rfind('/');
+  return std::string(slash == std::string_view::npos ? account : account.substr(slash + 1));
+}
+
+// The server knows its client by the address only: that is the host that access rules see.
+ca::CaPutLabels labels_of(std::uint32_t ioc, const iocx_pva_key& key) {
+  const std::string address = address_of_peer(ca::kernel_text(key.peer));
+  return {ioc, ca::kernel_text(key.name), address,
+          user_of(ca::kernel_text(key.method), ca::kernel_text(key.user)), address};
+}
+
+}  // namespace ioc_exporter::pva

@@ -1,0 +1,240 @@
+#include "puts/searches/udp.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "puts/searches/udp_names.h"
+#include "puts/tap/connections.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+static_assert(sizeof(iocx_ca_search_client) == 20 && sizeof(iocx_ca_search_count) == 16);
+static_assert(sizeof(iocx_ca_search_key) == 28 && offsetof(iocx_ca_search_key, port) == 24);
+static_assert(sizeof(iocx_ca_search) == 120 && offsetof(iocx_ca_search, name) == 24);
+static_assert(sizeof(iocx_ca_beacon_key) == 24 && sizeof(iocx_ca_beacon) == 32);
+static_assert(sizeof(iocx_ca_device) == 8 && offsetof(iocx_ca_beacon, sender) == 28);
+static_assert(sizeof(iocx_ca_udp_share) == 16);
+
+constexpr const char* kProbe = "ca_udp";
+constexpr const char* kOther = "(other)";
+constexpr std::chrono::minutes kForgetEvery{1};
+
+// The kernel's clock at `now` less `age`, 0 where that is before it started.
+std::uint64_t kernel_time(CaUdp::Clock::time_point now, CaUdp::Clock::duration age) {
+  const auto since = now - age - CaUdp::Clock::time_point{};
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, std::chrono::nanoseconds(since).count()));
+}
+
+std::string server_label(const iocx_ca_beacon_key& key) {
+  const std::string address = ca_address_text(key.server);
+  const bool six = address.find(':') != std::string::npos;
+  return (six ? "[" + address + "]" : address) + ":" + std::to_string(key.port);
+}
+
+iocx_ca_udp_holder holder_of(const iocx_ca_search_client& key, const iocx_ca_search_count&) {
+  return iocx_ca_udp_holder_of_client(&key.address, key.net);
+}
+iocx_ca_udp_holder holder_of(const iocx_ca_search_key& key, const iocx_ca_search&) {
+  return iocx_ca_udp_holder_of_search(&key.client, key.net, key.port);
+}
+iocx_ca_udp_holder holder_of(const iocx_ca_beacon_key& key, const iocx_ca_beacon& beacon) {
+  return {beacon.sender, iocx_ca_udp_share_of_net(key.net)};
+}
+
+// Erases the entries of `map` that `unwanted(key, value)` accepts.
+template <class Map, class Unwanted>
+Result<void> erase_from(const CaUdpObject& object, const Map& map, iocx_ca_udp_share_of table,
+                        Unwanted&& unwanted) {
+  std::vector<std::pair<typename Map::Key, iocx_ca_udp_holder>> entries;
+  auto read = map.for_each([&](const auto& key, const auto& value) {
+    if (unwanted(key, value)) entries.emplace_back(key, holder_of(key, value));
+  });
+  if (!read) return read;
+  for (const auto& [key, holder] : entries) {
+    auto erased = map.erase(key);
+    if (!erased) return std::move(erased).error();
+    if (*erased) object.give_share(table, holder);  // else the program did
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CaUdp> CaUdp::start(const CaSharedMaps& maps, const CaUdpOptions& options) {
+  auto object = CaUdpObject::load(maps, options.sizes, options.remote);
+  if (!object) return std::move(object).error();
+  auto devices = EnslavedDevices::open();
+  if (!devices) return std::move(devices).error();
+  CaUdp udp(std::move(*object));
+  udp.namespaces_.emplace(0u, Namespace{std::move(*devices), {}});
+  if (auto ok = udp.update_devices(0, udp.namespaces_.at(0)); !ok) return ok.error();
+  return udp;
+}
+
+Result<void> CaUdp::add_namespace(std::uint32_t net, int ns_fd) {
+  auto devices = EnslavedDevices::open_in(ns_fd);
+  if (!devices) return std::move(devices).error();
+  const auto [at, is_new] = namespaces_.insert_or_assign(net, Namespace{std::move(*devices), {}});
+  return update_devices(net, at->second);
+}
+
+Result<void> CaUdp::remove_namespace(std::uint32_t net) {
+  if (const auto in = namespaces_.extract(net))
+    for (const std::uint32_t index : in.mapped().lower)
+      if (auto erased = object_.maps().enslaved_devices.erase({net, index}); !erased)
+        return erased.error();
+  if (auto ok = observe(); !ok) return ok;
+  other_ += clients_.remove_namespace(net)[0];
+  servers_.remove_namespace(net);
+  const auto its = [net](const auto& key, const auto&) { return key.net == net; };
+  const CaUdpMaps& maps = object_.maps();
+  if (auto ok = erase_from(object_, maps.clients, IOCX_CA_UDP_SHARE_CLIENTS, its); !ok) return ok;
+  if (auto ok = erase_from(object_, maps.beacons, IOCX_CA_UDP_SHARE_BEACONS, its); !ok) return ok;
+  return erase_from(object_, maps.searches, IOCX_CA_UDP_SHARE_SEARCHES, its);
+}
+
+Result<void> CaUdp::update_devices(std::uint32_t net, Namespace& in) {
+  auto found = in.devices.read();
+  if (!found) return std::move(found).error();
+  for (const std::uint32_t index : *found) {
+    if (in.lower.contains(index)) continue;
+    if (auto ok = object_.maps().enslaved_devices.update({net, index}, 1); !ok) return ok;
+    in.lower.insert(index);
+  }
+  for (auto at = in.lower.begin(); at != in.lower.end();) {
+    if (found->contains(*at)) {
+      ++at;
+      continue;
+    }
+    if (auto erased = object_.maps().enslaved_devices.erase({net, *at}); !erased)
+      return erased.error();
+    at = in.lower.erase(at);
+  }
+  return {};
+}
+
+Result<void> CaUdp::look(Clock::time_point now) {
+  for (auto& [net, in] : namespaces_)
+    if (auto ok = update_devices(net, in); !ok) return ok;
+  if (now < next_forgetting_) return {};
+  next_forgetting_ = now + kForgetEvery;
+  if (auto ok = forget_searches(kernel_time(now, kSearchOver)); !ok) return ok;
+  return forget_silent(now);
+}
+
+Result<void> CaUdp::forget_searches(std::uint64_t before_ns) {
+  const auto over = [before_ns](const auto&, const iocx_ca_search& search) {
+    return search.last_ns < before_ns;
+  };
+  return erase_from(object_, object_.maps().searches, IOCX_CA_UDP_SHARE_SEARCHES, over);
+}
+
+// An address goes when no namespace has heard of it any more: else its total would shrink.
+Result<void> CaUdp::forget_silent(Clock::time_point now) {
+  if (auto ok = observe(); !ok) return ok;
+  const auto limit = [now](std::uint64_t entries, std::uint64_t room) {
+    return entries < room / 2 ? kernel_time(now, kSilent) : kernel_time(now, kSilentWhenCrowded);
+  };
+  std::uint64_t before_ns = limit(client_entries_, object_.maps().clients.capacity());
+  std::map<std::string, std::uint64_t> last;
+  const auto note = [&last](const std::string& label, std::uint64_t last_ns) {
+    auto& newest = last[label];
+    newest = std::max(newest, last_ns);
+  };
+  auto read = object_.maps().clients.for_each([&](const auto& key, const auto& value) {
+    note(ca_address_text(key.address), value.last_ns);
+  });
+  if (!read) return read;
+  const auto silent_client = [&](const auto& key, const auto&) {
+    const auto found = last.find(ca_address_text(key.address));
+    return found != last.end() && found->second < before_ns;
+  };
+  auto erased =
+      erase_from(object_, object_.maps().clients, IOCX_CA_UDP_SHARE_CLIENTS, silent_client);
+  if (!erased) return erased;
+  for (const auto& [label, last_ns] : last)
+    if (last_ns < before_ns) other_ += clients_.forget(label)[0];
+
+  before_ns = limit(beacon_entries_, object_.maps().beacons.capacity());
+  last.clear();
+  read = object_.maps().beacons.for_each(
+      [&](const auto& key, const auto& value) { note(server_label(key), value.last_ns); });
+  if (!read) return read;
+  const auto silent_server = [&](const auto& key, const auto&) {
+    const auto found = last.find(server_label(key));
+    return found != last.end() && found->second < before_ns;
+  };
+  erased = erase_from(object_, object_.maps().beacons, IOCX_CA_UDP_SHARE_BEACONS, silent_server);
+  if (!erased) return erased;
+  for (const auto& [label, last_ns] : last)
+    if (last_ns < before_ns) servers_.forget(label);
+  return {};
+}
+
+Result<void> CaUdp::observe() {
+  client_entries_ = 0;
+  beacon_entries_ = 0;
+  auto read = object_.maps().clients.for_each([this](const auto& key, const auto& value) {
+    ++client_entries_;
+    clients_.observe(ca_address_text(key.address), is_loopback(key.address), key.net,
+                     {value.requests, 0});
+  });
+  if (!read) return read;
+  return object_.maps().beacons.for_each([this](const auto& key, const auto& value) {
+    ++beacon_entries_;
+    servers_.observe(server_label(key), is_loopback(key.server), key.net,
+                     {value.beacons, value.anomalies});
+  });
+}
+
+Result<std::vector<SearchedName>> CaUdp::most_searched() {
+  CaUdpNames names;
+  search_entries_ = 0;
+  auto read = object_.maps().searches.for_each([&](const auto& key, const iocx_ca_search& search) {
+    ++search_entries_;
+    names.add(key, search);
+  });
+  if (!read) return read.error();
+  const auto monotonic = Clock::now().time_since_epoch();
+  const auto day = std::chrono::system_clock::now().time_since_epoch();
+  return names.most(kLeastRequests, kMostNames,
+                    std::chrono::duration<double>(day - monotonic).count());
+}
+
+Result<void> CaUdp::add_counters(CaUdpReading& reading) const {
+  auto counters = kernel::sum_per_cpu_counters(object_.maps().counters, IOCX_CA_UDP_DROPS);
+  if (!counters) return std::move(counters).error();
+  reading.drops = drop_samples(kProbe, *counters, iocx_ca_udp_drop_labels, iocx_ca_udp_drop_lost);
+  add_samples(reading, (*counters)[IOCX_CA_UDP_DROP_CLIENTS_FULL]);
+  return {};
+}
+
+// `without_room`: requests of clients that the kernel's table had no room for.
+void CaUdp::add_samples(CaUdpReading& reading, std::uint64_t without_room) const {
+  for (const auto& [client, counts] : clients_.totals())
+    reading.searches.push_back({client, counts[0]});
+  if (other_ + without_room > 0) reading.searches.push_back({kOther, other_ + without_room});
+  for (const auto& [server, counts] : servers_.totals())
+    reading.beacons.push_back({server, counts[0], counts[1]});
+  reading.maps = {{"ca_search_clients", client_entries_, object_.maps().clients.capacity()},
+                  {"ca_searches", search_entries_, object_.maps().searches.capacity()},
+                  {"ca_beacons", beacon_entries_, object_.maps().beacons.capacity()}};
+}
+
+Result<CaUdpReading> CaUdp::collect() {
+  if (auto ok = observe(); !ok) return ok.error();
+  CaUdpReading reading;
+  auto names = most_searched();
+  if (!names) return std::move(names).error();
+  reading.names = std::move(*names);
+  if (auto ok = add_counters(reading); !ok) return ok.error();
+  return reading;
+}
+
+}  // namespace ioc_exporter::ca

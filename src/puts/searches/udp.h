@@ -1,0 +1,91 @@
+// Channel Access over UDP on this host: who searches for which names, and which servers say that
+// they are up. The kernel counts (bpf/tap/udp.bpf.c), and watches the TCP port of every server of
+// this host that answers a search or sends a beacon, before its first client connects.
+//
+// Datagrams are those that the packet filters of CaTap find, to and from its ports and those of
+// CaTap::set_udp_ports(). Each is taken once in each network namespace.
+//
+// Not thread-safe: one call at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "exposition/self_samples.h"
+#include "puts/searches/udp_object.h"
+#include "puts/searches/udp_totals.h"
+#include "puts/tap/enslaved_devices.h"
+#include "puts/totals/samples.h"
+
+namespace ioc_exporter::ca {
+
+struct CaUdpOptions {
+  CaUdpSizes sizes;
+  bool remote = false;  // watch servers of other hosts, too, that answer clients of this one
+};
+
+struct CaUdpReading {
+  std::vector<SearchSample> searches;  // by client; the last one is "(other)", if it has any
+  std::vector<SearchedName> names;     // most requests first
+  std::vector<BeaconSample> beacons;
+  std::vector<DropSample> drops;  // every reason, also those that are 0
+  std::vector<MapSample> maps;
+};
+
+class CaUdp {
+ public:
+  using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as the kernel's times
+  // A name is listed from so many requests on. A client that finds a name asks for it once or
+  // twice.
+  static constexpr std::uint64_t kLeastRequests = 5;
+  static constexpr std::size_t kMostNames = 20;
+  // libca asks at least every 5 minutes (EPICS_CA_MAX_SEARCH_PERIOD): after that a search is over.
+  static constexpr std::chrono::minutes kSearchOver{10};
+  // A client or a server that is silent for so long leaves its place to others.
+  static constexpr std::chrono::hours kSilent{24};
+  // The same while half of all places are taken: by addresses that somebody made up, mostly.
+  static constexpr std::chrono::minutes kSilentWhenCrowded{10};
+
+  // Reads datagrams in the calling thread's network namespace, number 0. `maps`:
+  // CaTap::shared_maps(); the CaTap must live longer.
+  static Result<CaUdp> start(const CaSharedMaps& maps, const CaUdpOptions& options);
+
+  // Right after CaTap::add_namespace() gave the number.
+  Result<void> add_namespace(std::uint32_t net, int ns_fd);
+  // Right after CaTap::remove_namespace(): nothing is counted there any more.
+  Result<void> remove_namespace(std::uint32_t net);
+
+  // Takes note of the namespaces' devices, and forgets what is over. Call it every second or two.
+  Result<void> look(Clock::time_point now = Clock::now());
+  Result<CaUdpReading> collect();
+
+ private:
+  explicit CaUdp(CaUdpObject object) : object_(std::move(object)) {}
+
+  struct Namespace {
+    EnslavedDevices devices;
+    std::set<std::uint32_t> lower;  // as the kernel has them
+  };
+  Result<void> update_devices(std::uint32_t net, Namespace& in);
+  Result<void> observe();
+  Result<void> forget_searches(std::uint64_t before_ns);
+  Result<void> forget_silent(Clock::time_point now);
+  Result<std::vector<SearchedName>> most_searched();
+  Result<void> add_counters(CaUdpReading& reading) const;
+  void add_samples(CaUdpReading& reading, std::uint64_t without_room) const;
+
+  CaUdpObject object_;
+  std::map<std::uint32_t, Namespace> namespaces_;
+  CaUdpTotals clients_;      // by address: requests
+  CaUdpTotals servers_;      // by address:port: beacons, anomalies
+  std::uint64_t other_ = 0;  // requests of clients that left clients_
+  // Entries of the kernel's maps, as of the last look at them.
+  std::uint64_t client_entries_ = 0, beacon_entries_ = 0, search_entries_ = 0;
+  Clock::time_point next_forgetting_{};
+};
+
+}  // namespace ioc_exporter::ca

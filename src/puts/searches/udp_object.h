@@ -1,0 +1,50 @@
+// The program and maps of bpf/tap/udp.bpf.c in the kernel. Hides libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "kernel/map.h"
+#include "puts/tap/tap_object.h"
+#include "shared/ca_udp.h"
+
+namespace ioc_exporter::ca {
+
+struct CaUdpSizes {
+  std::uint32_t max_clients = 4096;    // addresses that search, a network namespace
+  std::uint32_t max_searches = 16384;  // channels that clients look for; 200 bytes each
+  std::uint32_t max_beacons = 4096;    // servers that send beacons
+};
+
+// Of bpf/tap/udp.bpf.c.
+struct CaUdpMaps {
+  kernel::MapView<iocx_ca_search_client, iocx_ca_search_count> clients;
+  kernel::MapView<iocx_ca_search_key, iocx_ca_search> searches;
+  kernel::MapView<iocx_ca_beacon_key, iocx_ca_beacon> beacons;
+  kernel::MapView<iocx_ca_device, std::uint32_t> enslaved_devices;
+  kernel::MapView<std::uint32_t, std::uint64_t> counters;  // by enum iocx_ca_udp_drop
+};
+
+class CaUdpObject {
+ public:
+  // From then on, and while the object lives, the datagrams that the packet filters find are read:
+  // those filters that share `maps` (CaTapObject's, which must outlive this one). `remote`: servers
+  // on other hosts that answer clients of this one are watched, too.
+  static Result<CaUdpObject> load(const CaSharedMaps& maps, const CaUdpSizes& sizes, bool remote);
+
+  CaUdpObject(CaUdpObject&&) noexcept;
+  CaUdpObject& operator=(CaUdpObject&&) noexcept;
+  ~CaUdpObject();
+
+  const CaUdpMaps& maps() const;
+  // After an entry was erased, as the program does (bpf/tap/udp_shares.bpf.h).
+  void give_share(iocx_ca_udp_share_of table, const iocx_ca_udp_holder& holder) const;
+
+ private:
+  struct Loaded;
+  explicit CaUdpObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::ca

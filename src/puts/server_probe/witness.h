@@ -1,0 +1,183 @@
+// CaWitness: what the EPICS Base servers (rsrv) of this host say that they were asked to write.
+//
+// An entry probe on each of rsrv's two functions counts each put, by client and channel, with names
+// from the server's own structures (bpf/puts/ca_witness.bpf.c). So a put counts once, under the
+// name of the channel that it is written to, whatever its client does to the packets that carry it.
+// The counts go into the sums by label that the tap adds to, in place of what packets say
+// (puts/put_sources.h).
+//
+// The probes of an IOC are off while it is stopped or traced, and while the operator wants it; its
+// puts are the tap's then. They are in no other process, unless the IOC's main thread has ended
+// (records/probe/attach_policy.h): then one attachment for all processes serves all IOCs on that
+// library.
+//
+// Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/retry.h"
+#include "base/trouble_log.h"
+#include "exposition/self_samples.h"
+#include "iocs/ioc.h"
+#include "puts/server_probe/witness_object.h"
+#include "puts/tap/served.h"
+#include "puts/tap/tap.h"
+#include "shared/putlog.h"
+
+namespace ioc_exporter::ca {
+
+// An IOC that runs, as the witness is told of it.
+struct WitnessedIoc {
+  Served served;
+  std::uint64_t serial = 0;  // of its life
+  bool left_alone = false;   // its code must not be touched now
+};
+
+using CodeFiles = std::vector<std::shared_ptr<const iocs::CodeFile>>;
+
+class CaWitness {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // A key that was not used for so long is given up: the next put makes it again.
+  static constexpr std::chrono::seconds kIdle{60};
+  static constexpr std::chrono::seconds kIdleWhenCrowded{5};
+  // How long a key that was given up, or an IOC that has ended, is read on.
+  static constexpr std::chrono::seconds kGrace{1};
+  // How long puts to a channel whose name could not be read wait for it.
+  static constexpr std::chrono::seconds kNamePatience{5};
+  // How long a put-callback that was cancelled may still be done: another thread may be at it.
+  static constexpr std::chrono::seconds kCancelGrace{2};
+  // How long the server waits for a channel's put-callback before it starts the next one, and more.
+  static constexpr std::chrono::seconds kLongestWait{120};
+
+  struct Options {
+    std::uint32_t slots = 32'768;  // who writes to what; 600 bytes each
+    kernel::RingUse ring;          // for the put log
+    kernel::TraceUse traces;
+  };
+
+  // Loads the programs. What is counted goes to `totals`. `tap`: what packets show; it outlives the
+  // witness; null: packets are not read.
+  static Result<CaWitness> start(const Options& options, std::shared_ptr<CaTotals> totals,
+                                 CaTap* tap);
+
+  // Attaches to those that are new, and takes leave of those that are gone. After the tap was told
+  // of their ports.
+  void follow(const std::vector<WitnessedIoc>& iocs, Clock::time_point now);
+  // Takes the probes off all IOCs, until the next follow().
+  void detach_all(Clock::time_point now);
+  // What was asked for since the last call goes into the tap's sums. Before the tap is read.
+  Result<void> collect(Clock::time_point now);
+  // Frees what is not used any more. Every second or two.
+  Result<void> reap(Clock::time_point now);
+
+  // By IOC number: "" = its server is heard, else why it is not. IOCs without EPICS Base are not in
+  // it.
+  const std::map<std::uint32_t, std::string>& unheard() const { return unheard_; }
+  std::uint64_t attachments() const;
+  Result<std::vector<DropSample>> drops() const;
+  MapSample map() const;
+  CaWitnessObject& object() { return object_; }
+  // Whose the event of a put is; nothing: that is not known, or not any more. Its name may be told
+  // later. For the put log.
+  std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
+  kernel::LostEvents lost_events() const { return object_.lost_events(); }
+  // Since when the IOC's server is heard; nothing: it is not.
+  std::optional<Clock::time_point> heard_since(std::uint32_t number) const;
+  std::optional<kernel::ProgramStats> stats() const { return object_.stats(); }
+
+ private:
+  struct Probes {
+    iocs::CaWriteTarget target;
+    std::vector<UniqueFd> attached;
+  };
+  // A function of an IOC that a program is to run at the entry of.
+  struct Place {
+    WitnessProgram program;
+    std::uint64_t offset;
+  };
+  struct Watched {
+    std::uint32_t number = 0;
+    std::int32_t pid = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t user = 0;          // who runs it
+    std::string name;                // for the log
+    std::shared_ptr<Probes> probes;  // null: they are off
+    bool for_all = false;            // processes, or are to be
+    Clock::time_point since{};       // they are on
+    Retry attaching;
+    std::string refused;         // why the last try to attach them failed
+    bool tells_results = false;  // what becomes of the puts, too
+    bool by_db_addr = false;
+    std::uint8_t enum_type = 0;  // of iocx_witness_ioc
+    CounterGrowth<2> rest;
+    bool seen = false;  // by this follow()
+  };
+  // A slot whose key is there, or was.
+  struct Slot {
+    std::uint64_t id = 0;
+    iocx_witness_key key{};
+    CaPutPlace place;
+    CounterGrowth<2> growth;
+    Clock::time_point first{}, changed{};
+    std::optional<Clock::time_point> given_up = {};
+    bool open = false;  // in the sums
+  };
+
+  CaWitness(CaWitnessObject object, std::shared_ptr<CaTotals> totals, CaTap* tap);
+
+  Result<void> attach(Watched& watched, const iocs::Ioc& ioc);
+  Result<void> attach_probes(Watched& watched, const iocs::CaWriteTarget& target,
+                             const std::vector<Place>& places);
+  static std::vector<Place> places_of(const iocs::Ioc& ioc);
+  std::shared_ptr<Probes> probes_for_all(const iocs::CaWriteTarget& target) const;
+  void begin_switch();
+  void look_at(const WitnessedIoc& ioc, const CodeFiles& for_all, std::vector<Watched*>& leave);
+  void start(const WitnessedIoc& ioc, const CodeFiles& for_all, Clock::time_point now);
+  void start_probes(const WitnessedIoc& ioc, Watched& watched, Clock::time_point now);
+  void end(const std::vector<Watched*>& those, Clock::time_point now);
+  void forget(const Watched& watched);
+  void forget_process(const Watched& watched);
+  void report_forgotten(const Result<bool>& erased);
+  Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
+  Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
+  std::string name_by_packets(const CaPutPlace& place) const;
+  void forget_rest(std::uint32_t generation);
+  void observe_rest(Watched& watched, const iocx_witness_rest& rest);
+  void observe_result(std::uint32_t index, std::uint64_t now_ns);
+  void observe_failures(std::uint64_t source, const __u64* failures, const CaPutLabels& labels);
+  void observe_durations(std::uint32_t index, const iocx_witness_durations& durations);
+  bool has_room(std::uint64_t index);
+  const CaPutLabels* labels_in_sums(std::uint32_t index) const;
+  bool waits(std::uint32_t index, std::uint64_t now_ns) const;
+  Result<void> give_up_all(std::uint32_t generation, Clock::time_point now);
+  Result<void> give_up(std::uint32_t index, Clock::time_point now);
+  Watched* of_generation(std::uint32_t generation);
+  const Watched* of_generation(std::uint32_t generation) const;
+  CaPutLabels labels_of(const Watched& watched, std::uint32_t index, const CaPutPlace& place,
+                        const iocx_witness_info& info) const;
+
+  std::shared_ptr<CaTotals> totals_;
+  CaTap* tap_;                                      // null: packets are not read
+  CaWitnessObject object_;                          // before the probes: they die first
+  std::map<std::uint64_t, Watched> watched_;        // by serial
+  std::map<std::uint32_t, std::uint64_t> serials_;  // by generation
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;        // of them, as of the last collect()
+  std::uint32_t used_end_ = 0;  // none that is used from here on
+  TroubleLog trouble_;
+  std::map<std::uint32_t, std::string> unheard_;
+  std::uint32_t last_generation_ = 0;
+  bool switching_ = false;          // begin_switch() was called by this follow()
+  std::uint64_t lost_results_ = 0;  // of put-callbacks whose slot was freed
+};
+
+}  // namespace ioc_exporter::ca

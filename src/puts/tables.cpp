@@ -1,0 +1,70 @@
+#include "puts/tables.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ioc_exporter::ca {
+
+exposition::StatusTable clients_table(const CaSamples& samples) {
+  exposition::StatusTable table;
+  table.title = "Clients";
+  table.note = "Who is connected over Channel Access, and with how much.";
+  table.columns = {{"IOC", false},     {"client", false},  {"user", false},   {"host", false},
+                   {"circuits", true}, {"channels", true}, {"monitors", true}};
+  std::vector<const CaClientSample*> clients;
+  for (const CaClientSample& client : samples.ca_clients) clients.push_back(&client);
+  std::ranges::sort(clients, {}, [](const CaClientSample* c) {
+    return std::tie(c->ioc, c->client, c->user, c->host);
+  });
+  for (const CaClientSample* c : clients) {
+    if (table.rows.size() == kClientsShown) break;
+    table.rows.push_back({c->ioc, c->client, c->user, c->host, std::to_string(c->circuits),
+                          std::to_string(c->channels), std::to_string(c->monitors)});
+  }
+  if (clients.size() > table.rows.size())
+    table.rest = "And " + std::to_string(clients.size() - table.rows.size()) +
+                 " more: epics_client_circuits on /metrics has all.";
+  return table;
+}
+
+exposition::StatusTable puts_table(const CaSamples& samples, double now) {
+  exposition::StatusTable table;
+  table.title = "Latest puts";
+  table.note = "The last put of those who wrote last. Of one PV: ioc_exporter who-wrote PV.";
+  table.columns = {{"when", false}, {"IOC", false},  {"PV", false},       {"client", false},
+                   {"user", false}, {"host", false}, {"operation", false}};
+  std::vector<const PutSample*> puts;
+  for (const PutSample& put : samples.puts)
+    if (put.last_time_seconds > 0) puts.push_back(&put);
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(puts.size(), kPutsShown));
+  std::ranges::partial_sort(puts, puts.begin() + shown, std::greater<>(),
+                            [](const PutSample* put) { return put->last_time_seconds; });
+  for (auto put = puts.begin(); put != puts.begin() + shown; ++put)
+    table.rows.push_back({exposition::ago_text((*put)->last_time_seconds, now), (*put)->ioc,
+                          (*put)->pv, (*put)->client, (*put)->user, (*put)->host,
+                          (*put)->op == PutOp::write ? "write" : "write_notify"});
+  return table;
+}
+
+exposition::StatusTable searches_table(const CaSamples& samples, double now) {
+  exposition::StatusTable table;
+  table.title = "Searched in vain";
+  table.note =
+      "Names that clients search by UDP again and again, and that no server of this host has: "
+      "a wrong name, or an IOC that is down.";
+  table.columns = {
+      {"name", false}, {"client", false}, {"requests", true}, {"since", false}, {"last", false}};
+  std::vector<const SearchedName*> names;
+  for (const SearchedName& name : samples.searched_names) names.push_back(&name);
+  std::ranges::sort(names, std::greater<>(), &SearchedName::requests);
+  for (const SearchedName* name : names)
+    table.rows.push_back({name->name, name->client, std::to_string(name->requests),
+                          exposition::ago_text(name->first_time_seconds, now),
+                          exposition::ago_text(name->last_time_seconds, now)});
+  return table;
+}
+
+}  // namespace ioc_exporter::ca

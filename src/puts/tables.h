@@ -1,0 +1,20 @@
+// The page's tables of Channel Access: who is connected, who wrote last, what is searched in vain.
+// Pure.
+#pragma once
+
+#include <cstddef>
+
+#include "exposition/status_page.h"
+#include "puts/totals/samples.h"
+
+namespace ioc_exporter::ca {
+
+inline constexpr std::size_t kClientsShown = 100;
+inline constexpr std::size_t kPutsShown = 10;
+
+// `now`: time of day in seconds.
+exposition::StatusTable clients_table(const CaSamples& samples);
+exposition::StatusTable puts_table(const CaSamples& samples, double now);
+exposition::StatusTable searches_table(const CaSamples& samples, double now);
+
+}  // namespace ioc_exporter::ca

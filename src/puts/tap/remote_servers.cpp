@@ -1,0 +1,72 @@
+#include "puts/tap/remote_servers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace ioc_exporter::ca {
+namespace {
+
+bool is_any(const iocx_ca_address& address) {
+  InetAddress bytes;
+  std::copy(std::begin(address.bytes), std::end(address.bytes), bytes.begin());
+  return is_any_address(bytes);
+}
+
+}  // namespace
+
+std::string address_name(const iocx_ca_address& address, std::uint16_t port) {
+  std::string name;
+  if (!is_any(address)) name = ca_address_text(address);
+  if (name.find(':') != std::string::npos) name.insert(0, 1, '[').append(1, ']');
+  return name.append(1, ':').append(std::to_string(port));
+}
+
+void RemoteServers::add(const std::vector<CaServer>& found, iocs::Host& host,
+                        Clock::time_point now) {
+  for (const CaServer& server : found) {
+    const iocx_ca_server key = ca_server_key(server);
+    if (const auto known = known_.find(key); known != known_.end()) {
+      known->second.last_used = now;
+      continue;
+    }
+    // A wildcard is no server but a place for them.
+    if (server.remote && is_any(server.address)) continue;
+    std::string name = address_name(server.address, server.port);
+    if (known_.size() >= kMostServers || !options_.filter.wants(name)) continue;
+    const std::uint32_t number = host.number_of(name);
+    known_.emplace(key, Known{std::move(name), number, now});
+  }
+}
+
+void RemoteServers::release_unused(const std::set<std::uint32_t>& circuits, iocs::Host& host,
+                                   Clock::time_point now) {
+  for (auto one = known_.begin(); one != known_.end();) {
+    Known& known = one->second;
+    if (circuits.contains(known.number)) known.last_used = now;
+    if (now - known.last_used < options_.keep) {
+      ++one;
+      continue;
+    }
+    const std::string name = std::move(known.name);
+    one = known_.erase(one);
+    // One address may be known from several network namespaces.
+    if (std::ranges::none_of(known_,
+                             [&name](const auto& other) { return other.second.name == name; }))
+      host.release(name);
+  }
+}
+
+std::vector<CaServer> RemoteServers::servers(const std::vector<std::uint32_t>& nets) const {
+  std::vector<CaServer> servers;
+  for (const auto& [key, known] : known_)
+    if (std::ranges::find(nets, key.net) != nets.end())
+      servers.push_back(ca_server_of(key, known.number));
+  if (!options_.remote) return servers;
+  for (const std::uint32_t net : nets)
+    for (const std::uint16_t port : options_.ports)
+      servers.push_back({{}, port, kCaRemote, net, true});
+  return servers;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,37 @@
+// A CA server as the tap's maps and its callers name it.
+#pragma once
+
+#include <cstdint>
+
+#include "puts/tap/connections.h"
+#include "shared/ca_tap.h"
+
+namespace ioc_exporter::ca {
+
+// For a port on which an IOC is expected that is not known yet: the channels of its first clients
+// are kept, and belong to the IOC that turns out to listen on that port.
+inline constexpr std::uint32_t kCaIocToCome = IOCX_CA_IOC_TO_COME;
+// For a server on another host that has no number yet: as kCaIocToCome.
+inline constexpr std::uint32_t kCaRemote = IOCX_CA_IOC_REMOTE;
+
+inline bool is_ioc_number(std::uint32_t ioc) {
+  return ioc != kCaIocToCome && ioc != kCaRemote;
+}
+
+// A listening socket. An address of all zeros, or 0.0.0.0 as ca_address_v4() writes it, is the
+// wildcard.
+struct CaServer {
+  iocx_ca_address address{};
+  std::uint16_t port = 0;
+  // The caller's number, or one of the above; not to be given to another IOC before forget().
+  std::uint32_t ioc = kCaIocToCome;
+  std::uint32_t net = 0;  // from CaTap::add_namespace(); 0: the exporter's own
+  // The server is on another host and the clients are in the namespace
+  // (CaTapOptions.remote_servers).
+  bool remote = false;
+};
+
+iocx_ca_server ca_server_key(const CaServer& server);
+CaServer ca_server_of(const iocx_ca_server& key, std::uint32_t ioc);
+
+}  // namespace ioc_exporter::ca

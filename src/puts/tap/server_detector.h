@@ -1,0 +1,37 @@
+// CaServerDetector: which of the listeners that no known process holds are CA servers: those that
+// have answered a search or sent a beacon. A TCP forwarder does neither. Pure: no system calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "iocs/find/finder.h"
+#include "puts/tap/server.h"
+
+namespace ioc_exporter::ca {
+
+class CaServerDetector {
+ public:
+  // The tap's number of a network namespace, by its inode; nothing: it does not look into it.
+  using NetOf = std::function<std::optional<std::uint32_t>(std::uint64_t)>;
+
+  // `unclaimed`: listeners, as they are now. `learned`: servers of this host that answered a search
+  // or sent a beacon. Gives the listeners that are CA servers.
+  std::vector<iocs::Listener> update(const std::set<iocs::Listener>& unclaimed,
+                                     const std::vector<CaServer>& learned, const NetOf& net_of);
+
+  // Where the listeners of the last update() are: there the tap need not expect an IOC.
+  const std::set<std::pair<std::uint32_t, std::uint16_t>>& taken() const { return taken_; }
+
+ private:
+  std::set<std::pair<std::uint32_t, std::uint16_t>> taken_;  // net, port
+};
+
+// The tap's name of a listening socket.
+CaServer ca_server(const iocs::ListeningSocket& socket, std::uint32_t net, std::uint32_t ioc);
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,117 @@
+#include "puts/tap/stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ioc_exporter::ca {
+
+CaStream CaStream::from_start(CaDirection direction) {
+  CaStream stream(direction);
+  iocx_ca_start(&stream.stream_, static_cast<std::uint32_t>(direction));
+  return stream;
+}
+
+CaStream CaStream::joined(CaDirection direction) {
+  return CaStream(direction);
+}
+
+std::vector<CaEvent> CaStream::feed(std::span<const std::uint8_t> segment) {
+  std::vector<CaEvent> events;
+  if (segment.empty()) return events;
+  iocx_ca_begin(&stream_, &window_, static_cast<std::uint32_t>(direction_),
+                static_cast<std::uint32_t>(segment.size()));
+  for (;;) {
+    iocx_ca_event event{};
+    if (iocx_ca_is_out_of_sync(&stream_)) {
+      if (seek(segment) == IOCX_CA_SEEK_END) return events;
+      if (stream_.unfinished == 0) continue;
+      iocx_ca_finish_put(&stream_, &event);
+    } else {
+      if (iocx_ca_wants_bytes(&stream_, &window_)) fill(segment);
+      const int result = iocx_ca_step(&stream_, &window_, &event);
+      if (result == IOCX_CA_DONE) return events;
+      if (result == IOCX_CA_OUT_OF_SYNC) continue;
+    }
+    if (event.kind == IOCX_CA_PUT && stream_.sync == IOCX_CA_REGAINED && has_channel_ &&
+        !has_channel_(IOCX_CA_NAMES_SID, event.id))
+      stream_.sync = IOCX_CA_LOST;
+    else if (event.kind != IOCX_CA_NOTHING)
+      events.push_back(convert(event));
+  }
+}
+
+// The same as ca_seek() of bpf/tap/tap_resync.bpf.h. The stream begins with the first segment, as
+// far as is known here: messages start on multiples of 8 from there on.
+int CaStream::seek(std::span<const std::uint8_t> segment) {
+  iocx_ca_seek_place(&window_);
+  std::vector<std::uint8_t> all(stream_.carry, stream_.carry + window_.carried);
+  all.insert(all.end(), segment.begin(), segment.end());
+  iocx_ca_seek_begin(&stream_, &window_, 0, 8);
+  for (;;) {
+    const std::uint32_t size = iocx_ca_seek_wants(&window_);
+    std::uint32_t confidence = IOCX_CA_REFUSED;
+    if (size != 0) {
+      std::memcpy(window_.seek.bytes, all.data() + window_.seek.at, size);
+      if (iocx_ca_seek_header(&window_, size)) confidence = trust();
+    }
+    const int result = iocx_ca_seek(&stream_, &window_, confidence, has_channel_ != nullptr);
+    if (result == IOCX_CA_SEEK_ON) continue;
+    if (result == IOCX_CA_SEEK_END) {
+      stream_.have = iocx_ca_tail(&stream_, &window_);
+      std::copy(all.end() - stream_.have, all.end(), stream_.carry);
+    } else if (window_.pos < window_.carried) {
+      const std::size_t there = std::min<std::size_t>(all.size(), IOCX_CA_ROOM);
+      std::copy_n(all.begin(), there, window_.bytes);
+      iocx_ca_drop_carried(&stream_, &window_);
+    }
+    return result;
+  }
+}
+
+std::uint32_t CaStream::trust() const {
+  const std::uint32_t names = iocx_ca_names(window_.direction, &window_.header);
+  if (names == IOCX_CA_NAMES_NONE) return IOCX_CA_NAMELESS;
+  if (names == IOCX_CA_NAMES_NEW || !has_channel_) return IOCX_CA_TRUSTED;
+  return has_channel_(names, window_.header.parameter1) ? IOCX_CA_TRUSTED : IOCX_CA_REFUSED;
+}
+
+std::vector<CaEvent> CaStream::gap(std::uint32_t missing) {
+  iocx_ca_event event{};
+  iocx_ca_gap(&stream_, &event, missing);
+  if (event.kind == IOCX_CA_NOTHING) return {};
+  return {convert(event)};
+}
+
+// The same as fill() of bpf/tap/tap_messages.bpf.h.
+void CaStream::fill(std::span<const std::uint8_t> segment) {
+  std::uint32_t lead = 0, from = 0;
+  if (window_.pos == 0 && window_.carried != 0) {
+    std::memcpy(window_.bytes, stream_.carry, sizeof stream_.carry);
+    lead = window_.carried;
+    stream_.have = 0;
+  } else {
+    from = window_.pos - window_.carried;
+  }
+  const std::size_t size = std::min<std::size_t>(segment.size() - from, IOCX_CA_FILL);
+  std::memcpy(window_.bytes + lead, segment.data() + from, size);
+  window_.base = window_.pos;
+}
+
+CaEvent CaStream::convert(const iocx_ca_event& event) const {
+  CaEvent converted{event.kind, event.id, event.other, false, {}};
+  if (event.kind == IOCX_CA_PUT) converted.notify = event.notify != 0;
+  if (event.kind == IOCX_CA_ERROR) {
+    iocx_ca_event request = event;
+    iocx_ca_read_error(&request, window_.bytes + event.at);
+    converted.id = request.id;
+    converted.failed = request.failed;
+    converted.ioid = request.ioid;
+  }
+  if (event.kind == IOCX_CA_CREATE || event.kind == IOCX_CA_USER || event.kind == IOCX_CA_HOST) {
+    const auto* text = reinterpret_cast<const char*>(window_.bytes + event.at);
+    converted.text.assign(text, std::find(text, text + event.size, '\0'));
+  }
+  return converted;
+}
+
+}  // namespace ioc_exporter::ca

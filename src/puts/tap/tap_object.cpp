@@ -1,0 +1,380 @@
+#include "puts/tap/tap_object.h"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "ca_tap.skel.h"
+#include "kernel/libbpf_support.h"
+#include "kernel/mapped_array.h"
+#include "puts/tap/pins.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(ca_tap_bpf* skeleton) const { ca_tap_bpf__destroy(skeleton); }
+};
+
+Result<void> map_memory(kernel::MapMemory& into, const bpf_map* map) {
+  const std::size_t bytes = std::size_t{bpf_map__max_entries(map)} * bpf_map__value_size(map);
+  auto memory = kernel::MapMemory::map(bpf_map__fd(map), bytes, bpf_map__name(map),
+                                       kernel::MapMemory::Access::write);
+  if (!memory) return std::move(memory).error();
+  into = std::move(*memory);
+  return {};
+}
+
+// Linux 5.12 knows compare-and-swap, and some distributions' older kernels do: load one and see.
+bool kernel_has_compare_and_swap() {
+  const bpf_insn program[] = {
+      {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},               // r0 = 0
+      {BPF_STX | BPF_MEM | BPF_DW, 10, 0, -8, 0},              // *(u64 *)(fp - 8) = r0
+      {BPF_ALU64 | BPF_MOV | BPF_K, 1, 0, 0, 1},               // r1 = 1
+      {BPF_STX | BPF_ATOMIC | BPF_W, 10, 1, -8, BPF_CMPXCHG},  // r0 = cmpxchg(fp - 8, r0, r1)
+      {BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
+      {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+  const UniqueFd fd(bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "cmpxchg_probe", "Dual BSD/GPL",
+                                  program, std::size(program), nullptr));
+  return static_cast<bool>(fd);
+}
+
+Result<void> push(const bpf_map* queue, std::uint32_t number) {
+  const int err = bpf_map_update_elem(bpf_map__fd(queue), nullptr, &number, BPF_ANY);
+  if (err < 0)
+    return kernel::libbpf_error(err, std::string("write to BPF map ") + bpf_map__name(queue));
+  return {};
+}
+
+}  // namespace
+
+struct CaTapObject::Loaded {
+  std::unique_ptr<ca_tap_bpf, SkeletonDeleter> skeleton;
+  CaTapLock lock = CaTapLock::map_insert;
+  std::uint32_t max_channels = 0;
+  std::uint32_t max_pages = 0;
+  kernel::MapMemory channels, watched, page_owners, shares;
+  CaTapMaps views;
+
+  Result<void> set_sizes(const CaTapSizes& sizes) const;
+  void set_room(const CaTapSizes& sizes) const;
+  iocx_ca_share& share(std::uint32_t index) const {
+    return static_cast<iocx_ca_share*>(shares.data())[index];
+  }
+  Result<void> open_views();
+  Result<void> map_into_memory();
+  Result<void> free_pages() const;
+  std::vector<bpf_map*> pinned_maps() const;
+  Result<std::uint64_t> find_last_id() const;
+};
+
+Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
+  const auto& maps = skeleton->maps;
+  const std::pair<bpf_map*, std::uint32_t> wanted[] = {
+      {maps.ca_servers, sizes.max_servers},
+      {maps.ca_ports, sizes.max_servers},
+      {maps.ca_flows, sizes.max_circuits},
+      {maps.ca_begun, std::max(sizes.max_circuits / 4, 1024u)},
+      // Those of channels, and as many that are marked as closed; or that were not answered yet.
+      {maps.ca_sids, sizes.max_channels * 2},
+      {maps.ca_cids, sizes.max_channels * 2},
+      {maps.ca_channels, sizes.max_channels},
+      {maps.ca_free_slots, sizes.max_channels},
+      {maps.ca_pending, sizes.max_pending},
+      {maps.ca_outcomes, sizes.max_outcomes},
+      {maps.ca_failures, sizes.max_failures},
+      {maps.ca_pages, sizes.max_pages},
+      {maps.ca_page_owners, sizes.max_pages},
+      {maps.ca_free_pages, sizes.max_pages},
+      // Ended channels keep theirs until they are reaped, while new ones come.
+      {maps.ca_channel_info, sizes.max_channels * 2}};
+  for (const auto& [map, entries] : wanted)
+    if (auto ok = kernel::size_map(map, entries); !ok) return ok;
+  return {};
+}
+
+void CaTapObject::Loaded::set_room(const CaTapSizes& sizes) const {
+  auto& room = skeleton->rodata->cfg_room;
+  room[IOCX_CA_SHARE_CIRCUITS] = sizes.max_circuits;
+  room[IOCX_CA_SHARE_CHANNELS] = sizes.max_channels;
+  room[IOCX_CA_SHARE_REQUESTS] = sizes.max_channels;
+  room[IOCX_CA_SHARE_PENDING] = sizes.max_pending - sizes.max_pending / 4;
+  room[IOCX_CA_SHARE_OUTCOMES] = sizes.max_outcomes;
+  room[IOCX_CA_SHARE_FAILURES] = sizes.max_failures;
+  room[IOCX_CA_SHARE_PAGES] = sizes.max_pages;
+  room[IOCX_CA_SHARE_CLEARED] = sizes.max_channels;
+}
+
+Result<void> CaTapObject::Loaded::open_views() {
+  const auto& maps = skeleton->maps;
+  if (auto ok = kernel::open_view(views.servers, maps.ca_servers); !ok) return ok;
+  if (auto ok = kernel::open_view(views.ports, maps.ca_ports); !ok) return ok;
+  if (auto ok = kernel::open_view(views.local_addresses, maps.ca_local); !ok) return ok;
+  if (auto ok = kernel::open_view(views.local_routes, maps.ca_local_routes); !ok) return ok;
+  if (auto ok = kernel::open_view(views.flows, maps.ca_flows); !ok) return ok;
+  if (auto ok = kernel::open_view(views.sids, maps.ca_sids); !ok) return ok;
+  if (auto ok = kernel::open_view(views.cids, maps.ca_cids); !ok) return ok;
+  if (auto ok = kernel::open_view(views.channel_info, maps.ca_channel_info); !ok) return ok;
+  if (auto ok = kernel::open_view(views.pending, maps.ca_pending); !ok) return ok;
+  if (auto ok = kernel::open_view(views.outcomes, maps.ca_outcomes); !ok) return ok;
+  if (auto ok = kernel::open_view(views.failures, maps.ca_failures); !ok) return ok;
+  return kernel::open_view(views.drops, maps.ca_drops);
+}
+
+Result<void> CaTapObject::Loaded::map_into_memory() {
+  const auto& maps = skeleton->maps;
+  if (auto ok = map_memory(channels, maps.ca_channels); !ok) return ok;
+  if (auto ok = map_memory(page_owners, maps.ca_page_owners); !ok) return ok;
+  if (auto ok = map_memory(shares, maps.ca_shares); !ok) return ok;
+  return map_memory(watched, maps.ca_watched);
+}
+
+Result<void> CaTapObject::Loaded::free_pages() const {
+  const bpf_map* queue = skeleton->maps.ca_free_pages;
+  for (std::uint32_t page = 0; page < bpf_map__max_entries(queue); ++page)
+    if (auto ok = push(queue, page); !ok) return ok;
+  return {};
+}
+
+std::vector<bpf_map*> CaTapObject::Loaded::pinned_maps() const {
+  const auto& maps = skeleton->maps;
+  return {maps.ca_flows, maps.ca_sids, maps.ca_cids, maps.ca_channel_info, maps.ca_channels};
+}
+
+// In maps that were adopted, before the programs are loaded.
+Result<std::uint64_t> CaTapObject::Loaded::find_last_id() const {
+  constexpr std::uint64_t kLower = (std::uint64_t{1} << 48) - 1;
+  std::uint64_t last = 0;
+  const auto note = [&last](std::uint64_t id) { last = std::max(last, id & kLower); };
+  auto circuits = kernel::MapView<iocx_ca_flow_key, iocx_ca_flow>::from_fd(
+      bpf_map__fd(skeleton->maps.ca_flows));
+  if (!circuits) return std::move(circuits).error();
+  auto ok = circuits->for_each([&](const auto&, const iocx_ca_flow& flow) { note(flow.circuit); });
+  if (!ok) return ok.error();
+  auto infos = kernel::MapView<std::uint64_t, iocx_ca_channel_info>::from_fd(
+      bpf_map__fd(skeleton->maps.ca_channel_info));
+  if (!infos) return std::move(infos).error();
+  ok = infos->for_each([&](std::uint64_t channel, const iocx_ca_channel_info& info) {
+    note(channel);
+    note(info.circuit);
+  });
+  if (!ok) return ok.error();
+  return last;
+}
+
+CaTapObject::CaTapObject(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+CaTapObject::CaTapObject(CaTapObject&&) noexcept = default;
+CaTapObject& CaTapObject::operator=(CaTapObject&&) noexcept = default;
+CaTapObject::~CaTapObject() = default;
+
+Result<CaTapObject> CaTapObject::load(const CaTapSizes& sizes, CaTapLock lock, bool remote_servers,
+                                      CaPins* pins, const kernel::RingUse& ring) {
+  kernel::capture_libbpf_messages();
+  if (lock == CaTapLock::choose)
+    lock = kernel_has_compare_and_swap() ? CaTapLock::compare_and_swap : CaTapLock::map_insert;
+  auto loaded = std::make_unique<Loaded>();
+  loaded->lock = lock;
+  loaded->max_channels = sizes.max_channels;
+  loaded->max_pages = sizes.max_pages;
+  loaded->skeleton.reset(ca_tap_bpf__open());
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object ca_tap");
+  loaded->skeleton->rodata->cfg_remote = remote_servers ? 1 : 0;
+  loaded->set_room(sizes);
+  if (auto ok = kernel::use_ring(*loaded->skeleton, ring, "ca_tap"); !ok) return ok.error();
+  const auto& programs = loaded->skeleton->progs;
+  const bool swap = lock == CaTapLock::compare_and_swap;
+  bpf_program* reader = swap ? programs.ca_tap_swap : programs.ca_tap_insert;
+  bpf_program__set_autoload(swap ? programs.ca_tap_insert : programs.ca_tap_swap, false);
+  if (auto ok = loaded->set_sizes(sizes); !ok) return ok.error();
+  if (pins)
+    if (auto ok = pins->adopt(loaded->pinned_maps(), sizes.max_circuits); !ok) return ok.error();
+  if (pins && pins->adopted()) {
+    auto last_id = loaded->find_last_id();
+    if (!last_id) return std::move(last_id).error();
+    loaded->skeleton->rodata->cfg_last_id = *last_id;
+  }
+  if (const int err = ca_tap_bpf__load(loaded->skeleton.get()); err < 0)
+    return kernel::libbpf_error(err, "load BPF object ca_tap");
+  if (pins)
+    if (auto ok = pins->pin(loaded->pinned_maps()); !ok) return ok.error();
+  const std::uint32_t first = IOCX_CA_PROGRAM_TCP;
+  const int reader_fd = bpf_program__fd(reader);
+  const int programs_fd = bpf_map__fd(loaded->skeleton->maps.ca_programs);
+  if (const int err = bpf_map_update_elem(programs_fd, &first, &reader_fd, BPF_ANY); err < 0)
+    return kernel::libbpf_error(err, "write to BPF map ca_programs");
+  if (auto ok = loaded->open_views(); !ok) return ok.error();
+  if (auto ok = loaded->map_into_memory(); !ok) return ok.error();
+  if (auto ok = loaded->free_pages(); !ok) return ok.error();
+  CaTapObject object(std::move(loaded));
+  if (!pins || !pins->adopted())
+    if (auto ok = object.free_slots(); !ok) return ok.error();
+  return object;
+}
+
+kernel::LostEvents CaTapObject::lost_events() const {
+  return kernel::lost_events(*loaded_->skeleton);
+}
+
+std::uint64_t CaTapObject::lost_answers() const {
+  return __atomic_load_n(&loaded_->skeleton->bss->putlog_lost_answers, __ATOMIC_RELAXED);
+}
+
+void CaTapObject::set_told_ports(const std::set<std::uint16_t>& puts,
+                                 const std::set<std::uint16_t>& results) const {
+  const auto set = [](auto& told, const std::set<std::uint16_t>& ports) {
+    std::vector<std::uint32_t> words(std::size(told));
+    for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
+  };
+  set(loaded_->skeleton->bss->ca_told_puts, puts);
+  set(loaded_->skeleton->bss->ca_told_results, results);
+}
+
+CaSharedMaps CaTapObject::shared_maps() const {
+  const auto& maps = loaded_->skeleton->maps;
+  return {.work = bpf_map__fd(maps.ca_work),
+          .drops = bpf_map__fd(maps.ca_drops),
+          .programs = bpf_map__fd(maps.ca_programs),
+          .watched = bpf_map__fd(maps.ca_watched),
+          .ports = bpf_map__fd(maps.ca_ports),
+          .servers = bpf_map__fd(maps.ca_servers),
+          .local = bpf_map__fd(maps.ca_local),
+          .local_routes = bpf_map__fd(maps.ca_local_routes)};
+}
+
+const CaTapMaps& CaTapObject::maps() const {
+  return loaded_->views;
+}
+
+std::uint32_t CaTapObject::waiting() const {
+  return __atomic_load_n(&loaded_->skeleton->bss->windows, __ATOMIC_RELAXED);
+}
+
+iocx_ca_port_set& CaTapObject::watched_ports(std::uint32_t net) const {
+  return static_cast<iocx_ca_port_set*>(loaded_->watched.data())[net];
+}
+
+iocx_ca_channel* CaTapObject::channels() const {
+  return static_cast<iocx_ca_channel*>(loaded_->channels.data());
+}
+
+Result<std::optional<std::uint32_t>> CaTapObject::take_slot() const {
+  const int fd = bpf_map__fd(loaded_->skeleton->maps.ca_free_slots);
+  std::uint32_t slot = 0;
+  const int err = bpf_map_lookup_and_delete_elem(fd, nullptr, &slot);
+  if (err == 0) return std::optional<std::uint32_t>(slot);
+  if (err == -ENOENT) return std::optional<std::uint32_t>();
+  return kernel::libbpf_error(err, "take from BPF map ca_free_slots");
+}
+
+Result<void> CaTapObject::free_slots() const {
+  for (std::uint32_t slot = 0; slot < loaded_->max_channels; ++slot)
+    if (channels()[slot].state == IOCX_CA_SLOT_FREE)
+      if (auto ok = push(loaded_->skeleton->maps.ca_free_slots, slot); !ok) return ok;
+  return {};
+}
+
+std::uint64_t CaTapObject::last_id_before() const {
+  return loaded_->skeleton->rodata->cfg_last_id;
+}
+
+Result<void> CaTapObject::give_slot(std::uint32_t slot, std::uint32_t address) const {
+  give_share(IOCX_CA_SHARE_CHANNELS, channels()[slot].circuit, address);
+  channels()[slot] = {};
+  return push(loaded_->skeleton->maps.ca_free_slots, slot);
+}
+
+// As ca_take_share() of bpf/tap/tap_shares.bpf.h.
+bool CaTapObject::take_share(iocx_ca_share_of table, std::uint64_t circuit,
+                             std::uint32_t address) const {
+  const auto held = [&](std::uint32_t index) {
+    return __atomic_load_n(&loaded_->share(index).held[table], __ATOMIC_RELAXED);
+  };
+  const std::uint32_t room = loaded_->skeleton->rodata->cfg_room[table];
+  const auto left = static_cast<std::int32_t>(room - held(IOCX_CA_SHARE_ALL));
+  const std::uint32_t kept = iocx_ca_share_kept(address);
+  if (left <= static_cast<std::int32_t>(room / kept)) return false;
+  const std::uint32_t reserve = iocx_ca_share_reserve(table, room);
+  const std::uint32_t own = circuit != 0 ? held(iocx_ca_share_of_circuit(circuit)) : room;
+  if (circuit != 0 && !iocx_one_may(own, left, reserve)) return false;
+  if ((address != IOCX_CA_SHARE_LOCAL || circuit == 0) &&
+      !iocx_group_may(held(address), own, left, reserve))
+    return false;
+  add_share(table, circuit, address);
+  return true;
+}
+
+void CaTapObject::add_share(iocx_ca_share_of table, std::uint64_t circuit,
+                            std::uint32_t address) const {
+  const auto add = [&](std::uint32_t index) {
+    __atomic_fetch_add(&loaded_->share(index).held[table], 1, __ATOMIC_RELAXED);
+  };
+  add(IOCX_CA_SHARE_ALL);
+  add(address);
+  if (circuit != 0) add(iocx_ca_share_of_circuit(circuit));
+}
+
+void CaTapObject::give_share(iocx_ca_share_of table, std::uint64_t circuit,
+                             std::uint32_t address) const {
+  const auto subtract = [&](std::uint32_t index) {
+    __atomic_fetch_sub(&loaded_->share(index).held[table], 1, __ATOMIC_RELAXED);
+  };
+  subtract(IOCX_CA_SHARE_ALL);
+  subtract(address);
+  if (circuit != 0) subtract(iocx_ca_share_of_circuit(circuit));
+}
+
+std::uint32_t CaTapObject::held(iocx_ca_share_of table) const {
+  return __atomic_load_n(&loaded_->share(IOCX_CA_SHARE_ALL).held[table], __ATOMIC_ACQUIRE);
+}
+
+bool CaTapObject::is_crowded(iocx_ca_share_of table) const {
+  return held(table) > loaded_->skeleton->rodata->cfg_room[table] / 2;
+}
+
+void CaTapObject::stop_waiting(const iocx_ca_flow& flow) const {
+  for (const iocx_ca_direction& direction : flow.directions)
+    if (direction.wants_acks)
+      __atomic_fetch_sub(&loaded_->skeleton->bss->windows, 1, __ATOMIC_RELAXED);
+}
+
+const iocx_ca_page_owner* CaTapObject::page_owners() const {
+  return static_cast<const iocx_ca_page_owner*>(loaded_->page_owners.data());
+}
+
+Result<void> CaTapObject::give_page(std::uint32_t page) const {
+  auto& owner = static_cast<iocx_ca_page_owner*>(loaded_->page_owners.data())[page];
+  give_share(IOCX_CA_SHARE_PAGES, owner.circuit, owner.address);
+  owner.circuit = 0;
+  return push(loaded_->skeleton->maps.ca_free_pages, page);
+}
+
+Result<std::optional<iocx_ca_flow>> CaTapObject::take_flow(const iocx_ca_flow_key& key) const {
+  const auto& flows = loaded_->views.flows;
+  iocx_ca_flow flow;
+  const int err = bpf_map_lookup_and_delete_elem(flows.fd(), &key, &flow);
+  if (err == 0) return std::optional<iocx_ca_flow>(flow);
+  if (err == -ENOENT) return std::optional<iocx_ca_flow>();
+  auto found = flows.lookup(key);
+  if (!found || !*found) return found;
+  auto erased = flows.erase(key);
+  if (!erased) return std::move(erased).error();
+  return found;
+}
+
+std::uint32_t CaTapObject::max_channels() const {
+  return loaded_->max_channels;
+}
+std::uint32_t CaTapObject::max_pages() const {
+  return loaded_->max_pages;
+}
+CaTapLock CaTapObject::lock() const {
+  return loaded_->lock;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,142 @@
+// The programs and maps of bpf/tap/tap.bpf.c in the kernel. Hides libbpf and the skeleton. What
+// feeds them is CaPacketFilter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/event_ring.h"
+#include "kernel/map.h"
+#include "shared/ca_tap.h"
+
+namespace ioc_exporter::ca {
+
+// The lock that the loaded program takes. `choose` asks the kernel for compare-and-swap (5.12) and
+// takes map_insert where it has none; the others are for tests.
+enum class CaTapLock { choose, compare_and_swap, map_insert };
+
+struct CaTapSizes {
+  std::uint32_t max_servers = 16384;  // listening address and port pairs
+  // About 1 KiB of kernel memory for each that is there. For each four, one more that is only asked
+  // for is remembered.
+  std::uint32_t max_circuits = 65536;
+  std::uint32_t max_channels = 131072;  // 64 bytes each at once, 700 more for each in use
+  std::uint32_t max_pending = 16384;    // WRITE_NOTIFYs that wait for their answers; 100 bytes each
+  std::uint32_t max_outcomes = 16384;   // channels with WRITE_NOTIFYs; 1 KiB for each that is there
+  std::uint32_t max_failures = 65536;   // channels with failed puts, by status
+  // 19 KiB each at once. A direction of a connection uses one or more while a segment of it is
+  // missing.
+  std::uint32_t max_pages = 512;
+};
+
+// Descriptors of the maps that ca_tap shares with the other objects of the tap
+// (bpf/tap/segment.bpf.h, bpf/tap/servers.bpf.h). Not owned.
+struct CaSharedMaps {
+  int work = -1;
+  int drops = -1;
+  int programs = -1;
+  int watched = -1;
+  int ports = -1;
+  int servers = -1;
+  int local = -1;
+  int local_routes = -1;
+};
+
+// Of bpf/tap/tap.bpf.c.
+struct CaTapMaps {
+  kernel::MapView<iocx_ca_port, std::uint32_t> ports;
+  kernel::MapView<iocx_ca_server, std::uint32_t> servers;
+  kernel::MapView<iocx_ca_local, std::uint32_t> local_addresses;
+  kernel::MapView<iocx_ca_local_route, std::uint32_t> local_routes;
+  kernel::MapView<iocx_ca_flow_key, iocx_ca_flow> flows;
+  kernel::MapView<iocx_ca_channel_key, std::uint32_t> sids;
+  kernel::MapView<iocx_ca_channel_key, iocx_ca_cid> cids;
+  kernel::MapView<std::uint64_t, iocx_ca_channel_info> channel_info;
+  kernel::MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
+  kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
+  kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+};
+
+class CaPins;
+
+// Loaded programs and their maps; no packet is looked at before a CaPacketFilter is attached.
+class CaTapObject {
+ public:
+  // `remote_servers`: the programs also read what this host's clients send elsewhere.
+  // `ring`: for the put log's events. `pins`: with the tables that are kept there, which they are
+  // from now on. Tables of an earlier run hold what it left; free_slots() follows when it has been
+  // put right.
+  static Result<CaTapObject> load(const CaTapSizes& sizes, CaTapLock lock = CaTapLock::choose,
+                                  bool remote_servers = false, CaPins* pins = nullptr,
+                                  const kernel::RingUse& ring = {});
+
+  CaTapObject(CaTapObject&&) noexcept;
+  CaTapObject& operator=(CaTapObject&&) noexcept;
+  ~CaTapObject();
+
+  CaSharedMaps shared_maps() const;
+
+  // Of the put log: events that were lost, and answers, so far.
+  kernel::LostEvents lost_events() const;
+  std::uint64_t lost_answers() const;
+  // TCP ports at which all servers tell of their puts themselves: they are not in the put log. And
+  // at which they tell what becomes of them: answers are not counted.
+  void set_told_ports(const std::set<std::uint16_t>& puts,
+                      const std::set<std::uint16_t>& results) const;
+  const CaTapMaps& maps() const;
+
+  // Which ports of a network namespace the programs look at, as they have it. Written with atomic
+  // operations, by whoever has inserted the port into maps().ports.
+  iocx_ca_port_set& watched_ports(std::uint32_t net) const;
+  // The slots of channels, max_channels of them, as the program writes them: use atomic operations.
+  iocx_ca_channel* channels() const;
+  // A slot that is free, for the caller alone; nothing when there is none.
+  Result<std::optional<std::uint32_t>> take_slot() const;
+  // Lets the program use every slot that is free: once, and before a CaPacketFilter is attached.
+  Result<void> free_slots() const;
+  // What every id of a circuit or channel of an earlier run is at most, in its lower 48 bits.
+  std::uint64_t last_id_before() const;
+  // Zeroes a slot that the program no longer uses and lets it be used again. `address`: whose share
+  // it was.
+  Result<void> give_slot(std::uint32_t slot, std::uint32_t address) const;
+
+  // As the programs do (bpf/tap/tap_shares.bpf.h): before an entry is made, after it is removed.
+  // `circuit` 0: only the address holds it. take_share() is false when the holder has too much.
+  bool take_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  void add_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  void give_share(iocx_ca_share_of table, std::uint64_t circuit, std::uint32_t address) const;
+  // Of the table, by all: at least what is there, since shares are taken before.
+  std::uint32_t held(iocx_ca_share_of table) const;
+  // More than half of the table is held.
+  bool is_crowded(iocx_ca_share_of table) const;
+  // The connection was taken out of its map: it waits for no acknowledgements any more.
+  void stop_waiting(const iocx_ca_flow& flow) const;
+  // Directions of connections that wait for acknowledgements: while there are none, the programs
+  // skip mere ones.
+  std::uint32_t waiting() const;
+
+  // Whose the pages of what came before its turn are, max_pages of them, as the program writes it.
+  const iocx_ca_page_owner* page_owners() const;
+  // Lets a page be used again whose connection is gone.
+  Result<void> give_page(std::uint32_t page) const;
+
+  // Takes a flow out of its map; nothing when it is not there. On kernels before 5.14, which cannot
+  // take from a hash at once, a look-up and a deletion.
+  Result<std::optional<iocx_ca_flow>> take_flow(const iocx_ca_flow_key& key) const;
+
+  std::uint32_t max_channels() const;
+  std::uint32_t max_pages() const;
+  CaTapLock lock() const;  // never `choose`
+
+ private:
+  struct Loaded;
+  explicit CaTapObject(std::unique_ptr<Loaded> loaded);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,122 @@
+// The part of CaTap that knows where puts go: which client's connection and SID a slot counts for,
+// and whose word counts there.
+#include <algorithm>
+
+#include "puts/tap/tap.h"
+#include "puts/tap/tap_labels.h"
+
+namespace ioc_exporter::ca {
+
+// Its IOC may turn out to be another one than was thought: what was seen before stays the first
+// one's.
+void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_channel_info& info) {
+  if (slot >= placed_.size()) placed_.resize(slot + std::size_t{1});
+  Placed& placed = placed_[slot];
+  const iocx_ca_channel& channel = object_.channels()[slot];
+  if (placed.channel != channel.channel) placed.growth = {}, placed.kept = {};
+  placed.channel = channel.channel;
+  if (const auto before = slot_at_.find(placed.place);
+      before != slot_at_.end() && before->second == slot)
+    slot_at_.erase(before);
+  placed.place = put_place(ioc, info.client, info.client_port, channel.sid);
+  slot_at_[placed.place] = slot;
+  placed.server_port = info.server_port;
+}
+
+// Takes note of what the slot has counted. False: its puts are the server's to tell.
+bool CaTap::packets_count(Placed& placed, const CaPuts& puts) {
+  const CaPuts growth = placed.growth.advance(puts);
+  sources_.saw(placed.place.ioc, growth[0] + growth[1]);
+  const bool counts = !sources_.is_server(placed.place.ioc, placed.server_port);
+  if (counts) add_to(placed.kept, growth);
+  return counts;
+}
+
+// The first look at a channel under its labels, after packets_count(). It may have waited for them,
+// while the source of its IOC's puts changed.
+void CaTap::open_slot(std::uint32_t slot, CaPutLabels labels, const CaPuts& puts,
+                      std::uint64_t last_put) {
+  const Placed& placed = placed_[slot];
+  if (placed.kept != puts && placed.kept != CaPuts{})
+    totals_->puts.add(labels, placed.kept, last_put & ~1ULL);
+  totals_->puts.open(slot, placed.channel, std::move(labels));
+  if (placed.kept == puts)
+    totals_->puts.observe(slot, puts, last_put);
+  else
+    totals_->puts.pass_over(slot, puts);
+}
+
+Result<CaPutSources::UnreadByIoc> CaTap::read_unread() const {
+  CaPutSources::UnreadByIoc unread;
+  const auto note = [&](const InetSocket& socket, std::uint32_t net) {
+    const auto server = find_server(ca_flow_key(socket, net));
+    if (server == servers_.end() || !is_ioc_number(server->second)) return;
+    CaPutSources::Unread& its = unread[server->second];
+    its.bytes += socket.unread;
+    ++its.sockets;
+  };
+  auto done = for_each_socket(SocketKind::connected, note);
+  if (!done) return done.error();
+  return unread;
+}
+
+Result<void> CaTap::begin_source_switch(Clock::time_point now) {
+  if (auto ok = observe_channels(now); !ok) return ok;
+  if (auto ok = observe_outcomes(); !ok) return ok;
+  auto unread = read_unread();
+  sources_.begin_switch(unread ? *unread : CaPutSources::UnreadByIoc());
+  return unread ? Result<void>() : unread.error();
+}
+
+Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::time_point now) {
+  auto seen = observe_channels(now);
+  if (seen) seen = observe_outcomes();
+  sources_.to_server(ioc, results);
+  return seen;
+}
+
+Result<void> CaTap::end_source_switch(Clock::time_point now) {
+  auto seen = observe_channels(now);
+  sources_.end_switch();
+  return seen;
+}
+
+std::string CaTap::name_of(const CaPutPlace& place) const {
+  const auto found = slot_at_.find(place);
+  if (found == slot_at_.end()) return {};
+  const Placed& placed = placed_[found->second];
+  const CaPutLabels* const labels = totals_->puts.labels(found->second, placed.channel);
+  return labels == nullptr ? "" : labels->pv;
+}
+
+std::optional<CaPutIdentity> CaTap::identify(const iocx_putlog_event& event) const {
+  const auto info = object_.maps().channel_info.lookup(event.id);
+  if (!info || !*info) return std::nullopt;
+  const auto ioc = ioc_of((*info)->circuit, (*info)->ioc);
+  if (!ioc) return std::nullopt;
+  return CaPutIdentity{put_labels(*ioc, **info),
+                       put_place(*ioc, (*info)->client, (*info)->client_port, event.sid)};
+}
+
+// The server's address is this host's: that of a client on it, too, or one of the others.
+std::string CaTap::server_of(const CaPutPlace& place, std::uint16_t port, std::uint32_t net) const {
+  iocx_ca_flow_key key{};
+  std::copy(place.address.begin(), place.address.end(), std::begin(key.client.bytes));
+  key.client_port = place.port;
+  key.server_port = port;
+  key.net = net;
+  const auto is_there = [&](const iocx_ca_address& server) {
+    key.server = server;
+    const auto flow = object_.maps().flows.lookup(key);
+    return flow && *flow;
+  };
+  const auto text = [&] { return ca_address_text(key.server) + ":" + std::to_string(port); };
+  if (is_there(key.client)) return text();
+  const auto local = object_.maps().local_addresses.keys();
+  if (!local) return {};
+  for (const iocx_ca_local& address : *local)
+    if (address.net == net && is_there(address.address)) return text();
+  return {};
+}
+
+}  // namespace ioc_exporter::ca

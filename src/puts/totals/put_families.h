@@ -1,0 +1,46 @@
+// Families about puts: what was written, by whom, with which outcome. Those of Channel Access, and
+// what PV Access adds to the same families.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "exposition/encoder.h"
+#include "exposition/shared_families.h"
+#include "puts/totals/samples.h"
+
+namespace ioc_exporter::ca {
+
+// Values of the label `protocol`.
+inline constexpr std::string_view kCa = "ca";
+inline constexpr std::string_view kPva = "pva";
+constexpr std::string_view protocol_of(bool by_pva) {
+  return by_pva ? kPva : kCa;
+}
+
+inline constexpr std::string_view kPvaPutOp = "put";  // the label `op` of all puts by PV Access
+inline constexpr std::string_view kPutsTotal = "epics_puts_total";
+inline constexpr std::string_view kPutDurations = "epics_put_duration_seconds";
+
+// The labels of one series of kPutsTotal, in their order.
+inline std::vector<exposition::Label> put_labels(std::string_view protocol, std::string_view ioc,
+                                                 std::string_view pv, std::string_view client,
+                                                 std::string_view user, std::string_view host,
+                                                 std::string_view op) {
+  return {{"ioc", ioc},   {"protocol", protocol}, {"pv", pv}, {"client", client},
+          {"user", user}, {"client_host", host},  {"op", op}};
+}
+
+// All that Channel Access has to tell of puts. Samples with the same labels are one series: their
+// sum, or the latest time. `edges`: of kPutScale.
+void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
+                 exposition::Encoder& encoder, exposition::SharedFamilies& shared);
+
+// Puts, with the last of each as an exemplar and its time; and those that failed. `encoder` makes
+// the labels.
+void add_puts(const std::vector<PutSample>& puts, const exposition::Encoder& encoder,
+              exposition::SharedFamilies& shared);
+void add_put_failures(const std::vector<PutFailureSample>& failures,
+                      const exposition::Encoder& encoder, exposition::SharedFamilies& shared);
+
+}  // namespace ioc_exporter::ca

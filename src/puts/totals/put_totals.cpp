@@ -1,0 +1,236 @@
+#include "puts/totals/put_totals.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "shared/ca_servers.h"
+#include "shared/shares.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+// Who has series: an address, of IPv6 its /64; "": on loopback, where it tells nothing.
+std::string address_of(const CaPutLabels& labels) {
+  const std::string& client = labels.client;
+  if (client.starts_with("127.") || client == "::1") return {};
+  iocx_ca_address address{};
+  if (client.find(':') == std::string::npos ||
+      ::inet_pton(AF_INET6, client.c_str(), address.bytes) != 1)
+    return client;
+  const bool is_link_local = address.bytes[0] == 0xFE && (address.bytes[1] & 0xC0) == 0x80;
+  return {reinterpret_cast<const char*>(address.bytes), is_link_local ? 16u : 8u};
+}
+
+// And who writes from there; no address looks like it.
+std::string person_of(const CaPutLabels& labels) {
+  std::string person = labels.client;
+  return person.append(1, '\0').append(labels.user).append(1, '\0').append(labels.host);
+}
+
+}  // namespace
+
+std::size_t CaPutPlaceHash::operator()(const CaPutPlace& place) const noexcept {
+  const std::string_view address(reinterpret_cast<const char*>(place.address.data()),
+                                 place.address.size());
+  const std::uint64_t rest = std::uint64_t{place.ioc} << 32 ^ place.sid;
+  return std::hash<std::string_view>()(address) ^
+         std::hash<std::uint64_t>()(rest * 0x9E3779B97F4A7C15ULL + place.port);
+}
+
+const CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) const {
+  const auto& channels = channels_[slot / kServerSlots];
+  const std::uint32_t index = slot % kServerSlots;
+  if (index >= channels.size() || channels[index].state == Channel::State::closed) return nullptr;
+  return &channels[index];
+}
+
+CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) {
+  return const_cast<Channel*>(std::as_const(*this).find(slot));
+}
+
+// As the kernel's tables (bpf/shared/shares.h).
+bool CaPutTotals::has_room(const CaPutLabels& labels) const {
+  if (shown_ >= max_series_) return false;
+  const auto left = static_cast<std::int32_t>(max_series_ - shown_);
+  const auto room = static_cast<std::uint32_t>(max_series_);
+  const auto shown_of = [this](const std::string& who) {
+    const auto found = shown_of_.find(who);
+    return found == shown_of_.end() ? 0u : static_cast<std::uint32_t>(found->second);
+  };
+  const std::uint32_t reserve = room / 2;
+  if (left > static_cast<std::int32_t>(reserve)) return true;
+  if (!iocx_one_may(shown_of(person_of(labels)), left, reserve)) return false;
+  const std::string address = address_of(labels);
+  return address.empty() || iocx_group_may(shown_of(address), room, left, reserve);
+}
+
+// Whether the series has room, or gets it now.
+bool CaPutTotals::show(SeriesMap::value_type& entry) {
+  if (entry.second.shown) return true;
+  if (!has_room(entry.first)) return false;
+  entry.second.shown = true;
+  ++shown_;
+  ++shown_of_[person_of(entry.first)];
+  ++shown_of_[address_of(entry.first)];
+  return true;
+}
+
+void CaPutTotals::hide(const SeriesMap::value_type& entry) {
+  if (!entry.second.shown) return;
+  --shown_;
+  for (const std::string& who : {person_of(entry.first), address_of(entry.first)}) {
+    const auto found = shown_of_.find(who);
+    if (--found->second == 0) shown_of_.erase(found);
+  }
+}
+
+void CaPutTotals::open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels) {
+  close(slot);
+  auto& channels = channels_[slot / kServerSlots];
+  const std::uint32_t index = slot % kServerSlots;
+  if (index >= channels.size()) channels.resize(index + std::size_t{1});
+  Channel& opened = channels[index];
+  opened.id = channel;
+  opened.growth = {};
+  opened.series = series_.try_emplace(std::move(labels)).first;
+  opened.state = Channel::State::counts;
+  ++opened.series->second.channels;
+  ++open_channels_;
+}
+
+bool CaPutTotals::is_open(std::uint32_t slot, std::uint64_t channel) const {
+  const Channel* const found = find(slot);
+  return found != nullptr && found->id == channel;
+}
+
+void CaPutTotals::relabel(std::uint32_t slot, CaPutLabels labels) {
+  const Channel* channel = find(slot);
+  if (channel == nullptr) return;
+  const CounterGrowth<2> growth = channel->growth;
+  open(slot, channel->id, std::move(labels));
+  find(slot)->growth = growth;
+}
+
+const CaPutLabels* CaPutTotals::labels(std::uint32_t slot, std::uint64_t channel) const {
+  const Channel* const found = find(slot);
+  if (found == nullptr || found->id != channel || found->state != Channel::State::counts)
+    return nullptr;
+  return &found->series->first;
+}
+
+void CaPutTotals::add_fresh(Series& series, const CaPuts& fresh) const {
+  for (std::size_t op = 0; op < fresh.size(); ++op)
+    if (series.puts[op] == 0 && fresh[op] != 0) series.created_ns[op] = read_ns_;
+  add_to(series.puts, fresh);
+}
+
+void CaPutTotals::observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put) {
+  Channel* channel = find(slot);
+  if (channel == nullptr || channel->growth.last() == puts) return;
+  const CaPuts fresh = channel->growth.advance(puts);
+  if (channel->state == Channel::State::forgotten) forgotten_ += fresh[0] + fresh[1];
+  if (channel->state != Channel::State::counts) return;
+  if (!show(*channel->series)) {
+    overflowed_ += fresh[0] + fresh[1];
+    return;
+  }
+  Series& series = channel->series->second;
+  add_fresh(series, fresh);
+  if (channel->series->first.pv.empty()) unnamed_ += fresh[0] + fresh[1];
+  const std::size_t op = last_put & 1;
+  if (fresh[op] != 0) series.last_ns[op] = std::max(series.last_ns[op], last_put - op);
+}
+
+void CaPutTotals::pass_over(std::uint32_t slot, const CaPuts& puts) {
+  if (Channel* const channel = find(slot)) channel->growth.restart_at(puts);
+}
+
+bool CaPutTotals::is_current(std::uint32_t slot, const CaPuts& puts) const {
+  const Channel* const channel = find(slot);
+  return channel != nullptr && channel->growth.last() == puts;
+}
+
+bool CaPutTotals::note_outcome(std::uint32_t slot) {
+  const Channel* const channel = find(slot);
+  if (channel == nullptr || channel->state != Channel::State::counts || !show(*channel->series))
+    return false;
+  channel->series->second.has_outcome = true;
+  channel->series->second.outcome_ns = read_ns_;
+  return true;
+}
+
+void CaPutTotals::add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns) {
+  const auto [series, is_new] = series_.try_emplace(labels);
+  if (!show(*series)) {
+    overflowed_ += puts[0] + puts[1];
+    if (is_new) series_.erase(series);
+    return;
+  }
+  add_fresh(series->second, puts);
+  if (labels.pv.empty()) unnamed_ += puts[0] + puts[1];
+  for (std::size_t op = 0; op < puts.size(); ++op)
+    if (puts[op] != 0) series->second.last_ns[op] = std::max(series->second.last_ns[op], last_ns);
+}
+
+void CaPutTotals::close(std::uint32_t slot) {
+  Channel* channel = find(slot);
+  if (channel == nullptr) return;
+  --open_channels_;
+  const bool counted = channel->state == Channel::State::counts;
+  channel->state = Channel::State::closed;
+  if (!counted) return;
+  Series& series = channel->series->second;
+  // Nobody ever put there: what clients only read leaves nothing behind.
+  if (--series.channels > 0 || series.puts != CaPuts{} || series.has_outcome) return;
+  hide(*channel->series);
+  series_.erase(channel->series);
+}
+
+void CaPutTotals::forget(std::uint32_t ioc) {
+  for (auto& channels : channels_)
+    for (Channel& channel : channels)
+      if (channel.state == Channel::State::counts && channel.series->first.ioc == ioc)
+        channel.state = Channel::State::forgotten;
+  std::erase_if(series_, [&](const auto& entry) {
+    if (entry.first.ioc != ioc) return false;
+    hide(entry);
+    return true;
+  });
+}
+
+std::vector<CaPutLabels> CaPutTotals::expire(std::uint64_t before_ns) {
+  std::vector<CaPutLabels> expired;
+  std::erase_if(series_, [&](const auto& entry) {
+    const Series& series = entry.second;
+    const std::uint64_t last =
+        std::max(*std::ranges::max_element(series.last_ns), series.outcome_ns);
+    if (series.channels > 0 || last == 0 || last >= before_ns) return false;
+    expired.push_back(entry.first);
+    hide(entry);
+    return true;
+  });
+  return expired;
+}
+
+bool CaPutTotals::knows(std::uint32_t ioc, const std::string& pv) const {
+  const auto first = series_.lower_bound({ioc, pv, "", "", ""});
+  return first != series_.end() && first->first.ioc == ioc && first->first.pv == pv;
+}
+
+std::vector<CaPutCount> CaPutTotals::counts() const {
+  std::vector<CaPutCount> all;
+  for (const auto& [labels, series] : series_) {
+    for (const PutOp op : {PutOp::write, PutOp::write_notify}) {
+      const std::size_t i = op == PutOp::write ? 0 : 1;
+      if (series.puts[i])
+        all.push_back({labels, op, series.puts[i], series.last_ns[i], series.created_ns[i]});
+    }
+  }
+  return all;
+}
+
+}  // namespace ioc_exporter::ca

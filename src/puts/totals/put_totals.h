@@ -1,0 +1,151 @@
+// Puts by label from counters of channels that come and go. Pure: no system calls.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/monotonic_totals.h"
+#include "puts/totals/samples.h"
+
+namespace ioc_exporter::ca {
+
+// Whose puts. `ioc` is the number that the caller gave for the server.
+struct CaPutLabels {
+  std::uint32_t ioc = 0;
+  std::string pv;      // "": the channel is not known
+  std::string client;  // address without port
+  std::string user;
+  std::string host;
+  auto operator<=>(const CaPutLabels&) const = default;
+};
+
+// One client's connection, and the SID that it writes to.
+struct CaPutPlace {
+  std::uint32_t ioc = 0;  // as CaPutLabels::ioc
+  std::uint32_t sid = 0;
+  std::array<std::uint8_t, 16> address{};  // of the client, as iocx_ca_address
+  std::uint16_t port = 0;
+  bool operator==(const CaPutPlace&) const = default;
+};
+struct CaPutPlaceHash {
+  std::size_t operator()(const CaPutPlace& place) const noexcept;
+};
+
+// Who put to what, as the put log asks.
+struct CaPutIdentity {
+  CaPutLabels labels;
+  CaPutPlace place;
+};
+
+struct CaPutCount {
+  CaPutLabels labels;
+  PutOp op = PutOp::write;
+  std::uint64_t count = 0;  // never 0
+  // When the last one was seen, CLOCK_MONOTONIC; 0: not known. The kernel keeps the time of a
+  // channel's last put of either kind, so that the other kind's may be that of an earlier one.
+  std::uint64_t last_ns = 0;
+  // When there was none yet, as somebody read it; the same clock. 0: nobody had read before.
+  std::uint64_t created_ns = 0;
+};
+
+// Counters of a channel: WRITE, WRITE_NOTIFY.
+using CaPuts = CounterValues<2>;
+
+inline constexpr std::size_t kCaPutSeries = 100000;
+
+// MonotonicTotals of channels, which have their place by slot, and series that last while a channel
+// could add to them. A series takes room from its first put on: who only reads takes none.
+class CaPutTotals {
+ public:
+  // Over `max_series` sets of labels, puts are counted by overflowed() only. One that writes to
+  // ever new names does not take the room from the others: once half of it is taken, a user on a
+  // host gets more only while he has less than an eighth of what is left; of the last quarter an
+  // address (of IPv6 its /64), while it has less than a quarter of that. Clients on loopback
+  // addresses are told apart by the names of user and host alone.
+  explicit CaPutTotals(std::size_t max_series) : max_series_(max_series) {}
+
+  // Slots of the other witness of puts, which has its own: or'ed to their numbers.
+  static constexpr std::uint32_t kServerSlots = 1u << 31;
+
+  // A channel is told by the slot that holds its counters and its id. One that had the slot is
+  // closed.
+  void open(std::uint32_t slot, std::uint64_t channel, CaPutLabels labels);
+  bool is_open(std::uint32_t slot, std::uint64_t channel) const;
+  // What an open channel counts from now on stands under these labels; what it has counted stays.
+  void relabel(std::uint32_t slot, CaPutLabels labels);
+  // `last_put` as in iocx_ca_channel.
+  void observe(std::uint32_t slot, const CaPuts& puts, std::uint64_t last_put = 0);
+  // What the channel has counted until now stands in no sum.
+  void pass_over(std::uint32_t slot, const CaPuts& puts);
+  // Whether an open channel had counted as much when it was observed or passed over last.
+  bool is_current(std::uint32_t slot, const CaPuts& puts) const;
+  // Puts that no look at a channel tells of.
+  void add(const CaPutLabels& labels, const CaPuts& puts, std::uint64_t last_ns);
+  // Null: not this channel's slot, or forgotten. Until the next call that is not const.
+  const CaPutLabels* labels(std::uint32_t slot, std::uint64_t channel) const;
+  void close(std::uint32_t slot);
+  // Something became of puts of an open channel: its series lasts as if it had put. False: there is
+  // no room for that.
+  bool note_outcome(std::uint32_t slot);
+  // Drops the totals of an IOC; what its channels still count is in forgotten() only.
+  void forget(std::uint32_t ioc);
+  // Drops what has no channel any more and had its last put before `before_ns` (CLOCK_MONOTONIC);
+  // what was dropped. Puts whose time is not known stay.
+  std::vector<CaPutLabels> expire(std::uint64_t before_ns);
+  // Whether anybody's puts to the PV are known.
+  bool knows(std::uint32_t ioc, const std::string& pv) const;
+
+  std::vector<CaPutCount> counts() const;
+  // Somebody reads them now: whoever has none yet has his first one later.
+  void note_reading(std::uint64_t now_ns) { read_ns_ = now_ns; }
+  std::uint64_t overflowed() const { return overflowed_; }
+  // Puts that were counted with pv "".
+  std::uint64_t unnamed() const { return unnamed_; }
+  // Puts of channels whose IOC was forgotten.
+  std::uint64_t forgotten() const { return forgotten_; }
+  std::size_t open_channels() const { return open_channels_; }
+  std::size_t series() const { return shown_; }
+
+ private:
+  struct Series {
+    CaPuts puts{};
+    CaPuts last_ns{}, created_ns{};
+    std::uint64_t outcome_ns = 0;  // when somebody had read last before an outcome was noted
+    bool has_outcome = false;
+    std::size_t channels = 0;  // open ones that add to it
+    bool shown = false;        // has its room
+  };
+  using SeriesMap = std::map<CaPutLabels, Series>;
+  struct Channel {
+    std::uint64_t id = 0;
+    CounterGrowth<2> growth;
+    SeriesMap::iterator series;
+    enum class State { closed, counts, forgotten } state = State::closed;
+  };
+
+  // Null: closed.
+  const Channel* find(std::uint32_t slot) const;
+  Channel* find(std::uint32_t slot);
+  bool has_room(const CaPutLabels& labels) const;
+  bool show(SeriesMap::value_type& entry);
+  void hide(const SeriesMap::value_type& entry);  // before it leaves series_
+  void add_fresh(Series& series, const CaPuts& fresh) const;
+
+  std::size_t max_series_;
+  std::uint64_t read_ns_ = 0;
+  std::uint64_t overflowed_ = 0;
+  std::uint64_t unnamed_ = 0;
+  std::uint64_t forgotten_ = 0;
+  SeriesMap series_;
+  std::size_t shown_ = 0;
+  std::map<std::string, std::size_t> shown_of_;  // by address, and by who it is
+  // By slot: looked through again and again. The tap's, and the server's.
+  std::array<std::vector<Channel>, 2> channels_;
+  std::size_t open_channels_ = 0;
+};
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,45 @@
+// Who wrote to a PV: the answer of GET /api/v1/who-wrote?pv=NAME, and what ioc_exporter who-wrote
+// prints. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "iocs/samples.h"
+#include "puts/totals/samples.h"
+
+namespace ioc_exporter::ca {
+
+inline constexpr const char* kWhoWrotePath = "/api/v1/who-wrote";
+
+struct WhoWrote {
+  std::string pv;                 // as asked
+  std::vector<PvSample> records;  // what the name leads to, in each IOC that has it; `pv` as asked
+  std::vector<PutSample> puts;    // one for each PV name, client and operation; the latest first
+  // Puts, to the IOCs in `records` (or to all), on channels whose name is not known: some may have
+  // been to this PV.
+  std::uint64_t unnamed_puts = 0;
+  double counting_since_seconds = 0;  // time of day; 0: not known
+  std::string problem;                // why puts may be missing; "" = none are
+};
+
+// The puts to the PV as it was asked, and to every other name (field, modifier, alias) of the same
+// record of the same IOC. `counting_since_seconds` and `problem` are left to the caller.
+WhoWrote who_wrote(const std::vector<IocFacts>& iocs, const CaSamples& samples,
+                   std::string_view pv);
+
+// Adds what is known of the same PV from elsewhere: its puts, the latest of all first.
+void add_who_wrote(WhoWrote& answer, WhoWrote more);
+
+// WhoWrote::problem: `counted`: puts are counted at all; `complete`: all could be read.
+std::string why_puts_are_missing(bool counted, bool complete);
+
+// JSON object. Texts are as the labels on /metrics: what is no UTF-8 stands as \xNN.
+std::string to_json(const WhoWrote& answer);
+// The error says what is not as to_json() makes it.
+Result<WhoWrote> who_wrote_from_json(std::string_view json);
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,147 @@
+#include "puts/who_wrote_command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/command_line.h"
+#include "base/query.h"
+#include "base/text_table.h"
+#include "base/time_text.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2, kNobody = 3;
+
+constexpr const char* kHelp = R"help(NAME
+  ioc_exporter who-wrote - who wrote to a PV last
+
+SYNOPSIS
+  ioc_exporter who-wrote [--url=URL] [--limit=N] [--json] PV
+
+DESCRIPTION
+  Asks the ioc_exporter that runs on the IOC's host for the last put of every client to PV, and
+  to every other name of the same record: its fields, its aliases, names with modifiers. Prints
+  one line for each PV name, client, user, host and operation, the latest first:
+
+    TIME       when it wrote last, in local time
+    AGO        the same, counted from now
+    IOC        the IOC, by its name on /metrics
+    PV         the name that the client used
+    CLIENT     the address that the put came from
+    USER HOST  what the client said about itself
+    OPERATION  write, write_notify (a put with callback), or put (PV Access)
+    PUTS       how many since the exporter saw the first
+
+  "-" is what the exporter does not know. Puts are listed whether or not the IOC carried them out
+  (epics_put_failures_total on /metrics counts those that it refused), and only those since
+  the exporter started. Any user may ask.
+
+OPTIONS
+@exporter@
+  --limit=N   print the last N lines only, 0 for all (default: 20)
+  --json      print the exporter's answer as it is, times in seconds since 1970
+  --help      print this text
+
+EXIT STATUS
+  0 puts were found, 1 no exporter answered, 2 wrong usage, 3 nobody wrote
+
+EXAMPLES
+  ioc_exporter who-wrote SR:B1:Current-SP
+  ioc_exporter who-wrote --url=http://ioc-host:10064 SR:B1:Current-SP.DRVH
+)help";
+
+struct Question {
+  CommandLine line;
+  std::size_t limit = 20;
+};
+
+Result<Question> parse(int count, const char* const* arguments) {
+  auto line = parse_command(with_exporter_options({{{"limit", "20"}}, {"json"}}), count, arguments);
+  if (!line) return std::move(line).error();
+  Question question{std::move(*line), 0};
+  if (question.line.given.contains("help")) return question;
+  const auto& words = question.line.words;
+  if (words.empty() || words.front().empty()) return error_in_words("no PV was given");
+  if (words.size() > 1) return error_in_words("one PV at a time: " + words[0] + " and " + words[1]);
+  const std::string& limit = question.line.values.at("limit");
+  const char* const end = limit.data() + limit.size();
+  const auto [after, failed] = std::from_chars(limit.data(), end, question.limit);
+  if (failed != std::errc() || after != end)
+    return error_in_words("--limit: \"" + limit + "\" is no number");
+  return question;
+}
+
+CommandResult failed(int status, const std::string& why) {
+  return {status, "", "ioc_exporter who-wrote: " + why + "\n"};
+}
+
+TableRow put_row(const PutSample& put, double now) {
+  const bool timed = put.last_time_seconds > 0;
+  return {timed ? local_time(put.last_time_seconds) : "-",
+          timed ? span_text(now - put.last_time_seconds) : "-",
+          terminal_cell(put.ioc),
+          terminal_cell(put.pv),
+          terminal_cell(put.client),
+          terminal_cell(put.user),
+          terminal_cell(put.host),
+          put.by_pva               ? "put"
+          : put.op == PutOp::write ? "write"
+                                   : "write_notify",
+          std::to_string(put.count)};
+}
+
+std::string nobody(const WhoWrote& answer, double now) {
+  std::string text = "Nobody wrote to " + terminal_cell(answer.pv);
+  if (answer.counting_since_seconds > 0)
+    text += " since the exporter started, " + local_time(answer.counting_since_seconds) + " (" +
+            span_text(now - answer.counting_since_seconds) + " ago)";
+  if (answer.records.empty()) return text + "; no IOC of its host is known to have that record.\n";
+  text += answer.records.size() == 1 ? "; it is a record of ioc " : "; it is a record of the iocs ";
+  for (std::size_t i = 0; i < answer.records.size(); ++i)
+    text += (i == 0 ? "" : ", ") + terminal_cell(answer.records[i].ioc);
+  return text + ".\n";
+}
+
+}  // namespace
+
+CommandResult who_wrote_text(const WhoWrote& answer, std::size_t limit, double now) {
+  CommandResult result;
+  if (answer.puts.empty()) {
+    result.status = kNobody;
+    result.out = nobody(answer, now);
+  } else {
+    std::vector<TableRow> rows = {
+        {"TIME", "AGO", "IOC", "PV", "CLIENT", "USER", "HOST", "OPERATION", "PUTS"}};
+    const std::size_t shown = limit == 0 ? answer.puts.size() : std::min(limit, answer.puts.size());
+    for (std::size_t i = 0; i < shown; ++i) rows.push_back(put_row(answer.puts[i], now));
+    result.out = text_table(rows);
+    if (shown < answer.puts.size())
+      result.out += "... and " + std::to_string(answer.puts.size() - shown) +
+                    " more that wrote before (--limit=0 shows all)\n";
+  }
+  if (answer.unnamed_puts > 0)
+    result.err += "not in this list: " + std::to_string(answer.unnamed_puts) +
+                  " puts on channels whose PV name the exporter does not know\n";
+  if (!answer.problem.empty()) result.err += terminal_cell(answer.problem) + "\n";
+  return result;
+}
+
+CommandResult who_wrote_command(int count, const char* const* given) {
+  const auto question = parse(count, given);
+  if (!question)
+    return failed(kUsage, question.error().message() + " (see ioc_exporter who-wrote --help)");
+  const CommandLine& line = question->line;
+  if (line.given.contains("help")) return {0, with_exporter_help(kHelp), ""};
+  const auto body =
+      ask_exporter(line, std::string(kWhoWrotePath) + "?pv=" + percent_encoded(line.words.front()));
+  if (!body) return failed(kFailed, body.error().message());
+  const auto answer = who_wrote_from_json(*body);
+  if (!answer) return failed(kFailed, not_an_exporter(line, answer.error().message()).message());
+  CommandResult result = who_wrote_text(*answer, question->limit, now_seconds());
+  if (line.given.contains("json")) result.out = *body;
+  return result;
+}
+
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,147 @@
+#include "records/families/bounds.h"
+
+#include <algorithm>
+
+#include "records/families/rows.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+void subtract(RecordSample& sum, const RecordSample& less) {
+  for_each_counter(sum, less, [](std::uint64_t& to, std::uint64_t from) { to -= from; });
+}
+
+// What all that share a place counted, by that place less the first shared one.
+std::vector<RecordSample> sums_of(const RecordPlan& plan,
+                                  const std::vector<RecordSample>& records) {
+  if (!plan.shown) return {};
+  std::vector<RecordSample> sums(plan.shown->records.size() - plan.first_shared);
+  for (const RecordSample& sample : records) {
+    const std::uint32_t place = plan.place_of(sample.record);
+    if (place >= plan.first_shared && place < plan.shown->records.size())
+      add_counts(sums[place - plan.first_shared], sample);
+  }
+  return sums;
+}
+
+// Gives the samples' records their new places; those that are not shown go.
+template <class Sample>
+void move_places(const RecordPlan& plan, std::vector<Sample>& samples) {
+  for (Sample& sample : samples) sample.record = plan.place_of(sample.record);
+  std::erase_if(samples,
+                [](const Sample& sample) { return sample.record == RecordPlan::kLeftOut; });
+}
+
+}  // namespace
+
+void RecordBounds::configure(const exposition::BoundsOptions& options) {
+  options_ = options;
+  ++configured_;
+}
+
+std::size_t RecordBounds::room_for(const Ioc& ioc) const {
+  const std::size_t others = own_ - ioc.plan.own;
+  const std::size_t left =
+      options_.record_limit.series > others ? options_.record_limit.series - others : 0;
+  return std::min(left, options_.record_limit.per_ioc);
+}
+
+bool RecordBounds::must_plan(const Ioc& ioc, const IocSample& sample) const {
+  return ioc.plan.original != sample.database || ioc.configured != configured_ ||
+         (room_was_freed_ && ioc.plan.limited > 0);
+}
+
+// What a sum has shown it goes on from, whoever its members are now.
+void RecordBounds::keep_sums(Ioc& ioc, const RecordPlan& before,
+                             const std::vector<RecordSample>& records) {
+  if (before.original != ioc.plan.original) return;
+  const auto old_sums = sums_of(before, records), new_sums = sums_of(ioc.plan, records);
+  for (std::size_t i = 0; i < old_sums.size(); ++i) {
+    const RecordIdentity& shared = before.shown->records[before.first_shared + i];
+    add_counts(ioc.sums[{shared.name, shared.group}].kept, old_sums[i]);
+  }
+  for (std::size_t i = 0; i < new_sums.size(); ++i) {
+    const RecordIdentity& shared = ioc.plan.shown->records[ioc.plan.first_shared + i];
+    Sums& sums = ioc.sums[{shared.name, shared.group}];
+    if (sums.was_shown) subtract(sums.kept, new_sums[i]);
+  }
+}
+
+void RecordBounds::plan(Ioc& ioc, const IocSample& sample) {
+  const bool same = ioc.plan.original && ioc.pid == sample.pid &&
+                    ioc.start_time_seconds == sample.start_time_seconds;
+  if (!same) ioc.sums.clear();
+  RecordPlan before = std::move(ioc.plan);
+  ioc.plan = {};
+  ioc.plan.own = before.own;  // the room that it has is its own
+  ioc.plan = make_record_plan(sample.database, options_, room_for(ioc), same ? &before : nullptr);
+  own_ = own_ - before.own + ioc.plan.own;
+  ioc.pid = sample.pid;
+  ioc.start_time_seconds = sample.start_time_seconds;
+  ioc.configured = configured_;
+  if (same) keep_sums(ioc, before, sample.records);
+}
+
+void RecordBounds::show_records(Ioc& ioc, std::vector<RecordSample>& records) {
+  const RecordPlan& plan = ioc.plan;
+  std::vector<RecordSample> sums = sums_of(plan, records);
+  for (RecordSample& sample : records) sample.record = plan.place_of(sample.record);
+  std::erase_if(records, [&plan](const RecordSample& sample) {
+    return sample.record >= plan.first_shared && sample.record != RecordSample::kUnknown;
+  });
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto place = static_cast<std::uint32_t>(plan.first_shared + i);
+    const RecordIdentity& shared = plan.shown->records[place];
+    Sums& known = ioc.sums[{shared.name, shared.group}];
+    add_counts(sums[i], known.kept);
+    // A record that could not be read for once must not make a counter shrink.
+    for_each_counter(known.shown, sums[i],
+                     [](std::uint64_t& shown, std::uint64_t now) { shown = std::max(shown, now); });
+    known.was_shown = true;
+    known.shown.record = place;
+    records.push_back(known.shown);
+  }
+}
+
+void RecordBounds::show(Ioc& ioc, IocSample& sample) {
+  const RecordPlan& plan = ioc.plan;
+  if (!plan.shown) return;
+  show_records(ioc, sample.records);
+  move_places(plan, sample.completions);
+  move_places(plan, sample.record_causes);
+  move_places(plan, sample.links);
+  for (RecordLinkSample& link : sample.links) link.source = plan.place_of(link.source);
+  std::erase_if(sample.links,
+                [](const RecordLinkSample& link) { return link.source == RecordPlan::kLeftOut; });
+  sample.database = plan.shown;
+}
+
+void RecordBounds::apply(std::vector<IocSample>& iocs) {
+  const std::size_t before = own_;
+  for (auto& [name, ioc] : iocs_) ioc.there = false;
+  for (IocSample& sample : iocs) {
+    const auto known = iocs_.find(sample.name);
+    if (!sample.database) {
+      if (known != iocs_.end()) known->second.there = true;
+      continue;
+    }
+    Ioc& ioc = known != iocs_.end() ? known->second : iocs_[sample.name];
+    ioc.there = true;
+    if (must_plan(ioc, sample)) plan(ioc, sample);
+    show(ioc, sample);
+  }
+  std::erase_if(iocs_, [this](const auto& entry) {
+    if (entry.second.there) return false;
+    own_ -= entry.second.plan.own;
+    return true;
+  });
+  room_was_freed_ = own_ < before;
+}
+
+std::size_t RecordBounds::limited() const {
+  std::size_t all = 0;
+  for (const auto& [name, ioc] : iocs_) all += ioc.plan.limited;
+  return all;
+}
+
+}  // namespace ioc_exporter::records

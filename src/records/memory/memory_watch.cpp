@@ -1,0 +1,151 @@
+#include "records/memory/memory_watch.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "iocs/memory/callback_queues.h"
+#include "iocs/memory/memory.h"
+#include "iocs/memory/suspended_threads.h"
+#include "records/memory/scan_lists.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+// Moves a reading to where it belongs, or tells why there is none.
+template <class T>
+void take(Result<T> reading, const std::string& what, std::optional<T>& into,
+          std::vector<std::string>& notes) {
+  if (reading)
+    into = std::move(*reading);
+  else
+    notes.push_back(what + " not known: " + reading.error().message());
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+void note_what_is_missing(IocMemorySample& sample) {
+  const bool no_overruns =
+      sample.scan_lists && !sample.scan_lists->empty() && !sample.scan_lists->front().overruns;
+  if (no_overruns)
+    sample.notes.push_back("its Base does not count overruns of scan lists (since 3.14.12.4)");
+  const bool no_overflows =
+      sample.queues && !sample.queues->empty() && !sample.queues->front().overflows;
+  if (no_overflows)
+    sample.notes.push_back(
+        "its Base counts no overflows of queues and keeps no high-water marks (since 3.16.2)");
+  if (sample.suspended_threads && !sample.suspended_threads->empty())
+    sample.notes.push_back("suspended threads: " + joined(*sample.suspended_threads));
+}
+
+// A stripped file has none of these: one note is enough.
+bool has_no_variables(const iocs::VariablePlaces& variables) {
+  return !variables.contains("papPeriodic") && !variables.contains("onceQ") &&
+         !variables.contains("pthreadList");
+}
+
+IocMemorySample read_variables(iocs::Memory& memory, const iocs::VariablePlaces& variables) {
+  IocMemorySample sample;
+  if (has_no_variables(variables)) {
+    sample.notes.push_back(
+        "scan lists, queues and suspended threads not known: its files have no symbol table, they "
+        "are stripped");
+    return sample;
+  }
+  take(read_scan_lists(memory, variables), "scan lists", sample.scan_lists, sample.notes);
+  take(iocs::read_callback_queues(memory, variables), "queues", sample.queues, sample.notes);
+  take(iocs::read_suspended_threads(memory, variables), "suspended threads",
+       sample.suspended_threads, sample.notes);
+  note_what_is_missing(sample);
+  return sample;
+}
+
+}  // namespace
+
+MemoryWatch::MemoryWatch(std::shared_ptr<iocs::ProcessReader> reader,
+                         std::chrono::milliseconds stuck_after, std::chrono::milliseconds budget)
+    : reader_(std::move(reader)), stuck_after_(stuck_after), budget_(budget) {}
+
+void MemoryWatch::look(const std::vector<Job>& jobs) {
+  const std::unique_lock lock(looking_, budget_);
+  if (!lock) return;  // another scrape looks
+  const auto deadline = Clock::now() + budget_;
+  forget_others(jobs);
+  std::vector<std::pair<const Job*, Watched*>> queue;
+  for (const Job& job : jobs) queue.emplace_back(&job, &watched(job));
+  std::ranges::sort(queue, {}, [](const auto& entry) { return entry.second->tried; });
+  for (const auto& [job, one] : queue) {
+    if (Clock::now() >= deadline) return;
+    look_at(*job, *one, deadline);
+    tell(*one);
+  }
+}
+
+void MemoryWatch::forget_others(const std::vector<Job>& jobs) {
+  std::set<iocs::IocId> there;
+  for (const Job& job : jobs) there.insert(job.id);
+  std::erase_if(watched_, [&](const auto& entry) { return !there.contains(entry.second.id); });
+  const std::scoped_lock lock(told_mutex_);
+  std::erase_if(told_, [&](const auto& entry) { return !there.contains(entry.second.id); });
+}
+
+MemoryWatch::Watched& MemoryWatch::watched(const Job& job) {
+  const auto known = watched_.find(job.id.pid);
+  if (known != watched_.end() && known->second.states.database() == job.database)
+    return known->second;
+  Watched fresh(RecordStates(job.database, job.offsets, stuck_after_));
+  fresh.id = job.id;
+  return watched_.insert_or_assign(job.id.pid, std::move(fresh)).first->second;
+}
+
+void MemoryWatch::look_at(const Job& job, Watched& watched, Clock::time_point deadline) {
+  watched.tried = Clock::now();
+  auto memory = reader_->memory(job.id);
+  if (!memory) {
+    watched.sample = {};
+    watched.problem = memory.error().message();
+    return;
+  }
+  watched.sample = read_variables(**memory, job.variables);
+  auto done = watched.states.look(**memory, deadline);
+  watched.problem = done ? std::string() : done.error().message();
+}
+
+void MemoryWatch::tell(const Watched& watched) {
+  auto sample = std::make_shared<IocMemorySample>(watched.sample);
+  sample->records = watched.states.sample();
+  if (!watched.problem.empty())
+    sample->notes.push_back("states of records not known: " + watched.problem);
+  const std::scoped_lock lock(told_mutex_);
+  told_.insert_or_assign(watched.id.pid,
+                         Told{watched.id, watched.states.database(), std::move(sample)});
+}
+
+void MemoryWatch::take_counts(const IocSample& ioc) {
+  const auto found = watched_.find(ioc.pid);
+  const bool looked_at = found != watched_.end() && found->second.tried != Clock::time_point{};
+  if (!looked_at || found->second.states.database() != ioc.database) return;
+  found->second.states.take_counts(ioc.records);
+  tell(found->second);
+}
+
+void MemoryWatch::add_to(std::vector<IocSample>& iocs) {
+  {
+    const std::unique_lock lock(looking_, std::try_to_lock);
+    for (const IocSample& ioc : iocs)
+      if (lock && ioc.up && ioc.database) take_counts(ioc);
+  }
+  const std::scoped_lock lock(told_mutex_);
+  for (IocSample& ioc : iocs) {
+    const auto told = told_.find(ioc.pid);
+    if (!ioc.up || told == told_.end() || told->second.database != ioc.database) continue;
+    ioc.memory = told->second.sample;
+    ioc.notes.insert(ioc.notes.end(), ioc.memory->notes.begin(), ioc.memory->notes.end());
+  }
+}
+
+}  // namespace ioc_exporter::records

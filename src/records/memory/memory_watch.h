@@ -1,0 +1,79 @@
+// MemoryWatch: what the IOCs' own variables say at each scrape: scan lists, queues, suspended
+// threads, and the states of all records.
+//
+// Bounded in time: a call of look() takes about as long as its budget, however many records there
+// are. What it did not come to is as it was at the last look, and the samples say when that was.
+// When an IOC makes one call wait (its memory is being swapped in), the others do not wait for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iocs/ioc.h"
+#include "iocs/memory/database_reader.h"
+#include "iocs/memory/process_reader.h"
+#include "records/families/samples.h"
+#include "records/memory/record_states.h"
+
+namespace ioc_exporter::records {
+
+class MemoryWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kBudget{100};
+
+  // An IOC to look at, whose database is final.
+  struct Job {
+    iocs::IocId id;
+    iocs::VariablePlaces variables;
+    std::shared_ptr<const Database> database;
+    iocs::FieldOffsets offsets;
+  };
+
+  // `stuck_after`: how long a record may be active.
+  MemoryWatch(std::shared_ptr<iocs::ProcessReader> reader, std::chrono::milliseconds stuck_after,
+              std::chrono::milliseconds budget = kBudget);
+
+  // Looks at these IOCs, those first that were not looked at for longest, and forgets all others.
+  void look(const std::vector<Job>& jobs);
+  // Adds what is known to the samples of running IOCs, which have their records' counts already.
+  void add_to(std::vector<IocSample>& iocs);
+
+ private:
+  struct Watched {
+    explicit Watched(RecordStates record_states) : states(std::move(record_states)) {}
+
+    iocs::IocId id;
+    RecordStates states;
+    IocMemorySample sample;  // but for the records
+    std::string problem;     // of the states
+    Clock::time_point tried{};
+  };
+  struct Told {
+    iocs::IocId id;
+    std::shared_ptr<const Database> database;
+    std::shared_ptr<const IocMemorySample> sample;
+  };
+
+  void forget_others(const std::vector<Job>& jobs);
+  Watched& watched(const Job& job);
+  void look_at(const Job& job, Watched& watched, Clock::time_point deadline);
+  void tell(const Watched& watched);
+  void take_counts(const IocSample& ioc);
+
+  std::shared_ptr<iocs::ProcessReader> reader_;
+  std::chrono::milliseconds stuck_after_;
+  std::chrono::milliseconds budget_;
+  std::timed_mutex looking_;                 // for watched_, and taken before told_mutex_
+  std::map<std::int32_t, Watched> watched_;  // by pid
+  std::mutex told_mutex_;
+  std::map<std::int32_t, Told> told_;  // by pid
+};
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,125 @@
+#include "records/memory/record_states.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+namespace ioc_exporter::records {
+namespace {
+
+constexpr std::size_t kAtOnce = 512;  // records, some 100 µs
+
+template <class T>
+T field(const std::byte* record, std::size_t offset) {
+  T value;
+  std::memcpy(&value, record + offset, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+RecordStates::RecordStates(std::shared_ptr<const Database> database,
+                           const iocs::FieldOffsets& offsets, std::chrono::milliseconds stuck_after)
+    : database_(std::move(database)),
+      offsets_(offsets),
+      first_(std::min(offsets.sevr, offsets.pact)),
+      size_(std::max<std::size_t>(offsets.sevr + sizeof(std::uint16_t), offsets.pact + 1u) -
+            first_),
+      stuck_after_(stuck_after) {}
+
+Result<bool> RecordStates::look(iocs::Memory& memory, Clock::time_point deadline) {
+  if (!pass_) pass_ = Pass();  // clang 14 does not take emplace() for a nested class
+  const std::size_t records = database_->records.size();
+  while (pass_->next < records) {
+    auto some = look_at_some(memory);
+    if (!some) {
+      pass_.reset();
+      return std::move(some).error();
+    }
+    pass_->next += *some;
+    if (pass_->next < records && Clock::now() >= deadline) return false;
+  }
+  done_ = std::move(*pass_);
+  pass_.reset();
+  ever_done_ = true;
+  return true;
+}
+
+Result<std::size_t> RecordStates::look_at_some(iocs::Memory& memory) {
+  const std::span records = std::span(database_->records).subspan(pass_->next);
+  std::vector<std::uint64_t> addresses;
+  for (const RecordIdentity& record : records.first(std::min(records.size(), kAtOnce)))
+    addresses.push_back(record.address + first_);
+  std::vector<std::byte> bytes(addresses.size() * size_);
+  const auto now = Clock::now();
+  const auto got = memory.gather(addresses, size_, bytes);
+  if (!got) return got.error();
+  std::vector<std::uint32_t> active;
+  for (std::size_t i = 0; i < *got; ++i) {
+    const std::byte* const record = bytes.data() + i * size_;
+    const auto severity = field<std::uint16_t>(record, offsets_.sevr - first_);
+    if (severity >= pass_->by_severity.size())
+      return error_in_words("record " + records[i].name + ": its severity is " +
+                            std::to_string(severity));
+    ++pass_->by_severity[severity];
+    if (field<std::uint8_t>(record, offsets_.pact - first_) != 0)
+      active.push_back(static_cast<std::uint32_t>(pass_->next + i));
+  }
+  if (auto noted = note_activities(memory, active, now); !noted) return noted.error();
+  return *got;
+}
+
+Result<void> RecordStates::note_activities(iocs::Memory& memory,
+                                           std::span<const std::uint32_t> active,
+                                           Clock::time_point now) {
+  std::vector<std::uint64_t> addresses;
+  for (const std::uint32_t index : active)
+    addresses.push_back(database_->records[index].address + offsets_.time);
+  for (std::size_t i = 0; i < active.size();) {
+    std::vector<std::byte> bytes((active.size() - i) * sizeof(std::uint64_t));
+    const auto got = memory.gather(std::span(addresses).subspan(i), sizeof(std::uint64_t), bytes);
+    if (!got) return got.error();
+    for (std::size_t k = 0; k < *got; ++k, ++i) {
+      const auto time = field<std::uint64_t>(bytes.data(), k * sizeof(std::uint64_t));
+      const auto before = done_.active.find(active[i]);
+      const bool same = before != done_.active.end() && before->second.time == time;
+      pass_->active[active[i]] = same ? before->second : Activity{time, {}, now};
+    }
+  }
+  return {};
+}
+
+void RecordStates::take_counts(std::span<const RecordSample> counts, Clock::time_point now) {
+  if (done_.active.empty()) return;
+  std::unordered_map<std::uint32_t, std::uint64_t> processed;
+  for (const RecordSample& record : counts)
+    if (done_.active.contains(record.record)) processed[record.record] = record.processed;
+  for (auto& [index, activity] : done_.active) {
+    const std::uint64_t count = processed[index];
+    // More than before: it has completed, and was started anew at some time before this one.
+    if (activity.count && *activity.count != count) activity.since = now;
+    activity.count = count;
+  }
+}
+
+std::optional<RecordStatesSample> RecordStates::sample() const {
+  if (!ever_done_) return {};
+  RecordStatesSample sample;
+  sample.time_seconds = std::chrono::duration<double>(done_.time_of_day.time_since_epoch()).count();
+  sample.by_severity = done_.by_severity;
+  sample.in_flight = done_.active.size();
+  for (const auto& [index, activity] : done_.active) {
+    const auto span = std::max(done_.began - activity.since, Clock::duration::zero());
+    if (span < stuck_after_) continue;
+    sample.longest_stuck.push_back({index, std::chrono::duration<double>(span).count()});
+  }
+  sample.stuck = sample.longest_stuck.size();
+  std::ranges::sort(sample.longest_stuck, [](const ActiveRecord& a, const ActiveRecord& b) {
+    return std::pair(-a.seconds, a.record) < std::pair(-b.seconds, b.record);
+  });
+  if (sample.longest_stuck.size() > kMostTold) sample.longest_stuck.resize(kMostTold);
+  return sample;
+}
+
+}  // namespace ioc_exporter::records

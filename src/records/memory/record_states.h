@@ -1,0 +1,77 @@
+// RecordStates: SEVR and PACT of all records of an IOC, looked at again and again, and since when
+// the active ones are active.
+//
+// A record that is active at two looks may have completed and started anew in between. What tells
+// is TIME, which a completion sets, and how often the record was processed. So the spans are lower
+// bounds: they begin when a look first saw the activity.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "iocs/memory/database_reader.h"
+#include "iocs/memory/memory.h"
+#include "iocs/memory/memory_samples.h"
+#include "records/families/samples.h"
+
+namespace ioc_exporter::records {
+
+class RecordStates {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kMostTold = 100;  // stuck records with their spans
+
+  // `stuck_after`: how long a record may be active.
+  RecordStates(std::shared_ptr<const Database> database, const iocs::FieldOffsets& offsets,
+               std::chrono::milliseconds stuck_after);
+
+  // Goes on with the look at all records, or begins one, until `deadline`; true when it is done. A
+  // look that takes long sees each record once. A record that cannot be read fails the look, and
+  // the next call begins anew.
+  Result<bool> look(iocs::Memory& memory, Clock::time_point deadline);
+
+  // How often each record was processed, up to now; after a look. Records that are not in it count
+  // as never processed, which is right when nothing counts them. Sorted as in an IocSample.
+  void take_counts(std::span<const RecordSample> counts, Clock::time_point now = Clock::now());
+
+  // As of the last look that was done; none before.
+  std::optional<RecordStatesSample> sample() const;
+
+  const std::shared_ptr<const Database>& database() const { return database_; }
+
+ private:
+  struct Activity {
+    std::uint64_t time = 0;              // the record's TIME, as its bytes
+    std::optional<std::uint64_t> count;  // of processings, once it was told
+    Clock::time_point since;
+  };
+  using Activities = std::unordered_map<std::uint32_t, Activity>;  // by the record's index
+  struct Pass {
+    Clock::time_point began = Clock::now();
+    std::chrono::system_clock::time_point time_of_day = std::chrono::system_clock::now();
+    std::size_t next = 0;  // record to look at
+    std::array<std::uint64_t, 4> by_severity{};
+    Activities active;
+  };
+
+  Result<std::size_t> look_at_some(iocs::Memory& memory);
+  Result<void> note_activities(iocs::Memory& memory, std::span<const std::uint32_t> active,
+                               Clock::time_point now);
+
+  std::shared_ptr<const Database> database_;
+  iocs::FieldOffsets offsets_;
+  std::uint16_t first_;  // of the bytes that hold all fields
+  std::size_t size_;
+  std::chrono::milliseconds stuck_after_;
+  std::optional<Pass> pass_;
+  Pass done_;
+  bool ever_done_ = false;
+};
+
+}  // namespace ioc_exporter::records

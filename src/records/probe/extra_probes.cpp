@@ -1,0 +1,83 @@
+#include "records/probe/extra_probes.h"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "exposition/number_text.h"
+#include "records/families/samples_by_record.h"
+#include "records/probe/scan_passes.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+void keep_first(Result<void>& problem, Result<void> result) {
+  if (problem && !result) problem = std::move(result);
+}
+
+ScanTimeSample to_sample(const iocx_scan_list& list, const WallClock& clock) {
+  const std::uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  const std::string_view name(list.comm, ::strnlen(list.comm, sizeof list.comm));
+  ScanPeriod period = scan_period(name);
+  ScanTimeSample sample;
+  sample.period = std::move(period.text);
+  sample.period_seconds = period.seconds;
+  sample.last_time_seconds = clock.seconds(list.end_ns);
+  sample.age_seconds =
+      exposition::seconds_from_ns(now_ns - std::min<std::uint64_t>(list.end_ns, now_ns));
+  sample.sum_ns = list.sum_ns;
+  std::copy(std::begin(list.buckets), std::end(list.buckets), sample.buckets.begin());
+  return sample;
+}
+
+CompletionSample to_sample(const iocx_completion& completion, std::uint32_t record) {
+  CompletionSample sample;
+  sample.record = record;
+  sample.sum_ns = completion.sum_ns;
+  std::copy(std::begin(completion.buckets), std::end(completion.buckets), sample.buckets.begin());
+  return sample;
+}
+
+}  // namespace
+
+Result<void> ExtraProbes::look(const std::vector<Watched>& watched) {
+  if (records_ == nullptr) return {};
+  Result<void> problem;
+  for (const Watched& one : watched)
+    if (one.completion)
+      keep_first(problem, completions_.follow(*records_, one.slot, *one.completion, one.records));
+  return problem;
+}
+
+Result<void> ExtraProbes::begin_page() {
+  if (records_ == nullptr) return {};
+  wall_clock_.update(WallClock::read());
+  auto lists = read_scan_lists(records_->object().maps());
+  if (!lists) return lists.error();
+  scan_lists_ = std::move(*lists);
+  return {};
+}
+
+Result<void> ExtraProbes::add_to(IocSample& sample, std::uint32_t slot) const {
+  if (!sample.database) return {};
+  if (const auto lists = scan_lists_.find(slot); lists != scan_lists_.end())
+    for (const iocx_scan_list& list : lists->second)
+      if (ScanTimeSample one = to_sample(list, wall_clock_); !one.period.empty())
+        sample.scan_times.push_back(std::move(one));
+  auto completions = completions_.of(slot);
+  if (!completions) return std::move(completions).error();
+  for (const auto& [address, completion] : *completions)
+    sample.completions.push_back(to_sample(completion, record_index(*sample.database, address)));
+  return {};
+}
+
+Result<void> ExtraProbes::forget(std::uint32_t slot) {
+  if (records_ == nullptr) return {};
+  Result<void> problem = completions_.forget(*records_, slot);
+  keep_first(problem, forget_scan_lists(records_->object().maps(), slot));
+  return problem;
+}
+
+}  // namespace ioc_exporter::records

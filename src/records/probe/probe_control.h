@@ -1,0 +1,95 @@
+// ProbeControl: decides, for each IOC whose records are counted, when its probes are attached, and
+// when those that time its calls are. They are off while the operator wants it, while the IOC is
+// stopped or under a debugger, and while to count would cost more than the budget
+// (records/timing/record_budget.h). Before that fewer calls are timed
+// (records/timing/timing_target.h).
+//
+// Not thread-safe: under the same mutex as the RecordProcess that it pauses.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "records/families/overhead_samples.h"
+#include "records/probe/process.h"
+#include "records/timing/hit_cost.h"
+#include "records/timing/record_budget.h"
+#include "records/timing/timing_target.h"
+
+namespace ioc_exporter::records {
+
+class ProbeControl {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // How long an IOC is left as it is whose probes cannot be taken off.
+  static constexpr std::chrono::seconds kRetry{60};
+  // How long an IOC's completions of timed calls are waited for.
+  static constexpr std::chrono::seconds kCompletions{60};
+
+  // Fractions of one core for each IOC, 0 for none.
+  struct Limits {
+    double target = 0;
+    double budget = 0;
+  };
+
+  // `records` must outlive it.
+  ProbeControl(RecordProcess& records, Limits limits, HitCost cost);
+
+  // An IOC that RecordProcess watches from now on; `name` is for the log.
+  void watch(std::uint32_t slot, std::string name);
+  // Before RecordProcess::unwatch().
+  void forget(std::uint32_t slot);
+
+  void set_traced_or_stopped(std::uint32_t slot, bool is);
+  void set_detached(bool detached);
+  // All its calls are wanted to be timed: then the target does not hold, but the budget does.
+  void set_wanted(std::uint32_t slot, bool wanted);
+  bool detached() const { return detached_; }
+
+  // Looks at the IOCs that are due.
+  void look(Clock::time_point now = Clock::now());
+  // When a window or a trial begins or ends; nothing while there are none. Others are to be looked
+  // at about once a second.
+  std::optional<Clock::time_point> next_due() const;
+
+  // Nothing when the slot is not watched.
+  std::optional<OverheadSample> sample(std::uint32_t slot) const;
+
+ private:
+  struct Watched {
+    std::string name;
+    RecordBudget budget;
+    TimingTarget timing;
+    std::optional<Clock::time_point> window_ended = {};  // completions are waited for since
+    bool traced_or_stopped = false;
+    bool fresh = true;                  // nothing has been seen since the probes were attached
+    Clock::time_point left_until = {};  // its probes could not be taken off
+    std::string reported = {};
+  };
+
+  bool is_away(const Watched& watched) const { return detached_ || watched.traced_or_stopped; }
+  bool is_due(const Watched& watched, Clock::time_point now) const;
+  void away_or_back(std::uint32_t slot, Watched& watched, bool was_away);
+  void follow_budget(std::uint32_t slot, Watched& watched, Clock::time_point now, ProbeHits seen);
+  void follow_timing(std::uint32_t slot, Watched& watched, Clock::time_point now, ProbeHits seen);
+  void take_off(std::uint32_t slot, Watched& watched, Clock::time_point now, bool in_trial);
+  void begin_window(std::uint32_t slot, Watched& watched);
+  void end_window(std::uint32_t slot, Watched& watched, Clock::time_point now, bool anyhow);
+  void end_completions(std::uint32_t slot, Watched& watched, Clock::time_point now);
+  bool pause(std::uint32_t slot, Watched& watched);
+  void resume(std::uint32_t slot, Watched& watched);
+  void report(Watched& watched, const std::string& action, const Error& error);
+
+  RecordProcess& records_;
+  Limits limits_;
+  HitCost cost_;
+  std::mt19937_64 random_{std::random_device{}()};
+  std::map<std::uint32_t, Watched> watched_;
+  bool detached_ = false;
+};
+
+}  // namespace ioc_exporter::records

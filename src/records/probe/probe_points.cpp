@@ -1,0 +1,163 @@
+#include "records/probe/probe_points.h"
+
+#include <utility>
+
+namespace ioc_exporter::records {
+namespace {
+
+// struct processNotify (dbNotify.h) since Base 3.15.0.1: the dbChannel *, which has its DBADDR
+// after one pointer (dbChannel.h).
+constexpr std::uint16_t kNotifyChannel = 48, kChannelAddress = 8;
+// struct putNotify before: the DBADDR *.
+constexpr std::uint16_t kPutNotifyAddress = 32;
+
+class Planner {
+ public:
+  Planner(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets, bool durations)
+      : target_(target), durations_(durations) {
+    points_.puts.ppn = offsets.ppn;
+    points_.puts.disp = offsets.disp;
+  }
+
+  void plan_process() {
+    points_.process =
+        ending("dbProcess", Work::indirect_call, "processings are counted without durations");
+  }
+
+  void plan_puts() {
+    const iocs::CodeRange* const put = find("dbPut");
+    if (put == nullptr) return note("writes to records are not counted", "dbPut");
+    if (find("dbPut.part.0") != nullptr)
+      points_.notes.push_back("some writes to records are not counted: in " + target_.display_path +
+                              " a part of dbPut is called on its own");
+    probe(RecordProgram::put, *put);
+    plan_links(*put);
+    plan_link_fields();
+    plan_notifies();
+    if (const auto* const shell = find("dbpf"))
+      points_.extras.push_back(
+          {RecordProgram::shell, shell->file_offset, ending("dbpf", Work::nothing, nullptr)});
+    else
+      note("writes by dbpf are counted as `other`", "dbpf");
+  }
+
+  // Static in dbScan.c.
+  void plan_scans() {
+    constexpr const char* kNotTimed = "periodic scan lists are not timed";
+    if (!durations_) return;
+    const auto* const scan = find("scanList");
+    if (scan == nullptr) return note(kNotTimed, "scanList");
+    if (auto end = ending("scanList", Work::call, kNotTimed))
+      points_.extras.push_back({RecordProgram::scan_list, scan->file_offset, std::move(end)});
+  }
+
+  void plan_links_to_others() {
+    const auto* const put = find("dbCaPutLinkCallback");
+    if (put == nullptr)
+      return note("traces do not show puts through Channel Access links", "dbCaPutLinkCallback");
+    probe(RecordProgram::link_put, *put);
+  }
+
+  RecordPoints take() { return std::move(points_); }
+
+ private:
+  const iocs::CodeRange* find(const char* function) const {
+    const auto found = target_.functions.find(function);
+    return found == target_.functions.end() ? nullptr : &found->second;
+  }
+  const iocs::CodeRange* find_sized(const char* function) const {
+    const iocs::CodeRange* const found = find(function);
+    return found != nullptr && found->size != 0 ? found : nullptr;
+  }
+  void probe(RecordProgram program, const iocs::CodeRange& function) {
+    points_.extras.push_back({program, function.file_offset});
+  }
+  // Where the function ends, when that is to be seen by breakpoints there. `without`: what it means
+  // that it cannot; null: nothing that is worth a word.
+  std::shared_ptr<const EndingFunction> ending(const std::string& name, Work work,
+                                               const char* without) {
+    if (!durations_) return nullptr;
+    std::vector<iocs::CodeRange> parts;
+    if (const auto* const code = find(name.c_str())) parts.push_back(*code);
+    if (const auto* const cold = find((name + ".cold").c_str()); cold && !parts.empty())
+      parts.push_back(*cold);
+    auto found = EndingFunction::find(target_.file->fd(), parts, work);
+    if (found) return std::move(*found);
+    if (without != nullptr)
+      points_.notes.push_back(std::string(without) + ": find where " + name + " ends in " +
+                              target_.display_path + ": " + found.error().message());
+    return nullptr;
+  }
+  void note(const char* what, const char* function) {
+    points_.notes.push_back(std::string(what) + ": " + target_.display_path + " does not name " +
+                            function);
+  }
+
+  // Who calls dbPut for a link: dbDbPutValue (dbDbLink.c, static; dbLink.c in 3.15), in 3.14
+  // dbPutLinkValue. A stripped library has neither; then dbPutLink, which leads to it, is watched.
+  void plan_links(const iocs::CodeRange& put) {
+    const auto* caller = find_sized("dbDbPutValue");
+    if (caller == nullptr) caller = find_sized("dbPutLinkValue");
+    if (caller != nullptr) {
+      points_.puts.link_from = caller->file_offset - put.file_offset;
+      points_.puts.link_size = static_cast<std::uint32_t>(caller->size);
+    } else if (const auto* const link = find("dbPutLink")) {
+      probe(RecordProgram::put_link, *link);
+    } else {
+      note("writes by links are counted as `other`", "dbDbPutValue or dbPutLink");
+    }
+  }
+
+  // Since 3.16 dbPutField asks dbCanSetLink, which tells these writes from all others at no cost to
+  // them. (dbPutFieldLink, which asks, mostly is a part of dbPutField.)
+  void plan_link_fields() {
+    const auto* const field = find_sized("dbPutField");
+    const auto* const asked = find("dbCanSetLink");
+    if (field == nullptr) return note("writes to link fields are not counted", "dbPutField");
+    if (asked == nullptr) return probe(RecordProgram::put_field, *field);
+    points_.puts.field_from = field->file_offset - asked->file_offset;
+    points_.puts.field_size = static_cast<std::uint32_t>(field->size);
+    if (const auto* const apart = find_sized("dbPutFieldLink")) {
+      points_.puts.field_link_from = apart->file_offset - asked->file_offset;
+      points_.puts.field_link_size = static_cast<std::uint32_t>(apart->size);
+    }
+    probe(RecordProgram::put_link_field, *asked);
+  }
+
+  void plan_notifies() {
+    if (const auto* const notify = find("dbProcessNotify")) {
+      points_.puts.notify_address = kNotifyChannel;
+      points_.puts.address_in = kChannelAddress;
+      probe(RecordProgram::notify, *notify);
+    } else if (const auto* const before = find("dbPutNotify")) {
+      points_.puts.notify_address = kPutNotifyAddress;
+      probe(RecordProgram::notify, *before);
+    } else {
+      note("writes with callback to busy records are counted as `other`", "dbProcessNotify");
+    }
+  }
+
+  const iocs::ProbeTarget& target_;
+  bool durations_;
+  RecordPoints points_;
+};
+
+}  // namespace
+
+RecordPoints record_points(const iocs::ProbeTarget& target, const iocs::FieldOffsets& offsets,
+                           bool puts, bool durations, bool traces) {
+  Planner planner(target, offsets, durations);
+  planner.plan_process();
+  if (puts) planner.plan_puts();
+  planner.plan_scans();
+  if (traces) planner.plan_links_to_others();
+  return planner.take();
+}
+
+std::optional<ProbePoint> completion_point(const iocs::ProbeTarget& target) {
+  const auto found = target.functions.find("recGblFwdLink");
+  if (found == target.functions.end()) return std::nullopt;
+  return ProbePoint{RecordProgram::completion, found->second.file_offset};
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,443 @@
+#include "records/probe/process_object.h"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "kernel/ask_to_attach.h"
+#include "kernel/function_symbol.h"
+#include "kernel/libbpf_support.h"
+#include "kernel/uprobe.h"
+#include "kernel/uprobe_link.h"
+#include "record_process.skel.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+struct SkeletonDeleter {
+  void operator()(record_process_bpf* skeleton) const { record_process_bpf__destroy(skeleton); }
+};
+
+// Maps of one IOC, by record, within a map by slot. `like` is the template of that map: Linux 5.15
+// to 6.1 take only maps whose types are described by BTF like the template's (bpf_map_meta_equal()
+// compares timer_off, which is another error where there is no BTF; kernel/bpf/map_in_map.c).
+template <class Value>
+Result<kernel::OwnedMap<std::uint64_t, Value>> make_inner(const char* name, std::uint32_t capacity,
+                                                          const bpf_object* object,
+                                                          const bpf_map* like) {
+  kernel::OwnedMap<std::uint64_t, Value> made;
+  LIBBPF_OPTS(bpf_map_create_opts, options);
+  options.map_flags = bpf_map__map_flags(like);
+  if (bpf_map__btf_value_type_id(like) != 0) {
+    options.btf_fd = static_cast<__u32>(bpf_object__btf_fd(object));
+    options.btf_key_type_id = bpf_map__btf_key_type_id(like);
+    options.btf_value_type_id = bpf_map__btf_value_type_id(like);
+  }
+  const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(std::uint64_t), sizeof(Value),
+                                capacity, &options);
+  if (fd < 0)
+    return kernel::libbpf_error(fd, std::string("create BPF map ") + name + " for " +
+                                        std::to_string(capacity) + " records");
+  made.fd.reset(fd);
+  auto view = kernel::MapView<std::uint64_t, Value>::from_fd(fd);
+  if (!view) return std::move(view).error();
+  made.view = std::move(*view);
+  return made;
+}
+
+Result<void> set_inner(const bpf_map* outer, std::uint32_t slot, int fd) {
+  const std::uint32_t inner = static_cast<std::uint32_t>(fd);
+  const int err = bpf_map_update_elem(bpf_map__fd(outer), &slot, &inner, BPF_ANY);
+  if (err == 0) return {};
+  return kernel::libbpf_error(
+      err, std::string("set slot ") + std::to_string(slot) + " of BPF map " + bpf_map__name(outer));
+}
+
+Result<void> clear_inner(const bpf_map* outer, std::uint32_t slot) {
+  const int err = bpf_map_delete_elem(bpf_map__fd(outer), &slot);
+  if (err == 0 || err == -ENOENT) return {};
+  return kernel::libbpf_error(err, std::string("clear slot ") + std::to_string(slot) +
+                                       " of BPF map " + bpf_map__name(outer));
+}
+
+}  // namespace
+
+std::string ProbePlace::text(RecordProgram program) const {
+  return kernel::uprobe_text(names_of(program).function, shown_path, pid);
+}
+
+struct RecordAttachment::Links {
+  std::vector<UniqueFd> at_ends;  // attached first and detached last
+  UniqueFd at_entry;
+};
+
+RecordAttachment::RecordAttachment(std::unique_ptr<Links> links) : links_(std::move(links)) {}
+RecordAttachment::RecordAttachment(RecordAttachment&&) noexcept = default;
+RecordAttachment& RecordAttachment::operator=(RecordAttachment&&) noexcept = default;
+RecordAttachment::~RecordAttachment() = default;
+
+bool RecordAttachment::has_ends() const {
+  return !links_->at_ends.empty();
+}
+
+std::vector<UniqueFd> RecordAttachment::take_ends() {
+  return std::exchange(links_->at_ends, {});
+}
+
+struct RecordProcessObject::Loaded {
+  std::unique_ptr<record_process_bpf, SkeletonDeleter> skeleton;
+  std::optional<kernel::UprobeLinkTypes> links;  // the kernel has them, and we use them
+  std::shared_ptr<Helper> helper;  // attaches in our place; none: we may do it ourselves
+  kernel::MapView<std::uint32_t, iocx_thread> threads;
+  RecordMaps views;
+
+  Result<const bpf_program*> program(const char* name) const {
+    const bpf_program* found = bpf_object__find_program_by_name(skeleton->obj, name);
+    if (found != nullptr) return found;
+    return error_in_words(std::string("BPF object record_process has no program ") + name);
+  }
+};
+
+RecordProcessObject::RecordProcessObject(std::unique_ptr<Loaded> loaded)
+    : loaded_(std::move(loaded)) {}
+RecordProcessObject::RecordProcessObject(RecordProcessObject&&) noexcept = default;
+RecordProcessObject& RecordProcessObject::operator=(RecordProcessObject&&) noexcept = default;
+RecordProcessObject::~RecordProcessObject() = default;
+
+Result<void> RecordProcessObject::open_views(Loaded& loaded) {
+  const auto& maps = loaded.skeleton->maps;
+  RecordMaps& views = loaded.views;
+  if (auto ok = kernel::open_view(loaded.threads, maps.record_threads); !ok) return ok;
+  if (auto ok = kernel::open_view(views.thread_owners, maps.record_thread_owners); !ok) return ok;
+  if (auto ok = kernel::open_view(views.overflow_threads, maps.record_threads_overflow); !ok)
+    return ok;
+  if (auto ok = kernel::open_view(views.ioc_by_tgid, maps.ioc_by_tgid); !ok) return ok;
+  if (auto ok = kernel::open_view(views.ioc_config, maps.ioc_config); !ok) return ok;
+  if (auto ok = kernel::open_view(views.scan_names, maps.scan_names); !ok) return ok;
+  if (auto ok = kernel::open_view(views.causes, maps.record_causes); !ok) return ok;
+  if (auto ok = kernel::open_view(views.links, maps.record_links); !ok) return ok;
+  if (auto ok = kernel::open_view(views.threadless, maps.threadless); !ok) return ok;
+  if (auto ok = kernel::open_view(views.asynchronous, maps.ioc_asynchronous); !ok) return ok;
+  if (auto ok = kernel::open_view(views.drops, maps.record_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(views.puts.config, maps.put_config); !ok) return ok;
+  if (auto ok = kernel::open_view(views.puts.drops, maps.put_drops); !ok) return ok;
+  if (auto ok = kernel::open_view(views.function_ends, maps.function_ends); !ok) return ok;
+  if (auto ok = kernel::open_view(views.scan_lists, maps.scan_lists); !ok) return ok;
+  if (loaded.skeleton->rodata->cfg_traces != 0) {
+    RecordTraceMaps& traces = views.traces;
+    if (auto ok = kernel::open_view(traces.config, maps.trace_config); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.tokens, maps.trace_tokens); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.wishes, maps.trace_wishes); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.counts, maps.trace_counts); !ok) return ok;
+    if (auto ok = kernel::open_view(traces.links, maps.trace_links); !ok) return ok;
+  }
+  auto mapped = kernel::MappedArray<iocx_thread>::map(
+      loaded.threads.fd(), loaded.threads.capacity(), loaded.threads.name());
+  if (!mapped) return std::move(mapped).error();
+  views.threads = std::move(*mapped);
+  auto asynchronous = kernel::MappedArray<iocx_asynchronous>::map(
+      views.asynchronous.fd(), views.asynchronous.capacity(), views.asynchronous.name());
+  if (!asynchronous) return std::move(asynchronous).error();
+  views.asynchronous_now = std::move(*asynchronous);
+  auto rooms = RecordRooms::map(bpf_map__fd(maps.record_rooms), bpf_map__name(maps.record_rooms));
+  if (!rooms) return std::move(rooms).error();
+  views.rooms = std::move(*rooms);
+  auto shares =
+      RecordShares::map(bpf_map__fd(maps.record_shares), bpf_map__name(maps.record_shares));
+  if (!shares) return std::move(shares).error();
+  views.shares = std::move(*shares);
+  const auto named = [](const bpf_map* map) {
+    return RecordLines::Map{bpf_map__fd(map), bpf_map__name(map)};
+  };
+  auto lines = RecordLines::map(bpf_map__max_entries(maps.record_lines), named(maps.record_lines),
+                                named(maps.line_times), named(maps.line_chunks));
+  if (!lines) return std::move(lines).error();
+  views.lines = std::move(*lines);
+  return {};
+}
+
+Result<void> RecordProcessObject::configure_traces(Loaded& loaded, const kernel::TraceUse& traces) {
+  auto& skeleton = *loaded.skeleton;
+  const auto& maps = skeleton.maps;
+  const kernel::SharedMap shared[] = {{maps.trace_events, traces.ring},
+                                      {maps.trace_shares, traces.shares},
+                                      {maps.trace_puts, traces.puts},
+                                      {maps.trace_pva_puts, traces.pva_puts}};
+  if (auto ok = kernel::share_or_leave_out(shared, traces.on(), "record_process"); !ok) return ok;
+  skeleton.rodata->cfg_traces = traces.on();
+  skeleton.rodata->cfg_trace_wake = traces.wake_at;
+  skeleton.rodata->cfg_trace_ring = traces.size;
+  if (traces.on()) return kernel::size_map(maps.trace_threads, skeleton.rodata->thread_mask + 1);
+  for (bpf_map* map : {maps.trace_threads, maps.trace_config, maps.trace_tokens, maps.trace_wishes,
+                       maps.trace_pending, maps.trace_counts, maps.trace_links})
+    if (const int err = bpf_map__set_autocreate(map, false); err < 0)
+      return kernel::libbpf_error(err, "leave out a BPF map");
+  return {};
+}
+
+// What is set before loading.
+Result<void> RecordProcessObject::configure(Loaded& loaded, const RecordProcessOptions& options) {
+  record_process_bpf& skeleton = *loaded.skeleton;
+  const std::uint32_t places = std::bit_ceil(std::max(options.max_threads, 64u));
+  skeleton.rodata->thread_mask = places - 1;
+  skeleton.rodata->cfg_causes = options.causes > 0;
+  skeleton.rodata->cfg_links = options.links > 0;
+  skeleton.rodata->cfg_cookies = loaded.links.has_value();
+  const auto is_needed = [&](const std::string_view name) {
+    if (name.starts_with("link_") && !options.traces.on()) return false;
+    return !name.ends_with("_all") || !loaded.links;  // a cookie says it
+  };
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, skeleton.obj) {
+    const std::string_view name = bpf_program__name(program);
+    bpf_program__set_autoload(program, is_needed(name));
+    if (loaded.links) kernel::set_attach_type(program, loaded.links->multi);
+  }
+  if (auto ok = configure_traces(loaded, options.traces); !ok) return ok;
+  const auto& maps = skeleton.maps;
+  // A record takes its place when it is processed for the first time, not when the map is made.
+  if (options.on_demand && kernel::allocates_entries_on_demand())
+    for (bpf_map* like :
+         {maps.ioc_records_template, maps.ioc_completions_template,
+          bpf_map__inner_map(maps.ioc_records), bpf_map__inner_map(maps.ioc_completions)})
+      if (const int err = bpf_map__set_map_flags(like, BPF_F_NO_PREALLOC); err != 0)
+        return kernel::libbpf_error(err, "let a BPF map grow with its use");
+  const std::uint32_t overflow = std::max(places / 8, 64u);
+  const std::uint32_t lines = RecordLines::lines_for(options.kernel_memory);
+  const std::uint32_t chunks = lines / IOCX_CHUNK_LINES;
+  auto& room = skeleton.rodata->cfg_room;
+  room[IOCX_SHARE_THREADS] = places;
+  room[IOCX_SHARE_OVERFLOW_THREADS] = overflow;
+  room[IOCX_SHARE_CAUSES] = std::max(options.causes, 1u);
+  room[IOCX_SHARE_LINKS] = std::max(options.links, 1u);
+  room[IOCX_SHARE_SCAN_LISTS] = options.scan_lists;
+  room[IOCX_SHARE_LINES] = chunks;
+  skeleton.rodata->chunk_mask = chunks - 1;
+  if (auto ok = kernel::size_map(maps.record_lines, lines); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.line_times, lines); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.line_chunks, chunks); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_threads, places); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_thread_owners, places); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_threads_overflow, overflow); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.scan_lists, options.scan_lists); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.scan_names, options.scan_names); !ok) return ok;
+  if (auto ok = kernel::size_map(maps.record_causes, room[IOCX_SHARE_CAUSES]); !ok) return ok;
+  return kernel::size_map(maps.record_links, room[IOCX_SHARE_LINKS]);
+}
+
+Result<std::unique_ptr<RecordProcessObject::Loaded>> RecordProcessObject::load_once(
+    const RecordProcessOptions& options) {
+  auto loaded = std::make_unique<Loaded>();
+  if (options.probe_links) loaded->links = kernel::uprobe_link_types();
+  loaded->skeleton.reset(record_process_bpf__open());
+  if (!loaded->skeleton) return kernel::libbpf_error(-errno, "open BPF object record_process");
+  if (auto ok = configure(*loaded, options); !ok) return ok.error();
+  const int err = record_process_bpf__load(loaded->skeleton.get());
+  if (err < 0) return kernel::libbpf_error(err, "load BPF object record_process");
+  if (auto ok = open_views(*loaded); !ok) return ok.error();
+  return loaded;
+}
+
+Result<RecordProcessObject> RecordProcessObject::load(const RecordProcessOptions& options) {
+  kernel::capture_libbpf_messages();
+  auto loaded = load_once(options);
+  if (!loaded && options.probe_links && kernel::uprobe_link_types()) {
+    log::warn("links of probes are not used: {}", loaded.error().message());
+    RecordProcessOptions plain = options;
+    plain.probe_links = false;
+    loaded = load_once(plain);
+  }
+  if (!loaded) return std::move(loaded).error();
+  return RecordProcessObject(std::move(*loaded));
+}
+
+bool RecordProcessObject::grows_with_use() const {
+  return (bpf_map__map_flags(loaded_->skeleton->maps.ioc_records_template) & BPF_F_NO_PREALLOC) !=
+         0;
+}
+
+bool RecordProcessObject::has_links() const {
+  return loaded_->links.has_value();
+}
+
+const char* RecordProcessObject::program_of(RecordProgram program, Hook hook, bool all) const {
+  const RecordProgramNames& names = names_of(program);
+  if (hook == Hook::at_end) return names.at_end;
+  return all && !loaded_->links ? names.entry_all : names.entry_process;
+}
+
+Result<UniqueFd> RecordProcessObject::attach_here(const Place& place) const {
+  const char* const name = program_of(place.program, place.hook, place.pid == kAllProcesses);
+  auto found = loaded_->program(name == nullptr ? "?" : name);
+  if (!found) return std::move(found).error();
+  const int program = bpf_program__fd(*found);
+  const char* const function = names_of(place.program).function;
+  const kernel::UprobePlace where{"/proc/self/fd/" + std::to_string(place.file), place.offset,
+                                  place.pid};
+  if (!loaded_->links) return kernel::attach_uprobe(program, where, function);
+  std::vector<std::uint64_t> offsets{place.offset};
+  if (place.hook == Hook::at_end) {
+    offsets.clear();
+    for (const FunctionEnd& end : place.ending->ends()) offsets.push_back(end.offset);
+  }
+  return kernel::attach_uprobe_link(
+      program, loaded_->links->multi, where, offsets, function,
+      place.pid == kAllProcesses ? IOCX_ATTACH_ALL : IOCX_ATTACH_PROCESS);
+}
+
+Result<UniqueFd> RecordProcessObject::attach_hook(const Place& place) const {
+  if (!loaded_->helper) return attach_here(place);
+  HelperRequest request{.what = static_cast<std::uint32_t>(place.hook),
+                        .number = static_cast<std::uint32_t>(place.program),
+                        .pid = place.pid,
+                        .offset = place.offset};
+  if (place.ending != nullptr) {
+    const std::vector<iocs::CodeRange>& parts = place.ending->parts();
+    for (std::size_t i = 0; i < std::min(parts.size(), std::size(request.more)); ++i)
+      request.more[i] = parts[i].file_offset;
+  }
+  return kernel::ask_to_attach(*loaded_->helper, request, place.file);
+}
+
+Result<RecordAttachment> RecordProcessObject::attach(RecordProgram program,
+                                                     const ProbePlace& place) const {
+  RecordAttachment made(std::make_unique<RecordAttachment::Links>());
+  if (auto ok = attach_ends(made, program, place); !ok) return ok.error();
+  auto entry = attach_hook({program, Hook::at_entry, place.file, place.offset, place.pid, nullptr});
+  if (!entry) return kernel::attach_error(place.text(program), entry.error());
+  made.links_->at_entry = std::move(*entry);
+  return made;
+}
+
+Result<void> RecordProcessObject::attach_ends(RecordAttachment& to, RecordProgram program,
+                                              const ProbePlace& place) const {
+  if (place.ending == nullptr || to.has_ends()) return {};
+  std::vector<UniqueFd> made;
+  const FunctionEnds& ends = place.ending->ends();
+  // One link is for all of them.
+  for (const FunctionEnd& end : std::span(ends).first(loaded_->links ? 1 : ends.size())) {
+    auto attached =
+        attach_hook({program, Hook::at_end, place.file, end.offset, place.pid, place.ending});
+    if (!attached) return kernel::attach_error(place.text(program), attached.error());
+    made.push_back(std::move(*attached));
+  }
+  to.links_->at_ends = std::move(made);
+  return {};
+}
+
+namespace {
+
+// In the helper, which trusts nobody who asks: what it is told is where a function begins; its name
+// and its size, and those of the part that the compiler has put elsewhere, are in the file's symbol
+// table, and where it ends is found in its code, here and now.
+Result<std::shared_ptr<const EndingFunction>> ending_asked_for(int fd, const HelperRequest& request,
+                                                               RecordProgram program) {
+  const std::string function = names_of(program).function;
+  const std::string names[] = {function, function + ".cold"};
+  std::vector<iocs::CodeRange> parts;
+  for (std::size_t i = 0; i < std::size(names) && (i == 0 || request.more[i] != 0); ++i) {
+    const char* const name[] = {names[i].c_str()};
+    auto size = kernel::size_of_function_at(fd, request.more[i], name);
+    if (!size) return std::move(size).error();
+    parts.push_back({request.more[i], *size});
+  }
+  auto found = EndingFunction::find(fd, parts);
+  if (!found) return std::move(found).error();
+  const auto is_asked_for = [&](const FunctionEnd& end) { return end.offset == request.offset; };
+  if (std::ranges::any_of((*found)->ends(), is_asked_for)) return found;
+  return error_in_words("attach at offset " + std::to_string(request.offset) + ": " + function +
+                        " does not end there");
+}
+
+}  // namespace
+
+Result<UniqueFd> RecordProcessObject::serve(const HelperRequest& request, const UniqueFd& file,
+                                            std::span<const char* const> functions) const {
+  const auto program = static_cast<RecordProgram>(request.number);
+  const auto hook = static_cast<Hook>(request.what);
+  const bool is_known = request.number <= static_cast<std::uint32_t>(RecordProgram::link_put) &&
+                        request.what <= static_cast<std::uint32_t>(Hook::at_end) &&
+                        (request.pid > 0 || request.pid == kAllProcesses) && file;
+  if (!is_known) return error_in_words("attach: no such request");
+  if (hook == Hook::at_end) {
+    const auto ending = ending_asked_for(file.get(), request, program);
+    if (!ending) return ending.error();
+    return attach_here({program, hook, file.get(), request.offset, request.pid, ending->get()});
+  }
+  if (auto ok = kernel::check_function_at(file.get(), request.offset, functions); !ok)
+    return ok.error();
+  return attach_here({program, hook, file.get(), request.offset, request.pid, nullptr});
+}
+
+void RecordProcessObject::use_helper(std::shared_ptr<Helper> helper) {
+  loaded_->helper = std::move(helper);
+}
+
+Result<OwnedRecordsMap> RecordProcessObject::make_records_map(std::uint32_t capacity) const {
+  return make_inner<iocx_record_stats>("ioc_records", capacity, loaded_->skeleton->obj,
+                                       loaded_->skeleton->maps.ioc_records_template);
+}
+Result<void> RecordProcessObject::set_records_map(std::uint32_t slot,
+                                                  const RecordsMap& records) const {
+  return set_inner(loaded_->skeleton->maps.ioc_records, slot, records.fd());
+}
+Result<void> RecordProcessObject::set_records_maps(
+    std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const {
+  const bpf_map* outer = loaded_->skeleton->maps.ioc_records;
+  std::vector<std::uint32_t> slots, maps;
+  for (const auto& [slot, fd] : slots_and_fds) {
+    slots.push_back(slot);
+    maps.push_back(static_cast<std::uint32_t>(fd));
+  }
+  std::uint32_t count = static_cast<std::uint32_t>(slots.size());
+  LIBBPF_OPTS(bpf_map_batch_opts, options);
+  if (slots.empty() ||
+      bpf_map_update_batch(bpf_map__fd(outer), slots.data(), maps.data(), &count, &options) == 0)
+    return {};
+  for (const auto& [slot, fd] : slots_and_fds)
+    if (auto ok = set_inner(outer, slot, fd); !ok) return ok;
+  return {};
+}
+Result<void> RecordProcessObject::clear_records_map(std::uint32_t slot) const {
+  return clear_inner(loaded_->skeleton->maps.ioc_records, slot);
+}
+
+const RecordMaps& RecordProcessObject::maps() const {
+  return loaded_->views;
+}
+
+Result<OwnedCompletionsMap> RecordProcessObject::make_completions_map(
+    std::uint32_t capacity) const {
+  return make_inner<iocx_completion>("ioc_completions", capacity, loaded_->skeleton->obj,
+                                     loaded_->skeleton->maps.ioc_completions_template);
+}
+Result<void> RecordProcessObject::set_completions_map(std::uint32_t slot,
+                                                      const OwnedCompletionsMap& map) const {
+  return set_inner(loaded_->skeleton->maps.ioc_completions, slot, map.view.fd());
+}
+Result<void> RecordProcessObject::clear_completions_map(std::uint32_t slot) const {
+  return clear_inner(loaded_->skeleton->maps.ioc_completions, slot);
+}
+
+Result<void> RecordProcessObject::free_thread_place(std::uint32_t place) const {
+  // In this order: whoever takes the place next finds it empty.
+  if (auto cleared = loaded_->threads.update(place, iocx_thread{}); !cleared) return cleared;
+  if (auto erased = loaded_->views.thread_owners.erase(place); !erased)
+    return std::move(erased).error();
+  return {};
+}
+
+std::optional<kernel::ProgramStats> RecordProcessObject::stats() const {
+  std::optional<kernel::ProgramStats> sum;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, loaded_->skeleton->obj)
+      kernel::add_stats(sum, kernel::program_stats(program));
+  return sum;
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,195 @@
+// The programs and maps of bpf/records/process.bpf.c in the kernel. Hides libbpf and the skeleton.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/helper.h"
+#include "base/result.h"
+#include "kernel/event_ring.h"
+#include "kernel/map.h"
+#include "kernel/mapped_array.h"
+#include "kernel/program_stats.h"
+#include "records/probe/ending_function.h"
+#include "records/probe/programs.h"
+#include "records/probe/record_lines.h"
+#include "records/probe/rooms.h"
+#include "records/probe/shares.h"
+#include "shared/record_completion.h"
+#include "shared/record_process.h"
+#include "shared/scan_lists.h"
+#include "shared/traces.h"
+
+namespace ioc_exporter::records {
+
+using RecordsMap = kernel::MapView<std::uint64_t, iocx_record_stats>;
+using OwnedRecordsMap = kernel::OwnedMap<std::uint64_t, iocx_record_stats>;
+using OwnedCompletionsMap = kernel::OwnedMap<std::uint64_t, iocx_completion>;
+
+// Of bpf/records/puts.bpf.h.
+struct RecordPutMaps {
+  kernel::MapView<std::uint32_t, iocx_put_config> config;  // by slot
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;     // per CPU, by enum iocx_put_drop
+};
+
+// Of bpf/traces/maps.bpf.h; while traces are off there are none.
+struct RecordTraceMaps {
+  kernel::MapView<std::uint32_t, iocx_trace_config> config;  // by slot
+  kernel::MapView<std::uint32_t, std::uint64_t> tokens;      // by slot
+  kernel::MapView<iocx_trace_wish_key, iocx_trace_wish> wishes;
+  kernel::MapView<std::uint32_t, std::uint64_t> counts;  // per CPU: IOCX_TRACE_SENT, drops
+  kernel::MapView<iocx_trace_link_key, iocx_trace_link> links;
+};
+
+// Of bpf/records/process.bpf.c. Those of one IOC are by slot.
+struct RecordMaps {
+  // Places in the array of threads that are taken, with who has them; the array; and the threads
+  // that found theirs taken, by id.
+  kernel::MapView<std::uint32_t, std::uint64_t> thread_owners;
+  kernel::MappedArray<iocx_thread> threads;
+  kernel::MapView<std::uint64_t, iocx_thread> overflow_threads;
+  kernel::MapView<std::uint32_t, std::uint32_t> ioc_by_tgid;
+  kernel::MapView<std::uint32_t, iocx_ioc_config> ioc_config;
+  kernel::MapView<std::uint32_t, std::uint64_t>
+      threadless;  // processings by threads without a stack
+  kernel::MapView<std::uint32_t, iocx_asynchronous> asynchronous;  // and its values in place
+  kernel::MappedArray<iocx_asynchronous> asynchronous_now;
+  kernel::MapView<iocx_scan_name, std::uint8_t> scan_names;
+  kernel::MapView<iocx_cause_key, std::uint64_t> causes;
+  kernel::MapView<iocx_link_key, std::uint64_t> links;
+  kernel::MapView<std::uint32_t, std::uint64_t> drops;
+  kernel::MapView<std::uint32_t, iocx_function_ends> function_ends;
+  RecordRooms rooms;
+  RecordShares shares;
+  RecordLines lines;
+  RecordPutMaps puts;
+  kernel::MapView<std::uint64_t, iocx_scan_list> scan_lists;  // by tgid << 32 | tid
+  RecordTraceMaps traces;
+};
+
+// Where a probe goes: to code in a file, for one process or for all.
+struct ProbePlace {
+  int file = -1;           // its descriptor
+  std::string shown_path;  // as an IOC sees it, for messages
+  std::uint64_t offset = 0;
+  std::int32_t pid = 0;
+  // Of the function there, when its ends are to be seen by breakpoints; or null.
+  const EndingFunction* ending = nullptr;
+
+  // "dbProcess in /opt/ioc/lib/libdbCore.so (pid 812)"
+  std::string text(RecordProgram program) const;
+};
+
+// The probes of one RecordProgram at one place, for one process or for all. Detached when it is
+// destroyed, the entry probe first: an entry never lacks its end.
+class RecordAttachment {
+ public:
+  RecordAttachment(RecordAttachment&&) noexcept;
+  RecordAttachment& operator=(RecordAttachment&&) noexcept;
+  ~RecordAttachment();
+
+  // The probes where the function ends, which may be taken off alone: RecordProcessObject::
+  // attach_ends() brings them back.
+  bool has_ends() const;
+  std::vector<UniqueFd> take_ends();
+
+ private:
+  friend class RecordProcessObject;
+  struct Links;
+  explicit RecordAttachment(std::unique_ptr<Links> links);
+  std::unique_ptr<Links> links_;
+};
+
+struct RecordProcessOptions {
+  // Threads that process records, 3 KiB each. Rounded up to a power of two.
+  std::uint32_t max_threads = 4096;
+  bool probe_links = true;  // attach by links where the kernel has them (kernel/uprobe_link.h)
+  // Most entries; 0: not counted.
+  std::uint32_t causes = 0;                        // of records' causes, about 90 bytes each
+  std::uint32_t links = 0;                         // of links from record to record, the same
+  std::uint32_t scan_lists = IOCX_MAX_SCAN_LISTS;  // periodic ones, at most
+  std::uint32_t scan_names = IOCX_MAX_SCAN_NAMES;
+  std::uint64_t kernel_memory = 1u << 30;  // bytes for the maps of all IOCs
+  kernel::TraceUse traces = {};            // of chains of records
+  bool on_demand = true;  // let entries of these take memory when they are added, where that works
+};
+
+// Loaded programs. Attachments are made from it and must not outlive it.
+class RecordProcessObject {
+ public:
+  static Result<RecordProcessObject> load(const RecordProcessOptions& options);
+
+  RecordProcessObject(RecordProcessObject&&) noexcept;
+  RecordProcessObject& operator=(RecordProcessObject&&) noexcept;
+  ~RecordProcessObject();
+
+  static constexpr std::int32_t kAllProcesses = -1;
+  Result<RecordAttachment> attach(RecordProgram program, const ProbePlace& place) const;
+  // Those of `place.ending`, to what is attached there.
+  Result<void> attach_ends(RecordAttachment& to, RecordProgram program,
+                           const ProbePlace& place) const;
+
+  // From now on `helper` attaches, which is to call serve() and has the rights for it.
+  void use_helper(std::shared_ptr<Helper> helper);
+  // In the helper, which trusts no number that it is sent: only where one of `functions` begins,
+  // or one that has ends ends.
+  Result<UniqueFd> serve(const HelperRequest& request, const UniqueFd& file,
+                         std::span<const char* const> functions) const;
+
+  // Whether attachments are links, which are taken off together (kernel/take_off.h).
+  bool has_links() const;
+  // Whether a record takes memory when it is processed for the first time. Else, all records of an
+  // IOC take it as soon as they are watched.
+  bool grows_with_use() const;
+
+  // A map for the records of one IOC, and the place where the programs find it.
+  Result<OwnedRecordsMap> make_records_map(std::uint32_t capacity) const;
+  // When it returns, no program uses the map that stood there before (maybe_wait_bpf_programs() of
+  // kernel/bpf/syscall.c waits for an RCU grace period after a map in a map was replaced).
+  Result<void> set_records_map(std::uint32_t slot, const RecordsMap& records) const;
+  Result<void> clear_records_map(std::uint32_t slot) const;
+  // The same as set_records_map() for several slots, with one wait for all (Linux 5.14 has batches
+  // for maps in maps; before, one each). On an error some may stand.
+  Result<void> set_records_maps(std::span<const std::pair<std::uint32_t, int>> slots_and_fds) const;
+
+  const RecordMaps& maps() const;
+  // A map for the completions of one IOC's records, and the place where the programs find it.
+  Result<OwnedCompletionsMap> make_completions_map(std::uint32_t capacity) const;
+  Result<void> set_completions_map(std::uint32_t slot, const OwnedCompletionsMap& map) const;
+  Result<void> clear_completions_map(std::uint32_t slot) const;
+
+  // Frees the place of a thread that is gone.
+  Result<void> free_thread_place(std::uint32_t place) const;
+
+  // Sum over all programs.
+  std::optional<kernel::ProgramStats> stats() const;
+
+ private:
+  struct Loaded;
+  explicit RecordProcessObject(std::unique_ptr<Loaded> loaded);
+  enum class Hook : std::uint8_t { at_entry, at_end };
+  struct Place {
+    RecordProgram program;
+    Hook hook;
+    int file;
+    std::uint64_t offset;
+    std::int32_t pid;
+    const EndingFunction* ending;  // at_end: of which function
+  };
+  const char* program_of(RecordProgram program, Hook hook, bool all) const;
+  Result<UniqueFd> attach_here(const Place& place) const;
+  Result<UniqueFd> attach_hook(const Place& place) const;
+  static Result<void> configure(Loaded& loaded, const RecordProcessOptions& options);
+  static Result<void> configure_traces(Loaded& loaded, const kernel::TraceUse& traces);
+  static Result<void> open_views(Loaded& loaded);
+  static Result<std::unique_ptr<Loaded>> load_once(const RecordProcessOptions& options);
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,118 @@
+#include "records/probe/threads.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ioc_exporter::records {
+namespace {
+
+constexpr std::size_t kHits = offsetof(iocx_thread, counts.roots);
+constexpr std::size_t kCounts = offsetof(iocx_thread, frames);
+static_assert(kHits % 8 == 0 && kCounts % 8 == 0);
+
+constexpr std::size_t size_of(ThreadPart part) {
+  switch (part) {
+    case ThreadPart::hits:
+      return kHits;
+    case ThreadPart::counts:
+      return kCounts;
+    case ThreadPart::frames:
+      break;
+  }
+  return sizeof(iocx_thread);
+}
+
+std::uint64_t id_of_place(const RecordProcessObject& object, std::uint32_t place, ThreadPart part,
+                          iocx_thread& into) {
+  object.maps().threads.read(place, &into, size_of(part));
+  return into.owner;
+}
+
+}  // namespace
+
+std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]) {
+  if (cause >= IOCX_CAUSES) cause = IOCX_CAUSE_OTHER;
+  if (cause != IOCX_CAUSE_SCAN) return iocx_cause_labels[cause];
+  constexpr std::string_view kScan = "scan-";
+  const std::string_view name(comm, ::strnlen(comm, sizeof comm));
+  return "scan_" + std::string(name.substr(std::min(kScan.size(), name.size())));
+}
+
+void add_thread(IocCounts& into, const iocx_thread& thread) {
+  const iocx_thread_counts& counts = thread.counts;
+  into.hits.entries += counts.entries;
+  into.hits.returns += counts.returns;
+  into.timed += counts.timed;
+  if (counts.roots > 0) into.causes[cause_label(thread.cause, thread.comm)] += counts.roots;
+  if (counts.nested > 0) into.causes["link"] += counts.nested;
+  for (std::size_t i = 0; i < IOCX_SEVERITIES; ++i) into.transitions[i] += counts.transitions[i];
+}
+
+// A thread takes its share before its place, and gives it back where another one was faster: as
+// many places as shares are all that there are.
+Result<const ThreadPlaces::Places*> ThreadPlaces::taken(const RecordProcessObject& object) {
+  const RecordMaps& maps = object.maps();
+  if (are_known_ && places_.size() == maps.shares.held(IOCX_SHARE_THREADS)) return &places_;
+  are_known_ = false;
+  places_.clear();
+  auto read = maps.thread_owners.for_each([&](std::uint32_t place, std::uint64_t owner) {
+    if (place < maps.threads.size()) places_.emplace_back(place, owner);
+  });
+  if (!read) return read.error();
+  are_known_ = true;
+  return &places_;
+}
+
+Result<void> for_each_thread(const RecordProcessObject& object, ThreadPlaces& places,
+                             ThreadPart part, const std::function<void(const iocx_thread&)>& each) {
+  auto taken = places.taken(object);
+  if (!taken) return std::move(taken).error();
+  auto thread = std::make_unique<iocx_thread>();
+  for (const auto& [place, owner] : **taken)
+    // Its owner has the place, but may not have come to sign it yet.
+    if (id_of_place(object, place, part, *thread) == owner) each(*thread);
+  if (object.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS) == 0) return {};
+  return object.maps().overflow_threads.for_each(
+      [&](std::uint64_t, const iocx_thread& overflow) { each(overflow); });
+}
+
+Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces& all,
+                                const std::function<bool(std::int32_t, std::int32_t)>& alive,
+                                const std::function<void(const iocx_thread&)>& ended) {
+  const auto is_alive = [&alive](std::uint64_t id) {
+    return alive(static_cast<std::int32_t>(id >> 32), static_cast<std::int32_t>(id & 0xffffffff));
+  };
+  auto taken = all.taken(object);
+  if (!taken) return std::move(taken).error();
+  ThreadPlaces::Places places;
+  for (const auto& [place, id] : **taken)
+    if (!is_alive(id)) places.emplace_back(place, id);
+  if (!places.empty()) all.forget();
+  auto thread = std::make_unique<iocx_thread>();
+  for (const auto& [place, id] : places) {
+    if (id_of_place(object, place, ThreadPart::frames, *thread) == id) ended(*thread);
+    if (auto freed = object.free_thread_place(place); !freed) return freed;
+    object.maps().shares.give(IOCX_SHARE_THREADS, thread->holder);
+  }
+  if (object.maps().shares.held(IOCX_SHARE_OVERFLOW_THREADS) == 0) return {};
+  auto overflow = object.maps().overflow_threads.keys();
+  if (!overflow) return std::move(overflow).error();
+  for (const std::uint64_t id : *overflow) {
+    if (is_alive(id)) continue;
+    auto last = object.maps().overflow_threads.lookup(id);
+    if (!last) return std::move(last).error();
+    if (!*last) continue;
+    ended(**last);
+    if (auto erased = object.maps().overflow_threads.erase(id); !erased)
+      return std::move(erased).error();
+    object.maps().shares.give(IOCX_SHARE_OVERFLOW_THREADS, (*last)->holder);
+  }
+  return {};
+}
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,74 @@
+// What the threads of IOCs did: the counts that the record programs keep in each thread's stack,
+// summed by IOC and cause.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "records/probe/process_object.h"
+#include "records/timing/hit_cost.h"
+#include "shared/record_process.h"
+
+namespace ioc_exporter::records {
+
+// Times that the IOC's threads came by a probe.
+struct ProbeHits {
+  std::uint64_t entries = 0;  // entry probes, of all functions
+  std::uint64_t returns = 0;  // probes that only timed calls need
+};
+
+// Seconds that they took.
+inline double cost_of(const ProbeHits& hits, const HitCost& cost) {
+  return static_cast<double>(hits.entries) * cost.entry +
+         static_cast<double>(hits.returns) * cost.end;
+}
+
+// Sums over all threads of one IOC, those that have ended included.
+struct IocCounts {
+  ProbeHits hits;
+  std::uint64_t timed = 0;                      // processings whose duration was measured
+  std::map<std::string, std::uint64_t> causes;  // processings by cause_label(); no zeros
+  // Changes of a record's severity, by the new one (menuAlarmSevr). Each is seen when the record is
+  // processed the next time.
+  std::array<std::uint64_t, IOCX_SEVERITIES> transitions{};
+};
+
+// "scan_0.1", "callback", "ca", ...; `comm` is the thread's name.
+std::string cause_label(std::uint32_t cause, const char (&comm)[IOCX_COMM_LEN]);
+
+// Adds what the thread counted.
+void add_thread(IocCounts& into, const iocx_thread& thread);
+
+// The places in the array of threads that are taken, by whom. They are asked for only when a thread
+// has taken one since, as the shares of the table tell without a system call.
+class ThreadPlaces {
+ public:
+  using Places = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // place, owner
+  // Good until the next call.
+  Result<const Places*> taken(const RecordProcessObject& object);
+  // To be called when one was freed.
+  void forget() { are_known_ = false; }
+
+ private:
+  Places places_;
+  bool are_known_ = false;
+};
+
+// Calls each() for every thread that has a stack, of which so much is there. The frames are most of
+// its size, and the hits what is in its first cache line.
+enum class ThreadPart { hits, counts, frames };
+Result<void> for_each_thread(const RecordProcessObject& object, ThreadPlaces& places,
+                             ThreadPart part, const std::function<void(const iocx_thread&)>& each);
+
+// Frees the stacks of the threads that are gone, and calls ended() for each before that.
+Result<void> free_ended_threads(const RecordProcessObject& object, ThreadPlaces& places,
+                                const std::function<bool(std::int32_t, std::int32_t)>& alive,
+                                const std::function<void(const iocx_thread&)>& ended);
+
+}  // namespace ioc_exporter::records

@@ -1,0 +1,172 @@
+#include "puts/searches/datagram.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "bytes.h"
+
+namespace {
+
+using namespace ioc_exporter::ca;
+using namespace ioc_exporter::testing;
+
+constexpr CaUdpPorts kToServer{true, false};
+constexpr CaUdpPorts kFromServer{false, true};
+
+// What libca sends (udpiiu.cpp): type 5 = DONTREPLY, count = its version, CID twice.
+Bytes search(std::uint32_t cid, const std::string& name) {
+  return message(6, 5, 13, cid, cid, text(name));
+}
+// What rsrv answers (search_reply_udp() in camessage.c).
+Bytes answer(std::uint32_t cid, std::uint32_t port, std::uint32_t address = 0xFFFFFFFF) {
+  return message(6, port, 0, address, cid, Bytes{0, 13});
+}
+Bytes beacon(std::uint32_t number, std::uint32_t port, std::uint32_t address = 0) {
+  return message(13, 13, port, number, address);
+}
+
+CaUdpMessage searched(std::uint32_t cid, const std::string& name, bool cut = false) {
+  return {IOCX_CA_UDP_SEARCH, cid, 0, 0, name, cut};
+}
+const CaUdpMessage kBad{IOCX_CA_UDP_BAD, 0, 0, 0, "", false};
+
+TEST(CaDatagram, ReadsSearchesBehindAVersion) {
+  const auto read = read_datagram(version() + search(7, "PS:1:SP") + search(8, "A"), kToServer);
+  EXPECT_EQ(read, (std::vector<CaUdpMessage>{searched(7, "PS:1:SP"), searched(8, "A")}));
+}
+
+TEST(CaDatagram, ReadsTheBytesThatLibcaSends) {
+  const Bytes bytes{0,   0,   0,   0, 0, 1, 0, 13, 0, 0, 0, 9, 0, 0, 0, 0,  // VERSION, number 9
+                    0,   6,   0,   8, 0, 5, 0, 13, 0, 0, 0, 1, 0, 0, 0, 1,  // SEARCH, CID 1
+                    'X', ':', 'Y', 0, 0, 0, 0, 0};
+  EXPECT_EQ(read_datagram(bytes, kToServer), (std::vector<CaUdpMessage>{searched(1, "X:Y")}));
+}
+
+TEST(CaDatagram, ReadsAnswers) {
+  const auto read =
+      read_datagram(version() + answer(7, 41234) + answer(8, 5064, 0x0A000007), kFromServer);
+  EXPECT_EQ(read,
+            (std::vector<CaUdpMessage>{{IOCX_CA_UDP_ANSWER, 7, 41234, 0xFFFFFFFF, "", false},
+                                       {IOCX_CA_UDP_ANSWER, 8, 5064, 0x0A000007, "", false}}));
+}
+
+TEST(CaDatagram, AnAnswerMayHaveNoPayload) {
+  EXPECT_EQ(read_datagram(message(6, 5064, 0, 0xFFFFFFFF, 3), kFromServer),
+            (std::vector<CaUdpMessage>{{IOCX_CA_UDP_ANSWER, 3, 5064, 0xFFFFFFFF, "", false}}));
+}
+
+TEST(CaDatagram, ReadsBeacons) {
+  EXPECT_EQ(read_datagram(beacon(41, 5064, 0xC0A80001), kToServer),
+            (std::vector<CaUdpMessage>{{IOCX_CA_UDP_BEACON, 41, 5064, 0xC0A80001, "", false}}));
+}
+
+TEST(CaDatagram, TellsRequestsFromAnswersWherePortsDoNot) {
+  const CaUdpPorts both{true, true};
+  const auto read = read_datagram(search(7, "PS:1") + answer(8, 5064), both);
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].kind, static_cast<std::uint32_t>(IOCX_CA_UDP_SEARCH));
+  EXPECT_EQ(read[1].kind, static_cast<std::uint32_t>(IOCX_CA_UDP_ANSWER));
+}
+
+TEST(CaDatagram, BelievesNothingThatComesFromTheWrongSide) {
+  EXPECT_TRUE(read_datagram(search(7, "PS:1") + beacon(1, 5064), kFromServer).empty());
+  EXPECT_TRUE(read_datagram(answer(7, 5064), kToServer).empty());
+}
+
+TEST(CaDatagram, PassesOverWhatElseIsSaid) {
+  const Bytes others = version() + message(14, 10, 13, 5, 5) + message(17, 0, 0, 0, 0x7F000001) +
+                       message(24, 0, 0, 0, 0x7F000001) + message(23, 0, 0, 0, 0);
+  EXPECT_TRUE(read_datagram(others, kToServer).empty());
+  EXPECT_TRUE(read_datagram({}, kToServer).empty());  // how old clients register with the repeater
+}
+
+TEST(CaDatagram, StopsWhereItIsNoChannelAccess) {
+  EXPECT_EQ(
+      read_datagram(search(7, "A") + message(4, 6, 1, 1, 1, Bytes(8)) + search(8, "B"), kToServer),
+      (std::vector<CaUdpMessage>{searched(7, "A"), kBad}));
+  EXPECT_EQ(read_datagram(Bytes{'h', 'e', 'l', 'l', 'o'}, kToServer),
+            (std::vector<CaUdpMessage>{kBad}));
+  Bytes odd = search(7, "A");
+  odd[3] = 7;  // the payload's size is no multiple of 8
+  EXPECT_EQ(read_datagram(odd + search(8, "B"), kToServer), (std::vector<CaUdpMessage>{kBad}));
+}
+
+TEST(CaDatagram, StopsAtEveryPlaceWhereItIsCut) {
+  const Bytes whole = search(7, "PS:1:SP") + long_message(6, 5, 13, 8, 8, text("LONG:HEADER"));
+  const std::size_t first = search(7, "PS:1:SP").size();
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const auto read = read_datagram(std::span(whole).first(size), kToServer);
+    if (size < first)
+      EXPECT_EQ(read, (std::vector<CaUdpMessage>{kBad})) << size;
+    else if (size == first)
+      EXPECT_EQ(read, (std::vector<CaUdpMessage>{searched(7, "PS:1:SP")}));
+    else
+      EXPECT_EQ(read, (std::vector<CaUdpMessage>{searched(7, "PS:1:SP"), kBad})) << size;
+  }
+  EXPECT_EQ(read_datagram(whole, kToServer),
+            (std::vector<CaUdpMessage>{searched(7, "PS:1:SP"), searched(8, "LONG:HEADER")}));
+}
+
+TEST(CaDatagram, KeepsNamesOfEveryLength) {
+  for (std::size_t length = 1; length < 200; ++length) {
+    const std::string name(length, 'n');
+    const bool cut = length > 95;
+    EXPECT_EQ(
+        read_datagram(search(7, name) + search(8, "next"), kToServer),
+        (std::vector<CaUdpMessage>{searched(7, name.substr(0, 95), cut), searched(8, "next")}))
+        << length;
+  }
+}
+
+TEST(CaDatagram, ANameMayFillItsPayload) {
+  EXPECT_EQ(read_datagram(message(6, 5, 13, 1, 1, Bytes(16, 'n')) + search(2, "m"), kToServer),
+            (std::vector<CaUdpMessage>{searched(1, std::string(16, 'n')), searched(2, "m")}));
+  EXPECT_EQ(read_datagram(message(6, 5, 13, 1, 1, Bytes(96, 'n')), kToServer),
+            (std::vector<CaUdpMessage>{searched(1, std::string(95, 'n'), true)}));
+}
+
+// Equal names must be equal words, whatever a client leaves behind the terminator.
+TEST(CaDatagram, NothingBehindTheTerminatorIsKept) {
+  for (std::size_t length = 0; length < 96; ++length) {
+    Bytes payload(128, 0xFF);
+    for (std::size_t i = 0; i < length; ++i) payload[i] = i % 2 == 0 ? 0x80 : 0x01;
+    payload[length] = 0;
+    __u64 words[IOCX_CA_SEARCHED_NAME / 8];
+    EXPECT_EQ(iocx_ca_read_name(words, payload.data(), 128), 0) << length;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(words);
+    for (std::size_t i = 0; i < IOCX_CA_SEARCHED_NAME; ++i)
+      ASSERT_EQ(bytes[i], i < length ? payload[i] : 0) << length << " " << i;
+  }
+}
+
+TEST(CaDatagram, ReadsTheLargestDatagram) {
+  Bytes all = version();
+  std::vector<CaUdpMessage> expected;
+  for (std::uint32_t cid = 0; all.size() + 40 <= 65507; ++cid) {
+    const std::string name = "PV:" + std::to_string(cid) + std::string(cid % 7, 'x');
+    all = std::move(all) + search(cid, name);
+    expected.push_back(searched(cid, name));
+  }
+  ASSERT_GT(expected.size(), 1500u);
+  EXPECT_EQ(read_datagram(all, kToServer), expected);
+}
+
+TEST(CaDatagram, StandsAnyBytes) {
+  std::mt19937 random(29);
+  std::uniform_int_distribution<int> byte(0, 255), size(0, 3000), small(0, 27);
+  for (int round = 0; round < 3001; ++round) {
+    Bytes bytes(static_cast<std::size_t>(size(random)));
+    for (auto& one : bytes) one = static_cast<std::uint8_t>(byte(random));
+    for (std::size_t at = 0; at + 8 < bytes.size(); at += 24) {  // so that some are messages
+      bytes[at] = 0;
+      bytes[at + 1] = static_cast<std::uint8_t>(small(random));
+      bytes[at + 2] = 0;
+      bytes[at + 3] = 8;
+    }
+    const auto read = read_datagram(bytes, {true, true});
+    EXPECT_LE(read.size(), bytes.size() / 16 + 1);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,219 @@
+#include "puts/inventory/inventory.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/unique_fd.h"
+#include "iocs/find/process_stat.h"
+#include "server_reader_fixture.h"
+
+namespace ioc_exporter::ca {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr layout::EventUserPlaces kPlaces = layout::kEventUserPlaces[0];
+
+// Reads this process' memory, and counts how often it is asked for.
+class CountingReader : public iocs::ProcessReader {
+ public:
+  CountingReader() : ProcessReader(RootedFs()) {}
+  Result<std::unique_ptr<iocs::Memory>> memory(const iocs::IocId& id) override {
+    ++asked;
+    if (!happens) return ProcessReader::memory(id);
+    struct Moving : MovingMemory {
+      Moving(std::unique_ptr<iocs::Memory> from, std::function<void(int)> what)
+          : MovingMemory(*from), own(std::move(from)) {
+        happens = std::move(what);
+      }
+      std::unique_ptr<iocs::Memory> own;
+    };
+    auto own = ProcessReader::memory(id);
+    if (!own) return own;
+    return std::unique_ptr<iocs::Memory>(std::make_unique<Moving>(std::move(*own), happens));
+  }
+  std::function<void(int)> happens;
+  std::atomic<int> asked = 0;
+};
+
+// A server whose connections are real, and whose tables are an image in this process.
+class Inventory : public testing::Test {
+ protected:
+  struct Circuit {
+    UniqueFd client, server;
+    layout::RsrvClient* raw = nullptr;
+    layout::EventFlags* flags = nullptr;
+  };
+
+  void SetUp() override {
+    const auto stat = iocs::read_process_stat(RootedFs(), ::getpid());
+    ASSERT_TRUE(stat);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::listen(listener_.get(), 8), 0);
+    server_ = {stat->id, "x", {image_.symbols()}, {port_of(listener_)}, 1, ""};
+  }
+  static std::uint16_t port_of(const UniqueFd& fd) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    return ntohs(address.sin_port);
+  }
+  Circuit connect(const char* user, const char* host) {
+    Circuit circuit{UniqueFd(::socket(AF_INET, SOCK_STREAM, 0)), {}};
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port_of(listener_));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(circuit.client.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    circuit.server = UniqueFd(::accept(listener_.get(), nullptr, nullptr));
+    circuit.raw = &image_.add_client({127, 0, 0, 1}, port_of(circuit.client), user, host);
+    circuit.flags = &image_.add_events(*circuit.raw, kPlaces);
+    return circuit;
+  }
+  CaServerImage::Channel& open(const Circuit& circuit, int monitors) {
+    const std::uint32_t id = next_id_++;
+    const std::string name = "R:" + std::to_string(id);
+    auto& channel = image_.add_channel(*circuit.raw, id, id, name, name, "VAL");
+    channel.by_db_addr.common.eventq.count = monitors;
+    return channel;
+  }
+  static void send_a_byte(const Circuit& circuit) {
+    ASSERT_EQ(::send(circuit.client.get(), "x", 1, 0), 1);
+    char byte;
+    ASSERT_EQ(::recv(circuit.server.get(), &byte, 1, 0), 1);
+  }
+  // What the packets say of x and of another server, with what is known from x' memory in it.
+  CaSamples look() {
+    inventory_.look({server_});
+    CaSamples samples;
+    for (const char* ioc : {"x", "y"}) {
+      CaServerSample& server = samples.ca_servers.emplace_back();
+      server.ioc = ioc;
+      server.circuits = 99;
+      server.gets = 7;
+      samples.ca_clients.push_back({ioc, "10.0.0.7", "packet", "h", 9, 9, 9});
+    }
+    inventory_.add_to(samples);
+    return samples;
+  }
+
+  UniqueFd listener_{::socket(AF_INET, SOCK_STREAM, 0)};
+  CaServerImage image_{ChannelLayout::by_db_channel};
+  std::uint32_t next_id_ = 1;
+  CaInventory::Server server_;
+  std::shared_ptr<CountingReader> reader_ = std::make_shared<CountingReader>();
+  CaInventory inventory_{RootedFs(), reader_};
+};
+
+TEST_F(Inventory, WhatClientsHaveOpen) {
+  const Circuit first = connect("ann", "h1"), second = connect("ann", "h1"),
+                silent = connect(nullptr, nullptr);
+  image_.secure(open(first, 2), layout::kAsRead);
+  image_.secure(open(first, 0), layout::kAsNoAccess);
+  open(second, 5);
+  second.flags->flow_control = 1;
+  const CaSamples samples = look();
+  const CaServerSample& x = samples.ca_servers[0];
+  EXPECT_TRUE(x.open_known && x.flow_control_known);
+  EXPECT_EQ(x.circuits, 3u);
+  EXPECT_EQ(x.channels, (std::array<std::uint64_t, 5>{1, 1, 0, 1, 0}));
+  EXPECT_EQ(x.monitors, 7u);
+  EXPECT_EQ(x.flow_controlled, 1u);
+  EXPECT_EQ(x.gets, 7u) << "counted by packets";
+  EXPECT_EQ(samples.ca_servers[1].circuits, 99u) << "another server's are the packets'";
+  ASSERT_EQ(samples.ca_clients.size(), 3u);
+  EXPECT_EQ(samples.ca_clients[0].ioc, "y");
+  const CaClientSample &nobody = samples.ca_clients[1], &ann = samples.ca_clients[2];
+  EXPECT_EQ(nobody.user + nobody.host, "");
+  EXPECT_EQ(nobody.circuits, 1u);
+  EXPECT_EQ(ann.client, "127.0.0.1");
+  EXPECT_EQ(ann.user + "@" + ann.host, "ann@h1");
+  EXPECT_EQ(ann.circuits, 2u);
+  EXPECT_EQ(ann.channels, 3u);
+  EXPECT_EQ(ann.monitors, 7u);
+}
+
+TEST_F(Inventory, WithoutConnectionsNoMemoryIsRead) {
+  const CaSamples samples = look();
+  EXPECT_TRUE(samples.ca_servers[0].open_known);
+  EXPECT_EQ(samples.ca_servers[0].circuits, 0u);
+  EXPECT_EQ(reader_->asked, 0);
+}
+
+TEST_F(Inventory, IsReadTwiceAfterBytesCameAndThenRests) {
+  const Circuit circuit = connect("ann", "h1");
+  for (int i = 0; i < 7; ++i) look();
+  EXPECT_EQ(reader_->asked, 2);
+  open(circuit, 3);
+  send_a_byte(circuit);
+  EXPECT_EQ(look().ca_servers[0].monitors, 3u);
+  for (int i = 0; i < 7; ++i) look();
+  EXPECT_EQ(reader_->asked, 4);
+  const Circuit other = connect("bob", "h2");
+  EXPECT_EQ(look().ca_servers[0].circuits, 2u) << "a connection without a byte is news as well";
+}
+
+TEST_F(Inventory, AnUnknownPlaceOfFlowControlLeavesThatOut) {
+  const Circuit circuit = connect("ann", "h1");
+  circuit.raw->events = 0;
+  const CaServerSample x = look().ca_servers[0];
+  EXPECT_EQ(x.circuits, 1u);
+  EXPECT_TRUE(x.open_known);
+  EXPECT_FALSE(x.flow_control_known);
+}
+
+TEST_F(Inventory, WhatCannotBeReadIsAbsentAndSaid) {
+  const Circuit circuit = connect("ann", "h1");
+  open(circuit, 3);
+  image_.bucket().mask = 100;
+  const CaSamples samples = look();
+  EXPECT_FALSE(samples.ca_servers[0].open_known || samples.ca_servers[0].flow_control_known);
+  ASSERT_EQ(samples.ca_clients.size(), 1u) << "the packets' are not taken in their place";
+  EXPECT_EQ(samples.ca_clients[0].ioc, "y");
+  EXPECT_THAT(inventory_.problems().at("x"), HasSubstr("mask 0x64"));
+  look();
+  const auto drops = inventory_.drops();
+  EXPECT_EQ(drops[0].count, 1u) << "the second look comes before the pause is over";
+  EXPECT_EQ(drops[1].count, 1u);
+  image_.bucket().mask = 4095;
+  while (!look().ca_servers[0].open_known) std::this_thread::yield();
+  EXPECT_EQ(look().ca_servers[0].monitors, 3u);
+  EXPECT_TRUE(inventory_.problems().empty());
+}
+
+TEST_F(Inventory, TablesThatChangeWheneverTheyAreReadAreNotTold) {
+  const Circuit circuit = connect("ann", "h1");
+  const std::string text(61, 'u');
+  reader_->happens = [&](int reads) {
+    circuit.raw->user = CaServerImage::address(text.c_str()) + static_cast<unsigned>(reads) % 61;
+  };
+  EXPECT_FALSE(look().ca_servers[0].open_known);
+  EXPECT_THAT(inventory_.problems().at("x"), HasSubstr("changed each time"));
+}
+
+TEST_F(Inventory, TheMemoryOfAStoppedIocIsLeftAlone) {
+  const Circuit circuit = connect("ann", "h1");
+  server_.left_alone = "it is stopped";
+  EXPECT_FALSE(look().ca_servers[0].open_known);
+  EXPECT_EQ(reader_->asked, 0);
+  EXPECT_EQ(inventory_.problems().at("x"), "it is stopped");
+  server_.left_alone = "";
+  EXPECT_EQ(look().ca_servers[0].circuits, 1u);
+}
+
+TEST_F(Inventory, AnIocThatIsGoneIsForgotten) {
+  look();
+  server_.ioc = "z";
+  CaSamples samples = look();
+  EXPECT_EQ(samples.ca_servers[0].circuits, 99u) << "nothing is told of x any more";
+}
+
+}  // namespace
+}  // namespace ioc_exporter::ca

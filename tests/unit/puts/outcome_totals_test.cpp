@@ -1,0 +1,232 @@
+// Outcomes of puts and what circuits carry, by label: the pure part.
+#include "puts/totals/outcome_totals.h"
+
+#include <gtest/gtest.h>
+
+#include "puts/totals/server_totals.h"
+#include "puts/totals/totals.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::ca;
+
+CaPutLabels labels(std::uint32_t ioc, const std::string& pv, const std::string& user = "u") {
+  return {ioc, pv, "10.0.0.7", user, "h"};
+}
+iocx_ca_outcome outcome(std::uint64_t sum_ns, std::size_t slot, std::uint64_t count) {
+  iocx_ca_outcome value{};
+  value.sum_ns = sum_ns;
+  value.buckets[slot] = count;
+  return value;
+}
+constexpr std::uint32_t kPutFailed = 160, kNoWrite = 376;
+
+TEST(CaOutcomeTotals, ForgetsOneClientAndOnePv) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.observe_failures({1, kNoWrite, 0}, labels(1, "A"), 7);
+  totals.observe_failures({2, kNoWrite, 0}, labels(1, "A", "v"), 3);
+  totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
+  totals.observe_durations(3, labels(1, "B"), outcome(100, 3, 5));
+  totals.forget_failures(labels(1, "A"));
+  ASSERT_EQ(totals.failures().size(), 1u);
+  EXPECT_EQ(totals.failures()[0].labels.user, "v");
+  totals.forget_durations(1, "A");
+  ASSERT_EQ(totals.durations().size(), 1u);
+  EXPECT_EQ(totals.durations()[0].pv, "B");
+}
+
+TEST(CaOutcomeTotals, KnowsWhenThereWasNoFailureYet) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.note_reading(1'000);
+  totals.note_reading(2'000);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 6);
+  totals.observe_failures({2, kPutFailed, 0}, labels(1, "B"), 1);
+  ASSERT_EQ(totals.failures().size(), 2u);
+  EXPECT_EQ(totals.failures()[0].created_ns, 0u) << "nobody had read before";
+  EXPECT_EQ(totals.failures()[1].created_ns, 2'000u);
+}
+
+TEST(CaOutcomeTotals, AddsWhatIsNew) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 23);
+  totals.observe_failures({1, kNoWrite, 0}, labels(1, "A"), 2);
+  totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
+  totals.observe_durations(1, labels(1, "A"), outcome(700, 3, 23));
+  const auto failures = totals.failures();
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].reason, "no_write_access");
+  EXPECT_EQ(failures[0].count, 2u);
+  EXPECT_EQ(failures[1].reason, "put_failed");
+  EXPECT_EQ(failures[1].count, 23u);
+  const auto durations = totals.durations();
+  ASSERT_EQ(durations.size(), 1u);
+  EXPECT_EQ(durations[0].sum_ns, 700u);
+  EXPECT_EQ(durations[0].buckets[3], 23u);
+  EXPECT_EQ(totals.statuses(1), (std::vector<std::uint32_t>{kPutFailed, kNoWrite}));
+}
+
+TEST(CaOutcomeTotals, ChannelsAddUpAndOutliveTheirEnd) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A", "anna"), 5);
+  totals.observe_failures({2, kPutFailed, 0}, labels(1, "A", "ben"), 7);
+  totals.observe_durations(1, labels(1, "A", "anna"), outcome(100, 3, 5));
+  totals.observe_durations(2, labels(1, "A", "ben"), outcome(200, 4, 7));
+  totals.close(1);
+  EXPECT_TRUE(totals.statuses(1).empty());
+  totals.observe_failures({3, kPutFailed, 0}, labels(1, "A", "anna"), 11);
+  ASSERT_EQ(totals.failures().size(), 2u);
+  EXPECT_EQ(totals.failures()[0].count, 16u);
+  EXPECT_EQ(totals.failures()[1].count, 7u);
+  ASSERT_EQ(totals.durations().size(), 1u);  // of all clients
+  EXPECT_EQ(totals.durations()[0].sum_ns, 300u);
+  EXPECT_EQ(totals.durations()[0].buckets[3], 5u);
+  EXPECT_EQ(totals.durations()[0].buckets[4], 7u);
+}
+
+TEST(CaOutcomeTotals, StatusesOfOneReasonAreOneSeries) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, 0x7000, 0}, labels(1, "A"), 5);
+  totals.observe_failures({1, 0x7008, 0}, labels(1, "A"), 6);
+  ASSERT_EQ(totals.failures().size(), 1u);
+  EXPECT_EQ(totals.failures()[0].reason, "other");
+  EXPECT_EQ(totals.failures()[0].count, 11u);
+}
+
+TEST(CaOutcomeTotals, CountsWhatIsOverTheLimit) {
+  CaOutcomeTotals totals(1);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.observe_failures({2, kPutFailed, 0}, labels(1, "B"), 7);
+  totals.observe_failures({2, kPutFailed, 0}, labels(1, "B"), 8);
+  totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
+  totals.observe_durations(2, labels(1, "B"), outcome(100, 3, 11));
+  EXPECT_EQ(totals.overflowed(), 19u);
+  EXPECT_EQ(totals.failures().size(), 1u);
+  EXPECT_EQ(totals.durations().size(), 1u);
+}
+
+// Of what became of a channel's puts, as whoever reads the kernel's counters sees it.
+void fail(CaTotals& totals, std::uint32_t slot, const CaPutLabels& labels, std::uint64_t puts,
+          std::uint64_t failures) {
+  totals.puts.open(slot, slot + 1, labels);
+  totals.puts.observe(slot, {puts, 0}, 500);
+  const bool has_room = totals.puts.note_outcome(slot);
+  totals.outcomes.observe_failures({slot, kPutFailed, 0}, labels, failures, has_room);
+  totals.outcomes.observe_durations(slot, labels, outcome(100, 3, failures), has_room);
+  totals.puts.close(slot);
+  totals.outcomes.close(slot);
+}
+
+TEST(CaTotals, OneWhosePutsFailEverywhereLeavesRoomForTheOthers) {
+  constexpr std::uint32_t kFlood = 3'000;
+  CaTotals totals(1'000);
+  for (std::uint32_t i = 0; i < kFlood; ++i)
+    fail(totals, i, labels(1, "A{" + std::to_string(i) + "}", "eve"), 1, 1);
+  fail(totals, kFlood, labels(1, "B", "ann"), 29, 23);
+  const auto failures = totals.outcomes.failures();
+  ASSERT_FALSE(failures.empty());
+  EXPECT_EQ(failures.back().labels.user, "ann");
+  EXPECT_EQ(failures.back().count, 23u);
+  EXPECT_EQ(totals.outcomes.durations().back().pv, "B");
+  EXPECT_EQ(failures.size() - 1 + totals.outcomes.overflowed() / 2, kFlood);
+}
+
+TEST(CaTotals, FailuresExpireWithTheirClientsPutsAndWithoutAny) {
+  CaTotals totals(10);
+  totals.note_reading(1'000);
+  fail(totals, 1, labels(1, "A"), 0, 7);
+  fail(totals, 2, labels(1, "B"), 11, 11);
+  totals.expire(1'000);
+  ASSERT_EQ(totals.outcomes.failures().size(), 2u);
+  totals.expire(1'001);
+  EXPECT_TRUE(totals.outcomes.failures().empty());
+  EXPECT_TRUE(totals.outcomes.durations().empty());
+  EXPECT_EQ(totals.puts.series(), 0u);
+}
+
+TEST(CaOutcomeTotals, ForgetsOneIoc) {
+  CaOutcomeTotals totals(10);
+  totals.observe_failures({1, kPutFailed, 0}, labels(1, "A"), 5);
+  totals.observe_failures({2, kPutFailed, 0}, labels(2, "A"), 7);
+  totals.observe_durations(1, labels(1, "A"), outcome(100, 3, 5));
+  totals.forget(1);
+  ASSERT_EQ(totals.failures().size(), 1u);
+  EXPECT_EQ(totals.failures()[0].labels.ioc, 2u);
+  EXPECT_TRUE(totals.durations().empty());
+}
+
+iocx_ca_flow_key key(std::uint16_t client_port) {
+  iocx_ca_flow_key key{};
+  key.client = ca_address_v4({10, 0, 0, 7});
+  key.client_port = client_port;
+  return key;
+}
+
+TEST(CaServerTotals, AddsWhatIsNewOfEachConnection) {
+  CaServerTotals totals;
+  __u64 counts[IOCX_CA_COUNT_ROOM] = {5, 0, 7, 0, 100, 200};
+  totals.observe(key(1), 3, server_counts(counts));
+  counts[IOCX_CA_COUNT_GETS] = 23;
+  totals.observe(key(1), 3, server_counts(counts));
+  totals.observe(key(2), 3, server_counts(counts));
+  totals.observe(key(3), 4, server_counts(counts));
+  EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_GETS], 46u);
+  EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_UPDATES], 14u);
+  EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_SENT], 400u);
+  EXPECT_EQ(totals.totals().at(4)[IOCX_CA_COUNT_GETS], 23u);
+}
+
+TEST(CaServerTotals, ClosedConnectionsBeginAnew) {
+  CaServerTotals totals;
+  const __u64 counts[IOCX_CA_COUNT_ROOM] = {5};
+  totals.observe(key(1), 3, server_counts(counts));
+  totals.close(key(1));
+  EXPECT_EQ(totals.sources().size(), 0u);
+  totals.observe(key(1), 3, server_counts(counts));
+  EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_GETS], 10u);
+  const __u64 less[IOCX_CA_COUNT_ROOM] = {2};
+  totals.observe(key(1), 3, server_counts(less));
+  EXPECT_EQ(totals.totals().at(3)[IOCX_CA_COUNT_GETS], 12u);
+  totals.drop(3);
+  EXPECT_TRUE(totals.totals().empty());
+}
+
+TEST(CaOpenCounts, AddsUpByServerAndClient) {
+  CaOpenCounts open;
+  iocx_ca_flow flow{};
+  __builtin_strcpy(flow.said.user, "anna");
+  __builtin_strcpy(flow.said.host, "h1");
+  flow.circuit = 1;
+  open.add_circuit(3, key(1), flow);
+  flow.circuit = 2;
+  flow.events_off = 1;
+  open.add_circuit(3, key(2), flow);
+  iocx_ca_channel channel{};
+  channel.circuit = 1;
+  channel.access = IOCX_CA_ACCESS_READ;
+  channel.monitors = 5;
+  open.add_channel(channel);
+  channel.circuit = 2;
+  channel.access = 77;  // nothing that a kernel writes
+  open.add_channel(channel);
+  channel.circuit = 9;
+  open.add_channel(channel);
+  const auto servers = open.servers(CaServerTotals{});
+  ASSERT_EQ(servers.size(), 1u);
+  EXPECT_EQ(servers[0].number, 3u);
+  EXPECT_EQ(servers[0].circuits, 2u);
+  EXPECT_EQ(servers[0].flow_controlled, 1u);
+  EXPECT_EQ(servers[0].monitors, 10u);
+  EXPECT_EQ(servers[0].channels, (std::array<std::uint64_t, 5>{0, 1, 0, 0, 1}));
+  const auto clients = open.clients();
+  ASSERT_EQ(clients.size(), 1u);
+  EXPECT_EQ(clients[0].client, "10.0.0.7");
+  EXPECT_EQ(clients[0].circuits, 2u);
+  EXPECT_EQ(clients[0].channels, 2u);
+  EXPECT_EQ(clients[0].monitors, 10u);
+}
+
+}  // namespace

@@ -1,0 +1,132 @@
+#include "puts/put_sources.h"
+
+#include <gtest/gtest.h>
+
+namespace ioc_exporter::ca {
+namespace {
+
+constexpr std::uint32_t kIoc = 3, kOther = 4;
+
+struct CaPutSourcesTest : ::testing::Test {
+  std::pair<std::uint64_t, std::uint64_t> bounds(std::uint32_t ioc = kIoc) const {
+    const auto all = sources_.switched();
+    const auto found = all.find(ioc);
+    if (found == all.end()) return {0, 0};
+    return {found->second.missing, found->second.twice};
+  }
+
+  CaPutSources sources_;
+};
+
+using Bounds = std::pair<std::uint64_t, std::uint64_t>;
+
+TEST_F(CaPutSourcesTest, PacketsCountUntilTheServerDoes) {
+  sources_.saw(kIoc, 23);
+  EXPECT_FALSE(sources_.is_server(kIoc, 5064));
+  EXPECT_TRUE(sources_.switched().empty());
+  sources_.look();
+  sources_.look();
+  sources_.begin_switch({});
+  sources_.to_server(kIoc, false);
+  EXPECT_TRUE(sources_.is_server(kIoc, 5064));
+  EXPECT_EQ(bounds(), Bounds(0, 0)) << "all was served long ago";
+  EXPECT_FALSE(sources_.is_server(kOther, 5064));
+}
+
+TEST_F(CaPutSourcesTest, OnlyTheServersOwnPortIsTheServers) {
+  sources_.to_server(kIoc, false);
+  sources_.set_port(kIoc, 5064);
+  EXPECT_TRUE(sources_.is_server(kIoc, 5064));
+  EXPECT_FALSE(sources_.is_server(kIoc, 5066));
+}
+
+TEST_F(CaPutSourcesTest, ResultsAreTheServersWhereItTellsThemAndThePuts) {
+  sources_.set_port(kIoc, 5064);
+  sources_.to_server(kIoc, true);
+  sources_.to_server(kOther, false);
+  EXPECT_TRUE(sources_.server_tells_results(kIoc, 5064));
+  EXPECT_FALSE(sources_.server_tells_results(kIoc, 5066)) << "another server's";
+  EXPECT_FALSE(sources_.server_tells_results(kOther, 5064)) << "packets tell them";
+  sources_.leave_server(kIoc);
+  EXPECT_FALSE(sources_.server_tells_results(kIoc, 5064));
+  sources_.to_server(kIoc, false);
+  EXPECT_FALSE(sources_.server_tells_results(kIoc, 5064));
+}
+
+TEST_F(CaPutSourcesTest, WhatArrivesWhileProbesAreAttachedMayCountTwice) {
+  sources_.saw(kIoc, 1009);
+  sources_.look();
+  sources_.look();
+  sources_.begin_switch({});
+  sources_.saw(kIoc, 7);
+  sources_.to_server(kIoc, false);
+  EXPECT_EQ(bounds(), Bounds(0, 7));
+}
+
+TEST_F(CaPutSourcesTest, WhatTheServerHasNotReadMayCountTwice) {
+  sources_.saw(kIoc, 1009);
+  sources_.look();
+  sources_.look();
+  sources_.begin_switch({{kIoc, {16 * 11, 1}}});
+  sources_.to_server(kIoc, false);
+  EXPECT_EQ(bounds(), Bounds(0, 11));
+}
+
+TEST_F(CaPutSourcesTest, WhatCameLatelyMayBeReadAndNotServed) {
+  sources_.saw(kIoc, 1009);
+  sources_.look();
+  sources_.look();
+  sources_.saw(kIoc, 5);
+  sources_.begin_switch({{kIoc, {0, 1}}});
+  sources_.to_server(kIoc, false);
+  EXPECT_EQ(bounds(), Bounds(0, 5));
+}
+
+TEST_F(CaPutSourcesTest, NoMoreThanAServerReadsAhead) {
+  sources_.saw(kIoc, 100'000);
+  sources_.begin_switch({{kIoc, {0, 2}}});
+  sources_.to_server(kIoc, false);
+  EXPECT_EQ(bounds(), Bounds(0, 2 * CaPutSources::kReadAhead));
+}
+
+TEST_F(CaPutSourcesTest, NoMoreThanPacketsHaveShown) {
+  sources_.saw(kIoc, 3);
+  sources_.begin_switch({{kIoc, {16 * 1000, 1}}});
+  sources_.to_server(kIoc, false);
+  EXPECT_EQ(bounds(), Bounds(0, 3));
+  sources_.saw(kIoc, 2);
+  sources_.begin_switch({{kIoc, {16 * 1000, 1}}});
+  sources_.leave_server(kIoc);
+  sources_.end_switch();
+  EXPECT_EQ(bounds(), Bounds(2, 3));
+}
+
+TEST_F(CaPutSourcesTest, OnTheWayBackWhatWasNotServedIsMissing) {
+  sources_.to_server(kIoc, false);
+  sources_.saw(kIoc, 1009);
+  sources_.look();
+  sources_.look();
+  sources_.begin_switch({{kIoc, {16 * 13, 1}}});
+  sources_.leave_server(kIoc);
+  EXPECT_FALSE(sources_.is_server(kIoc, 5064)) << "packets count before the probes are off";
+  sources_.saw(kIoc, 17);
+  sources_.end_switch();
+  EXPECT_EQ(bounds(), Bounds(13, 17));
+  sources_.saw(kIoc, 19);
+  sources_.end_switch();
+  EXPECT_EQ(bounds(), Bounds(13, 17)) << "that switch is over";
+}
+
+TEST_F(CaPutSourcesTest, AnotherIocsSwitchChangesNothing) {
+  sources_.to_server(kOther, false);
+  sources_.saw(kIoc, 23);
+  sources_.begin_switch({});
+  sources_.leave_server(kOther);
+  sources_.end_switch();
+  EXPECT_EQ(bounds(), Bounds(0, 0));
+  sources_.forget(kOther);
+  EXPECT_TRUE(sources_.switched().empty());
+}
+
+}  // namespace
+}  // namespace ioc_exporter::ca

@@ -1,0 +1,117 @@
+#include "puts/tap/remote_servers.h"
+
+#include <gtest/gtest.h>
+
+namespace ioc_exporter::ca {
+namespace {
+
+using std::chrono::seconds;
+
+iocx_ca_address v4(std::uint8_t last) {
+  return ca::ca_address_v4({10, 0, 0, last});
+}
+ca::CaServer elsewhere(std::uint8_t last, std::uint32_t net = 0) {
+  return {v4(last), 5064, ca::kCaRemote, net, true};
+}
+
+TEST(AddressName, OfBothKindsAndOfAnyAddress) {
+  EXPECT_EQ(address_name(v4(5), 5064), "10.0.0.5:5064");
+  iocx_ca_address v6{};
+  EXPECT_EQ(address_name(v6, 5064), ":5064");
+  EXPECT_EQ(address_name(ca::ca_address_v4({0, 0, 0, 0}), 5064), ":5064");
+  v6.bytes[15] = 1;
+  EXPECT_EQ(address_name(v6, 5064), "[::1]:5064");
+}
+
+class ServersElsewhere : public testing::Test {
+ protected:
+  ServersElsewhere() {
+    options_.remote = true;
+    options_.ports = {5064, 6064};
+    options_.keep = seconds(300);
+  }
+  std::map<std::string, std::uint32_t> numbers() {
+    std::map<std::string, std::uint32_t> by_name;
+    for (const auto& [number, name] : iocs_.names()) by_name.emplace(name, number);
+    return by_name;
+  }
+
+  RemoteServers::Options options_;
+  iocs::Host iocs_{RootedFs("/nowhere"), iocs::Host::Options{}};
+  RemoteServers::Clock::time_point now_{};
+};
+
+TEST_F(ServersElsewhere, GetANumberOfTheirOwn) {
+  RemoteServers servers(options_);
+  EXPECT_TRUE(servers.empty());
+  servers.add({elsewhere(5), elsewhere(6), elsewhere(5)}, iocs_, now_);
+  const auto known = numbers();
+  ASSERT_EQ(known.size(), 2u);
+  ASSERT_TRUE(known.contains("10.0.0.5:5064") && known.contains("10.0.0.6:5064"));
+  servers.add({elsewhere(5)}, iocs_, now_);
+  EXPECT_EQ(numbers(), known);
+
+  const auto watched = servers.servers({0, 2});
+  ASSERT_EQ(watched.size(), 2u + 2u * 2u);
+  EXPECT_EQ(watched[0].ioc, known.at("10.0.0.5:5064"));
+  EXPECT_TRUE(watched[0].remote);
+  EXPECT_EQ(watched.back().ioc, ca::kCaRemote) << "a place for others";
+  EXPECT_TRUE(watched.back().remote);
+  EXPECT_EQ(watched.back().net, 2u);
+}
+
+TEST_F(ServersElsewhere, AWildcardIsNoServer) {
+  RemoteServers servers(options_);
+  servers.add({{{}, 5064, ca::kCaRemote, 0, true}}, iocs_, now_);
+  EXPECT_TRUE(servers.empty());
+}
+
+TEST_F(ServersElsewhere, NotAsked) {
+  options_.remote = false;
+  EXPECT_TRUE(RemoteServers(options_).servers({0}).empty());
+}
+
+TEST_F(ServersElsewhere, TheFilterIsForTheirNamesToo) {
+  options_.filter = {*Pattern::compile("10[.].*"), *Pattern::compile(".*6:5064")};
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5), elsewhere(6)}, iocs_, now_);
+  EXPECT_EQ(numbers().size(), 1u);
+}
+
+TEST_F(ServersElsewhere, OnlySoMany) {
+  RemoteServers servers(options_);
+  std::vector<ca::CaServer> many;
+  for (std::uint16_t port = 1; port <= RemoteServers::kMostServers + 7; ++port)
+    many.push_back({v4(5), port, ca::kCaRemote, 0, true});
+  servers.add(many, iocs_, now_);
+  EXPECT_EQ(numbers().size(), RemoteServers::kMostServers);
+}
+
+TEST_F(ServersElsewhere, GoAfterTheirLastCircuit) {
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5), elsewhere(6)}, iocs_, now_);
+  const std::uint32_t fifth = numbers().at("10.0.0.5:5064"), sixth = numbers().at("10.0.0.6:5064");
+  servers.release_unused({fifth}, iocs_, now_ + seconds(299));
+  EXPECT_EQ(numbers().size(), 2u);
+  servers.release_unused({fifth}, iocs_, now_ + seconds(300));
+  EXPECT_EQ(numbers().size(), 1u);
+  EXPECT_EQ(iocs_.take_forgotten(), std::vector{sixth});
+  servers.release_unused({}, iocs_, now_ + seconds(600));
+  EXPECT_TRUE(servers.empty());
+  EXPECT_EQ(iocs_.take_forgotten(), std::vector{fifth});
+}
+
+TEST_F(ServersElsewhere, OneNameFromTwoNetworkNamespaces) {
+  RemoteServers servers(options_);
+  servers.add({elsewhere(5, 0), elsewhere(5, 2)}, iocs_, now_);
+  EXPECT_EQ(numbers().size(), 1u);
+  EXPECT_EQ(servers.servers({0, 2})[0].ioc, servers.servers({0, 2})[1].ioc);
+  servers.add({elsewhere(5, 2)}, iocs_, now_ + seconds(200));
+  servers.release_unused({}, iocs_, now_ + seconds(300));
+  EXPECT_EQ(numbers().size(), 1u) << "the other one has it still";
+  servers.release_unused({}, iocs_, now_ + seconds(500));
+  EXPECT_TRUE(numbers().empty());
+}
+
+}  // namespace
+}  // namespace ioc_exporter::ca

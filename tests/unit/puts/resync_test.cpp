@@ -1,0 +1,274 @@
+// Boundaries that were lost: found again where they are, and nowhere else.
+#include "shared/ca_resync.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "bytes.h"
+#include "puts/tap/stream.h"
+
+namespace {
+
+using namespace ioc_exporter::testing;
+using ioc_exporter::ca::CaDirection;
+using ioc_exporter::ca::CaEvent;
+using ioc_exporter::ca::CaStream;
+using Events = std::vector<CaEvent>;
+
+CaEvent put(std::uint32_t sid, bool notify = false) {
+  return {IOCX_CA_PUT, sid, 0, notify, {}};
+}
+Bytes junk(std::size_t size) {
+  return Bytes(size, 0x77);
+}
+Bytes part(const Bytes& bytes, std::size_t from, std::size_t to) {
+  return Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+               bytes.begin() + static_cast<std::ptrdiff_t>(to));
+}
+
+// A stream to the server that was followed from its start and then lost bytes. The circuit has the
+// channels with these SIDs, and the CIDs one less.
+CaStream after_gap(std::set<std::uint32_t> sids, CaDirection direction = CaDirection::to_server) {
+  auto stream = CaStream::from_start(direction);
+  stream.set_channels([sids = std::move(sids)](std::uint32_t names, std::uint32_t id) {
+    return sids.contains(names == IOCX_CA_NAMES_CID ? id + 1 : id);
+  });
+  stream.feed(version());
+  stream.gap(8);
+  EXPECT_TRUE(stream.is_lost());
+  return stream;
+}
+
+TEST(CaResync, FindsMessagesInTheMiddleOfASegment) {
+  auto stream = after_gap({8});
+  const Bytes bytes = repeat(write(8), 100);
+  // From the middle of a message: 19 whole ones follow, and 12 bytes of the next.
+  EXPECT_EQ(stream.feed(part(bytes, 32, 516)), Events(19, put(8)));
+  EXPECT_FALSE(stream.is_lost());
+  EXPECT_EQ(stream.feed(part(bytes, 516, bytes.size())), Events(79, put(8)));
+}
+
+TEST(CaResync, UnknownChannelIsNotBelieved) {
+  auto stream = after_gap({8, 9});
+  EXPECT_EQ(stream.feed(repeat(write(7), 50)), Events{});
+  EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(junk(80) + write(8) + write(7) + write(9) + junk(80)), Events{});
+  EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(junk(80) + write(8) + write(8) + write(9)),
+            (Events{put(8), put(8), put(9)}));
+}
+
+TEST(CaResync, ChainMustHoldForThreeMessages) {
+  auto stream = after_gap({3, 4});
+  EXPECT_EQ(stream.feed(write(3) + write(4) + junk(64)), Events{});
+  EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(write(3) + write(4) + write(3) + junk(64)),
+            (Events{put(3), put(4), put(3)}));
+  EXPECT_TRUE(stream.is_lost());  // what followed was none
+}
+
+TEST(CaResync, ChainMustHoldWhereChannelsAreNotKnown) {
+  auto stream = CaStream::joined(CaDirection::to_server);
+  EXPECT_EQ(stream.feed(write(3) + write(4) + junk(64) + write(5)), Events{});
+  EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(junk(64) + write(5)), Events{});  // ends as the segment does, but alone
+  EXPECT_EQ(stream.feed(junk(64) + write(5) + write(6)), (Events{put(5), put(6)}));
+  EXPECT_FALSE(stream.is_lost());
+}
+
+TEST(CaResync, MessageThatEndsWithItsSegmentIsBelieved) {
+  auto stream = after_gap({8});
+  EXPECT_EQ(stream.feed(junk(40) + write(8)), Events{put(8)});
+  EXPECT_FALSE(stream.is_lost());
+}
+
+TEST(CaResync, EchoesAreNoProof) {
+  const Bytes echo = message(23, 0, 0, 0, 0);
+  auto stream = after_gap({8});
+  EXPECT_EQ(stream.feed(repeat(echo, 40)), Events{});
+  EXPECT_TRUE(stream.is_lost());
+  const CaEvent echoed{IOCX_CA_ECHO, 0, 0, false, {}};
+  auto other = after_gap({8});
+  EXPECT_EQ(other.feed(repeat(echo, 2) + write(8) + repeat(echo, 3)),
+            (Events{echoed, echoed, put(8), echoed, echoed, echoed}));
+  EXPECT_FALSE(other.is_lost());
+}
+
+TEST(CaResync, ArrayIsConfirmedByWhatFollows) {
+  const Bytes array = long_message(4, 6, 12500, 8, 0, Bytes(100000, 1));
+  const Bytes bytes = array + write(8) + write(8) + write(8);
+  auto stream = after_gap({8});
+  EXPECT_EQ(stream.feed(junk(24) + part(bytes, 0, 60000)), Events{});
+  EXPECT_EQ(stream.feed(part(bytes, 60000, bytes.size())), Events(4, put(8)));
+  EXPECT_FALSE(stream.is_lost());
+
+  auto other = after_gap({8});
+  EXPECT_EQ(other.feed(junk(24) + part(bytes, 0, 60000)), Events{});
+  EXPECT_EQ(other.feed(part(bytes, 60000, array.size()) + junk(200)), Events{});
+  EXPECT_TRUE(other.is_lost());
+}
+
+TEST(CaResync, ArraysThatAllSpanSegmentsAreConfirmedByEachOther) {
+  const Bytes array = long_message(4, 6, 12500, 8, 0, Bytes(100000, 1));
+  const Bytes bytes = repeat(array, 4);
+  auto stream = CaStream::joined(CaDirection::to_server);
+  Events events;
+  for (std::size_t at = 0; at < bytes.size(); at += 65000)
+    for (auto& event : stream.feed(part(bytes, at, std::min(at + 65000, bytes.size()))))
+      events.push_back(event);
+  EXPECT_EQ(events, Events(4, put(8)));
+}
+
+Events feed_in_segments(CaStream& stream, const Bytes& bytes, std::size_t first, std::size_t each) {
+  Events events;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t to = std::min(at == 0 ? first : at + each, bytes.size());
+    for (auto& event : stream.feed(part(bytes, at, to))) events.push_back(event);
+    at = to;
+  }
+  return events;
+}
+
+TEST(CaResync, HeadersThatAreAllCutAreFound) {
+  for (const std::size_t in_each : {1u, 2u, 3u, 7u}) {
+    for (std::size_t cut = 1; cut < 16; ++cut) {
+      auto stream = CaStream::joined(CaDirection::to_server);
+      // What comes first is the rest of a message. All that follow are whole.
+      const Bytes bytes = part(repeat(write(8), 101), 24 - 8, 101 * 24);
+      const Events found = feed_in_segments(stream, bytes, 8 + cut, 24 * in_each);
+      EXPECT_EQ(found.size(), 100u) << in_each << " messages in each segment, cut at " << cut;
+      EXPECT_FALSE(stream.is_lost());
+    }
+  }
+}
+
+TEST(CaResync, HeadersOfArraysThatAreAllCutAreFound) {
+  for (const std::size_t values : {100u, 1000u, 8000u}) {
+    for (std::size_t cut = 1; cut < 16; ++cut) {
+      auto stream = CaStream::joined(CaDirection::to_server);
+      const Bytes array =
+          message(4, 6, static_cast<std::uint32_t>(values), 8, 0, Bytes(values * 8 % 0xFFF8, 1));
+      const Bytes bytes = part(repeat(array, 21), array.size() - 8, 21 * array.size());
+      // Those that prove it are not counted.
+      const Events found = feed_in_segments(stream, bytes, 8 + cut, array.size());
+      EXPECT_EQ(found.size(), 18u) << array.size() << " bytes, cut at " << cut;
+      EXPECT_FALSE(stream.is_lost());
+    }
+  }
+}
+
+// What looks like a message that ends shortly before the segment does hides no others.
+TEST(CaResync, MessagesAreFoundBesideOneWhoseNextHeaderIsCut) {
+  auto stream = CaStream::joined(CaDirection::to_server);
+  const Bytes inside = junk(64) + repeat(write(5), 20);
+  EXPECT_EQ(stream.feed(message(4, 6, 1, 7, 0, inside) + junk(8)), Events(20, put(5)));
+}
+
+TEST(CaResync, AHeaderThatIsCutDecidesAboutTheArrayBeforeIt) {
+  const Bytes array = long_message(4, 6, 12500, 8, 0, Bytes(100000, 1));
+  const Bytes bytes = repeat(array, 6);
+  for (std::size_t cut = 1; cut < 24; ++cut) {
+    auto stream = CaStream::joined(CaDirection::to_server);
+    Events events;
+    std::size_t at = 0;
+    const auto feed_to = [&](std::size_t to) {
+      for (auto& event : stream.feed(part(bytes, at, to))) events.push_back(event);
+      at = to;
+    };
+    for (std::size_t start = 0; start < bytes.size(); start += array.size()) {
+      feed_to(start + 60000);
+      if (start + array.size() == bytes.size()) break;
+      feed_to(start + array.size() + cut);
+      feed_to(start + array.size() + cut + 1);
+    }
+    feed_to(bytes.size());
+    EXPECT_EQ(events, Events(6, put(8))) << "cut at " << cut;
+  }
+}
+
+TEST(CaResync, HugeCandidateIsNotWaitedFor) {
+  auto stream = CaStream::joined(CaDirection::to_server);
+  // 400 MB of doubles: not believed on its own.
+  stream.feed(part(long_message(4, 6, 50000000, 8, 0), 0, 24) + junk(1000));
+  EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(repeat(write(8), 3)), Events(3, put(8)));
+}
+
+TEST(CaResync, BelievedMessagesAreAskedOn) {
+  auto stream = after_gap({8});
+  EXPECT_EQ(stream.feed(repeat(write(8), 10) + write(7) + junk(104)), Events(10, put(8)));
+  EXPECT_TRUE(stream.is_lost());
+  // When it has gone well for long enough, it counts as followed: any message may come.
+  EXPECT_EQ(stream.feed(repeat(write(8), 100)).size(), 100u);
+  EXPECT_EQ(stream.feed(message(10, 1, 2, 3, 4, Bytes(32, 9)) + write(7) + write(8)),
+            (Events{put(7), put(8)}));
+}
+
+TEST(CaResync, ServersMessagesByTheirChannels) {
+  auto stream = after_gap({8}, CaDirection::to_client);
+  const Bytes value = message(15, 20, 1, 1, 5, Bytes(16, 1));
+  EXPECT_EQ(stream.feed(junk(24) + server_disconnect(3) + server_disconnect(4) + junk(24)),
+            Events{});
+  EXPECT_TRUE(stream.is_lost());
+  EXPECT_EQ(stream.feed(junk(24) + value + value + value + server_disconnect(7)),
+            (Events{{IOCX_CA_DISCONNECT, 7, 0, false, {}}}));
+}
+
+// Arrays whose contents are made of the numbers that headers are made of, with gaps anywhere: the
+// puts that are told are among those that were sent, each at most once and in their order.
+TEST(CaResync, ArraysNeverBecomePuts) {
+  std::mt19937 random(23);
+  std::uint64_t sent = 0, told = 0;
+  for (int round = 0; round < 300; ++round) {
+    Bytes bytes;
+    std::set<std::uint32_t> sids;
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t sid = 1; sid <= 200; ++sid) {
+      sids.insert(sid);
+      order.push_back(sid);
+      if (random() % 4) {
+        bytes = std::move(bytes) + write(sid);
+        continue;
+      }
+      Bytes payload((1 + random() % 1000) * 8);
+      const std::uint8_t small[] = {0, 0, 0, 1, 4, 6, 8, 16, 19};
+      for (std::size_t i = 0; i < payload.size(); i += 2) {
+        payload[i] = random() % 50 == 0 ? small[random() % 9] : 0;
+        payload[i + 1] = small[random() % 9];
+      }
+      // And sometimes whole messages, of channels that are not the circuit's.
+      const Bytes inner = repeat(write(1000 + sid), random() % 3);
+      if (inner.size() < payload.size()) std::copy(inner.begin(), inner.end(), payload.begin());
+      bytes = std::move(bytes) +
+              message(4, 4, static_cast<std::uint32_t>(payload.size()), sid, 0, payload);
+    }
+    auto stream = CaStream::from_start(CaDirection::to_server);
+    stream.set_channels([&sids](std::uint32_t, std::uint32_t id) { return sids.contains(id); });
+    std::vector<std::uint32_t> seen;
+    const auto note = [&seen](const Events& events) {
+      for (const auto& event : events)
+        if (event.kind == IOCX_CA_PUT) seen.push_back(event.id);
+    };
+    note(stream.feed(version()));
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t to = std::min(bytes.size(), at + 8 * (1 + random() % 180));
+      if (random() % 30 == 0)
+        note(stream.gap(static_cast<std::uint32_t>(to - at)));
+      else
+        note(stream.feed(part(bytes, at, to)));
+      at = to;
+    }
+    ASSERT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+    ASSERT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
+    for (const std::uint32_t sid : seen) ASSERT_TRUE(sids.contains(sid));
+    sent += order.size();
+    told += seen.size();
+  }
+  EXPECT_LT(told, sent);           // gaps have cost some
+  EXPECT_GT(told, sent * 8 / 10);  // most others were found again
+}
+
+}  // namespace

@@ -1,0 +1,293 @@
+// The user-space side of the tap: totals, addresses, connections. The tap itself: tests/bpf.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "puts/tap/connections.h"
+#include "puts/totals/put_totals.h"
+
+namespace {
+
+using namespace ioc_exporter;
+using namespace ioc_exporter::ca;
+
+CaPutLabels labels(std::uint32_t ioc, const std::string& pv, const std::string& user = "u") {
+  return {ioc, pv, "10.0.0.7", user, "h"};
+}
+
+TEST(CaPutTotals, AddsWhatIsNew) {
+  CaPutTotals totals(10);
+  totals.open(3, 100, labels(1, "A"));
+  EXPECT_TRUE(totals.is_open(3, 100));
+  EXPECT_FALSE(totals.is_open(3, 101));
+  totals.observe(3, {5, 0});
+  totals.observe(3, {5, 2});
+  totals.observe(3, {23, 2});
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].count, 23u);
+  EXPECT_EQ(counts[0].op, PutOp::write);
+  EXPECT_EQ(counts[1].count, 2u);
+  EXPECT_EQ(counts[1].op, PutOp::write_notify);
+}
+
+TEST(CaPutTotals, KnowsWhenThereWasNoPutYet) {
+  CaPutTotals totals(10);
+  totals.open(3, 100, labels(1, "A"));
+  totals.observe(3, {5, 0});
+  totals.note_reading(1'000);
+  totals.note_reading(2'000);
+  totals.observe(3, {6, 1});
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].created_ns, 0u) << "nobody had read before";
+  EXPECT_EQ(counts[1].created_ns, 2'000u);
+}
+
+TEST(CaPutTotals, ChannelsOfTheSameLabelsAddUpAndOutliveTheirSlot) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "A"));
+  totals.observe(1, {5, 0});
+  totals.observe(2, {7, 0});
+  totals.close(1);
+  totals.open(1, 102, labels(1, "A"));  // the slot again: its counters start from 0
+  totals.observe(1, {1, 0});
+  ASSERT_EQ(totals.counts().size(), 1u);
+  EXPECT_EQ(totals.counts()[0].count, 13u);
+}
+
+TEST(CaPutTotals, OpeningAUsedSlotClosesIt) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.observe(1, {5, 0});
+  totals.open(1, 101, labels(1, "B"));
+  totals.observe(1, {2, 0});
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].count, 5u);
+  EXPECT_EQ(counts[1].count, 2u);
+}
+
+TEST(CaPutTotals, ChannelsWithoutPutsLeaveNothing) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "A"));
+  totals.close(1);
+  EXPECT_TRUE(totals.knows(1, "A"));
+  totals.close(2);
+  EXPECT_FALSE(totals.knows(1, "A"));
+  EXPECT_EQ(totals.series(), 0u);
+  EXPECT_TRUE(totals.counts().empty());
+}
+
+TEST(CaPutTotals, CountsWhatIsOverTheLimit) {
+  CaPutTotals totals(4);  // of which one user gets half
+  for (const char* pv : {"A", "B"}) totals.add(labels(1, pv), {1, 0}, 1);
+  totals.open(3, 102, labels(1, "C"));
+  totals.observe(3, {23, 0});
+  totals.observe(3, {24, 1});
+  totals.add(labels(1, "D"), {2, 0}, 1);
+  EXPECT_EQ(totals.overflowed(), 27u);
+  EXPECT_EQ(totals.counts().size(), 2u);
+  EXPECT_FALSE(totals.knows(1, "D"));
+  totals.open(4, 103, labels(1, "A"));  // known labels are no more series
+  totals.observe(4, {2, 0});
+  EXPECT_EQ(totals.counts()[0].count, 3u);
+}
+
+// An archiver has tens of thousands of channels and never writes.
+TEST(CaPutTotals, ChannelsWithoutPutsTakeNoRoom) {
+  CaPutTotals totals(8);
+  for (std::uint32_t slot = 0; slot < 100; ++slot)
+    totals.open(slot, slot, labels(1, "R" + std::to_string(slot)));
+  EXPECT_EQ(totals.series(), 0u);
+  totals.open(200, 200, labels(1, "A"));
+  totals.observe(200, {23, 0});
+  EXPECT_EQ(totals.overflowed(), 0u);
+  ASSERT_EQ(totals.counts().size(), 1u);
+}
+
+TEST(CaPutTotals, OneClientLeavesRoomForTheOthers) {
+  CaPutTotals totals(1000);
+  const auto puts = [&](const std::string& client, const std::string& user, int pvs) {
+    const std::uint64_t before = totals.overflowed();
+    for (int i = 0; i < pvs; ++i) {
+      CaPutLabels wanted = labels(1, std::to_string(i));
+      wanted.client = client;
+      wanted.user = user;
+      totals.add(wanted, {1, 0}, 1);
+    }
+    return pvs - static_cast<int>(totals.overflowed() - before);
+  };
+  EXPECT_EQ(puts("10.0.0.1", "a", 2000), 500);
+  EXPECT_EQ(puts("10.0.0.1", "a", 500), 500);  // are known
+  EXPECT_EQ(puts("10.0.0.1", "b", 2000), 56);  // another one on that host
+  for (int user = 0; user < 50; ++user) puts("10.0.0.1", "b" + std::to_string(user), 2000);
+  EXPECT_EQ(totals.series(), 750u);  // the last quarter
+  EXPECT_EQ(puts("10.0.0.2", "c", 20), 20);
+  EXPECT_EQ(puts("127.0.0.1", "d", 20), 20);
+  EXPECT_EQ(puts("127.0.0.1", "e", 20), 20);
+  // Of an IPv6 network somebody has as many addresses as he likes.
+  for (int host = 1; host < 200; ++host) puts("2001:db8::" + std::to_string(host), "f", 1);
+  const int first = puts("2001:db8::1000", "g", 100);
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(puts("2001:db8:0:1::1", "g", 10), 10);
+  totals.forget(1);
+  EXPECT_EQ(totals.series(), 0u);
+  EXPECT_EQ(puts("10.0.0.1", "a", 2000), 500);
+}
+
+TEST(CaPutTotals, RelabelledChannelsLeaveTheirCountsBehind) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.observe(1, {5, 1});
+  totals.relabel(1, labels(2, "A"));
+  totals.observe(1, {8, 1});
+  totals.forget(1);
+  EXPECT_TRUE(totals.is_open(1, 100));
+  ASSERT_EQ(totals.counts().size(), 1u);
+  EXPECT_EQ(totals.counts()[0].labels.ioc, 2u);
+  EXPECT_EQ(totals.counts()[0].count, 3u);
+  totals.relabel(2, labels(2, "B"));  // not open
+  EXPECT_EQ(totals.series(), 1u);
+}
+
+TEST(CaPutTotals, KnowsWhenTheLastPutWas) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(1, "A"));
+  totals.observe(1, {5, 0}, 1000);
+  totals.observe(2, {5, 0}, 900);
+  totals.observe(1, {5, 2}, 2001);  // a put-callback
+  totals.observe(1, {5, 2}, 4000);  // nothing new
+  const auto counts = totals.counts();
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].last_ns, 1000u);
+  EXPECT_EQ(counts[1].last_ns, 2000u);
+}
+
+TEST(CaPutTotals, CountsUnnamedPuts) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, ""));
+  totals.open(2, 101, labels(1, "A"));
+  totals.observe(1, {5, 2});
+  totals.observe(2, {7, 0});
+  EXPECT_EQ(totals.unnamed(), 7u);
+  totals.forget(1);
+  EXPECT_EQ(totals.unnamed(), 7u);
+}
+
+TEST(CaPutTotals, TellsTheLabelsOfAChannel) {
+  CaPutTotals totals(1);
+  totals.open(1, 100, labels(1, "A"));
+  ASSERT_NE(totals.labels(1, 100), nullptr);
+  EXPECT_EQ(*totals.labels(1, 100), labels(1, "A"));
+  EXPECT_EQ(totals.labels(1, 101), nullptr);
+  EXPECT_EQ(totals.labels(3, 100), nullptr);
+  totals.forget(1);
+  EXPECT_EQ(totals.labels(1, 100), nullptr);
+}
+
+TEST(CaPutTotals, WhatNobodyWritesToAnyMoreExpires) {
+  CaPutTotals totals(10);
+  totals.open(0, 1, {1, "A", "c", "u", "h"});
+  totals.open(1, 2, {1, "A", "c2", "u", "h"});
+  totals.open(2, 3, {1, "B", "c", "u", "h"});
+  totals.observe(0, {23, 0}, 1000);
+  totals.observe(1, {7, 0}, 2000);
+  totals.observe(2, {5, 0}, 1000);
+  EXPECT_TRUE(totals.expire(5000).empty());  // all have their channels
+  totals.close(0);
+  totals.close(1);
+  const auto expired = totals.expire(2000);
+  ASSERT_EQ(expired.size(), 1u);
+  EXPECT_EQ(expired[0].client, "c");
+  EXPECT_TRUE(totals.knows(1, "A"));  // by the other client
+  EXPECT_EQ(totals.expire(2001).size(), 1u);
+  EXPECT_FALSE(totals.knows(1, "A"));
+  EXPECT_TRUE(totals.knows(1, "B"));
+  EXPECT_FALSE(totals.knows(2, "B"));
+  // Who comes back begins anew.
+  totals.open(0, 4, {1, "A", "c", "u", "h"});
+  totals.observe(0, {2, 0}, 9000);
+  EXPECT_EQ(totals.counts().size(), 2u);
+  EXPECT_EQ(totals.counts()[0].count, 2u);
+}
+
+TEST(CaPutTotals, ForgetsOneIoc) {
+  CaPutTotals totals(10);
+  totals.open(1, 100, labels(1, "A"));
+  totals.open(2, 101, labels(2, "A"));
+  totals.observe(1, {5, 0});
+  totals.observe(2, {7, 0});
+  totals.forget(1);
+  totals.observe(1, {6, 2});
+  totals.close(1);
+  ASSERT_EQ(totals.counts().size(), 1u);
+  EXPECT_EQ(totals.counts()[0].labels.ioc, 2u);
+  EXPECT_EQ(totals.counts()[0].count, 7u);
+  EXPECT_EQ(totals.forgotten(), 3u);
+  EXPECT_EQ(totals.open_channels(), 1u);
+}
+
+TEST(CaConnections, AddressTexts) {
+  EXPECT_EQ(ca_address_text(ca_address_v4({10, 0, 0, 7})), "10.0.0.7");
+  iocx_ca_address v6{};
+  v6.bytes[15] = 1;
+  EXPECT_EQ(ca_address_text(v6), "::1");
+}
+
+class ProcTree : public ::testing::Test {
+ protected:
+  ProcTree() {
+    std::string name = (std::filesystem::temp_directory_path() / "ca_tap_XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    std::filesystem::create_directories(root_ / "proc/thread-self/net");
+  }
+  ~ProcTree() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(root_ / "proc/thread-self/net" / name) << content;
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(ProcTree, ConnectionsOfAPortUnderTheTapsNames) {
+  write("tcp",
+        "  sl  local_address\n   0: 0100007F:13C8 0200007F:9C40 01 0:0 0:0 0 0 0 7 1\n"
+        "   1: 0100007F:0016 0200007F:9C41 01 0:0 0:0 0 0 0 8 1\n");
+  write("tcp6",
+        "  sl\n   0: 0000000000000000FFFF00000100007F:13C8 "
+        "0000000000000000FFFF00000300007F:9C40 08 0:0 0:0 0 0 0 9 1\n");
+  SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
+  const auto keys = read_tcp_connections(
+      sockets, [](std::uint16_t port) { return port == 5064; }, 3);
+  ASSERT_TRUE(keys);
+  ASSERT_EQ(keys->size(), 2u);
+  const iocx_ca_flow_key& first = *keys->begin();
+  EXPECT_EQ(ca_address_text(first.server), "127.0.0.1");
+  EXPECT_EQ(first.server_port, 5064);
+  EXPECT_EQ(ca_address_text(first.client), "127.0.0.2");
+  EXPECT_EQ(first.client_port, 40000);
+  EXPECT_EQ(first.net, 3u);
+}
+
+TEST_F(ProcTree, SaysWhatIsMissing) {
+  SocketTable sockets = SocketTable::of_thread(RootedFs(root_));
+  const auto keys = read_tcp_connections(sockets, [](std::uint16_t) { return true; });
+  ASSERT_FALSE(keys);
+  EXPECT_THAT(keys.error().message(), ::testing::HasSubstr("net/tcp"));
+}
+
+TEST(CaConnections, KnowsLoopbacksAddress) {
+  const auto addresses = read_local_addresses();
+  ASSERT_TRUE(addresses);
+  EXPECT_TRUE(addresses->contains(ca_address_v4({127, 0, 0, 1})));
+}
+
+}  // namespace
