@@ -52,5 +52,7 @@
     dashboardTags: ['epics'],
     dashboardRefresh: '30s',
     dashboardFrom: 'now-1h',
+    // Grafana cannot hide a row by itself: false leaves out the closed one for the put log of a Loki.
+    loki: true,
   },
 }

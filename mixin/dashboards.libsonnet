@@ -7,20 +7,34 @@ local files = {
   'puts.json': importstr '../dashboards/puts.json',
   'records.json': importstr '../dashboards/records.json',
 };
-// As board.py writes it.
-local runbook = 'http://${exporter}/runbooks/${__value.raw:percentencode}';
+// As board.py and panels.py write them: the page of an alert, and what makes an exporter's URL of the label `instance`.
+local runbook = '${exporter}/runbooks/${__value.raw:percentencode}';
+local scheme = '\\"http://$1\\", \\"instance\\"';
+local port = '\\"$1:10064\\", \\"url\\"';
 // Sums of what rules recorded each minute: events, of rates.
 local ofAMinute = '60 * sum_over_time(';
 
 {
   local ofTheInterval = '%d * sum_over_time(' % $._config.ratesIntervalSeconds,
-  local here = $.exporterRunbookURL('${__value.raw:percentencode}', 'http://${exporter}'),
+  local hasLogs(panel) = std.member([inside.type for inside in std.get(panel, 'panels', [])], 'logs'),
+  // The site's page, if a browser finds it, or the exporter's.
+  local page(alert) =
+    if std.startsWith($._config.runbookURLPattern, 'http') then $._config.runbookURLPattern % { alert: alert }
+    else $.exporterRunbookURL(alert, '${exporter}'),
+  local changes = [
+    [runbook, page('${__value.raw:percentencode}')],
+    [scheme, std.strReplace(scheme, 'http', $._config.exporterScheme)],
+    [port, std.strReplace(port, '10064', '%d' % $._config.exporterPort)],
+    [ofAMinute, ofTheInterval],
+  ],
 
   grafanaDashboards+:: {
-    [name]: std.parseJson(std.strReplace(std.strReplace(files[name], runbook, here), ofAMinute, ofTheInterval)) {
+    [name]: std.parseJson(std.foldl(function(text, change) std.strReplace(text, change[0], change[1]), changes, files[name])) {
       tags: $._config.dashboardTags,
       refresh: $._config.dashboardRefresh,
       time+: { from: $._config.dashboardFrom },
+      panels: [panel for panel in super.panels if $._config.loki || !hasLogs(panel)],
+      templating+: { list: [variable for variable in super.list if $._config.loki || variable.name != 'logs'] },
       links: [if link.tags == [] then link else link { tags: $._config.dashboardTags } for link in super.links],
     }
     for name in std.objectFields(files)

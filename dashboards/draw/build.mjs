@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 // Grafana's .mjs files import CommonJS packages that set __esModule. esbuild gives them the whole module where they
 // expect its default; a shim between the two restores what webpack makes of it.
 const CJS =
-  /^(react-custom-scrollbars-2|react-highlight-words|react-calendar|calculate-size|react-use\/lib\/.+|rc-picker\/lib\/.+)$/;
+  /^(react-grid-layout|react-virtualized-auto-sizer|react-custom-scrollbars-2|react-highlight-words|react-calendar|calculate-size|react-use\/lib\/.+|rc-picker\/lib\/.+)$/;
 const interop = {
   name: 'grafana-interop',
   setup(b) {
@@ -15,6 +15,13 @@ const interop = {
       resolveDir: a.pluginData,
       contents: `import d from '${a.path}'; export default d; export * from '${a.path}';`,
     }));
+    // @grafana/scenes imports these without their extension.
+    b.onResolve({ filter: /^@grafana\/schema\/dist\/.+_types\.gen$/ }, (a) =>
+      b.resolve(`${a.path}.js`, { resolveDir: a.resolveDir, kind: a.kind }),
+    );
+    // The editor of code, 10 MB, is in no panel.
+    b.onResolve({ filter: /^(monaco-editor|react-monaco-editor)(\/|$)/ }, (a) => ({ path: a.path, namespace: 'none' }));
+    b.onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: 'module.exports = {}' }));
   },
 };
 await build({
@@ -23,7 +30,7 @@ await build({
   splitting: true,
   format: 'esm',
   outdir: 'dist',
-  minify: true,
+  alias: { 'react-router-dom-v5-compat': 'react-router-dom' }, // one router, not two
   jsx: 'automatic',
   logLevel: 'error',
   target: 'es2022',

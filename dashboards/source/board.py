@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models import dashboard as models
 
-from panels import CRITICAL, SOURCE, TOL, Row
+from panels import CRITICAL, SOURCE, TOL, Row, exporter_url
 
 # What the variables choose, for every query. Grafana writes those of which several can be chosen as expressions by
 # itself; a single one has to be asked for: a name with a dot is none.
@@ -52,8 +52,8 @@ def hidden(name: str, query: str, label: str):
 
 
 def exporter_of_runbooks():
-    """Where links to runbooks lead: any exporter that answers has all pages."""
-    return hidden("exporter", 'topk(1, ioc_exporter_build_info{job=~"$job"})', "instance")
+    """Where links to runbooks lead: any exporter that answers has all pages. The mixin puts the site's scheme, port or pages in."""
+    return hidden("exporter", exporter_url('topk(1, ioc_exporter_build_info{job=~"$job"})'), "url")
 
 
 def expression_of(name: str):

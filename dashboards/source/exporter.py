@@ -1,7 +1,18 @@
 """Dashboard Exporter: what it costs, and whether it sees everything."""
 from board import ALL_HOSTS, EXPORTERS_DOWN, HOSTS, LAST_SEEN, SOME_HOSTS, Board
-from panels import (Bars, CALM, COLLECTORS, CRITICAL, Column, EVENTS, GOOD, PROBES, Query, Ranked, Row, Stat, Table,
-                    TimeSeries, WARNING, WHEN)
+from panels import (Bars, CALM, COLLECTORS, COUNT, CRITICAL, Column, GOOD, PROBES, Query, Ranked, Row, Stat, Table,
+                    TimeSeries, WARNING, WHEN, exporter_url)
+
+
+# Why the records of an IOC are not counted: the first that holds. Of an IOC over its budget it is known what the probes
+# cost, and not how many processings are timed.
+NOT_COUNTED = f"epics_ioc_records_watched{{{HOSTS}}} == 0"
+REASONS = {"3": ("all probes are detached", CALM), "2": ("probe is not loaded", CALM), "1": ("over its budget", CALM),
+           "0": ("see its exporter's page", CALM)}
+UNWATCHED = (f"(3 + ({NOT_COUNTED}) and on (job, instance) ioc_exporter_detached{{{HOSTS}}} == 1) "
+             f'or (2 + ({NOT_COUNTED}) and on (job, instance) ioc_exporter_probe_loaded{{{HOSTS}, probe="record_process"}} == 0) '
+             f"or (1 + ({NOT_COUNTED}) and on (job, instance, ioc) (ioc_exporter_ioc_overhead_seconds_total{{{HOSTS}}} "
+             f"unless on (job, instance, ioc) epics_ioc_timed_ratio{{{HOSTS}}})) or {NOT_COUNTED}")
 
 
 def board() -> Board:
@@ -9,25 +20,23 @@ def board() -> Board:
         uid="ioc-exporter-exporter", title="EPICS / Exporter", iocs=False,
         description="What the exporters cost, and whether what they show is all there is.",
         panels=[
-            Stat("Exporters", "Exporters that answer.", [Query(f"count(ioc_exporter_build_info{{{HOSTS}}}) or vector(0)")], unit="short"),
-            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")],
-                 unit="short", steps=[(None, CALM), (1, CRITICAL)]),
+            Stat("Exporters", "Exporters that answer.", [Query(f"count(ioc_exporter_build_info{{{HOSTS}}}) or vector(0)")]),
+            Stat("Down", "Exporters that do not answer.", [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], steps=[(None, CALM), (1, CRITICAL)]),
             Stat("Faulty exporters", "Exporters whose probes were taken off, probes that the kernel refused, and "
                  "configuration files that an exporter refused.",
                  [Query(f"(sum(ioc_exporter_detached{{{HOSTS}}}) or vector(0)) "
                         f"+ (count(ioc_exporter_probe_loaded{{{HOSTS}}} == 0) or vector(0)) "
-                        f"+ (count(ioc_exporter_config_last_reload_successful{{{HOSTS}}} == 0) or vector(0))")],
-                 unit="short", steps=[(None, CALM), (1, CRITICAL)]),
-            Stat("Lost events", "Events a second that could not be counted, or not with all their labels, for reasons "
+                        f"+ (count(ioc_exporter_config_last_reload_successful{{{HOSTS}}} == 0) or vector(0))")], steps=[(None, CALM), (1, CRITICAL)]),
+            Stat("Lost events/s, 5 min", "Events a second that could not be counted, or not with all their labels, for reasons "
                  "that are not usual.",
-                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit=EVENTS, decimals=2,
+                 [Query(f"sum(instance_probe_reason:ioc_exporter_dropped:rate5m{{{HOSTS}}})")], unit="none", decimals=2,
                  steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Series over a limit", "Series that were summed in one because their family is over its limit.",
-                 [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")], unit="short",
+                 [Query(f"sum(ioc_exporter_series_limited{{{HOSTS}}})")],
                  steps=[(None, CALM), (1, WARNING)]),
-            Stat("Unwatched IOCs", "IOCs that run and whose records are not counted: over the budget, or the probes could not "
-                 "be attached. The page of the exporter says why.",
-                 [Query(f"count(epics_ioc_records_watched{{{HOSTS}}} == 0) or vector(0)")], unit="short",
+            Stat("IOCs not counted", "IOCs that run and whose records are not counted: over the budget, or the probes could not "
+                 "be attached: see the table.",
+                 [Query(f"count(epics_ioc_records_watched{{{HOSTS}}} == 0) or vector(0)")],
                  steps=[(None, CALM), (1, WARNING)]),
 
             Table("Exporters that do not answer", "Which, and when they answered last, within a day; 50 at most.",
@@ -35,11 +44,12 @@ def board() -> Board:
                    Query(f"1000 * topk(50, {LAST_SEEN} and on (job, instance) {EXPORTERS_DOWN})", instant=True)],
                   width=12, height=6, sort=["-Last seen"], empty_when_healthy=True,
                   columns=[Column("instance", "Exporter"), Column("Value #B", "Last seen", width=150, unit=WHEN)]),
-            Table("IOCs whose records are not counted", "IOCs that run and whose records the exporter does not count now; 50 at most. The "
-                  "page of their exporter says why.",
-                  [Query(f"topk(50, epics_ioc_records_watched{{{HOSTS}}} == 0)", instant=True)], width=12, height=6,
+            Table("IOCs whose records are not counted", "IOCs that run and whose records the exporter does not count now, and why; "
+                  "50 at most. The page of their exporter says more.",
+                  [Query(exporter_url(f"topk(50, {UNWATCHED})"), instant=True)], width=12, height=6,
                   sort=["IOC"], empty_when_healthy=True,
-                  columns=[Column("ioc", "IOC", board=True), Column("instance", "Exporter", page=True)]),
+                  columns=[Column("ioc", "IOC", board=True), Column("Value", "Why", width=190, mapping=REASONS),
+                           Column("instance", "Exporter", page=True), Column("url", "url", hidden=True)]),
 
             Row("What it costs"),
             Ranked("Cost for the IOCs", "What the record probes cost the six IOCs that they cost most, as a part of one "
@@ -62,7 +72,7 @@ def board() -> Board:
                           "{{instance}}")], unit="short", width=8),
 
             Row("What it sees"),
-            Table("What was dropped", "Events in the time shown that could not be counted, or not with all their labels: "
+            Table("What was dropped, time shown", "Events in the time shown that could not be counted, or not with all their labels: "
                   "the ten most frequent reasons that are not usual.",
                   # Of all hosts what a rule has summed: of a hundred that would be millions of samples.
                   [Query("topk(10, sum by (probe, reason) (60 * sum_over_time("
@@ -70,7 +80,7 @@ def board() -> Board:
                          f'or increase(ioc_exporter_dropped_total{{{SOME_HOSTS}, lost="true"}}[$__range])) > 0)', instant=True)],
                   empty_when_healthy=True, sort=["-Events"], steps=[(None, GOOD), (1, WARNING)],
                   columns=[Column("probe", "Probe", width=130), Column("reason", "Reason", width=190),
-                           Column("Value", "Events", unit="short", decimals=0, bar=True)]),
+                           Column("Value", "Events", unit=COUNT, decimals=0, bar=True)]),
             Table("Fill of kernel maps", "Entries in use of those that there is room for: the ten fullest. Without maps "
                   "that are made to fit one IOC, and those whose oldest entry makes room for the next.",
                   [Query(f'topk(10, max by (map) (ioc_exporter_map_entries{{{HOSTS}, '
@@ -94,5 +104,5 @@ def board() -> Board:
                   [Query(f"topk(20, ioc_exporter_series_limited{{{HOSTS}}} > 0)", instant=True)], width=24, height=6,
                   sort=["-Series"], empty_when_healthy=True,
                   columns=[Column("instance", "Exporter"), Column("family", "Family"),
-                           Column("Value", "Series", width=90, unit="short", decimals=0)]),
+                           Column("Value", "Series", width=90, unit=COUNT, decimals=0)]),
         ])

@@ -1,6 +1,6 @@
 """Dashboard IOCs: the health of all on one page, and of the one that is chosen."""
 from board import EXPORTERS_DOWN, HOSTS, IOCS, LAST_SEEN, Board, halves
-from panels import (CALM, CRITICAL, Column, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
+from panels import (CALM, COUNT, CRITICAL, Column, GOOD, PASSES, PERIODS, Query, Ranked, Row, STATES, Stat, StateTimeline, Table,
                     TimeSeries, WARNING, WHEN, firing_alerts)
 
 # The 30 that need attention most, in every query of the table.
@@ -18,6 +18,9 @@ ENDED = f"epics_ioc_up{{{IOCS}}} == 0"
 NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}}}"
 UNSEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
 NOT_RUNNING = "Nothing: no chosen IOC runs, or is seen (see above)"
+# All exporters that do not answer; where IOCs are chosen, those that watched them.
+HOSTS_UNSEEN = (f"max by (job, instance) ({EXPORTERS_DOWN} and on (job, instance) up{{{HOSTS}, chosen=~\"(${{ioc:regex}})\"}}) "
+                f"or max by (job, instance) ({UNSEEN})")
 UNSEEN_SINCE = f"({UNSEEN}) / 4 * on (job, instance) group_left () {LAST_SEEN}"
 
 
@@ -48,7 +51,7 @@ def attention() -> Table:
                  Column("instance", "Exporter", width=200),
                  Column("Value #D", "CPU", width=80, unit="percentunit", decimals=1),
                  Column("Value #E", "Records processed/s", width=160, unit="none", decimals=1),
-                 Column("Value #F", "Stuck", width=70, unit="short"),
+                 Column("Value #F", "Stuck", width=70, unit=COUNT),
                  Column("Value #G", "Memory", width=100, unit="bytes", decimals=0)])
 
 
@@ -73,7 +76,7 @@ def not_running() -> Table:
 
 
 def count_state(title: str, value: str, color: str, text: str) -> Stat:
-    return Stat(title, text, [Query(f"count(ioc:epics_ioc:state{{{IOCS}}} {value}) or vector(0)")], unit="short", width=3,
+    return Stat(title, text, [Query(f"count(ioc:epics_ioc:state{{{IOCS}}} {value}) or vector(0)")], width=3,
                 steps=[(None, CALM), (1, color)])
 
 
@@ -82,24 +85,23 @@ def board() -> Board:
         uid="ioc-exporter-iocs", title="EPICS / IOCs", iocs=True,
         description="The health of all IOCs on one page. Choose one above, or click its name, for what it does.",
         panels=[
-            Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], unit="short", width=3),
+            Stat("IOCs up", "IOCs that run.", [Query(f"count(epics_ioc_up{{{IOCS}}} == 1) or vector(0)")], width=3),
             Stat("IOCs down", "IOCs that have ended, within the last day, and those that are expected and were never seen.",
-                 [Query(f"count({ENDED} or ({NEVER_SEEN})) or vector(0)")], unit="short", width=3,
+                 [Query(f"count({ENDED} or ({NEVER_SEEN})) or vector(0)")], width=3,
                  steps=[(None, CALM), (1, CRITICAL)]),
-            Stat("Hosts not seen", "Exporters that do not answer: how their IOCs are is not known.",
-                 [Query(f"count({EXPORTERS_DOWN}) or vector(0)")], unit="short", width=3, steps=[(None, CALM), (1, CRITICAL)]),
+            Stat("Hosts not seen", "Exporters that do not answer: how their IOCs are is not known. Those of the chosen IOCs, where not all are.",
+                 [Query(f"count({HOSTS_UNSEEN}) or vector(0)")], width=3, steps=[(None, CALM), (1, CRITICAL)]),
             count_state("Critical", "== 3", CRITICAL, "IOCs that run, with a critical alert that fires; without those about who writes."),
             count_state("Warning", "== 2", WARNING, "IOCs whose worst alert that fires is a warning; without those about who writes."),
             Stat("Restarts, time shown", "Starts of IOCs again in the time shown.",
-                 [Query(f"sum(increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) or vector(0)")], unit="short", width=4,
-                 decimals=0, steps=[(None, CALM), (0.5, WARNING)]),
-            Stat("Records", "Records of all chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short", width=4),
+                 [Query(f"sum(increase(epics_ioc_restarts_total{{{IOCS}}}[$__range])) or vector(0)")], width=4, steps=[(None, CALM), (0.5, WARNING)]),
+            Stat("Records", "Records of all chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}}) or vector(0)")], width=5),
 
             attention(),
             firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC and user. An "
                           "alert links to what to do.", f'{HOSTS}, ioc=~"${{ioc:regex}}|", alertname=~"Epics.*|IocExporterDown"',
                           "job, instance, ioc, user", width=12, height=8,
-                          columns=[Column("ioc", "IOC", width=100, board=True), Column("user", "User", width=80, to_puts="user")]),
+                          columns=[Column("ioc", "IOC", width=115, board=True), Column("user", "User", width=80, to_puts="user")]),
             not_running(),
             StateTimeline("Health over time", "The state of the 15 IOCs that need attention most at the end of the "
                           "time shown.",
@@ -133,7 +135,7 @@ def board() -> Board:
                        [Query(halves("sum by (period) (instance_period:epics_ioc_scan_overruns:rate5m{CHOSEN})",
                                      "sum by (period) (rate(epics_ioc_scan_overruns_total{CHOSEN}[$__rate_interval]))"),
                               "{{period}} s")], unit=PASSES, without=NOT_RUNNING, width=8, colors=PERIODS),
-            Table("Fullest queues", "The most that callback queues and scanOnce have held, as a part of what they can "
+            Table("Fullest queues, since the IOC started", "The most that callback queues and scanOnce have held, as a part of what they can "
                   "hold; the eight fullest.",
                   [Query(f"topk(8, epics_ioc_queue_high_water_mark{{{IOCS}}} / epics_ioc_queue_capacity{{{IOCS}}})",
                          instant=True)], without=NOT_RUNNING, width=8, sort=["-Filled"], steps=[(None, GOOD), (0.5, WARNING), (0.9, CRITICAL)],

@@ -4,6 +4,7 @@ from panels import CALM, CRITICAL, STATES, WARNING, Latest, Query, Stat, Tiles, 
 from puts import unexpected_in_range
 
 OF_HOSTS = f"{{{HOSTS}}}"
+NAMED = 100  # IOCs: tiles of more have no room for names
 
 
 def to(board: str, **chosen: str) -> list:
@@ -11,11 +12,12 @@ def to(board: str, **chosen: str) -> list:
 
 
 def count(title: str, text: str, query: str, board: str, color: str = CRITICAL, **options) -> Stat:
-    return Stat(title, text, [Query(f"{query} or vector(0)")], steps=[(None, CALM), (0.5, color)], size=54, height=4, links=to(board),
-                decimals=0, **options)
+    return Stat(title, text, [Query(f"{query} or vector(0)")], steps=[(None, CALM), (0.5, color)], size=54, height=4, links=to(board), **options)
 
 
 def board() -> Board:
+    states = f"topk(1000, ioc:epics_ioc:state{OF_HOSTS})"
+    few = f"(count({states}) <= {NAMED})"
     last_put = f"max by (user, client_host, client, pv, ioc) (epics_last_put_timestamp_seconds{OF_HOSTS})"
     return Board(
         uid="ioc-exporter-overview", title="EPICS / Overview", iocs=False, wall=True,
@@ -34,9 +36,10 @@ def board() -> Board:
                   f"sum(instance_severity:epics_ioc_records:sum{OF_HOSTS})", "ioc-exporter-iocs", WARNING, width=4),
 
             Tiles("IOCs, the worst first", "A tile for each IOC, coloured by its state: down, not seen, critical, warning, info, ok. 1,000 "
-                  "at most.", [Query(f"topk(1000, ioc:epics_ioc:state{OF_HOSTS})", "{{ioc}}", instant=True)],
-                  mapping=STATES, width=24, height=12,
-                  links=[link("This IOC", "ioc-exporter-iocs", instance="var-instance=${__field.labels.instance:percentencode}",
+                  f"at most. Of more than {NAMED} IOCs the names are shown where one points at them.",
+                  [Query(f'label_replace({states} and on () {few}, "name", "$1", "ioc", "(.*)") or {states} unless on () {few}',
+                         "{{name}} ", instant=True)], mapping=STATES, width=24, height=12,
+                  links=[link("${__field.labels.ioc}", "ioc-exporter-iocs", instance="var-instance=${__field.labels.instance:percentencode}",
                               ioc="${__field.labels.ioc:percentencode}")]),
             Latest("Who changed what in the last hour", "The PV that each client wrote to last, of the six clients that wrote last.",
                    [Query(who(f"1000 * topk(6, topk by (user, client_host, client) (1, {last_put} > time() - 3600))"),

@@ -16,8 +16,10 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 # blindness can tell apart, on white and on black. Whatever a colour means is written beside it, too.
 TOL = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "magenta": "#EE3377", "cyan": "#33BBEE",
        "red": "#CC3311", "yellow": "#CCBB44", "grey": "#888888", "green": "#228833"}
+RANKS = ["blue", "orange", "teal", "magenta", "cyan", "red"]
 # Units that say of what.
-PUTS, PROCESSINGS, WRITES, CALLS = "suffix: puts/s", "suffix: processings/s", "suffix: writes/s", "suffix: calls/s"
+PUTS, PROCESSED, WRITES, CALLS = "suffix: puts/s", "suffix: records/s", "suffix: writes/s", "suffix: calls/s"
+COUNT = "locale"  # a whole number, with its thousands apart
 CHANGES, PASSES, EVENTS = "suffix: changes/s", "suffix: passes/s", "suffix: events/s"
 # Points of a line, at most: at 24 hours one each five minutes, as long as the rates are over. Over a thousand IOCs each
 # point costs; the ranked ones are found among all PVs or clients.
@@ -49,16 +51,16 @@ def firing_alerts(title: str, description: str, selector: str, by: str, columns:
     labels = f"alertname, {by}"
     worst = f"max by ({labels}) (3 * {fires('critical')} or 2 * {fires('warning')} or {fires('info')})"
     shown = f"topk(50, {worst})"
-    more = (f'label_replace(label_replace(count_values("rows", count({worst}) > 50), "alertname", "$1 rows, 50 shown", "rows", '
-            f'"(.*)"), "rows", "", "", "")')
-    since = f"max by ({labels}) (ALERTS_FOR_STATE{{{selector}}})"
     count = f'count by ({labels}) (ALERTS{{alertstate="firing", {selector}}})'
+    more = (f'label_replace(label_replace(count_values("rows", sum({count}) and count({worst}) > 50), "alertname", '
+            f'"$1 firing, 50 rows shown", "rows", "(.*)"), "rows", "", "", "")')
+    since = f"max by ({labels}) (ALERTS_FOR_STATE{{{selector}}})"
     return Table(title, description, [Query(f"{shown} or {more}", instant=True),
                                       Query(f"1000 * {since} and on ({labels}) {shown}", instant=True),
                                       Query(f"{count} and on ({labels}) {shown}", instant=True)],
                  sort=["-Severity", "-Since"], empty_when_healthy=True,
                  columns=[Column("Value #A", "Severity", width=95, mapping=ALERT_LEVELS), Column("alertname", "Alert", runbook=True),
-                          *columns, Column("Value #C", "Alerts", width=70, unit="short", decimals=0),
+                          *columns, Column("Value #C", "Alerts", width=70, unit=COUNT, decimals=0),
                           Column("Value #B", "Since", width=150, unit=WHEN)], **options)
 
 
@@ -72,6 +74,14 @@ def who(expression: str) -> str:
                           ("$1@$2 ($3)", r"(.*)\t(.*)\t(.*)")):
         named = f'label_replace({named}, "who", "{text}", "who", "{pattern}")'
     return named
+
+
+def exporter_url(expression: str) -> str:
+    """With the label "url": where the exporter of the label "instance" answers, which may lack the scheme or the port."""
+    for text, source, pattern in (("http://$1", "instance", "([^/]+)"), ("$1", "instance", "(https?://.+?)/?"),
+                                  ("$1:10064", "url", "(https?://(?:[^/:]+|[[][^]]+[]]))")):
+        expression = f'label_replace({expression}, "url", "{text}", "{source}", "{pattern}")'
+    return expression
 
 
 SOURCE = models.DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -110,29 +120,33 @@ class Column:
     mapping: dict | None = None
     bar: bool = False  # the value, with a bar beside it
     maximum: float | None = None  # of the bar, where it is not the largest value
-    row: bool = False  # the whole row has the colour of the mapping
     runbook: bool = False  # the cell is an alert's name: links to its page
-    page: bool = False  # the cell is an exporter's name: links to its page
+    page: bool = False  # links to the exporter's page, of which the row has the label "url"
+    hidden: bool = False  # there for links alone
     board: bool = False  # the cell is an IOC's name: links to what there is of it
-    to_puts: str | None = None  # the cell is a "pv", "user" or "client": links to the puts to it, or by it
+    to_puts: str | None = None  # "pv", "user" or "client": the cell is one, or there is a column of it; links to its puts
 
     def properties(self) -> list[models.DynamicConfigValue]:
         value = "${__value.raw:percentencode}"
-        wanted = {"custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
+        wanted = {"custom.hidden": self.hidden or None, "custom.width": self.width, "unit": self.unit, "decimals": self.decimals}
         if self.mapping:
-            wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-background", "mode": "basic", "applyToRow": self.row}}
+            wanted |= {"mappings": [mappings(self.mapping)], "custom.cellOptions": {"type": "color-background", "mode": "basic"}}
         if self.bar:
             wanted |= {"min": 0, "max": self.maximum, "custom.cellOptions": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
         if self.runbook:
-            wanted["links"] = [{"title": "What to do", "url": "http://${exporter}/runbooks/${__value.raw:percentencode}",
-                                "targetBlank": True}]
+            wanted["links"] = [{"title": "What to do", "url": "${exporter}/runbooks/${__value.raw:percentencode}", "targetBlank": True}]
         if self.page:
-            wanted["links"] = [{"title": "The exporter's page", "url": "http://${__value.raw:percentencode}/", "targetBlank": True}]
+            wanted["links"] = [{"title": "The exporter's page", "url": "${__data.fields.url}/", "targetBlank": True}]
         if self.board:
             wanted["links"] = [link(title, f"ioc-exporter-{board}", ioc=value) for title, board in
                                (("This IOC", "iocs"), ("Its records", "records"), ("Its puts", "puts"))]
         if self.to_puts:
-            wanted["links"] = [link("Its puts", "ioc-exporter-puts", **{self.to_puts: value + (FIELDS if self.name == "record" else "")})]
+            if self.name == "record":
+                value += FIELDS
+            elif self.name != self.to_puts:
+                value = f"${{__data.fields.{self.to_puts}:percentencode}}"
+            title = {"pv": "Its puts, and who wrote last", "user": "Puts of this user", "client": "Puts from this address"}[self.to_puts]
+            wanted["links"] = [link(title, "ioc-exporter-puts", **{self.to_puts: value})]
         return [models.DynamicConfigValue(key, value) for key, value in wanted.items() if value is not None]
 
 
@@ -212,6 +226,8 @@ class Stat(Panel):
     height: int = 4
     steps: list = field(default_factory=lambda: [(None, CALM)])
     size: int = 32  # of the number
+    unit: str = COUNT
+    decimals: int | None = 0  # the same for each value: digits do not come and go
     links: list = field(default_factory=list)
     mapping: dict = field(default_factory=dict)
 
@@ -289,14 +305,18 @@ class TimeSeries(Panel):
 @dataclass
 class Ranked(TimeSeries):
     """The six largest series at the end of the time shown: no series comes and goes. `queries` is one expression,
-    with @END behind each selector. One query: one for each rank, for a colour of its own, cost five times as much."""
+    with @END behind each selector. Each has its rank at the end, for its colour: found once. One query for each rank
+    would cost five times as much."""
     points: int = RANKED_POINTS
+    colors: dict[str, str] = field(default_factory=lambda: {f"/^{rank}[.] /": color for rank, color in enumerate(RANKS, 1)})
 
     def build(self):
         expression, = self.queries
         now, at_end = expression.expression.replace("@END", ""), expression.expression.replace("@END", " @ end()")
-        shown = f"{now} and topk(6, {at_end})"
-        self.queries = [Query(who(shown) if "{{who}}" in expression.legend else shown, expression.legend)]
+        within = " or ".join(f'label_replace(topk({rank}, {at_end}), "within", "{rank}", "", "")' for rank in range(1, 7))
+        ranks = f'count_values without (within) ("at_end", 7 - count without (within) ({within}))'
+        shown = f"{now} * ignoring (at_end) group_left (at_end) {ranks}"
+        self.queries = [Query(who(shown) if "{{who}}" in expression.legend else shown, "{{at_end}}. " + expression.legend)]
         return super().build()
 
 

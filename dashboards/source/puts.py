@@ -1,6 +1,6 @@
 """Dashboard Puts: who writes where."""
 from board import HOSTS, IOCS, Board, halves
-from panels import (CALM, CRITICAL, Column, Heatmap, Logs, PUTS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
+from panels import (CALM, COUNT, CRITICAL, Column, Heatmap, Logs, PUTS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING, WHEN,
                     firing_alerts, who)
 
 # Searches are no single host's: without that label, which the ".+" of All would want.
@@ -40,8 +40,7 @@ def unexpected_in_range(selector: str) -> str:
 
 
 def unexpected_stat(title: str, selector: str, color: str, text: str) -> Stat:
-    return Stat(title, text, [Query(f"sum({unexpected_in_range(selector)}) or vector(0)")],
-                unit="short", decimals=0, steps=[(None, CALM), (0.5, color)])
+    return Stat(title, text, [Query(f"sum({unexpected_in_range(selector)}) or vector(0)")], steps=[(None, CALM), (0.5, color)])
 
 
 def unexpected_puts() -> Table:
@@ -60,12 +59,11 @@ def unexpected_puts() -> Table:
                  "not expect the 50 latest. What leads to what to do.",
                  [row(f"1000 * {latest} and on ({LABELS}) {counts}"), row(f"{counts} and on ({LABELS}) {latest}")],
                  width=24, height=7, sort=["What", "-When"], empty_when_healthy=True,
-                 columns=[Column("Value #A", "When", width=150, unit=WHEN),
-                          Column("who", "Who", width=240), Column("pv", "PV", to_puts="pv"),
-                          Column("Value #B", "Puts", width=75, unit="short", decimals=0),
-                          Column("alert", "What", width=100, runbook=True, row=True,
-                                 mapping={"EpicsForbiddenPut": ("forbidden", CRITICAL),
-                                          "EpicsUnexpectedPut": ("unexpected", CALM)}),
+                 columns=[Column("alert", "What", width=100, runbook=True,
+                                 mapping={"EpicsForbiddenPut": ("forbidden", CRITICAL), "EpicsUnexpectedPut": ("unexpected", CALM)}),
+                          Column("Value #A", "When", width=150, unit=WHEN),
+                          Column("who", "Who", width=240, to_puts="user"), Column("user", "user", hidden=True),
+                          Column("pv", "PV", to_puts="pv"), Column("Value #B", "Puts", width=75, unit=COUNT, decimals=0),
                           Column("ioc", "IOC", width=130, board=True), Column("protocol", "Protocol", width=80),
                           Column("rule", "Rule", width=160)])
 
@@ -91,10 +89,10 @@ def board() -> Board:
                  unit="none", decimals=2, width=3, steps=[(None, CALM), (0.005, WARNING)]),
             Stat("Clients, 5 min", "Clients (user, host and address) with a put in the last five minutes.",
                  [Query(f"count(count by (user, client_host, client) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) "
-                        "or vector(0)")], unit="short", width=3),
+                        "or vector(0)")], width=3),
             Stat("PVs, 5 min", "PVs with a put in the last five minutes.",
-                 [Query(f"count(count by (ioc, pv) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) or vector(0)")], unit="short", width=3),
-            Stat("Not listed one by one", "Puts a second to PVs that have no series of their own, since there are more than --limit "
+                 [Query(f"count(count by (ioc, pv) (rate(epics_puts_total{{{BOTH}}}[5m]) > 0)) or vector(0)")], width=3),
+            Stat("Unlisted puts/s, 5 min", "Puts a second to PVs that have no series of their own, since there are more than --limit "
                  "allows: no panel below names them. Of the chosen IOCs, whatever is typed above.",
                  [Query(f'sum(ioc_pv:epics_puts:rate5m{{{IOCS}, pv="(other)"}}) or vector(0)')], unit="none", decimals=2,
                  steps=[(None, CALM), (0.005, WARNING)]),
@@ -160,7 +158,7 @@ def board() -> Board:
                   columns=[Column("pv", "PV", to_puts="pv"), Column("protocol", "Protocol", width=78), Column("user", "User", width=100, to_puts="user"),
                            Column("client", "Client address", width=115, to_puts="client"), Column("ioc", "IOC", width=105, board=True),
                            Column("reason", "Reason", width=140),
-                           Column("Value", "Failed", width=80, unit="short", decimals=0)]),
+                           Column("Value", "Failed", width=80, unit=COUNT, decimals=0)]),
 
             Row("Latency of put-callbacks: all PVs and clients of the chosen IOCs, but for the table"),
             Heatmap("Latency", "How long put-callbacks took, from the request to the IOC's answer: the further along the scale, the "

@@ -1,6 +1,6 @@
 """Dashboard Records: what the records of the chosen IOCs do."""
 from board import IOCS, Board
-from panels import (CALLS, CALM, CHANGES, Column, Heatmap, PROCESSINGS, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
+from panels import (CALLS, CALM, CHANGES, Column, Heatmap, PROCESSED, Query, Ranked, Row, Stat, Table, TimeSeries, WARNING,
                     WRITES)
 
 CAUSES = {"scan": "blue", "link": "cyan", "callback": "teal", "ca": "orange", "pva": "magenta", "once": "yellow",
@@ -24,21 +24,21 @@ def board() -> Board:
         description="What the records of the chosen IOCs do: how often, why, how long, and what they set off.",
         texts={"record": "Record (* for any text)"},
         panels=[
-            Stat("Records", "Records in the databases of the chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], unit="short", width=3),
-            Stat("Records processed/s", "Times a second that a record was processed, of the last five minutes.",
+            Stat("Records", "Records in the databases of the chosen IOCs.", [Query(f"sum(epics_ioc_records{{{IOCS}}})")], width=3),
+            Stat("Processed/s, 5 min", "Times a second that a record was processed, of the last five minutes.",
                  [Query(f"sum(ioc:epics_ioc_processings:rate5m{{{IOCS}}})")], unit="none", decimals=1, width=4),
-            Stat("Time in records", "Time that the IOCs spend in their records, as a part of one core.",
+            Stat("CPU, 5 min", "Time that the IOCs spend in their records, as a part of one core, of the last five minutes.",
                  [Query(f"sum(ioc:epics_record_process_self_seconds:rate5m{{{IOCS}}})")], unit="percentunit", decimals=2, width=3),
-            Stat("Skipped", "Calls a second that processed nothing: the record was active or disabled.",
-                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit=CALLS,
+            Stat("Skipped/s, 5 min", "Calls a second that processed nothing, of the last five minutes: the record was active or disabled.",
+                 [Query(f"sum(ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}}) or vector(0)")], unit="none", decimals=2,
                  width=4),
             Stat("In alarm", "Records with severity MINOR, MAJOR or INVALID.",
-                 [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')], unit="short",
+                 [Query(f'sum(epics_ioc_records_by_severity{{{IOCS}, severity!="no_alarm"}})')],
                  steps=[(None, CALM), (1, WARNING)], width=3),
-            Stat("Timed", "Part of the processings that are timed. Below 100 % each stands for several in durations; all are "
-                 "counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", decimals=0, width=3),
+            Stat("Timed", "How many of all times that a record is processed are timed. Below 100 % each stands for several in durations; "
+                 "all are counted.", [Query(f"min(epics_ioc_timed_ratio{{{IOCS}}})")], unit="percentunit", width=3),
 
-            Stat("Not listed one by one", "Processings a second of records that have no series of their own, since there are more than "
+            Stat("Unlisted records/s, 5 min", "How often records are processed a second that have no series of their own, since there are more than "
                  "--limit allows: no panel below names them.",
                  [Query(f'sum(rate(epics_record_process_total{{{IOCS}, record="(other)"}}[5m])) or vector(0)')],
                  unit="none", decimals=2, width=4, steps=[(None, CALM), (0.005, WARNING)]),
@@ -52,17 +52,17 @@ def board() -> Board:
                   width=24, height=6, empty_when_healthy=True,
                   columns=[Column("record", "Record", width=360, to_puts="pv"), Column("ioc", "IOC", width=120, board=True), Column("kind", "What", width=120),
                            Column("Value #A", "Silent for", width=160, unit="s", decimals=0),
-                           Column("Value #B", "Records processed", width=160, unit=PROCESSINGS, decimals=1)]),
+                           Column("Value #B", "Records processed", width=160, unit=PROCESSED, decimals=1)]),
 
             Row("How often, and why"),
-            TimeSeries("Records processed, by cause", "What set the processings off: a periodic scan, a link of another "
+            TimeSeries("Records processed, by cause", "What had the records processed: a periodic scan, a link of another "
                        "record, a callback (I/O Intr, Event), a client, scanOnce.",
                        [Query(f'sum by (cause) (rate(epics_ioc_processings_total{{{IOCS}}}[$__rate_interval]))',
                               "{{cause}}")],
-                       unit=PROCESSINGS, stack=True, colors=CAUSES),
+                       unit=PROCESSED, stack=True, colors=CAUSES),
             Ranked("Busiest records", "The six records that process most at the end of the time shown, over time.",
                    [Query("rate(epics_record_process_total{" + RECORD + "}[$__rate_interval]@END)",
-                          "{{ioc}}: {{record}}")], unit=PROCESSINGS),
+                          "{{record}} ({{ioc}})")], unit=PROCESSED),
             TimeSeries("Skipped, by reason", "active: the record still waited for its completion. disabled: DISA was "
                        "equal to DISV.",
                        [Query(f"sum by (reason) (ioc_reason:epics_record_process_skipped:rate5m{{{IOCS}}})", "{{reason}}")],
@@ -79,42 +79,42 @@ def board() -> Board:
                        colors={"no_alarm": "blue", "minor": "yellow", "major": "red", "invalid": "magenta"}),
 
             Row("How long"),
-            Heatmap("Duration of a processing", "How long dbProcess took, with the records that were processed in turn: "
+            Heatmap("How long processing a record takes", "How long dbProcess took, with the records that were processed in turn: "
                     "the further along the scale, the more of them.",
                     [Query(f"sum by (le) (ioc_le:epics_record_process_duration_seconds_bucket:rate5m{{{IOCS}}}) "
                     f"or sum(rate(epics_record_process_duration_seconds{{{IOCS}}}[$__rate_interval]))")], unit="s"),
-            Table("Slowest by self time", "The ten records that take most of the IOC's time, without those that they "
+            Table("Slowest by self time, time shown", "The ten records that take most of the IOC's time, without those that they "
                   "processed in turn, as a part of one core; average of the time shown.",
                   [Query(f"topk(10, sum by (ioc, record) (rate(epics_record_process_self_seconds_total{{{RECORD}}}[$__range])))",
                          instant=True)], sort=["-CPU"],
-                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=90, board=True),
+                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "CPU", unit="percentunit", decimals=3, bar=True)]),
-            Table("Longest processings", "The ten records with the longest mean duration of dbProcess in the time "
+            Table("Records that take longest, time shown", "The ten records with the longest mean duration of dbProcess in the time "
                   "shown, with the records that they processed in turn.",
                   [Query(mean("epics_record_process_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="Not timed: --records.durations=off",
-                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=90, board=True),
+                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Mean", unit="s", decimals=1, bar=True)]),
-            Table("Asynchronous records: longest completions", "The ten records that take longest from the start of "
+            Table("Asynchronous records: longest completions, time shown", "The ten records that take longest from the start of "
                   "dbProcess to their completion; mean of the time shown.",
                   [Query(mean("epics_record_completion_duration_seconds"), instant=True)], sort=["-Mean"],
                   without="No asynchronous record has completed (or --records.durations=off)",
-                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=90, board=True),
+                  columns=[Column("record", "Record", width=230, to_puts="pv"), Column("ioc", "IOC", width=120, board=True),
                            Column("Value", "Mean", unit="s", decimals=2, bar=True)]),
 
             Row("What sets off what"),
-            Table("Chains", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
+            Table("Chains, 5 min", "Which record processes which through its links, and how often: the 20 busiest pairs. Only "
                   "where the exporter runs with --records.links.",
                   [Query(f"topk(20, sum by (ioc, source_record, record) (rate(epics_record_link_total{{{RECORD}}}[5m])) > 0)",
-                         instant=True)], width=12, sort=["-Processings/s"],
+                         instant=True)], width=12, sort=["-Records processed/s"],
                   without="Counted with --records.links=N",
-                  columns=[Column("source_record", "Record"), Column("ioc", "IOC", width=90, board=True), Column("record", "processes"),
-                           Column("Value", "Processings/s", width=120, unit="none", decimals=1)]),
-            Table("Causes of single records", "What sets off the 20 busiest records. Only where the exporter runs with "
+                  columns=[Column("source_record", "Record", to_puts="pv"), Column("ioc", "IOC", width=105, board=True), Column("record", "processes", to_puts="pv"),
+                           Column("Value", "Records processed/s", width=160, unit="none", decimals=1)]),
+            Table("Causes of single records, 5 min", "What sets off the 20 busiest records. Only where the exporter runs with "
                   "--records.causes.",
                   [Query(f"topk(20, sum by (ioc, record, cause) (rate(epics_record_process_cause_total{{{RECORD}}}[5m])) > 0)",
-                         instant=True)], width=12, sort=["-Processings/s"],
+                         instant=True)], width=12, sort=["-Records processed/s"],
                   without="Counted with --records.causes",
-                  columns=[Column("record", "Record", to_puts="pv"), Column("ioc", "IOC", width=90, board=True), Column("cause", "Cause", width=120),
-                           Column("Value", "Processings/s", width=120, unit="none", decimals=1)]),
+                  columns=[Column("record", "Record", to_puts="pv"), Column("ioc", "IOC", width=120, board=True), Column("cause", "Cause", width=120),
+                           Column("Value", "Records processed/s", width=160, unit="none", decimals=1)]),
         ])

@@ -44,7 +44,7 @@ EMPTY_PANELS: dict[str, str] = {
     "iocs: IOCs that do not run, or are not seen": "the one IOC runs",
     "exporter: Exporters that do not answer": "the one exporter answers",
     "exporter: IOCs whose records are not counted": "the one IOC's are",
-    "exporter: What was dropped": "nothing is",
+    "exporter: What was dropped, time shown": "nothing is",
     "records: Unusual records": "habits take a day to be known",
     "exporter: Series over their limit": "no family is over its limit",
 }

@@ -7,7 +7,7 @@ from project import DASHBOARDS
 from test_dashboards import boards, panels, queries
 
 # What Grafana names itself; "suffix: puts/s" is a unit of one's own.
-UNITS = {"none", "short", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday", "dateTimeFromNow"}
+UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday", "dateTimeFromNow"}
 OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
 RULES = {"panel-units-rule", "target-rate-interval-rule"}
 
@@ -67,7 +67,7 @@ def test_rates_say_what_they_are_rates_of():
         for target in panel["targets"]:
             if panel["type"] in ("timeseries", "stat") and re.search(r"\brate\(|:rate5m\b", target["expr"]) \
                     and not re.match(r"\(?count", target["expr"]):
-                assert unit != "short", f"{name}: {target['expr']}"
+                assert unit not in ("short", "locale"), f"{name}: {target['expr']}"
 
 
 def test_dashboards_are_not_edited_in_place():
@@ -86,7 +86,7 @@ def test_queries_over_time_use_the_interval_that_grafana_gives():
 def test_panels_show_what_is_missing_in_words():
     """A panel that needs an option says which; no other one has a text in place of data."""
     said = {name: panel["fieldConfig"]["defaults"].get("noValue") for name, panel in panels()}
-    assert "--records.links" in said["records: Chains"] and "--records.causes" in said["records: Causes of single records"]
+    assert "--records.links" in said["records: Chains, 5 min"] and "--records.causes" in said["records: Causes of single records, 5 min"]
     assert "policy" in said["puts: Puts as the policy judges them (all IOCs)"]
 
 
@@ -94,7 +94,7 @@ def test_what_is_summed_up_is_shown_once():
     """(other) is no PV and no record: a panel of its own says how much that is, the others leave it out."""
     for board, label in (("puts", "pv"), ("records", "record")):
         own = [name for name, query, _ in queries() if name.startswith(f"{board}:") and f'{label}="(other)"' in query]
-        assert own == [f"{board}: Not listed one by one"]
+        assert own == [f"{board}: Unlisted {board}/s, 5 min"]
         for name, query, _ in queries():
             if name.startswith(f"{board}:") and re.search(rf"by \([^)]*\b{label}\b", query) and "topk" in query and "ALERTS" not in query:
                 assert f'{label}!="(other)"' in query, f"{name}: {query}"

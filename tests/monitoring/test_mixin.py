@@ -13,7 +13,7 @@ WITHOUT_ALERTS = {"dashboards/exporter.json", "dashboards/overview.json", "dashb
 SITE = """{ _config+:: {
   job: 'epics', runbookURLPattern: 'https://wiki.site/epics/%(alert)s', ratesIntervalSeconds: 120,
   exporterRunbookURLPattern: 'https://wiki.site/epics/%(alert)s?from=%(exporter)s',
-  putStormFactor: 23, dashboardTags: ['ring'], overheadShare: 0.24,
+  putStormFactor: 23, exporterScheme: 'https', exporterPort: 443, loki: false, dashboardTags: ['ring'], overheadShare: 0.24,
 } }"""
 
 
@@ -40,6 +40,9 @@ def test_what_a_site_sets_is_everywhere(tmp_path):
     assert len(hourly) == 2 and all(expr.endswith("/ 30") for expr in hourly), "the minutes of an hour, by twos"
     assert rules["alerts/puts.yml"].count("23 times") == 2 and rules["alerts/puts.yml"].count("<= 23 *") == 2
     assert '"ring"' in made["dashboards/puts.json"] and '"epics"' not in made["dashboards/puts.json"]
+    for name in ("iocs", "exporter"):
+        assert '\\"https://$1\\"' in made[f"dashboards/{name}.json"] and '\\"$1:443\\"' in made[f"dashboards/{name}.json"], name
+    assert "oki" in render.rendered()["dashboards/puts.json"] and "oki" not in made["dashboards/puts.json"]
     for name, text in rules.items():
         (tmp_path / name.replace("/", "-")).write_text(text)
     run_tool("promtool", "check", "rules", *tmp_path.glob("*.yml"))

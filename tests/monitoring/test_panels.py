@@ -24,6 +24,11 @@ def query(name: str, ref: str = "A", **chosen: str) -> str:
     return f"sum by ({', '.join(SHOWN)}) ({fill(expression, **ALL | chosen)})"
 
 
+def inner(expression: str) -> str:
+    """Without the sum of query()."""
+    return expression.partition(") (")[2][:-1]
+
+
 def check(tmp_path, series: dict[str, str], *expected: tuple) -> None:
     """Each of `expected`: an expression, and its samples after twenty minutes of `series`, by labels."""
     tests = [{"expr": expression, "eval_time": "20m",
@@ -108,7 +113,8 @@ DEAD = {f"up{{{HERE}}}": "1x20", f"up{{{GONE}}}": "1x10 0x10", 'up{job="node",in
 def test_an_exporter_that_is_killed_is_seen(tmp_path):
     """With the IOCs that it watched; what else Prometheus cannot scrape is none."""
     check(tmp_path, DEAD,
-          (query("iocs: Hosts not seen"), {"": 1}), (query("exporter: Down"), {"": 1}), (query("iocs: IOCs down"), {"": 3}),
+          (query("iocs: Hosts not seen"), {"": 1}), (query("iocs: Hosts not seen", ioc="unseen"), {"": 1}),
+          (query("iocs: Hosts not seen", ioc="crashed"), {"": 0}), (query("exporter: Down"), {"": 1}), (query("iocs: IOCs down"), {"": 3}),
           (query("iocs: Alerts that fire"), {'alertname="IocExporterDown",instance="gone:10064"': 3}),
           (query("exporter: Exporters that do not answer"), {'instance="gone:10064"': 0}),
           (query("exporter: Exporters that do not answer", "B"), {'instance="gone:10064"': 600_000}))
@@ -148,26 +154,63 @@ def test_one_script_does_not_fill_the_list_of_alerts(tmp_path):
           (query(name, "C"), {'alertname="EpicsUnexpectedPut",ioc="vac",user="script"': 60}))
     of_many = {f'ALERTS{{{alert},pv="V",user="u{number}",{HERE}}}': "1x20" for number in range(60)}
     check(tmp_path, of_many, (f'count({query(name)})', {"": 51}),
-          (f'{query(name)} < 2', {'alertname="60 rows, 50 shown"': 1}))
+          (f'{query(name)} < 2', {'alertname="60 firing, 50 rows shown"': 1}))
 
 
 def test_records_of_one_name_are_not_added_up(tmp_path):
     series = {f'epics_record_process_self_seconds_total{{ioc="{ioc}",record="X",{HERE}}}': f"0+{seconds}x20"
               for ioc, seconds in (("vac", 3), ("rf", 6))}
     series |= {f'epics_record_link_total{{ioc="{ioc}",source_record="X",record="Y",{HERE}}}': "0+60x20" for ioc in ("vac", "rf")}
-    check(tmp_path, series, (query("records: Slowest by self time"), {'ioc="vac"': 0.05, 'ioc="rf"': 0.1}),
-          (query("records: Chains"), {'ioc="vac"': 1, 'ioc="rf"': 1}))
+    check(tmp_path, series, (query("records: Slowest by self time, time shown"), {'ioc="vac"': 0.05, 'ioc="rf"': 0.1}),
+          (query("records: Chains, 5 min"), {'ioc="vac"': 1, 'ioc="rf"': 1}))
 
 
 def test_only_what_was_dropped_is_listed(tmp_path):
     rates = {f'job_probe_reason:ioc_exporter_dropped:rate5m{{job="ioc_exporter",probe="ca_tap",reason="{reason}"}}': values
              for reason, values in (("map_full", "1x20"), ("late", "0x20"))}
-    check(tmp_path, rates, (f"count by (reason) ({query('exporter: What was dropped', instance='.+')})", {'reason="map_full"': 1}))
+    check(tmp_path, rates, (f"count by (reason) ({query('exporter: What was dropped, time shown', instance='.+')})", {'reason="map_full"': 1}))
 
 
 def test_iocs_whose_records_are_not_counted_are_named(tmp_path):
     watched = {f'epics_ioc_records_watched{{ioc="{ioc}",{HERE}}}': f"{value}x20" for ioc, value in (("gas", 0), ("mag", 1))}
     check(tmp_path, watched, (query("exporter: IOCs whose records are not counted"), {'ioc="gas",instance="h:10064"': 0}))
+
+
+def test_why_records_are_not_counted(tmp_path):
+    """As the board maps the value: what is true of the exporter before what is true of the IOC."""
+    series = {}
+    for ioc, host, more in (("a", "detached", 1), ("b", "refused", 1), ("c", "busy", 1), ("d", "busy", 0)):
+        of = f'job="ioc_exporter",instance="{host}"'
+        series |= {f'epics_ioc_records_watched{{ioc="{ioc}",{of}}}': "0x20", f"ioc_exporter_detached{{{of}}}": f"{int(host == 'detached')}x20",
+                   f'ioc_exporter_probe_loaded{{probe="record_process",{of}}}': f"{int(host != 'refused')}x20"}
+        if more:
+            series[f'ioc_exporter_ioc_overhead_seconds_total{{ioc="{ioc}",{of}}}'] = "7x20"
+    check(tmp_path, series, (query("exporter: IOCs whose records are not counted"), {
+        'ioc="a",instance="detached"': 3, 'ioc="b",instance="refused"': 2, 'ioc="c",instance="busy"': 1, 'ioc="d",instance="busy"': 0}))
+
+
+def test_the_six_busiest_have_their_ranks(tmp_path):
+    """Also of fewer than six."""
+    series = {f'process_cpu_seconds_total{{job="ioc_exporter",instance="h{number}"}}': f"0+{60 * number}x20" for number in range(1, 9)}
+    ranks = query("exporter: CPU time of the exporters").replace(" @ end()", "")
+    few = {name: values for name, values in series.items() if '"h8"' in name or '"h3"' in name}
+    check(tmp_path, series, (f"round(sum by (at_end) ({inner(ranks)}))", {f'at_end="{rank}"': 9 - rank for rank in range(1, 7)}))
+    check(tmp_path, few, (f"round(sum by (at_end) ({inner(ranks)}))", {'at_end="1"': 8, 'at_end="2"': 3}))
+
+
+def test_an_exporter_is_found_by_what_its_target_is_called(tmp_path):
+    (asked,) = [variable["query"]["query"] for variable in boards()["iocs"]["templating"]["list"] if variable["name"] == "exporter"]
+    for instance, url in {"h": "http://h:10064", "h:9": "http://h:9", "https://h:9/": "https://h:9", "https://h": "https://h:10064",
+                          "[::1]": "http://[::1]:10064", "[::1]:9": "http://[::1]:9"}.items():
+        check(tmp_path, {f'ioc_exporter_build_info{{job="ioc_exporter",instance="{instance}"}}': "1x20"},
+              (f"sum by (url) {fill(asked.removeprefix('query_result'), **ALL)}", {f'url="{url}"': 1}))
+
+
+def test_tiles_have_names_where_there_is_room(tmp_path):
+    for many, named in ((100, 100), (101, 0)):
+        series = {f'ioc:epics_ioc:state{{ioc="i{number}",{HERE}}}': "0x20" for number in range(many)}
+        tiles = inner(query("overview: IOCs, the worst first"))
+        check(tmp_path, series, (f"count({tiles})", {"": many}), (f'count(sum by (name) ({tiles})) - 1', {"": max(named - 1, 0)}))
 
 
 def test_the_overview_shows_the_worst_first_and_one_line_a_client(tmp_path):

@@ -1,292 +1,186 @@
-// A page that shows one dashboard: the panels of its JSON, with data, in one theme. The address says which and when.
+// A page that shows one dashboard on Grafana's own dashboard runtime: its variables, links and layout. The address says
+// which, and what is chosen, as Grafana's does: /d/UID?var-ioc=vac&from=now-1h. The theme is in `theme`.
 import './grafana';
-import React, { useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { lastValueFrom } from 'rxjs';
-import * as GUI from '@grafana/ui';
-import {
-  createTheme,
-  ThemeContext,
-  applyFieldOverrides,
-  getFieldDisplayValues,
-  transformDataFrame,
-  rangeUtil,
-  getDisplayValueAlignmentFactors,
-  EventBusSrv,
-  cacheFieldDisplayNames,
-} from '@grafana/data';
-import { runTarget, makeReplace } from './query';
-import { registryFor } from './grafana';
-import { Heatmap, StateTimeline } from './viz';
+import { BrowserRouter } from 'react-router-dom';
+import { from } from 'rxjs';
+import { createTheme, EventBusSrv, LoadingState, ThemeContext } from '@grafana/data';
+import * as runtime from '@grafana/runtime';
+import * as scenes from '@grafana/scenes';
+import { GlobalStyles, PortalContainer } from '@grafana/ui';
+import { pluginMaker } from './panels';
+import { Prometheus } from './prometheus';
 
-const {
-  PanelChrome,
-  PanelContextProvider,
-  TimeSeries,
-  BigValue,
-  BarGauge,
-  Table,
-  VizRepeater,
-  GlobalStyles,
-} = GUI;
-const q = new URLSearchParams(location.search);
-const theme = createTheme({ colors: { mode: q.get('theme') === 'light' ? 'light' : 'dark' } });
-const bus = new EventBusSrv();
-const GAP = 8,
-  CELL = 30;
-let pending = 0;
-const done = () => {
-  if (--pending === 0)
-    setTimeout(() => {
-      window.__ready = true;
-    }, 400);
-};
+const asked = new URLSearchParams(location.search);
+const theme = createTheme({ colors: { mode: asked.get('theme') === 'light' ? 'light' : 'dark' } });
+const model = await (await fetch(`/dashboards/${location.pathname.split('/').pop()}.json`)).json();
 
-async function load(panel, range, vars, timeZone) {
-  const raw = (
-    await Promise.all(
-      (panel.targets ?? []).filter((t) => !t.hide && t.expr).map((t) => runTarget(t, panel, range, vars)),
-    )
-  ).flat();
-  const replace = makeReplace(vars);
-  const tf = panel.transformations?.length
-    ? await lastValueFrom(transformDataFrame(panel.transformations, raw, { interpolate: replace }))
-    : raw;
-  const out = applyFieldOverrides({
-    data: tf,
-    fieldConfig: { defaults: {}, overrides: [], ...panel.fieldConfig },
-    replaceVariables: replace,
-    theme,
-    timeZone,
-    fieldConfigRegistry: registryFor(panel),
+function* panels(list) {
+  for (const panel of list) {
+    yield panel;
+    yield* panels(panel.panels ?? []);
+  }
+}
+
+function kindOptions() {
+  const names = new Set();
+  for (const { fieldConfig: config } of panels(model.panels)) {
+    Object.keys(config?.defaults?.custom ?? {}).forEach((name) => names.add(name));
+    for (const { properties } of config?.overrides ?? [])
+      properties.filter(({ id }) => id.startsWith('custom.')).forEach(({ id }) => names.add(id.slice(7)));
+  }
+  return names;
+}
+
+// There is a Prometheus, and nothing else.
+function useSources() {
+  const meta = { id: 'prometheus', name: 'Prometheus', info: { version: '' } };
+  const settings = { id: 1, uid: 'prometheus', name: 'Prometheus', type: 'prometheus', meta, jsonData: {}, isDefault: true };
+  const source = new Prometheus(settings);
+  const known = (type) => !type || type === 'prometheus';
+  const named = (reference) => known(reference?.type) && settings;
+  runtime.setDataSourceSrv({
+    get: async (reference) => {
+      if (!named(reference)) throw new Error('There is no such data source');
+      return source;
+    },
+    getInstanceSettings: (reference) => named(reference) || undefined,
+    getList: ({ pluginId } = {}) => (known(pluginId) ? [settings] : []),
+    reload() {},
   });
-  cacheFieldDisplayNames(out);
-  return out;
+  runtime.setRunRequest((_, request) => from(answered(source, request)));
 }
-function Body({ panel, frames, width, height, range, timeZone, replace }) {
-  const o = panel.options ?? {};
-  const values = () =>
-    getFieldDisplayValues({
-      fieldConfig: panel.fieldConfig,
-      reduceOptions: { calcs: ['lastNotNull'], values: false, ...o.reduceOptions },
-      replaceVariables: replace,
-      theme,
-      data: frames,
-      sparkline: o.graphMode === 'area',
-      timeZone,
-    });
-  const repeat = (renderValue, extra) => (
-    <VizRepeater
-      getValues={values}
-      source={frames}
-      width={width}
-      height={height}
-      orientation={o.orientation ?? 'auto'}
-      autoGrid
-      itemSpacing={8}
-      renderCounter={0}
-      renderValue={renderValue}
-      getAlignmentFactors={getDisplayValueAlignmentFactors}
-      {...extra}
-    />
-  );
-  // A panel that says what it means to be empty is not one whose data are missing.
-  if (panel.targets?.length && !frames.some((frame) => frame.length > 0))
-    return (
-      <div style={{ display: 'grid', placeItems: 'center', height }}>
-        {panel.fieldConfig?.defaults?.noValue ?? 'No data'}
-      </div>
-    );
-  switch (panel.type) {
-    case 'timeseries':
-      return (
-        <TimeSeries
-          frames={frames}
-          width={width}
-          height={height}
-          timeRange={range}
-          timeZone={[timeZone]}
-          legend={{ showLegend: true, displayMode: 'list', placement: 'bottom', calcs: [], ...o.legend }}
-          options={o}
-        >
-          {() => null}
-        </TimeSeries>
-      );
-    case 'stat':
-      return repeat(({ value, width, height, orientation, count, alignmentFactors }) => (
-        <BigValue
-          value={value.display}
-          sparkline={value.sparkline}
-          count={count}
-          width={width}
-          height={height}
-          theme={theme}
-          colorMode={o.colorMode ?? 'value'}
-          graphMode={o.graphMode ?? 'area'}
-          justifyMode={o.justifyMode ?? 'auto'}
-          textMode={o.textMode ?? 'auto'}
-          alignmentFactors={alignmentFactors}
-          text={o.text}
-        />
-      ));
-    case 'bargauge':
-      return repeat(
-        ({ value, width, height, orientation, alignmentFactors }) => (
-          <BarGauge
-            value={value.display}
-            field={value.field}
-            display={value.view?.getFieldDisplayProcessor(value.colIndex)}
-            width={width}
-            height={height}
-            orientation={orientation}
-            theme={theme}
-            itemSpacing={8}
-            lcdCellWidth={8}
-            displayMode={o.displayMode ?? 'gradient'}
-            showUnfilled={o.showUnfilled}
-            valueDisplayMode={o.valueMode}
-            alignmentFactors={alignmentFactors}
-            text={o.text}
-          />
-        ),
-        { autoGrid: false, minVizHeight: 10, minVizWidth: 75 },
-      );
-    case 'table':
-      return (
-        <Table
-          data={frames[0]}
-          width={width}
-          height={height}
-          showTypeIcons={false}
-          noHeader={o.showHeader === false}
-          cellHeight={o.cellHeight ?? 'sm'}
-          initialSortBy={o.sortBy}
-          timeRange={range}
-        />
-      );
-    case 'heatmap':
-      return (
-        <Heatmap
-          frame={frames[0]}
-          options={o}
-          width={width}
-          height={height}
-          range={range}
-          timeZone={timeZone}
-        />
-      );
-    case 'state-timeline':
-      return (
-        <StateTimeline
-          frames={frames}
-          options={o}
-          width={width}
-          height={height}
-          range={range}
-          timeZone={timeZone}
-        />
-      );
-    default:
-      return `panel type "${panel.type}" not drawn`;
-  }
-}
-class Catch extends React.Component {
-  state = {};
-  static getDerivedStateFromError(e) {
-    return { e };
-  }
-  componentDidCatch(e) {
-    (window.__errors ??= []).push(`${this.props.id}: ${e.stack}`);
-  }
-  render() {
-    return this.state.e ? <pre>{String(this.state.e)}</pre> : this.props.children;
+
+async function answered(source, request) {
+  const answer = { series: [], timeRange: request.range, request, annotations: [] };
+  try {
+    return { ...answer, state: LoadingState.Done, series: (await source.query(request)).data };
+  } catch ({ message }) {
+    return { ...answer, state: LoadingState.Error, errors: [{ message }] };
   }
 }
 
-function Panel({ panel, range, vars, timeZone, colWidth }) {
-  const [frames, set] = useState();
-  const [err, setErr] = useState();
-  const replace = useMemo(() => makeReplace(vars), [vars]);
-  useEffect(() => {
-    pending++;
-    load(panel, range, vars, timeZone)
-      .then(set, (e) => {
-        (window.__errors ??= []).push(`${panel.id}: ${e.stack}`);
-        setErr(String(e));
-      })
-      .finally(done);
-  }, []);
-  const g = panel.gridPos,
-    box = {
-      position: 'absolute',
-      left: g.x * colWidth,
-      top: g.y * (CELL + GAP),
-      width: g.w * colWidth - GAP,
-      height: g.h * (CELL + GAP) - GAP,
-    };
-  if (panel.type === 'row')
-    return (
-      <div style={{ ...box, fontWeight: 500, paddingTop: 4 }}>
-        <GUI.Icon name="angle-down" /> {replace(panel.title)}
-      </div>
-    );
-  const ctx = { eventBus: bus, eventsScope: '', app: 'dashboard', sync: () => 0 };
+function variable(v) {
+  const all = { name: v.name, label: v.label, hide: v.hide };
+  if (v.type === 'datasource') return new scenes.DataSourceVariable({ ...all, pluginId: v.query, value: '', text: '' });
+  if (v.type === 'textbox') return new scenes.TextBoxVariable({ ...all, value: v.query ?? '' });
+  return new scenes.QueryVariable({
+    ...all,
+    query: v.query,
+    datasource: v.datasource,
+    isMulti: v.multi,
+    includeAll: v.includeAll,
+    allValue: v.allValue ?? undefined,
+    refresh: v.refresh,
+    sort: v.sort,
+    regex: v.regex ?? '',
+    value: v.current?.value ?? '',
+    text: v.current?.text ?? '',
+    defaultToAll: !!v.includeAll,
+  });
+}
+
+function dataOf({ targets: queries, datasource, maxDataPoints, transformations }) {
+  if (!queries?.length) return undefined;
+  const runner = new scenes.SceneQueryRunner({ queries, datasource, maxDataPoints });
+  return transformations?.length ? new scenes.SceneDataTransformer({ $data: runner, transformations }) : runner;
+}
+
+function item(panel) {
+  const { gridPos, id, title, description, type: pluginId, options = {}, fieldConfig } = panel;
+  const body = new scenes.VizPanel({
+    key: `panel-${id}`,
+    title,
+    description,
+    pluginId,
+    pluginVersion: '11.6.0',
+    options,
+    fieldConfig: { defaults: {}, overrides: [], ...fieldConfig },
+    $data: dataOf(panel),
+  });
+  return new scenes.SceneGridItem({ x: gridPos.x, y: gridPos.y, width: gridPos.w, height: gridPos.h, body });
+}
+
+function rows() {
+  const children = [];
+  let row;
+  for (const panel of model.panels) {
+    if (panel.type === 'row') {
+      const { title, collapsed: isCollapsed = false, gridPos, panels: inside = [] } = panel;
+      row = new scenes.SceneGridRow({ title, isCollapsed, y: gridPos.y, children: inside.map(item) });
+      children.push(row);
+    } else if (row && !row.state.isCollapsed) row.setState({ children: [...row.state.children, item(panel)] });
+    else children.push(item(panel));
+  }
+  return children;
+}
+
+function scene() {
+  const { from: start = model.time.from, to = model.time.to } = Object.fromEntries(asked);
+  const made = new scenes.EmbeddedScene({
+    $timeRange: new scenes.SceneTimeRange({ from: start, to, timeZone: 'utc' }),
+    $variables: new scenes.SceneVariableSet({ variables: model.templating.list.map(variable) }),
+    controls: [
+      new scenes.VariableValueSelectors({}),
+      new scenes.SceneControlsSpacer(),
+      new scenes.SceneTimePicker({ isOnCanvas: true }),
+    ],
+    body: new scenes.SceneGridLayout({ children: rows(), isDraggable: false, isResizable: false, isLazy: false }),
+  });
+  scenes.sceneUtils.syncStateFromSearchParams(made, asked);
+  return made;
+}
+
+// The links of the dashboard itself, with their variables filled in at the time of the click.
+function BoardLinks({ of }) {
+  const lead = (url) => location.assign(scenes.sceneGraph.interpolate(of, url));
+  return model.links
+    .filter(({ type }) => type === 'link')
+    .map(({ title, url }) => (
+      <button key={title} style={{ marginLeft: 16, fontSize: 12 }} onClick={() => lead(url)}>
+        {title}
+      </button>
+    ));
+}
+
+function Page({ of }) {
   return (
-    <div style={box} data-panel={panel.id}>
-      <PanelContextProvider value={ctx}>
-        <PanelChrome
-          title={replace(panel.title)}
-          description={panel.description}
-          width={box.width}
-          height={box.height}
-          displayMode={panel.transparent ? 'transparent' : 'default'}
-          statusMessage={err}
-        >
-          {(w, h) => (
-            <Catch id={panel.id}>
-              {frames ? <Body {...{ panel, frames, range, timeZone, replace }} width={w} height={h} /> : null}
-            </Catch>
-          )}
-        </PanelChrome>
-      </PanelContextProvider>
+    <div style={{ minHeight: '100vh', display: 'flex', flexDirection: 'column' }}>
+      <div style={{ padding: '12px 16px 0', fontSize: 18 }}>
+        {model.title}
+        <BoardLinks of={of} />
+      </div>
+      <of.Component model={of} />
     </div>
   );
 }
-function Dashboard({ model }) {
-  const range = useMemo(
-    () =>
-      rangeUtil.convertRawToRange({
-        from: q.get('from') ?? model.time.from,
-        to: q.get('to') ?? model.time.to,
-      }),
-    [],
-  );
-  const vars = useMemo(
-    () =>
-      Object.fromEntries(
-        (model.templating?.list ?? []).map((v) => [v.name, q.get(`var-${v.name}`) ?? v.current?.value]),
-      ),
-    [],
-  );
-  const colWidth = (innerWidth - 2 * GAP) / 24,
-    rows = Math.max(...model.panels.map((p) => p.gridPos.y + p.gridPos.h));
-  const tz = model.timezone === 'browser' || !model.timezone ? 'browser' : model.timezone;
-  return (
-    <div style={{ padding: GAP }}>
-      <h3 style={{ height: 26 }}>{model.title}</h3>
-      <div style={{ position: 'relative', height: rows * (CELL + GAP) }}>
-        {model.panels.map((p) => (
-          <Panel key={p.id} panel={p} {...{ range, vars, colWidth }} timeZone={tz} />
-        ))}
-      </div>
-    </div>
-  );
-}
-const model = await (await fetch('/dashboard.json')).json();
+
+runtime.config.theme2 = theme;
+runtime.setAppEvents(new EventBusSrv());
+runtime.setTemplateSrv({
+  replace: (text) => text,
+  getVariables: () => [],
+  containsTemplate: () => false,
+  updateTimeRange() {},
+});
+useSources();
+const plugin = pluginMaker(kindOptions());
+runtime.setPluginImportUtils({ importPanelPlugin: async (id) => plugin(id), getPanelPluginFromCache: plugin });
+const shown = scene();
 await document.fonts.ready;
 createRoot(document.getElementById('root')).render(
   <ThemeContext.Provider value={theme}>
     <GlobalStyles />
-    <Dashboard model={model} />
+    <BrowserRouter>
+      <PortalContainer />
+      <Page of={shown} />
+    </BrowserRouter>
   </ThemeContext.Provider>,
 );
+
+// Do all panels that can be seen have their data?
+window.__ready = () =>
+  document.querySelector('[data-panelid], [class*=panel-container]') !== null &&
+  scenes.sceneGraph
+    .findAllObjects(shown, (one) => one instanceof scenes.SceneQueryRunner && one.isActive)
+    .every((runner) => runner.state.data?.state === LoadingState.Done || runner.state.data?.state === LoadingState.Error);
