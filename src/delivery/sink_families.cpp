@@ -1,58 +1,52 @@
 #include "delivery/sink_families.h"
 
-#include <utility>
+#include <array>
+
+#include "exposition/family_table.h"
 
 namespace ioc_exporter::delivery {
 namespace {
 
-using exposition::CountedSeries;
-using exposition::Family;
-using exposition::FamilyType;
+using exposition::counter;
+using exposition::Series;
 
-struct Count {
-  Family family;
-  std::uint64_t SinkSample::*value;
-};
+template <auto kValue>
+void add(const SinkSample& sink, Series& to) {
+  to.add(sink.*kValue);
+}
 
-constexpr Count kCounts[] = {
-    {{"ioc_exporter_sink_events_total", FamilyType::counter,
-      "Puts or traces that came to the sink: those that it took, that its filter left out, that "
-      "were dropped and that wait."},
-     &SinkSample::received},
-    {{"ioc_exporter_sink_delivered_total", FamilyType::counter,
-      "Puts or traces that the sink took."},
-     &SinkSample::delivered},
-    {{"ioc_exporter_sink_filtered_total", FamilyType::counter,
-      "Puts or traces that the sink's filter left out."},
-     &SinkSample::filtered},
-    {{"ioc_exporter_sink_waiting", FamilyType::gauge,
-      "Puts or traces that wait for the sink, those in a burst included."},
-     &SinkSample::waiting},
-    {{"ioc_exporter_sink_failures_total", FamilyType::counter,
-      "Times that the sink failed. It is tried again."},
-     &SinkSample::failures},
+constexpr exposition::FamilyRow<SinkSample> kSinks[] = {
+    {counter("ioc_exporter_sink_events_total",
+             "Puts or traces that came to the sink: those that it took, that its filter left out, "
+             "that were dropped and that wait."),
+     add<&SinkSample::received>},
+    {counter("ioc_exporter_sink_delivered_total", "Puts or traces that the sink took."),
+     add<&SinkSample::delivered>},
+    {counter("ioc_exporter_sink_filtered_total", "Puts or traces that the sink's filter left out."),
+     add<&SinkSample::filtered>},
+    {exposition::gauge("ioc_exporter_sink_waiting",
+                       "Puts or traces that wait for the sink, those in a burst included."),
+     add<&SinkSample::waiting>},
+    {counter("ioc_exporter_sink_failures_total", "Times that the sink failed. It is tried again."),
+     add<&SinkSample::failures>},
+    {counter("ioc_exporter_sink_dropped_total",
+             "Puts or traces that the sink did not take and never will, by reason."),
+     [](const SinkSample& sink, Series& to) {
+       for (const auto& [reason, count] : sink.dropped) to.add({{"reason", reason}}, count);
+     }},
 };
-constexpr Family kDropped{"ioc_exporter_sink_dropped_total", FamilyType::counter,
-                          "Puts or traces that the sink did not take and never will, by reason."};
 
 }  // namespace
 
 void add_sinks(std::string_view events, std::span<const SinkSample> sinks,
                const exposition::Encoder& encoder, exposition::SharedFamilies& families) {
-  for (const auto& [family, value] : kCounts) {
-    exposition::SeriesList<CountedSeries> series;
-    for (const SinkSample& sink : sinks)
-      series.push_back(
-          {encoder.labels({{"sink", sink.sink}, {"events", events}}), {.count = sink.*value}});
-    families.add(family, std::move(series));
-  }
-  exposition::SeriesList<CountedSeries> dropped;
-  for (const SinkSample& sink : sinks)
-    for (const auto& [reason, count] : sink.dropped)
-      dropped.push_back(
-          {encoder.labels({{"sink", sink.sink}, {"events", events}, {"reason", reason}}),
-           {.count = count}});
-  families.add(kDropped, std::move(dropped));
+  Series to(encoder, families);
+  exposition::add_families(
+      kSinks, sinks,
+      [events](const SinkSample& sink) {
+        return std::array<exposition::Label, 2>{{{"sink", sink.sink}, {"events", events}}};
+      },
+      to);
 }
 
 }  // namespace ioc_exporter::delivery

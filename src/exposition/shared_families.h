@@ -1,13 +1,15 @@
 // SharedFamilies: families that more than one collector feeds, as puts by Channel Access and by PV
-// Access. Each adds its series; once all have, every family is encoded once.
+// Access. Each adds its series; once all have, every family is encoded once: series with the same
+// labels merged, sorted by labels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "exposition/encoder.h"
-#include "exposition/merged_series.h"
 
 namespace ioc_exporter::exposition {
 
@@ -20,23 +22,41 @@ struct CountedSeries {
 
 class SharedFamilies {
  public:
-  // Of series with the same labels: their sum, with the latest exemplar.
-  void add(const Family& family, SeriesList<CountedSeries> series);
-  // Of series with the same labels: the largest.
-  void add(const Family& family, SeriesList<double> series);
+  // A histogram of kPutScale.
+  struct Durations {
+    std::uint64_t sum_ns = 0;
+    std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+  };
 
-  // In the order in which they were added first, each sorted by labels; afterwards there are none.
+  // The family that add() adds to. `edges`: of a family of histograms.
+  void begin(const Family& family, const HistogramEdges* edges = nullptr);
+  // Of series with the same labels: their sum, with the latest exemplar.
+  void add(EncodedLabels labels, CountedSeries series);
+  void add(EncodedLabels labels, const Durations& durations);
+  // Of series with the same labels: the largest.
+  void add(EncodedLabels labels, double value);
+
+  // In the order in which they began first; afterwards there are none.
   void encode(Encoder& encoder);
 
  private:
+  template <class Value>
+  using SeriesList = std::vector<std::pair<EncodedLabels, Value>>;
   struct Kept {
     Family family;
+    std::optional<HistogramEdges> edges;
     SeriesList<CountedSeries> counts = {};
     SeriesList<double> numbers = {};
+    SeriesList<Durations> durations = {};
   };
-  Kept& kept(const Family& family);
+
+  // Calls each(labels, value) once for every set of labels, sorted. Values with the same labels are
+  // first put together by merge(into, other).
+  template <class Value, class Merge, class Each>
+  static void for_each_merged(SeriesList<Value>& series, Merge merge, Each each);
 
   std::vector<Kept> families_;
+  std::size_t current_ = 0;  // index of the family that began last
 };
 
 }  // namespace ioc_exporter::exposition

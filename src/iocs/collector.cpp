@@ -7,7 +7,6 @@
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "iocs/families.h"
-#include "iocs/health/health_families.h"
 #include "iocs/ioc_list.h"
 
 namespace ioc_exporter::iocs {
@@ -146,7 +145,6 @@ void IocsCollector::collect(exposition::Page& page) {
   page.encoder.reserve(iocs.size() * kLinesOfIoc * kLineBytes);
   const auto distinct = distinct_iocs(iocs);
   encode_iocs(distinct, page.encoder);
-  encode_health(distinct, page.encoder);
   encode_expected(expected, page.encoder);
   encode_left_out(left_out, page.encoder);
   page.self.drops.push_back({std::string(name()), "ioc_evicted", left_out.evicted});

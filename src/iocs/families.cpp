@@ -1,120 +1,192 @@
 #include "iocs/families.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
+#include "exposition/family_table.h"
 #include "exposition/limited_series.h"
+#include "exposition/number_text.h"
 
 namespace ioc_exporter::iocs {
 namespace {
 
-constexpr exposition::Family kIocInfo{
-    "epics_ioc_info", exposition::FamilyType::gauge,
-    "An IOC that runs on this host: its kind, process id, user who started it, EPICS Base version, "
-    "executable, directory and TCP port of its Channel Access server (empty: not known). Always "
-    "1."};
-constexpr exposition::Family kContested{
-    "epics_ioc_name_contested", exposition::FamilyType::gauge,
-    "An IOC that calls itself by the name that another one has, or that one of another user had "
-    "before. Always 1."};
-constexpr exposition::Family kLeftOut{
-    "ioc_exporter_iocs_left_out", exposition::FamilyType::gauge,
-    "IOCs that run and are not followed, since others have all the places, by user."};
-constexpr exposition::Family kUp{
-    "epics_ioc_up", exposition::FamilyType::gauge,
-    "Whether the IOC runs: 1, or 0 after it has ended, for --ioc.keep-gone."};
-constexpr exposition::Family kExpected{
-    "epics_ioc_expected", exposition::FamilyType::gauge,
-    "An IOC that the site expects on this host, whether it runs or not. Always 1."};
-constexpr exposition::Family kLastExit{
-    "epics_ioc_last_exit_info", exposition::FamilyType::gauge,
-    "How the IOC of this name ended last: by exit, signal or core_dump (a signal, and a core was "
-    "written), with its exit status or the signal. Always 1."};
-constexpr exposition::Family kStart{"epics_ioc_start_time_seconds", exposition::FamilyType::gauge,
-                                    "When the IOC's process started, in seconds since 1970."};
-constexpr exposition::Family kRecords{
-    "epics_ioc_records", exposition::FamilyType::gauge,
-    "Records in the IOC's database by record type, aliases not counted."};
+using exposition::counter;
+using exposition::FamilyRow;
+using exposition::gauge;
+using exposition::Series;
+using exposition::when;
+using Iocs = std::vector<const IocFacts*>;
 
-void encode_info(const IocFacts& ioc, exposition::Encoder& encoder) {
+// By ThreadClass.
+constexpr std::array<std::string_view, kThreadClasses> kClassNames{"scan", "callback", "once", "ca",
+                                                                   "pva",  "main",     "other"};
+
+void add_info(const IocFacts& ioc, Series& to) {
+  if (!ioc.up) return;
   const std::string pid = std::to_string(ioc.pid);
   const std::string port = ioc.ca_port ? std::to_string(*ioc.ca_port) : std::string();
-  encoder.count(encoder.labels({{"ioc", ioc.name},
-                                {"kind", ioc.base ? "base" : "ca_server"},
-                                {"pid", pid},
-                                {"user", ioc.user},
-                                {"base_version", ioc.base_version},
-                                {"executable", ioc.executable},
-                                {"directory", ioc.directory},
-                                {"ca_port", port}}),
-                1);
+  to.add({{"kind", ioc.base ? "base" : "ca_server"},
+          {"pid", pid},
+          {"user", ioc.user},
+          {"base_version", ioc.base_version},
+          {"executable", ioc.executable},
+          {"directory", ioc.directory},
+          {"ca_port", port}},
+         1);
 }
 
-void encode_record_counts(const IocFacts& ioc, exposition::Encoder& encoder) {
-  if (!ioc.database) return;
+void add_contested(const IocFacts& ioc, Series& to) {
+  if (ioc.up && !ioc.contested_with.empty())
+    to.add({{"user", ioc.user},
+            {"claimed_name", ioc.claimed_name},
+            {"claimed_from", ioc.contested_with}},
+           1);
+}
+
+void add_last_exit(const IocFacts& ioc, Series& to) {
+  if (const auto& exit = ioc.last_exit)
+    to.add({{"reason", exit->reason}, {"status", exit->status}, {"signal", exit->signal}}, 1);
+}
+
+void add_record_counts(const IocFacts& ioc, Series& to) {
+  if (!ioc.up || !ioc.database) return;
   std::vector<std::uint64_t> counts = ioc.database->type_totals;
   counts.resize(ioc.database->types.size());
   if (ioc.database->type_totals.empty())
     for (const RecordIdentity& record : ioc.database->records)
       if (record.type < counts.size()) ++counts[record.type];
-  for (std::size_t type = 0; type < counts.size(); ++type) {
-    if (counts[type] == 0) continue;
-    encoder.count(encoder.labels({{"ioc", ioc.name}, {"record_type", ioc.database->types[type]}}),
-                  counts[type]);
-  }
+  for (std::size_t type = 0; type < counts.size(); ++type)
+    to.add({{"record_type", ioc.database->types[type]}}, when(counts[type] > 0, counts[type]));
 }
+
+void add_cpu(const IocFacts& ioc, Series& to) {
+  const auto add = [&](std::string_view thread_class, std::uint64_t ns) {
+    to.add({{"thread_class", thread_class}}, exposition::seconds_from_ns(ns),
+           ioc.start_time_seconds);
+  };
+  for (std::size_t i = 0; i < kThreadClasses; ++i) add(kClassNames[i], ioc.health->cpu_ns[i]);
+  add("ended", ioc.health->ended_cpu_ns);
+}
+
+void add_threads(const IocFacts& ioc, Series& to) {
+  for (std::size_t i = 0; i < kThreadClasses; ++i)
+    to.add({{"thread_class", kClassNames[i]}}, ioc.health->threads[i]);
+}
+
+constexpr FamilyRow<IocFacts> kFamilies[] = {
+    {gauge("epics_ioc_info",
+           "An IOC that runs on this host: its kind, process id, user who started it, EPICS Base "
+           "version, executable, directory and TCP port of its Channel Access server (empty: not "
+           "known). Always 1."),
+     add_info},
+    {gauge("epics_ioc_name_contested",
+           "An IOC that calls itself by the name that another one has, or that one of another user "
+           "had before. Always 1."),
+     add_contested},
+    {gauge("epics_ioc_up",
+           "Whether the IOC runs: 1, or 0 after it has ended, for --ioc.keep-gone."),
+     [](const IocFacts& ioc, Series& to) { to.add(ioc.up); }},
+    {gauge("epics_ioc_last_exit_info",
+           "How the IOC of this name ended last: by exit, signal or core_dump (a signal, and a "
+           "core was written), with its exit status or the signal. Always 1."),
+     add_last_exit},
+    {gauge("epics_ioc_start_time_seconds",
+           "When the IOC's process started, in seconds since 1970."),
+     [](const IocFacts& ioc, Series& to) { to.add(when(ioc.up, ioc.start_time_seconds)); }},
+    {gauge("epics_ioc_records",
+           "Records in the IOC's database by record type, aliases not "
+           "counted."),
+     add_record_counts},
+};
+
+// Of IOCs with `health`.
+constexpr FamilyRow<IocFacts> kHealth[] = {
+    {counter("epics_ioc_cpu_seconds_total",
+             "CPU time of the IOC's process since its start, user and system, by what its threads "
+             "are for; ended: of threads that have ended meanwhile."),
+     add_cpu},
+    {gauge("epics_ioc_threads", "Threads of the IOC's process by what they are for."), add_threads},
+    {gauge("epics_ioc_threads_spinning",
+           "Threads of the IOC that did not rest since the look before: more than 90 % of the time "
+           "they ran or waited for a CPU."),
+     [](const IocFacts& ioc, Series& to) { to.add(ioc.health->spinning); }},
+    {gauge("epics_ioc_resident_memory_bytes", "Resident memory of the IOC's process."),
+     [](const IocFacts& ioc, Series& to) { to.add(ioc.health->resident_bytes); }},
+    {gauge("epics_ioc_open_fds", "Open file descriptors of the IOC's process."),
+     [](const IocFacts& ioc, Series& to) { to.add(ioc.health->open_fds); }},
+    {gauge("epics_ioc_max_fds", "Limit of the IOC's process for open file descriptors."),
+     [](const IocFacts& ioc, Series& to) { to.add(ioc.health->max_fds); }},
+};
+
+constexpr FamilyRow<IocFacts> kRestarts[] = {
+    {counter("epics_ioc_restarts_total",
+             "Times that an IOC of this name came again after it had ended."),
+     [](const IocFacts& ioc, Series& to) { to.add(when(!ioc.only_up, ioc.restarts)); }},
+};
+
+constexpr FamilyRow<std::string> kExpected[] = {
+    {gauge("epics_ioc_expected",
+           "An IOC that the site expects on this host, whether it runs or not. Always 1."),
+     [](const std::string&, Series& to) { to.add(1); }},
+};
+
+constexpr FamilyRow<std::pair<std::string, std::uint64_t>> kLeftOut[] = {
+    {gauge("ioc_exporter_iocs_left_out",
+           "IOCs that run and are not followed, since others have all the places, by user."),
+     [](const auto& user, Series& to) { to.add(user.second); }},
+};
 
 }  // namespace
 
 void encode_expected(const std::vector<std::string>& names, exposition::Encoder& encoder) {
-  encoder.begin_family(kExpected);
-  for (const std::string& name : names) encoder.count(encoder.labels({{"ioc", name}}), 1);
+  Series to(encoder);
+  exposition::add_families(
+      kExpected, names,
+      [](const std::string& name) {
+        return std::array{exposition::Label{"ioc", name}};
+      },
+      to);
 }
 
 void encode_left_out(const LeftOut& left_out, exposition::Encoder& encoder) {
-  encoder.begin_family(kLeftOut);
-  std::size_t users = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> shown;
   std::uint64_t others = 0;
   for (const auto& [user, count] : left_out.by_user) {
-    if (users++ < LeftOut::kMostUsers)
-      encoder.count(encoder.labels({{"user", user}}), count);
+    if (shown.size() < LeftOut::kMostUsers)
+      shown.emplace_back(user, count);
     else
       others += count;
   }
-  if (users > LeftOut::kMostUsers || users == 0)
-    encoder.count(encoder.labels({{"user", exposition::kOther}}), others);
+  if (left_out.by_user.size() > shown.size() || shown.empty())
+    shown.emplace_back(exposition::kOther, others);
+  Series to(encoder);
+  exposition::add_families(
+      kLeftOut, shown,
+      [](const auto& user) {
+        return std::array{exposition::Label{"user", user.first}};
+      },
+      to);
 }
 
-void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder) {
-  encoder.begin_family(kIocInfo);
-  for (const IocFacts* ioc : iocs)
-    if (ioc->up) encode_info(*ioc, encoder);
-  encoder.begin_family(kContested);
-  for (const IocFacts* ioc : iocs)
-    if (ioc->up && !ioc->contested_with.empty())
-      encoder.count(encoder.labels({{"ioc", ioc->name},
-                                    {"user", ioc->user},
-                                    {"claimed_name", ioc->claimed_name},
-                                    {"claimed_from", ioc->contested_with}}),
-                    1);
-  encoder.begin_family(kUp);
-  for (const IocFacts* ioc : iocs)
-    encoder.count(encoder.labels({{"ioc", ioc->name}}), ioc->up ? 1 : 0);
-  encoder.begin_family(kLastExit);
-  for (const IocFacts* ioc : iocs)
-    if (ioc->last_exit)
-      encoder.count(encoder.labels({{"ioc", ioc->name},
-                                    {"reason", ioc->last_exit->reason},
-                                    {"status", ioc->last_exit->status},
-                                    {"signal", ioc->last_exit->signal}}),
-                    1);
-  encoder.begin_family(kStart);
-  for (const IocFacts* ioc : iocs)
-    if (ioc->up) encoder.number(encoder.labels({{"ioc", ioc->name}}), ioc->start_time_seconds);
-  encoder.begin_family(kRecords);
-  for (const IocFacts* ioc : iocs)
-    if (ioc->up) encode_record_counts(*ioc, encoder);
+void encode_iocs(const Iocs& iocs, exposition::Encoder& encoder) {
+  Series to(encoder);
+  const auto add = [&to](const auto& rows, const Iocs& of) {
+    exposition::add_families(
+        rows, of,
+        [](const IocFacts& ioc) {
+          return std::array{exposition::Label{"ioc", ioc.name}};
+        },
+        to);
+  };
+  add(kFamilies, iocs);
+  Iocs with_health;
+  std::ranges::copy_if(iocs, std::back_inserter(with_health),
+                       [](const IocFacts* ioc) { return ioc->health.has_value(); });
+  add(kHealth, with_health);
+  add(kRestarts, iocs);
 }
 
 }  // namespace ioc_exporter::iocs

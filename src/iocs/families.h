@@ -26,7 +26,7 @@ std::vector<const Ioc*> distinct_iocs(const std::vector<Ioc>& iocs) {
   return distinct;
 }
 
-// epics_ioc_up for all; the others only for those that are up.
+// epics_ioc_up for all; most others only for those that are up.
 void encode_iocs(const std::vector<const IocFacts*>& iocs, exposition::Encoder& encoder);
 // epics_ioc_expected.
 void encode_expected(const std::vector<std::string>& names, exposition::Encoder& encoder);

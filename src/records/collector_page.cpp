@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/time_text.h"
 #include "exposition/page.h"
 #include "exposition/status_page.h"
 #include "records/collector.h"
-#include "records/families/unusual_families.h"
 #include "records/memory/stuck_table.h"
 
 namespace ioc_exporter::records {
@@ -26,6 +26,32 @@ std::uint64_t processed(const IocSample& ioc) {
   std::uint64_t sum = 0;
   for (const RecordSample& record : ioc.records) sum += record.processed;
   return sum;
+}
+
+exposition::StatusTable unusual_table(const std::vector<IocSample>& iocs) {
+  constexpr std::size_t kShown = 100;
+  exposition::StatusTable table;
+  table.title = "Records that are unusual";
+  table.note =
+      "They have stopped, or process far more often than ever before; the ten worst of each IOC.";
+  table.columns = {{"IOC", false}, {"record", false}, {"what", false}, {"how", true}};
+  std::uint64_t all = 0;
+  for (const IocSample& ioc : iocs) {
+    if (!ioc.up || !ioc.unusual) continue;
+    all += ioc.unusual->stopped + ioc.unusual->surging;
+    const auto add = [&](const UnusualRecord& record, const char* what, std::string how) {
+      if (table.rows.size() < kShown)
+        table.rows.push_back({ioc.name, record.name, what, std::move(how)});
+    };
+    for (const UnusualRecord& record : ioc.unusual->worst_surging)
+      add(record, "surges", exposition::rate_text(record.value) + " a second");
+    for (const UnusualRecord& record : ioc.unusual->worst_stopped)
+      add(record, "has stopped", span_text(record.value) + " ago");
+  }
+  if (all > table.rows.size())
+    table.rest = "And " + std::to_string(all - table.rows.size()) +
+                 " more: epics_ioc_records_stopped and epics_ioc_records_surging count them.";
+  return table;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "puts/totals/put_families.h"
-#include "records/families/families.h"
+#include "records/families/record_families.h"
 #include "traces/json.h"
 
 namespace ioc_exporter::traces {

@@ -13,7 +13,6 @@
 #include "exposition/self_samples.h"
 #include "exposition/text_encoder.h"
 #include "iocs/families.h"
-#include "iocs/health/health_families.h"
 #include "policy/bounds.h"
 #include "policy/families.h"
 #include "policy/samples.h"
@@ -21,8 +20,8 @@
 #include "puts/totals/bounds.h"
 #include "puts/totals/families.h"
 #include "puts/totals/samples.h"
-#include "records/families/all_families.h"
 #include "records/families/bounds.h"
+#include "records/families/families.h"
 #include "records/families/samples.h"
 
 namespace ioc_exporter {
@@ -43,7 +42,6 @@ inline void encode_snapshot(const Snapshot& snapshot, const app::ExporterInfo& e
   const auto distinct = iocs::distinct_iocs(snapshot.iocs);
   const std::vector<const IocFacts*> facts(distinct.begin(), distinct.end());
   iocs::encode_iocs(facts, encoder);
-  iocs::encode_health(facts, encoder);
   iocs::encode_expected(snapshot.expected_iocs, encoder);
   iocs::encode_left_out(snapshot.left_out, encoder);
   records::encode_all(snapshot.iocs, snapshot.empty_probe, edges, cache, encoder);

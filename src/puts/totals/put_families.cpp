@@ -1,32 +1,24 @@
 #include "puts/totals/put_families.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <string_view>
 #include <utility>
 
+#include "exposition/family_table.h"
 #include "exposition/label_text.h"
-#include "exposition/merged_series.h"
-#include "exposition/number_text.h"
 
 namespace ioc_exporter::ca {
 namespace {
 
-constexpr exposition::Family kPuts{
-    kPutsTotal, exposition::FamilyType::counter,
-    "Puts that clients sent to the IOC. Empty labels: the exporter does not know the name (yet)."};
-constexpr exposition::Family kFailures{"epics_put_failures_total", exposition::FamilyType::counter,
-                                       "Puts that the IOC answered with an error, by reason."};
-constexpr exposition::Family kPutDuration{
-    kPutDurations, exposition::FamilyType::histogram,
-    "Time from a put with callback to the IOC's answer, over all clients."};
-constexpr exposition::Family kLastPut{"epics_last_put_timestamp_seconds",
-                                      exposition::FamilyType::gauge,
-                                      "When the client put to the PV last, in seconds since 1970."};
-constexpr exposition::Family kPv{
-    "epics_pv_info", exposition::FamilyType::gauge,
-    "Record and field that a PV name leads to, of PVs that were written to. "
-    "Always 1."};
+using exposition::CountedSeries;
+using exposition::counter;
+using exposition::FamilyRow;
+using exposition::gauge;
+using exposition::histogram;
+using exposition::Label;
+using exposition::Series;
+using exposition::when;
 
 std::string_view op_name(const PutSample& put) {
   if (put.by_pva) return kPvaPutOp;
@@ -63,89 +55,89 @@ std::vector<exposition::Label> exemplar_labels(const PutSample& put) {
   return labels;
 }
 
-void encode_durations(const std::vector<PutDurationSample>& durations,
-                      const exposition::HistogramEdges& edges, exposition::Encoder& encoder) {
-  using Sums = std::pair<std::uint64_t, decltype(PutDurationSample::buckets)>;
-  exposition::SeriesList<Sums> series;
-  series.reserve(durations.size());
-  for (const PutDurationSample& duration : durations)
-    series.emplace_back(
-        encoder.labels({{"ioc", duration.ioc}, {"protocol", kCa}, {"pv", duration.pv}}),
-        Sums{duration.sum_ns, duration.buckets});
-  encoder.begin_histograms(kPutDuration, edges);
-  exposition::for_each_merged(
-      std::move(series),
-      [](Sums& sums, const Sums& more) {
-        sums.first += more.first;
-        std::transform(sums.second.begin(), sums.second.end(), more.second.begin(),
-                       sums.second.begin(), std::plus<>());
-      },
-      [&encoder](const exposition::EncodedLabels& labels, const Sums& sums) {
-        encoder.histogram(labels, sums.second, exposition::seconds_from_ns(sums.first));
-      });
+void add_put(const PutSample& put, Series& to) {
+  CountedSeries series{put.count, put.created_seconds};
+  if (to.encoder().has_counter_facts() && put.last_time_seconds > 0)
+    series.exemplar = {to.encoder().labels(exemplar_labels(put)), 1, put.last_time_seconds};
+  to.add({{"op", op_name(put)}}, std::move(series));
 }
 
-void encode_pvs(const std::vector<PvSample>& pvs, exposition::Encoder& encoder) {
-  exposition::SeriesList<std::uint64_t> series;
-  series.reserve(pvs.size());
-  for (const PvSample& pv : pvs)
-    series.emplace_back(
-        encoder.labels(
-            {{"ioc", pv.ioc}, {"pv", pv.pv}, {"record", pv.record}, {"field", pv.field}}),
-        1);
-  encoder.begin_family(kPv);
-  exposition::for_each_merged(
-      std::move(series), [](std::uint64_t&, std::uint64_t) {},
-      [&encoder](const exposition::EncodedLabels& labels, std::uint64_t one) {
-        encoder.count(labels, one);
-      });
+constexpr FamilyRow<PutSample> kPuts[] = {
+    {counter(kPutsTotal,
+             "Puts that clients sent to the IOC. Empty labels: the exporter does not "
+             "know the name (yet)."),
+     add_put},
+    {gauge("epics_last_put_timestamp_seconds",
+           "When the client put to the PV last, in seconds since 1970."),
+     [](const PutSample& put, Series& to) {
+       to.add(when(put.last_time_seconds > 0, put.last_time_seconds));
+     }},
+};
+
+constexpr FamilyRow<PutFailureSample> kFailures[] = {
+    {counter("epics_put_failures_total", "Puts that the IOC answered with an error, by reason."),
+     [](const PutFailureSample& failure, Series& to) {
+       to.add({{"reason", failure.reason}}, failure.count, failure.created_seconds);
+     }},
+};
+
+constexpr FamilyRow<PutDurationSample> kDurations[] = {
+    {histogram(kPutDurations,
+               "Time from a put with callback to the IOC's answer, over all clients."),
+     [](const PutDurationSample& duration, Series& to) {
+       to.add_histogram({}, duration.buckets, duration.sum_ns);
+     }},
+};
+
+constexpr FamilyRow<PvSample> kPvs[] = {
+    {gauge("epics_pv_info",
+           "Record and field that a PV name leads to, of PVs that were written to. Always 1."),
+     [](const PvSample&, Series& to) { to.add(1.0); }},  // the largest of several, not their sum
+};
+
+// Of a put or a failure.
+template <class Sample>
+std::array<Label, 6> who_put_to_what(const Sample& sample) {
+  return {{{"ioc", sample.ioc},
+           {"protocol", protocol_of(sample.by_pva)},
+           {"pv", sample.pv},
+           {"client", sample.client},
+           {"user", sample.user},
+           {"client_host", sample.host}}};
 }
 
 }  // namespace
 
 void add_puts(const std::vector<PutSample>& puts, const exposition::Encoder& encoder,
               exposition::SharedFamilies& shared) {
-  exposition::SeriesList<exposition::CountedSeries> counts;
-  exposition::SeriesList<double> times;
-  counts.reserve(puts.size());
-  times.reserve(puts.size());
-  for (const PutSample& put : puts) {
-    auto labels = put_labels(protocol_of(put.by_pva), put.ioc, put.pv, put.client, put.user,
-                             put.host, op_name(put));
-    exposition::CountedSeries series{put.count, put.created_seconds};
-    if (encoder.has_counter_facts() && put.last_time_seconds > 0)
-      series.exemplar = {encoder.labels(exemplar_labels(put)), 1, put.last_time_seconds};
-    counts.emplace_back(encoder.labels(labels), std::move(series));
-    labels.pop_back();  // "op"
-    if (put.last_time_seconds > 0)
-      times.emplace_back(encoder.labels(labels), put.last_time_seconds);
-  }
-  shared.add(kPuts, std::move(counts));
-  shared.add(kLastPut, std::move(times));
+  Series to(encoder, shared);
+  exposition::add_families(kPuts, puts, who_put_to_what<PutSample>, to);
 }
 
 void add_put_failures(const std::vector<PutFailureSample>& failures,
                       const exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
-  exposition::SeriesList<exposition::CountedSeries> series;
-  series.reserve(failures.size());
-  for (const PutFailureSample& failure : failures)
-    series.emplace_back(encoder.labels({{"ioc", failure.ioc},
-                                        {"protocol", protocol_of(failure.by_pva)},
-                                        {"pv", failure.pv},
-                                        {"client", failure.client},
-                                        {"user", failure.user},
-                                        {"client_host", failure.host},
-                                        {"reason", failure.reason}}),
-                        exposition::CountedSeries{failure.count, failure.created_seconds});
-  shared.add(kFailures, std::move(series));
+  Series to(encoder, shared);
+  exposition::add_families(kFailures, failures, who_put_to_what<PutFailureSample>, to);
 }
 
 void encode_puts(const CaSamples& samples, const exposition::HistogramEdges& edges,
                  exposition::Encoder& encoder, exposition::SharedFamilies& shared) {
   add_puts(samples.puts, encoder, shared);
   add_put_failures(samples.put_failures, encoder, shared);
-  encode_durations(samples.put_durations, edges, encoder);
-  encode_pvs(samples.pvs, encoder);
+  exposition::encode_merged(
+      kDurations, samples.put_durations,
+      [](const PutDurationSample& duration) {
+        return std::array<Label, 3>{
+            {{"ioc", duration.ioc}, {"protocol", kCa}, {"pv", duration.pv}}};
+      },
+      encoder, &edges);
+  exposition::encode_merged(
+      kPvs, samples.pvs,
+      [](const PvSample& pv) {
+        return std::array<Label, 4>{
+            {{"ioc", pv.ioc}, {"pv", pv.pv}, {"record", pv.record}, {"field", pv.field}}};
+      },
+      encoder);
 }
 
 }  // namespace ioc_exporter::ca

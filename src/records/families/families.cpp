@@ -1,115 +1,291 @@
 #include "records/families/families.h"
 
-#include <map>
-#include <span>
+#include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
 
-#include "exposition/number_text.h"
-#include "records/families/rows.h"
+#include "exposition/family_table.h"
+#include "iocs/families.h"
+#include "records/families/label.h"
+#include "records/families/record_families.h"
 
 namespace ioc_exporter::records {
 namespace {
 
-constexpr exposition::Family kInfo{"epics_record_info", exposition::FamilyType::gauge,
-                                   "A record and its type, to join on. Always 1."};
-constexpr exposition::Family kProcess{
-    "epics_record_process_total", exposition::FamilyType::counter,
-    "Times that the record processed: calls of dbProcess that were not skipped."};
-constexpr exposition::Family kDuration{
-    kProcessDurations, exposition::FamilyType::histogram,
-    "Duration of dbProcess for the record, with the records that it processed "
-    "in turn; sampled while epics_ioc_timed_ratio is below 1."};
-constexpr exposition::Family kSelf{
-    "epics_record_process_self_seconds_total", exposition::FamilyType::counter,
-    "Time in dbProcess for the record, without the records that it processed in "
-    "turn; sampled while epics_ioc_timed_ratio is below 1."};
-constexpr exposition::Family kSkipped{
-    "epics_record_process_skipped_total", exposition::FamilyType::counter,
-    "Calls of dbProcess that processed nothing: the record was active (PACT) or "
-    "disabled (DISA equal to DISV)."};
+using exposition::counter;
+using exposition::FamilyRow;
+using exposition::gauge;
+using exposition::histogram;
+using exposition::Label;
+using exposition::Series;
+using exposition::when;
+using Iocs = std::vector<const IocSample*>;
+using Row = FamilyRow<IocSample>;
 
-// How much of a row's counts is read.
-enum class Read { counters, all };
+constexpr std::array<std::string_view, kSeverities> kSeverityNames{"no_alarm", "minor", "major",
+                                                                   "invalid"};
 
-// The counts lie in the order of a hash table: who goes through the records finds none of them in
-// the processor's cache, and would wait for each. So those of a row to come are asked for.
-template <class Each>
-void for_each_row(std::span<const RecordRows> tables, Read read, Each&& each) {
-  constexpr std::size_t kCacheLine = 64;
-  const std::size_t ahead = read == Read::all ? 2 : 16;
-  const std::size_t bytes = read == Read::all ? sizeof(RecordSample) : kCacheLine;
-  for (const RecordRows& table : tables) {
-    const std::vector<RecordRow>& rows = table.rows();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const RecordSample* next = i + ahead < rows.size() ? rows[i + ahead].counts : nullptr;
-      // Not a function of its own: GCC 12 takes one that only prefetches for one without effect.
-      for (std::size_t at = 0; next != nullptr && at < bytes; at += kCacheLine)
-        __builtin_prefetch(reinterpret_cast<const char*>(next) + at);
-      each(rows[i]);
-    }
+template <class Counts>
+void add_by_severity(const Counts& counts, Series& to) {
+  for (std::size_t i = 0; i < kSeverities; ++i)
+    to.add({{"severity", kSeverityNames[i]}}, counts[i]);
+}
+
+// "scan_0.1" is the cause scan, of the list with this period; all others have none.
+std::pair<std::string_view, std::string_view> cause_and_period(std::string_view label) {
+  constexpr std::string_view kScan = "scan_";
+  if (!label.starts_with(kScan)) return {label, {}};
+  return {kScan.substr(0, kScan.size() - 1), label.substr(kScan.size())};
+}
+
+// One series for each scan list that could be read. Counters are the IOC's own, from its start on.
+template <auto kValue>
+void add_scan_lists(const IocSample& ioc, Series& to) {
+  if (!ioc.memory->scan_lists) return;
+  for (const ScanListSample& list : *ioc.memory->scan_lists)
+    to.add({{"period", list.period}}, list.*kValue, ioc.start_time_seconds);
+}
+
+template <auto kValue>
+void add_queues(const IocSample& ioc, Series& to) {
+  if (!ioc.memory->queues) return;
+  for (const QueueSample& queue : *ioc.memory->queues)
+    to.add({{"queue", queue.queue}}, queue.*kValue, ioc.start_time_seconds);
+}
+
+template <auto kValue>
+void add_record_states(const IocSample& ioc, Series& to) {
+  if (ioc.memory->records) to.add((*ioc.memory->records).*kValue);
+}
+
+// Of running IOCs with `memory`.
+constexpr Row kMemory[] = {
+    {counter("epics_ioc_scan_overruns_total",
+             "Cycles in which a scan list took longer than its period (in seconds), as the IOC "
+             "counts them."),
+     add_scan_lists<&ScanListSample::overruns>},
+    {gauge("epics_ioc_scan_records", "Records on the scan list of a period (in seconds)."),
+     add_scan_lists<&ScanListSample::records>},
+    {gauge("epics_ioc_queue_length", "Elements that wait in a queue of callbacks, or of scanOnce."),
+     add_queues<&QueueSample::length>},
+    {gauge("epics_ioc_queue_capacity", "Elements that the queue can hold."),
+     add_queues<&QueueSample::capacity>},
+    {gauge("epics_ioc_queue_high_water_mark",
+           "Most elements that the queue has held, as the IOC notes them."),
+     add_queues<&QueueSample::high_water_mark>},
+    {counter("epics_ioc_queue_overflows_total",
+             "Times that the queue was found full, as the IOC counts them."),
+     add_queues<&QueueSample::overflows>},
+    {gauge("epics_ioc_records_by_severity",
+           "Records whose SEVR was this when they were looked at."),
+     [](const IocSample& ioc, Series& to) {
+       if (ioc.memory->records) add_by_severity(ioc.memory->records->by_severity, to);
+     }},
+    {gauge("epics_ioc_records_in_flight",
+           "Records that were active (PACT) when they were looked at."),
+     add_record_states<&RecordStatesSample::in_flight>},
+    {gauge("epics_ioc_records_stuck",
+           "Records that are active (PACT) for longer than --records.stuck-after."),
+     add_record_states<&RecordStatesSample::stuck>},
+    {gauge("epics_ioc_records_sampled_timestamp_seconds",
+           "When the records were looked at last, in seconds since 1970."),
+     add_record_states<&RecordStatesSample::time_seconds>},
+    {gauge("epics_ioc_threads_suspended",
+           "Threads that are suspended, as after a failed assertion."),
+     [](const IocSample& ioc, Series& to) {
+       if (ioc.memory->suspended_threads) to.add(ioc.memory->suspended_threads->size());
+     }},
+};
+
+// Of running IOCs with `processing`.
+constexpr Row kCauses[] = {
+    {counter("epics_ioc_processings_total", "Processings of the IOC's records by their cause."),
+     [](const IocSample& ioc, Series& to) {
+       for (const auto& [label, count] : ioc.processing->causes) {
+         const auto [cause, period] = cause_and_period(label);
+         to.add({{"cause", cause}, {"period", period}}, count);
+       }
+     }},
+};
+
+constexpr Row kRecordCauses[] = {
+    {counter("epics_record_process_cause_total", "Processings of a record by their cause."),
+     [](const IocSample& ioc, Series& to) {
+       for (const RecordCauseSample& one : ioc.record_causes) {
+         const auto [cause, period] = cause_and_period(one.cause);
+         to.add({record_label(ioc, one.record), {"cause", cause}, {"period", period}}, one.count);
+       }
+     }},
+};
+
+// Of running IOCs with `processing`.
+constexpr Row kProcessings[] = {
+    {counter("epics_ioc_timed_total",
+             "Processings of the IOC's records whose duration was measured; one of them may stand "
+             "for several."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.processing->timed); }},
+    {counter("epics_ioc_alarm_transitions_total",
+             "Changes of a record's severity, by the new one."),
+     [](const IocSample& ioc, Series& to) { add_by_severity(ioc.processing->transitions, to); }},
+};
+
+void add_writes(const IocSample& ioc, Series& to) {
+  for (const RecordSample& sample : ioc.records)
+    for (std::size_t source = 0; source < sample.puts.size(); ++source)
+      to.add({record_label(ioc, sample.record), {"source", iocx_put_source_labels[source]}},
+             when(sample.puts[source] > 0, sample.puts[source]));
+}
+
+constexpr Row kLinksAndWrites[] = {
+    {counter("epics_record_link_total",
+             "Times that one record (source_record) made another process through its links."),
+     [](const IocSample& ioc, Series& to) {
+       for (const RecordLinkSample& link : ioc.links)
+         to.add({source_label(ioc, link.source), record_label(ioc, link.record)}, link.count);
+     }},
+    {counter("epics_record_writes_total",
+             "Writes to fields of the record by any way, by what made them."),
+     add_writes},
+};
+
+template <auto kRecords>
+void add_unusual_records(const IocSample& ioc, Series& to) {
+  for (const UnusualRecord& record : (*ioc.unusual).*kRecords)
+    to.add({{"record", record.name}}, record.value);
+}
+
+// Of running IOCs with `unusual`.
+constexpr Row kUnusual[] = {
+    {gauge("epics_ioc_records_stopped",
+           "Records of the IOC that have not processed for longer than they ever rested before."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->stopped); }},
+    {gauge("epics_ioc_records_surging",
+           "Records of the IOC that process over 10 times as often as ever before, and 20 times a "
+           "second at least."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->surging); }},
+    {gauge("epics_record_stopped_seconds",
+           "Time since the record processed last: of those that have stopped, the ten of each IOC "
+           "that processed most."),
+     add_unusual_records<&UnusualSample::worst_stopped>},
+    {gauge("epics_record_surge_rate",
+           "Processings of the record a second: of those that surge, the ten of each IOC that are "
+           "furthest above their habit."),
+     add_unusual_records<&UnusualSample::worst_surging>},
+    {gauge("epics_ioc_habits_observed_seconds",
+           "Time over which the habits of the IOC's records were learned. Before 86400 nothing is "
+           "unusual."),
+     [](const IocSample& ioc, Series& to) { to.add(ioc.unusual->observed_seconds); }},
+};
+
+constexpr Row kCompletions[] = {
+    {histogram("epics_record_completion_duration_seconds",
+               "Asynchronous records: time from the start of dbProcess to completion; sampled "
+               "while epics_ioc_timed_ratio is below 1."),
+     [](const IocSample& ioc, Series& to) {
+       if (!ioc.database) return;
+       for (const CompletionSample& one : ioc.completions)
+         to.add_histogram({record_label(ioc, one.record)}, one.buckets, one.sum_ns);
+     }},
+};
+
+template <auto kValue>
+void add_scan_times(const IocSample& ioc, Series& to) {
+  for (const ScanTimeSample& list : ioc.scan_times) to.add({{"period", list.period}}, list.*kValue);
+}
+
+constexpr Row kScanTimes[] = {
+    {histogram("epics_ioc_scan_list_duration_seconds",
+               "Time that a pass through the periodic scan list took. One that takes longer than "
+               "the period is an overrun."),
+     [](const IocSample& ioc, Series& to) {
+       for (const ScanTimeSample& list : ioc.scan_times)
+         to.add_histogram({{"period", list.period}}, list.buckets, list.sum_ns);
+     }},
+    {gauge("epics_ioc_scan_period_seconds", "Period of the scan list."),
+     add_scan_times<&ScanTimeSample::period_seconds>},
+    {gauge("epics_ioc_scan_last_timestamp_seconds",
+           "When the last pass through the scan list ended, in seconds since 1970: the heartbeat "
+           "of its thread."),
+     add_scan_times<&ScanTimeSample::last_time_seconds>},
+    {gauge("epics_ioc_scan_age_seconds",
+           "Time since the last pass through the scan list ended, by the host's own clock."),
+     add_scan_times<&ScanTimeSample::age_seconds>},
+};
+
+constexpr exposition::Family kProbeHit =
+    gauge("ioc_exporter_probe_hit_seconds",
+          "Time that an empty probe takes on this machine, measured at start.");
+
+constexpr Row kOverhead[] = {
+    {counter("ioc_exporter_ioc_overhead_seconds_total",
+             "Time that the record probes took from the IOC's threads: hits by what a hit costs."),
+     [](const IocSample& ioc, Series& to) {
+       if (ioc.overhead) to.add(ioc.overhead->seconds);
+     }},
+    {gauge("epics_ioc_timed_ratio",
+           "Fraction of the IOC's processings that are timed: below 1, each stands for several in "
+           "durations; 0, none is timed."),
+     [](const IocSample& ioc, Series& to) {
+       if (ioc.overhead) to.add(when(!ioc.overhead->over_budget, ioc.overhead->timed_share));
+     }},
+    {gauge("epics_ioc_records_watched",
+           "Whether the records of the running IOC are counted; where not, the page at / says "
+           "why."),
+     [](const IocSample& ioc, Series& to) { to.add(when(ioc.base, ioc.records_watched)); }},
+};
+
+std::array<Label, 1> ioc_label(const IocSample& ioc) {
+  return {Label{"ioc", ioc.name}};
+}
+
+template <class Rows>
+void encode(const Rows& rows, const Iocs& iocs, exposition::Encoder& encoder) {
+  Series to(encoder);
+  exposition::add_families(rows, iocs, ioc_label, to);
+}
+
+// Those that have it.
+template <class Member>
+Iocs with(const Iocs& iocs, Member member) {
+  Iocs those;
+  std::ranges::copy_if(iocs, std::back_inserter(those),
+                       [member](const IocSample* ioc) { return bool(ioc->*member); });
+  return those;
+}
+
+// Upper estimates of a line's length; what is missing only costs a copy.
+std::size_t estimated_size(const std::vector<IocSample>& iocs, const ShownEdges& edges) {
+  constexpr std::size_t kLine = 110, kLinesOfIoc = 40;
+  const std::size_t lines_per_record = edges.process.ks().size() + 6;
+  std::size_t lines = 0;
+  for (const IocSample& ioc : iocs) {
+    lines += kLinesOfIoc + ioc.records.size() * lines_per_record;
+    if (ioc.database) lines += ioc.database->records.size() * 2;
   }
-}
-
-bool was_processed(const RecordRow& row) {
-  return row.counts && row.counts->processed > 0;
-}
-
-void encode_info(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
-  encoder.begin_family(kInfo);
-  std::map<std::string_view, exposition::EncodedLabels> types;
-  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    if (row.type.empty()) return;
-    exposition::EncodedLabels& type = types[row.type];
-    if (type.bytes.empty()) type = encoder.labels({{"record_type", row.type}});
-    encoder.count(row.labels, type, 1);
-  });
-}
-
-void encode_skipped(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
-  encoder.begin_family(kSkipped);
-  const exposition::EncodedLabels active = encoder.labels({{"reason", "active"}});
-  const exposition::EncodedLabels disabled = encoder.labels({{"reason", "disabled"}});
-  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    if (!row.counts) return;
-    if (row.counts->skipped_active > 0)
-      encoder.count(row.labels, active, row.counts->skipped_active);
-    if (row.counts->skipped_disabled > 0)
-      encoder.count(row.labels, disabled, row.counts->skipped_disabled);
-  });
+  return lines * kLine;
 }
 
 }  // namespace
 
-void encode_records(const std::vector<const IocSample*>& iocs,
-                    const exposition::HistogramEdges& edges, LabelCache& cache,
-                    exposition::Encoder& encoder) {
-  std::vector<RecordRows> all;
-  all.reserve(iocs.size());
-  std::size_t counted = 0;
-  for (const bool without : {false, true}) {
-    for (const IocSample* ioc : iocs)
-      if (ioc->up && ioc->no_record_counts == without)
-        all.emplace_back(*ioc, cache.of(*ioc, encoder));
-    if (!without) counted = all.size();
-  }
-  encode_info(all, encoder);
-  const auto tables = std::span<const RecordRows>(all).first(counted);
-  encoder.begin_family(kProcess);
-  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    encoder.count(row.labels, row.counts ? row.counts->processed : 0);
-  });
-  encoder.begin_histograms(kDuration, edges);
-  for_each_row(tables, Read::all, [&](const RecordRow& row) {
-    if (was_processed(row))
-      encoder.histogram(row.labels, row.counts->buckets,
-                        exposition::seconds_from_ns(row.counts->sum_ns));
-  });
-  encoder.begin_family(kSelf);
-  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
-    if (was_processed(row))
-      encoder.number(row.labels, exposition::seconds_from_ns(row.counts->self_ns));
-  });
-  encode_skipped(tables, encoder);
+void encode_all(const std::vector<IocSample>& iocs, const std::optional<double>& empty_probe,
+                const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder) {
+  encoder.reserve(estimated_size(iocs, edges));
+  cache.drop_gone();
+  const Iocs up = with(iocs::distinct_iocs(iocs), &IocSample::up);
+  encode(kMemory, with(up, &IocSample::memory), encoder);
+  encode_records(up, edges.process, cache, encoder);
+  const Iocs counted = with(up, &IocSample::processing);
+  encode(kCauses, counted, encoder);
+  exposition::encode_merged(kRecordCauses, up, ioc_label, encoder);
+  encode(kProcessings, counted, encoder);
+  exposition::encode_merged(kLinksAndWrites, up, ioc_label, encoder);
+  encode(kUnusual, with(up, &IocSample::unusual), encoder);
+  exposition::encode_merged(kCompletions, up, ioc_label, encoder, &edges.completions);
+  exposition::encode_merged(kScanTimes, up, ioc_label, encoder, &edges.scans);
+  encoder.begin_family(kProbeHit);
+  if (empty_probe) encoder.number({}, *empty_probe);
+  encode(kOverhead, up, encoder);
 }
 
 }  // namespace ioc_exporter::records

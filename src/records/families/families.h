@@ -1,7 +1,7 @@
-// Families about records: epics_record_*.
+// All families of the records, in their order on the page.
 #pragma once
 
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "exposition/encoder.h"
@@ -10,12 +10,20 @@
 
 namespace ioc_exporter::records {
 
-inline constexpr std::string_view kProcessDurations = "epics_record_process_duration_seconds";
+// Which edges of the histograms the text formats show.
+struct ShownEdges {
+  using Edges = exposition::HistogramEdges;
+  static ShownEdges apart(exposition::EdgeStep step) {
+    return {Edges(step), Edges::of_scans(step), Edges::of_puts(step)};
+  }
 
-// Of all that are up. A record that was never processed has its info and a process_total of 0 (so
-// that increase() sees the first processing) and nothing else. `edges`: of kProcessScale.
-void encode_records(const std::vector<const IocSample*>& iocs,
-                    const exposition::HistogramEdges& edges, LabelCache& cache,
-                    exposition::Encoder& encoder);
+  Edges process = Edges();               // of kProcessScale
+  Edges scans = Edges::of_scans();       // of kPutScale
+  Edges completions = Edges::of_puts();  // the same
+};
+
+// `cache`: to be the same at all scrapes. `empty_probe`: nothing when its cost was not measured.
+void encode_all(const std::vector<IocSample>& iocs, const std::optional<double>& empty_probe,
+                const ShownEdges& edges, LabelCache& cache, exposition::Encoder& encoder);
 
 }  // namespace ioc_exporter::records

@@ -4,21 +4,83 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "exposition/histogram_slots.h"
 #include "iocs/memory/memory_samples.h"
 #include "iocs/samples.h"
-#include "records/families/cause_samples.h"
-#include "records/families/extra_samples.h"
-#include "records/families/link_samples.h"
-#include "records/families/overhead_samples.h"
-#include "records/families/put_samples.h"
-#include "records/families/unusual_samples.h"
+#include "shared/record_puts.h"
 
 namespace ioc_exporter {
+
+inline constexpr std::size_t kSeverities = 4;  // menuAlarmSevr: NO_ALARM, MINOR, MAJOR, INVALID
+
+// Of one IOC, since the exporter first saw its records.
+struct ProcessingSample {
+  std::map<std::string, std::uint64_t> causes;  // processings by "scan_0.1", "ca", "link", ...
+  std::uint64_t timed = 0;                      // processings whose duration was measured
+  std::array<std::uint64_t, kSeverities>
+      transitions{};  // changes of a record's SEVR, by the new one
+};
+
+// Of one record, with --records.causes.
+struct RecordCauseSample {
+  std::uint32_t record = 0;  // index into the database's records; UINT32_MAX: name not known
+  std::string cause;
+  std::uint64_t count = 0;
+};
+
+// Passes through a periodic scan list.
+struct ScanTimeSample {
+  std::string period;  // as the scan thread's name has it: "0.1"
+  double period_seconds = 0;
+  double last_time_seconds = 0;  // time of day when the last pass ended; 0 = none has
+  double age_seconds = 0;        // since then
+  std::uint64_t sum_ns = 0;
+  std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+};
+
+// Completions of an asynchronous record, from the start of dbProcess.
+struct CompletionSample {
+  std::uint32_t record = UINT32_MAX;  // index into the database's records; UINT32_MAX: not known
+  std::uint64_t sum_ns = 0;
+  std::array<std::uint64_t, kPutHistogramSlots> buckets{};  // not cumulative
+};
+
+// Counts since the exporter first saw the IOC's records.
+struct RecordLinkSample {
+  std::uint32_t source = 0;  // indices into the database's records; UINT32_MAX: name not known
+  std::uint32_t record = 0;
+  std::uint64_t count = 0;  // times that `source` made `record` process
+};
+
+// Of one IOC whose records are to be counted.
+struct OverheadSample {
+  double core_share = 0;                // fraction of one core that the record probes cost the IOC
+  std::optional<double> seconds = {};   // that they took from its threads; nothing: not known now
+  double timed_share = 1;               // fraction of its calls that is timed
+  std::optional<double> over_budget{};  // its records are not counted, for this would cost so much
+  bool attached = true;                 // the probes are there
+};
+
+inline constexpr std::size_t kPutSources = IOCX_PUT_SOURCES;
+using PutCounts = std::array<std::uint64_t, kPutSources>;  // by enum iocx_put_source
+
+struct UnusualRecord {
+  std::string name;
+  double value = 0;  // seconds without a processing, or processings a second
+};
+
+// Of one IOC whose records are counted.
+struct UnusualSample {
+  std::uint64_t stopped = 0, surging = 0;
+  std::vector<UnusualRecord> worst_stopped = {}, worst_surging = {};  // some of them
+  double observed_seconds = 0;  // over which the habits were learned
+};
 
 struct RecordSample {
   static constexpr std::uint32_t kUnknown = UINT32_MAX;

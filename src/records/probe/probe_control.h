@@ -14,7 +14,7 @@
 #include <random>
 #include <string>
 
-#include "records/families/overhead_samples.h"
+#include "records/families/samples.h"
 #include "records/probe/process.h"
 #include "records/timing/hit_cost.h"
 #include "records/timing/record_budget.h"

@@ -10,22 +10,24 @@ namespace {
 constexpr Family kCounts{"puts_total", FamilyType::counter, "Puts."};
 constexpr Family kTimes{"last_put_seconds", FamilyType::gauge, "When."};
 
-SeriesList<CountedSeries> counts(const Encoder& encoder, const char* protocol,
-                                 CountedSeries series) {
-  return {{encoder.labels({{"protocol", protocol}}), std::move(series)}};
-}
-
 TEST(SharedFamilies, StandOnceOnThePageWithTheSeriesOfAll) {
   OpenMetricsEncoder encoder;
   const auto of = [&encoder](const char* user, double time) {
     return KeptExemplar{encoder.labels({{"user", user}}), 1, time};
   };
   SharedFamilies shared;
-  shared.add(kCounts, counts(encoder, "pva", {2, 7, of("ann", 9)}));
-  shared.add(kTimes, SeriesList<double>{{encoder.labels({{"protocol", "pva"}}), 9}});
-  shared.add(kCounts, counts(encoder, "ca", {3, 5, of("ann", 8)}));
-  shared.add(kCounts, counts(encoder, "ca", {20, 6, of("bob", 12)}));
-  shared.add(kTimes, SeriesList<double>{{encoder.labels({{"protocol", "pva"}}), 4}});
+  const auto labels = [&encoder](const char* protocol) {
+    return encoder.labels({{"protocol", protocol}});
+  };
+  shared.begin(kCounts);
+  shared.add(labels("pva"), {2, 7, of("ann", 9)});
+  shared.begin(kTimes);
+  shared.add(labels("pva"), 9);
+  shared.begin(kCounts);
+  shared.add(labels("ca"), {3, 5, of("ann", 8)});
+  shared.add(labels("ca"), {20, 6, of("bob", 12)});
+  shared.begin(kTimes);
+  shared.add(labels("pva"), 4);
   shared.encode(encoder);
   EXPECT_EQ(encoder.take(),
             "# TYPE puts counter\n# HELP puts Puts.\n"

@@ -1,0 +1,55 @@
+#include "exposition/family_table.h"
+
+#include <algorithm>
+
+#include "exposition/number_text.h"
+
+namespace ioc_exporter::exposition {
+
+EncodedLabels Series::all_labels(std::initializer_list<Label> more) const {
+  EncodedLabels all{std::string(labels_.bytes)};
+  all.bytes += encoder_.labels(more).bytes;
+  return all;
+}
+
+void Series::begin(const Family& family, const HistogramEdges* edges) {
+  if (family.type != FamilyType::histogram) edges = nullptr;
+  if (merged_ != nullptr)
+    merged_->begin(family, edges);
+  else if (edges != nullptr)
+    direct_->begin_histograms(family, *edges);
+  else
+    direct_->begin_family(family);
+}
+
+void Series::add_count(std::initializer_list<Label> more, CountedSeries series) {
+  if (merged_ != nullptr)
+    merged_->add(all_labels(more), std::move(series));
+  else if (series.created_seconds > 0)
+    direct_->count(all_labels(more), series.count, {.created_seconds = series.created_seconds});
+  else
+    direct_->count(labels_, encoder_.labels(more), series.count);
+}
+
+void Series::add_number(std::initializer_list<Label> more, double value, double created_seconds) {
+  if (merged_ != nullptr)
+    merged_->add(all_labels(more), value);
+  else if (created_seconds > 0)
+    direct_->number(all_labels(more), value, {.created_seconds = created_seconds});
+  else
+    direct_->number(labels_, encoder_.labels(more), value);
+}
+
+void Series::add_histogram(std::initializer_list<Label> more,
+                           std::span<const std::uint64_t> buckets, std::uint64_t sum_ns) {
+  if (merged_ == nullptr) {
+    direct_->histogram(all_labels(more), buckets, seconds_from_ns(sum_ns));
+    return;
+  }
+  SharedFamilies::Durations durations{.sum_ns = sum_ns};
+  std::copy_n(buckets.begin(), std::min(buckets.size(), durations.buckets.size()),
+              durations.buckets.begin());
+  merged_->add(all_labels(more), durations);
+}
+
+}  // namespace ioc_exporter::exposition

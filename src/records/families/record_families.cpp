@@ -1,0 +1,115 @@
+#include "records/families/record_families.h"
+
+#include <map>
+#include <span>
+#include <string_view>
+
+#include "exposition/number_text.h"
+#include "records/families/rows.h"
+
+namespace ioc_exporter::records {
+namespace {
+
+constexpr exposition::Family kInfo{"epics_record_info", exposition::FamilyType::gauge,
+                                   "A record and its type, to join on. Always 1."};
+constexpr exposition::Family kProcess{
+    "epics_record_process_total", exposition::FamilyType::counter,
+    "Times that the record processed: calls of dbProcess that were not skipped."};
+constexpr exposition::Family kDuration{
+    kProcessDurations, exposition::FamilyType::histogram,
+    "Duration of dbProcess for the record, with the records that it processed "
+    "in turn; sampled while epics_ioc_timed_ratio is below 1."};
+constexpr exposition::Family kSelf{
+    "epics_record_process_self_seconds_total", exposition::FamilyType::counter,
+    "Time in dbProcess for the record, without the records that it processed in "
+    "turn; sampled while epics_ioc_timed_ratio is below 1."};
+constexpr exposition::Family kSkipped{
+    "epics_record_process_skipped_total", exposition::FamilyType::counter,
+    "Calls of dbProcess that processed nothing: the record was active (PACT) or "
+    "disabled (DISA equal to DISV)."};
+
+// How much of a row's counts is read.
+enum class Read { counters, all };
+
+// The counts lie in the order of a hash table: who goes through the records finds none of them in
+// the processor's cache, and would wait for each. So those of a row to come are asked for.
+template <class Each>
+void for_each_row(std::span<const RecordRows> tables, Read read, Each&& each) {
+  constexpr std::size_t kCacheLine = 64;
+  const std::size_t ahead = read == Read::all ? 2 : 16;
+  const std::size_t bytes = read == Read::all ? sizeof(RecordSample) : kCacheLine;
+  for (const RecordRows& table : tables) {
+    const std::vector<RecordRow>& rows = table.rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const RecordSample* next = i + ahead < rows.size() ? rows[i + ahead].counts : nullptr;
+      // Not a function of its own: GCC 12 takes one that only prefetches for one without effect.
+      for (std::size_t at = 0; next != nullptr && at < bytes; at += kCacheLine)
+        __builtin_prefetch(reinterpret_cast<const char*>(next) + at);
+      each(rows[i]);
+    }
+  }
+}
+
+bool was_processed(const RecordRow& row) {
+  return row.counts && row.counts->processed > 0;
+}
+
+void encode_info(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
+  encoder.begin_family(kInfo);
+  std::map<std::string_view, exposition::EncodedLabels> types;
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
+    if (row.type.empty()) return;
+    exposition::EncodedLabels& type = types[row.type];
+    if (type.bytes.empty()) type = encoder.labels({{"record_type", row.type}});
+    encoder.count(row.labels, type, 1);
+  });
+}
+
+void encode_skipped(std::span<const RecordRows> tables, exposition::Encoder& encoder) {
+  encoder.begin_family(kSkipped);
+  const exposition::EncodedLabels active = encoder.labels({{"reason", "active"}});
+  const exposition::EncodedLabels disabled = encoder.labels({{"reason", "disabled"}});
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
+    if (!row.counts) return;
+    if (row.counts->skipped_active > 0)
+      encoder.count(row.labels, active, row.counts->skipped_active);
+    if (row.counts->skipped_disabled > 0)
+      encoder.count(row.labels, disabled, row.counts->skipped_disabled);
+  });
+}
+
+}  // namespace
+
+void encode_records(const std::vector<const IocSample*>& iocs,
+                    const exposition::HistogramEdges& edges, LabelCache& cache,
+                    exposition::Encoder& encoder) {
+  std::vector<RecordRows> all;
+  all.reserve(iocs.size());
+  std::size_t counted = 0;
+  for (const bool without : {false, true}) {
+    for (const IocSample* ioc : iocs)
+      if (ioc->up && ioc->no_record_counts == without)
+        all.emplace_back(*ioc, cache.of(*ioc, encoder));
+    if (!without) counted = all.size();
+  }
+  encode_info(all, encoder);
+  const auto tables = std::span<const RecordRows>(all).first(counted);
+  encoder.begin_family(kProcess);
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
+    encoder.count(row.labels, row.counts ? row.counts->processed : 0);
+  });
+  encoder.begin_histograms(kDuration, edges);
+  for_each_row(tables, Read::all, [&](const RecordRow& row) {
+    if (was_processed(row))
+      encoder.histogram(row.labels, row.counts->buckets,
+                        exposition::seconds_from_ns(row.counts->sum_ns));
+  });
+  encoder.begin_family(kSelf);
+  for_each_row(tables, Read::counters, [&](const RecordRow& row) {
+    if (was_processed(row))
+      encoder.number(row.labels, exposition::seconds_from_ns(row.counts->self_ns));
+  });
+  encode_skipped(tables, encoder);
+}
+
+}  // namespace ioc_exporter::records
