@@ -8,7 +8,10 @@ namespace ioc_exporter::exposition {
 
 EncodedLabels Series::all_labels(std::initializer_list<Label> more) const {
   EncodedLabels all{std::string(labels_.bytes)};
-  all.bytes += encoder_.labels(more).bytes;
+  const EncodedLabels last = encoder_.labels(more);
+  const bool comma = encoder_.label_form() == LabelForm::text && !all.bytes.empty();
+  if (comma && !last.bytes.empty()) all.bytes += ',';
+  all.bytes += last.bytes;
   return all;
 }
 
