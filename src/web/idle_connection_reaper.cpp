@@ -110,8 +110,8 @@ std::set<IdleConnectionReaper::Peer> IdleConnectionReaper::of_the_greedy(Clock::
   }
   std::set<Peer> greedy;
   for (const auto& [address, turns] : by_address) {
-    if (turns.size() <= kMostTurns) continue;
-    std::size_t left = turns.size() - kMostTurns;
+    if (turns.size() <= most_turns_) continue;
+    std::size_t left = turns.size() - most_turns_;
     for (auto turn = turns.begin(); left-- > 0 && now - turn->first >= kLongTurn; ++turn)
       greedy.insert(turn->second);
   }

@@ -26,12 +26,12 @@ namespace ioc_exporter::web {
 class IdleConnectionReaper {
  public:
   using Peer = std::pair<std::string, int>;  // address in figures, port
-  static constexpr std::size_t kMostTurns = 16;
   static constexpr std::chrono::seconds kLongTurn{1};
 
-  // From so many connections on, those without a request are given `patience`.
-  IdleConnectionReaper(std::size_t from, std::chrono::milliseconds patience)
-      : from_(from), patience_(patience) {}
+  // While connections take five eighths of the server's threads, those without a request are given
+  // `patience`.
+  IdleConnectionReaper(std::size_t threads, std::chrono::milliseconds patience)
+      : from_(threads * 5 / 8), most_turns_(threads / 8), patience_(patience) {}
   ~IdleConnectionReaper() { stop(); }
   IdleConnectionReaper(const IdleConnectionReaper&) = delete;
   IdleConnectionReaper& operator=(const IdleConnectionReaper&) = delete;
@@ -48,8 +48,8 @@ class IdleConnectionReaper {
   // Ends that connection, where it is still there.
   void cut(const Peer& peer) const;
 
-  // While a Turn is there, its client is being answered. Of an address that has more than
-  // kMostTurns of them the oldest are cut while the crowd is there, when they take longer than
+  // While a Turn is there, its client is being answered. Of an address that has more than an eighth
+  // of the threads the oldest are cut while the crowd is there, when they take longer than
   // kLongTurn.
   class Turn {
    public:
@@ -75,7 +75,7 @@ class IdleConnectionReaper {
   void cut_idle(Clock::time_point now);
   std::set<Peer> of_the_greedy(Clock::time_point now);
 
-  const std::size_t from_;
+  const std::size_t from_, most_turns_;
   const std::chrono::milliseconds patience_;
   std::vector<std::uint16_t> ports_;
   std::atomic<std::size_t> connections_{0};

@@ -2,6 +2,7 @@
 
 #include <civetweb.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -23,13 +24,14 @@
 namespace ioc_exporter::web {
 namespace {
 
-// Threads beyond max_requests. One is taken by every connection that has not sent its request yet,
-// and costs some 20 KiB: enough of them that a few hundred silent ones (a port scan, a broken
-// monitor) delay a scrape by no more than a request_timeout or two.
-constexpr std::size_t kSpareThreads = 120;
+// Threads beyond max_requests. A connection that has not sent its request yet takes one, and some
+// 20 KiB. IdleConnectionReaper cuts such connections from a crowd on, so that few threads do.
+constexpr std::size_t kSpareThreads = 56;
+constexpr std::size_t kLeastSpareThreads = 4;
 constexpr const char* kWaitingConnections = "1024";  // in the kernel, for a free thread
-// See IdleConnectionReaper: from how many connections on, and for how long a new one may wait then.
-constexpr std::size_t kCrowd = 80;
+// Connections that civetweb accepts before a thread is free: those beyond its threads.
+constexpr std::size_t kAcceptedAhead = 4;
+// For how long a connection without a request may stay while there is a crowd.
 constexpr std::chrono::milliseconds kPatience{100};
 // Answers that wait for their clients to take them, in bytes, beyond the first: a scrape of ten
 // thousands of records is some ten megabytes, and a client may take 30 s for it.
@@ -44,6 +46,17 @@ constexpr std::chrono::seconds kOwnHandshake{10};
 // heap.
 constexpr int kGivenBackFrom = 1 << 20;  // bytes
 constexpr int kHeaps = 2;
+
+// Of the descriptors that the process may have, connections take a quarter at most: what is read
+// for a scrape needs some, however many connect.
+std::size_t thread_count(std::size_t max_requests) {
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  const std::size_t connections = known ? limit.rlim_cur / 4 : 0;
+  const std::size_t others = max_requests + kAcceptedAhead;
+  return max_requests +
+         std::clamp(connections - std::min(connections, others), kLeastSpareThreads, kSpareThreads);
+}
 
 void give_memory_back() {
   ::mallopt(M_MMAP_THRESHOLD, kGivenBackFrom);
@@ -95,7 +108,10 @@ Response too_many() {
 
 struct Server::State {
   explicit State(ServerOptions given)
-      : options(std::move(given)), slots(options.max_requests), hosts(allowed_hosts(options)) {}
+      : options(std::move(given)),
+        threads(thread_count(options.max_requests)),
+        slots(options.max_requests),
+        hosts(allowed_hosts(options)) {}
 
   // The callbacks that civetweb calls from C: nothing is thrown out of them.
   static int on_connection(const mg_connection* connection, void** data) noexcept;
@@ -118,9 +134,10 @@ struct Server::State {
   Result<void> shake_hands(const std::vector<ListenAddress>& addresses);
 
   ServerOptions options;
+  const std::size_t threads;
   RequestSlots slots;
   AllowedHosts hosts;
-  IdleConnectionReaper reaper{kCrowd, kPatience};
+  IdleConnectionReaper reaper{threads, kPatience};
   PendingAnswers pending{kMostPendingBytes,
                          [this](const PendingAnswers::Peer& peer) { reaper.cut(peer); }};
   std::shared_ptr<const Tls> first;         // what civetweb is given at its start, but uses no more
@@ -317,12 +334,15 @@ int Server::State::tls_of_now(const char*, void** context, void* state) noexcept
 
 Result<void> Server::State::start_civetweb(const std::vector<std::string>& listen) {
   const std::string ports = join(listen);
-  const std::string threads = std::to_string(options.max_requests + kSpareThreads);
+  const std::string thread_text = std::to_string(threads);
+  const std::string ahead = std::to_string(kAcceptedAhead);
   const std::string timeout = std::to_string(options.request_timeout.count());
   const char* settings[] = {"listening_ports",
                             ports.c_str(),
                             "num_threads",
-                            threads.c_str(),
+                            thread_text.c_str(),
+                            "connection_queue",
+                            ahead.c_str(),
                             "request_timeout_ms",
                             timeout.c_str(),
                             "enable_keep_alive",

@@ -1,7 +1,11 @@
 // What the server bears: a thousand connections, clients that send slowly, or never read.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -9,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "http_client.h"
 #include "test_server.h"
 #include "web/server.h"
@@ -128,6 +133,50 @@ TEST_F(ServerCrowd, AnswersWhileOthersNeverRead) {
   const Clients deaf = connect(12, "GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
   std::this_thread::sleep_for(500ms);
   expect_an_answer("a client beside 12 that never read");
+}
+
+// Asks for /scrape beside 300 connections that send nothing; true: it was answered.
+bool answers_beside_silent(std::uint16_t port) {
+  Clients silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(std::make_unique<HttpClient>(port));
+  return ask(port, "GET", "/scrape").status == 200;
+}
+
+// What a scrape reads takes descriptors, and connections must leave them.
+TEST(ServerDescriptors, AScrapeIsAnsweredWhereConnectionsCouldTakeAll) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const pid_t client = ::fork();  // its descriptors are its own
+  if (client == 0) {
+    std::uint16_t port = 0;
+    const bool told = ::read(pipe[0], &port, sizeof port) == sizeof port;
+    ::_exit(told && answers_beside_silent(port) ? 0 : 1);
+  }
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  ServerOptions options = options_on({"127.0.0.1:0"});
+  options.request_timeout = 30s;  // it is not this that frees the connections
+  options.scrapes = {"/scrape"};
+  options.routes["/scrape"] = [](const Request&) {
+    std::vector<UniqueFd> files;
+    for (int i = 0; i < 40; ++i)
+      files.emplace_back(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    const bool all = std::ranges::all_of(files, [](const UniqueFd& file) { return bool(file); });
+    return Response{all ? 200 : 500, "text/plain", "read"};
+  };
+  {
+    const auto server = start(options);
+    const std::uint16_t port = server->port();
+    ASSERT_EQ(::write(pipe[1], &port, sizeof port), ssize_t{sizeof port});
+    int status = -1;
+    EXPECT_EQ(::waitpid(client, &status, 0), client);
+    EXPECT_EQ(status, 0);
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 }  // namespace
