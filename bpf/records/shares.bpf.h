@@ -37,8 +37,8 @@ __attribute__((noinline)) int take_record_share(__u32 table, __u32 ioc, __u32 us
 	IOCX_CA_MASK(which, IOCX_RECORD_SHARES - 1);
 	if (!ioc || !all || !own || !theirs)
 		return 0;
-	if (!(table & SHARE_ANYHOW) && !iocx_holder_may(cfg_room[which], all->held[which], own->held[which],
-							theirs->held[which], user == IOCX_SHARE_FIRST_USERS))
+	if (!(table & SHARE_ANYHOW) &&
+	    !iocx_holder_may(cfg_room[which], all->held[which], own->held[which], theirs->held[which]))
 		return 0;
 	__sync_fetch_and_add(&all->held[which], 1);
 	__sync_fetch_and_add(&own->held[which], 1);

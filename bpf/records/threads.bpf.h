@@ -19,7 +19,7 @@ static __always_inline struct iocx_thread *thread_of(__u64 id)
 
 /*
  * Makes a stack for a thread: its element of the array or, when another thread has that, an entry of the hash. Its IOC
- * must have less than its share of either.
+ * must have less than its share of one of them.
  */
 static __always_inline struct iocx_thread *make_thread(__u64 id, const struct iocx_ioc_config *config)
 {
@@ -27,9 +27,7 @@ static __always_inline struct iocx_thread *make_thread(__u64 id, const struct io
 	struct iocx_thread *thread = NULL;
 	void *zeroes;
 
-	if (!bpf_map_lookup_elem(&record_thread_owners, &index)) {
-		if (!take_record_share(IOCX_SHARE_THREADS, ioc, user))
-			return NULL;
+	if (!bpf_map_lookup_elem(&record_thread_owners, &index) && take_record_share(IOCX_SHARE_THREADS, ioc, user)) {
 		if (!bpf_map_update_elem(&record_thread_owners, &index, &id, BPF_NOEXIST))
 			thread = bpf_map_lookup_elem(&record_threads, &index);
 		else

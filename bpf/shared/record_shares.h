@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
  * Who holds how much of the tables that the IOCs share, so that nobody fills one that others need: IOCs, in groups by
- * the user who runs them. shared/shares.h has the rule, for all but root and the users that were named (--ioc.users):
- * they have no bound but the table, and a sixteenth of it is kept for them.
+ * the user who runs them. shared/shares.h has the rule.
  */
 #ifndef IOC_EXPORTER_BPF_SHARED_RECORD_SHARES_H
 #define IOC_EXPORTER_BPF_SHARED_RECORD_SHARES_H
@@ -28,9 +27,8 @@ struct iocx_record_share {
 };
 
 /* Index into record_shares. From IOCX_SHARE_FREE on user space gives one to each IOC and one to each user. */
-#define IOCX_SHARE_ALL 0u         /* of all together */
-#define IOCX_SHARE_FIRST_USERS 1u /* of those who come first */
-#define IOCX_SHARE_FREE 2u
+#define IOCX_SHARE_ALL 0u /* of all together */
+#define IOCX_SHARE_FREE 1u
 #define IOCX_SHARE_BUCKETS 4096u /* an IOC and its user each; the others of those who are gone */
 
 /* Who holds an entry, as indices into record_shares. All zeros: nobody. */
@@ -39,18 +37,12 @@ struct iocx_holder {
 	__u16 user;
 };
 
-#define IOCX_SHARE_KEPT 16u /* 1 of so many places is kept for those who come first */
-
 /* Whether an IOC that holds `own`, and its user `theirs`, may have one more of `room` places, of which `all` are taken. */
-static inline __attribute__((always_inline)) int iocx_holder_may(__u32 room, __u32 all, __u32 own, __u32 theirs,
-								 int comes_first)
+static inline __attribute__((always_inline)) int iocx_holder_may(__u32 room, __u32 all, __u32 own, __u32 theirs)
 {
 	const __s32 left = (__s32)(room - all);
 
-	if (comes_first)
-		return left > 0;
-	return left > (__s32)(room / IOCX_SHARE_KEPT) && iocx_one_may(own, left, room / 2) &&
-	       iocx_group_may(theirs, own, left, room / 2);
+	return left > 0 && iocx_one_may(own, left, room / 2) && iocx_group_may(theirs, own, left, room / 2);
 }
 
 #endif

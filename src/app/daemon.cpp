@@ -27,10 +27,6 @@ constexpr std::chrono::milliseconds kFirstPatience{20'000};
 // An upper estimate of what the families about the exporter take.
 constexpr std::size_t kSelfBytes = 100 * 110;
 
-iocs::FirstUsers first_users(const Options& options) {
-  return iocs::FirstUsers({options.iocs.users.begin(), options.iocs.users.end()});
-}
-
 iocs::Host::Options host_options(const Options& options,
                                  std::shared_ptr<iocs::ReaderPool> readers) {
   iocs::Host::Options host;
@@ -38,7 +34,6 @@ iocs::Host::Options host_options(const Options& options,
   host.finder.name_sources = options.iocs.name_sources;
   host.finder.filter = options.iocs.filter;
   host.finder.server_ports.insert(options.ca.server_ports.begin(), options.ca.server_ports.end());
-  host.finder.first_users = first_users(options);
   host.keep_gone = options.iocs.keep_gone;
   return host;
 }
@@ -114,7 +109,7 @@ Daemon::Daemon(const Options& options, std::shared_ptr<iocs::ReaderPool> readers
               outlets_ ? outlets_->ring() : nullptr,
               outlets_ ? outlets_->privacy_of_users() : putlog::Privacy(),
               {trace_ring_.get(), trace_outlets_.get(), &trace_exemplars_}),
-      iocs_(host_, first_users(options).leaves_some_out()),
+      iocs_(host_),
       collectors_{&iocs_, &records_, &puts_, &pva_, &policy_, &put_log_, &traces_},
       interval_(options.iocs.interval) {}
 
@@ -128,7 +123,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options) {
       [&options] { return confine_readers(options.privileges, options.sandbox); });
   if (!forker) return std::move(forker).error();
   auto readers = std::make_shared<iocs::ReaderPool>(RootedFs(), std::move(*forker));
-  readers->let_go_first(first_users(options));
   std::unique_ptr<putlog::Outlets> outlets;
   if (put_log_options(options).enabled) {
     auto made = putlog::Outlets::make(options.putlog.outlets, build_info().version);

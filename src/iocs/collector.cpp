@@ -17,8 +17,7 @@ constexpr std::size_t kLineBytes = 110, kLinesOfIoc = 60;
 
 }  // namespace
 
-IocsCollector::IocsCollector(Host& host, bool reserves_expected)
-    : host_(host), reserves_expected_(reserves_expected), health_(host.fs()) {
+IocsCollector::IocsCollector(Host& host) : host_(host), health_(host.fs()) {
   exit_watch_.open();
   host_.ask_hold_changes([this] { return exit_watch_.hold_changes(); });
   reserve_names();  // before the first look
@@ -47,9 +46,6 @@ void IocsCollector::follow(TimePoint now) {
 
 void IocsCollector::reserve_names() {
   std::map<std::string, NameClaim> reserved = host_.gone_names();
-  if (reserves_expected_)
-    for (const std::string& name : expected_)
-      reserved.emplace(name, NameClaim{{}, kNoUser, "iocs.expected", false});
   if (reserved == reserved_) return;
   reserved_ = reserved;
   host_.reserve_names(std::move(reserved));
@@ -180,7 +176,7 @@ void IocsCollector::status(exposition::StatusPage& page) {
   const LeftOut& left_out = host_.left_out();
   if (left_out.by_user.empty()) return;
   exposition::StatusTable table{.title = "IOCs that are not followed",
-                                .note = "Others have all the places: see --ioc.users",
+                                .note = "Others have all the places",
                                 .columns = {{"user"}, {"IOCs", true}},
                                 .rows = {},
                                 .rest = ""};

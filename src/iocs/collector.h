@@ -14,9 +14,8 @@ namespace ioc_exporter::iocs {
 
 class IocsCollector final : public Collector {
  public:
-  // Opens what takes rights that are given up later. `reserves_expected`: names that are expected
-  // are for users who go first.
-  IocsCollector(Host& host, bool reserves_expected);
+  // Opens what takes rights that are given up later.
+  explicit IocsCollector(Host& host);
 
   std::string_view name() const override { return "iocs"; }
   std::vector<ProbeState> probes() const override;
@@ -46,7 +45,6 @@ class IocsCollector final : public Collector {
   void add_missing(exposition::StatusPage& page, const std::vector<IocFacts>& iocs) const;
 
   Host& host_;
-  bool reserves_expected_;
   // What follows, up to the next mutex: under the host's.
   ExitWatch exit_watch_;
   std::map<std::string, Exit> exits_;  // by name, of those that the host knows

@@ -61,12 +61,7 @@ Host::Host(RootedFs fs, Options options)
       most_gone_(options.most_gone),
       reader_(options.reader ? std::move(options.reader) : std::make_shared<ProcessReader>(fs_)),
       finder_(fs_, options.finder, reader_),
-      own_namespace_(finder_.own_namespace()) {
-  UserNames names(fs_);
-  for (const std::string& user : options.finder.first_users.named())
-    if (user.find_first_not_of("0123456789") != std::string::npos && !names.knows(user))
-      log::warn("ioc.users: /etc/passwd has no user {}: give the number", user);
-}
+      own_namespace_(finder_.own_namespace()) {}
 
 Result<void> Host::poll(Clock::time_point now, milliseconds patience) {
   listeners_.rested = false;
@@ -193,7 +188,7 @@ void Host::end(const Ioc& ioc, Clock::time_point now) {
   gone.facts.database.reset();
   gone.facts.end_time_seconds = now_seconds();
   gone.number = live.number;
-  gone.claim = {{}, live.ioc.user, live.ioc.user_name, live.ioc.goes_first};
+  gone.claim = {{}, live.ioc.user, live.ioc.user_name};
   gone.known_since = live.known_since;
   gone.counts_until = now + keep_counts_;
   const bool well_known = now - live.known_since >= kKnownWell && keeps_name(live.ioc);

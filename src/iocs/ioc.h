@@ -90,7 +90,6 @@ struct Ioc {
   std::string contested_with;
   std::uint32_t user = 0;         // who started it
   std::string user_name;          // or his number
-  bool goes_first = false;        // FirstUsers has him
   std::string executable;         // path as the IOC sees it, without " (deleted)"
   std::string directory;          // it works in, the same; "" where that could not be read
   double start_time_seconds = 0;  // time of day, UTC

@@ -80,13 +80,6 @@ void add_options(OptionTable& table, Options& options) {
             "Folder where the habits of records outlive the exporter, or none; without: what the "
             "service manager gives ($STATE_DIRECTORY)",
         .value = state_folder(options.state_folder)},
-       {.flag = "ioc.users",
-        .argument = "LIST",
-        .key = "iocs.users",
-        .help = "Users, by name or number, whose IOCs go first, as root's do: what there is little "
-                "of they take from others, who have a small share of it together; without: each "
-                "user has a fair share",
-        .value = texts(options.users)},
        {.flag = "discovery.interval",
         .argument = "DURATION",
         .help = "How often to look for IOCs",

@@ -19,7 +19,6 @@ struct Options {
   std::chrono::milliseconds keep_gone = std::chrono::hours(24);
   ExpectedOptions expected;
   std::optional<std::string> state_folder;  // where habits of records are kept; "" = nowhere
-  std::vector<std::string> users;           // whose IOCs go first; none: all are alike
   std::chrono::milliseconds interval = std::chrono::seconds(1);  // between two looks at the host
 };
 

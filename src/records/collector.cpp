@@ -144,7 +144,7 @@ void RecordsCollector::watch_due(TimePoint now) {
     const auto known = watched_.find(id);
     if (known == watched_.end() || !known->second.slot)
       coming.push_back({live.ioc.target->file, live.ioc.target->offset, records_of(*live.database),
-                        live.ioc.user, live.ioc.goes_first});
+                        live.ioc.user});
   }
   if (due.empty()) return;
   if (auto prepared = process_->prepare(coming); !prepared)
@@ -179,7 +179,6 @@ Result<void> RecordsCollector::watch(const iocs::LiveIoc& live, Watched& watched
   target.sdis = offsets.sdis;
   target.records = records_of(*live.database);
   target.user = live.ioc.user;
-  target.comes_first = live.ioc.goes_first;
   target.scan_periods = live.database->scan_periods;
   RecordPoints points = record_points(where, offsets, options_.puts, options_.durations,
                                       traces_.on() && trace_problem().empty());

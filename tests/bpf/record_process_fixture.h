@@ -75,9 +75,7 @@ class RecordProcessTest : public ::testing::TestWithParam<Mode> {
     return drops ? (*drops)[reason] - drops_before_[reason] : 0;
   }
   std::uint32_t watch(const FakeIoc& ioc, std::uint32_t records = 128) {
-    RecordTarget target = target_of(ioc, records);
-    target.comes_first = true;  // has small tables for itself
-    auto slot = probe_->watch(target);
+    auto slot = probe_->watch(target_of(ioc, records));
     EXPECT_TRUE(slot) << slot.error().message();
     return slot ? *slot : 0;
   }

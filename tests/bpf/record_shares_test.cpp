@@ -51,7 +51,6 @@ class SharesTest : public ::testing::Test {
                              std::vector<std::string> scan_periods = {}) {
     RecordTarget target = ioc.target(512, true);
     target.user = user;
-    target.comes_first = user == 0;
     target.extras = {
         {RecordProgram::scan_list, ioc.scan_list_offset(), FakeIoc::ending("scanList")},
         {RecordProgram::put, ioc.put_offset()},
@@ -72,9 +71,8 @@ class SharesTest : public ::testing::Test {
 };
 
 TEST_F(SharesTest, ThreadsOfOneTakeNoPlacesFromOthers) {
-  FakeIoc hog, second, other, root;
+  FakeIoc hog, second, other;
   const auto hogs = watch(hog, kAnna), seconds = watch(second, kAnna), others = watch(other, kBen);
-  const auto roots = watch(root, 0);
   constexpr int kRounds = 10;
   std::uint64_t of_hog = 0, of_others = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -90,14 +88,12 @@ TEST_F(SharesTest, ThreadsOfOneTakeNoPlacesFromOthers) {
   EXPECT_GE(timed(hogs), kRounds * 32u);
   EXPECT_LT(timed(hogs), of_hog);
 
-  // Nor do two IOCs of the same user. Root has what is left.
+  // Nor do two IOCs of the same user.
   hog.ask("threads 100 2");
   second.ask("threads 100 2");
   EXPECT_LT(timed(seconds), 200u);
   of_others = other.ask("threads 2 7");
   EXPECT_EQ(timed(others), of_others);
-  EXPECT_EQ(root.ask("threads 20 1"), 20u);
-  EXPECT_EQ(timed(roots), 20u);
 }
 
 // The share of a thread's stack is that of the IOC that it is now.
@@ -107,11 +103,10 @@ TEST_F(SharesTest, AThreadOfAnotherIocThanBeforeBringsItsShareAlong) {
   ioc.ask("call 0 1");
   probe_->unwatch(first);
   EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
-  const auto again = watch(ioc, 0);
+  const auto again = watch(ioc, kBen);
   ioc.ask("call 0 1");
   EXPECT_EQ(timed(again), 1u);
   EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS), 1u);
-  EXPECT_EQ(maps().shares.held(IOCX_SHARE_THREADS, IOCX_SHARE_FIRST_USERS), 1u);
 }
 
 TEST_F(SharesTest, CausesAndLinksOfOneTakeNoRoomFromOthers) {

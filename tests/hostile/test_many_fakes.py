@@ -135,44 +135,10 @@ def test_a_name_that_another_user_has(start_small, start_exporter):
     assert [labels["ioc"] for labels, _ in scrape.series(CONTESTED)] == [other]
 
 
-def test_users_that_are_named_go_first(start_fakes, start_small, start_exporter):
-    """They get their names whoever came first; all others share a sixteenth of the places."""
-    start_fakes(PLACES // 16 + 5, "fake")
-    fake = start_small("vac2", MALLORY)
-    exporter = start_exporter("--ioc.include=fake[0-9]+|vac2", f"--ioc.users={ALICE}")
-    exporter.wait_scrape(lambda s: len(s.series(INFO)) == PLACES // 16, "the others' share is used up", 60)
-    assert exporter.scrape().value(LEFT_OUT, user=str(MALLORY)) == 6
-    real = start_small("vac2", ALICE)
-    exporter.wait_scrape(lambda s: s.series(INFO, ioc="vac2", user=str(ALICE)) and
-                         s.series("epics_record_info", ioc="vac2"), "it has its name")
-    real.work(23)
-    fake.work(100)
-    assert processed(exporter, "vac2", "vac2:n") == 23
-    assert len(exporter.scrape().series(INFO)) == PLACES // 16 + 1
-
-
-def test_a_name_is_given_to_who_goes_first(start_small, start_exporter):
-    fake = start_small("vac3", MALLORY)
-    exporter = start_exporter("--ioc.include=vac3", f"--ioc.users={ALICE}")
-    exporter.wait_scrape(lambda s: s.series("epics_record_info", ioc="vac3"), "the fake has the name")
-    fake.work(100)
-    real = start_small("vac3", ALICE)
-    other = f"vac3-{MALLORY}"
-    exporter.wait_scrape(lambda s: s.series(INFO, ioc="vac3", user=str(ALICE))
-                         and s.series("epics_record_info", ioc="vac3")
-                         and s.series("epics_record_info", ioc=other), "the real one has it")
-    real.work(23)
-    fake.work(7)
-    scrape = exporter.scrape()
-    assert scrape.count(PROCESSED, ioc="vac3", record="vac3:n") == 23
-    assert scrape.count(PROCESSED, ioc=other, record="vac3:n") == 7
-    assert [labels["ioc"] for labels, _ in scrape.series(CONTESTED)] == [other]
-
-
 def test_a_dead_ioc_is_not_made_to_look_alive(start_small, start_exporter):
     """Not by taking its name; its user's own IOC is it again."""
     dead = start_small("dead", ALICE)
-    exporter = start_exporter("--ioc.include=dead", "--no-collector.records", f"--ioc.users={ALICE}")
+    exporter = start_exporter("--ioc.include=dead", "--no-collector.records")
     exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 1, "it is up")
     dead.process.kill()
     exporter.wait_scrape(lambda s: s.value(UP, ioc="dead") == 0, "it is gone")

@@ -89,15 +89,14 @@ Result<std::shared_ptr<const FileFacts>> FileCache::look(pid_t pid, const std::s
 
 bool FileCache::is_known(const Entry& entry, pid_t pid, const struct stat& status) const {
   return Clock::now() < entry.expires && is_as_read(*entry.facts, status) &&
-         (!entry.refused_to || *entry.refused_to == options_.holder_of(pid).user);
+         (!entry.refused_to || *entry.refused_to == options_.user_of(pid));
 }
 
-bool FileCache::may_stay_open(const Holder& holder) const {
-  const auto held = held_.find(holder.user);
+bool FileCache::may_stay_open(uid_t user) const {
+  const auto held = held_.find(user);
   const std::uint32_t own = held == held_.end() ? 0 : held->second;
   return iocx_holder_may(static_cast<std::uint32_t>(options_.most_open),
-                         static_cast<std::uint32_t>(open_.size()), own, own,
-                         holder.goes_first) != 0;
+                         static_cast<std::uint32_t>(open_.size()), own, own) != 0;
 }
 
 void FileCache::note_open(const FileId& id, uid_t user) {
@@ -126,17 +125,17 @@ Result<void> FileCache::read(pid_t pid, const std::string& path, UniqueFd& fd, E
       !std::ranges::all_of(Inspector::ca_write_functions(), has_function) &&
       !std::ranges::any_of(Inspector::pva_put_functions(), has_function))
     return {};
-  const Holder holder = options_.holder_of(pid);
-  if (!open_.contains(facts.id) && !may_stay_open(holder)) {
+  const uid_t user = options_.user_of(pid);
+  if (!open_.contains(facts.id) && !may_stay_open(user)) {
     facts.problem = "too many library files are open already";
     facts.retry = true;
-    entry.refused_to = holder.user;
+    entry.refused_to = user;
     return {};
   }
   auto code = CodeFile::open(std::move(fd), path, facts.elf->functions());
   if (code) {
     facts.code = std::move(*code);
-    note_open(facts.id, holder.user);
+    note_open(facts.id, user);
   } else {
     facts.problem = code.error().message();
   }

@@ -32,15 +32,10 @@ struct FileFacts {
 
 class FileCache {
  public:
-  // Whose process maps a file.
-  struct Holder {
-    uid_t user = 0;
-    bool goes_first = true;
-  };
   struct Options {
     std::size_t capacity = 8192;  // files kept; the ones not asked for longest go first
     std::size_t most_open = most_open_files();
-    std::function<Holder(pid_t)> holder_of = [](pid_t) { return Holder{}; };
+    std::function<uid_t(pid_t)> user_of = [](pid_t) { return uid_t{0}; };
   };
   // Descriptors that library files may have: the rest is for probes, scrapers and all else.
   static std::size_t most_open_files();
@@ -89,7 +84,7 @@ class FileCache {
   Result<void> read(pid_t pid, const std::string& path, UniqueFd& fd, Entry& entry,
                     FileFacts& facts);
   bool is_known(const Entry& entry, pid_t pid, const struct stat& status) const;
-  bool may_stay_open(const Holder& holder) const;
+  bool may_stay_open(uid_t user) const;
   void note_open(const FileId& id, uid_t user);
   void make_room();
 

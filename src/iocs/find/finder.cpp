@@ -42,15 +42,11 @@ Finder::Finder(RootedFs fs, FinderOptions options, std::shared_ptr<ProcessReader
     : fs_(std::move(fs)),
       options_(std::move(options)),
       reader_(reader ? std::move(reader) : std::make_shared<ProcessReader>(fs_)),
-      files_(*reader_, {.holder_of = [this](pid_t pid) { return file_holder(pid); }}),
+      files_(*reader_,
+             {.user_of = [this](pid_t pid) { return user_of(fs_, pid).value_or(kNoUser); }}),
       inspector_(fs_, *reader_, files_),
       user_names_(fs_),
       own_namespace_(net_namespace("/proc/self")) {}
-
-FileCache::Holder Finder::file_holder(pid_t pid) {
-  const uid_t user = user_of(fs_, pid).value_or(kNoUser);
-  return {user, options_.first_users.contains(user, user_names_.name_of(user))};
-}
 
 Result<Changes> Finder::poll(Clock::time_point now) {
   Changes changes;
@@ -226,7 +222,6 @@ void Finder::describe(Process& process) {
   Ioc ioc = process.tracked->ioc;
   ioc.user = user_of(fs_, ioc.id.pid).value_or(ioc.user_name.empty() ? kNoUser : ioc.user);
   ioc.user_name = user_names_.name_of(ioc.user);
-  ioc.goes_first = options_.first_users.contains(ioc.user, ioc.user_name);
   const Inspection found = process.inspection.value_or(Inspection{});
   ioc.executable = found.executable;
   const auto directory = fs_.read_link(folder_of(process) + "/cwd");

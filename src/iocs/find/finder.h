@@ -51,7 +51,6 @@ struct FinderOptions {
   // is a sign that it changed (process_signs.h), and when a new listener has come to its network
   // namespace.
   std::chrono::milliseconds young{10000};
-  FirstUsers first_users;
   // Of each kind, this many are followed at most: see places.h.
   std::size_t places = kMostIocs;
 };
@@ -178,10 +177,9 @@ class Finder {
   bool start(Process& process, IocKind kind, Clock::time_point now);
   void end(Process& process, Clock::time_point now, Changes& changes);
   void describe(Process& process);
-  FileCache::Holder file_holder(pid_t pid);
   void share_out(Clock::time_point now, Changes& changes);
   void share_out(IocKind kind, Clock::time_point now, Changes& changes);
-  void follow(Process& process, Clock::time_point now, Changes& changes);
+  void follow(Process& process, Clock::time_point now);
   void evict(Process& process, Clock::time_point now, Changes& changes);
   void take_name(Tracked& tracked, Clock::time_point now);
   void update_sockets(Clock::time_point now);

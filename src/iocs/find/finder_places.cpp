@@ -1,6 +1,5 @@
 // The part of Finder that says which IOCs are followed, and by which names.
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,7 @@ namespace ioc_exporter::iocs {
 namespace {
 
 NameClaim claim_of(const Ioc& ioc) {
-  return {ioc.id, ioc.user, ioc.user_name, ioc.goes_first};
+  return {ioc.id, ioc.user, ioc.user_name};
 }
 
 }  // namespace
@@ -28,26 +27,23 @@ void Finder::share_out(IocKind kind, Clock::time_point now, Changes& changes) {
   for (auto& [pid, process] : processes_)
     if (process.tracked && process.tracked->wanted && process.tracked->ioc.kind == kind)
       processes.push_back(&process);
-  // Those whose users go first before others, then the older ones: they choose their names so.
+  // The older ones choose their names first.
   std::ranges::sort(processes, {}, [](const Process* process) {
-    const Ioc& ioc = process->tracked->ioc;
-    return std::tuple(!ioc.goes_first, ioc.id.start_ticks, ioc.id.pid);
+    return std::pair(process->tracked->ioc.id.start_ticks, process->tracked->ioc.id.pid);
   });
   std::vector<PlaceWanted> wanted;
   for (const Process* process : processes) {
     const Ioc& ioc = process->tracked->ioc;
-    wanted.push_back({ioc.id, ioc.user, ioc.goes_first, process->tracked->followed});
+    wanted.push_back({ioc.user, process->tracked->followed});
   }
-  const std::size_t most_others =
-      options_.first_users.leaves_some_out() ? options_.places / kShareOfOthers : options_.places;
-  const std::vector<bool> given = share_places(wanted, options_.places, most_others);
+  const std::vector<bool> given = share_places(wanted, options_.places);
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i]) continue;
     ++left_out_.by_user[processes[i]->tracked->ioc.user_name];
     if (processes[i]->tracked->followed) evict(*processes[i], now, changes);
   }
   for (std::size_t i = 0; i < given.size(); ++i)
-    if (given[i] && !processes[i]->tracked->followed) follow(*processes[i], now, changes);
+    if (given[i] && !processes[i]->tracked->followed) follow(*processes[i], now);
 }
 
 void Finder::take_name(Tracked& tracked, Clock::time_point now) {
@@ -57,21 +53,11 @@ void Finder::take_name(Tracked& tracked, Clock::time_point now) {
   ioc.contested_with = std::move(contested_with);
 }
 
-void Finder::follow(Process& process, Clock::time_point now, Changes& changes) {
+void Finder::follow(Process& process, Clock::time_point now) {
   Tracked& tracked = *process.tracked;
   tracked.followed = true;
   owners_stale_ = true;
-  Tracked* loser = nullptr;
-  if (const auto id = names_.yields_to(tracked.ioc.claimed_name, claim_of(tracked.ioc)))
-    if (const auto other = processes_.find(id->pid);
-        other != processes_.end() && other->second.tracked)
-      loser = &*other->second.tracked;
-  if (loser != nullptr) names_.release(loser->ioc.name, now);
   take_name(tracked, now);
-  if (loser != nullptr) {  // it goes on as another one
-    if (std::exchange(loser->told, false)) changes.ended.push_back(loser->ioc);
-    take_name(*loser, now);
-  }
   keep_open(process);
 }
 

@@ -17,7 +17,6 @@ bool NameRegistry::is_kept(const Holder& holder, const NameClaim& from,
                            Clock::time_point now) const {
   if (!holder.gone) return true;
   if (holder.claim.user == from.user) return false;
-  if (from.goes_first && !holder.claim.goes_first) return false;
   return now < *holder.gone + keep_;
 }
 
@@ -33,9 +32,7 @@ NameRegistry::Name NameRegistry::take(const std::string& name, const NameClaim& 
   if (const auto known = holders_.find(name); known != holders_.end()) {
     const Holder& holder = known->second;
     const bool kept = is_kept(holder, claim, now);
-    const bool rightful = claim.goes_first && !holder.claim.goes_first;
-    if (kept || (holder.claim.user != claim.user && !rightful))
-      taken.contested_with = holder.claim.user_name;
+    if (kept || holder.claim.user != claim.user) taken.contested_with = holder.claim.user_name;
     if (kept && holder.claim.user != claim.user && !claim.user_name.empty())
       taken.name += "-" + claim.user_name;
     if (kept) taken.name = told_apart(taken.name, claim, now);
@@ -53,15 +50,6 @@ std::string NameRegistry::told_apart(const std::string& name, const NameClaim& c
     if (known == holders_.end() || !is_kept(known->second, claim, now)) return unique;
     unique.append(1, '-').append(std::to_string(claim.id.pid));
   }
-}
-
-std::optional<IocId> NameRegistry::yields_to(const std::string& name,
-                                             const NameClaim& claim) const {
-  const auto known = holders_.find(name);
-  if (known == holders_.end() || known->second.gone) return std::nullopt;
-  const NameClaim& holder = known->second.claim;
-  const bool yields = claim.goes_first && !holder.goes_first && holder.user != claim.user;
-  return yields ? std::optional(holder.id) : std::nullopt;
 }
 
 void NameRegistry::release(const std::string& unique_name, Clock::time_point now) {

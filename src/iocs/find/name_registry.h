@@ -20,7 +20,6 @@ struct NameClaim {
   IocId id;
   uid_t user = 0;
   std::string user_name;
-  bool goes_first = false;  // its user's IOCs go before those of others
 
   bool operator==(const NameClaim&) const = default;
 };
@@ -39,8 +38,6 @@ class NameRegistry {
 
   // `name`, or while another has it, "name-USER" for another user and "name-PID" for the same.
   Name take(const std::string& name, const NameClaim& claim, Clock::time_point now);
-  // The running IOC that must give the name away before take(): the user of this one goes first.
-  std::optional<IocId> yields_to(const std::string& name, const NameClaim& claim) const;
   void release(const std::string& unique_name, Clock::time_point now);
   // Names of IOCs that do not run, and whose they are: nobody else has them, for however long.
   // Instead of those that were said before.

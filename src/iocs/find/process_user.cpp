@@ -66,9 +66,4 @@ std::string UserNames::name_of(uid_t user) {
   return found == names_.end() ? std::to_string(user) : found->second;
 }
 
-bool UserNames::knows(const std::string& name) {
-  read();
-  return std::ranges::any_of(names_, [&name](const auto& one) { return one.second == name; });
-}
-
 }  // namespace ioc_exporter::iocs

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "base/rooted_fs.h"
@@ -28,7 +27,6 @@ class UserNames {
 
   // The number where the file names nobody; "" for kNoUser.
   std::string name_of(uid_t user);
-  bool knows(const std::string& name);
 
  private:
   void read();
@@ -38,25 +36,6 @@ class UserNames {
   std::uint64_t inode_ = 0;
   std::int64_t changed_ns_ = 0;
   std::map<uid_t, std::string> names_;
-};
-
-// Whose IOCs go before those of others, when there is not enough for all: root's, and those of the
-// users that were named.
-class FirstUsers {
- public:
-  FirstUsers() = default;  // nobody was named: all are alike but root
-  // Names or numbers.
-  explicit FirstUsers(std::set<std::string> users) : named_(std::move(users)) {}
-
-  bool contains(uid_t user, const std::string& name) const {
-    return user == 0 || named_.contains(name) || named_.contains(std::to_string(user));
-  }
-  // There are others than the users of IOCs.
-  bool leaves_some_out() const { return !named_.empty(); }
-  const std::set<std::string>& named() const { return named_; }
-
- private:
-  std::set<std::string> named_;
 };
 
 }  // namespace ioc_exporter::iocs

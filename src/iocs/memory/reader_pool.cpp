@@ -121,7 +121,7 @@ class ReaderPool::RemoteMemory : public Memory {
 };
 
 ReaderPool::ReaderPool(RootedFs fs, ReaderForker forker)
-    : ProcessReader(std::move(fs)), forker_(std::move(forker)), user_names_(this->fs()) {}
+    : ProcessReader(std::move(fs)), forker_(std::move(forker)) {}
 
 ReaderPool::~ReaderPool() = default;
 
@@ -251,8 +251,7 @@ void ReaderPool::forget(pid_t pid) {
   }
 }
 
-// The last quarter is for users who have nothing there, and those who go first have places that
-// nobody else gets.
+// The last quarter is for users who have nothing there.
 ReaderPool::Room ReaderPool::room_for(Kind kind, uid_t user) {
   std::size_t all = 0, own = 0, searches = 0, own_searches = 0, own_bytes = 0;
   for (const auto& [key, parked] : parked_) {
@@ -271,13 +270,11 @@ ReaderPool::Room ReaderPool::room_for(Kind kind, uid_t user) {
   if (own >= kMostParkedOfUser || own_bytes >= kMostKeptOfUser ||
       (is_search && own_searches >= kMostSearchesOfUser))
     return Room::own_is_taken;
-  const bool goes_first = first_users_.contains(user, user_names_.name_of(user));
-  const auto most = [goes_first](std::size_t places, std::size_t of_user, std::size_t held) {
-    return goes_first ? places + of_user : held == 0 ? places : places * 3 / 4;
+  const auto most = [](std::size_t places, std::size_t held) {
+    return held == 0 ? places : places * 3 / 4;
   };
   const bool fits =
-      all < most(kMostParked, kMostParkedOfUser, own) &&
-      (!is_search || searches < most(kMostSearches, kMostSearchesOfUser, own_searches));
+      all < most(kMostParked, own) && (!is_search || searches < most(kMostSearches, own_searches));
   return fits ? Room::there_is : Room::none;
 }
 

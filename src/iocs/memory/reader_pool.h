@@ -59,8 +59,6 @@ class ReaderPool final : public ProcessReader {
   Result<std::string> base_version(pid_t pid, int fd,
                                    std::span<const LoadSegment> segments) override;
 
-  // Whose places others cannot take (--ioc.users). Before the first reading.
-  void let_go_first(FirstUsers users) { first_users_ = std::move(users); }
   // From now on looks are short; before that they wait for all that they ask. In any thread.
   void hurry() { is_patient_ = false; }
 
@@ -121,8 +119,6 @@ class ReaderPool final : public ProcessReader {
   std::atomic<bool> stopped_ = false;
   std::atomic<bool> is_patient_ = true;
   Clock::time_point turn_ends_;
-  FirstUsers first_users_;
-  UserNames user_names_;
   std::map<std::string, Parked> parked_;  // by what was asked
   std::uint64_t forgotten_ = 0;
   std::mutex mutex_;

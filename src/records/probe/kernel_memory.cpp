@@ -33,7 +33,6 @@ MemoryClaim KernelMemory::memory_claim(const RecordRooms& rooms, const Claim& cl
   };
   const std::uint64_t used = claim.capacity > 0 ? rooms.used(claim.wish.room) : 0;
   return {.user = claim.wish.user,
-          .comes_first = claim.wish.comes_first,
           .held = claim.capacity > 0 ? bytes(used) : 0,
           .likely = bytes(used + std::max(used, kLikely)),
           .wanted = bytes(shape.max_entries)};

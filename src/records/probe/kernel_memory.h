@@ -28,8 +28,7 @@ class KernelMemory {
   // Whose map, and for what. `room`: of RecordRooms.
   struct Wish {
     std::uint32_t room = 0;
-    std::uint32_t user = 0;    // who runs the IOC; see memory_shares.h
-    bool comes_first = false;  // the same
+    std::uint32_t user = 0;  // who runs the IOC; see memory_shares.h
     std::uint32_t value_size = 0;
     std::uint32_t entries = 0;  // that it may come to have
   };

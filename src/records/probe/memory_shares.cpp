@@ -3,69 +3,36 @@
 #include <algorithm>
 #include <map>
 
+#include "base/fair_shares.h"
+
 namespace ioc_exporter::records {
 namespace {
-
-struct Range {
-  std::uint64_t least = 0;
-  std::uint64_t most = 0;
-};
-
-// Each gets its least, and what is left of `total` goes to those who have least so far: all get up
-// to the same level, or their most.
-std::vector<std::uint64_t> fill(std::uint64_t total, const std::vector<Range>& ranges) {
-  const auto at = [](const Range& range, std::uint64_t level) {
-    return std::max(range.least, std::min(range.most, level));
-  };
-  const auto sum = [&](std::uint64_t level) {
-    std::uint64_t all = 0;
-    for (const Range& range : ranges) all += at(range, level);
-    return all;
-  };
-  std::uint64_t low = 0, high = total + 1;  // the level: low is within the total, if any is
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (sum(middle) <= total ? low : high) = middle;
-  }
-  std::vector<std::uint64_t> filled;
-  filled.reserve(ranges.size());
-  for (const Range& range : ranges) filled.push_back(at(range, low));
-  return filled;
-}
 
 using Claims = std::vector<const MemoryClaim*>;
 using Granted = std::map<const MemoryClaim*, std::uint64_t>;
 
-// What the claim has now, and the most that it is to get in this round.
-struct Round {
-  const Granted& granted;
-  std::uint64_t MemoryClaim::*goal;
-
-  Range of(const MemoryClaim& claim) const {
-    const std::uint64_t least = granted.at(&claim);
-    return {least, std::max(least, std::min(claim.*goal, claim.wanted))};
-  }
-};
-
-// To users equally, within `bound` each; then to the IOCs of each.
+// To users equally, within `bound` each; then to the IOCs of each. `goal`: the most that a claim is
+// to get in this round.
 void give(std::uint64_t total, std::uint64_t bound, const std::map<std::uint32_t, Claims>& users,
           std::uint64_t MemoryClaim::*goal, Granted& granted) {
-  std::vector<Range> by_user;
+  std::vector<Claim> by_user;
+  std::vector<std::vector<Claim>> by_ioc;
   for (const auto& [user, claims] : users) {
-    Range& range = by_user.emplace_back();
+    Claim& all = by_user.emplace_back();
+    std::vector<Claim>& iocs = by_ioc.emplace_back();
     for (const MemoryClaim* claim : claims) {
-      const Range one = Round{granted, goal}.of(*claim);
-      range.least += one.least;
-      range.most += one.most;
+      const std::uint64_t has = granted.at(claim);
+      iocs.push_back({has, std::max(has, std::min(claim->*goal, claim->wanted))});
+      all.least += iocs.back().least;
+      all.most += iocs.back().most;
     }
-    range.most = std::max(range.least, std::min(range.most, bound));
+    all.most = std::max(all.least, std::min(all.most, bound));
   }
-  const auto shares = fill(total, by_user);
+  const auto shares = fair_shares(total, by_user);
   std::size_t index = 0;
   for (const auto& [user, claims] : users) {
-    std::vector<Range> ranges;
-    for (const MemoryClaim* claim : claims) ranges.push_back(Round{granted, goal}.of(*claim));
-    const auto parts = fill(shares[index++], ranges);
+    const auto parts = fair_shares(shares[index], by_ioc[index]);
+    ++index;
     for (std::size_t i = 0; i < claims.size(); ++i) granted[claims[i]] = parts[i];
   }
 }
@@ -74,23 +41,14 @@ void give(std::uint64_t total, std::uint64_t bound, const std::map<std::uint32_t
 
 std::vector<std::uint64_t> share_memory(std::uint64_t limit,
                                         const std::vector<MemoryClaim>& claims) {
-  std::map<std::uint32_t, Claims> first, rest;
+  std::map<std::uint32_t, Claims> users;
   Granted granted;
-  std::uint64_t held_by_rest = 0;
   for (const MemoryClaim& claim : claims) {
-    (claim.comes_first ? first : rest)[claim.user].push_back(&claim);
-    if (!claim.comes_first) held_by_rest += claim.held;
+    users[claim.user].push_back(&claim);
     granted[&claim] = claim.held;
   }
-  const std::uint64_t for_first = limit > held_by_rest ? limit - held_by_rest : 0;
   for (const auto goal : {&MemoryClaim::likely, &MemoryClaim::wanted})
-    give(for_first, limit, first, goal, granted);
-  std::uint64_t taken = 0;
-  for (const auto& [user, of_user] : first)
-    for (const MemoryClaim* claim : of_user) taken += granted[claim];
-  const std::uint64_t for_rest = limit > taken ? limit - taken : 0;
-  for (const auto goal : {&MemoryClaim::likely, &MemoryClaim::wanted})
-    give(for_rest, limit / 2, rest, goal, granted);
+    give(limit, limit / 2, users, goal, granted);
   std::vector<std::uint64_t> shares;
   shares.reserve(claims.size());
   for (const MemoryClaim& claim : claims) shares.push_back(granted[&claim]);

@@ -8,19 +8,16 @@ namespace ioc_exporter::records {
 
 // What a map of an IOC has and would have, in bytes.
 struct MemoryClaim {
-  std::uint32_t user = 0;  // who runs the IOC
-  bool comes_first =
-      false;  // before the claims of those who do not, and without a bound but the limit
+  std::uint32_t user = 0;    // who runs the IOC
   std::uint64_t held = 0;    // is in use, or may be at any moment: is not taken back
   std::uint64_t likely = 0;  // will do for a while
   std::uint64_t wanted = 0;  // the most that it can use
 };
 
 // How much each may have: at least what it holds, at most what it wants, and together no more than
-// `limit` unless more is held already. Who comes first gets what they want, as far as it goes
-// round. Of the rest, a user's IOCs get half of the limit together at most, so that there is room
-// for others who come later; users share it equally, and so do the IOCs of one user. Where not all
-// get what they want, what is likely to be used goes before what is not.
+// `limit` unless more is held already. A user's IOCs get half of the limit together at most, so
+// that there is room for others who come later; users share it equally, and so do the IOCs of one
+// user. Where not all get what they want, what is likely to be used goes before what is not.
 std::vector<std::uint64_t> share_memory(std::uint64_t limit,
                                         const std::vector<MemoryClaim>& claims);
 

@@ -149,7 +149,7 @@ Result<void> RecordProcess::write_ends(std::uint32_t slot, const RecordTarget& t
 // Users have tables of puts with callback by their number: it is not for them to choose.
 iocx_put_config RecordProcess::put_config(const RecordTarget& target) {
   iocx_put_config config = target.puts;
-  config.notifies = target.comes_first ? 0 : 1 + target.user % (IOCX_NOTIFY_TABLES - 1);
+  config.notifies = target.user % IOCX_NOTIFY_TABLES;
   return config;
 }
 
@@ -161,7 +161,7 @@ Result<void> RecordProcess::register_ioc(std::uint32_t slot, Watched& watched,
     watched.records = std::make_shared<const OwnedRecordsMap>(std::move(prepared.mapped().records));
   } else {
     const RecordTarget& target = watched.target;
-    auto capacity = claim_records(slot, target.user, target.comes_first, target.records);
+    auto capacity = claim_records(slot, target.user, target.records);
     if (!capacity) return std::move(capacity).error();
     watched.capacity = *capacity;
     auto map = object_.make_records_map(watched.capacity);
@@ -186,8 +186,7 @@ bool RecordProcess::may_have_scan_name(const Watched& watched) const {
     if (other.holder.user == watched.holder.user) theirs += held;
   }
   return iocx_holder_may(object_.maps().scan_names.capacity(), all,
-                         static_cast<std::uint32_t>(watched.scan_names.size()), theirs,
-                         watched.target.comes_first);
+                         static_cast<std::uint32_t>(watched.scan_names.size()), theirs);
 }
 
 // Before the IOC's first hit: a thread is told once what it is there for.
@@ -230,10 +229,9 @@ Result<void> RecordProcess::forget_prepared() {
 }
 
 Result<std::uint32_t> RecordProcess::claim_records(std::uint32_t slot, std::uint32_t user,
-                                                   bool comes_first, std::uint32_t records) {
+                                                   std::uint32_t records) {
   return memory_.claim(object_.maps().rooms, {.room = slot,
                                               .user = user,
-                                              .comes_first = comes_first,
                                               .value_size = sizeof(iocx_record_stats),
                                               .entries = capacity_for(records)});
 }
@@ -245,7 +243,6 @@ Result<OwnedCompletionsMap> RecordProcess::make_completions_map(std::uint32_t sl
   const RecordTarget& target = found->second.target;
   auto capacity = memory_.claim(object_.maps().rooms, {.room = IOCX_COMPLETIONS_ROOM(slot),
                                                        .user = target.user,
-                                                       .comes_first = target.comes_first,
                                                        .value_size = sizeof(iocx_completion),
                                                        .entries = most});
   if (!capacity) return std::move(capacity).error();
@@ -274,7 +271,7 @@ Result<void> RecordProcess::prepare(const std::vector<Coming>& coming) {
     ++by_file[library_of(target.code, target.offset)];
     auto slot = free_slot();
     if (!slot) break;  // watch() will say so
-    auto capacity = claim_records(*slot, target.user, target.comes_first, target.records);
+    auto capacity = claim_records(*slot, target.user, target.records);
     if (!capacity) continue;  // the same
     auto map = object_.make_records_map(*capacity);
     if (!map) {
@@ -308,7 +305,7 @@ Result<std::uint32_t> RecordProcess::watch(const RecordTarget& target) {
   watched.target = target;
   watched.library = key;
   watched.generation = next_generation_++;
-  watched.holder = holders_.take(target.user, target.comes_first, [this](std::uint32_t number) {
+  watched.holder = holders_.take(target.user, [this](std::uint32_t number) {
     return object_.maps().shares.holds_nothing(number);
   });
   auto done = register_ioc(*slot, watched, attach_bit(library.mode));
@@ -377,7 +374,7 @@ Result<void> RecordProcess::ensure_capacity(std::uint32_t slot, Watched& watched
                                             std::uint32_t records) {
   if (records <= watched.capacity) return {};
   const RecordTarget& target = watched.target;
-  auto capacity = claim_records(slot, target.user, target.comes_first, records);
+  auto capacity = claim_records(slot, target.user, records);
   if (!capacity) return std::move(capacity).error();
   if (*capacity <= watched.capacity) return {};
   return replace_map(slot, watched, *capacity);

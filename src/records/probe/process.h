@@ -53,7 +53,6 @@ struct RecordTarget {
   std::shared_ptr<const EndingFunction> ending = {};  // of dbProcess; null: calls are not timed
   std::uint32_t records = 0;                          // in its database now
   std::uint32_t user = 0;                             // who runs it
-  bool comes_first = false;                           // where memory is short: memory_shares.h
   // Of its periodic scans, "0.1"; those of Base's own menuScan are known anyway.
   std::vector<std::string> scan_periods;
   std::vector<ProbePoint> extras;  // attached and detached together with dbProcess
@@ -106,7 +105,6 @@ class RecordProcess {
     std::uint64_t offset = 0;
     std::uint32_t records = 0;
     std::uint32_t user = 0;
-    bool comes_first = false;
   };
   // To be called before watch() of several: what the kernel needs a grace period for is then done
   // for all of them at once, and the library of many new IOCs is attached for all at once. On an
@@ -244,7 +242,7 @@ class RecordProcess {
   Result<std::uint32_t> free_slot() const;
   std::optional<std::uint32_t> prepared_slot(const RecordTarget& target) const;
   Result<void> forget_prepared();
-  Result<std::uint32_t> claim_records(std::uint32_t slot, std::uint32_t user, bool comes_first,
+  Result<std::uint32_t> claim_records(std::uint32_t slot, std::uint32_t user,
                                       std::uint32_t records);
   Result<void> ensure_capacity(std::uint32_t slot, Watched& watched, std::uint32_t records);
   Result<void> replace_map(std::uint32_t slot, Watched& watched, std::uint32_t capacity);

@@ -22,27 +22,22 @@ std::uint16_t ShareHolders::take_number(const IsEmpty& is_empty) {
   return found;
 }
 
-iocx_holder ShareHolders::take(std::uint32_t user, bool comes_first, const IsEmpty& is_empty) {
+iocx_holder ShareHolders::take(std::uint32_t user, const IsEmpty& is_empty) {
   std::erase_if(users_, [&](const auto& entry) {
     return entry.second.iocs == 0 && is_empty(entry.second.number);
   });
+  const auto [known, is_new] = users_.try_emplace(user);
+  if (is_new) known->second.number = take_number(is_empty);
+  taken_[known->second.number] = true;
+  ++known->second.iocs;
   iocx_holder holder{};
-  if (comes_first) {
-    holder.user = IOCX_SHARE_FIRST_USERS;
-  } else {
-    const auto [known, is_new] = users_.try_emplace(user);
-    if (is_new) known->second.number = take_number(is_empty);
-    taken_[known->second.number] = true;
-    ++known->second.iocs;
-    holder.user = known->second.number;
-  }
+  holder.user = known->second.number;
   holder.ioc = take_number(is_empty);
   return holder;
 }
 
 void ShareHolders::release(std::uint32_t user, const iocx_holder& holder) {
   taken_[holder.ioc] = false;
-  if (holder.user == IOCX_SHARE_FIRST_USERS) return;
   const auto known = users_.find(user);
   if (known != users_.end() && --known->second.iocs == 0) taken_[known->second.number] = false;
 }

@@ -16,10 +16,9 @@ class ShareHolders {
   // Whether nothing is held under a number.
   using IsEmpty = std::function<bool(std::uint32_t)>;
 
-  // For an IOC that is watched from now on. IOCs of one user have one number for him; all users who
-  // come first have one together. What an IOC that is gone has left in the tables is not counted
-  // for another, but for its user.
-  iocx_holder take(std::uint32_t user, bool comes_first, const IsEmpty& is_empty);
+  // For an IOC that is watched from now on. IOCs of one user have one number for him. What an IOC
+  // that is gone has left in the tables is not counted for another, but for its user.
+  iocx_holder take(std::uint32_t user, const IsEmpty& is_empty);
   // The IOC is not watched any more.
   void release(std::uint32_t user, const iocx_holder& holder);
 

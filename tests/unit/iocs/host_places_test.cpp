@@ -157,21 +157,6 @@ TEST_F(HostKeeps, ANameWithAPidForFiveMinutes) {
   EXPECT_EQ(look_after(minutes(5)), "ps+ ") << "it never comes again by this name";
 }
 
-TEST_F(HostPlaces, WhoGoesFirstTakesTheNameAndBeginsAnew) {
-  Host::Options with_users;
-  with_users.finder.first_users = FirstUsers({"alice"});
-  Host host(RootedFs(folder_.path()), with_users);
-  put(7, 1002, "IOC=ps");
-  look(host);
-  const std::uint32_t mallorys = host.number_of("ps");
-  put(8, 1001, "IOC=ps");
-  look(host);
-  EXPECT_EQ(names(host), (Names{"mallory:ps-mallory", "alice:ps"}));
-  EXPECT_NE(host.number_of("ps"), mallorys);
-  EXPECT_EQ(host.take_forgotten(), std::vector{mallorys});
-  for (const IocFacts& facts : host.facts()) EXPECT_EQ(facts.restarts, 0u) << facts.name;
-}
-
 TEST_F(HostPlaces, TheYoungestOfTheGreediestLosesHisPlace) {
   Host::Options few;
   few.finder.places = 3;

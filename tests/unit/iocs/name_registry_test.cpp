@@ -9,13 +9,12 @@ using std::chrono::minutes;
 
 class Names : public testing::Test {
  protected:
-  std::string take(const std::string& name, pid_t pid, const std::string& user = "alice",
-                   bool goes_first = false) {
-    taken_ = names_.take(name, claim(pid, user, goes_first), now_);
+  std::string take(const std::string& name, pid_t pid, const std::string& user = "alice") {
+    taken_ = names_.take(name, claim(pid, user), now_);
     return taken_.name;
   }
-  static NameClaim claim(pid_t pid, const std::string& user, bool goes_first) {
-    return {{pid, 1}, static_cast<uid_t>(user.front()), user, goes_first};
+  static NameClaim claim(pid_t pid, const std::string& user) {
+    return {{pid, 1}, static_cast<uid_t>(user.front()), user};
   }
   void release(const std::string& name) { names_.release(name, now_); }
 
@@ -72,19 +71,6 @@ TEST_F(Names, LaterAnotherUserGetsItAndItIsSaid) {
   EXPECT_EQ(taken_.contested_with, "mallory");
 }
 
-TEST_F(Names, WhoGoesFirstGetsIt) {
-  take("ps", 7, "mallory");
-  EXPECT_EQ(names_.yields_to("ps", claim(8, "alice", false)), std::nullopt);
-  EXPECT_EQ(names_.yields_to("ps", claim(8, "alice", true)), (IocId{7, 1}));
-  release("ps");
-  EXPECT_EQ(take("ps", 8, "alice", true), "ps");
-  EXPECT_EQ(taken_.contested_with, "");
-  EXPECT_EQ(take("ps", 7, "mallory"), "ps-mallory");
-  EXPECT_EQ(taken_.contested_with, "alice");
-  EXPECT_EQ(names_.yields_to("ps", claim(9, "bob", true)), std::nullopt) << "both go first";
-  EXPECT_EQ(take("ps", 9, "bob", true), "ps-bob");
-}
-
 TEST_F(Names, ManyNamesOfOneUserDisplaceNobodyElses) {
   take("ps", 7);
   release("ps");
@@ -94,7 +80,7 @@ TEST_F(Names, ManyNamesOfOneUserDisplaceNobodyElses) {
 
 // A dead IOC's name is not had by another user, to make it look alive; not after any time.
 TEST_F(Names, AReservedNameIsItsUsersOnly) {
-  names_.reserve({{"ps", claim(0, "alice", false)}});
+  names_.reserve({{"ps", claim(0, "alice")}});
   now_ += std::chrono::hours(24 * 30);
   EXPECT_EQ(take("ps", 8, "mallory"), "ps-mallory");
   EXPECT_EQ(taken_.contested_with, "alice");

@@ -30,22 +30,9 @@ TEST(UserNames, ComeFromTheFileAndChangeWithIt) {
   EXPECT_EQ(names.name_of(1002), "1002") << "77 would pass for another user's number";
   EXPECT_EQ(names.name_of(1003), "1003");
   EXPECT_EQ(names.name_of(kNoUser), "");
-  EXPECT_TRUE(names.knows("ioc"));
-  EXPECT_FALSE(names.knows("mallory"));
   folder.write("/etc/passwd.new", "mallory:x:1001:9::/:/bin/sh\n");
   std::filesystem::rename(folder.path("/etc/passwd.new"), folder.path("/etc/passwd"));
   EXPECT_EQ(names.name_of(1001), "mallory");
-}
-
-TEST(FirstUsers, RootAndWhoIsNamed) {
-  EXPECT_TRUE(FirstUsers().contains(0, "root"));
-  EXPECT_FALSE(FirstUsers().contains(1001, "ioc"));
-  EXPECT_FALSE(FirstUsers().leaves_some_out());
-  const FirstUsers some({"ioc", "1002"});
-  EXPECT_TRUE(some.contains(1001, "ioc"));
-  EXPECT_TRUE(some.contains(1002, "bob"));
-  EXPECT_FALSE(some.contains(1003, "mallory"));
-  EXPECT_TRUE(some.leaves_some_out());
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ class Table {
  public:
   explicit Table(std::uint32_t room) : room_(room) {}
 
-  bool take(int ioc, int user, bool comes_first = false) {
-    if (!iocx_holder_may(room_, all_, iocs_[ioc], users_[user], comes_first)) return false;
+  bool take(int ioc, int user) {
+    if (!iocx_holder_may(room_, all_, iocs_[ioc], users_[user])) return false;
     ++all_, ++iocs_[ioc], ++users_[user];
     return true;
   }
@@ -50,21 +50,11 @@ TEST(Shares, AUserLeavesAnEighth) {
   EXPECT_GE(taken, 60u);
 }
 
-// Many users who are one: something is left for those who come first.
-TEST(Shares, ASixteenthIsKeptForThoseWhoComeFirst) {
-  Table table(4096);
-  for (int user = 0; user < 1000; ++user)
-    for (int ioc = 0; ioc < 10; ++ioc) table.take_all(10 * user + ioc, user);
-  EXPECT_EQ(table.left(), 4096u / 16);
-  for (std::uint32_t i = 0; i < 4096 / 16; ++i) EXPECT_TRUE(table.take(-1, -1, true));
-  EXPECT_FALSE(table.take(-1, -1, true));
-}
-
 TEST(Shares, ASmallTableHasRoomForOne) {
   Table table(1);
   EXPECT_TRUE(table.take(1, 1));
   EXPECT_FALSE(table.take(1, 1));
-  EXPECT_FALSE(table.take(2, 2, true));
+  EXPECT_FALSE(table.take(2, 2));
 }
 
 TEST(Shares, WhatIsGivenBackIsThereAsBefore) {
@@ -82,32 +72,29 @@ bool all_empty(std::uint32_t) {
 
 TEST(ShareHolders, IocsOfOneUserAreOneGroup) {
   ShareHolders holders;
-  const iocx_holder a = holders.take(1001, false, all_empty);
-  const iocx_holder b = holders.take(1001, false, all_empty);
-  const iocx_holder c = holders.take(1002, false, all_empty);
-  const iocx_holder d = holders.take(0, true, all_empty), e = holders.take(1003, true, all_empty);
+  const iocx_holder a = holders.take(1001, all_empty);
+  const iocx_holder b = holders.take(1001, all_empty);
+  const iocx_holder c = holders.take(1002, all_empty);
   EXPECT_EQ(a.user, b.user);
-  EXPECT_EQ(d.user, IOCX_SHARE_FIRST_USERS);
-  EXPECT_EQ(e.user, IOCX_SHARE_FIRST_USERS);
-  const std::set<std::uint16_t> numbers = {a.user, c.user, a.ioc, b.ioc, c.ioc, d.ioc, e.ioc};
-  EXPECT_EQ(numbers.size(), 7u);
+  const std::set<std::uint16_t> numbers = {a.user, c.user, a.ioc, b.ioc, c.ioc};
+  EXPECT_EQ(numbers.size(), 5u);
   EXPECT_GE(*numbers.begin(), IOCX_SHARE_FREE);
 }
 
 // Who stops to be an IOC while his threads live on has not given back what they hold.
 TEST(ShareHolders, WhatIsLeftBehindIsTheUsersAndNobodyElses) {
   ShareHolders holders;
-  const iocx_holder gone = holders.take(1001, false, all_empty);
+  const iocx_holder gone = holders.take(1001, all_empty);
   const auto is_empty = [&](std::uint32_t number) {
     return number != gone.ioc && number != gone.user;
   };
   holders.release(1001, gone);
   for (std::uint32_t i = 0; i < 2 * IOCX_SHARE_BUCKETS; ++i) {
-    const iocx_holder other = holders.take(5000 + i, false, is_empty);
+    const iocx_holder other = holders.take(5000 + i, is_empty);
     EXPECT_TRUE(is_empty(other.ioc) && is_empty(other.user));
     holders.release(5000 + i, other);
   }
-  EXPECT_EQ(holders.take(1001, false, is_empty).user, gone.user);
+  EXPECT_EQ(holders.take(1001, is_empty).user, gone.user);
 }
 
 TEST(ShareHolders, ThereIsANumberForEveryIoc) {
@@ -115,7 +102,7 @@ TEST(ShareHolders, ThereIsANumberForEveryIoc) {
   const auto none_empty = [](std::uint32_t) { return false; };
   std::set<std::uint16_t> numbers;
   for (std::uint32_t i = 0; i < 1024; ++i) {
-    const iocx_holder holder = holders.take(i, false, none_empty);
+    const iocx_holder holder = holders.take(i, none_empty);
     numbers.insert({holder.ioc, holder.user});
   }
   EXPECT_EQ(numbers.size(), 2048u);
