@@ -134,7 +134,7 @@ def board() -> Board:
                                      f"sum by (protocol) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]))", *TYPED), "{{protocol}}")],
                        unit=PUTS, width=8, height=9, stack=True, colors={"ca": "blue", "pva": "magenta"}),
 
-            Table("Who wrote last", "When the client wrote to the PV last, whenever that was (--pvs.expire, 30 days): the 50 "
+            Table("Who wrote last", "When the client wrote to the PV last, whenever that was (pvs.expire, 30 days): the 50 "
                   "latest. Type a PV above to see who has written to it.",
                   [Query("1000 * topk(50, max by (protocol, ioc, pv, user, client_host, client) "
                          f"(epics_last_put_timestamp_seconds{{{BOTH}}}))", instant=True)], width=24, height=8, sort=["-Last put"],

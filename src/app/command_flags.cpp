@@ -17,9 +17,9 @@ constexpr const char* kHidden = "hidden";
 
 std::shared_ptr<cxxopts::Value> value_of(const OptionRow& row) {
   if (!row.takes_argument()) return cxxopts::value<bool>();
-  auto value = row.value.takes == Takes::one
-                   ? std::static_pointer_cast<cxxopts::Value>(cxxopts::value<std::string>())
-                   : cxxopts::value<std::vector<std::string>>();
+  auto value = row.value.takes == Takes::several
+                   ? cxxopts::value<std::vector<std::string>>()
+                   : std::static_pointer_cast<cxxopts::Value>(cxxopts::value<std::string>());
   if (!row.value.default_text.empty()) value->default_value(row.value.default_text);
   return value;
 }
@@ -39,6 +39,7 @@ cxxopts::Options describe(const OptionTable& table) {
   description.set_width(100);
   for (const OptionGroup& group : table.groups())
     for (const OptionRow& row : group.rows) {
+      if (row.flag.empty()) continue;
       const std::string names = row.letter.empty() ? row.flag : row.letter + "," + row.flag;
       description.add_options(group.title)(names, row.help_text(), value_of(row), row.argument);
       if (row.has_no()) description.add_options(kHidden)("no-" + row.flag, "");
@@ -52,10 +53,18 @@ std::string help_text(const cxxopts::Options& description, const OptionTable& ta
   return description.help(titles);
 }
 
+std::vector<std::string> lines_of(const cxxopts::ParseResult& parsed, const OptionRow& row) {
+  std::vector<std::string> lines;
+  for (const cxxopts::KeyValue& argument : parsed.arguments())
+    if (argument.key() == row.flag) lines.push_back(argument.value());
+  return lines;
+}
+
 // Nothing: the flag was not given.
 std::vector<std::string> words_of(const cxxopts::ParseResult& parsed, const OptionRow& row) {
   if (row.has_no() && parsed.count("no-" + row.flag) > 0) return {"false"};
-  if (parsed.count(row.flag) == 0) return {};
+  if (row.flag.empty() || parsed.count(row.flag) == 0) return {};
+  if (row.value.takes == Takes::lines) return lines_of(parsed, row);
   if (row.value.takes == Takes::several) return parsed[row.flag].as<std::vector<std::string>>();
   if (row.value.takes == Takes::one) return {parsed[row.flag].as<std::string>()};
   return {"true"};

@@ -180,7 +180,8 @@ std::string man_page(const OptionTable& table) {
   std::string page(kBegin);
   for (const OptionGroup& group : table.groups()) {
     page.append(".SS ").append(roff(group.title)).append("\n");
-    for (const OptionRow& row : group.rows) page += roff(row);
+    for (const OptionRow& row : group.rows)
+      if (!row.flag.empty()) page += roff(row);
   }
   return page += kEnd;
 }
@@ -190,6 +191,7 @@ std::string bash_completion(const OptionTable& table) {
   std::string cases;
   for (const OptionGroup& group : table.groups())
     for (const OptionRow& row : group.rows) {
+      if (row.flag.empty()) continue;
       flags.push_back("--" + row.flag + (row.takes_argument() ? "=" : ""));
       if (row.has_no()) flags.push_back("--no-" + row.flag);
       if (const std::string found = completion_of(row); !found.empty())
@@ -208,8 +210,9 @@ std::string option_reference(const OptionTable& table) {
     text += "| flag | key in the file | default | what |\n|---|---|---|---|\n";
     for (const OptionRow& row : group.rows) {
       const std::string argument = row.argument.empty() ? "" : "=" + row.argument;
-      text.append("| " + code("--" + row.flag + argument) + " | " + code(row.key) + " | " +
-                  code(row.value.default_text) + " | " + row.help_text() + " |\n");
+      const std::string flag = row.flag.empty() ? "" : "--" + row.flag + argument;
+      text.append("| " + code(flag) + " | " + code(row.key) + " | " + code(row.value.default_text) +
+                  " | " + row.help_text() + " |\n");
     }
   }
   return text;

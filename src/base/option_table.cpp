@@ -47,9 +47,30 @@ void OptionTable::set_from_file(const std::string& section, Reader& reader) cons
     }
 }
 
-Result<void> OptionTable::set_from_flags(const FlagWords& flags) const {
+// `said`: keys that were set already.
+Result<void> OptionTable::set_key(const std::string& word, std::set<std::string>& said) const {
+  const std::size_t equals = word.find('=');
+  const std::string key = word.substr(0, equals);
+  if (equals == std::string::npos)
+    return error_in_words("--set: " + shown(word) + " is not KEY=VALUE");
   for (const OptionGroup& group : groups_)
     for (const OptionRow& row : group.rows) {
+      if (row.key.empty() || row.key != key) continue;
+      const bool first = said.insert(key).second;
+      auto good = row.value.set(word.substr(equals + 1), first);
+      return good ? Result<void>() : error_in_words("--set=" + key + ": " + good.error().message());
+    }
+  return error_in_words("--set: the file has no key " + shown(key));
+}
+
+Result<void> OptionTable::set_from_flags(const FlagWords& flags) const {
+  std::set<std::string> said_keys;
+  if (const auto keys = flags.find("set"); keys != flags.end())
+    for (const std::string& word : keys->second)
+      if (auto good = set_key(word, said_keys); !good) return good;
+  for (const OptionGroup& group : groups_)
+    for (const OptionRow& row : group.rows) {
+      if (row.flag.empty()) continue;
       const auto said = flags.find(row.flag);
       if (said != flags.end())
         if (auto good = set(row, said->second); !good) return good;

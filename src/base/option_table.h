@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace ioc_exporter {
 class Reader;
 
 struct OptionRow {
-  std::string flag;           // without dashes: "records.links"
+  std::string flag = {};      // without dashes: "records.links"; "" = none, only a key
   std::string argument = {};  // how --help calls the value: "N"; "" = it takes none
   std::string key = {};       // in the configuration file: "records.include"; "" = none
   std::string help;           // without a full stop at its end
@@ -24,7 +25,7 @@ struct OptionRow {
 
   bool takes_argument() const { return value.takes != OptionValue::Takes::nothing; }
   // One that is on by default is turned off by the flag `no-` + flag.
-  bool has_no() const { return !takes_argument() && !value.default_text.empty(); }
+  bool has_no() const { return !flag.empty() && !takes_argument() && !value.default_text.empty(); }
   std::string help_text() const;  // the help, with how to turn it off
 };
 
@@ -33,7 +34,7 @@ struct OptionGroup {
   std::vector<OptionRow> rows;
 };
 
-// What the command line says, by flag.
+// What the command line says, by flag. "set" has words KEY=VALUE, for any key of the file.
 using FlagWords = std::map<std::string, std::vector<std::string>>;
 
 class OptionTable {
@@ -52,6 +53,8 @@ class OptionTable {
   Result<void> set_from_flags(const FlagWords& flags) const;
 
  private:
+  Result<void> set_key(const std::string& word, std::set<std::string>& said) const;
+
   std::vector<OptionGroup> groups_;
 };
 

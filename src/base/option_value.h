@@ -21,7 +21,8 @@
 namespace ioc_exporter {
 
 struct OptionValue {
-  enum class Takes { nothing, one, several };
+  // several: words with commas between them; lines: whole words, one each time that it is given.
+  enum class Takes { nothing, one, several, lines };
 
   Takes takes = Takes::one;
   std::string default_text = {};          // as an operator would write it; "" = nothing

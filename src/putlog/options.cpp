@@ -11,13 +11,11 @@ void add_options(OptionTable& table, Options& options) {
                             .value = on_off(options.enabled)}});
   table.add(
       "Put log",
-      {{.flag = "putlog.value-bytes",
-        .argument = "N",
+      {{.argument = "N",
         .key = "putlog.value_bytes",
         .help = "Bytes of a value that are logged; what is longer is cut",
         .value = whole_number(options.value_bytes, IOCX_PUTLOG_SMALL, IOCX_PUTLOG_MOST_BYTES)},
-       {.flag = "putlog.buffer",
-        .argument = "MIB",
+       {.argument = "MIB",
         .key = "putlog.buffer",
         .help = "Memory for puts that the kernel has seen and the exporter not yet read, in "
                 "MiB; what has no room is counted as lost",
@@ -29,8 +27,7 @@ void add_options(OptionTable& table, Options& options) {
                                                             {"32", 32},
                                                             {"64", 64},
                                                             {"128", 128}})},
-       {.flag = "putlog.answers",
-        .argument = "DURATION",
+       {.argument = "DURATION",
         .key = "putlog.answers",
         .help = "How long a put-callback, and all puts behind it, wait for its answer, to be "
                 "logged with it; 0: they do not",

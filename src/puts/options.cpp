@@ -25,18 +25,15 @@ void add_options(OptionTable& table, Options& options) {
                                     "by probes on them; without, Channel Access puts are counted "
                                     "from packets and PV Access puts not at all",
                             .value = on_off(options.server_probe)}});
-  table.add("Series", {{.flag = "pvs.include",
-                        .argument = "RE",
+  table.add("Series", {{.argument = "RE",
                         .key = "pvs.include",
                         .help = "Only puts to PVs whose whole name this expression (RE2) matches",
                         .value = pattern(options.pvs.include)},
-                       {.flag = "pvs.exclude",
-                        .argument = "RE",
+                       {.argument = "RE",
                         .key = "pvs.exclude",
                         .help = "No puts to PVs whose whole name this expression (RE2) matches",
                         .value = pattern(options.pvs.exclude)},
-                       {.flag = "pvs.expire",
-                        .argument = "DURATION",
+                       {.argument = "DURATION",
                         .key = "pvs.expire",
                         .help = "How long a client's puts to a PV are shown after the last one and "
                                 "its channel",

@@ -45,13 +45,11 @@ void add_options(OptionTable& table, Options& options) {
         .help = "Kernel memory that the counts of all IOCs' records may take, such as 512MiB; what "
                 "is above is not counted; 0: a sixteenth of the host's memory, 64MiB to 2GiB",
         .value = bytes(options.kernel_memory)}});
-  table.add("Series", {{.flag = "records.include",
-                        .argument = "RE",
+  table.add("Series", {{.argument = "RE",
                         .key = "records.include",
                         .help = "Only records whose whole name this expression (RE2) matches",
                         .value = pattern(options.shown.include)},
-                       {.flag = "records.exclude",
-                        .argument = "RE",
+                       {.argument = "RE",
                         .key = "records.exclude",
                         .help = "No records whose whole name this expression (RE2) matches",
                         .value = pattern(options.shown.exclude)}});

@@ -9,13 +9,11 @@ constexpr std::uint32_t kMostTraces = 1'000'000;
 
 void add_memory_options(OptionTable& table, MemoryOptions& options) {
   table.add("Traces",
-            {{.flag = "traces.kept",
-              .argument = "N",
+            {{.argument = "N",
               .key = "traces.kept",
               .help = "Newest traces that are kept in memory, for ioc_exporter trace and /flame",
               .value = whole_number(options.traces, 1, kMostTraces)},
-             {.flag = "traces.memory",
-              .argument = "BYTES",
+             {.argument = "BYTES",
               .key = "traces.memory",
               .help = "The memory that they may take",
               .value = bytes(options.bytes)}});

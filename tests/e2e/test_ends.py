@@ -28,7 +28,7 @@ def command(*arguments):
 def options(tmp_path):
     expected = tmp_path / "expected.txt"
     expected.write_text("stays  # on this host\nnever-started\nelsewhere-1\n")
-    return [f"--ioc.include={'|'.join(IOCS)}|late", f"--ioc.expected-file={expected}", "--ioc.expected-match=(?:[^e].*)"]
+    return [f"--ioc.include={'|'.join(IOCS)}|late", f"--set=iocs.expected_file={expected}", "--set=iocs.expected_match=(?:[^e].*)"]
 
 
 def test_the_dead_stay_dead(start_ioc, start_exporter, options):

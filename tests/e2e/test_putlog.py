@@ -128,7 +128,7 @@ def test_choices_by_their_states(ioc, put_log, exporter, log_dir):
 
 def test_put_callbacks_with_their_answers(ioc, put_log, start_exporter, connect):
     """Each waits for its own answer; one that takes longer is told without."""
-    exporter = start_exporter(*put_log.options, "--putlog.answers=30s", sees=[ioc])
+    exporter = start_exporter(*put_log.options, "--set=putlog.answers=30s", sees=[ioc])
     wait_heard(exporter, ioc)
     connect(clients.libca, [ioc], ["L:flood", "L:slow.PROC"], 7, op="write_notify", kind="long").send()
     told = put_log.wait(14)
@@ -171,7 +171,7 @@ def test_pv_access(put_log, shared, start_exporter, connect):
 
 
 def test_long_arrays_are_cut(ioc, put_log, start_exporter, connect):
-    exporter = start_exporter(*put_log.options, "--putlog.value-bytes=128", sees=[ioc])
+    exporter = start_exporter(*put_log.options, "--set=putlog.value_bytes=128", sees=[ioc])
     wait_heard(exporter, ioc)
     connect(clients.libca, [ioc], ["L:DOUBLE"], 2, length=2000).send()
     _, put = put_log.wait(2)
@@ -189,7 +189,7 @@ def lost_in_kernel(scrape):
 
 
 def test_a_flood_is_told_or_counted_as_lost(ioc, put_log, start_exporter, connect):
-    exporter = start_exporter(*put_log.options, "--putlog.buffer=1", sees=[ioc])
+    exporter = start_exporter(*put_log.options, "--set=putlog.buffer=1", sees=[ioc])
     wait_heard(exporter, ioc)
     quiet = connect(clients.libca, [ioc], ["L:long"], 50)
     flood = connect(clients.libca, [ioc], ["L:flood"], 40_000, batch=1000)
@@ -217,7 +217,7 @@ def ask_since_yesterday(exporter, *options):
 
 def test_each_put_stands_once_across_exporters(ioc, put_log, start_exporter, connect, log_dir):
     """What the first one had acknowledged before it was killed is in file and store, and the next one adds to it."""
-    options = [*put_log.options, f"--putlog.store={log_dir}/store", "--putlog.events=100"]
+    options = [*put_log.options, f"--putlog.store={log_dir}/store", "--set=putlog.events=100"]
     for run in (1, 2):
         exporter = start_exporter(*options, sees=[ioc])
         wait_heard(exporter, ioc)

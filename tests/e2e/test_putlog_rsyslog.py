@@ -71,7 +71,7 @@ def test_each_put_comes_through_an_outage_of_the_receiver(rsyslogd, start_ioc, s
     folder = tmp_path / "puts"
     folder.mkdir(0o755)
     file = folder / "puts.jsonl"
-    exporter = start_exporter(f"--putlog.file={file}", f"--putlog.file-size={FILE_SIZE}", sees=[ioc])
+    exporter = start_exporter(f"--putlog.file={file}", f"--set=putlog.file_size={FILE_SIZE}", sees=[ioc])
     port, numbers = free_port(), []
     receiver = Receiver(port, numbers)
     rsyslogd(port, folder)

@@ -160,7 +160,7 @@ def test_a_flood_is_in_zipkin_or_counted(zipkin, feed):
 
 
 def test_otlp_has_exactly_the_trees(otlp, feed):
-    running = feed(f"--traces.otlp={otlp.url}", "--traces.span-names=type")
+    running = feed(f"--traces.otlp={otlp.url}", "--set=traces.span_names=type")
     running.send(*FOREST)
     running.wait_count(len(FOREST), "delivered_total", sink="otlp")
     came = by_id(otlp.spans(), lambda one: one[2].span_id.hex())
@@ -268,7 +268,7 @@ def test_a_real_put_is_a_tree_in_zipkin(zipkin, start_ioc, start_exporter, raw_c
     ioc = start_ioc("zipkin", DATABASE)
     folder = tmp_path / "files"
     folder.mkdir(0o755)
-    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--traces.causes=ca", "--server-probe",
+    exporter = start_exporter("--collector.traces", "--traces.rate=100000", "--set=traces.causes=ca", "--server-probe",
                               f"--traces.zipkin={zipkin.url}", f"--traces.file={folder}/traces.jsonl", sees=[ioc])
     wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
     # The probe of completions comes with the first asynchronous record.

@@ -49,7 +49,7 @@ def exporter(shared, ioc, pva_ioc, told, tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "puts.json"
     log.with_name("salt").write_text(SALT)
     exporter = shared.exporter(*told.options, "--collector.putlog", f"--putlog.file={log}",
-                               f"--putlog.user-salt={log.with_name('salt')}", sees=[ioc, pva_ioc])
+                               f"--set=putlog.user_salt={log.with_name('salt')}", sees=[ioc, pva_ioc])
     wait_until(lambda: f"ioc {ioc.name}: its server is heard" in exporter.process.stderr(), "its server is heard", 60)
     # The probe of completions comes with the first asynchronous record.
     ioc.process_once("T:slow")

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <vector>
 
 namespace ioc_exporter::app {
@@ -136,9 +137,9 @@ TEST(Options, HelpShowsEachOptionOnce) {
 }
 
 TEST(Options, Series) {
-  const Options options =
-      parsed({"--config.file=/etc/site.yml", "--records.include=SR:.*", "--pvs.exclude=.*:Clock",
-              "--limit=puts=5000,puts.per_client=500", "--limit=records=7", "--pvs.expire=1d"});
+  const Options options = parsed(
+      {"--config.file=/etc/site.yml", "--set=records.include=SR:.*", "--set=pvs.exclude=.*:Clock",
+       "--limit=puts=5000,puts.per_client=500", "--limit=records=7", "--set=pvs.expire=1d"});
   EXPECT_EQ(options.config_file, "/etc/site.yml");
   EXPECT_TRUE(options.records.shown.include->matches("SR:x"));
   EXPECT_FALSE(options.ca.pvs.wants("SR:Clock"));
@@ -146,10 +147,31 @@ TEST(Options, Series) {
   EXPECT_EQ(options.limits[1].series, 5000u);
   EXPECT_EQ(options.limits[1].per_client, 500u);
   EXPECT_EQ(options.ca.put_expiry, std::chrono::hours(24));
-  EXPECT_NE(refusal({"--records.include=("}).find("--records.include"), std::string::npos);
+  EXPECT_NE(refusal({"--set=records.include=("}).find("records.include"), std::string::npos);
   EXPECT_NE(refusal({"--limit=put=3"}).find("--limit: \"put=3\""), std::string::npos);
-  EXPECT_NE(refusal({"--pvs.expire=1s"}).find("--pvs.expire"), std::string::npos);
+  EXPECT_NE(refusal({"--set=pvs.expire=1s"}).find("pvs.expire"), std::string::npos);
   EXPECT_NE(refusal({"--config.check"}).find("--config.check"), std::string::npos);
+}
+
+TEST(Options, AnyKeyOfTheFileMayBeSet) {
+  const Options options =
+      parsed({"--set=records.include=a{1,2}=.*", "--set=traces.causes=ca",
+              "--set=traces.causes=once", "--set=traces.alarms=true", "--set=iocs.exclude=.*test"});
+  EXPECT_EQ(options.records.shown.include->text(), "a{1,2}=.*") << "commas and all";
+  EXPECT_EQ(std::popcount(options.traces.causes), 2);
+  EXPECT_TRUE(options.traces.alarms);
+  EXPECT_FALSE(options.iocs.filter.wants("a test"));
+  EXPECT_EQ(refusal({"--set=traces.alarm=true"}), "--set: the file has no key \"traces.alarm\"");
+  EXPECT_EQ(refusal({"--set=traces.alarms"}), "--set: \"traces.alarms\" is not KEY=VALUE");
+}
+
+TEST(Options, AreFew) {
+  Options options;
+  std::size_t flags = 0;
+  const OptionTable table = option_table(options);
+  for (const OptionGroup& group : table.groups())
+    for (const OptionRow& row : group.rows) flags += row.flag.empty() ? 0 : 1;
+  EXPECT_LE(flags, 60u) << "a key of the file serves an option that few set";
 }
 
 }  // namespace

@@ -39,8 +39,9 @@ TEST(SiteConfig, FlagsStandAboveTheFile) {
       "records: {include: 'A.*', exclude: 'B.*'}\n"
       "pvs: {include: 'C.*', expire: 1h}\n"
       "limits: {puts: {series: 11, per_ioc: 7}, beacons: {series: 3}}\n");
-  const auto config = site_config(parsed({"--config.file=" + file.path(), "--records.exclude=X.*",
-                                          "--pvs.expire=2h", "--limit=puts=13,searches=5"}));
+  const auto config =
+      site_config(parsed({"--config.file=" + file.path(), "--set=records.exclude=X.*",
+                          "--set=pvs.expire=2h", "--limit=puts=13,searches=5"}));
   ASSERT_TRUE(config) << config.error().message();
   EXPECT_EQ(config->options.records.shown.include->text(), "A.*");
   EXPECT_EQ(config->options.records.shown.exclude->text(), "X.*");
@@ -85,8 +86,8 @@ TEST(SiteConfig, CheckOfAValidFile) {
 
 TEST(SiteConfig, IocsThatAreExpected) {
   const SiteFile names("ps  # of the ring\nvac\nother\n");
-  Options options = parsed({"--ioc.expected=rf,ps", "--ioc.expected-file=" + names.path(),
-                            "--ioc.expected-match=[^o].*"});
+  Options options = parsed({"--set=iocs.expected=rf,ps", "--set=iocs.expected_file=" + names.path(),
+                            "--set=iocs.expected_match=[^o].*"});
   const auto site = site_config(options);
   ASSERT_TRUE(site) << site.error().message();
   EXPECT_EQ(site->expected_iocs, (std::vector<std::string>{"ps", "rf", "vac"}));
