@@ -54,8 +54,8 @@ void add_options(OptionTable& table, Options& options) {
         .value = text(options.config_file)},
        {.flag = "set",
         .argument = "KEY=VALUE",
-        .help = "Set this key of the file, whatever the file says (repeatable): "
-                "--set=putlog.file_size=1GiB; docs/configuration.md has all keys",
+        .help = "Set this key of the file, such as putlog.file_size=1GiB, whatever the file says "
+                "(repeatable); docs/configuration.md has all keys",
         .value = {.takes = OptionValue::Takes::lines,
                   .set = [](const std::string&, bool) { return Result<void>(); }}},
        {.flag = "config.check",

@@ -170,7 +170,7 @@ TEST(Options, AreFew) {
   std::size_t flags = 0;
   const OptionTable table = option_table(options);
   for (const OptionGroup& group : table.groups())
-    for (const OptionRow& row : group.rows) flags += row.flag.empty() ? 0 : 1;
+    for (const OptionRow& row : group.rows) flags += row.flag.empty() ? 0u : 1u;
   EXPECT_LE(flags, 60u) << "a key of the file serves an option that few set";
 }
 

@@ -86,8 +86,9 @@ TEST(SiteConfig, CheckOfAValidFile) {
 
 TEST(SiteConfig, IocsThatAreExpected) {
   const SiteFile names("ps  # of the ring\nvac\nother\n");
-  Options options = parsed({"--set=iocs.expected=rf,ps", "--set=iocs.expected_file=" + names.path(),
-                            "--set=iocs.expected_match=[^o].*"});
+  Options options =
+      parsed({"--set=iocs.expected=rf", "--set=iocs.expected=ps",
+              "--set=iocs.expected_file=" + names.path(), "--set=iocs.expected_match=[^o].*"});
   const auto site = site_config(options);
   ASSERT_TRUE(site) << site.error().message();
   EXPECT_EQ(site->expected_iocs, (std::vector<std::string>{"ps", "rf", "vac"}));
