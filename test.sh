@@ -66,6 +66,7 @@ if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 
 # What only the tests themselves need comes while others compile.
 fetch_rest() {
+  if wanted monitoring; then scripts/make-drawing.sh .cache/draw; fi
   if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
   if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
   if wanted package; then

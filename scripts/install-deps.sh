@@ -33,7 +33,7 @@ apt_packages() {
     vm) echo "python3 python3-venv ca-certificates busybox-static $(apt_qemu)" ;;
     vm-arm64) echo "qemu-system-arm" ;;
     fuzz) echo "python3 $(apt_fuzzer)" ;;
-    monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager" ;;
+    monitoring) echo "python3 python3-venv ca-certificates prometheus prometheus-alertmanager $(apt_browser)" ;;
     package) echo "python3 python3-venv ca-certificates dpkg-dev rpm groff-base binutils iproute2 git mmdebstrap" \
       "debian-archive-keyring" ;;
     lint) echo "python3 clang-format" ;;
@@ -55,6 +55,13 @@ apt_bpftool() {
 # The tests in virtual machines boot Debian's kernels, on x86_64 only, and this host's systemd.
 apt_qemu() {
   [ "$(uname -m)" != x86_64 ] || echo "qemu-system-x86 debian-archive-keyring systemd"
+}
+
+# For the dashboards; Ubuntu has Chromium as a snap alone. Node's own packages bring npm.
+apt_browser() {
+  apt_knows chromium Filename || dpkg_has chromium || return 0
+  echo chromium
+  command -v npm >/dev/null || echo "nodejs npm"
 }
 
 # The compiler-rt of the distribution's own clang, which libFuzzer and AddressSanitizer are part of.

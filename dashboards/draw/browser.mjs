@@ -123,7 +123,7 @@ export class Browser {
   // Clicks what is written in a panel, and of the links that are offered then, the one that is called so.
   async click(title, text, link) {
     await this.panel(title).getByText(text, { exact: true }).first().click();
-    if (link) await this.tab.getByRole('menuitem', { name: link }).click();
+    if (link) await this.tab.getByText(link, { exact: true }).click();
     await this.settle();
   }
 
@@ -134,7 +134,7 @@ export class Browser {
   }
 
   async type(label, text) {
-    const box = this.tab.getByLabel(label, { exact: true });
+    const box = this.tab.locator('label', { hasText: label }).locator('xpath=..').locator('input');
     await box.fill(text);
     await box.press('Enter');
     await this.settle();

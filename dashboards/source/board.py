@@ -6,10 +6,10 @@ from grafana_foundation_sdk.models import dashboard as models
 
 from panels import CRITICAL, SOURCE, TOL, Row, exporter_url
 
-# What the variables choose, for every query. Grafana writes those of which several can be chosen as expressions by
-# itself; a single one has to be asked for: a name with a dot is none.
+# What the variables choose, for every query. Grafana writes those of which several can be chosen as expressions, within
+# quotes, by itself.
 HOSTS = 'job=~"$job", instance=~"$instance"'
-IOCS = f'{HOSTS}, ioc=~"${{ioc:regex}}"'
+IOCS = f'{HOSTS}, ioc=~"$ioc"'
 # Of all that Prometheus scrapes, the exporters: jobs that have had one in the last day.
 EXPORTERS_DOWN = (f"(up{{{HOSTS}}} == 0 and on (job) "
                   f'max by (job) (last_over_time(ioc_exporter_build_info{{job=~"$job"}}[1d])))')
@@ -29,7 +29,7 @@ def halves(summed: str, each: str, *typed: str, whole: str = "") -> str:
     same of the IOCs that are. All have CHOSEN in their selectors. No series has the label "chosen": it is empty, which
     only the ".*" of All matches. So one half is nothing, and costs nothing. `whole`, where there is one, is what a rule
     has summed over all hosts, for when all of those are chosen, too."""
-    all_of = "(${ioc:regex})" + "".join(f"(${name})" for name in typed)
+    all_of = "($ioc)" + "".join(f"(${name})" for name in typed)
     parts = [whole.replace("CHOSEN", f'{ALL_HOSTS}, chosen=~"{all_of}"')] if whole else []
     parts += [summed.replace("CHOSEN", f'{SOME_HOSTS if whole else HOSTS}, chosen=~"{all_of}"'),
               each.replace("CHOSEN", f'{IOCS}, chosen!~"{all_of}"')]

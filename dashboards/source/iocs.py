@@ -19,7 +19,7 @@ NEVER_SEEN = f"0 * epics_ioc_expected{{{IOCS}}} unless {ON} epics_ioc_up{{{IOCS}
 UNSEEN = f"ioc:epics_ioc:state{{{IOCS}}} == 4"
 NOT_RUNNING = "Nothing: no chosen IOC runs, or is seen (see above)"
 # All exporters that do not answer; where IOCs are chosen, those that watched them.
-HOSTS_UNSEEN = (f"max by (job, instance) ({EXPORTERS_DOWN} and on (job, instance) up{{{HOSTS}, chosen=~\"(${{ioc:regex}})\"}}) "
+HOSTS_UNSEEN = (f"max by (job, instance) ({EXPORTERS_DOWN} and on (job, instance) up{{{HOSTS}, chosen=~\"($ioc)\"}}) "
                 f"or max by (job, instance) ({UNSEEN})")
 UNSEEN_SINCE = f"({UNSEEN}) / 4 * on (job, instance) group_left () {LAST_SEEN}"
 
@@ -99,7 +99,7 @@ def board() -> Board:
 
             attention(),
             firing_alerts("Alerts that fire", "Alerts about IOCs, and about exporters that do not answer; one row for those of one IOC and user. An "
-                          "alert links to what to do.", f'{HOSTS}, ioc=~"${{ioc:regex}}|", alertname=~"Epics.*|IocExporterDown"',
+                          "alert links to what to do.", f'{HOSTS}, ioc=~"$ioc|", alertname=~"Epics.*|IocExporterDown"',
                           "job, instance, ioc, user", width=12, height=8,
                           columns=[Column("ioc", "IOC", width=115, board=True), Column("user", "User", width=80, to_puts="user")]),
             not_running(),

@@ -18,7 +18,7 @@ BUCKETS = halves("sum by (le) (instance_le:epics_put_duration_seconds_bucket:rat
                  whole="sum by (le) (job_le:epics_put_duration_seconds_bucket:rate5m{CHOSEN})")
 
 # What the put log has pushed to a Loki (docs/putlog.md): the line is JSON, the client there has its port.
-PUT_LOG = ('{job="ioc_exporter", ioc=~"${ioc:regex}"} | json | pv=~"$pvs" | user=~"$users" | client=~"($clients)(:[0-9]+)?"'
+PUT_LOG = ('{job="ioc_exporter", ioc=~"$ioc"} | json | pv=~"$pvs" | user=~"$users" | client=~"($clients)(:[0-9]+)?"'
            ' | line_format "{{.pv}}  {{.old}} -> {{.value}}  {{.op}}  {{.user}}@{{.client_host}} ({{.client}})  {{.status}} {{.action}} {{.rule}}"')
 
 

@@ -26,7 +26,7 @@ const samples = (series) => series.values ?? [series.value];
 function legend(format, { __name__ = '', ...labels }) {
   if (format && format !== '__auto') return format.replace(/\{\{\s*(.+?)\s*\}\}/g, (_, name) => labels[name] ?? '');
   const inside = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
-  return __name__ + (inside.length ? `{${inside.join(', ')}}` : '') || 'Value';
+  return __name__ + (inside.length ? `{${inside.join(',')}}` : '') || 'Value';
 }
 
 function table(target, found, several) {
