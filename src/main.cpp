@@ -2,6 +2,7 @@
 // SIGTERM. SIGUSR1 and SIGUSR2 detach and attach.
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -42,9 +43,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kStartError = 1;
 constexpr int kUsageError = 2;
+constexpr std::chrono::seconds kEndPatience{5};
+constexpr std::chrono::milliseconds kLogPatience{250};
 
 int fail(int status, const std::string& what) {
-  std::fprintf(stderr, "ioc_exporter: %s\n", what.c_str());
+  app::standard_error().put("ioc_exporter: " + what + "\n");
   return status;
 }
 
@@ -94,6 +97,7 @@ bool run_until(app::Daemon& daemon, const app::Helpers& helpers, Clock::time_poi
       auto next = due ? std::min(*due, next_tick) : next_tick;
       if (const auto alive = notifier.next_alive()) next = std::min(*alive, next);
       if (stopped_before(next)) return true;
+      daemon.note_alive();
       if (due) daemon.act_on_due();
       notifier.alive();
     }
@@ -124,6 +128,16 @@ int run_once(app::Daemon& daemon, const app::Helpers& helpers, const app::Option
                  return daemon.scrape(encoder);
                }).text(),
                0);
+}
+
+// Whatever hangs, a disk for example: the probes are off by then.
+void end_within(std::chrono::seconds patience) {
+  std::thread([patience] {
+    std::this_thread::sleep_for(patience);
+    app::standard_error().put("ioc_exporter: something hangs: it ends without waiting for it\n");
+    app::standard_error().wait_until_written(kLogPatience);
+    ::_exit(0);
+  }).detach();
 }
 
 int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
@@ -161,6 +175,8 @@ int serve(app::Daemon& daemon, const app::Helpers& helpers, app::Reload& reload,
     return fail(kStartError, "the helper process " + gone + " has ended: nothing can be counted");
   notifier.stopping();
   log::info("stopping");
+  end_within(kEndPatience);
+  daemon.detach_to_end();
   return 0;
 }
 
@@ -230,6 +246,7 @@ int run(int argc, char** argv) {
   if (!helpers) return fail(kStartError, helpers.error().message());
   if (auto confined = app::confine(options); !confined)
     return fail(kStartError, confined.error().message());
+  app::standard_error().start();
   const auto signals = app::LifecycleSignals::start(
       {[&] { (*daemon)->detach(); }, [&] { (*daemon)->attach(); }, [&] { (void)reload.reload(); }});
   if (!signals) return fail(kStartError, signals.error().message());
@@ -241,9 +258,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  int status = kStartError;
   try {
-    return run(argc, argv);
+    status = run(argc, argv);
   } catch (const std::exception& problem) {
-    return fail(kStartError, problem.what());
+    fail(kStartError, problem.what());
   }
+  app::standard_error().wait_until_written(kLogPatience);
+  return status;
 }

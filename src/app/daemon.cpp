@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/logging.h"
 #include "app/reader_sandbox.h"
 #include "app/self_families.h"
 #include "app/site_config.h"
@@ -24,6 +25,7 @@ constexpr std::chrono::milliseconds kBusyInterval{100};
 // shall see all of it.
 constexpr std::chrono::milliseconds kPatience{30};
 constexpr std::chrono::milliseconds kFirstPatience{20'000};
+constexpr std::chrono::seconds kLongestTick{60};
 // An upper estimate of what the families about the exporter take.
 constexpr std::size_t kSelfBytes = 100 * 110;
 
@@ -167,7 +169,15 @@ std::string Daemon::why_not_ready() const {
   return why_failed();
 }
 
+std::string Daemon::why_hangs(Clock::time_point now) const {
+  const auto hangs = std::chrono::floor<std::chrono::seconds>(now - alive_at_.load());
+  if (hangs < interval_ + kLongestTick) return "";
+  return "the loop that looks at the host has not gone on for " + std::to_string(hangs.count()) +
+         " s";
+}
+
 void Daemon::tick(Clock::time_point now) {
+  note_alive();
   const auto patience = looked_ && stays_ ? kPatience : kFirstPatience;
   const Result<void> found = host_.poll(now, patience);
   {
@@ -179,6 +189,7 @@ void Daemon::tick(Clock::time_point now) {
   bool more = false;
   do {  // IOCs that start together: the first do not wait for the last one's database
     more = host_.read_databases(now, patience);
+    note_alive();
     if (host_.has_databases_to_apply()) {
       // At one go, too: a scrape that shows records shows them counted.
       const std::scoped_lock lock(host_.mutex());
@@ -213,16 +224,25 @@ void Daemon::act_on_due(Clock::time_point now) {
   for (Collector* collector : collectors_) collector->act_on_due(now);
 }
 
-void Daemon::detach() {
+bool Daemon::detach_all() {
   host_.set_hands_off(true);  // before the lock: who reads an IOC's memory now is the last one
   const std::scoped_lock lock(host_.mutex());
   host_.set_hands_off(true);  // an attach() may have come in between
   {
     const std::scoped_lock own(mutex_);
-    if (std::exchange(detached_, true)) return;
+    if (std::exchange(detached_, true)) return false;
   }
   for (Collector* collector : collectors_) collector->detach();
-  log::warn("all probes are detached: nothing is counted until SIGUSR2 or POST /-/attach");
+  return true;
+}
+
+void Daemon::detach() {
+  if (detach_all())
+    log::warn("all probes are detached: nothing is counted until SIGUSR2 or POST /-/attach");
+}
+
+void Daemon::detach_to_end() {
+  if (detach_all()) log::info("all probes are detached");
 }
 
 void Daemon::attach() {
@@ -263,6 +283,7 @@ void Daemon::scrape(exposition::Encoder& encoder) {
   }
   page.self.readers = readers_->use();
   page.self.http = http_.sample();
+  page.self.drops.push_back({"log", "no_room", standard_error().lost(), false});
   encoder.reserve(kSelfBytes);
   exporter.build = build_info();
   exporter.time_seconds = now_seconds();

@@ -4,6 +4,7 @@
 // tick() and act_on_due() are called by one thread; all else by any thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <latch>
@@ -62,6 +63,8 @@ class Daemon {
   // Takes all probes off, at once, and leaves all IOCs' memory alone; and the way back.
   void detach();
   void attach();
+  // The same before the end, when there is no way back.
+  void detach_to_end();
 
   // One scrape: the families of all collectors, then those about the exporter. Waits for the first
   // tick() to be done: what it gives is never half of the picture. To be called for each reader:
@@ -95,6 +98,10 @@ class Daemon {
   std::string why_failed() const;
   // Why the exporter does not count what it should; "" = it does, or counts the IOCs that come.
   std::string why_not_ready() const;
+  // The loop says that it goes on; tick() does, too.
+  void note_alive(Clock::time_point now = Clock::now()) { alive_at_ = now; }
+  // Since when the loop hangs, in words; "" = it does not.
+  std::string why_hangs(Clock::time_point now = Clock::now()) const;
   // What kept the last tick from seeing all processes; "" = nothing.
   std::string discovery_problem() const;
 
@@ -103,6 +110,7 @@ class Daemon {
          std::unique_ptr<putlog::Outlets> outlets, std::unique_ptr<traces::Outlets> trace_outlets);
 
   void collect(Collector& collector, exposition::Page& page);
+  bool detach_all();
 
   std::shared_ptr<iocs::ReaderPool> readers_;  // first: its forker has none of what comes after
   bool stays_;                                 // no --check, no --once
@@ -124,6 +132,7 @@ class Daemon {
   iocs::IocsCollector iocs_;
   std::vector<Collector*> collectors_;  // in the order of the page
   std::chrono::milliseconds interval_;
+  std::atomic<Clock::time_point> alive_at_ = Clock::now();
   std::latch looked_once_{1};
   bool looked_ = false;       // only for the loop; the others wait for looked_once_
   mutable std::mutex mutex_;  // for what follows; taken after the host's

@@ -1,11 +1,19 @@
 #include "app/logging.h"
 
+#include <poll.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <new>
+#include <thread>
+#include <utility>
 
 namespace ioc_exporter::app {
 namespace {
@@ -38,7 +46,101 @@ class LevelName : public spdlog::custom_flag_formatter {
   }
 };
 
+class QueueSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit QueueSink(LineQueue& lines) : lines_(lines) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t text;
+    formatter_->format(message, text);
+    lines_.put({text.data(), text.size()});
+  }
+  void flush_() override {}
+
+  LineQueue& lines_;
+};
+
+bool has_room(int file) {
+  pollfd events{file, POLLOUT, 0};
+  return ::poll(&events, 1, 0) > 0;
+}
+
+// In pieces for which a pipe that has room for any has room.
+constexpr std::size_t kPiece = 4096;
+
 }  // namespace
+
+LineQueue::LineQueue(int file) : file_(file) {
+  void* const shared =
+      ::mmap(nullptr, sizeof *lost_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw std::bad_alloc();
+  lost_ = new (shared) std::atomic<std::uint64_t>(0);
+}
+
+void LineQueue::start() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(writer_, ::getpid()) != ::getpid()) std::thread([this] { run(); }).detach();
+}
+
+void LineQueue::put(std::string line) {
+  const std::scoped_lock lock(mutex_);
+  if (writer_ != ::getpid()) return write_at_once(line);
+  if (bytes_ + line.size() > kMostBytes) {
+    ++*lost_;
+    return;
+  }
+  bytes_ += line.size();
+  lines_.push_back(std::move(line));
+  changed_.notify_all();
+}
+
+void LineQueue::write_at_once(std::string_view line) {
+  while (!line.empty()) {
+    const ssize_t written =
+        has_room(file_) ? ::write(file_, line.data(), std::min(line.size(), kPiece)) : -1;
+    if (written <= 0) {
+      ++*lost_;
+      return;
+    }
+    line.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void LineQueue::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return !lines_.empty(); });
+    std::string_view rest = lines_.front();  // others only append
+    lock.unlock();
+    while (!rest.empty()) {
+      const ssize_t written = ::write(file_, rest.data(), rest.size());
+      if (written > 0) {
+        rest.remove_prefix(static_cast<std::size_t>(written));
+      } else if (errno == EAGAIN) {
+        pollfd events{file_, POLLOUT, 0};
+        ::poll(&events, 1, -1);
+      } else if (errno != EINTR) {
+        ++*lost_;
+        break;
+      }
+    }
+    lock.lock();
+    bytes_ -= lines_.front().size();
+    lines_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+void LineQueue::wait_until_written(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, patience, [this] { return lines_.empty(); });
+}
+
+LineQueue& standard_error() {
+  static LineQueue* const lines = new LineQueue(STDERR_FILENO);  // its thread never ends
+  return *lines;
+}
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -66,11 +168,9 @@ void set_up_logging(const std::string& level, LogFormat format) {
   formatter->set_pattern(format == LogFormat::json
                              ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%K","msg":%Q})"
                              : "ts=%Y-%m-%dT%H:%M:%S.%eZ level=%K msg=%Q");
-  auto logger =
-      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("", std::make_shared<QueueSink>(standard_error()));
   logger->set_formatter(std::move(formatter));
   logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
-  logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));
 }
 

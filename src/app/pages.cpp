@@ -46,8 +46,13 @@ web::Response landing_page(Daemon& daemon, const std::string& telemetry_path) {
       {kFlamePath, "Flame", "where the time of records goes, with --collector.traces"},
       {records::kGraphPath, "Graph", "what a record sets in motion, with --records.links"},
       {kRunbooksPath, "Runbooks", "what each alert means, and what to do"},
-      {"/-/healthy", "Health", "200 while the exporter runs"}};
+      {"/-/healthy", "Health", "200 while the exporter works"}};
   return {200, web::kHtmlContentType, web::render_landing_page(page)};
+}
+
+web::Response ok_unless(const std::string& what, const std::string& why_not) {
+  return why_not.empty() ? web::Response{200, "text/plain; charset=utf-8", "OK\n"}
+                         : web::Response{503, "text/plain; charset=utf-8", what + why_not + "\n"};
 }
 
 }  // namespace
@@ -98,14 +103,11 @@ std::map<std::string, web::Handler, std::less<>> routes(Daemon& daemon,
   table[kRunbooksPath] = [names](const web::Request&) {
     return web::Response{200, "text/plain; charset=utf-8", names};
   };
-  table["/-/healthy"] = [](const web::Request&) {
-    return web::Response{200, "text/plain; charset=utf-8", "OK\n"};
+  table["/-/healthy"] = [&daemon](const web::Request&) {
+    return ok_unless("not healthy: ", daemon.why_hangs());
   };
   table["/-/ready"] = [&daemon](const web::Request&) {
-    const std::string why_not = daemon.why_not_ready();
-    return why_not.empty()
-               ? web::Response{200, "text/plain; charset=utf-8", "OK\n"}
-               : web::Response{503, "text/plain; charset=utf-8", "not ready: " + why_not + "\n"};
+    return ok_unless("not ready: ", daemon.why_not_ready());
   };
   return table;
 }

@@ -22,6 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxAnswer = 64 << 20, kMaxHead = 64 << 10;
+// What is read of an answer to a POST: a receiver may not fill our memory.
+constexpr std::size_t kMaxPostAnswer = 16 << 10;
 // How soon a nearer deadline is seen; connecting does not see it.
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::chrono::seconds kConnect{2};
@@ -202,14 +204,15 @@ Result<Fetched> receive_head(Line& line, std::string& bytes, const std::string& 
   }
 }
 
-// `begin`: what of the body came with the head.
-Result<Fetched> receive_body(Line& line, Fetched answer, std::string begin,
-                             const std::string& what) {
+// `begin`: what of the body came with the head. `most`: what is behind that is not read.
+Result<Fetched> receive_body(Line& line, Fetched answer, std::string begin, const std::string& what,
+                             std::size_t most = SIZE_MAX) {
   const bool has_none = answer.status == 204 || answer.status == 304;
-  const auto length = has_none ? std::optional<std::size_t>(0) : content_length(answer.headers);
+  auto length = has_none ? std::optional<std::size_t>(0) : content_length(answer.headers);
+  if (length) *length = std::min(*length, most);
   answer.body = std::move(begin);
   char chunk[16384];
-  while (!length || answer.body.size() < *length) {
+  while (answer.body.size() < length.value_or(most)) {
     if (answer.body.size() > kMaxAnswer || length.value_or(0) > kMaxAnswer)
       return error_in_words(what + ": it is longer than 64 MiB");
     const auto got = line.receive(chunk, what);
@@ -217,6 +220,7 @@ Result<Fetched> receive_body(Line& line, Fetched answer, std::string begin,
     if (*got == 0) break;
     answer.body.append(chunk, *got);
   }
+  answer.body.resize(std::min(answer.body.size(), most));
   if (!length) return answer;
   if (answer.body.size() < *length)
     return error_in_words(what + ": " + std::to_string(answer.body.size()) + " of " +
@@ -254,14 +258,14 @@ Result<std::unique_ptr<Line>> ask(const Url& url, TcpDeadline deadline, const Tl
 
 Result<Fetched> exchange(const Url& url, std::chrono::milliseconds timeout,
                          const TlsClientFiles& files, const std::string& request,
-                         const NearerDeadline& nearer = {}) {
+                         const NearerDeadline& nearer = {}, std::size_t most = SIZE_MAX) {
   auto line = ask(url, Clock::now() + timeout, files, request, nearer);
   if (!line) return std::move(line).error();
   const std::string what = "read the answer of " + where(url);
   std::string bytes;
   auto head = receive_head(**line, bytes, what);
   if (!head) return head;
-  return receive_body(**line, std::move(*head), std::move(bytes), what);
+  return receive_body(**line, std::move(*head), std::move(bytes), what, most);
 }
 
 }  // namespace
@@ -282,7 +286,7 @@ Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeou
     request.append(name).append(": ").append(value).append("\r\n");
   request.append("Content-Type: ").append(post.content_type);
   request += "\r\nContent-Length: " + std::to_string(post.body.size()) + "\r\n\r\n";
-  return exchange(*url, timeout, post.as.tls, request + post.body, nearer);
+  return exchange(*url, timeout, post.as.tls, request + post.body, nearer, kMaxPostAnswer);
 }
 
 Result<Fetched> follow(const std::string& url_text, const BodyReader& read,

@@ -47,8 +47,8 @@ struct HttpPost {
 };
 // A deadline that may come nearer while one waits; called again and again.
 using NearerDeadline = std::function<std::chrono::steady_clock::time_point()>;
-// One POST; the rest as fetch(). With `nearer` it ends then at the latest, but for connecting,
-// which cannot ask: that has two seconds at most.
+// One POST; the rest as fetch(), but for the answer, of which 16 KiB are read. With `nearer` it
+// ends then at the latest, but for connecting, which cannot ask: that has two seconds at most.
 Result<Fetched> send_post(const HttpPost& post, std::chrono::milliseconds timeout,
                           const NearerDeadline& nearer = {});
 

@@ -53,11 +53,6 @@ Result<void> wait_for(int fd, short events, TcpDeadline deadline, const std::str
   }
 }
 
-Result<void> look_up(const std::string& host) {
-  const auto found = addresses_of(host, "0");
-  return found ? Result<void>() : Result<void>(found.error());
-}
-
 Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
                              TcpDeadline deadline) {
   const auto list = addresses_of(host, port);

@@ -17,10 +17,6 @@ using TcpDeadline = std::chrono::steady_clock::time_point;
 Result<UniqueFd> connect_tcp(const std::string& host, const std::string& port,
                              TcpDeadline deadline);
 
-// To be called once before the sandbox, for each host that is connected to later: the C library may
-// have to load what looks up names, which it cannot in there. The error: it has none now.
-Result<void> look_up(const std::string& host);
-
 // Waits until the socket is ready for `events` (poll(2)), or says why it will not be.
 Result<void> wait_for(int fd, short events, TcpDeadline deadline, const std::string& what);
 

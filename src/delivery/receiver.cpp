@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "base/base64.h"
-#include "base/log.h"
-#include "base/tcp.h"
 #include "base/utf8.h"
 #include "base/value_text.h"
 #include "delivery/end_deadline.h"
@@ -99,19 +97,6 @@ Result<void> check_url(const std::string& url, bool tls, const std::string& exam
 Result<void> check_header(const std::string& text, const std::string& what) {
   if (text == printable_utf8(text, text.size())) return {};
   return error_in_words(shown(text) + " is no " + what);
-}
-
-void look_up_once(const std::string& host, const std::string& log) {
-  if (auto found = look_up(host); !found) log::warn("{}: {}", log, found.error().message());
-}
-
-void look_up_host_of(const std::string& url, const std::string& log) {
-  const std::size_t begin = url.find("://") + 3;
-  const std::string place = url.substr(begin, url.find('/', begin) - begin);
-  // The port does not matter here: where there is none, one is put there.
-  auto parsed = parse_host_and_port(place);
-  if (!parsed) parsed = parse_host_and_port(place + ":80");
-  look_up_once(parsed ? parsed->host : place, log);
 }
 
 HttpPost HttpReceiver::post(const std::string& path, const std::string& content_type) const {

@@ -24,11 +24,6 @@ Result<void> check_url(const std::string& url, bool tls, const std::string& exam
 // A text that goes into a header: printable, without a line end. `what`: "name of a tenant".
 Result<void> check_header(const std::string& text, const std::string& what);
 
-// To be called at the start, see look_up() in base/tcp.h. That there is no such host now is no
-// reason not to start: it is logged.
-void look_up_once(const std::string& host, const std::string& log);
-void look_up_host_of(const std::string& url, const std::string& log);
-
 // What another try does not help.
 bool is_refused_for_good(int status);
 

@@ -61,7 +61,6 @@ Result<HttpReceiver> open_receiver(const std::string& log, const std::string& ur
   receiver.as.tls.authorities = options.ca_file;
   receiver.headers = options.headers;
   if (!options.tenant.empty()) receiver.headers["X-Scope-OrgID"] = options.tenant;
-  look_up_host_of(url, log);
   return receiver;
 }
 

@@ -37,7 +37,7 @@ struct ReceiverOptions {
 // Its keys of a sink in the site's file.
 void read_receiver(Reader& item, ReceiverOptions& options);
 
-// To be called at the start: reads the login, and looks the host up. `log`: how messages begin.
+// To be called at the start: reads the login. `log`: how messages begin.
 Result<HttpReceiver> open_receiver(const std::string& log, const std::string& url,
                                    const ReceiverOptions& options);
 

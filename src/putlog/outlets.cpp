@@ -74,7 +74,6 @@ Result<std::unique_ptr<Sink>> Outlets::make_sink(const SinkOptions& options,
   }
   const auto place = delivery::parse_host_and_port(options.tcp);
   if (!place) return place.error();
-  delivery::look_up_once(place->host, PutKind::kLog);
   return Made(std::make_unique<TcpSink>(
       place->host, place->port, options.full_lines ? LineFormat::full : LineFormat::caputlog));
 }

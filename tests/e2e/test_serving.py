@@ -1,16 +1,21 @@
 """The pages: /metrics in its formats, /, /-/healthy, --once, --check, and the ends."""
+import contextlib
 import gzip
 import json
+import os
+import re
 import shutil
 import signal
 import subprocess
+import urllib.request
 
 import pytest
 
-from harness import databases
+from harness import databases, env
 from harness.exporter import run_exporter
 from harness.ports import free_port
 from harness.scrape import PROCESSED, Scrape
+from harness.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +129,40 @@ def test_ends_on_signals(start_exporter):
         exporter = start_exporter()
         exporter.process.popen.send_signal(number)
         assert exporter.process.wait_exit(5) == 0, exporter.process.describe()
+
+
+def test_a_log_that_nobody_reads_holds_nothing_up(ioc):
+    """A pipe that is full: scrapes, the loop and the end go on; lines that had room come when somebody reads."""
+    reads, writes = os.pipe()
+    with subprocess.Popen([env.exporter_binary(), "--web.listen-address=127.0.0.1:0", f"--ioc.include={ioc.name}",
+                           "--state.pin=none"], stdin=subprocess.DEVNULL, stderr=writes) as exporter:
+        try:
+            begin = b""
+            while not (port := re.search(rb"listening on \S*?127\.0\.0\.1:(\d+)", begin)):
+                begin += os.read(reads, 4096)
+            os.set_blocking(reads, False)
+            os.set_blocking(writes, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writes, b"x")
+            os.set_blocking(writes, True)  # both ends' flags are the exporter's, too
+
+            def scrape() -> Scrape:
+                with urllib.request.urlopen(f"http://127.0.0.1:{int(port[1])}/metrics", timeout=10) as answer:
+                    return Scrape(answer.read().decode())
+
+            for number in (signal.SIGUSR1, signal.SIGUSR2) * 3:  # each logs a line
+                exporter.send_signal(number)
+                wait_until(lambda: scrape().value("ioc_exporter_detached") == (number == signal.SIGUSR1), "it acts", 10)
+            ticks = scrape().value("ioc_exporter_loop_ticks_total")
+            wait_until(lambda: scrape().value("ioc_exporter_loop_ticks_total") > ticks, "the loop goes on", 30)
+            assert scrape().value("ioc_exporter_dropped_total", probe="log", reason="no_room") == 0
+            exporter.send_signal(signal.SIGTERM)
+            assert exporter.wait(10) == 0
+        finally:
+            exporter.kill()
+            os.close(writes)
+            os.close(reads)
 
 
 def test_log_in_json(start_exporter):

@@ -114,6 +114,16 @@ TEST(HttpClient, WhatIsFollowedIsReadAsItComes) {
   EXPECT_EQ(read, "one");
 }
 
+TEST(HttpClient, OfAnAnswerToAPostALittleIsRead) {
+  for (const char* head :
+       {"HTTP/1.1 200 X\r\n\r\n", "HTTP/1.1 200 X\r\nContent-Length: 99999999999\r\n\r\n"}) {
+    const HoldingServer server(head, std::string(1000, 'a'));
+    const auto answer = send_post({server.url(), "text/plain", "hello", {}, {}}, 10s);
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->body, std::string(16 << 10, 'a'));
+  }
+}
+
 TEST(HttpClient, ANearerDeadlineIsSeenWhileItWaits) {
   const HoldingServer server("HTTP/1.1 200 X\r\n");
   const auto begun = Clock::now();
