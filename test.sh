@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs all tests through ctest.
 #
-#   ./test.sh [CTEST_OPTION...]      for example: ./test.sh -L unit
+#   ./test.sh [--whole] [CTEST_OPTION...]      for example: ./test.sh -L unit
 #
+# --whole: every test on every EPICS Base, kernel and compiler; otherwise the older ones have a smoke test each, or none.
 # With -L LABEL it installs, fetches and builds what the tests with that label need, and no more. Tests with the labels
 # bpf, e2e, vm and package need root: called by a user, this asks sudo or doas at the beginning. The build stays the
 # user's. The last line printed is "N passed, N failed, N skipped"; the exit status is 0 only when none failed.
@@ -13,10 +14,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 case ${1:-} in
   -h | --help)
-    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    sed -n '2,11s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
 esac
+
+whole=OFF
+if [ "${1:-}" = --whole ]; then
+  whole=ON
+  shift
+fi
 
 # The expressions of ctest's -L: a test is run when each of them matches one of its labels.
 expressions=()
@@ -48,7 +55,9 @@ for label in unit bpf e2e vm fuzz monitoring package lint; do
 done
 [ ${#labels[@]} -gt 0 ] || die "no test has such a label"
 if wanted bpf e2e vm package; then
+  [ $whole = OFF ] || set -- --whole "$@"
   become_root "testing more than with -L unit, fuzz, monitoring or lint" "$PWD/test.sh" "$@"
+  [ $whole = OFF ] || shift
 fi
 groups=(build)
 # Who asks for the unit tests alone is spared what is built from source packages.
@@ -68,7 +77,11 @@ if wanted e2e vm monitoring; then scripts/make-test-env.sh .cache/test-env; fi
 fetch_rest() {
   if wanted monitoring; then scripts/make-drawing.sh .cache/draw; fi
   if wanted e2e; then scripts/make-prometheus-3.sh .cache/prometheus-3; fi
-  if wanted vm; then scripts/make-vm-kernels.sh .cache/vm-kernels; fi
+  if wanted vm; then
+    kernels=(5.10 6.1 6.12-rt) # as tests/vm/CMakeLists.txt has it
+    [ $whole = OFF ] || kernels=()
+    scripts/make-vm-kernels.sh .cache/vm-kernels "" ${kernels[@]+"${kernels[@]}"}
+  fi
   if wanted package; then
     scripts/make-release-roots.sh .cache/release-roots
     scripts/make-clean-root.sh .cache/clean-root
@@ -88,8 +101,8 @@ else
   if wanted vm; then targets+=(tests_e2e); fi
 fi
 
-# The unit and fuzz tests with sanitizers, when it is not the unit tests alone; the rest on what users get. That
-# build is made by the first of the tests, beside others.
+# Fuzz tests, and those of rooms that parse what others send or own threads, with sanitizers, unless only unit tests are
+# asked for; the rest on what users get. The first of the tests makes that build, beside others.
 sanitized=
 if wanted fuzz e2e && can_sanitize; then
   sanitized=$PWD/build/sanitized
@@ -105,7 +118,7 @@ if [ "${labels[*]}" = unit ]; then
   build=build/unit
   options=(-DIOC_EXPORTER_BENCH=OFF -DCMAKE_BUILD_TYPE=None)
 fi
-configure "$build" -DIOC_EXPORTER_TESTS=ON "${options[@]}" -DIOC_EXPORTER_STATIC=$released \
+configure "$build" -DIOC_EXPORTER_TESTS=ON -DIOC_EXPORTER_UNITY=ON -DIOC_EXPORTER_WHOLE=$whole "${options[@]}" -DIOC_EXPORTER_STATIC=$released \
   "-DIOC_EXPORTER_SANITIZED_BUILD=$sanitized" \
   "-DIOC_EXPORTER_TEST_ENV=$PWD/.cache/test-env" "-DIOC_EXPORTER_VM_KERNELS=$PWD/.cache/vm-kernels" \
   "-DIOC_EXPORTER_PROMETHEUS_3=$PWD/.cache/prometheus-3" "-DIOC_EXPORTER_RELEASE_ROOTS=$PWD/.cache/release-roots" \

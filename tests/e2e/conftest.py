@@ -27,15 +27,19 @@ def base_versions() -> list[str]:
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "outer_bases: on the oldest and the newest Base only, since what it looks at "
-                                       "is laid out alike in between")
+    config.addinivalue_line("markers", "every_base: a smoke test, on every version of Base in every run")
+    config.addinivalue_line("markers", "outer_bases: in a whole run on the oldest and the newest Base only, since what it "
+                                       "looks at is laid out alike in between")
 
 
 def pytest_generate_tests(metafunc):
     if "base" in metafunc.fixturenames:
         versions = base_versions()
-        if metafunc.definition.get_closest_marker("outer_bases"):
-            versions = [versions[0], versions[-1]]
+        if not metafunc.definition.get_closest_marker("every_base"):
+            if not os.environ.get("IOC_EXPORTER_WHOLE"):
+                versions = versions[-1:]
+            elif metafunc.definition.get_closest_marker("outer_bases"):
+                versions = [versions[0], versions[-1]]
         metafunc.parametrize("base", versions, scope="module")
     if getattr(metafunc.module, "BOTH_PUT_SOURCES", False) and "start_exporter" in metafunc.fixturenames:
         metafunc.parametrize("put_source", ["server", "packets"], indirect=True, scope="module")

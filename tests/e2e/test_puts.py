@@ -203,6 +203,7 @@ def test_one_client_of_two_iocs(start_ioc, start_exporter, connect):
         check_puts(ioc, exporter, by(clients.LIBCA_USER, "write", [pv], 211))
 
 
+@pytest.mark.every_base
 def test_each_base(start_ioc, start_exporter, connect, base):
     """Every Base version's server, written to by a libca of another version."""
     ioc = start_ioc(f"puts-{base}", databases.put_targets("W:", TARGETS), base=base)

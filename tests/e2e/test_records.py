@@ -38,6 +38,7 @@ def counting_exporter(shared, counting_ioc):
     return shared.exporter(f"--ioc.include={counting_ioc.name}", sees=[counting_ioc])
 
 
+@pytest.mark.every_base
 def test_scan_chain_is_counted_exactly(counting_ioc, counting_exporter):
     """The exporter started while the IOC scanned at 10 Hz: what it counts from then on is exact."""
     ioc, exporter = counting_ioc, counting_exporter

@@ -14,7 +14,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr layout::EventUserPlaces kPlaces = layout::kEventUserPlaces[0];
 
@@ -41,7 +41,7 @@ class CountingReader : public iocs::ProcessReader {
 };
 
 // A server whose connections are real, and whose tables are an image in this process.
-class Inventory : public testing::Test {
+class Inventory : public ::testing::Test {
  protected:
   struct Circuit {
     UniqueFd client, server;

@@ -9,8 +9,8 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 IocFacts ioc(const std::string& name, const std::string& record) {
   auto database = std::make_shared<Database>();

@@ -23,7 +23,7 @@ TEST(AddressName, OfBothKindsAndOfAnyAddress) {
   EXPECT_EQ(address_name(v6, 5064), "[::1]:5064");
 }
 
-class ServersElsewhere : public testing::Test {
+class ServersElsewhere : public ::testing::Test {
  protected:
   ServersElsewhere() {
     options_.remote = true;

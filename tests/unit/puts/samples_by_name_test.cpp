@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class CaSamplesByName : public testing::Test {
+class CaSamplesByName : public ::testing::Test {
  protected:
   void SetUp() override { clock_.update({0, 1'790'000'000 * kSecond}); }
 

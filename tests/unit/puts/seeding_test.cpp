@@ -73,7 +73,7 @@ TEST(CaSeeding, ClientsGoToTheTapUnderTheirConnection) {
 }
 
 // When an IOC is looked at: on a /proc in which nobody's memory can be read.
-class CaSeedingPlan : public testing::Test {
+class CaSeedingPlan : public ::testing::Test {
  protected:
   static constexpr const char* kConnection =
       "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout\n"
@@ -112,7 +112,7 @@ class CaSeedingPlan : public testing::Test {
     return found == seeding_.problems().end() ? "" : found->second;
   }
 
-  std::string root_ = testing::TempDir() + "ca_seeding." + std::to_string(::getpid());
+  std::string root_ = ::testing::TempDir() + "ca_seeding." + std::to_string(::getpid());
   iocs::Ioc ioc_;
   std::optional<std::uint32_t> net_ = 0;
   CaSeeding seeding_{RootedFs(root_), std::make_shared<iocs::ProcessReader>(RootedFs(root_))};
@@ -150,7 +150,7 @@ TEST_F(CaSeedingPlan, PausesGrowAndTriesEnd) {
   result_ = error_in_words("the tap says no");
   connections("");
   EXPECT_EQ(run(2000), (std::vector<int>{0, 2, 6, 14, 30, 62, 122, 182, 242, 302}));
-  EXPECT_THAT(problem(), testing::StartsWith("the tap says no: puts on channels"));
+  EXPECT_THAT(problem(), ::testing::StartsWith("the tap says no: puts on channels"));
 }
 
 TEST_F(CaSeedingPlan, LooksForChannelsWithoutNames) {

@@ -9,7 +9,7 @@ constexpr std::uint64_t kOwn = 4026531840, kOther = 4026532000, kUntapped = 4026
 const iocs::Listener kLoopback{kOwn, 50, {ipv4_address(127, 0, 0, 1), 5064}};
 const iocs::Listener kAny{kOther, 60, {{}, 5064}};
 
-class CaServerDetectorTest : public testing::Test {
+class CaServerDetectorTest : public ::testing::Test {
  protected:
   std::vector<iocs::Listener> look(const std::vector<CaServer>& learned) {
     return detector_.update(unclaimed_, learned,

@@ -52,7 +52,7 @@ inline CaPeer peer(const CaServerImage::Octets& octets, std::uint16_t port) {
   return at;
 }
 
-class ReadCaServer : public testing::TestWithParam<ChannelLayout> {
+class ReadCaServer : public ::testing::TestWithParam<ChannelLayout> {
  protected:
   void SetUp() override { ASSERT_NE(own_, nullptr); }
 
@@ -97,9 +97,9 @@ class ReadCaServer : public testing::TestWithParam<ChannelLayout> {
 };
 
 inline auto both_layouts() {
-  return testing::Values(ChannelLayout::by_db_channel, ChannelLayout::by_db_addr);
+  return ::testing::Values(ChannelLayout::by_db_channel, ChannelLayout::by_db_addr);
 }
-inline std::string layout_name(const testing::TestParamInfo<ChannelLayout>& layout) {
+inline std::string layout_name(const ::testing::TestParamInfo<ChannelLayout>& layout) {
   return layout.param == ChannelLayout::by_db_channel ? "DbChannel" : "DbAddr";
 }
 

@@ -7,7 +7,7 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 INSTANTIATE_TEST_SUITE_P(Layouts, ReadCaServer, both_layouts(), layout_name);
 

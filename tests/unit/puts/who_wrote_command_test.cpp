@@ -13,9 +13,9 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 CommandResult run(const std::vector<const char*>& arguments) {
   return who_wrote_command(static_cast<int>(arguments.size()), arguments.data());
@@ -86,7 +86,7 @@ TEST(WhoWroteCommand, Usage) {
     EXPECT_THAT(help.out, HasSubstr(word));
 }
 
-class WhoWroteServer : public testing::Test {
+class WhoWroteServer : public ::testing::Test {
  protected:
   void SetUp() override {
     web::ServerOptions options;

@@ -9,9 +9,9 @@
 namespace ioc_exporter::ca {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 IocFacts ioc(const std::string& name, std::vector<std::string> records,
              std::vector<RecordAlias> aliases = {}) {
