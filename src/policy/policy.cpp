@@ -72,6 +72,7 @@ std::string_view verdict_of(Action action) {
 
 std::string plain_name(std::string_view pv) {
   const iocs::PvName name = iocs::parse_pv_name(pv);
+  if (!name.is_served()) return std::string(pv);
   std::string plain(name.record);
   if (name.field != "VAL") plain.append(".").append(name.field);
   return plain;
@@ -95,9 +96,10 @@ Action Policy::action(std::uint32_t rule) const {
 bool Policy::matches_pv(std::uint32_t rule, const Put& put) const {
   if (text_.rules[rule].pvs.empty()) return true;
   const Patterns& patterns = compiled_[rule].pvs;
-  if (patterns.match(put.pv)) return true;
-  if (put.pv.find('.') == std::string_view::npos) return false;
-  return patterns.match(plain_name(put.pv));
+  const std::string plain = plain_name(put.pv);
+  if (patterns.match(plain)) return true;
+  const bool is_value = !plain.empty() && plain.find('.') == std::string::npos;
+  return is_value && patterns.match(plain + ".VAL");
 }
 
 bool Policy::matches_user(std::uint32_t rule, const Put& put) const {

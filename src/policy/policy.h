@@ -102,7 +102,8 @@ class Policy {
 };
 
 // The name without modifiers, and without the field where it is VAL: "SR:Q1", "SR:Q1.DESC".
-// Patterns are asked for it, too, so that no other spelling of the same name gets around them.
+// Patterns are tried on it, and on "SR:Q1.VAL", never on the name as it was sent: a modifier may
+// hold any text, such as a comment in a channel filter (Base 7).
 std::string plain_name(std::string_view pv);
 
 }  // namespace ioc_exporter::policy

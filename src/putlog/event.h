@@ -14,8 +14,9 @@
 namespace ioc_exporter::putlog {
 
 // An element as a client of Channel Access gives it: DBR_CHAR, SHORT, LONG and ENUM as numbers
-// (an enum's old value as its state's string where the record has one), FLOAT and DOUBLE, STRING.
-using Element = std::variant<std::int64_t, double, std::string>;
+// (an enum's old value as its state's string where the record has one), FLOAT and DOUBLE, STRING;
+// unsigned only what is greater than INT64_MAX.
+using Element = std::variant<std::int64_t, double, std::string, std::uint64_t>;
 
 struct Value {
   std::vector<Element> elements;  // the first ones, where the value was longer than what is kept

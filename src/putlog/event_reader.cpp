@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "iocs/memory/pv_name.h"
 #include "putlog/queue.h"
 #include "putlog/value.h"
 #include "puts/pva/put_labels.h"
@@ -246,7 +247,7 @@ void EventReader::complete(Waiting& put, const WallClock::Reading& now) {
     event.user = who.user;
     event.client_host = who.host;
     event.pv = who.pv;
-    if (is_long_string(event.pv)) {
+    if (iocs::parse_pv_name(event.pv).is_long_string()) {
       make_long_string(event.value);
       make_long_string(event.old);
     }

@@ -25,6 +25,8 @@ void append_element(std::string& out, const Element& element, const Names& names
   if (const auto* text = std::get_if<std::string>(&element)) return append_json_text(out, *text);
   if (const auto* whole = std::get_if<std::int64_t>(&element))
     return append_json_number(out, *whole);
+  if (const auto* large = std::get_if<std::uint64_t>(&element))
+    return append_json_number(out, *large);
   const double number = std::get<double>(element);
   if (std::isnan(number)) return append_json_text(out, names.nan);
   if (std::isinf(number)) return append_json_text(out, number > 0 ? "Infinity" : "-Infinity");

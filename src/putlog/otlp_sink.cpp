@@ -37,7 +37,11 @@ constexpr int kInfo = 9, kWarn = 13;
 constexpr const char* kEventName = "epics.put";
 
 otlp::Scalar scalar_of(const Element& element) {
-  return std::visit([](const auto& value) { return otlp::Scalar(value); }, element);
+  // OpenTelemetry has signed integers only.
+  if (const auto* large = std::get_if<std::uint64_t>(&element)) return std::to_string(*large);
+  if (const auto* whole = std::get_if<std::int64_t>(&element)) return *whole;
+  if (const auto* number = std::get_if<double>(&element)) return *number;
+  return std::get<std::string>(element);
 }
 
 void add(Writer& to, std::string_view name, const otlp::Scalar& value) {

@@ -50,7 +50,7 @@ Element element_of(T number) {
     return static_cast<double>(number);
   else if constexpr (std::same_as<T, std::uint64_t>)
     return number > static_cast<std::uint64_t>(INT64_MAX)
-               ? Element(static_cast<double>(number))
+               ? Element(number)
                : Element(static_cast<std::int64_t>(number));
   else
     return static_cast<std::int64_t>(number);
@@ -227,12 +227,6 @@ Value as_long_string(const Value& value) {
     text.push_back(static_cast<char>(*character));
   }
   return {{std::move(text)}, false};
-}
-
-// What follows the "$" is a filter.
-bool is_long_string(std::string_view pv) {
-  const auto end = pv.find_first_of("$ {[");
-  return end != std::string_view::npos && pv[end] == '$';
 }
 
 }  // namespace ioc_exporter::putlog

@@ -26,7 +26,5 @@ std::optional<Value> old_value(const iocx_putlog_event& event, std::span<const s
 
 // The characters of an array of numbers, up to the first 0, as one string.
 Value as_long_string(const Value& value);
-// Whether the channel takes and gives its characters as one: "REC.DESC$", `REC.VAL${...}`.
-bool is_long_string(std::string_view pv);
 
 }  // namespace ioc_exporter::putlog

@@ -100,6 +100,8 @@ Time time_at(const Json& json, const char* key) {
 
 putlog::Element element_of(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
+    return json.get<std::uint64_t>();
   if (json.is_number_integer()) return json.get<std::int64_t>();
   return json.get<double>();
 }

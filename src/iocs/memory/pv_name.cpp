@@ -15,8 +15,10 @@ PvName parse_pv_name(std::string_view pv) {
   const std::size_t dot = std::min(pv.find('.'), pv.size());
   std::string_view field = pv.substr(std::min(dot + 1, pv.size()));
   const auto end = std::find_if_not(field.begin(), field.end(), is_field_character);
-  field = field.substr(0, static_cast<std::size_t>(end - field.begin()));
-  return {pv.substr(0, dot), field.empty() ? "VAL" : field};
+  const auto length = static_cast<std::size_t>(end - field.begin());
+  const std::string_view rest = field.substr(length);
+  field = field.substr(0, length);
+  return {pv.substr(0, dot), field.empty() ? "VAL" : field, rest};
 }
 
 }  // namespace ioc_exporter::iocs

@@ -8,6 +8,13 @@ namespace ioc_exporter::iocs {
 struct PvName {
   std::string_view record;  // a record's name or an alias: what stands before the first '.'
   std::string_view field;   // "VAL" where none is given
+  std::string_view rest;    // behind the field: modifiers, or what no IOC takes
+  // Whether the channel takes and gives its characters as one text.
+  bool is_long_string() const { return rest.starts_with('$'); }
+  // Whether an IOC takes what follows the field.
+  bool is_served() const {
+    return rest.empty() || std::string_view("${[ ").find(rest.front()) != std::string_view::npos;
+  }
 };
 
 // REC, REC.VAL, REC.VAL$ (long string), REC.{...} and REC.VAL{...} (channel filter), REC.VAL[1:3]

@@ -1,18 +1,30 @@
 #include "puts/pva/put_labels.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
+#include "base/socket_table.h"
 #include "puts/tap/tap_labels.h"
 
 namespace ioc_exporter::pva {
+namespace {
+
+// In the spelling that all labels have: without "::ffff:" before an IPv4 address.
+std::string plain(std::string address) {
+  InetAddress bytes;
+  return ::inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1 ? address_text(bytes) : address;
+}
+
+}  // namespace
 
 std::string address_of_peer(std::string_view peer) {
   if (peer.starts_with('[')) {
     const auto end = peer.find(']');
-    return std::string(peer.substr(1, end == std::string_view::npos ? end : end - 1));
+    return plain(std::string(peer.substr(1, end == std::string_view::npos ? end : end - 1)));
   }
   // More than one colon: IPv6 without a port.
-  if (std::ranges::count(peer, ':') != 1) return std::string(peer);
+  if (std::ranges::count(peer, ':') != 1) return plain(std::string(peer));
   return std::string(peer.substr(0, peer.find(':')));
 }
 

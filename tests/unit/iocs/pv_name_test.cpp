@@ -35,5 +35,12 @@ TEST(PvName, IsRecordAndField) {
   }
 }
 
+TEST(PvName, KnowsLongStrings) {
+  for (const char* pv : {"REC.DESC$", "REC.$", R"(REC.VAL$[0:3])", "SR{PS:1}I.DESC$"})
+    EXPECT_TRUE(parse_pv_name(pv).is_long_string()) << pv;
+  for (const char* pv : {"REC.DESC", R"(REC.{"dbnd":{"m":"$"}})", "SR{PS:1}I$"})
+    EXPECT_FALSE(parse_pv_name(pv).is_long_string()) << pv;
+}
+
 }  // namespace
 }  // namespace ioc_exporter::iocs

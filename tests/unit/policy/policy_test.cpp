@@ -97,6 +97,21 @@ TEST(Policy, OtherSpellingsOfANameDoNotGetAround) {
     EXPECT_FALSE(forbids(pv)) << pv;
   EXPECT_EQ(plain_name("SR:Q1.VAL[1]"), "SR:Q1");
   EXPECT_EQ(plain_name("SR:Q1.DESC$"), "SR:Q1.DESC");
+  EXPECT_EQ(plain_name("other server: 1.5-2"), "other server: 1.5-2");
+}
+
+TEST(Policy, ModifiersAreNotMatched) {
+  RuleText lamps = rule("lamps", Action::allow);
+  lamps.pvs = {".*:Lamp.*", "SR:Shutter.VAL"};
+  const Policy judge = policy({lamps}, Action::forbid);
+  const auto allows = [&judge](std::string_view pv) {
+    return judge.decide({pv, "", "", ""}, kMondayNoon) == 0;
+  };
+  EXPECT_TRUE(allows("X:Lamp.VAL{/*:Magnet*/}"));
+  EXPECT_TRUE(allows("SR:Shutter"));
+  EXPECT_FALSE(allows("X:Magnet.VAL{/*:Lamp*/}"));
+  EXPECT_FALSE(allows("X:Magnet.{\"ts\":{}/*:Lamp*/}"));
+  EXPECT_FALSE(allows("X:Magnet.VAL /*:Lamp*/"));
 }
 
 TEST(Policy, OutsideOfItsWindowsARuleIsNotThere) {

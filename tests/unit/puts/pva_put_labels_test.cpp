@@ -13,6 +13,8 @@ TEST(PvaPutLabels, AddressWithoutPort) {
   EXPECT_EQ(address_of_peer("[2001:db8::1]:41234"), "2001:db8::1");
   EXPECT_EQ(address_of_peer("2001:db8::1"), "2001:db8::1");
   EXPECT_EQ(address_of_peer("[2001:db8::1"), "2001:db8::1");
+  EXPECT_EQ(address_of_peer("[::ffff:10.0.0.7]:41234"), "10.0.0.7");
+  EXPECT_EQ(address_of_peer("[2001:DB8:0::1]:41234"), "2001:db8::1");
   EXPECT_EQ(address_of_peer("["), "");
   EXPECT_EQ(address_of_peer(""), "");
 }
