@@ -96,9 +96,9 @@ export class Browser {
 
   // Until all panels have their data, and none asks again.
   async settle() {
-    const end = Date.now() + 30000;
+    const end = Date.now() + 120000;
     for (let quiet = 0; quiet < 4; ) {
-      if (Date.now() > end) throw new Error(`panels still wait for data: ${await this.tab.evaluate(() => document.body.innerText)}`);
+      if (Date.now() > end) throw new Error('panels still wait for data after two minutes');
       await this.tab.waitForTimeout(100);
       const ready = this.state.waiting === 0 && (await this.tab.evaluate(() => window.__ready?.()).catch(() => false));
       quiet = ready ? quiet + 1 : 0;

@@ -61,14 +61,15 @@ def not_running() -> Table:
         return f'label_replace({expression}, "reason", "{reason}", "", "")'
 
     exit_info = f"epics_ioc_last_exit_info{{{IOCS}}}"
-    rows = (f"(({ENDED}) * {ON} group_left (reason, status, signal) {exit_info} or {ended_by(f'({ENDED} unless {ON} {exit_info})', 'not known')} "
-            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({UNSEEN})', 'host not seen')})")
+    rows = (f"({ENDED}) * {ON} group_left (reason, status, signal) {exit_info} or {ON} {ended_by(f'({ENDED})', 'not known')} "
+            f"or {ended_by(f'({NEVER_SEEN})', 'never seen')} or {ended_by(f'({UNSEEN})', 'host not seen')}")
+    # Those that have ended are not cut from many that are not seen.
+    shown = f"and {ON} topk(50, ioc:epics_ioc:state{{{IOCS}}} >= 4)"
     since = f'{UNSEEN_SINCE} or max by (job, instance, ioc) (ALERTS_FOR_STATE{{alertname="EpicsIocDown", {IOCS}}})'
     return Table(
         "IOCs that do not run, or are not seen", "How those ended that have, where the exporter saw it, and since when the alert knows "
         "of it; 50 at most. Until they run again, or for a day.",
-        [Query(f"topk(50, {rows})", instant=True),
-         Query(f"1000 * topk(50, {since})", instant=True)],
+        [Query(f"({rows}) {shown}", instant=True), Query(f"1000 * ({since}) {shown}", instant=True)],
         width=12, height=8, sort=["-Since"], empty_when_healthy=True,
         columns=[Column("ioc", "IOC", board=True), Column("reason", "Ended by", width=105), Column("signal", "Signal", width=80),
                  Column("status", "Status", width=65), Column("Value #B", "Since", width=150, unit=WHEN),

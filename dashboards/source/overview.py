@@ -1,6 +1,6 @@
 """Dashboard Overview: for the wall, and for the first look."""
 from board import EXPORTERS_DOWN, HOSTS, Board
-from panels import CALM, CRITICAL, STATES, WARNING, Latest, Query, Stat, Tiles, link, who
+from panels import CALM, CRITICAL, STATES, WARNING, Latest, Query, Stat, Tiles, WHEN, link
 from puts import unexpected_in_range
 
 OF_HOSTS = f"{{{HOSTS}}}"
@@ -12,7 +12,7 @@ def to(board: str, **chosen: str) -> list:
 
 
 def count(title: str, text: str, query: str, board: str, color: str = CRITICAL, **options) -> Stat:
-    return Stat(title, text, [Query(f"{query} or vector(0)")], steps=[(None, CALM), (0.5, color)], size=54, height=4, links=to(board), **options)
+    return Stat(title, text, [Query(f"{query} or vector(0)")], steps=[(None, CALM), (0.5, color)], size=44, height=4, links=to(board), **options)
 
 
 def board() -> Board:
@@ -42,8 +42,8 @@ def board() -> Board:
                   links=[link("${__field.labels.ioc}", "ioc-exporter-iocs", instance="var-instance=${__field.labels.instance:percentencode}",
                               ioc="${__field.labels.ioc:percentencode}")]),
             Latest("Who changed what in the last hour", "The PV that each client wrote to last, of the six clients that wrote last.",
-                   [Query(who(f"1000 * topk(6, topk by (user, client_host, client) (1, {last_put} > time() - 3600))"),
-                          "{{who}}   {{pv}}", instant=True)], unit="dateTimeFromNow", width=24, height=9, empty_when_healthy=True,
-                   links=[link("His puts", "ioc-exporter-puts", instance="${instance:queryparam}",
+                   [Query(f"1000 * topk(6, topk by (user, client_host, client) (1, {last_put} > time() - 3600))",
+                          "{{user}} {{pv}}", instant=True)], unit=WHEN, width=24, height=9, empty_when_healthy=True,
+                   links=[link("Puts of this user", "ioc-exporter-puts", instance="${instance:queryparam}",
                                user="${__field.labels.user:percentencode}")]),
         ])

@@ -263,7 +263,7 @@ class Tiles(Stat):
 @dataclass
 class Latest(Stat):
     """A line for each series, large: its name, and its time."""
-    size: int = 26
+    size: int = 22
 
     def build(self):
         return self.numbers(shapes.BigValueTextMode.VALUE_AND_NAME).orientation(shapes.VizOrientation.HORIZONTAL)

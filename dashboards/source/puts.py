@@ -115,12 +115,12 @@ def board() -> Board:
                                 f"sum by (user, client_host, client) (rate(epics_puts_total{{CHOSEN, {ALL_TYPED}}}[$__rate_interval]@END))",
                                 *TYPED,
                                 whole="sum by (user, client_host, client) (job_client_user:epics_puts_top:rate5m{CHOSEN}@END)"),
-                          "{{who}}")], unit=PUTS, width=12),
+                          "{{who}}")], unit=PUTS, width=12, without=NO_PUT),
             Ranked("Busiest PVs", "The six PVs that are written to most at the end of the time shown, over time. Of all IOCs: as far as they were among the ten busiest of a host, and the twenty of all.",
                    [Query(halves("sum by (ioc, pv) (ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)",
                                  f"sum by (ioc, pv) (rate(epics_puts_total{{CHOSEN, {PV}, {CLIENT}}}[$__rate_interval]@END))", *TYPED,
                                  whole="sum by (ioc, pv) (job_ioc_pv:epics_puts_top:rate5m{CHOSEN}@END)"),
-                          "{{pv}}")], unit=PUTS, width=12),
+                          "{{pv}}")], unit=PUTS, width=12, without=NO_PUT),
             Table("Who writes to which PV, 5 min", "The 20 pairs of client and PV with the most puts in the last five "
                   "minutes.",
                   [Query("topk(20, sum by (protocol, ioc, pv, user, client_host, client) "

@@ -7,7 +7,7 @@ from project import DASHBOARDS
 from test_dashboards import boards, panels, queries
 
 # What Grafana names itself; "suffix: puts/s" is a unit of one's own.
-UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday", "dateTimeFromNow"}
+UNITS = {"none", "short", "locale", "percentunit", "s", "bytes", "dateTimeAsIsoNoDateIfToday"}
 OWN_UNITS = re.compile(r"suffix: [a-z]+/s")
 RULES = {"panel-units-rule", "target-rate-interval-rule"}
 
