@@ -38,12 +38,12 @@ def board() -> Board:
             Tiles("IOCs, the worst first", "A tile for each IOC, coloured by its state: down, not seen, critical, warning, info, ok. 1,000 "
                   f"at most. Of more than {NAMED} IOCs the names are shown where one points at them.",
                   [Query(f'label_replace({states} and on () {few}, "name", "$1", "ioc", "(.*)") or {states} unless on () {few}',
-                         "{{name}} ", instant=True)], mapping=STATES, width=24, height=12,
+                         "{{name}} ", instant=True)], mapping=STATES, width=24, height=10,
                   links=[link("${__field.labels.ioc}", "ioc-exporter-iocs", instance="var-instance=${__field.labels.instance:percentencode}",
                               ioc="${__field.labels.ioc:percentencode}")]),
-            Latest("Who changed what in the last hour", "The PV that each client wrote to last, of the six clients that wrote last.",
-                   [Query(f"1000 * topk(6, topk by (user, client_host, client) (1, {last_put} > time() - 3600))",
-                          "{{user}} {{pv}}", instant=True)], unit=WHEN, width=24, height=9, empty_when_healthy=True,
+            Latest("Who changed what in the last hour", "The PV that each client wrote to last, of the five clients that wrote last.",
+                   [Query(f"1000 * topk(5, topk by (user, client_host, client) (1, {last_put} > time() - 3600))",
+                          "{{user}} {{pv}}", instant=True)], unit=WHEN, width=24, height=12, empty_when_healthy=True,
                    links=[link("Puts of this user", "ioc-exporter-puts", instance="${instance:queryparam}",
                                user="${__field.labels.user:percentencode}")]),
         ])
