@@ -14,7 +14,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -le 2 ] || die "usage: scripts/make-pictures.sh [EXPORTER_PORT [PROMETHEUS_PORT]]"
 exporter=${1:-10064}
 prometheus=${2:-9090}
-puts='sum by (user, pv) (rate(epics_puts_total[10s]))'
 
 profile=$(mktemp -d -t ioc_exporter-pictures.XXXXXX)
 trap 'rm -rf "$profile"' EXIT
@@ -22,13 +21,12 @@ trap 'rm -rf "$profile"' EXIT
 http_get "$exporter" / >/dev/null || die "no exporter answers on port $exporter: start ./run.sh --demo"
 http_get "$prometheus" /-/ready >/dev/null || die "no Prometheus answers on port $prometheus"
 picture "$profile" docs/pictures/landing.png 1000,1150 "http://localhost:$exporter/"
-picture "$profile" docs/pictures/puts.png 1000,930 "$(prometheus_graph_link "$prometheus" "$puts")"
 
-# The dashboards as operators see them first: two dark, two light.
+# The dashboards as operators see them first: three dark, two light.
 export FROM=now-10m WIDTH=1366 HEIGHT=1150
-DASHBOARDS="puts iocs exporter" scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
+DASHBOARDS="overview puts iocs exporter" scripts/draw-grafana.sh "$profile/dashboards" "$prometheus"
 DASHBOARDS=records scripts/draw-grafana.sh "$profile/dashboards" "$prometheus" demo-ring
-for drawn in puts-dark iocs-light records-dark exporter-light; do
+for drawn in overview-dark puts-dark iocs-light records-dark exporter-light; do
   cp "$profile/dashboards/$drawn.png" "docs/pictures/dashboard-${drawn%-*}.png"
   say "docs/pictures/dashboard-${drawn%-*}.png: $(stat -c %s "docs/pictures/dashboard-${drawn%-*}.png") bytes"
 done

@@ -29,7 +29,7 @@ const boot = {
   navTree: [],
 };
 const page = `<!doctype html><meta charset=utf-8><meta name=viewport content="width=device-width,initial-scale=1">
-<link rel=icon href=data:,><link rel=stylesheet href="/dist/main.css">
+<link rel=icon href=data:,><style>body { margin: 0 }</style><link rel=stylesheet href="/dist/main.css">
 <script>window.__grafana_public_path__ = '/public/'; window.grafanaBootData = ${JSON.stringify(boot)}</script>
 <div id=root></div><script type=module src="/dist/main.js"></script>`;
 
