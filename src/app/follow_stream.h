@@ -10,11 +10,20 @@
 #include <string>
 #include <utility>
 
-#include "app/refuse.h"
 #include "delivery/ring.h"
 #include "web/message.h"
 
 namespace ioc_exporter::app {
+
+// `reason`: see web::Response::refused.
+inline web::Response refuse(int status, const std::string& why, const char* reason = "") {
+  return web::refused(status, reason, why);
+}
+
+// Any page that somebody looks at would take the places of who follows.
+inline web::Response refuse_page() {
+  return refuse(403, "this is not to be followed by pages of other sites", "origin");
+}
 
 // Among the reasons of ioc_exporter_http_refused_total.
 inline constexpr const char* kNoPlace = "followers";

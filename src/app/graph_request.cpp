@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/refuse.h"
+#include "app/follow_stream.h"
 #include "base/query.h"
 #include "base/result.h"
 #include "records/graph_command.h"

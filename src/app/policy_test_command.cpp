@@ -6,7 +6,7 @@
 #include "base/text_table.h"
 #include "base/time_text.h"
 #include "base/utf8.h"
-#include "policy/moment.h"
+#include "policy/time_window.h"
 
 namespace ioc_exporter::app {
 namespace {

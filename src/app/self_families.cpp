@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "exposition/family_builder.h"
 #include "exposition/number_text.h"
+#include "exposition/prometheus_family.h"
 #include "iocs/families.h"
 
 namespace ioc_exporter::app {

@@ -65,4 +65,8 @@ class ByteBuffer {
   std::size_t capacity_ = 0;
 };
 
+// Wishes huge pages for a block of malloc(3), which should not be written to yet. Smaller blocks
+// than are worth it, and kernels that have none, are left as they are.
+void prefer_huge_pages(void* block, std::size_t bytes);
+
 }  // namespace ioc_exporter

@@ -1,5 +1,7 @@
 #include "base/yaml_file.h"
 
+#include <algorithm>
+
 #include <yaml-cpp/depthguard.h>
 
 #include "base/rooted_fs.h"
@@ -37,6 +39,22 @@ YAML::Node parse_yaml(const std::string& text, Problems& problems) {
     problems.add(place, "no valid YAML: " + problem.msg);
   }
   return YAML::Node();
+}
+
+Error Problems::error() const {
+  std::vector<Problem> sorted = all_;
+  std::ranges::stable_sort(sorted, {}, &Problem::place);
+  std::string text;
+  for (const Problem& problem : sorted) {
+    text.append(text.empty() ? "" : "\n").append(file_);
+    if (problem.place.line > 0)
+      text.append(":")
+          .append(std::to_string(problem.place.line))
+          .append(":")
+          .append(std::to_string(problem.place.column));
+    text.append(": ").append(problem.what);
+  }
+  return error_in_words(std::move(text));
 }
 
 }  // namespace ioc_exporter

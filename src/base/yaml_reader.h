@@ -17,7 +17,7 @@
 
 #include "base/pattern.h"
 #include "base/result.h"
-#include "base/yaml_problems.h"
+#include "base/yaml_file.h"
 
 namespace ioc_exporter {
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <prometheus/metric_family.h>
-
+#include <map>
+#include <string>
 #include <vector>
 
 #include "exposition/encoder.h"
@@ -15,5 +16,28 @@ namespace ioc_exporter::exposition {
 
 // Of counters and gauges only.
 void encode_all(const std::vector<prometheus::MetricFamily>& families, Encoder& encoder);
+
+// FamilyBuilder: a prometheus::MetricFamily in which no label set stands twice.
+class FamilyBuilder {
+ public:
+  using Labels = std::vector<prometheus::ClientMetric::Label>;
+  enum class Merge { sum, lower };  // what two values with the same labels become
+
+  // `type` is Counter or Gauge.
+  FamilyBuilder(prometheus::MetricType type, std::string name, std::string help, Merge merge);
+
+  FamilyBuilder& add(Labels labels, double value);
+
+  // Moves the family to the end of `families` when it has a series; nothing is to be added
+  // afterwards.
+  void append_to(std::vector<prometheus::MetricFamily>& families);
+
+ private:
+  double& value_of(prometheus::ClientMetric& metric) const;
+
+  prometheus::MetricFamily family_;
+  Merge merge_;
+  std::map<Labels, std::size_t> index_;
+};
 
 }  // namespace ioc_exporter::exposition

@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "exposition/limited_series.h"
-#include "exposition/take_summed.h"
 #include "policy/samples.h"
 
 namespace ioc_exporter::policy {

@@ -1,5 +1,7 @@
 #include "policy/time_window.h"
 
+#include <absl/time/time.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -145,6 +147,20 @@ std::string TimeWindow::text() const {
 std::string TimeWindow::shown(std::int64_t when) const {
   const Shown now = clock_at(zone_, when);
   return std::string(kDays[now.day].substr(0, 3)) + " " + time_text(now.minute);
+}
+
+Result<std::int64_t> parse_moment(const std::string& text) {
+  std::string spaced = text;
+  std::ranges::replace(spaced, 'T', ' ');
+  for (const char* format :
+       {"%Y-%m-%d %H:%M%Ez", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S%Ez", "%Y-%m-%d %H:%M:%S"}) {
+    absl::Time time;
+    std::string problem;
+    if (absl::ParseTime(format, spaced, absl::LocalTimeZone(), &time, &problem))
+      return absl::ToUnixSeconds(time);
+  }
+  return error_in_words("\"" + text +
+                        "\" is no time, such as \"2026-11-23 08:00\" or 2026-11-23T08:00:00Z");
 }
 
 }  // namespace ioc_exporter::policy

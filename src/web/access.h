@@ -2,6 +2,8 @@
 // --web.config.file, which may be exchanged while the server runs.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,10 +12,45 @@
 
 #include "web/basic_auth.h"
 #include "web/message.h"
-#include "web/rate_limits.h"
 #include "web/web_config.h"
 
 namespace ioc_exporter::web {
+
+// So many requests at once, and one more each interval: a token bucket.
+class RateLimit {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit RateLimit(const WebConfig::RateLimit& limit);
+
+  bool allows(Clock::time_point now);
+  // Whether it has saved up all that it may, as a new one has.
+  bool is_full(Clock::time_point now) const { return saved_at(now) == most_; }
+
+ private:
+  std::chrono::nanoseconds saved_at(Clock::time_point now) const;
+
+  std::chrono::nanoseconds interval_;
+  std::chrono::nanoseconds most_;   // that may be saved up
+  std::chrono::nanoseconds saved_;  // a request costs an interval
+  std::optional<Clock::time_point> last_;
+};
+
+// Not thread-safe.
+class RateLimits {
+ public:
+  static constexpr std::size_t kMostHolders = 1024;
+
+  explicit RateLimits(const WebConfig::RateLimit& limit) : limit_(limit), rest_(limit) {}
+
+  // `holder`: who asks. What comes when there are kMostHolders of them shares one limit, but for
+  // users: they are few, and those who have many addresses take nothing from them.
+  bool allows(const std::string& holder, RateLimit::Clock::time_point now);
+
+ private:
+  WebConfig::RateLimit limit_;
+  RateLimit rest_;
+  std::map<std::string, RateLimit> holders_;
+};
 
 class Access {
  public:

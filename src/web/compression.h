@@ -21,4 +21,17 @@ Coding best_coding(std::string_view accept_encoding);
 // `body` in that coding, at its fastest level; nothing for identity, or when there was no memory.
 std::optional<ByteBuffer> compress(std::string_view body, Coding coding);
 
+// Cuts the part before the next `separator` off `rest`, and gives it trimmed. Separators within
+// quotes are none.
+std::string_view next_part(std::string_view& rest, char separator);
+
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+// The value of a parameter in "name=value;name=value", without its quotes; nothing: it is not
+// there.
+std::optional<std::string_view> parameter(std::string_view parameters, std::string_view name);
+
+// The q among `parameters`, 0 to 1: 1 when there is none, 0 when it is no number.
+double quality(std::string_view parameters);
+
 }  // namespace ioc_exporter::web

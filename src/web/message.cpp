@@ -1,5 +1,7 @@
 #include "web/message.h"
 
+#include <utility>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -38,6 +40,29 @@ bool is_of_other_page(const Request& request) {
                                     ? std::string_view()  // "null"
                                     : std::string_view(request.origin).substr(scheme + 3);
   return from.empty() || !std::ranges::equal(from, request.host, {}, lower, lower);
+}
+
+Response plain(int status, std::string text) {
+  Response response;
+  response.status = status;
+  response.body = std::move(text) + "\n";
+  return response;
+}
+
+Response refused(int status, const char* reason, const std::string& text) {
+  Response response = plain(status, std::to_string(status) + " " + text);
+  response.refused = reason;
+  return response;
+}
+
+Response not_for_pages() {
+  return refused(403, "origin", "this is for scripts and the command line, not for pages");
+}
+
+Response not_allowed(const Request& request, const char* allowed) {
+  Response response = plain(405, "405 " + request.method + " is not allowed here");
+  response.allow = allowed;
+  return response;
 }
 
 }  // namespace ioc_exporter::web

@@ -71,4 +71,14 @@ bool is_of_other_page(const Request& request);
 // Called from several threads at once. May throw: the client gets a 500, the log the reason.
 using Handler = std::function<Response(const Request&)>;
 
+// `text` and a line end.
+Response plain(int status, std::string text);
+
+// `reason`: see Response::refused.
+Response refused(int status, const char* reason, const std::string& text);
+
+Response not_for_pages();
+
+Response not_allowed(const Request& request, const char* allowed);
+
 }  // namespace ioc_exporter::web

@@ -1,15 +1,20 @@
 #include "web/own_sockets.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <memory>
 #include <string_view>
 
 #include "base/rooted_fs.h"
 #include "base/unique_fd.h"
+#include "web/message.h"
 
 namespace ioc_exporter::web {
 namespace {
@@ -50,6 +55,33 @@ std::string plain_address(std::string text) {
   if (text.starts_with(kMapped) && text.find('.') != std::string::npos)
     text.erase(0, kMapped.size());
   return text;
+}
+
+namespace {
+
+std::string text_of(const sockaddr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address.sa_family == AF_INET) bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  if (address.sa_family == AF_INET6)
+    bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  if (bytes == nullptr) return {};
+  const char* const made = ::inet_ntop(address.sa_family, bytes, text.data(), text.size());
+  return made == nullptr ? "" : made;
+}
+
+}  // namespace
+
+bool is_own_address(const std::string& address) {
+  if (place_of(address) == "local") return true;
+  const std::string plain = plain_address(address);
+  const std::string asked = plain.substr(0, plain.find('%'));  // a link's own has it in its text
+  ifaddrs* first = nullptr;
+  if (asked.empty() || ::getifaddrs(&first) != 0) return false;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next)
+    if (one->ifa_addr != nullptr && text_of(*one->ifa_addr) == asked) return true;
+  return false;
 }
 
 }  // namespace ioc_exporter::web

@@ -15,4 +15,8 @@ void visit_own_sockets(std::span<const std::uint16_t> ports, const std::function
 // The same address without what a socket of both families puts before an IPv4 one: "::ffff:".
 std::string plain_address(std::string text);
 
+// Whether an address, as Request::remote has it, is one of this host's: of the exporter's network
+// namespace, loopback included. Where the kernel does not tell them, only loopback is.
+bool is_own_address(const std::string& address);
+
 }  // namespace ioc_exporter::web

@@ -5,7 +5,7 @@
 #include "exposition/openmetrics_encoder.h"
 #include "exposition/protobuf_encoder.h"
 #include "exposition/text_encoder.h"
-#include "web/quality.h"
+#include "web/compression.h"
 
 namespace ioc_exporter::web {
 namespace {

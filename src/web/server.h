@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 #include "web/message.h"
-#include "web/own_addresses.h"
+#include "web/own_sockets.h"
 #include "web/tls.h"
 
 namespace ioc_exporter::web {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <limits>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include "base/live_thread.h"
-#include "iocs/health/thread_class.h"
 
 namespace ioc_exporter::iocs {
 namespace {
@@ -139,6 +139,32 @@ std::optional<IocHealth::Times> IocHealth::times_of(const Folder& threads, const
   const auto stat = text ? parse_process_stat(*text) : std::nullopt;
   if (!stat) return {};
   return Times{stat->cpu_ticks * (kNsPerSecond / units_.ticks_per_second), 0};
+}
+
+namespace {
+
+struct Start {
+  std::string_view text;
+  ThreadClass thread_class;
+};
+
+// dbScan.c, callback.c, rsrv's caservertask.c and libca (Base 3.15 to 7.0), pvAccessCPP's
+// transports, pvxs' event loops.
+constexpr std::array kStarts{
+    Start{"scan-", ThreadClass::scan},        Start{"cbLow", ThreadClass::callback},
+    Start{"cbMedium", ThreadClass::callback}, Start{"cbHigh", ThreadClass::callback},
+    Start{"scanOnce", ThreadClass::once},     Start{"CAS-", ThreadClass::ca},
+    Start{"CAC-", ThreadClass::ca},           Start{"dbCaLink", ThreadClass::ca},
+    Start{"PVX", ThreadClass::pva},           Start{"TCP-", ThreadClass::pva},
+    Start{"UDP-", ThreadClass::pva},
+};
+
+}  // namespace
+
+ThreadClass thread_class_of(std::string_view comm) {
+  for (const Start& start : kStarts)
+    if (comm.starts_with(start.text)) return start.thread_class;
+  return ThreadClass::other;
 }
 
 }  // namespace ioc_exporter::iocs

@@ -69,4 +69,8 @@ class IocHealth {
   std::map<IocId, Process> processes_;
 };
 
+// `comm` as the kernel has it, at most 15 bytes without the newline. Not for the first thread of a
+// process, which is ThreadClass::main under any name.
+ThreadClass thread_class_of(std::string_view comm);
+
 }  // namespace ioc_exporter::iocs

@@ -9,7 +9,6 @@
 #include "exposition/bounds_options.h"
 #include "exposition/limited_series.h"
 #include "exposition/self_samples.h"
-#include "exposition/take_summed.h"
 #include "puts/totals/samples.h"
 
 namespace ioc_exporter::ca {

@@ -7,7 +7,7 @@
 
 #include "exposition/family_table.h"
 #include "iocs/families.h"
-#include "records/families/label.h"
+#include "records/families/labels.h"
 #include "records/families/record_families.h"
 
 namespace ioc_exporter::records {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "records/families/label.h"
-
 namespace ioc_exporter::records {
 
 RecordLabels::RecordLabels(const std::string& ioc, const Database* database,

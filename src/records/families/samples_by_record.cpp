@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/huge_pages.h"
+#include "base/byte_buffer.h"
 
 namespace ioc_exporter::records {
 namespace {

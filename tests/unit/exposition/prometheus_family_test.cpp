@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "exposition/family_builder.h"
 #include "exposition/text_encoder.h"
 
 namespace ioc_exporter::exposition {

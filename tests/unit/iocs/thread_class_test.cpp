@@ -1,4 +1,4 @@
-#include "iocs/health/thread_class.h"
+#include "iocs/health/health.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "policy/moment.h"
+#include "policy/time_window.h"
 
 #include <gtest/gtest.h>
 

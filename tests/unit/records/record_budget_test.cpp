@@ -1,4 +1,4 @@
-#include "records/timing/record_budget.h"
+#include "records/probe/probe_control.h"
 
 #include <gtest/gtest.h>
 

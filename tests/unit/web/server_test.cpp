@@ -11,7 +11,7 @@
 #include "http_client.h"
 #include "inflate.h"
 #include "test_server.h"
-#include "web/own_addresses.h"
+#include "web/own_sockets.h"
 
 namespace ioc_exporter::web {
 namespace {
