@@ -73,9 +73,14 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	struct iocx_ca_flow *flow = flow_at_hand(skb, &w);
 	struct iocx_putlog_event *event;
 	__u32 places;
+	__u64 word;
 	int whole;
 
-	if (!cfg_putlog_bytes || !flow || is_told(ca_told_puts, w))
+	if (!cfg_putlog_bytes || !flow)
+		return 0;
+	word = w->key.server_port >> 5;
+	IOCX_CA_MASK(word, TOLD_WORDS - 1);
+	if (ca_told_ports[word] >> (w->key.server_port & 31) & 1)
 		return 0;
 	places = putlog_places_of(flow);
 	whole = w->event.at != IOCX_CA_FINISHED;
@@ -91,9 +96,9 @@ __attribute__((noinline)) int ca_log_put(struct __sk_buff *skb)
 	return 0;
 }
 
-/* The server has answered the put of `pending`. */
-static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow,
-					  const struct iocx_ca_pending *pending, __u32 ioid, __u32 status)
+/* The server has answered the put. `since_ns`: when it was sent; 0: the server told of it. */
+static __always_inline void putlog_answer(const struct work *w, const struct iocx_ca_flow *flow, __u64 since_ns,
+					  __u32 ioid, __u32 status)
 {
 	const __u32 places = putlog_places_of(flow);
 	struct iocx_putlog_event *event = 0;
@@ -107,7 +112,7 @@ static __always_inline void putlog_answer(const struct work *w, const struct ioc
 	__builtin_memset(event, 0, sizeof *event);
 	event->time = w->now;
 	event->lost = putlog_all_lost();
-	event->id = pending->since_ns;
+	event->id = since_ns;
 	event->ioid = ioid;
 	event->count = status;
 	event->source = IOCX_PUTLOG_CA_TAP;

@@ -26,7 +26,7 @@ extern "C" {
  * Version of the maps that are kept in bpffs from one run to the next. Increase it when the meaning of ca_flows,
  * ca_sids, ca_cids, ca_channels or ca_channel_info changes and their sizes do not.
  */
-#define IOCX_CA_LAYOUT 5u
+#define IOCX_CA_LAYOUT 6u
 
 #define IOCX_CA_NO_SLOT 0xFFFFFFFFu
 /* Upper bits of the ids of circuits and channels that user space makes; the kernel puts the CPU's number there. */
@@ -53,6 +53,16 @@ struct iocx_ca_flow_key {
 	__u16 client_port;
 	__u16 server_port;
 	__u32 net; /* number of the network namespace */
+};
+
+/*
+ * Key of ca_told: a server whose IOC tells of its puts, and of what becomes of them. Value: when its process was seen,
+ * CLOCK_MONOTONIC. A connection that is older is its own. One that is younger may be to another process at the same
+ * port: it is followed until the process was seen again.
+ */
+struct iocx_ca_told {
+	__u32 ioc;
+	__u32 port;
 };
 
 /*
@@ -91,6 +101,7 @@ enum iocx_ca_count {
 	IOCX_CA_COUNT_RECEIVED,    /* bytes of TCP payload to the server */
 	IOCX_CA_COUNT_SENT,        /* and from it */
 	IOCX_CA_COUNT_UNREAD,      /* bytes to the server in which puts may have been that were not read */
+	IOCX_CA_COUNT_PUTS,        /* while the circuit has no channels: see iocx_ca_flow.told */
 	IOCX_CA_COUNTS
 };
 #define IOCX_CA_COUNT_ROOM 8
@@ -109,15 +120,22 @@ struct iocx_ca_flow {
 	__u32 first_seq[2]; /* of the two directions, from the SYN+ACK: a repeated one has the same */
 	__s32 channels;     /* answered and not ended: while there are some, user and host do not change */
 	__u8 ended;         /* all bytes up to a FIN were seen, or an RST */
-	__u8 joined;        /* the circuit was open before the tap saw it */
+	__u8 joined;        /* not all of its channels were seen to be opened */
 	__u8 events_off;    /* the client has switched monitor updates off */
-	__u8 pad;
+	/*
+	 * 1: the server tells of its puts, and of what becomes of them. The circuit's messages are counted by kind, and its
+	 * channels, clients and put-callbacks are not kept. When that changes the connection gets another circuit id, as
+	 * if the tap had met it then.
+	 */
+	__u8 told;
 	__u64 since_ns;   /* when it was first seen; CLOCK_MONOTONIC */
 	__s32 waiting;    /* requests for channels that were not answered */
 	__u32 address;    /* of the client: index into ca_shares */
 	__u32 unnamed;    /* slots of unknown SIDs */
 	__u32 cleared;    /* entries of the circuit in ca_sids that are IOCX_CA_CLEARED */
 	__u64 refused_ns; /* when the server was sent a message at which it closes the circuit; CLOCK_MONOTONIC */
+	__u32 told_version; /* ca_told_version at the last look at ca_told */
+	__u32 pad;
 	__u64 counts[IOCX_CA_COUNT_ROOM]; /* enum iocx_ca_count; not reset when the 4-tuple is used again */
 	/* Written under the lock of the direction to the server: what the client has said last. */
 	struct iocx_ca_identity said;

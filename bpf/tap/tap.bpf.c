@@ -76,15 +76,6 @@ static __always_inline struct iocx_ca_direction *direction_of(struct iocx_ca_flo
 	return &flow->directions[index];
 }
 
-/* Of the server of the segment at hand. */
-static __always_inline int is_told(const __u32 *ports, const struct work *w)
-{
-	__u64 word = w->key.server_port >> 5;
-
-	IOCX_CA_MASK(word, TOLD_WORDS - 1);
-	return ports[word] >> (w->key.server_port & 31) & 1;
-}
-
 const volatile __u64 cfg_last_id; /* the last id of earlier runs, whose tables may still be in use */
 
 /* An id that was never used: the upper bits are the CPU. */
@@ -184,7 +175,7 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	struct iocx_ca_direction *d;
 	struct iocx_ca_flow *flow;
 	struct lock lock;
-	int says;
+	int begins, says;
 
 	if (!says_something(segment))
 		return;
@@ -192,10 +183,11 @@ static __always_inline void on_segment(struct __sk_buff *skb, struct work *w, co
 	flow = find_flow(w, segment);
 	if (!flow)
 		return;
-	if ((segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
-		restart_flow(skb, w, flow, segment, swap);
+	begins = (segment->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK);
+	if (begins || (flow->told_version != ca_told_version && ca_source_changes(skb)))
+		restart_flow(skb, w, flow, segment, begins, swap);
+	if (begins)
 		return;
-	}
 	says = segment->length || (segment->flags & (TCP_FIN | TCP_RST));
 	/* First what it acknowledges: its own data may be the answer to that. */
 	d = direction_of(flow, !segment->direction);

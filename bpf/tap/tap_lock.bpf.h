@@ -49,9 +49,31 @@ static __always_inline void release(struct lock *lock, struct iocx_ca_direction 
 		bpf_map_delete_elem(&ca_locks, &lock->key);
 }
 
-/* A SYN+ACK: both directions start. A repeated one changes nothing. */
+/* The connection gets another circuit id, without anything that is known of its channels and client. */
+static __always_inline void renew_circuit(struct work *w, struct iocx_ca_flow *flow, __u8 joined, __u8 told)
+{
+	flow->circuit = new_id(w);
+	flow->ioc = w->segment.ioc;
+	flow->unnamed_slot = IOCX_CA_NO_SLOT;
+	flow->channels = 0;
+	flow->waiting = 0;
+	flow->joined = joined;
+	flow->told = told;
+	flow->since_ns = w->now;
+	flow->unnamed = 0;
+	flow->cleared = 0;
+	flow->directions[IOCX_CA_TO_SERVER].notified = 0;
+	flow->directions[IOCX_CA_TO_CLIENT].notified = 0;
+	__builtin_memset(&flow->said, 0, sizeof flow->said);
+	__builtin_memset(&flow->taken, 0, sizeof flow->taken);
+}
+
+/*
+ * `begins`: a SYN+ACK, both directions start. A repeated one changes nothing. Else who tells of the circuit's puts has
+ * changed: the streams go on. Pages of a window are the old circuit's: then the change waits for a later segment.
+ */
 static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow,
-					 const struct segment *segment, const int swap)
+					 const struct segment *segment, int begins, const int swap)
 {
 	struct iocx_ca_direction *to_server = &flow->directions[IOCX_CA_TO_SERVER];
 	struct iocx_ca_direction *to_client = &flow->directions[IOCX_CA_TO_CLIENT];
@@ -67,26 +89,21 @@ static __always_inline void restart_flow(struct __sk_buff *skb, struct work *w, 
 		release(&outer, to_server, swap);
 		return;
 	}
-	if (flow->joined || flow->first_seq[0] != segment->ack || flow->first_seq[1] != segment->seq + 1) {
+	if (!begins) {
+		if (w->told != flow->told && !to_server->window && !to_client->window) {
+			renew_circuit(w, flow, 1, w->told);
+			flow->told_version = w->told_version;
+		}
+	} else if (flow->first_seq[0] != segment->ack || flow->first_seq[1] != segment->seq + 1) {
 		if (to_server->window)
 			ca_close_window(skb, IOCX_CA_TO_SERVER);
 		if (to_client->window)
 			ca_close_window(skb, IOCX_CA_TO_CLIENT);
-		flow->circuit = new_id(w);
-		flow->ioc = segment->ioc;
-		flow->unnamed_slot = IOCX_CA_NO_SLOT;
+		renew_circuit(w, flow, 0, 0);
 		flow->first_seq[0] = segment->ack;
 		flow->first_seq[1] = segment->seq + 1;
-		flow->channels = 0;
-		flow->waiting = 0;
-		flow->joined = 0;
 		flow->events_off = 0;
-		flow->since_ns = w->now;
-		flow->unnamed = 0;
-		flow->cleared = 0;
 		flow->refused_ns = 0;
-		__builtin_memset(&flow->said, 0, sizeof flow->said);
-		__builtin_memset(&flow->taken, 0, sizeof flow->taken);
 		start_direction(to_server, IOCX_CA_TO_SERVER, segment->ack);
 		start_direction(to_client, IOCX_CA_TO_CLIENT, segment->seq + 1);
 		flow->ended = 0;

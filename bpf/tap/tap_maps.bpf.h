@@ -23,6 +23,8 @@ struct work {
 	__u32 goes_on; /* the next piece belongs to the same extent */
 	__u32 stored;  /* bytes of the packet that are in the window */
 	struct iocx_ca_choice choice;
+	__u32 told; /* what ca_source_changes() has found */
+	__u32 told_version;
 	__u64 last_id;
 	struct iocx_ca_event event;
 	__u64 now; /* when the segment was seen; its lowest bit is 0 */
@@ -159,10 +161,20 @@ struct {
  */
 __u32 slot_hints[HINTS];
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct iocx_ca_told);
+	__type(value, __u64);
+} ca_told SEC(".maps");
+
+/* Another one whenever user space has changed ca_told. */
+__u32 ca_told_version;
+
 /*
- * Bits of TCP ports at which all servers tell of their puts themselves, and what becomes of them. Written by user space,
- * which leaves out what is told twice all the same.
+ * For the put log: bits of TCP ports at which all servers tell of their puts themselves. Written by user space, which
+ * leaves out what is told twice all the same.
  */
 #define TOLD_WORDS (65536 / 32)
-__u32 ca_told_puts[TOLD_WORDS];
-__u32 ca_told_results[TOLD_WORDS];
+__u32 ca_told_ports[TOLD_WORDS];

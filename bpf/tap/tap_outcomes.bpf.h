@@ -85,25 +85,20 @@ static __always_inline void end_pending(struct iocx_ca_flow *flow, const struct 
 		ca_give_share(IOCX_CA_SHARE_PENDING, flow->circuit, address);
 }
 
-/*
- * The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen, although what becomes
- * of it is not the server's to tell.
- */
+/* The server has answered the WRITE_NOTIFY with that IOID. Returns 0 when the request was not seen. */
 static __always_inline int on_answer(struct work *w, struct iocx_ca_flow *flow, __u32 ioid, __u32 status)
 {
-	const int told = is_told(ca_told_results, w);
 	struct iocx_ca_pending *pending, *next;
 	struct iocx_ca_channel_key key;
 
 	set_channel_key(&key, flow->circuit, ioid);
 	pending = bpf_map_lookup_elem(&ca_pending, &key);
 	if (!pending)
-		return told;
-	if (!told)
-		add_put_duration(w, flow, pending);
+		return 0;
+	add_put_duration(w, flow, pending);
 	if (cfg_putlog_bytes)
-		putlog_answer(w, flow, pending, ioid, status);
-	if (status != IOCX_CA_NORMAL && !told)
+		putlog_answer(w, flow, pending->since_ns, ioid, status);
+	if (status != IOCX_CA_NORMAL)
 		add_failure(flow, pending->channel, pending->slot, status);
 	if (pending->queue.asked == pending->queue.taken) {
 		end_pending(flow, &key, pending);
@@ -157,7 +152,7 @@ static __always_inline int on_error(struct work *w, struct iocx_ca_flow *flow)
 	if (event->failed == IOCX_CA_CMD_WRITE_NOTIFY) {
 		if (on_answer(w, flow, event->ioid, event->other))
 			return 0;
-	} else if (event->failed != IOCX_CA_CMD_WRITE || is_told(ca_told_results, w)) {
+	} else if (event->failed != IOCX_CA_CMD_WRITE) {
 		return 0;
 	}
 	element = channel_of(flow, event->id, &slot);
@@ -188,6 +183,24 @@ static __always_inline void on_rights(struct iocx_ca_flow *flow, __u32 cid, __u3
 		element->access = rights & IOCX_CA_ACCESS_READ_WRITE;
 }
 
+/* Of a circuit whose server tells of its puts, and what becomes of them: for the put log. */
+static __always_inline void on_told_answer(struct work *w, const struct iocx_ca_flow *flow)
+{
+	struct iocx_ca_event *event = &w->event;
+	__u32 at = event->at;
+
+	if (event->kind == IOCX_CA_WRITTEN) {
+		putlog_answer(w, flow, 0, event->other, event->id);
+	} else if (event->kind == IOCX_CA_ERROR) {
+		IOCX_CA_MASK(at, 2 * IOCX_CA_REACH - 1);
+		if (at > IOCX_CA_REACH + IOCX_CA_LONG_HEADER)
+			return;
+		iocx_ca_read_error(event, w->window.bytes + at);
+		if (event->failed == IOCX_CA_CMD_WRITE_NOTIFY)
+			putlog_answer(w, flow, 0, event->ioid, event->other);
+	}
+}
+
 /*
  * Handles an event that is no put and neither makes nor ends a channel. Returns 1 when it turns out to be one that
  * does: ca_event() is to handle it.
@@ -199,6 +212,11 @@ __attribute__((noinline)) int ca_outcome(struct __sk_buff *skb)
 
 	if (!flow)
 		return 0;
+	if (flow->told) {
+		if (cfg_putlog_bytes)
+			on_told_answer(w, flow);
+		return 0;
+	}
 	switch (w->event.kind) {
 	case IOCX_CA_RIGHTS:
 		on_rights(flow, w->event.id, w->event.other);

@@ -171,8 +171,13 @@ noted:
 static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct iocx_ca_flow *flow)
 {
 	struct iocx_ca_channel *element;
-	__u32 slot = *hint_of(w, flow);
+	__u32 slot;
 
+	if (flow->told) {
+		flow->counts[IOCX_CA_COUNT_PUTS]++;
+		return;
+	}
+	slot = *hint_of(w, flow);
 	element = bpf_map_lookup_elem(&ca_channels, &slot);
 	if (element && element->sid == w->event.id && is_open(element, flow->circuit))
 		count_put(w, element, slot);
@@ -180,7 +185,7 @@ static __always_inline void on_put(struct __sk_buff *skb, struct work *w, struct
 		return;
 	if (cfg_putlog_bytes)
 		ca_log_put(skb);
-	if (w->event.notify && (cfg_putlog_bytes || !is_told(ca_told_results, w)))
+	if (w->event.notify)
 		ca_put_asked(skb);
 }
 

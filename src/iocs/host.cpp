@@ -85,6 +85,7 @@ void Host::look(Clock::time_point now) {
   if (told_reserved_) finder_.reserve_names(std::move(*told_reserved_));
   finder_.tell_hold_changes(hold_changes_, now);
   look_ = {};
+  look_.began = began;
   auto changes = finder_.poll(now);
   if (!changes) {
     look_.result = changes.error();
@@ -118,6 +119,7 @@ void Host::take_over_look(milliseconds patience) {
   task_changes_ = look_.task_changes;
   looked_ = look_.result;
   look_seconds_ = look_.seconds;
+  if (!look_.listeners.rested) look_began_ = look_.began;
   listeners_ = std::move(look_.listeners);
   changes_ = std::move(look_.changes);
   left_out_seen_ = std::move(look_.left_out);

@@ -102,6 +102,8 @@ class Host {
   Result<void> poll(Clock::time_point now, std::chrono::milliseconds patience);
   // How long the last look took, and when it was done; a look that is under way is not.
   double look_seconds() const { return look_seconds_; }
+  // When that look began: live() are those that ran then, or later.
+  Clock::time_point look_began() const { return look_began_; }
   // Finder::task_changes(), as of the last look.
   std::uint64_t task_changes() const { return task_changes_; }
   // A look or a reading is under way, or done and not taken over.
@@ -186,6 +188,7 @@ class Host {
     LeftOut left_out;
     Result<void> result;
     double seconds = 0;
+    Clock::time_point began;
     std::uint64_t task_changes = 0;
     bool waits_for_files = false;
   };
@@ -221,6 +224,7 @@ class Host {
   std::vector<Listener> speaking_;  // for the next look
   Result<void> looked_;
   double look_seconds_ = 0;
+  Clock::time_point look_began_;
   std::uint64_t task_changes_ = 0;
   Changes changes_;  // of the last look
   LeftOut left_out_seen_;

@@ -108,7 +108,8 @@ void EventReader::take_answer(const iocx_putlog_event& head) {
   if (found == unanswered_.end() || found->second.front()->head.time > head.time) return;
   Waiting& put = *found->second.front();
   put.event.status = head.count == IOCX_CA_NORMAL ? "ok" : ca::ca_status_reason(head.count);
-  put.event.seconds = static_cast<double>(head.time - std::min(head.time, head.id)) / 1e9;
+  const auto asked = head.id != 0 ? head.id : put.head.time;
+  put.event.seconds = static_cast<double>(head.time - std::min(head.time, asked)) / 1e9;
   leave_answer(put);
 }
 

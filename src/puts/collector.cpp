@@ -187,7 +187,7 @@ void CaCollector::follow_witness(TimePoint now) {
          live.serial,
          host_.left_alone(live)});
   witness_->follow(iocs, now);
-  if (tap_) set_told_ports();
+  if (tap_) tell_tap_who_is_told();
 }
 
 // Where searches and beacons go, and where a listener may answer searches: who serves Channel
@@ -276,7 +276,10 @@ void CaCollector::seed(TimePoint now) {
   };
   // Only tick() and the host's loop change these, in this thread.
   auto readable = served();
-  std::erase_if(readable, [](const auto& one) { return !one.ioc->traced_or_stopped.empty(); });
+  std::erase_if(readable, [this](const auto& one) {
+    const bool is_told = one.ca_port && tap_->is_told(one.number, *one.ca_port);
+    return is_told || !one.ioc->traced_or_stopped.empty();
+  });
   seeding_.advance(readable, tap_->unnamed_channels(), give, host_.mutex(), now);
   const std::scoped_lock lock(host_.mutex());
   for (const auto& [id, live] : host_.live()) {

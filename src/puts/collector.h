@@ -115,7 +115,7 @@ class CaCollector final : public Collector {
   Result<void> load_witness(const Setup& setup);
   void follow_witness(TimePoint now);
   void follow_tap(TimePoint now);
-  void set_told_ports();
+  void tell_tap_who_is_told();
   void collect_witness(TimePoint now);
   void read_witness(Reading& reading);
   void read_sources(SelfSamples& self) const;
@@ -154,8 +154,6 @@ class CaCollector final : public Collector {
   WallClock wall_clock_;
   TroubleLog trouble_;
   PutObserver* observer_ = nullptr;
-  // The ports that the tap was told: CaTapObject::set_told_ports().
-  std::pair<std::set<std::uint16_t>, std::set<std::uint16_t>> told_ports_;
   std::chrono::milliseconds put_expiry_;
   TimePoint next_put_expiry_{};
   TimePoint next_release_{};

@@ -12,29 +12,26 @@ std::optional<CaPutIdentity> CaCollector::identify(const iocx_putlog_event& even
   return std::nullopt;
 }
 
-// Those at which no other server listens, in another network namespace or at another address, on
-// this host or elsewhere.
-void CaCollector::set_told_ports() {
-  std::set<std::uint16_t> puts, results, others;
+// Ports are those at which no other server listens, in another network namespace or at another
+// address, on this host or elsewhere.
+void CaCollector::tell_tap_who_is_told() {
+  std::set<std::uint16_t> ports, others;
+  CaTap::CaToldServers servers;
   for (const CaServer& server : addressed_.servers(namespaces_.numbers()))
     others.insert(server.port);
-  std::set<std::uint16_t> without_results = others;
   for (const auto& [id, live] : host_.live()) {
     const bool tells = witness_->heard_since(live.number).has_value();
     for (const iocs::ListeningSocket& socket : live.ioc.listening) {
       const bool is_told = tells && live.ca_port == socket.port;
-      (is_told ? puts : others).insert(socket.port);
-      (is_told && tap_->sources().server_tells_results(live.number, socket.port) ? results
-                                                                                 : without_results)
-          .insert(socket.port);
+      (is_told ? ports : others).insert(socket.port);
+      if (is_told && tap_->sources().server_tells_results(live.number, socket.port))
+        servers.emplace(live.number, socket.port);
     }
   }
-  for (const std::uint16_t port : others) puts.erase(port);
-  for (const std::uint16_t port : without_results) results.erase(port);
-  const auto told = std::pair(std::move(puts), std::move(results));
-  if (told == told_ports_) return;
-  tap_->object().set_told_ports(told.first, told.second);
-  told_ports_ = told;
+  for (const std::uint16_t port : others) ports.erase(port);
+  tap_->object().set_told_ports(ports);
+  trouble_.report("tell the tap whose puts are told",
+                  tap_->set_told(std::move(servers), host_.look_began()));
 }
 
 std::string CaCollector::server_of(const CaPutPlace& place) const {

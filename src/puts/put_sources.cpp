@@ -1,6 +1,7 @@
 #include "puts/put_sources.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ioc_exporter::ca {
 
@@ -15,6 +16,18 @@ bool CaPutSources::is_server(std::uint32_t ioc, std::uint16_t port) const {
   const auto found = all_.find(ioc);
   if (found == all_.end() || !found->second.server) return false;
   return found->second.port == 0 || found->second.port == port;
+}
+
+void CaPutSources::saw_unnamed(std::uint32_t ioc, std::uint64_t in_all) {
+  Source& source = all_[ioc];
+  const std::uint64_t growth = in_all - std::exchange(source.unnamed, in_all);
+  source.seen += growth;
+  if (!source.server) source.switched.missing += growth;
+}
+
+bool CaPutSources::has_switched(std::uint32_t ioc) const {
+  const auto found = all_.find(ioc);
+  return found != all_.end() && found->second.switches;
 }
 
 bool CaPutSources::server_tells_results(std::uint32_t ioc, std::uint16_t port) const {

@@ -36,11 +36,16 @@ class CaPutSources {
 
   // Packets have shown so many more puts to the IOC.
   void saw(std::uint32_t ioc, std::uint64_t puts) { all_[ioc].seen += puts; }
+  // Of those whose names are not kept, since the server tells of them: so many in all. While the
+  // server does not, they are missing.
+  void saw_unnamed(std::uint32_t ioc, std::uint64_t in_all);
   // Every second or two, after saw().
   void look();
 
   // `port`: of its CA server; what is sent to another one is not that server's. 0: not known.
   bool is_server(std::uint32_t ioc, std::uint16_t port) const;
+  // Its server has told of its puts at some time.
+  bool has_switched(std::uint32_t ioc) const;
   // The same of what became of the puts.
   bool server_tells_results(std::uint32_t ioc, std::uint16_t port) const;
   void set_port(std::uint32_t ioc, std::uint16_t port) { all_[ioc].port = port; }
@@ -58,6 +63,7 @@ class CaPutSources {
  private:
   struct Source {
     std::uint64_t seen = 0;
+    std::uint64_t unnamed = 0;                     // of them, the last saw_unnamed()
     std::uint64_t seen_before = 0, seen_last = 0;  // as of the last two looks
     std::uint64_t at_switch = 0;                   // seen before the last switch
     std::uint64_t at_begin = 0, unserved = 0;      // as of begin_switch()

@@ -188,7 +188,8 @@ def test_a_switch_every_two_seconds(start_exporter, start_ioc, raw_client, switc
     sent = writer.stop()
     assert ioc.get("S:set1:count.VAL") == sent
     page = exporter.scrape()
-    counted, wrong = page.total(PUTS, ioc=ioc.name, pv="S:set1"), switched(page, ioc)
+    # Those that packets showed have no name: the tap keeps no channels of a server that tells of its puts.
+    counted, wrong = page.total(PUTS, ioc=ioc.name), switched(page, ioc)
     unread = 0
     if switch in (signalled, detached):
         unread = -(-page.count(UNREAD, ioc=ioc.name) // (struct.calcsize(">HHHHII") + 8))

@@ -247,7 +247,8 @@ void CaWitness::end(const std::vector<Watched*>& those, Clock::time_point now) {
   if (ended.empty()) return;
   begin_switch();
   if (tap_)
-    for (const Watched* watched : ended) tap_->leave_server(watched->number);
+    for (const Watched* watched : ended)
+      trouble_.report("have the tap keep channels again", tap_->leave_server(watched->number));
   // Probes that stay, for other IOCs, pass over these.
   for (const Watched* watched : ended) forget_process(*watched);
   kernel::take_off_together(std::move(probes));

@@ -125,7 +125,6 @@ class CaWitness {
   struct Slot {
     std::uint64_t id = 0;
     iocx_witness_key key{};
-    CaPutPlace place;
     CounterGrowth<2> growth;
     Clock::time_point first{}, changed{};
     std::optional<Clock::time_point> given_up = {};
@@ -149,7 +148,6 @@ class CaWitness {
   void report_forgotten(const Result<bool>& erased);
   Result<void> observe(std::uint32_t index, bool last, Clock::time_point now);
   Result<bool> open(const Watched& watched, std::uint32_t index, bool last, Clock::time_point now);
-  std::string name_by_packets(const CaPutPlace& place) const;
   void forget_rest(std::uint32_t generation);
   void observe_rest(Watched& watched, const iocx_witness_rest& rest);
   void observe_result(std::uint32_t index, std::uint64_t now_ns);
@@ -162,7 +160,7 @@ class CaWitness {
   Result<void> give_up(std::uint32_t index, Clock::time_point now);
   Watched* of_generation(std::uint32_t generation);
   const Watched* of_generation(std::uint32_t generation) const;
-  CaPutLabels labels_of(const Watched& watched, std::uint32_t index, const CaPutPlace& place,
+  CaPutLabels labels_of(const Watched& watched, std::uint32_t index,
                         const iocx_witness_info& info) const;
 
   std::shared_ptr<CaTotals> totals_;

@@ -133,8 +133,6 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
   Watched* const watched = of_generation(slot.key.generation);
   if (watched == nullptr) return {};
   if (!slot.open) {
-    slot.place =
-        put_place(watched->number, ca_address_v4(slot.key.address), slot.key.port, slot.key.sid);
     auto opened = open(*watched, index, last, now);
     if (!opened) return std::move(opened).error();
     if (!*opened) return {};
@@ -147,26 +145,22 @@ Result<void> CaWitness::observe(std::uint32_t index, bool last, Clock::time_poin
 }
 
 // False: its name may still be told. Where the server's hash of channels could not be read, the
-// next put tries again, and the tap may know it.
+// next put tries again.
 Result<bool> CaWitness::open(const Watched& watched, std::uint32_t index, bool last,
                              Clock::time_point now) {
   Slot& slot = slots_[index];
   auto info = object_.maps().info.lookup(index);
   if (!info) return std::move(info).error();
   if (!*info) return false;
-  CaPutLabels labels = labels_of(watched, index, slot.place, **info);
+  CaPutLabels labels = labels_of(watched, index, **info);
   if (labels.pv.empty() && !last && now - slot.first < kNamePatience) return false;
   totals_->puts.open(CaPutTotals::kServerSlots | index, slot.id, std::move(labels));
   slot.open = true;
   return true;
 }
 
-std::string CaWitness::name_by_packets(const CaPutPlace& place) const {
-  return tap_ ? tap_->name_of(place) : "";
-}
-
 CaPutLabels CaWitness::labels_of(const Watched& watched, std::uint32_t index,
-                                 const CaPutPlace& place, const iocx_witness_info& info) const {
+                                 const iocx_witness_info& info) const {
   const bool named = __atomic_load_n(&object_.channels()[index].named, __ATOMIC_ACQUIRE) != 0;
   CaPutLabels labels;
   labels.ioc = watched.number;
@@ -175,8 +169,6 @@ CaPutLabels CaWitness::labels_of(const Watched& watched, std::uint32_t index,
   labels.host = kernel_text(info.host);
   if (named)
     labels.pv = watched.by_db_addr ? name_of_record(info) : kernel_text(info.name);
-  else
-    labels.pv = name_by_packets(place);
   return labels;
 }
 
@@ -195,11 +187,10 @@ std::optional<CaPutIdentity> CaWitness::identify(const iocx_putlog_event& event)
   if (is_still()) {
     const auto info = object_.maps().info.lookup(event.slot);
     if (info && *info) {
-      auto labels = labels_of(*watched, event.slot, who.place, **info);
+      auto labels = labels_of(*watched, event.slot, **info);
       if (is_still()) who.labels = std::move(labels);
     }
   }
-  if (who.labels.pv.empty()) who.labels.pv = name_by_packets(who.place);
   return who;
 }
 

@@ -137,14 +137,18 @@ class CaTap {
   Result<void> begin_source_switch(Clock::time_point now = Clock::now());
   Result<void> let_server_count(std::uint32_t ioc, bool results,
                                 Clock::time_point now = Clock::now());
-  void leave_server(std::uint32_t ioc) { sources_.leave_server(ioc); }
+  Result<void> leave_server(std::uint32_t ioc);
+  // Servers, by the caller's numbers and by port, that tell of their puts and of what becomes of
+  // them. `seen`: their processes, some time after that. Of circuits that are older the channels
+  // are not kept.
+  using CaToldServers = std::set<std::pair<std::uint32_t, std::uint16_t>>;
+  Result<void> set_told(CaToldServers servers, Clock::time_point seen);
+  bool is_told(std::uint32_t ioc, std::uint16_t port) const { return told_.contains({ioc, port}); }
   Result<void> end_source_switch(Clock::time_point now = Clock::now());
   CaPutSources& sources() { return sources_; }
   const CaPutSources& sources() const { return sources_; }
-  // Looks at all channels: name_of() and identify() may know more names then.
+  // Looks at all channels: identify() may know more names then.
   Result<void> look(Clock::time_point now = Clock::now()) { return observe_channels(now); }
-  // The name of the channel, "": not known.
-  std::string name_of(const CaPutPlace& place) const;
   // Whose the event of a put is; nothing: that is not known, or not any more. For the put log.
   std::optional<CaPutIdentity> identify(const iocx_putlog_event& event) const;
   CaTapObject& object() { return object_; }
@@ -201,7 +205,7 @@ class CaTap {
   // Where a slot's puts go, and what was seen of them.
   struct Placed {
     std::uint64_t channel = 0;
-    CaPutPlace place;
+    std::uint32_t ioc = 0;
     std::uint16_t server_port = 0;
     CounterGrowth<2> growth;
     CaPuts kept{};  // that are the packets' to count
@@ -228,7 +232,8 @@ class CaTap {
   Result<void> give_circuits_their_iocs();
   void note_ioc(const iocx_ca_flow_key& key, const iocx_ca_flow& flow);
   Result<void> observe_outcomes();
-  Result<void> observe_flows(CaOpenCounts& open);
+  // `open`: to add what is open to; or null.
+  Result<void> observe_flows(CaOpenCounts* open = nullptr);
   Result<std::vector<DropSample>> read_drops() const;
   Result<std::vector<MapSample>> read_maps() const;
   Result<void> free_strangers(const std::vector<Outcome>& strangers);
@@ -287,8 +292,8 @@ class CaTap {
   CaNamespaces namespaces_;  // goes before the object
   std::shared_ptr<CaTotals> totals_;
   CaPutSources sources_;
-  std::vector<Placed> placed_;                                             // by slot
-  std::unordered_map<CaPutPlace, std::uint32_t, CaPutPlaceHash> slot_at_;  // in placed_
+  CaToldServers told_;
+  std::vector<Placed> placed_;  // by slot
   CaServerTotals server_totals_;
   ServerMap servers_;                                        // as the kernel has them
   CaPorts ports_;                                            // likewise, those that are watched

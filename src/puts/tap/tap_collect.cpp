@@ -7,10 +7,10 @@
 namespace ioc_exporter::ca {
 
 Result<CaTapReading> CaTap::collect(Clock::time_point now) {
+  CaOpenCounts open;
+  if (auto ok = observe_flows(&open); !ok) return ok.error();
   if (auto ok = observe_channels(now); !ok) return ok.error();
   if (auto ok = observe_outcomes(); !ok) return ok.error();
-  CaOpenCounts open;
-  if (auto ok = observe_flows(open); !ok) return ok.error();
   for (std::uint32_t slot = 0; slot < used_end_; ++slot) {
     if (!used_[slot]) continue;
     const iocx_ca_channel channel = object_.channels()[slot];
@@ -61,13 +61,17 @@ Result<std::vector<DropSample>> CaTap::read_drops() const {
 }
 
 // A circuit that has ended is not open. What it carried counts all the same.
-Result<void> CaTap::observe_flows(CaOpenCounts& open) {
-  return object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
-    const auto ioc = ioc_of(flow.circuit, flow.ioc);
-    if (!ioc) return;
-    server_totals_.observe(key, *ioc, server_counts(flow.counts));
-    if (!flow.ended) open.add_circuit(*ioc, key, flow);
-  });
+Result<void> CaTap::observe_flows(CaOpenCounts* open) {
+  auto read =
+      object_.maps().flows.for_each([&](const iocx_ca_flow_key& key, const iocx_ca_flow& flow) {
+        const auto ioc = ioc_of(flow.circuit, flow.ioc);
+        if (!ioc) return;
+        server_totals_.observe(key, *ioc, server_counts(flow.counts));
+        if (open != nullptr && !flow.ended) open->add_circuit(*ioc, key, flow);
+      });
+  for (const auto& [ioc, counts] : server_totals_.totals())
+    sources_.saw_unnamed(ioc, counts[IOCX_CA_COUNT_PUTS]);
+  return read;
 }
 
 }  // namespace ioc_exporter::ca

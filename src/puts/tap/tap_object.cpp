@@ -77,6 +77,7 @@ Result<void> CaTapObject::Loaded::set_sizes(const CaTapSizes& sizes) const {
   const std::pair<bpf_map*, std::uint32_t> wanted[] = {
       {maps.ca_servers, sizes.max_servers},
       {maps.ca_ports, sizes.max_servers},
+      {maps.ca_told, sizes.max_servers},
       {maps.ca_flows, sizes.max_circuits},
       {maps.ca_begun, std::max(sizes.max_circuits / 4, 1024u)},
       // Those of channels, and as many that are marked as closed; or that were not answered yet.
@@ -122,6 +123,7 @@ Result<void> CaTapObject::Loaded::open_views() {
   if (auto ok = kernel::open_view(views.pending, maps.ca_pending); !ok) return ok;
   if (auto ok = kernel::open_view(views.outcomes, maps.ca_outcomes); !ok) return ok;
   if (auto ok = kernel::open_view(views.failures, maps.ca_failures); !ok) return ok;
+  if (auto ok = kernel::open_view(views.told, maps.ca_told); !ok) return ok;
   return kernel::open_view(views.drops, maps.ca_drops);
 }
 
@@ -223,16 +225,16 @@ std::uint64_t CaTapObject::lost_answers() const {
   return __atomic_load_n(&loaded_->skeleton->bss->putlog_lost_answers, __ATOMIC_RELAXED);
 }
 
-void CaTapObject::set_told_ports(const std::set<std::uint16_t>& puts,
-                                 const std::set<std::uint16_t>& results) const {
-  const auto set = [](auto& told, const std::set<std::uint16_t>& ports) {
-    std::vector<std::uint32_t> words(std::size(told));
-    for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
-    for (std::size_t i = 0; i < words.size(); ++i)
-      __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
-  };
-  set(loaded_->skeleton->bss->ca_told_puts, puts);
-  set(loaded_->skeleton->bss->ca_told_results, results);
+void CaTapObject::set_told_ports(const std::set<std::uint16_t>& ports) const {
+  auto& told = loaded_->skeleton->bss->ca_told_ports;
+  std::vector<std::uint32_t> words(std::size(told));
+  for (const std::uint16_t port : ports) words[port / 32u] |= 1u << port % 32u;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    __atomic_store_n(&told[i], words[i], __ATOMIC_RELAXED);
+}
+
+void CaTapObject::told_changed() const {
+  __atomic_fetch_add(&loaded_->skeleton->bss->ca_told_version, 1, __ATOMIC_RELEASE);
 }
 
 CaSharedMaps CaTapObject::shared_maps() const {

@@ -59,6 +59,7 @@ struct CaTapMaps {
   kernel::MapView<iocx_ca_channel_key, iocx_ca_pending> pending;
   kernel::MapView<std::uint64_t, iocx_ca_outcome> outcomes;
   kernel::MapView<iocx_ca_failure_key, iocx_ca_failure> failures;
+  kernel::MapView<iocx_ca_told, std::uint64_t> told;
   kernel::MapView<std::uint32_t, std::uint64_t> drops;
 };
 
@@ -84,10 +85,10 @@ class CaTapObject {
   // Of the put log: events that were lost, and answers, so far.
   kernel::LostEvents lost_events() const;
   std::uint64_t lost_answers() const;
-  // TCP ports at which all servers tell of their puts themselves: they are not in the put log. And
-  // at which they tell what becomes of them: answers are not counted.
-  void set_told_ports(const std::set<std::uint16_t>& puts,
-                      const std::set<std::uint16_t>& results) const;
+  // TCP ports at which all servers tell of their puts themselves: they are not in the put log.
+  void set_told_ports(const std::set<std::uint16_t>& ports) const;
+  // Has the programs look at maps().told again.
+  void told_changed() const;
   const CaTapMaps& maps() const;
 
   // Which ports of a network namespace the programs look at, as they have it. Written with atomic

@@ -21,7 +21,7 @@ Result<void> CaTap::observe_outcomes() {
   outcome_keys_.clear();
   const auto server_tells = [this](std::uint32_t slot) {
     const Placed& placed = placed_[slot];
-    return sources_.server_tells_results(placed.place.ioc, placed.server_port);
+    return sources_.server_tells_results(placed.ioc, placed.server_port);
   };
   const auto failure = [&](const iocx_ca_failure_key& key, const iocx_ca_failure& value) {
     outcome_keys_.insert({{key.channel, key.status}, {value.circuit, value.address}});

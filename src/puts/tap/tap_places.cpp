@@ -1,5 +1,5 @@
-// The part of CaTap that knows where puts go: which client's connection and SID a slot counts for,
-// and whose word counts there.
+// The part of CaTap that knows where puts go: which IOC's server a slot counts for, and whose word
+// counts there.
 #include <algorithm>
 
 #include "puts/tap/tap.h"
@@ -15,19 +15,15 @@ void CaTap::note_place(std::uint32_t slot, std::uint32_t ioc, const iocx_ca_chan
   const iocx_ca_channel& channel = object_.channels()[slot];
   if (placed.channel != channel.channel) placed.growth = {}, placed.kept = {};
   placed.channel = channel.channel;
-  if (const auto before = slot_at_.find(placed.place);
-      before != slot_at_.end() && before->second == slot)
-    slot_at_.erase(before);
-  placed.place = put_place(ioc, info.client, info.client_port, channel.sid);
-  slot_at_[placed.place] = slot;
+  placed.ioc = ioc;
   placed.server_port = info.server_port;
 }
 
 // Takes note of what the slot has counted. False: its puts are the server's to tell.
 bool CaTap::packets_count(Placed& placed, const CaPuts& puts) {
   const CaPuts growth = placed.growth.advance(puts);
-  sources_.saw(placed.place.ioc, growth[0] + growth[1]);
-  const bool counts = !sources_.is_server(placed.place.ioc, placed.server_port);
+  sources_.saw(placed.ioc, growth[0] + growth[1]);
+  const bool counts = !sources_.is_server(placed.ioc, placed.server_port);
   if (counts) add_to(placed.kept, growth);
   return counts;
 }
@@ -61,6 +57,7 @@ Result<CaPutSources::UnreadByIoc> CaTap::read_unread() const {
 }
 
 Result<void> CaTap::begin_source_switch(Clock::time_point now) {
+  if (auto ok = observe_flows(); !ok) return ok;
   if (auto ok = observe_channels(now); !ok) return ok;
   if (auto ok = observe_outcomes(); !ok) return ok;
   auto unread = read_unread();
@@ -69,24 +66,43 @@ Result<void> CaTap::begin_source_switch(Clock::time_point now) {
 }
 
 Result<void> CaTap::let_server_count(std::uint32_t ioc, bool results, Clock::time_point now) {
-  auto seen = observe_channels(now);
+  auto seen = observe_flows();
+  if (seen) seen = observe_channels(now);
   if (seen) seen = observe_outcomes();
   sources_.to_server(ioc, results);
   return seen;
 }
 
-Result<void> CaTap::end_source_switch(Clock::time_point now) {
-  auto seen = observe_channels(now);
-  sources_.end_switch();
-  return seen;
+Result<void> CaTap::leave_server(std::uint32_t ioc) {
+  sources_.leave_server(ioc);
+  auto told = told_;
+  std::erase_if(told, [ioc](const auto& server) { return server.first == ioc; });
+  return set_told(std::move(told), {});
 }
 
-std::string CaTap::name_of(const CaPutPlace& place) const {
-  const auto found = slot_at_.find(place);
-  if (found == slot_at_.end()) return {};
-  const Placed& placed = placed_[found->second];
-  const CaPutLabels* const labels = totals_->puts.labels(found->second, placed.channel);
-  return labels == nullptr ? "" : labels->pv;
+// Connections that began since may be to another process at that port.
+Result<void> CaTap::set_told(CaToldServers servers, Clock::time_point seen) {
+  const auto key_of = [](const auto& server) {
+    return iocx_ca_told{server.first, server.second};
+  };
+  for (const auto& server : told_)
+    if (!servers.contains(server))
+      if (auto erased = object_.maps().told.erase(key_of(server)); !erased) return erased.error();
+  told_ = std::move(servers);
+  const auto seen_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(seen.time_since_epoch()).count());
+  for (const auto& server : told_)
+    if (seen_ns != 0)
+      if (auto ok = object_.maps().told.update(key_of(server), seen_ns); !ok) return ok;
+  object_.told_changed();
+  return {};
+}
+
+Result<void> CaTap::end_source_switch(Clock::time_point now) {
+  auto seen = observe_flows();
+  if (seen) seen = observe_channels(now);
+  sources_.end_switch();
+  return seen;
 }
 
 std::optional<CaPutIdentity> CaTap::identify(const iocx_putlog_event& event) const {

@@ -49,6 +49,7 @@ struct CaTap::UnownedEntries {
 
 Result<void> CaTap::reap(Clock::time_point now) {
   Ends ends;
+  if (auto ok = observe_flows(); !ok) return ok;
   if (auto ok = observe_channels(now); !ok) return ok;
   sources_.look();
   if (now - started_ >= kKeepServer) kept_.elsewhere.clear();  // their namespaces are gone

@@ -33,14 +33,6 @@ std::string person_of(const CaPutLabels& labels) {
 
 }  // namespace
 
-std::size_t CaPutPlaceHash::operator()(const CaPutPlace& place) const noexcept {
-  const std::string_view address(reinterpret_cast<const char*>(place.address.data()),
-                                 place.address.size());
-  const std::uint64_t rest = std::uint64_t{place.ioc} << 32 ^ place.sid;
-  return std::hash<std::string_view>()(address) ^
-         std::hash<std::uint64_t>()(rest * 0x9E3779B97F4A7C15ULL + place.port);
-}
-
 const CaPutTotals::Channel* CaPutTotals::find(std::uint32_t slot) const {
   const auto& channels = channels_[slot / kServerSlots];
   const std::uint32_t index = slot % kServerSlots;

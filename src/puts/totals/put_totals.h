@@ -29,10 +29,6 @@ struct CaPutPlace {
   std::uint32_t sid = 0;
   std::array<std::uint8_t, 16> address{};  // of the client, as iocx_ca_address
   std::uint16_t port = 0;
-  bool operator==(const CaPutPlace&) const = default;
-};
-struct CaPutPlaceHash {
-  std::size_t operator()(const CaPutPlace& place) const noexcept;
 };
 
 // Who put to what, as the put log asks.

@@ -16,6 +16,10 @@ void CaOpenCounts::add_circuit(std::uint32_t ioc, const iocx_ca_flow_key& key,
                                const iocx_ca_flow& flow) {
   CaServerCount& server = servers_[ioc];
   ++server.circuits;
+  if (flow.told) {  // the rest is not kept
+    server.open_known = server.flow_control_known = false;
+    return;
+  }
   if (flow.events_off) ++server.flow_controlled;
   const iocx_ca_identity& who = !flow.joined && flow.channels > 0 ? flow.taken : flow.said;
   ClientKey client{ioc, ca_address_text(key.client), kernel_text(who.user), kernel_text(who.host)};

@@ -53,6 +53,17 @@ TEST_F(CaPutSourcesTest, ResultsAreTheServersWhereItTellsThemAndThePuts) {
   EXPECT_FALSE(sources_.server_tells_results(kIoc, 5064));
 }
 
+TEST_F(CaPutSourcesTest, PutsWithoutNamesAreMissingWhileTheServerDoesNotTellOfThem) {
+  EXPECT_FALSE(sources_.has_switched(kIoc));
+  sources_.to_server(kIoc, true);
+  EXPECT_TRUE(sources_.has_switched(kIoc));
+  sources_.saw_unnamed(kIoc, 23);
+  EXPECT_EQ(bounds(), Bounds(0, 0));
+  sources_.leave_server(kIoc);
+  sources_.saw_unnamed(kIoc, 42);
+  EXPECT_EQ(bounds(), Bounds(19, 0));
+}
+
 TEST_F(CaPutSourcesTest, WhatArrivesWhileProbesAreAttachedMayCountTwice) {
   sources_.saw(kIoc, 1009);
   sources_.look();
