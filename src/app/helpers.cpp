@@ -51,6 +51,10 @@ Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::st
   if (outlets == nullptr || !outlets->has_files()) return std::shared_ptr<Helper>();
   const auto owner = outlets->owner_of_files();
   if (!owner) return owner.error();
+  // Whoever has the same user could end it, or write to its files.
+  if (*owner != 0 && *owner != ::geteuid() && !is_own_user(*owner, options.privileges))
+    return error_in_words("use the folder of " + name + ": it belongs to user " +
+                          std::to_string(*owner) + ", not to root or the exporter's own user");
   auto helper = Helper::start(
       {name,
        confine_to(options, {}, {.probes = false, .net_namespaces = false, .log_files = true},
@@ -67,7 +71,7 @@ Result<std::shared_ptr<Helper>> start_log_helper(Outlets* outlets, const std::st
 }  // namespace
 
 std::string Helpers::gone() const {
-  for (const auto& helper : {attach, net, log, traces})
+  for (const auto& helper : {attach, net})
     if (helper && helper->is_gone()) return helper->name();
   return readers && readers->is_gone() ? "ioc_exp-fork" : "";
 }

@@ -21,7 +21,7 @@ struct Helpers {
   std::shared_ptr<Helper> traces;  // opens those of traces; the same
   std::shared_ptr<iocs::ReaderPool> readers;
 
-  // The name of one that has ended, which none does by itself; "": there is none.
+  // The name of one that has ended without which nothing can be counted; "": there is none.
   std::string gone() const;
 };
 

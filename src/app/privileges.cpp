@@ -204,6 +204,11 @@ std::string capabilities_text(const std::vector<cap_value_t>& capabilities) {
   return text;
 }
 
+bool is_own_user(uid_t user, const Privileges& keep) {
+  const auto own = find_user(keep.user.empty() ? kOwnUser : keep.user);
+  return own && own->uid == user;
+}
+
 Result<std::string> drop_privileges(const Privileges& keep, const std::string& pins,
                                     const RootedFs& fs) {
   if (const int count = threads(fs); count > 1)

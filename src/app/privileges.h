@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/capability.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <string>
@@ -29,6 +30,9 @@ Result<std::vector<cap_value_t>> parse_capabilities(const std::vector<std::strin
 
 // "bpf,net_raw": as parse_capabilities() reads the words.
 std::string capabilities_text(const std::vector<cap_value_t>& capabilities);
+
+// Whether that is the user whom the exporter becomes.
+bool is_own_user(uid_t user, const Privileges& keep);
 
 // Leaves the controlling terminal, becomes the user, keeps these capabilities and none besides, in
 // no set; no program that is run from then on gets others (no_new_privs). To be called before the

@@ -1,5 +1,6 @@
 #include "putlog/store.h"
 
+#include <cerrno>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -54,24 +55,6 @@ std::int64_t nanoseconds(std::chrono::sys_time<std::chrono::nanoseconds> time) {
 }
 
 }  // namespace
-
-// Of who writes.
-class Store::Turn {
- public:
-  explicit Turn(Store& store) : store_(store) {
-    ++store_.writers_;
-    store_.mutex_.lock();
-  }
-  ~Turn() {
-    store_.mutex_.unlock();
-    --store_.writers_;
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  Store& store_;
-};
 
 Store::Store(std::unique_ptr<delivery::Database> database, StoreBounds bounds, std::int64_t run)
     : bounds_(bounds), database_(std::move(database)), run_(run) {}
@@ -160,10 +143,18 @@ struct Store::Reader::Row {
   std::string line;
 };
 
+std::unique_lock<std::timed_mutex> Store::wait_to_read() {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  while (writers_ > 0 && Clock::now() < begun + kReadPatience / 2)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return {mutex_, begun + kReadPatience};
+}
+
 Result<std::vector<Store::Reader::Row>> Store::Reader::rows(const char* sql,
                                                             std::optional<std::int64_t> since) {
-  while (store_.writers_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const std::scoped_lock lock(store_.mutex_);
+  const auto lock = store_.wait_to_read();
+  if (!lock) return error_from_errno(ETIMEDOUT, "read the store, which is being written to");
   Statement row(*store_.database_, sql);
   if (!row) return store_.database_->problem("read");
   row.bind(1, at_->time);

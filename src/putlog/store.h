@@ -31,12 +31,33 @@ Result<UniqueFd> open_store_file(const std::string& folder, delivery::DatabaseFi
 
 class Store {
  public:
+  // How long a question waits for its turn.
+  static constexpr std::chrono::milliseconds kReadPatience{2000};
+
   // `path` is for errors.
   static Result<std::shared_ptr<Store>> open(const std::string& path, delivery::DatabaseFiles files,
                                              StoreBounds bounds);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
+
+  // The turn of a thread that writes: readers, who come again at once, let it go first.
+  class Turn {
+   public:
+    explicit Turn(Store& store) : store_(store) {
+      ++store_.writers_;
+      store_.mutex_.lock();
+    }
+    ~Turn() {
+      store_.mutex_.unlock();
+      --store_.writers_;
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Store& store_;
+  };
 
   // In any thread. All or none; they are there then, whatever ends the exporter.
   Result<void> add(std::span<const Entry> entries);
@@ -50,7 +71,8 @@ class Store {
     Reader& operator=(const Reader&) = delete;
 
     // Lines, the oldest first, of a MiB or so; "" = none among those that were looked at; nothing:
-    // the end.
+    // the end. An error where whoever writes keeps the store for longer than kReadPatience, on a
+    // disk that hangs for example.
     Result<std::optional<std::string>> next();
 
    private:
@@ -82,15 +104,13 @@ class Store {
   std::unique_ptr<Reader> read(PutQuery query, std::uint64_t before);
 
  private:
-  class Turn;
-
   Store(std::unique_ptr<delivery::Database> database, StoreBounds bounds, std::int64_t run);
+  std::unique_lock<std::timed_mutex> wait_to_read();  // not locked: it took too long
   Result<std::int64_t> remove(const char* sql, std::int64_t oldest);
 
   const StoreBounds bounds_;
-  std::mutex mutex_;
-  std::atomic<int> writers_ =
-      0;  // that wait or write: readers, who come again at once, let them go first
+  std::timed_mutex mutex_;
+  std::atomic<int> writers_ = 0;  // that wait or write
   const std::unique_ptr<delivery::Database> database_;
   const std::int64_t run_;  // the number of this exporter among those that wrote here
 };

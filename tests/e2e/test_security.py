@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from harness import databases, env
+from harness.exporter import run_exporter
 from harness.process import Process
 from harness.scrape import PROCESSED
 from harness.waiting import wait_until
@@ -114,6 +115,22 @@ def test_lost_helper_ends_it(start_exporter, lost):
     os.kill(helpers[lost], signal.SIGKILL)
     assert exporter.process.popen.wait(timeout=20) == 1
     assert f"the helper process {lost} has ended" in exporter.process.stderr()
+
+
+def test_who_opens_the_put_logs_files_may_be_lost(start_exporter, tmp_path):
+    """Only the put log suffers; and nobody but root and the exporter's own user can end that process."""
+    folder = tmp_path / "log"
+    folder.mkdir(mode=0o750)
+    options = ["--no-collector.records", "--collector.putlog", f"--putlog.file={folder}/puts.jsonl"]
+    exporter = start_exporter(*options)
+    os.kill(helpers_of(exporter.pid)["ioc_exp-log"], signal.SIGKILL)
+    ticks = exporter.scrape().value("ioc_exporter_loop_ticks_total")
+    exporter.wait_scrape(lambda page: page.value("ioc_exporter_loop_ticks_total") >= ticks + 3, "it goes on")
+    assert exporter.stop() == 0
+    os.chown(folder, 12345, 12345)
+    refused = run_exporter(*options, "--web.listen-address=127.0.0.1:0", "--state.pin=none")
+    assert refused.returncode == 1
+    assert "it belongs to user 12345, not to root or the exporter's own user" in refused.stderr
 
 
 def test_files_that_are_left_open(started, log_dir):

@@ -11,7 +11,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <sstream>
+#include <thread>
 
 #include "events.h"
 #include "putlog/json.h"
@@ -224,6 +226,26 @@ TEST_F(StoreTest, AKilledExporterLosesNothingThatWasAcknowledged) {
   EXPECT_GE(kept.size(), told);
   EXPECT_LE(kept.size(), told + 10);
   EXPECT_EQ(kept, from_to(1, kept.size()));
+}
+
+TEST_F(StoreTest, AQuestionWaitsForNoWriterThatHangs) {
+  const auto store = open();
+  ASSERT_TRUE(add(*store, 1, 23));
+  {
+    std::latch begun{1}, ends{1};
+    std::thread writer([&] {
+      const Store::Turn turn(*store);
+      begun.count_down();
+      ends.wait();
+    });
+    begun.wait();
+    const auto read = store->read({}, kAll)->next();
+    ends.count_down();
+    writer.join();
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, std::errc::timed_out);
+  }
+  EXPECT_EQ(numbers(*store).size(), 23u);
 }
 
 TEST_F(StoreTest, ADiskThatIsFullTakesAllOrNothing) {
